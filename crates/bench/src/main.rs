@@ -1,0 +1,3 @@
+//! Measurements of rueful, alone and beside others.
+
+fn main() {}

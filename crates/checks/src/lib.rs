@@ -1,0 +1,1 @@
+//! Streams, adversaries, slow references and the conformance suites of rueful.

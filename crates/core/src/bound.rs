@@ -1,0 +1,150 @@
+//! Bounds and the ladder they form: certificate ≤ data-dependent bound ≤ theorem.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// An upper bound on the total regret R_T, and where it is proved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// The bound on R_T. Divide by T for the regret per round.
+    pub total: f64,
+    /// Where it is proved.
+    pub reference: String,
+}
+
+/// Why a bound does not apply to a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Error)]
+#[error("{why}")]
+pub struct NoBound {
+    /// The assumption that is not met, in words.
+    pub why: String,
+}
+
+/// What a learner promises about its own regret, in exact arithmetic.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Promise {
+    /// From the run's own step sizes and gradients.
+    pub data: Result<Bound, NoBound>,
+    /// From the parameters, T and a bound on the gradients.
+    pub theorem: Result<Bound, NoBound>,
+}
+
+impl Bound {
+    /// A bound with its reference.
+    pub fn new(total: f64, reference: impl Into<String>) -> Self {
+        Self { total, reference: reference.into() }
+    }
+}
+
+impl NoBound {
+    /// The reason as a value.
+    pub fn because<T>(why: impl Into<String>) -> Result<T, Self> {
+        Err(Self { why: why.into() })
+    }
+}
+
+impl Promise {
+    /// No promise at all, for one reason.
+    pub fn none(why: impl Into<String>) -> Self {
+        let missing: Result<Bound, _> = NoBound::because(why);
+        Self { data: missing.clone(), theorem: missing }
+    }
+}
+
+/// The rungs above the exact regret, with rounding included: each is an upper bound on the regret
+/// of this very run, and each is at most the next. Totals; divide by the rounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ladder {
+    /// The ledger's certificate, infinite when the comparators are unbounded.
+    pub certificate: f64,
+    /// The learner's data-dependent bound.
+    pub data: Result<Bound, NoBound>,
+    /// The learner's theorem.
+    pub theorem: Result<Bound, NoBound>,
+}
+
+impl Ladder {
+    /// Puts a promise above a certificate.
+    ///
+    /// The promise is proved in exact arithmetic, the run was made in doubles: each of T rounds
+    /// adds a relative rounding error, and so does the certificate's own arithmetic (`slack`,
+    /// which `certificate` includes). Both are added to the rungs. A rung that still came out
+    /// below the certificate would be a false claim and is withheld: whatever is handed out here
+    /// is at least the certificate, so it holds.
+    pub fn new(rounds: u64, certificate: f64, slack: f64, promise: Promise) -> Self {
+        let grain = 16.0 * f64::EPSILON * (rounds as f64 + 16.0);
+        let rung = |bound: Result<Bound, NoBound>| {
+            let bound = bound?;
+            let total = bound.total + grain * bound.total.abs() + slack;
+            if total >= certificate {
+                Ok(Bound { total, ..bound })
+            } else {
+                NoBound::because(format!(
+                    "withheld: {total:e} lies below the certificate {certificate:e}, so rounding \
+                     has outgrown what the proof allows for"
+                ))
+            }
+        };
+        Self { certificate, data: rung(promise.data), theorem: rung(promise.theorem) }
+    }
+
+    /// Whether every rung that is there is in order.
+    pub fn is_in_order(&self) -> bool {
+        let rungs = [Ok(self.certificate), total(&self.data), total(&self.theorem)];
+        rungs.iter().flatten().collect::<Vec<_>>().is_sorted()
+    }
+}
+
+fn total(bound: &Result<Bound, NoBound>) -> Result<f64, ()> {
+    bound.as_ref().map(|bound| bound.total).map_err(|_| ())
+}
+
+/// UG√(8T), (9): projected OGD with η = √2·U/G.
+pub fn projected_ogd(radius: f64, gradient_bound: f64, rounds: f64) -> f64 {
+    radius * gradient_bound * (8.0 * rounds).sqrt()
+}
+
+/// 2U²√T/η + G²η√T: projected OGD with any η.
+pub fn projected_ogd_with_step(radius: f64, gradient_bound: f64, rounds: f64, eta: f64) -> f64 {
+    (2.0 * radius * radius / eta + gradient_bound * gradient_bound * eta) * rounds.sqrt()
+}
+
+/// 8(UX)²√(2T): projected OGD on the square loss, where G = 4UX².
+pub fn square_loss(radius: f64, example_norm: f64, rounds: f64) -> f64 {
+    8.0 * (radius * example_norm).powi(2) * (2.0 * rounds).sqrt()
+}
+
+/// (G²/2σ)(1 + ln T): OGD for σ-strongly convex losses.
+pub fn strongly_convex(gradient_bound: f64, sigma: f64, rounds: f64) -> f64 {
+    gradient_bound * gradient_bound / (2.0 * sigma) * (1.0 + rounds.ln())
+}
+
+/// UG√T: the value of the linear game on a ball, attained by the minimax strategy.
+pub fn game_value(radius: f64, gradient_bound: f64, rounds: f64) -> f64 {
+    radius * gradient_bound * rounds.sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_closed_forms_agree_where_they_meet() {
+        let (u, g, t) = (3.0, 0.7, 12_345.0);
+        let tuned = projected_ogd_with_step(u, g, t, 2_f64.sqrt() * u / g);
+        assert!((tuned / projected_ogd(u, g, t) - 1.0).abs() < 1e-14);
+        let x = 1.3;
+        let square = projected_ogd(u, 4.0 * u * x * x, t);
+        assert!((square / square_loss(u, x, t) - 1.0).abs() < 1e-14);
+        assert!((projected_ogd(u, g, t) / game_value(u, g, t) - 8_f64.sqrt()).abs() < 1e-14);
+    }
+
+    #[test]
+    fn a_rung_below_the_certificate_is_withheld() {
+        let promise =
+            Promise { data: Ok(Bound::new(1.0, "low")), theorem: Ok(Bound::new(3.0, "high")) };
+        let ladder = Ladder::new(10, 2.0, 0.0, promise);
+        assert!(ladder.data.is_err());
+        assert!(ladder.theorem.is_ok() && ladder.is_in_order());
+    }
+}

@@ -1,0 +1,146 @@
+//! One sparse example, borrowed.
+
+use crate::vector;
+use thiserror::Error;
+
+/// The features of one example: strictly increasing indices, finite values, and the squared norm
+/// ‖x‖² that every learner and the ledger ask for. What it promises holds by construction.
+///
+/// ```
+/// use rueful_core::Features;
+/// let x = Features::new(&[0, 7], &[1.0, -2.0])?;
+/// assert_eq!(x.norm_sq(), 5.0);
+/// assert!(Features::new(&[7, 0], &[1.0, -2.0]).is_err());
+/// # Ok::<(), rueful_core::FeatureError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Features<'a> {
+    indices: &'a [u32],
+    values: &'a [f32],
+    norm_sq: f64,
+}
+
+/// An example as the protocol sees it: features, and the label that is revealed after the
+/// prediction. For the linear loss the label is the slope the stream chose.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Example<'a> {
+    /// x_t
+    pub features: Features<'a>,
+    /// y_t
+    pub label: f64,
+}
+
+/// Why a list of indices and values is not a sparse example.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+pub enum FeatureError {
+    /// An index that does not lie above the one before it.
+    #[error("index {index} follows index {previous}: indices must increase")]
+    NotIncreasing {
+        /// The index before.
+        previous: u32,
+        /// The index that broke the order.
+        index: u32,
+    },
+    /// A value that is NaN or infinite.
+    #[error("feature {index} has the value {value}: values must be finite")]
+    NotFinite {
+        /// The feature.
+        index: u32,
+        /// Its value.
+        value: f32,
+    },
+    /// Indices and values that do not pair up.
+    #[error("{indices} indices but {values} values")]
+    Unpaired {
+        /// How many indices there are.
+        indices: usize,
+        /// How many values there are.
+        values: usize,
+    },
+}
+
+impl<'a> Features<'a> {
+    /// Checks and borrows a sparse vector.
+    pub fn new(indices: &'a [u32], values: &'a [f32]) -> Result<Self, FeatureError> {
+        if indices.len() != values.len() {
+            return Err(FeatureError::Unpaired { indices: indices.len(), values: values.len() });
+        }
+        if let Some(pair) = indices.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(FeatureError::NotIncreasing { previous: pair[0], index: pair[1] });
+        }
+        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            return Err(FeatureError::NotFinite { index: indices[at], value: values[at] });
+        }
+        Ok(Self { indices, values, norm_sq: vector::values_norm_sq(values) })
+    }
+
+    /// Borrows rows a [`Batch`](crate::Batch) has checked already.
+    #[inline]
+    pub(crate) fn trusted(indices: &'a [u32], values: &'a [f32], norm_sq: f64) -> Self {
+        Self { indices, values, norm_sq }
+    }
+
+    /// The indices, strictly increasing.
+    #[inline]
+    pub fn indices(&self) -> &'a [u32] {
+        self.indices
+    }
+
+    /// The values, all finite.
+    #[inline]
+    pub fn values(&self) -> &'a [f32] {
+        self.values
+    }
+
+    /// ‖x‖²
+    #[inline]
+    pub fn norm_sq(&self) -> f64 {
+        self.norm_sq
+    }
+
+    /// How many features are stored.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Whether x = 0.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+
+    /// One more than the largest index: the dimension that holds this example.
+    pub fn dimension(&self) -> usize {
+        self.indices.last().map_or(0, |&last| last as usize + 1)
+    }
+
+    /// The features with indices below `dimension`. Its squared norm stays that of the whole.
+    pub(crate) fn below(&self, dimension: usize) -> Self {
+        let cut = self.indices.partition_point(|&i| (i as usize) < dimension);
+        Self { indices: &self.indices[..cut], values: &self.values[..cut], ..*self }
+    }
+
+    /// The pairs (index, value) in order.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, f64)> + use<'a> {
+        self.indices.iter().zip(self.values).map(|(&i, &x)| (i as usize, f64::from(x)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_promised_is_checked() {
+        assert_eq!(
+            Features::new(&[3, 3], &[1.0, 1.0]),
+            Err(FeatureError::NotIncreasing { previous: 3, index: 3 })
+        );
+        assert!(matches!(Features::new(&[1], &[f32::NAN]), Err(FeatureError::NotFinite { .. })));
+        assert!(matches!(Features::new(&[1], &[]), Err(FeatureError::Unpaired { .. })));
+        let empty = Features::new(&[], &[]).unwrap();
+        assert_eq!((empty.dimension(), empty.norm_sq(), empty.is_empty()), (0, 0.0, true));
+        assert_eq!(Features::new(&[0, u32::MAX], &[1.0, 1.0]).unwrap().dimension(), 1 << 32);
+    }
+}

@@ -1,0 +1,87 @@
+//! Empirical risk minimisation, played online: follow the leader.
+//!
+//! ```text
+//! w_{t+1} = argmin_{w ∈ W} Σ_{s≤t} ℓ_s(w)
+//! ```
+//!
+//! For linear losses ℓ_s(w) = g_s·w on a ball or a box the minimiser is known in closed form: the
+//! point of W farthest against S = Σ g_s. Other losses are replaced by their linearisation at w_t.
+//!
+//! Proved: that it fails. On W = [−1, 1] with the losses w/2, −w, +w, −w, … it loses T − 1 while
+//! u = 0 loses nothing, (2) of the notes. It is here to be seen failing, and it has no bound; the
+//! certificate holds for it as for anyone.
+
+use super::{AnySet, Example, Features, Learner, Promise, Round};
+use crate::loss::Loss;
+use crate::set::Bounded;
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+
+/// ERM on linearised losses over a ball or box. Where S decides nothing (S = 0 on a ball, S_i = 0
+/// in a box) the weights are 0.
+///
+/// ```
+/// use rueful_core::{Batch, learner::{FollowTheLeader, Learner}, loss::Linear, set::BoxSet};
+///
+/// let mut stream = Batch::default();
+/// for slope in [0.5, -1.0, 1.0] {
+///     stream.push(&[0], &[1.0], slope)?;
+/// }
+/// let mut erm = FollowTheLeader::new(Linear {}, BoxSet::interval(-1.0, 1.0)?);
+/// let mut rounds = Vec::new();
+/// erm.learn_batch(&stream, &mut rounds);
+/// assert_eq!(rounds.iter().map(|round| round.loss()).sum::<f64>(), 2.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FollowTheLeader<L, W> {
+    loss: L,
+    set: W,
+    /// S = Σ g_s
+    sums: Weights,
+    rounds: u64,
+}
+
+impl<L: Loss, W: Bounded> FollowTheLeader<L, W> {
+    /// The learner at w_1 = 0.
+    pub fn new(loss: L, set: W) -> Self {
+        Self { loss, set, sums: Weights::default(), rounds: 0 }
+    }
+}
+
+impl<L: Loss, W: Bounded> Learner for FollowTheLeader<L, W> {
+    #[inline]
+    fn learn(&mut self, example: &Example<'_>) -> Round {
+        let x = &example.features;
+
+        // w_t = argmin_{w ∈ W} w·S_{t−1}
+        self.set.settle(&mut self.sums, f64::INFINITY);
+        let leader = self.set.leader_dot(&self.sums, x);
+        let round = Round::of(&self.loss, leader.prediction, example.label);
+
+        // S_t = S_{t−1} + g_t
+        self.sums.step(1.0, round.slope, x, leader.inner);
+        self.rounds += 1;
+        round
+    }
+
+    fn grow(&mut self, dimension: usize) {
+        self.sums.grow(dimension);
+    }
+
+    fn predict(&self, x: &Features<'_>) -> f64 {
+        self.set.leader_dot(&self.sums, &x.below(self.sums.dimension())).prediction
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.set.leader(&self.sums)
+    }
+
+    fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    fn promise(&self, _comparators: &AnySet) -> Promise {
+        Promise::none("ERM has no regret bound: it can lose in every round, (2) of the notes")
+    }
+}

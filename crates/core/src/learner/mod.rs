@@ -1,0 +1,57 @@
+//! Learners: first predict, then suffer, then update.
+
+mod follow_the_leader;
+mod minimax;
+mod ogd;
+mod perceptron;
+mod regularized_erm;
+mod steps;
+mod strongly_convex_ogd;
+
+pub use follow_the_leader::FollowTheLeader;
+pub use minimax::Minimax;
+pub use ogd::Ogd;
+pub use perceptron::Perceptron;
+pub use regularized_erm::RegularizedErm;
+pub use steps::Steps;
+pub use strongly_convex_ogd::StronglyConvexOgd;
+
+use crate::batch::Batch;
+use crate::bound::Promise;
+use crate::features::{Example, Features};
+use crate::round::Round;
+use crate::set::AnySet;
+
+/// An online learner of linear predictors, starting from w_1 = 0.
+///
+/// Contract (checked for every learner by the conformance suite): `learn` predicts before it
+/// updates, and predicts what `predict` would have said; a round costs O(nnz(x)); a learner saved
+/// and restored goes on bit for bit as if it had never stopped; no rung of its promise lies below
+/// the certificate of its run.
+pub trait Learner: Send {
+    /// Makes room for features below `dimension`. Needed before `learn` sees them.
+    fn grow(&mut self, dimension: usize);
+
+    /// w_t·x. Features that have not been seen weigh nothing.
+    fn predict(&self, x: &Features<'_>) -> f64;
+
+    /// One round: predicts, suffers, updates.
+    fn learn(&mut self, example: &Example<'_>) -> Round;
+
+    /// w_t in full.
+    fn weights(&self) -> Vec<f64>;
+
+    /// How many rounds have been played.
+    fn rounds(&self) -> u64;
+
+    /// The theorem that covers this run: bounds on the regret against every u in `comparators`,
+    /// in exact arithmetic.
+    fn promise(&self, comparators: &AnySet) -> Promise;
+
+    /// A round for every row, in order; `rounds` is overwritten.
+    fn learn_batch(&mut self, batch: &Batch, rounds: &mut Vec<Round>) {
+        self.grow(batch.dimension());
+        rounds.clear();
+        rounds.extend(batch.iter().map(|example| self.learn(&example)));
+    }
+}

@@ -1,0 +1,141 @@
+//! Projected online gradient descent.
+//!
+//! The notes' box, line by line, with any step sizes and any set:
+//!
+//! ```text
+//! Initialization: w_1 = 0
+//! For t = 1, 2, …
+//!     1. w'_{t+1} = w_t − η_t ∇ℓ_t(w_t)
+//!     2. w_{t+1}  = argmin_{w ∈ W} ‖w − w'_{t+1}‖
+//! ```
+//!
+//! Proved, for every u ∈ W, from (8) of the notes with the run's own η_t and g_t = ∇ℓ_t(w_t):
+//!
+//! ```text
+//! R_T(u) ≤ ‖u‖²/(2η_1) + (D²/2) Σ_{t<T} (1/η_{t+1} − 1/η_t) + ½ Σ η_t‖g_t‖²
+//! ```
+//!
+//! which on the ball of radius U with η_t = η/√t is at most 2U²√T/η + G²η√T, and UG√(8T), (9), for
+//! η = √2·U/G. When the losses are σ-strongly convex, each growth of 1/η_t counts less σ.
+
+use super::steps::{Steps, finite_bound};
+use super::{AnySet, Example, Features, Learner, Promise, Round};
+use crate::loss::Loss;
+use crate::number::Positive;
+use crate::round::Objective;
+use crate::schedule::Schedule;
+use crate::set::FeasibleSet;
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+
+/// Projected OGD over losses ℓ_t(w) = φ(w·x_t, y_t) + (σ/2)‖w‖².
+///
+/// ```
+/// use rueful_core::{Batch, Objective, Positive, learner::{Learner, Ogd}};
+/// use rueful_core::{loss::Hinge, schedule::InverseSqrt, set::Ball};
+///
+/// let mut stream = Batch::default();
+/// stream.push(&[0, 2], &[1.0, 2.0], 1.0)?;
+/// let steps = InverseSqrt { eta: Positive::new(0.1)? };
+/// let ball = Ball { radius: Positive::new(10.0)? };
+/// let mut ogd = Ogd::new(Objective::plain(Hinge {}), steps, ball);
+/// ogd.grow(stream.dimension());
+/// let round = ogd.learn(&stream.get(0));
+/// assert_eq!(round.prediction, 0.0); // made before the update
+/// assert_eq!(ogd.weights(), [0.1, 0.0, 0.2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ogd<L, S, W> {
+    objective: Objective<L>,
+    schedule: S,
+    set: W,
+    gradient_bound: Option<Positive>,
+    weights: Weights,
+    steps: Steps,
+}
+
+impl<L: Loss, S: Schedule, W: FeasibleSet> Ogd<L, S, W> {
+    /// OGD at w_1 = 0.
+    pub fn new(objective: Objective<L>, schedule: S, set: W) -> Self {
+        Self {
+            objective,
+            schedule,
+            set,
+            gradient_bound: None,
+            weights: Weights::default(),
+            steps: Steps::default(),
+        }
+    }
+
+    /// Declares ‖g_t‖ ≤ G. It enters the theorem, never the learning; undeclared, the theorem is
+    /// stated for the largest gradient of the run.
+    pub fn with_gradient_bound(mut self, gradient_bound: Option<Positive>) -> Self {
+        self.gradient_bound = gradient_bound;
+        self
+    }
+
+    /// The steps so far.
+    pub fn steps(&self) -> &Steps {
+        &self.steps
+    }
+}
+
+impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
+    #[inline]
+    fn learn(&mut self, example: &Example<'_>) -> Round {
+        let x = &example.features;
+        let sigma = self.objective.sigma.get();
+
+        let prediction = self.weights.dot(x);
+        let round = self.objective.suffer(&mut self.weights, prediction, example);
+
+        // 1. w' = w − η_t g_t, where g_t = a_t x_t + σ w_t
+        let eta = self.steps.take(&self.schedule, round.gradient_sq(sigma, x), sigma);
+        let shrink = 1.0 - eta * sigma;
+        self.weights.step(shrink, -eta * round.slope, x, prediction);
+
+        // 2. the nearest point of W
+        self.set.project(&mut self.weights, shrink, x);
+        round
+    }
+
+    fn grow(&mut self, dimension: usize) {
+        self.weights.grow(dimension);
+    }
+
+    fn predict(&self, x: &Features<'_>) -> f64 {
+        self.weights.dot(&x.below(self.weights.dimension()))
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.weights.iter().collect()
+    }
+
+    fn rounds(&self) -> u64 {
+        self.steps.rounds()
+    }
+
+    fn promise(&self, comparators: &AnySet) -> Promise {
+        let dimension = self.weights.dimension();
+        if !self.set.covers(comparators, dimension) {
+            return Promise::none("the comparators reach beyond the set the weights are kept in");
+        }
+        let sigma = self.objective.sigma.get();
+        let reach = comparators.reach(dimension);
+        let diameter = self.set.diameter(dimension);
+        let unbounded = "shrinking steps need a bounded set, and constant ones bounded comparators";
+
+        let paid = self.steps.distance_paid(reach, diameter, sigma);
+        let data = finite_bound(
+            paid + 0.5 * self.steps.energy(),
+            "notes, (8) with the run's own steps and gradients",
+            unbounded,
+        );
+        let theorem = self.steps.facts(self.gradient_bound, diameter).and_then(|facts| {
+            let promised = self.steps.distance_promised(reach, diameter, sigma);
+            finite_bound(promised + 0.5 * self.schedule.energy(&facts), S::REFERENCE, unbounded)
+        });
+        Promise { data, theorem }
+    }
+}

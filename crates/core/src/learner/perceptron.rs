@@ -1,0 +1,115 @@
+//! The Perceptron: learn from mistakes, and only from them.
+//!
+//! ```text
+//! Initialization: w_1 = 0
+//! For t = 1, 2, …
+//!     1. if y_t w_t·x_t ≤ 0 then w_{t+1} = w_t + η y_t x_t, else w_{t+1} = w_t
+//! ```
+//!
+//! It is OGD on the hinge loss, gated on mistakes, and plain OGD with a constant step on the
+//! perceptron loss [−yp]₊. η scales all weights alike and changes no prediction's sign.
+//!
+//! Proved: M ≤ H + (‖u‖X)² + ‖u‖X√H mistakes for every u, where H is u's hinge loss on the stream
+//! and X = max‖x_t‖; (‖u‖X)² when u separates the stream. These bounds speak of mistakes and of a
+//! given u: see [`MistakeWatch`](crate::ledger::MistakeWatch). In the perceptron loss, regret
+//! ≤ U²/(2η) + (η/2) Σ_{mistakes}‖x_t‖².
+
+use super::steps::{Steps, finite_bound};
+use super::{AnySet, Example, Features, Learner, Promise, Round};
+use crate::loss::{Loss, PerceptronLoss};
+use crate::number::Positive;
+use crate::schedule::{Constant, Schedule};
+use crate::set::FeasibleSet;
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+use std::any::Any;
+
+/// The Perceptron with step η, measured in a loss of choice: what is learned does not depend on
+/// the loss, what is reported does.
+///
+/// ```
+/// use rueful_core::{Batch, Positive, learner::{Learner, Perceptron}, loss::Hinge};
+///
+/// let mut stream = Batch::default();
+/// stream.push(&[0, 1], &[1.0, -1.0], -1.0)?;
+/// stream.push(&[0], &[3.0], -1.0)?;
+/// let mut perceptron = Perceptron::new(Hinge {}, Positive::ONE);
+/// let mut rounds = Vec::new();
+/// perceptron.learn_batch(&stream, &mut rounds);
+/// assert_eq!(perceptron.weights(), [-1.0, 1.0]); // one mistake: the tie at the start
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Perceptron<L> {
+    loss: L,
+    schedule: Constant,
+    weights: Weights,
+    steps: Steps,
+}
+
+impl<L: Loss> Perceptron<L> {
+    /// The Perceptron at w_1 = 0.
+    pub fn new(loss: L, eta: Positive) -> Self {
+        Self {
+            loss,
+            schedule: Constant { eta },
+            weights: Weights::default(),
+            steps: Steps::default(),
+        }
+    }
+
+    fn is_measured_in_its_own_loss(&self) -> bool {
+        (&self.loss as &dyn Any).is::<PerceptronLoss>()
+    }
+}
+
+impl<L: Loss> Learner for Perceptron<L> {
+    #[inline]
+    fn learn(&mut self, example: &Example<'_>) -> Round {
+        let x = &example.features;
+        let prediction = self.weights.dot(x);
+
+        // 1. on a mistake, w ← w + η y x: a step against the perceptron loss's slope −y
+        let slope = PerceptronLoss {}.at(prediction, example.label).slope;
+        let eta = self.steps.take(&self.schedule, slope * slope * x.norm_sq(), 0.0);
+        self.weights.step(1.0, -eta * slope, x, prediction);
+        Round::of(&self.loss, prediction, example.label)
+    }
+
+    fn grow(&mut self, dimension: usize) {
+        self.weights.grow(dimension);
+    }
+
+    fn predict(&self, x: &Features<'_>) -> f64 {
+        self.weights.dot(&x.below(self.weights.dimension()))
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.weights.iter().collect()
+    }
+
+    fn rounds(&self) -> u64 {
+        self.steps.rounds()
+    }
+
+    fn promise(&self, comparators: &AnySet) -> Promise {
+        if !self.is_measured_in_its_own_loss() {
+            return Promise::none(
+                "the Perceptron's theorem bounds its mistakes through a comparator's hinge loss, \
+                 not its regret; a regret bound exists for the perceptron loss",
+            );
+        }
+        let reach = comparators.reach(self.weights.dimension());
+        let paid = self.steps.distance_paid(reach, f64::INFINITY, 0.0);
+        let unbounded = "the comparators are not bounded";
+        let data = finite_bound(
+            paid + 0.5 * self.steps.energy(),
+            "notes, (8) with a constant step, over the mistakes",
+            unbounded,
+        );
+        let theorem = self.steps.facts(None, f64::INFINITY).and_then(|facts| {
+            finite_bound(paid + 0.5 * self.schedule.energy(&facts), Constant::REFERENCE, unbounded)
+        });
+        Promise { data, theorem }
+    }
+}

@@ -1,0 +1,151 @@
+//! Regularised ERM on linearised losses (follow the regularised leader), lazily projected.
+//!
+//! ```text
+//! w_t = argmin_{w ∈ W} Σ_{s<t} g_s·w + (α_t/2)‖w‖²  =  Π_W(−S_{t−1}/α_t),   S = Σ g_s
+//! ```
+//!
+//! α_t is 1/η_t of a schedule: constant for the notes' regularised ERM, where without a projection
+//! it *is* OGD with the constant step 1/α; growing like √t, or with the gradients seen. S is never
+//! projected, only what is read off it, hence "lazy".
+//!
+//! Proved, for every u ∈ W and α_t that never shrinks (each round either costs ‖g_t‖²/(2α_t), or at
+//! most the way across W):
+//!
+//! ```text
+//! R_T(u) ≤ (α_T/2)‖u‖² + Σ min(‖g_t‖²/(2α_t), D‖g_t‖)
+//! ```
+//!
+//! For a fixed α that is αU²/2 + TG²/(2α), which is UG√T for α = (G/U)√T.
+
+use super::steps::{Steps, finite_bound};
+use super::{AnySet, Example, Features, Learner, Promise, Round};
+use crate::loss::Loss;
+use crate::number::Positive;
+use crate::schedule::Schedule;
+use crate::set::FeasibleSet;
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+
+/// Linearised regularised ERM with α_t = 1/η_t.
+///
+/// ```
+/// use rueful_core::{Batch, Positive, learner::{Learner, RegularizedErm}};
+/// use rueful_core::{loss::Linear, schedule::Constant, set::WholeSpace};
+///
+/// let mut stream = Batch::default();
+/// stream.push(&[0], &[1.0], -3.0)?;
+/// let alpha = 2.0;
+/// let steps = Constant { eta: Positive::new(1.0 / alpha)? };
+/// let mut erm = RegularizedErm::new(Linear {}, steps, WholeSpace {});
+/// let mut rounds = Vec::new();
+/// erm.learn_batch(&stream, &mut rounds);
+/// assert_eq!(erm.weights(), [1.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RegularizedErm<L, S, W> {
+    loss: L,
+    schedule: S,
+    set: W,
+    gradient_bound: Option<Positive>,
+    /// S = Σ g_s
+    sums: Weights,
+    /// D over the coordinates there is room for.
+    diameter: f64,
+    steps: Steps,
+}
+
+impl<L: Loss, S: Schedule, W: FeasibleSet> RegularizedErm<L, S, W> {
+    /// The learner at w_1 = 0.
+    pub fn new(loss: L, schedule: S, set: W) -> Self {
+        let diameter = set.diameter(0);
+        Self {
+            loss,
+            schedule,
+            set,
+            gradient_bound: None,
+            sums: Weights::default(),
+            diameter,
+            steps: Steps::default(),
+        }
+    }
+
+    /// Declares ‖g_t‖ ≤ G for the theorem; undeclared, it is stated for the run's largest gradient.
+    pub fn with_gradient_bound(mut self, gradient_bound: Option<Positive>) -> Self {
+        self.gradient_bound = gradient_bound;
+        self
+    }
+
+    /// α_t for the coming round; 0 while there is no gradient to set it, and S is 0 too.
+    #[inline]
+    fn alpha(&self) -> f64 {
+        self.schedule.inverse_step(self.steps.rounds() + 1, self.steps.gradients_sq())
+    }
+
+    /// −1/α_t, the factor that makes weights of S.
+    #[inline]
+    fn factor(alpha: f64) -> f64 {
+        if alpha == 0.0 { 0.0 } else { -1.0 / alpha }
+    }
+}
+
+impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
+    #[inline]
+    fn learn(&mut self, example: &Example<'_>) -> Round {
+        let x = &example.features;
+
+        // w_t = Π_W(−S_{t−1}/α_t)
+        let alpha = self.alpha();
+        let k = Self::factor(alpha);
+        self.set.settle(&mut self.sums, k);
+        let lazy = self.set.project_dot(&self.sums, k, x);
+        let round = Round::of(&self.loss, lazy.prediction, example.label);
+
+        // S_t = S_{t−1} + g_t
+        let gradient_sq = round.gradient_sq(0.0, x);
+        self.steps.take_lagged(alpha, gradient_sq, self.diameter * gradient_sq.sqrt());
+        self.sums.step(1.0, round.slope, x, lazy.inner);
+        round
+    }
+
+    fn grow(&mut self, dimension: usize) {
+        self.sums.grow(dimension);
+        self.diameter = self.set.diameter(self.sums.dimension());
+    }
+
+    fn predict(&self, x: &Features<'_>) -> f64 {
+        let k = Self::factor(self.alpha());
+        self.set.project_dot(&self.sums, k, &x.below(self.sums.dimension())).prediction
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.set.project_scaled(&self.sums, Self::factor(self.alpha()))
+    }
+
+    fn rounds(&self) -> u64 {
+        self.steps.rounds()
+    }
+
+    fn promise(&self, comparators: &AnySet) -> Promise {
+        let dimension = self.sums.dimension();
+        if !self.set.covers(comparators, dimension) {
+            return Promise::none("the comparators reach beyond the set the weights are kept in");
+        }
+        let reach = comparators.reach(dimension);
+        let unbounded = "the comparators are not bounded";
+        let regularizer = 0.5 * self.steps.last_inverse() * reach * reach;
+        let data = finite_bound(
+            regularizer + 0.5 * self.steps.energy(),
+            "follow the regularised leader: αU²/2 + Σ min(‖g_t‖²/2α_t, D‖g_t‖)",
+            unbounded,
+        );
+        let theorem = self.steps.facts(self.gradient_bound, self.diameter).and_then(|facts| {
+            finite_bound(
+                regularizer + self.schedule.lagged_energy(&facts),
+                "follow the regularised leader: αU²/2 + (G²/2) Σ 1/α_t",
+                unbounded,
+            )
+        });
+        Promise { data, theorem }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a learner remembers of its own steps, to answer for its theorem.
+
+use crate::bound::{Bound, NoBound};
+use crate::number::Positive;
+use crate::schedule::{Schedule, StepFacts};
+use crate::sum::Sum;
+use serde::{Deserialize, Serialize};
+
+/// Declared gradient bounds are taken as met up to this: values are single precision, so a norm
+/// is known to about 6e-8. Within it the larger of the two goes into the theorem.
+const GRADIENT_GRAIN: f64 = 1e-6;
+
+/// The run's own step sizes and gradients, as far as the bounds ask for them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Steps {
+    rounds: u64,
+    gradients_sq: Sum,
+    gradient_sq_max: f64,
+    /// Σ η_t‖g_t‖²
+    energy: Sum,
+    /// 1/η_1 and 1/η_t; 0 before the first step.
+    first_inverse: f64,
+    last_inverse: f64,
+    /// Σ_t [1/η_{t+1} − 1/η_t − σ]₊
+    growth: f64,
+}
+
+impl Steps {
+    /// Takes the gradient of round t into account and returns η_t, 0 for "no step".
+    #[inline]
+    pub fn take(&mut self, schedule: &impl Schedule, gradient_sq: f64, sigma: f64) -> f64 {
+        self.observe(gradient_sq);
+        let inverse = schedule.inverse_step(self.rounds, self.gradients_sq.value());
+        if inverse == 0.0 {
+            return 0.0;
+        }
+        self.lengthen(inverse, sigma);
+        let eta = 1.0 / inverse;
+        self.energy.add(eta * gradient_sq);
+        eta
+    }
+
+    /// Takes a gradient into account that was met with the regulariser 1/η_t = `inverse`, and that
+    /// can have cost at most `cap`: adds min(½η_t‖g_t‖², cap) to half the energy.
+    #[inline]
+    pub(crate) fn take_lagged(&mut self, inverse: f64, gradient_sq: f64, cap: f64) {
+        self.observe(gradient_sq);
+        self.last_inverse = inverse;
+        if gradient_sq > 0.0 {
+            self.energy.add((gradient_sq / inverse).min(2.0 * cap));
+        }
+    }
+
+    /// Counts a round and its gradient.
+    #[inline]
+    pub(crate) fn observe(&mut self, gradient_sq: f64) {
+        self.rounds += 1;
+        self.gradients_sq.add(gradient_sq);
+        self.gradient_sq_max = self.gradient_sq_max.max(gradient_sq);
+    }
+
+    #[inline]
+    fn lengthen(&mut self, inverse: f64, sigma: f64) {
+        if self.last_inverse == 0.0 {
+            self.first_inverse = inverse;
+        } else {
+            // Rounding must not make a growth of exactly σ look like more.
+            let grain = 4.0 * f64::EPSILON * inverse;
+            self.growth += (inverse - self.last_inverse - sigma - grain).max(0.0);
+        }
+        self.last_inverse = inverse;
+    }
+
+    /// T
+    #[inline]
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// Σ‖g_t‖²
+    #[inline]
+    pub fn gradients_sq(&self) -> f64 {
+        self.gradients_sq.value()
+    }
+
+    /// max ‖g_t‖
+    pub fn gradient_norm_max(&self) -> f64 {
+        self.gradient_sq_max.sqrt()
+    }
+
+    /// Σ η_t‖g_t‖², or for lagged steps twice the sum of the capped terms.
+    pub fn energy(&self) -> f64 {
+        self.energy.value()
+    }
+
+    /// 1/η_T
+    pub fn last_inverse(&self) -> f64 {
+        self.last_inverse
+    }
+
+    /// What the distances to the comparators contribute to (8): the first from 0, the others
+    /// weighted with the growth of 1/η_t beyond the curvature σ.
+    pub(crate) fn distance_paid(&self, reach: f64, diameter: f64, sigma: f64) -> f64 {
+        let first = (self.first_inverse - sigma).max(0.0);
+        half_product(first, reach) + half_product(self.growth, diameter)
+    }
+
+    /// The same in the theorem's form: D²/(2η_T) once the steps shrink.
+    pub(crate) fn distance_promised(&self, reach: f64, diameter: f64, sigma: f64) -> f64 {
+        if self.growth > 0.0 {
+            half_product(self.last_inverse, diameter)
+        } else {
+            self.distance_paid(reach, diameter, sigma)
+        }
+    }
+
+    /// The facts closed forms are made of, with G as declared or, undeclared, as measured.
+    pub(crate) fn facts(
+        &self,
+        declared: Option<Positive>,
+        diameter: f64,
+    ) -> Result<StepFacts, NoBound> {
+        Ok(StepFacts {
+            rounds: self.rounds as f64,
+            diameter,
+            gradient_bound: self.gradient_bound(declared)?,
+            gradients_sq: self.gradients_sq(),
+        })
+    }
+
+    /// G: as measured, and not beyond what was declared.
+    pub(crate) fn gradient_bound(&self, declared: Option<Positive>) -> Result<f64, NoBound> {
+        let measured = self.gradient_norm_max();
+        match declared.map(Positive::get) {
+            Some(g) if measured > g * (1.0 + GRADIENT_GRAIN) => NoBound::because(format!(
+                "the theorem assumes gradients of norm at most G = {g}, and this run had one of \
+                 norm {measured}"
+            )),
+            Some(g) => Ok(g.max(measured)),
+            None => Ok(measured),
+        }
+    }
+}
+
+/// (k/2)·r², where nothing times infinity is nothing.
+fn half_product(k: f64, r: f64) -> f64 {
+    if k == 0.0 { 0.0 } else { 0.5 * k * r * r }
+}
+
+/// A bound, unless it says nothing.
+pub(crate) fn finite_bound(total: f64, reference: &str, otherwise: &str) -> Result<Bound, NoBound> {
+    if total.is_finite() { Ok(Bound::new(total, reference)) } else { NoBound::because(otherwise) }
+}

@@ -1,0 +1,113 @@
+//! Online gradient descent for σ-strongly convex losses: no projection, nothing to tune.
+//!
+//! ```text
+//! Initialization: w_1 = 0
+//! For t = 1, 2, …
+//!     1. w_{t+1} = w_t − (1/σt) ∇ℓ_t(w_t)
+//! ```
+//!
+//! With ℓ_t(w) = φ(w·x_t, y_t) + (σ/2)‖w‖² the gradient is a_t x_t + σ w_t, so the step shrinks w
+//! by 1 − 1/t and adds −a_t x_t/(σt): after T rounds w_{T+1} = −(1/σT) Σ a_t x_t. With the hinge
+//! this is Pegasos, the online support vector machine.
+//!
+//! Proved, for every u ∈ R^d: R_T(u) ≤ (1/2σ) Σ‖g_t‖²/t ≤ (G²/2σ)(1 + ln T).
+
+use super::steps::{Steps, finite_bound};
+use super::{AnySet, Example, Features, Learner, Promise, Round};
+use crate::bound::{Bound, strongly_convex};
+use crate::loss::Loss;
+use crate::number::Positive;
+use crate::round::Objective;
+use crate::schedule::InverseTime;
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+
+/// OGD with steps 1/(σt) over losses φ + (σ/2)‖w‖².
+///
+/// ```
+/// use rueful_core::{Batch, Positive, learner::{Learner, StronglyConvexOgd}, loss::Hinge};
+///
+/// let mut stream = Batch::default();
+/// stream.push(&[0], &[1.0], 1.0)?;
+/// let mut svm = StronglyConvexOgd::new(Hinge {}, Positive::new(0.5)?);
+/// svm.grow(stream.dimension());
+/// svm.learn(&stream.get(0));
+/// assert_eq!(svm.weights(), [2.0]); // −a·x/(σ·1)
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StronglyConvexOgd<L> {
+    objective: Objective<L>,
+    schedule: InverseTime,
+    gradient_bound: Option<Positive>,
+    weights: Weights,
+    steps: Steps,
+}
+
+impl<L: Loss> StronglyConvexOgd<L> {
+    /// The learner at w_1 = 0.
+    pub fn new(loss: L, sigma: Positive) -> Self {
+        Self {
+            objective: Objective { loss, sigma: sigma.into() },
+            schedule: InverseTime { sigma },
+            gradient_bound: None,
+            weights: Weights::default(),
+            steps: Steps::default(),
+        }
+    }
+
+    /// Declares ‖g_t‖ ≤ G for the theorem; undeclared, it is stated for the run's largest gradient.
+    pub fn with_gradient_bound(mut self, gradient_bound: Option<Positive>) -> Self {
+        self.gradient_bound = gradient_bound;
+        self
+    }
+}
+
+impl<L: Loss> Learner for StronglyConvexOgd<L> {
+    #[inline]
+    fn learn(&mut self, example: &Example<'_>) -> Round {
+        let x = &example.features;
+        let sigma = self.objective.sigma.get();
+
+        let prediction = self.weights.dot(x);
+        let round = self.objective.suffer(&mut self.weights, prediction, example);
+
+        // 1. w ← w − g_t/(σt), where g_t = a_t x_t + σ w_t
+        let eta = self.steps.take(&self.schedule, round.gradient_sq(sigma, x), sigma);
+        let shrink = 1.0 - 1.0 / self.steps.rounds() as f64;
+        self.weights.step(shrink, -eta * round.slope, x, prediction);
+        round
+    }
+
+    fn grow(&mut self, dimension: usize) {
+        self.weights.grow(dimension);
+    }
+
+    fn predict(&self, x: &Features<'_>) -> f64 {
+        self.weights.dot(&x.below(self.weights.dimension()))
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.weights.iter().collect()
+    }
+
+    fn rounds(&self) -> u64 {
+        self.steps.rounds()
+    }
+
+    /// Covers every u, so any comparators.
+    fn promise(&self, _comparators: &AnySet) -> Promise {
+        let sigma = self.objective.sigma.get();
+        let data = finite_bound(
+            0.5 * self.steps.energy(),
+            "notes, OGD with strongly convex losses: (1/2σ) Σ‖g_t‖²/t",
+            "the gradients of this run are not finite",
+        );
+        let theorem = self.steps.gradient_bound(self.gradient_bound).map(|g| {
+            let rounds = self.steps.rounds().max(1) as f64;
+            let reference = "notes, OGD with strongly convex losses: (G²/2σ)(1 + ln T)";
+            Bound::new(strongly_convex(g, sigma, rounds), reference)
+        });
+        Promise { data, theorem }
+    }
+}

@@ -1,0 +1,67 @@
+//! The run over time: one point at t = 1, 2, 4, 8, … and one at the end.
+
+use super::tally::Tally;
+use crate::number::Positive;
+use crate::set::{AnySet, Ball};
+use crate::vector;
+use serde::{Deserialize, Serialize};
+
+/// The state of a run after some round.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    rounds: u64,
+    loss: f64,
+    mistakes: u64,
+    certificate: f64,
+    /// What a certificate for another radius is made of.
+    offset: f64,
+    slopes_norm: f64,
+    curvature: f64,
+    /// Allowance for rounding: a constant, and per unit of radius.
+    slack: (f64, f64),
+}
+
+impl CurvePoint {
+    pub(super) fn of(tally: &Tally, comparators: &AnySet) -> Self {
+        let minorant = tally.minorant();
+        let unit: AnySet = Ball { radius: Positive::ONE }.into();
+        let constant = tally.slack(comparators);
+        Self {
+            rounds: tally.rounds(),
+            loss: tally.loss(),
+            mistakes: tally.mistakes(),
+            certificate: tally.certificate(comparators),
+            offset: minorant.offset(),
+            slopes_norm: vector::norm_sq(minorant.slopes().iter().copied()).sqrt(),
+            curvature: minorant.curvature(),
+            slack: (if constant.is_finite() { constant } else { 0.0 }, tally.slack(&unit)),
+        }
+    }
+
+    /// t
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// L_t/t
+    pub fn sequential_risk(&self) -> f64 {
+        self.loss / self.rounds as f64
+    }
+
+    /// The share of mistakes up to t.
+    pub fn mistake_rate(&self) -> f64 {
+        self.mistakes as f64 / self.rounds as f64
+    }
+
+    /// The certificate up to t per round, for the ledger's comparators.
+    pub fn certificate(&self) -> f64 {
+        self.certificate / self.rounds as f64
+    }
+
+    /// The certificate up to t per round, for a ball of any radius.
+    pub fn certificate_for(&self, ball: &Ball) -> f64 {
+        let gain = ball.support_of_norm(self.slopes_norm, self.curvature);
+        let slack = self.slack.0 + ball.radius.get() * self.slack.1;
+        (self.loss - self.offset + gain + slack) / self.rounds as f64
+    }
+}

@@ -1,0 +1,124 @@
+//! The Perceptron's mistake bounds for a comparator chosen beforehand.
+//!
+//! With M mistakes, H = Σ_t [1 − y_t u·x_t]₊ over the whole stream, H_M the same over the mistakes,
+//! X = max ‖x_t‖ and w_M = Σ_{mistakes} y_t x_t, for every u:
+//!
+//! ```text
+//! M ≤ H_M + ‖u‖‖w_M‖                                   run time
+//!   ≤ H + (‖u‖X)²/2 + ‖u‖X √(H + (‖u‖X)²/4)            solved exactly
+//!   ≤ H + (‖u‖X)² + ‖u‖X√H                             as in the notes
+//! ```
+//!
+//! When y_t u·x_t ≥ 1 throughout, H = 0 and M ≤ (‖u‖X)².
+
+use crate::features::{Example, Features};
+use crate::loss::{Hinge, Loss, ZeroOne};
+use crate::sum::Sum;
+use crate::vector;
+use serde::{Deserialize, Serialize};
+
+/// The bounds are rounded up by this much: some of them are attained, and none may be missed by a
+/// rounding error.
+const ROUNDING: f64 = 1e-12;
+
+/// Follows the Perceptron's predictions beside a fixed comparator u.
+///
+/// ```
+/// use rueful_core::{Batch, Positive, ledger::MistakeWatch, loss::Hinge};
+/// use rueful_core::learner::{Learner, Perceptron};
+///
+/// let mut stream = Batch::default();
+/// stream.push(&[0], &[2.0], 1.0)?;
+/// stream.push(&[1], &[2.0], -1.0)?;
+/// let mut watch = MistakeWatch::new(vec![0.5, -0.5]); // separates with margin 1
+/// let mut perceptron = Perceptron::new(Hinge {}, Positive::ONE);
+/// let mut rounds = Vec::new();
+/// perceptron.learn_batch(&stream, &mut rounds);
+/// for (example, round) in stream.iter().zip(&rounds) {
+///     watch.observe(&example, round.prediction);
+/// }
+/// let bounds = watch.bounds();
+/// assert_eq!(bounds.mistakes, 2);
+/// assert!(bounds.separable.is_some_and(|bound| (2.0..2.000001).contains(&bound)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MistakeWatch {
+    comparator: Vec<f64>,
+    mistakes: u64,
+    hinge: Sum,
+    hinge_on_mistakes: Sum,
+    example_sq_max: f64,
+    /// w_M
+    sums: Vec<f64>,
+}
+
+/// The bounds on the number of mistakes, from the sharpest to the simplest.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MistakeBounds {
+    /// M
+    pub mistakes: u64,
+    /// H, the comparator's hinge loss on the stream.
+    pub hinge: f64,
+    /// ‖u‖
+    pub norm: f64,
+    /// H_M + ‖u‖‖w_M‖
+    pub run_time: f64,
+    /// H + (‖u‖X)²/2 + ‖u‖X√(H + (‖u‖X)²/4)
+    pub solved: f64,
+    /// H + (‖u‖X)² + ‖u‖X√H
+    pub closed_form: f64,
+    /// (‖u‖X)², when u separates the stream.
+    pub separable: Option<f64>,
+}
+
+impl MistakeWatch {
+    /// Watches the comparator u.
+    pub fn new(comparator: Vec<f64>) -> Self {
+        Self {
+            comparator,
+            mistakes: 0,
+            hinge: Sum::default(),
+            hinge_on_mistakes: Sum::default(),
+            example_sq_max: 0.0,
+            sums: Vec::new(),
+        }
+    }
+
+    /// One round of the Perceptron.
+    pub fn observe(&mut self, example: &Example<'_>, prediction: f64) {
+        let x = &example.features;
+        let hinge = Hinge {}.at(self.score(x), example.label).value;
+        self.hinge.add(hinge);
+        self.example_sq_max = self.example_sq_max.max(x.norm_sq());
+        if (ZeroOne {}).is_mistake(prediction, example.label) {
+            self.mistakes += 1;
+            self.hinge_on_mistakes.add(hinge);
+            vector::grow(&mut self.sums, x.dimension());
+            vector::add(&mut self.sums, example.label, x);
+        }
+    }
+
+    /// The bounds for the rounds so far.
+    pub fn bounds(&self) -> MistakeBounds {
+        let above = 1.0 + ROUNDING;
+        let norm = vector::norm_sq(self.comparator.iter().copied()).sqrt() * above;
+        let learned = vector::norm_sq(self.sums.iter().copied()).sqrt() * above;
+        let hinge = self.hinge.value() * above;
+        let ux = norm * self.example_sq_max.sqrt() * above;
+        MistakeBounds {
+            mistakes: self.mistakes,
+            hinge,
+            norm,
+            run_time: self.hinge_on_mistakes.value() * above + norm * learned,
+            solved: hinge + ux * ux / 2.0 + ux * (hinge + ux * ux / 4.0).sqrt(),
+            closed_form: hinge + ux * ux + ux * hinge.sqrt(),
+            separable: (hinge == 0.0).then_some(ux * ux),
+        }
+    }
+
+    /// u·x
+    fn score(&self, x: &Features<'_>) -> f64 {
+        vector::dot(&self.comparator, &x.below(self.comparator.len()))
+    }
+}

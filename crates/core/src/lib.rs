@@ -1,0 +1,56 @@
+//! The heart of rueful: losses, feasible sets, step-size schedules, online learners, and the
+//! ledger that certifies how much any of them can regret. No input, no output, no clock.
+//!
+//! The protocol is that of the lecture notes on online gradient descent. In each round an example
+//! (x_t, y_t) arrives; the learner first predicts ŷ_t = w_t·x_t and suffers ℓ_t(w_t), then updates.
+//! Its regret against u is R_T(u) = Σ ℓ_t(w_t) − Σ ℓ_t(u).
+//!
+//! ```
+//! use rueful_core::{Batch, Ladder, Ledger, Objective, Positive};
+//! use rueful_core::learner::{Learner, Ogd};
+//! use rueful_core::{loss::Hinge, schedule::AdaGradNorm, set::Ball};
+//!
+//! let mut stream = Batch::default();
+//! for round in 0..1000 {
+//!     let side = if round % 3 == 0 { 1.0 } else { -1.0 };
+//!     stream.push(&[0, 1], &[1.0, side], f64::from(side))?;
+//! }
+//!
+//! let ball = Ball { radius: Positive::new(2.0)? };
+//! let steps = AdaGradNorm { diameter: Positive::new(4.0)? };
+//! let mut learner = Ogd::new(Objective::plain(Hinge {}), steps, ball);
+//! let mut ledger = Ledger::new(ball);
+//!
+//! let mut rounds = Vec::new();
+//! learner.learn_batch(&stream, &mut rounds);
+//! ledger.record_batch(&stream, &rounds)?;
+//!
+//! let ladder = ledger.ladder(learner.promise(ledger.comparators()));
+//! assert!(ledger.mistakes() <= 2);
+//! assert!(ladder.certificate / 1000.0 < 0.05);  // regret per round, proved for this stream
+//! assert!(ladder.is_in_order());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod batch;
+pub mod bound;
+mod features;
+pub mod learner;
+pub mod ledger;
+pub mod loss;
+mod number;
+mod round;
+pub mod schedule;
+pub mod set;
+mod sum;
+mod vector;
+mod weights;
+
+pub use batch::Batch;
+pub use bound::{Bound, Ladder, NoBound, Promise};
+pub use features::{Example, FeatureError, Features};
+pub use ledger::{Ledger, LedgerError};
+pub use number::{NonNegative, OpenUnit, OutOfRange, Positive};
+pub use round::{Objective, Round};
+pub use sum::Sum;
+pub use weights::Weights;

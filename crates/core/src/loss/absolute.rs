@@ -1,0 +1,36 @@
+//! Absolute loss: |p − y|, regression that outliers cannot dominate.
+
+use super::{Labels, Loss, Tangent};
+use serde::{Deserialize, Serialize};
+
+/// φ(p, y) = |p − y|, slope sgn(p − y) and 0 at p = y, conjugate a·y on |a| ≤ 1. 1-Lipschitz.
+///
+/// ```
+/// use rueful_core::loss::{Absolute, Loss};
+/// assert_eq!(Absolute {}.at(0.5, 2.0).slope, -1.0);
+/// assert_eq!(Absolute {}.at(2.0, 2.0).slope, 0.0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Absolute {}
+
+impl Loss for Absolute {
+    #[inline]
+    fn at(&self, prediction: f64, label: f64) -> Tangent {
+        let miss = prediction - label;
+        let slope = if miss == 0.0 { 0.0 } else { miss.signum() };
+        Tangent { value: miss.abs(), slope }
+    }
+
+    fn conjugate(&self, slope: f64, label: f64) -> f64 {
+        if slope.abs() <= 1.0 { slope * label } else { f64::INFINITY }
+    }
+
+    fn lipschitz(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn labels(&self) -> Labels {
+        Labels::Numbers
+    }
+}

@@ -1,0 +1,42 @@
+//! Hinge loss: [1 − yp]₊, the convex upper bound of the zero-one loss.
+
+use super::{Labels, Loss, Tangent};
+use serde::{Deserialize, Serialize};
+
+/// φ(p, y) = [1 − yp]₊, slope −y while yp ≤ 1 and 0 after, conjugate a·y on ay ∈ [−1, 0].
+/// 1-Lipschitz. The kink is at yp = 1; of the valid slopes there we take −y.
+///
+/// ```
+/// use rueful_core::loss::{Hinge, Loss};
+/// let at = Hinge {}.at(0.25, 1.0);
+/// assert_eq!((at.value, at.slope), (0.75, -1.0));
+/// assert_eq!(Hinge {}.at(1.0, 1.0).slope, -1.0);
+/// assert_eq!(Hinge {}.at(1.5, 1.0).slope, 0.0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hinge {}
+
+impl Loss for Hinge {
+    #[inline]
+    fn at(&self, prediction: f64, label: f64) -> Tangent {
+        let short = 1.0 - label * prediction;
+        if short >= 0.0 {
+            Tangent { value: short, slope: -label }
+        } else {
+            Tangent { value: 0.0, slope: 0.0 }
+        }
+    }
+
+    fn conjugate(&self, slope: f64, label: f64) -> f64 {
+        if (-1.0..=0.0).contains(&(slope * label)) { slope * label } else { f64::INFINITY }
+    }
+
+    fn lipschitz(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn labels(&self) -> Labels {
+        Labels::Signs
+    }
+}

@@ -1,0 +1,35 @@
+//! Linear loss: c·p, where the stream chooses the slope c. The loss of the notes' games.
+
+use super::{Labels, Loss, Tangent};
+use serde::{Deserialize, Serialize};
+
+/// φ(p, c) = c·p with the slope c in the place of the label; conjugate 0 at a = c and infinite
+/// elsewhere. |c|-Lipschitz, so no constant serves all streams.
+///
+/// ```
+/// use rueful_core::loss::{Linear, Loss};
+/// let at = Linear {}.at(3.0, -0.5);
+/// assert_eq!((at.value, at.slope), (-1.5, -0.5));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Linear {}
+
+impl Loss for Linear {
+    #[inline]
+    fn at(&self, prediction: f64, label: f64) -> Tangent {
+        Tangent { value: label * prediction, slope: label }
+    }
+
+    fn conjugate(&self, slope: f64, label: f64) -> f64 {
+        if slope == label { 0.0 } else { f64::INFINITY }
+    }
+
+    fn lipschitz(&self) -> Option<f64> {
+        None
+    }
+
+    fn labels(&self) -> Labels {
+        Labels::Numbers
+    }
+}

@@ -1,0 +1,64 @@
+//! Logistic loss: ln(1 + e^{−yp}), the log-likelihood of a score.
+
+use super::{Labels, Loss, Tangent};
+use serde::{Deserialize, Serialize};
+
+/// φ(p, y) = ln(1 + e^{−yp}), slope −y/(1 + e^{yp}), conjugate b ln b + (1−b) ln(1−b) with
+/// b = −ay ∈ [0, 1]. 1-Lipschitz. Evaluated so that neither tail overflows or loses digits.
+///
+/// ```
+/// use rueful_core::loss::{Logistic, Loss};
+/// let at = Logistic {}.at(0.0, 1.0);
+/// assert_eq!((at.value, at.slope), (std::f64::consts::LN_2, -0.5));
+/// assert_eq!(Logistic {}.at(-800.0, 1.0).value, 800.0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Logistic {}
+
+impl Loss for Logistic {
+    #[inline]
+    fn at(&self, prediction: f64, label: f64) -> Tangent {
+        let margin = label * prediction;
+        // e^{−|m|} ≤ 1 serves both tails.
+        let small = (-margin.abs()).exp();
+        let wrong = if margin >= 0.0 { small / (1.0 + small) } else { 1.0 / (1.0 + small) };
+        Tangent { value: (-margin).max(0.0) + small.ln_1p(), slope: -label * wrong }
+    }
+
+    fn conjugate(&self, slope: f64, label: f64) -> f64 {
+        let b = -slope * label;
+        if !(0.0..=1.0).contains(&b) {
+            return f64::INFINITY;
+        }
+        entropy(b) + entropy(1.0 - b)
+    }
+
+    fn lipschitz(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn labels(&self) -> Labels {
+        Labels::Signs
+    }
+}
+
+/// b ln b, and 0 at 0.
+fn entropy(b: f64) -> f64 {
+    if b == 0.0 { 0.0 } else { b * b.ln() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_tails_keep_their_digits() {
+        let far_right = Logistic {}.at(40.0, 1.0);
+        assert!((far_right.value / (-40.0_f64).exp() - 1.0).abs() < 1e-15);
+        assert!((far_right.slope / -(-40.0_f64).exp() - 1.0).abs() < 1e-15);
+        let far_left = Logistic {}.at(-1e300, 1.0);
+        assert_eq!((far_left.value, far_left.slope), (1e300, -1.0));
+        assert_eq!(Logistic {}.at(1e300, 1.0).value, 0.0);
+    }
+}

@@ -1,0 +1,20 @@
+//! Zero-one loss: was the sign right? Reported, never optimised.
+
+/// I{yp ≤ 0}: 1 for a mistake, and a tie is one. It is not convex and has no useful slope, so it
+/// is not a [`Loss`](super::Loss); the ledger counts it beside the loss that is learned.
+///
+/// ```
+/// use rueful_core::loss::ZeroOne;
+/// assert!(ZeroOne {}.is_mistake(0.0, 1.0));
+/// assert!(!ZeroOne {}.is_mistake(-0.1, -1.0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZeroOne {}
+
+impl ZeroOne {
+    /// Whether the prediction's sign is not the label's.
+    #[inline]
+    pub fn is_mistake(&self, prediction: f64, label: f64) -> bool {
+        label * prediction <= 0.0
+    }
+}

@@ -1,0 +1,81 @@
+//! What one round leaves behind, and the objective it is measured in.
+
+use crate::features::{Example, Features};
+use crate::loss::Loss;
+use crate::number::NonNegative;
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+
+/// One round as the ledger sees it: a prediction, what it cost, and the slope of that cost. It
+/// says nothing about how the prediction came about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Round {
+    /// ŷ_t
+    pub prediction: f64,
+    /// φ(ŷ_t, y_t)
+    pub value: f64,
+    /// a_t ∈ ∂φ(ŷ_t, y_t)
+    pub slope: f64,
+    /// (σ/2)‖w_t‖², and 0 where nothing is regularised.
+    pub penalty: f64,
+}
+
+impl Round {
+    /// The round a prediction makes under a loss: all that is known of somebody else's model.
+    #[inline]
+    pub fn of(loss: &impl Loss, prediction: f64, label: f64) -> Self {
+        let tangent = loss.at(prediction, label);
+        Self { prediction, value: tangent.value, slope: tangent.slope, penalty: 0.0 }
+    }
+
+    /// ℓ_t(w_t) = φ + (σ/2)‖w_t‖²
+    #[inline]
+    pub fn loss(&self) -> f64 {
+        self.value + self.penalty
+    }
+
+    /// ‖g_t‖² for g_t = a_t x_t + σ w_t, from numbers at hand:
+    /// a²‖x‖² + 2σ(a·ŷ) + σ²‖w‖², where σ²‖w‖² is 2σ times the penalty.
+    #[inline]
+    pub fn gradient_sq(&self, sigma: f64, x: &Features<'_>) -> f64 {
+        let data = self.slope * self.slope * x.norm_sq();
+        (data + 2.0 * sigma * (self.slope * self.prediction + self.penalty)).max(0.0)
+    }
+
+    /// Whether everything in it is a finite number; a run that diverged has rounds that are not.
+    #[inline]
+    pub fn is_finite(&self) -> bool {
+        (self.prediction + self.value + self.slope + self.penalty).is_finite()
+    }
+}
+
+/// ℓ_t(w) = φ(w·x_t, y_t) + (σ/2)‖w‖²: any loss, made σ-strongly convex when σ > 0.
+/// The hinge with σ > 0 is the support vector machine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Objective<L> {
+    /// φ
+    pub loss: L,
+    /// σ
+    pub sigma: NonNegative,
+}
+
+impl<L: Loss> Objective<L> {
+    /// The loss alone.
+    pub fn plain(loss: L) -> Self {
+        Self { loss, sigma: NonNegative::ZERO }
+    }
+
+    /// Suffers the loss of the prediction w_t·x_t.
+    #[inline]
+    pub(crate) fn suffer(
+        &self,
+        weights: &mut Weights,
+        prediction: f64,
+        example: &Example<'_>,
+    ) -> Round {
+        let sigma = self.sigma.get();
+        let penalty =
+            if sigma == 0.0 { 0.0 } else { 0.5 * sigma * weights.settle_norm_beside(0.0) };
+        Round { penalty, ..Round::of(&self.loss, prediction, example.label) }
+    }
+}

@@ -1,0 +1,51 @@
+//! AdaGrad-norm: steps that tune themselves to the gradients seen. No G, no η, no horizon.
+
+use super::{Schedule, StepFacts};
+use crate::number::Positive;
+use serde::{Deserialize, Serialize};
+
+/// η_t = D/√(2 Σ_{s≤t}‖g_s‖²) on a set of diameter D. Regret ≤ D√(2 Σ‖g_t‖²), and scaling all
+/// losses by a constant changes no prediction. The default of the program.
+///
+/// ```
+/// use rueful_core::{Positive, schedule::{AdaGradNorm, Schedule}};
+/// let steps = AdaGradNorm { diameter: Positive::new(2.0)? };
+/// assert_eq!(steps.inverse_step(7, 8.0), 2.0);
+/// assert_eq!(steps.inverse_step(7, 0.0), 0.0); // no gradient yet: no step
+/// # Ok::<(), rueful_core::OutOfRange>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdaGradNorm {
+    /// D
+    pub diameter: Positive,
+}
+
+impl AdaGradNorm {
+    /// D/√2, the numerator over √Σ‖g‖².
+    fn reach(&self) -> f64 {
+        self.diameter.get() * std::f64::consts::FRAC_1_SQRT_2
+    }
+}
+
+impl Schedule for AdaGradNorm {
+    const REFERENCE: &'static str = "notes, (8) with AdaGrad-norm steps: D√(2Σ‖g_t‖²)";
+
+    #[inline]
+    fn inverse_step(&self, _round: u64, gradients_sq: f64) -> f64 {
+        (2.0 * gradients_sq).sqrt() / self.diameter.get()
+    }
+
+    /// Σ_t b_t/√(b_1 + … + b_t) ≤ 2√(Σ b_t)
+    fn energy(&self, run: &StepFacts) -> f64 {
+        2.0 * self.reach() * run.gradients_sq.sqrt()
+    }
+
+    /// With B the sum of squares before round t: while ‖g_t‖² ≤ 4B, a step of c/√B is at most √5
+    /// times c/√(B + ‖g_t‖²), which gives c√5·√Σ‖g_t‖². The other rounds more than double the
+    /// largest gradient norm each time, so their ‖g_t‖ add up to less than 2G.
+    fn lagged_energy(&self, run: &StepFacts) -> f64 {
+        self.reach() * 5_f64.sqrt() * run.gradients_sq.sqrt()
+            + 2.0 * run.diameter * run.gradient_bound
+    }
+}

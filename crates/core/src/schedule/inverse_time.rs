@@ -1,0 +1,43 @@
+//! η_t = 1/(σt): the steps for σ-strongly convex losses.
+
+use super::{Schedule, StepFacts};
+use crate::number::Positive;
+use serde::{Deserialize, Serialize};
+
+/// η_t = 1/(σt). For σ-strongly convex losses the growth of 1/η_t is paid for by their curvature,
+/// and the regret is at most (1/2σ) Σ‖g_t‖²/t ≤ (G²/2σ)(1 + ln T).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InverseTime {
+    /// σ
+    pub sigma: Positive,
+}
+
+impl Schedule for InverseTime {
+    const REFERENCE: &'static str = "notes, OGD with strongly convex losses: (G²/2σ)(1 + ln T)";
+
+    #[inline]
+    fn inverse_step(&self, round: u64, _gradients_sq: f64) -> f64 {
+        self.sigma.get() * round as f64
+    }
+
+    /// Σ 1/t ≤ 1 + ln T. (Not ln(T+1), as one may read: that is below the sum.)
+    fn energy(&self, run: &StepFacts) -> f64 {
+        run.gradient_bound.powi(2) * (1.0 + run.rounds.ln()) / self.sigma.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_harmonic_sum_needs_the_one() {
+        let mut harmonic = 0.0;
+        for t in 1..=4000 {
+            harmonic += 1.0 / f64::from(t);
+            let rounds = f64::from(t);
+            assert!(harmonic <= 1.0 + rounds.ln() + 1e-12, "1 + ln T fails at {t}");
+            assert!(harmonic > (rounds + 1.0).ln(), "ln(T+1) would have held at {t}");
+        }
+        assert_eq!(format!("{harmonic:.2} {:.2}", 4001_f64.ln()), "8.87 8.29");
+    }
+}

@@ -1,0 +1,85 @@
+//! Any of the sets, chosen at run time: for descriptions of runs and for comparators.
+
+use super::{Ball, BoxSet, FeasibleSet, LazyDot, WholeSpace};
+use crate::features::Features;
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+
+/// One of the feasible sets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum AnySet {
+    /// ‖w‖ ≤ U
+    Ball(Ball),
+    /// An interval for every coordinate.
+    Box(BoxSet),
+    /// R^d
+    WholeSpace(WholeSpace),
+}
+
+impl From<Ball> for AnySet {
+    fn from(set: Ball) -> Self {
+        Self::Ball(set)
+    }
+}
+
+impl From<BoxSet> for AnySet {
+    fn from(set: BoxSet) -> Self {
+        Self::Box(set)
+    }
+}
+
+impl From<WholeSpace> for AnySet {
+    fn from(set: WholeSpace) -> Self {
+        Self::WholeSpace(set)
+    }
+}
+
+/// Runs an expression on whichever set it is.
+macro_rules! each {
+    ($any:expr, $set:ident => $what:expr) => {
+        match $any {
+            AnySet::Ball($set) => $what,
+            AnySet::Box($set) => $what,
+            AnySet::WholeSpace($set) => $what,
+        }
+    };
+}
+
+impl FeasibleSet for AnySet {
+    fn project(&self, w: &mut Weights, shrink: f64, x: &Features<'_>) {
+        each!(self, set => set.project(w, shrink, x));
+    }
+
+    fn project_dot(&self, s: &Weights, k: f64, x: &Features<'_>) -> LazyDot {
+        each!(self, set => set.project_dot(s, k, x))
+    }
+
+    fn settle(&self, s: &mut Weights, k: f64) {
+        each!(self, set => set.settle(s, k));
+    }
+
+    fn project_dense(&self, v: &mut [f64]) {
+        each!(self, set => set.project_dense(v));
+    }
+
+    fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64 {
+        each!(self, set => set.support(v, curvature))
+    }
+
+    fn reach(&self, dimension: usize) -> f64 {
+        each!(self, set => set.reach(dimension))
+    }
+
+    fn diameter(&self, dimension: usize) -> f64 {
+        each!(self, set => set.diameter(dimension))
+    }
+
+    fn extent(&self, i: usize) -> (f64, f64) {
+        each!(self, set => set.extent(i))
+    }
+
+    fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool {
+        each!(self, set => set.covers(other, dimension))
+    }
+}

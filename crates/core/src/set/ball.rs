@@ -1,0 +1,128 @@
+//! The Euclidean ball ‖w‖ ≤ U, the set of the notes' theorems.
+
+use super::{Bounded, FeasibleSet, LazyDot};
+use crate::features::Features;
+use crate::number::Positive;
+use crate::vector;
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+
+/// {w : ‖w‖ ≤ U}. Projection: w·min(1, U/‖w‖). Support: U‖v‖. Diameter: 2U.
+///
+/// ```
+/// use rueful_core::{Positive, set::{Ball, FeasibleSet}};
+/// let ball = Ball { radius: Positive::new(2.0)? };
+/// let mut w = [3.0, 4.0];
+/// ball.project_dense(&mut w);
+/// assert_eq!(w, [1.2000000000000002, 1.6]);
+/// assert_eq!(ball.support([3.0, 4.0].into_iter(), 0.0), 10.0);
+/// # Ok::<(), rueful_core::OutOfRange>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ball {
+    /// U
+    pub radius: Positive,
+}
+
+impl FeasibleSet for Ball {
+    #[inline]
+    fn project(&self, w: &mut Weights, _shrink: f64, _x: &Features<'_>) {
+        let radius = self.radius.get();
+        if w.can_exceed(radius) {
+            w.settle_norm();
+            if w.norm() > radius {
+                w.scale_by(radius / w.norm());
+            }
+        }
+    }
+
+    #[inline]
+    fn project_dot(&self, s: &Weights, k: f64, x: &Features<'_>) -> LazyDot {
+        let radius = self.radius.get();
+        let outside = s.can_exceed(radius / k.abs()) && s.norm() > radius / k.abs();
+        let inside = if outside { radius / s.norm() * k.signum() } else { k };
+        let inner = s.dot(x);
+        LazyDot { prediction: inside * inner, inner }
+    }
+
+    #[inline]
+    fn settle(&self, s: &mut Weights, k: f64) {
+        if s.can_exceed(self.radius.get() / k.abs()) {
+            s.settle_norm();
+        }
+    }
+
+    fn project_dense(&self, v: &mut [f64]) {
+        let norm = vector::norm_sq(v.iter().copied()).sqrt();
+        if norm > self.radius.get() {
+            let inside = self.radius.get() / norm;
+            v.iter_mut().for_each(|v| *v *= inside);
+        }
+    }
+
+    fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64 {
+        self.support_of_norm(vector::norm_sq(v).sqrt(), curvature)
+    }
+
+    fn reach(&self, _dimension: usize) -> f64 {
+        self.radius.get()
+    }
+
+    fn diameter(&self, _dimension: usize) -> f64 {
+        2.0 * self.radius.get()
+    }
+
+    fn extent(&self, _i: usize) -> (f64, f64) {
+        (-self.radius.get(), self.radius.get())
+    }
+
+    fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool {
+        other.reach(dimension) <= self.radius.get()
+    }
+}
+
+impl Ball {
+    /// −U/‖s‖, and 0 for s = 0.
+    fn leader_factor(&self, s: &Weights) -> f64 {
+        let norm = s.norm();
+        if norm == 0.0 { 0.0 } else { -self.radius.get() / norm }
+    }
+
+    /// The support function of a vector of which only the norm is known.
+    pub fn support_of_norm(&self, norm: f64, curvature: f64) -> f64 {
+        let radius = self.radius.get();
+        if curvature * radius > norm {
+            norm * norm / (2.0 * curvature)
+        } else {
+            radius * norm - 0.5 * curvature * radius * radius
+        }
+    }
+}
+
+impl Bounded for Ball {
+    #[inline]
+    fn leader_dot(&self, s: &Weights, x: &Features<'_>) -> LazyDot {
+        let inner = s.dot(x);
+        LazyDot { prediction: self.leader_factor(s) * inner, inner }
+    }
+
+    fn leader(&self, s: &Weights) -> Vec<f64> {
+        let factor = self.leader_factor(s);
+        s.iter().map(|s| factor * s).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_curved_support_is_attained_inside_or_on_the_boundary() {
+        let ball = Ball { radius: Positive::new(2.0).unwrap() };
+        // inside: u = v/κ with ‖u‖ = 1
+        assert_eq!(ball.support([4.0].into_iter(), 4.0), 2.0);
+        // boundary: u = 2
+        assert_eq!(ball.support([4.0].into_iter(), 1.0), 6.0);
+    }
+}

@@ -1,0 +1,222 @@
+//! Boxes: every coordinate in its own interval. The notes' W = [−1, 1] is one.
+
+use super::{Bounded, FeasibleSet, LazyDot};
+use crate::features::Features;
+use crate::number::Positive;
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A closed interval that contains 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "(f64, f64)", into = "(f64, f64)")]
+pub struct Interval {
+    lower: f64,
+    upper: f64,
+}
+
+/// Why two numbers do not bound a coordinate.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+#[error("[{lower}, {upper}] is not an interval around 0 with ends between -1e100 and 1e100")]
+pub struct BoxError {
+    /// The lower end given.
+    pub lower: f64,
+    /// The upper end given.
+    pub upper: f64,
+}
+
+/// {w : l_i ≤ w_i ≤ u_i}. Projection: clip each coordinate. Support: Σ max(l_i v_i, u_i v_i),
+/// which is Σ r_i|v_i| for symmetric sides.
+///
+/// ```
+/// use rueful_core::set::{BoxSet, FeasibleSet};
+/// let notes = BoxSet::interval(-1.0, 1.0)?;
+/// let mut w = [3.0, -0.5];
+/// notes.project_dense(&mut w);
+/// assert_eq!(w, [1.0, -0.5]);
+/// assert_eq!(notes.support([2.0, -3.0].into_iter(), 0.0), 5.0);
+/// # Ok::<(), rueful_core::set::BoxError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoxSet {
+    /// The sides of the first coordinates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sides: Vec<Interval>,
+    /// The side of every other coordinate.
+    rest: Interval,
+}
+
+impl Interval {
+    /// The interval [lower, upper], which must contain 0.
+    pub fn new(lower: f64, upper: f64) -> Result<Self, BoxError> {
+        if (-1e100..=0.0).contains(&lower) && (0.0..=1e100).contains(&upper) {
+            Ok(Self { lower, upper })
+        } else {
+            Err(BoxError { lower, upper })
+        }
+    }
+
+    fn clip(self, value: f64) -> f64 {
+        value.clamp(self.lower, self.upper)
+    }
+
+    /// The end that `direction` points to, and 0 when it points nowhere.
+    fn end(self, direction: f64) -> f64 {
+        if direction > 0.0 {
+            self.upper
+        } else if direction < 0.0 {
+            self.lower
+        } else {
+            0.0
+        }
+    }
+}
+
+impl TryFrom<(f64, f64)> for Interval {
+    type Error = BoxError;
+    fn try_from((lower, upper): (f64, f64)) -> Result<Self, BoxError> {
+        Self::new(lower, upper)
+    }
+}
+
+impl From<Interval> for (f64, f64) {
+    fn from(interval: Interval) -> Self {
+        (interval.lower, interval.upper)
+    }
+}
+
+impl BoxSet {
+    /// The same interval for every coordinate.
+    pub fn interval(lower: f64, upper: f64) -> Result<Self, BoxError> {
+        Ok(Self { sides: Vec::new(), rest: Interval::new(lower, upper)? })
+    }
+
+    /// [−r, r] for every coordinate.
+    pub fn cube(radius: Positive) -> Self {
+        let r = radius.get();
+        Self { sides: Vec::new(), rest: Interval { lower: -r, upper: r } }
+    }
+
+    /// Its own side for each of the first coordinates, and `rest` for all that follow.
+    pub fn new(sides: Vec<Interval>, rest: Interval) -> Self {
+        Self { sides, rest }
+    }
+
+    #[inline]
+    fn side(&self, i: usize) -> Interval {
+        self.sides.get(i).copied().unwrap_or(self.rest)
+    }
+
+    /// p·x and s·x in one pass, where p_i depends on s_i alone.
+    #[inline]
+    fn dots(&self, s: &Weights, x: &Features<'_>, p: impl Fn(Interval, f64) -> f64) -> LazyDot {
+        let (mut prediction, mut inner) = (0.0, 0.0);
+        for (i, x) in x.iter() {
+            let s = s.get(i);
+            prediction += p(self.side(i), s) * x;
+            inner += s * x;
+        }
+        LazyDot { prediction, inner }
+    }
+
+    /// Adds `f` over the sides of the first `dimension` coordinates.
+    fn total(&self, dimension: usize, f: impl Fn(Interval) -> f64) -> f64 {
+        let own = self.sides.len().min(dimension);
+        let others = (dimension - own) as f64;
+        let named: f64 = self.sides[..own].iter().map(|&side| f(side)).sum();
+        if others > 0.0 { named + others * f(self.rest) } else { named }
+    }
+}
+
+impl FeasibleSet for BoxSet {
+    #[inline]
+    fn project(&self, w: &mut Weights, shrink: f64, x: &Features<'_>) {
+        let clip = |i, w| self.side(i).clip(w);
+        if (0.0..=1.0).contains(&shrink) {
+            w.update_at(x, clip);
+        } else {
+            // The step turned or stretched the coordinates it did not touch. Steps that large
+            // are few: they shrink with t.
+            w.update_all(clip);
+        }
+    }
+
+    #[inline]
+    fn project_dot(&self, s: &Weights, k: f64, x: &Features<'_>) -> LazyDot {
+        self.dots(s, x, |side, s| side.clip(k * s))
+    }
+
+    fn project_dense(&self, v: &mut [f64]) {
+        for (i, v) in v.iter_mut().enumerate() {
+            *v = self.side(i).clip(*v);
+        }
+    }
+
+    fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64 {
+        let best = |(i, v): (usize, f64)| {
+            let side = self.side(i);
+            let free = if curvature > 0.0 { side.clip(v / curvature) } else { side.end(v) };
+            free * v - 0.5 * curvature * free * free
+        };
+        v.enumerate().map(best).collect::<crate::Sum>().value()
+    }
+
+    fn reach(&self, dimension: usize) -> f64 {
+        self.total(dimension, |side| side.lower.abs().max(side.upper).powi(2)).sqrt()
+    }
+
+    fn diameter(&self, dimension: usize) -> f64 {
+        self.total(dimension, |side| (side.upper - side.lower).powi(2)).sqrt()
+    }
+
+    fn extent(&self, i: usize) -> (f64, f64) {
+        self.side(i).into()
+    }
+
+    fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool {
+        (0..dimension).all(|i| {
+            let (lower, upper) = other.extent(i);
+            let side = self.side(i);
+            side.lower <= lower && upper <= side.upper
+        })
+    }
+}
+
+impl Bounded for BoxSet {
+    #[inline]
+    fn leader_dot(&self, s: &Weights, x: &Features<'_>) -> LazyDot {
+        self.dots(s, x, |side, s| side.end(-s))
+    }
+
+    fn leader(&self, s: &Weights) -> Vec<f64> {
+        s.iter().enumerate().map(|(i, s)| self.side(i).end(-s)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_can_differ_and_must_hold_zero() {
+        let side = |l, u| Interval::new(l, u).unwrap();
+        let set = BoxSet::new(vec![side(-3.0, 0.0), side(0.0, 4.0)], side(-1.0, 1.0));
+        assert_eq!(set.reach(2), 5.0);
+        assert_eq!(set.reach(1), 3.0);
+        assert_eq!(set.diameter(3), (9.0_f64 + 16.0 + 4.0).sqrt());
+        assert_eq!(set.support([1.0, 1.0, -2.0].into_iter(), 0.0), 6.0);
+        assert_eq!(set.support([-1.0, 1.0].into_iter(), 0.0), 7.0);
+        assert!(Interval::new(0.5, 1.0).is_err());
+        assert!(Interval::new(-1.0, f64::NAN).is_err());
+        assert!(BoxSet::interval(-1.0, 1.0).unwrap().covers(&set, 0));
+        assert!(!BoxSet::interval(-1.0, 1.0).unwrap().covers(&set, 1));
+    }
+
+    #[test]
+    fn a_read_box_is_checked() {
+        let cube: BoxSet = serde_json::from_str(r#"{"rest": [-2.0, 2.0]}"#).unwrap();
+        assert_eq!(cube, BoxSet::cube(Positive::new(2.0).unwrap()));
+        assert!(serde_json::from_str::<BoxSet>(r#"{"rest": [1.0, 2.0]}"#).is_err());
+    }
+}

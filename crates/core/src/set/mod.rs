@@ -1,0 +1,77 @@
+//! Feasible sets W: where the weights live, and which comparators the regret is measured against.
+//!
+//! Every set here contains 0, the first predictor of every learner.
+
+mod any;
+mod ball;
+mod box_set;
+mod whole_space;
+
+pub use any::AnySet;
+pub use ball::Ball;
+pub use box_set::{BoxError, BoxSet, Interval};
+pub use whole_space::WholeSpace;
+
+use crate::features::Features;
+use crate::weights::Weights;
+
+/// A closed convex set that contains 0.
+///
+/// Contract (checked for every set by the conformance suite): `project` is the nearest point;
+/// `support` is the supremum it claims; `reach` and `diameter` bound all norms and distances.
+pub trait FeasibleSet: Clone + Send + Sync + 'static {
+    /// w ← argmin_{u∈W} ‖u − w‖ after the step w ← shrink·w + δ·x from a point of W. O(nnz(x)).
+    fn project(&self, w: &mut Weights, shrink: f64, x: &Features<'_>);
+
+    /// Π_W(k·s)·x, the prediction of a lazily projected learner, together with s·x. O(nnz(x)) when
+    /// `settle` came before.
+    fn project_dot(&self, s: &Weights, k: f64, x: &Features<'_>) -> LazyDot;
+
+    /// Π_W(k·s) itself.
+    fn project_scaled(&self, s: &Weights, k: f64) -> Vec<f64> {
+        let mut point: Vec<f64> = s.iter().map(|s| k * s).collect();
+        self.project_dense(&mut point);
+        point
+    }
+
+    /// Brings s up to date for a `project_dot` with this k.
+    #[inline]
+    fn settle(&self, _s: &mut Weights, _k: f64) {}
+
+    /// Π_W(v) for a plain vector.
+    fn project_dense(&self, v: &mut [f64]);
+
+    /// sup_{u∈W} u·v − (κ/2)‖u‖²; with κ = 0 the support function.
+    fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64;
+
+    /// sup_{u∈W} ‖u‖ over the first `dimension` coordinates.
+    fn reach(&self, dimension: usize) -> f64;
+
+    /// sup_{u,v∈W} ‖u − v‖ over the first `dimension` coordinates.
+    fn diameter(&self, dimension: usize) -> f64;
+
+    /// The smallest and largest value of coordinate i in W.
+    fn extent(&self, i: usize) -> (f64, f64);
+
+    /// Whether W contains `other`, looking at the first `dimension` coordinates.
+    fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool;
+}
+
+/// What a lazily projected prediction is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LazyDot {
+    /// Π_W(k·s)·x
+    pub prediction: f64,
+    /// s·x
+    pub inner: f64,
+}
+
+/// A set on which every linear function attains its maximum: what follow-the-leader needs.
+pub trait Bounded: FeasibleSet {
+    /// p·x for the point p ∈ W that minimises p·s, together with s·x. Where s decides nothing,
+    /// p is 0.
+    fn leader_dot(&self, s: &Weights, x: &Features<'_>) -> LazyDot;
+
+    /// That point p itself.
+    fn leader(&self, s: &Weights) -> Vec<f64>;
+}

@@ -1,0 +1,47 @@
+//! All of R^d: no projection at all.
+
+use super::{FeasibleSet, LazyDot};
+use crate::features::Features;
+use crate::vector;
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+
+/// R^d. Its support function is infinite in every direction, unless the losses curve: with
+/// curvature κ it is ‖v‖²/(2κ), and a certificate over all of R^d is finite.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WholeSpace {}
+
+impl FeasibleSet for WholeSpace {
+    #[inline]
+    fn project(&self, _w: &mut Weights, _shrink: f64, _x: &Features<'_>) {}
+
+    #[inline]
+    fn project_dot(&self, s: &Weights, k: f64, x: &Features<'_>) -> LazyDot {
+        let inner = s.dot(x);
+        LazyDot { prediction: k * inner, inner }
+    }
+
+    fn project_dense(&self, _v: &mut [f64]) {}
+
+    fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64 {
+        let norm_sq = vector::norm_sq(v);
+        if norm_sq == 0.0 { 0.0 } else { norm_sq / (2.0 * curvature) }
+    }
+
+    fn reach(&self, _dimension: usize) -> f64 {
+        f64::INFINITY
+    }
+
+    fn diameter(&self, _dimension: usize) -> f64 {
+        f64::INFINITY
+    }
+
+    fn extent(&self, _i: usize) -> (f64, f64) {
+        (f64::NEG_INFINITY, f64::INFINITY)
+    }
+
+    fn covers(&self, _other: &impl FeasibleSet, _dimension: usize) -> bool {
+        true
+    }
+}

@@ -1,0 +1,98 @@
+//! A sum that does not forget: Neumaier's compensation without its branch.
+//!
+//! Every addition is split into the rounded sum and the exact error of that rounding (Knuth's
+//! two-sum); the errors are added up separately. The result carries a relative error of a few
+//! units in the last place of Σ|xᵢ|, however many terms there are.
+
+use serde::{Deserialize, Serialize};
+
+/// A compensated running sum.
+///
+/// ```
+/// use rueful_core::Sum;
+/// let mut sum = Sum::default();
+/// for term in [1e16, 1.0, -1e16] {
+///     sum.add(term);
+/// }
+/// assert_eq!(sum.value(), 1.0);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sum {
+    rounded: f64,
+    lost: f64,
+}
+
+impl Sum {
+    /// Adds one term.
+    #[inline]
+    pub fn add(&mut self, term: f64) {
+        let total = self.rounded + term;
+        let taken = total - self.rounded;
+        let lost = (self.rounded - (total - taken)) + (term - taken);
+        self.rounded = total;
+        self.lost += lost;
+    }
+
+    /// The sum so far.
+    #[inline]
+    pub fn value(self) -> f64 {
+        self.rounded + self.lost
+    }
+
+    /// Adds another sum, compensation included.
+    pub fn merge(&mut self, other: Self) {
+        self.add(other.rounded);
+        self.lost += other.lost;
+    }
+
+    /// This sum less an earlier state of it.
+    pub fn since(mut self, earlier: Self) -> Self {
+        self.add(-earlier.rounded);
+        self.lost -= earlier.lost;
+        self
+    }
+}
+
+impl Extend<f64> for Sum {
+    fn extend<I: IntoIterator<Item = f64>>(&mut self, terms: I) {
+        terms.into_iter().for_each(|term| self.add(term));
+    }
+}
+
+impl FromIterator<f64> for Sum {
+    fn from_iter<I: IntoIterator<Item = f64>>(terms: I) -> Self {
+        let mut sum = Self::default();
+        sum.extend(terms);
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_million_additions_stay_honest() {
+        // 0.1 is not a binary fraction: the plain sum drifts to 9999999.98, the compensated one
+        // must be the correctly rounded product.
+        let mut sum = Sum::default();
+        let mut plain = 0.0;
+        for _ in 0..100_000_000 {
+            sum.add(0.1);
+            plain += 0.1;
+        }
+        let exact = 0.1 * 1e8;
+        assert!((sum.value() - exact).abs() <= 4.0 * f64::EPSILON * exact, "{}", sum.value());
+        assert!((plain - exact) / exact > 1e-10 || (exact - plain) / exact > 1e-10);
+    }
+
+    #[test]
+    fn merging_and_taking_the_difference_are_inverse() {
+        let front: Sum = [1e16, 3.0, -7.5].into_iter().collect();
+        let back: Sum = [1.0, -1e16, 0.25].into_iter().collect();
+        let mut whole = front;
+        whole.merge(back);
+        assert_eq!(whole.value(), -3.25);
+        assert_eq!(whole.since(front).value(), back.value());
+    }
+}

@@ -1,0 +1,1 @@
+//! An online learner that knows its own regret.

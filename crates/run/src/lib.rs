@@ -1,0 +1,1 @@
+//! One description of a run, and the loop that runs it.
