@@ -1,3 +1,28 @@
-//! The program rueful.
+//! The program `rueful`: flags in, reports out. Rules live in the crates below.
 
-fn main() {}
+mod args;
+mod chart;
+mod numbers;
+mod output;
+mod play;
+mod run;
+mod view;
+
+use args::{Cli, Command, Game};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match execute(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => output::fail(&error),
+    }
+}
+
+fn execute(cli: &Cli) -> anyhow::Result<()> {
+    match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Play { game: Game::Erm(args) } => play::erm(args),
+        Command::Play { game: Game::Adversary(args) } => play::adversary(args),
+    }
+}

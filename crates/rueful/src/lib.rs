@@ -1,1 +1,63 @@
-//! An online learner that knows its own regret.
+//! rueful: an online learner that knows its own regret.
+//!
+//! This crate is what a Rust program depends on. It gathers the public parts of the others:
+//!
+//! * the theory in code: [`loss`], [`set`], [`schedule`], [`learner`], [`ledger`], [`bound`];
+//! * data: [`Batch`], [`Features`], and readers in [`data`];
+//! * whole runs from one description, as the program `rueful` does them: [`run`].
+//!
+//! Learn from a stream and ask, at any moment, how much could have been done better:
+//!
+//! ```
+//! use rueful::learner::{Learner, Ogd};
+//! use rueful::{Batch, Ledger, Objective, Positive, loss::Logistic, schedule::AdaGradNorm, set::Ball};
+//!
+//! let ball = Ball { radius: Positive::new(1.0)? };
+//! let steps = AdaGradNorm { diameter: Positive::new(2.0)? };
+//! let mut learner = Ogd::new(Objective::plain(Logistic {}), steps, ball);
+//! let mut ledger = Ledger::new(ball);
+//!
+//! let mut clicks = Batch::default();
+//! clicks.push(&[3, 17], &[1.0, 0.5], 1.0)?;
+//! clicks.push(&[3, 40], &[1.0, 2.0], -1.0)?;
+//!
+//! let mut rounds = Vec::new();
+//! learner.learn_batch(&clicks, &mut rounds);
+//! ledger.record_batch(&clicks, &rounds)?;
+//! let ladder = ledger.ladder(learner.promise(ledger.comparators()));
+//! println!("risk {}, regret at most {}", ledger.sequential_risk(), ladder.certificate);
+//! # assert!(ladder.is_in_order() && ladder.theorem.is_ok());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Or run what the command line runs:
+//!
+//! ```
+//! use rueful::data::{Libsvm, Limits, Reading};
+//! use rueful::run::{Run, Settings};
+//!
+//! let text = "+1 1:0.5 3:1\n-1 2:1 3:0.5\n+1 1:1\n";
+//! let settings = Settings { radius: Some(2.0), ..Settings::default() };
+//! let spec = settings.resolve("inline", &mut |_| unreachable!("AdaGrad-norm looks at nothing"))?.spec;
+//! let reading =
+//!     Reading { labels: spec.loss.labels(), constant: true, limits: Limits::default() };
+//! let mut source = Libsvm::new("inline", text.as_bytes(), reading);
+//! let mut run = Run::new(spec)?;
+//! run.drive(&mut source, |_| ())?;
+//! let report = run.report(&source);
+//! assert_eq!((report.examples, report.features, report.nonzeros), (3, 4, 8));
+//! assert!(report.certificate <= report.bound.data && report.bound.data <= report.bound.theorem);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub use rueful_core::*;
+
+/// Readers: bytes to batches.
+pub mod data {
+    pub use rueful_data::*;
+}
+
+/// Whole runs: settings, descriptions, the loop, the report.
+pub mod run {
+    pub use rueful_run::*;
+}

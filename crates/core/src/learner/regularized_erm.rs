@@ -142,7 +142,7 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
         let theorem = self.steps.facts(self.gradient_bound, self.diameter).and_then(|facts| {
             finite_bound(
                 regularizer + self.schedule.lagged_energy(&facts),
-                "follow the regularised leader: αU²/2 + (G²/2) Σ 1/α_t",
+                "follow the regularised leader, with these α_t in closed form",
                 unbounded,
             )
         });

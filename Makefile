@@ -1,0 +1,33 @@
+# Everything a developer does, by name. `make` alone lists it.
+
+# Where Rust's installer puts cargo, for shells that have not been told.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+rust_version := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench clean cargo
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: cargo ## build the program and run it on the small data set
+	cargo build --release -p rueful-cli
+	./target/release/rueful run data/phishing.libsvm
+
+test: cargo ## check format, lints and documentation, then run every test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+# The program and the library are both named rueful: only the library's pages are built.
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude rueful-cli --no-deps --locked
+	cargo test --workspace --locked
+
+bench: cargo ## measure
+	cargo run --release -p rueful-bench
+
+clean: cargo ## remove what was built
+	cargo clean
+
+cargo:
+	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || \
+	{ echo "Please install stable Rust $(rust_version) or newer with cargo, rustfmt and clippy." >&2; exit 1; }

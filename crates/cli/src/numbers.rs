@@ -1,0 +1,56 @@
+//! Numbers as people read them.
+
+/// Four significant digits, with an exponent only where the number would be long.
+pub(crate) fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let size = value.abs();
+    if !(1e-4..1e7).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let decimals = (3 - size.log10().floor() as i64).clamp(0, 8) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// 1,234,567
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .filter_map(|group| std::str::from_utf8(group).ok())
+        .collect();
+    groups.join(",")
+}
+
+/// A share in percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.2} %", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stay_short() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.0, "1.000"),
+            (0.031_256, "0.03126"),
+            (-12.345_6, "-12.35"),
+            (1_234.56, "1235"),
+            (123_456.7, "123457"),
+            (1e-7, "1.000e-7"),
+            (3e12, "3.000e12"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(percent(0.1234), "12.34 %");
+    }
+}

@@ -1,0 +1,30 @@
+//! Where text leaves the program.
+
+use serde::Serialize;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+/// Prints a finished text. A reader who has heard enough (a closed pipe) is no error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    match anstream::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+/// Prints a value as one JSON object.
+pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    print(&(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+/// Says something beside the result.
+pub(crate) fn note(text: &str) {
+    // A lost note must not stop a run.
+    let _ = writeln!(io::stderr(), "note: {text}");
+}
+
+/// Says why there is no result.
+pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
+    let _ = writeln!(io::stderr(), "error: {error:#}");
+    ExitCode::FAILURE
+}

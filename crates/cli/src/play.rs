@@ -1,0 +1,265 @@
+//! `rueful play`: the notes' games, shown.
+
+use crate::args::{AdversaryArgs, AdversaryName, ErmArgs};
+use crate::chart::{self, Series};
+use crate::numbers::{count, short};
+use crate::{output, view};
+use anyhow::{Context, bail};
+use rueful_checks::adversary::{self, Adversary, Orthogonal, Sign};
+use rueful_checks::streams::{Recipe, StreamKind, Targets};
+use rueful_core::bound::game_value;
+use rueful_core::schedule::{Constant, InverseSqrt};
+use rueful_core::set::{AnySet, BoxSet};
+use rueful_core::{Batch, Ledger, NonNegative, Positive};
+use rueful_run::{DataSpec, LearnerSpec, LossSpec, ScheduleSpec, Settings, Spec, build};
+use serde::Serialize;
+
+/// ERM, regularised ERM and OGD on the stream that defeats ERM.
+#[derive(Serialize)]
+struct ErmResult {
+    rounds: u64,
+    /// The loss of the best w ∈ [−1, 1] in hindsight.
+    comparator_loss: f64,
+    learners: Vec<Player>,
+}
+
+#[derive(Serialize)]
+struct Player {
+    learner: String,
+    loss: f64,
+    regret: f64,
+    /// What its theorem allows; null for ERM, which has none.
+    theorem: Option<f64>,
+    /// Losses up to t = 1, 2, 4, 8, … and at the end.
+    curve: Vec<Standing>,
+}
+
+#[derive(Serialize)]
+struct Standing {
+    t: u64,
+    loss: f64,
+}
+
+pub(crate) fn erm(args: &ErmArgs) -> anyhow::Result<()> {
+    let stream = counterexample(args.rounds)?;
+    let interval: AnySet = BoxSet::interval(-1.0, 1.0)?.into();
+    let alpha = (args.rounds as f64).sqrt();
+    let fixed = ScheduleSpec::Constant(Constant { eta: Positive::new(1.0 / alpha)? });
+    // Tuned for |g| ≤ 1 and |w| ≤ 1.
+    let shrinking = ScheduleSpec::InverseSqrt(InverseSqrt { eta: Positive::new(2_f64.sqrt())? });
+    let players = [
+        ("ERM", LearnerSpec::Erm { set: interval.clone() }),
+        (
+            "regularised ERM, α = √T",
+            LearnerSpec::RegularizedErm {
+                schedule: fixed,
+                set: interval.clone(),
+                gradient_bound: None,
+            },
+        ),
+        (
+            "projected OGD, η = √2/√t",
+            LearnerSpec::Ogd {
+                schedule: shrinking,
+                set: interval.clone(),
+                gradient_bound: Some(Positive::ONE),
+            },
+        ),
+    ];
+    let learners = players
+        .into_iter()
+        .map(|(name, learner)| play_erm(name, learner, &interval, &stream))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let slopes: f64 = stream.iter().map(|example| example.label).sum();
+    let result = ErmResult { rounds: args.rounds, comparator_loss: -slopes.abs(), learners };
+    if args.json { output::print_json(&result) } else { output::print(&show_erm(&result)) }
+}
+
+fn counterexample(rounds: u64) -> anyhow::Result<Batch> {
+    let rounds = usize::try_from(rounds).context("that many rounds do not fit in memory")?;
+    let recipe = Recipe { targets: Targets::Slopes, rounds, dimension: 1, seed: 0 };
+    Ok(StreamKind::Counterexample.batch(&recipe))
+}
+
+fn play_erm(
+    name: &str,
+    learner: LearnerSpec,
+    interval: &AnySet,
+    stream: &Batch,
+) -> anyhow::Result<Player> {
+    let mut learner = build(&linear_game(learner, interval.clone()))?;
+    let mut ledger = Ledger::new(interval.clone());
+    let mut rounds = Vec::new();
+    learner.learn_batch(stream, &mut rounds);
+    ledger.record_batch(stream, &rounds)?;
+    let slopes: f64 = stream.iter().map(|example| example.label).sum();
+    let ladder = ledger.ladder(learner.promise(interval));
+    let curve = ledger.curve();
+    Ok(Player {
+        learner: name.to_owned(),
+        loss: ledger.loss(),
+        regret: ledger.loss() + slopes.abs(),
+        theorem: ladder.theorem.ok().map(|bound| bound.total),
+        curve: curve
+            .iter()
+            .map(|point| Standing {
+                t: point.rounds(),
+                loss: point.sequential_risk() * point.rounds() as f64,
+            })
+            .collect(),
+    })
+}
+
+/// The description of a game with linear losses.
+fn linear_game(learner: LearnerSpec, comparators: AnySet) -> Spec {
+    Spec {
+        data: DataSpec { file: String::new(), constant: false },
+        loss: LossSpec::Linear(rueful_core::loss::Linear {}),
+        sigma: NonNegative::ZERO,
+        learner,
+        comparators,
+    }
+}
+
+fn show_erm(result: &ErmResult) -> String {
+    let mut rows = vec![["", "loss", "regret", "theorem"].map(str::to_owned).to_vec()];
+    for player in &result.learners {
+        rows.push(vec![
+            player.learner.clone(),
+            short(player.loss),
+            short(player.regret),
+            player.theorem.map_or("none".to_owned(), short),
+        ]);
+    }
+    let marks = ['●', '○', '+'];
+    let series: Vec<Series<'_>> = result
+        .learners
+        .iter()
+        .zip(marks)
+        .map(|(player, mark)| Series {
+            name: &player.learner,
+            mark,
+            points: player.curve.iter().map(|at| (at.t, at.loss)).collect(),
+        })
+        .collect();
+    let title = format!(
+        "{} rounds on W = [−1, 1] with the losses w/2, −w, +w, −w, …; the best w in hindsight \
+         loses {}",
+        count(result.rounds),
+        short(result.comparator_loss),
+    );
+    let table = view::headed(&title, &view::numbers_table(rows, 1..=3));
+    format!("{table}Cumulative loss\n{}", chart::draw(&series))
+}
+
+/// A learner against an adversary.
+#[derive(Serialize)]
+struct AdversaryResult {
+    learner: String,
+    adversary: String,
+    dimension: u32,
+    rounds: u64,
+    radius: f64,
+    gradient_bound: f64,
+    /// The exact regret against the ball, total.
+    regret: f64,
+    /// UG√T, total.
+    game_value: f64,
+    /// Their ratio.
+    ratio: f64,
+    /// What the learner's theorem allows, total; null where there is none.
+    theorem: Option<f64>,
+    /// The same as a multiple of UG√T.
+    theorem_ratio: Option<f64>,
+    why: Option<String>,
+    spec: Spec,
+}
+
+pub(crate) fn adversary(args: &AdversaryArgs) -> anyhow::Result<()> {
+    let spec = adversary_spec(args)?;
+    let mut learner = build(&spec)?;
+    let mut ledger = Ledger::regularized(spec.comparators.clone(), spec.sigma);
+    let mut opponent = opponent(args)?;
+    adversary::play(&mut *learner, &mut *opponent, args.rounds, &mut ledger)?;
+
+    // Tangents of linear losses are the losses themselves: the minorant is exact.
+    let regret = ledger.certificate(&spec.comparators) - ledger.slack(&spec.comparators);
+    let value = game_value(args.radius, 1.0, args.rounds as f64);
+    let ladder = ledger.ladder(learner.promise(&spec.comparators));
+    let theorem = ladder.theorem.as_ref().ok().map(|bound| bound.total);
+    let result = AdversaryResult {
+        learner: spec.learner.name().to_owned(),
+        adversary: format!("{:?}", args.adversary).to_lowercase(),
+        dimension: args.dimension,
+        rounds: args.rounds,
+        radius: args.radius,
+        gradient_bound: 1.0,
+        regret,
+        game_value: value,
+        ratio: regret / value,
+        theorem,
+        theorem_ratio: theorem.map(|bound| bound / value),
+        why: ladder.theorem.err().map(|missing| missing.why),
+        spec,
+    };
+    if args.json { output::print_json(&result) } else { output::print(&show_adversary(&result)) }
+}
+
+fn adversary_spec(args: &AdversaryArgs) -> anyhow::Result<Spec> {
+    if args.learner == "perceptron" {
+        bail!("the Perceptron learns from labels ±1 and has no part in the game of linear losses");
+    }
+    let tuned = ["ogd", "regularized-erm", "minimax"].contains(&&*args.learner);
+    let settings = Settings {
+        learner: Some(args.learner.clone()),
+        loss: Some("linear".to_owned()),
+        radius: Some(args.radius),
+        gradient_bound: tuned.then_some(1.0),
+        horizon: (args.learner == "minimax").then_some(args.rounds),
+        sigma: (args.learner == "strongly-convex-ogd").then_some(1.0),
+        no_constant: true,
+        ..Settings::default()
+    };
+    let resolved = settings.resolve("", &mut |_| unreachable!("all that is needed is given"))?;
+    Ok(resolved.spec)
+}
+
+fn opponent(args: &AdversaryArgs) -> anyhow::Result<Box<dyn Adversary>> {
+    let dimension = args.dimension as usize;
+    Ok(match args.adversary {
+        AdversaryName::Orthogonal => Box::new(Orthogonal::new(dimension, Positive::ONE)?),
+        AdversaryName::Sign => Box::new(Sign::new(dimension, Positive::ONE)),
+    })
+}
+
+fn show_adversary(result: &AdversaryResult) -> String {
+    let row = |name: &str, total: f64, says: String| {
+        vec![name.to_owned(), short(total), format!("{:.4}", total / result.game_value), says]
+    };
+    let mut rows = vec![
+        vec![String::new(), "total".to_owned(), "× UG√T".to_owned(), String::new()],
+        row("measured regret", result.regret, "exact: the losses are linear".to_owned()),
+        row("value of the game", result.game_value, "no learner can promise less".to_owned()),
+    ];
+    match (result.theorem, &result.why) {
+        (Some(theorem), _) => {
+            rows.push(row("theorem", theorem, "what the learner promises".into()));
+        }
+        (None, why) => rows.push(vec![
+            "theorem".to_owned(),
+            "–".to_owned(),
+            "–".to_owned(),
+            why.clone().unwrap_or_default(),
+        ]),
+    }
+    let title = format!(
+        "{} against the {} adversary: {} rounds in dimension {}, U = {}, G = {}",
+        result.learner,
+        result.adversary,
+        count(result.rounds),
+        count(result.dimension.into()),
+        result.radius,
+        result.gradient_bound
+    );
+    view::headed(&title, &view::numbers_table(rows, 1..=2))
+}

@@ -1,0 +1,209 @@
+//! The report as a person reads it.
+
+use crate::chart::{self, Series};
+use crate::numbers::{count, percent, short};
+use comfy_table::{CellAlignment, Table, presets};
+use rueful_core::set::AnySet;
+use rueful_run::{CurveReport, LearnerSpec, LossSpec, Report, ScheduleSpec, Spec};
+
+/// The whole report.
+pub(crate) fn report(report: &Report, notes: &[String]) -> String {
+    let mut text = String::new();
+    text += &headed("Run", &about(report, notes));
+    text += &headed("What it cost", &costs(report));
+    text += &headed(&format!("Regret against {}", comparators(&report.spec)), &ladder(report));
+    let curve = curve(&report.curve);
+    if !curve.is_empty() {
+        text += &format!("Over time\n{curve}");
+    }
+    text
+}
+
+pub(crate) fn headed(title: &str, table: &Table) -> String {
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    format!("{title}\n{}\n\n", lines.join("\n"))
+}
+
+/// A table without rules, its first column indented.
+fn plain(rows: Vec<Vec<String>>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).add_rows(rows);
+    if let Some(names) = table.column_mut(0) {
+        names.set_padding((2, 1));
+    }
+    table
+}
+
+/// The same with numbers, aligned right, in some columns.
+pub(crate) fn numbers_table(
+    rows: Vec<Vec<String>>,
+    numbers: std::ops::RangeInclusive<usize>,
+) -> Table {
+    let mut table = plain(rows);
+    right_align(&mut table, numbers);
+    table
+}
+
+fn right_align(table: &mut Table, columns: std::ops::RangeInclusive<usize>) {
+    for column in columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+fn about(report: &Report, notes: &[String]) -> Table {
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let spec = &report.spec;
+    let mut rows = vec![
+        row("data", spec.data.file.clone()),
+        row("learner", learner(spec)),
+        row("loss", loss(spec)),
+        row("examples", count(report.examples)),
+        row("features", features(report)),
+        row("norms", norms(report)),
+    ];
+    rows.extend(notes.iter().map(|note| row("note", note.clone())));
+    plain(rows)
+}
+
+fn features(report: &Report) -> String {
+    let constant = if report.spec.data.constant { ", a constant one included" } else { "" };
+    let (features, nonzeros) = (count(report.features), count(report.nonzeros));
+    format!("{features}{constant}; {nonzeros} nonzeros")
+}
+
+fn norms(report: &Report) -> String {
+    let (x, g) = (short(report.example_norm_max), short(report.gradient_norm_max));
+    format!("largest example {x}, largest gradient {g}")
+}
+
+fn learner(spec: &Spec) -> String {
+    match &spec.learner {
+        LearnerSpec::Ogd { schedule, set, .. } => {
+            format!("projected OGD: {}, {}", steps(schedule), kept_in(set))
+        }
+        LearnerSpec::StronglyConvexOgd { .. } => {
+            format!("OGD for strongly convex losses: steps 1/(σt), σ = {}", spec.sigma)
+        }
+        LearnerSpec::Perceptron { eta } => format!("Perceptron, η = {eta}"),
+        LearnerSpec::Erm { set } => format!("ERM on linearised losses, {}", kept_in(set)),
+        LearnerSpec::RegularizedErm { schedule, set, .. } => {
+            format!("regularised ERM on linearised losses: {}, {}", alphas(schedule), kept_in(set))
+        }
+        LearnerSpec::Minimax { set, gradient_bound, horizon } => format!(
+            "minimax strategy for {} rounds: G = {}, ‖w‖ ≤ {}",
+            count(horizon.get()),
+            short(gradient_bound.get()),
+            set.radius
+        ),
+    }
+}
+
+fn steps(schedule: &ScheduleSpec) -> String {
+    match schedule {
+        ScheduleSpec::Constant(steps) => format!("constant steps η = {}", steps.eta),
+        ScheduleSpec::InverseSqrt(steps) => format!("steps η/√t, η = {}", short(steps.eta.get())),
+        ScheduleSpec::InverseTime(steps) => format!("steps 1/(σt), σ = {}", steps.sigma),
+        ScheduleSpec::Horizon(steps) => format!(
+            "constant steps U/(G√T), G = {}, T = {}",
+            short(steps.gradient_bound.get()),
+            count(steps.rounds.get())
+        ),
+        ScheduleSpec::AdaGradNorm(_) => "AdaGrad-norm steps".to_owned(),
+    }
+}
+
+fn alphas(schedule: &ScheduleSpec) -> String {
+    match schedule {
+        ScheduleSpec::Constant(steps) => format!("α = {}", short(1.0 / steps.eta.get())),
+        ScheduleSpec::InverseSqrt(steps) => {
+            format!("α = {}·√t", short(1.0 / steps.eta.get()))
+        }
+        ScheduleSpec::AdaGradNorm(_) => "α grows with the gradients".to_owned(),
+        other => format!("α is 1/η of {}", steps(other)),
+    }
+}
+
+fn kept_in(set: &AnySet) -> String {
+    match set {
+        AnySet::Ball(ball) => format!("‖w‖ ≤ {}", ball.radius),
+        AnySet::Box(_) => "w in a box".to_owned(),
+        AnySet::WholeSpace(_) => "no projection".to_owned(),
+    }
+}
+
+fn loss(spec: &Spec) -> String {
+    let name = match &spec.loss {
+        LossSpec::Quantile(quantile) => format!("quantile, τ = {}", quantile.tau),
+        other => other.name().to_owned(),
+    };
+    if spec.sigma.get() > 0.0 {
+        format!("{name} + (σ/2)‖w‖², σ = {}", spec.sigma)
+    } else {
+        name
+    }
+}
+
+fn comparators(spec: &Spec) -> String {
+    match &spec.comparators {
+        AnySet::Ball(ball) => format!("every linear predictor with ‖u‖ ≤ {}", ball.radius),
+        AnySet::Box(_) => "every linear predictor in the box".to_owned(),
+        AnySet::WholeSpace(_) => "every linear predictor".to_owned(),
+    }
+}
+
+fn costs(report: &Report) -> Table {
+    let total = |per_round: f64| short(per_round * report.examples as f64);
+    let row =
+        |name: &str, per_round: f64| vec![name.to_owned(), short(per_round), total(per_round)];
+    let mut rows = vec![
+        vec![String::new(), "per round".to_owned(), "total".to_owned()],
+        row("sequential risk", report.sequential_risk),
+    ];
+    rows.extend(report.penalty.map(|penalty| row("of it (σ/2)‖w‖²", penalty)));
+    rows.extend(report.mistake_rate.map(|rate| {
+        let mistakes = (rate * report.examples as f64).round() as u64;
+        vec!["mistakes".to_owned(), percent(rate), count(mistakes)]
+    }));
+    numbers_table(rows, 1..=2)
+}
+
+fn ladder(report: &Report) -> Table {
+    let bound = &report.bound;
+    let rung = |name: &str, per_round: Option<f64>, says: &str| {
+        let total = per_round.map(|value| value * report.examples as f64);
+        let shown = |value: Option<f64>| value.map_or("–".to_owned(), short);
+        vec![name.to_owned(), shown(per_round), shown(total), says.to_owned()]
+    };
+    // The reason for what is missing is given once.
+    let why = bound.why.as_deref().unwrap_or_default();
+    let (data, theorem) = match (bound.data, &bound.reference) {
+        (Some(_), Some(reference)) => ("from the run's own steps and gradients", &**reference),
+        (Some(_), None) => ("from the run's own steps and gradients", why),
+        (None, Some(reference)) => (why, &**reference),
+        (None, None) => (why, ""),
+    };
+    let certificate = match report.certificate {
+        Some(value) if value < 0.0 => "negative: it beat every one of them, by at least this much",
+        Some(_) => "proved for this very stream, whatever made it",
+        None => "the comparators are not bounded",
+    };
+    let rows = vec![
+        vec![String::new(), "per round".to_owned(), "total".to_owned(), String::new()],
+        rung("certificate", report.certificate, certificate),
+        rung("≤ data-dependent bound", bound.data, data),
+        rung("≤ theorem", bound.theorem, theorem),
+    ];
+    numbers_table(rows, 1..=2)
+}
+
+fn curve(points: &[CurveReport]) -> String {
+    let risk = points.iter().map(|point| (point.t, point.sequential_risk)).collect();
+    let certificate =
+        points.iter().filter_map(|point| Some((point.t, point.certificate?))).collect();
+    chart::draw(&[
+        Series { name: "sequential risk", mark: '●', points: risk },
+        Series { name: "certificate", mark: '○', points: certificate },
+    ])
+}

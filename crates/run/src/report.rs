@@ -1,0 +1,117 @@
+//! What a run can say for itself, under the names it keeps in JSON. All values are per round.
+
+use crate::spec::Spec;
+use rueful_core::ledger::CurvePoint;
+use rueful_core::loss::Labels;
+use rueful_core::{Bound, Ladder, Ledger, NoBound};
+use rueful_data::Census;
+use serde::{Deserialize, Serialize};
+
+/// The report of a run. Its keys are stable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// T
+    pub examples: u64,
+    /// Distinct feature indices seen, the constant one included.
+    pub features: u64,
+    /// Stored feature values, the constant ones included.
+    pub nonzeros: u64,
+    /// (1/T) Σ ℓ_t(w_t)
+    pub sequential_risk: f64,
+    /// The part of it that is (σ/2)‖w_t‖²; null where nothing is regularised.
+    pub penalty: Option<f64>,
+    /// The share of predictions with the wrong sign; null for regression.
+    pub mistake_rate: Option<f64>,
+    /// The certificate: no comparator was better than this per round. Null if unbounded.
+    pub certificate: Option<f64>,
+    /// The rungs above the certificate.
+    pub bound: BoundReport,
+    /// max ‖g_t‖
+    pub gradient_norm_max: f64,
+    /// max ‖x_t‖
+    pub example_norm_max: f64,
+    /// The run at t = 1, 2, 4, 8, … and at the end.
+    pub curve: Vec<CurveReport>,
+    /// What was run.
+    pub spec: Spec,
+}
+
+/// The learner's own bounds, per round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BoundReport {
+    /// From the run's own steps and gradients.
+    pub data: Option<f64>,
+    /// From the parameters and a bound on the gradients.
+    pub theorem: Option<f64>,
+    /// Where the theorem is proved.
+    pub reference: Option<String>,
+    /// Why a bound is missing.
+    pub why: Option<String>,
+}
+
+/// One point of the curve, per round.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CurveReport {
+    /// The round.
+    pub t: u64,
+    /// The sequential risk up to it.
+    pub sequential_risk: f64,
+    /// The certificate up to it; null if unbounded.
+    pub certificate: Option<f64>,
+}
+
+impl Report {
+    pub(crate) fn new(spec: &Spec, ledger: &Ledger, ladder: &Ladder, census: &Census) -> Self {
+        let rounds = ledger.rounds();
+        let classifies = spec.loss.labels() == Labels::Signs;
+        Self {
+            examples: rounds,
+            features: census.features,
+            nonzeros: census.nonzeros,
+            sequential_risk: ledger.sequential_risk(),
+            penalty: (spec.sigma.get() > 0.0).then(|| ledger.per_round(ledger.penalty())),
+            mistake_rate: classifies.then(|| ledger.per_round(ledger.mistakes() as f64)),
+            certificate: finite(ledger.per_round(ladder.certificate)),
+            bound: BoundReport::new(ledger, ladder),
+            gradient_norm_max: ledger.gradient_norm_max(),
+            example_norm_max: ledger.example_norm_max(),
+            curve: ledger.curve().iter().map(CurveReport::new).collect(),
+            spec: spec.clone(),
+        }
+    }
+}
+
+impl BoundReport {
+    fn new(ledger: &Ledger, ladder: &Ladder) -> Self {
+        let value =
+            |rung: &Result<Bound, NoBound>| Some(ledger.per_round(rung.as_ref().ok()?.total));
+        Self {
+            data: value(&ladder.data),
+            theorem: value(&ladder.theorem),
+            reference: ladder.theorem.as_ref().ok().map(|bound| bound.reference.clone()),
+            why: why(&ladder.data, &ladder.theorem),
+        }
+    }
+}
+
+/// The reasons for missing rungs, each once.
+fn why(data: &Result<Bound, NoBound>, theorem: &Result<Bound, NoBound>) -> Option<String> {
+    let mut reasons: Vec<&str> =
+        [data, theorem].iter().filter_map(|rung| Some(&*rung.as_ref().err()?.why)).collect();
+    reasons.dedup();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+impl CurveReport {
+    fn new(point: &CurvePoint) -> Self {
+        Self {
+            t: point.rounds(),
+            sequential_risk: point.sequential_risk(),
+            certificate: finite(point.certificate()),
+        }
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
