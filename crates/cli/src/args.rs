@@ -109,7 +109,7 @@ pub(crate) struct LearnerArgs {
     schedule: Option<String>,
 
     /// T for minimax and the horizon schedule [default: the examples are counted first].
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     horizon: Option<u64>,
 }
 

@@ -115,6 +115,18 @@ impl<'a> Features<'a> {
         self.indices.last().map_or(0, |&last| last as usize + 1)
     }
 
+    /// v·x, for a v that holds every index.
+    #[inline]
+    pub fn dot(&self, v: &[f64]) -> f64 {
+        vector::dot(v, self)
+    }
+
+    /// v ← v + k·x, for a v that holds every index.
+    #[inline]
+    pub fn add_to(&self, v: &mut [f64], k: f64) {
+        vector::add(v, k, self);
+    }
+
     /// The features with indices below `dimension`. Its squared norm stays that of the whole.
     pub(crate) fn below(&self, dimension: usize) -> Self {
         let cut = self.indices.partition_point(|&i| (i as usize) < dimension);

@@ -57,13 +57,26 @@ impl Minorant {
     #[inline]
     pub fn record(&mut self, x: &Features<'_>, round: &Round) {
         let at_zero = round.slope * round.prediction;
+        let size = round.value.abs() + at_zero.abs();
+        self.push(x, round.slope, round.value - at_zero, size);
+    }
+
+    /// Adds the line p ↦ a·p − φ*(a), which lies below the loss for any a: a dual point need not
+    /// come from a prediction. The conjugate must be finite.
+    #[inline]
+    pub fn record_dual(&mut self, x: &Features<'_>, slope: f64, conjugate: f64) {
+        self.push(x, slope, -conjugate, conjugate.abs());
+    }
+
+    #[inline]
+    fn push(&mut self, x: &Features<'_>, slope: f64, at_zero: f64, size: f64) {
         self.rounds += 1;
         self.touched += 1;
-        self.offset.add(round.value - at_zero);
-        self.magnitude += round.value.abs() + at_zero.abs();
-        if round.slope != 0.0 {
-            self.energy.add(round.slope * round.slope * x.norm_sq());
-            vector::add(&mut self.slopes, round.slope, x);
+        self.offset.add(at_zero);
+        self.magnitude += size;
+        if slope != 0.0 {
+            self.energy.add(slope * slope * x.norm_sq());
+            vector::add(&mut self.slopes, slope, x);
         }
     }
 

@@ -1,0 +1,192 @@
+//! The documentation is true: every command in a `console` block of the README and of `docs/` is
+//! run in the root of the repository, and must print what stands below it.
+//!
+//! In such a block a line that starts with `$ ` is a command, and what follows up to the next one
+//! is its output; a line `...` stands for any number of lines. Rust blocks of the README are run
+//! by the documentation tests of the crate `rueful`.
+
+use rueful_run::{LearnerSpec, LossSpec, ScheduleSpec};
+use snapbox::{Assert, IntoData};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Commands that build or test everything, and are therefore not run from within a test.
+const NOT_RUN: [&str; 2] = ["make run", "make test"];
+
+/// The languages that blocks are written in. One without a language would pass for Rust.
+const LANGUAGES: [&str; 5] = ["console", "rust", "text", "json", "toml"];
+
+struct Document {
+    name: String,
+    text: String,
+}
+
+/// The text between two fences.
+struct Block<'a> {
+    language: &'a str,
+    /// The line of its first fence, counted from 1.
+    line: usize,
+    text: Vec<&'a str>,
+}
+
+/// A command and what it should print.
+struct Scene<'a> {
+    command: &'a str,
+    output: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn documents() -> Vec<Document> {
+    let mut paths = vec![root().join("README.md")];
+    if let Ok(entries) = fs::read_dir(root().join("docs")) {
+        paths.extend(entries.map(|entry| entry.expect("an entry of docs/").path()));
+    }
+    paths.sort();
+    let pages = paths.iter().filter(|path| path.extension().is_some_and(|end| end == "md"));
+    pages
+        .map(|path| Document {
+            name: path.file_name().expect("a name").to_string_lossy().into_owned(),
+            text: fs::read_to_string(path).expect("a page of text"),
+        })
+        .collect()
+}
+
+impl Document {
+    /// The fenced blocks, in order.
+    fn blocks(&self) -> Vec<Block<'_>> {
+        let mut lines = self.text.lines().enumerate();
+        let mut blocks = Vec::new();
+        while let Some((number, line)) = lines.next() {
+            if let Some(language) = line.trim_start().strip_prefix("```") {
+                let inside = lines.by_ref().map(|(_, line)| line);
+                let text = inside.take_while(|line| line.trim() != "```").collect();
+                blocks.push(Block { language, line: number + 1, text });
+            }
+        }
+        blocks
+    }
+
+    /// What stands outside the blocks.
+    fn prose(&self) -> String {
+        let parts = self.text.split("```").step_by(2);
+        parts.collect()
+    }
+}
+
+impl Block<'_> {
+    fn scenes(&self) -> Vec<Scene<'_>> {
+        let mut scenes: Vec<Scene<'_>> = Vec::new();
+        for line in &self.text {
+            match (line.strip_prefix("$ "), scenes.last_mut()) {
+                (Some(command), _) => scenes.push(Scene { command, output: String::new() }),
+                (None, Some(scene)) => scene.output += &format!("{line}\n"),
+                (None, None) => panic!("a console block begins with a command, not with {line:?}"),
+            }
+        }
+        scenes
+    }
+}
+
+/// Runs a command and compares; blank lines at the end make no difference.
+fn perform(place: &str, scene: &Scene<'_>) {
+    let mut words = scene.command.split_whitespace();
+    assert_eq!(words.next(), Some("rueful"), "{place}: only the program can be run");
+    let output = Command::new(env!("CARGO_BIN_EXE_rueful"))
+        .args(words)
+        .current_dir(root())
+        .env_remove("COLUMNS")
+        .env_remove("CLICOLOR_FORCE")
+        .output()
+        .expect("the program starts");
+    let all = [output.stdout, output.stderr].concat();
+    let actual = String::from_utf8(all).expect("the program writes UTF-8");
+    let fails = scene.output.starts_with("error: ");
+    assert_eq!(!output.status.success(), fails, "{place}: {actual}");
+
+    let trimmed = |text: &str| format!("{}\n", text.trim_end_matches('\n')).into_data();
+    let expected = trimmed(&scene.output);
+    let verdict = Assert::new().normalize_paths(false).try_eq(
+        Some(&scene.command),
+        trimmed(&actual),
+        expected,
+    );
+    if let Err(difference) = verdict {
+        panic!("{place} is out of date\n{difference}");
+    }
+}
+
+#[test]
+fn every_command_prints_what_is_written_below_it() {
+    let mut not_run = Vec::new();
+    for page in documents() {
+        for block in page.blocks().iter().filter(|block| block.language == "console") {
+            for scene in block.scenes() {
+                let place = format!("{}, block at line {}", page.name, block.line);
+                if NOT_RUN.contains(&scene.command) {
+                    assert_eq!(scene.output, "", "{place}: output that nobody checks");
+                    not_run.push(scene.command.to_owned());
+                } else {
+                    perform(&place, &scene);
+                }
+            }
+        }
+    }
+    assert_eq!(not_run, NOT_RUN);
+}
+
+#[test]
+fn every_block_says_its_language() {
+    for page in documents() {
+        for Block { language, line, .. } in page.blocks() {
+            assert!(LANGUAGES.contains(&language), "{}:{line}: {language:?}", page.name);
+        }
+    }
+}
+
+/// The report on the front page is that of `make run`.
+#[test]
+fn the_first_report_is_that_of_make_run() {
+    let makefile = fs::read_to_string(root().join("Makefile")).expect("the Makefile");
+    let pages = documents();
+    let readme = pages.iter().find(|page| page.name == "README.md").expect("the README");
+    let blocks = readme.blocks();
+    let mut scenes = blocks.iter().filter(|block| block.language == "console");
+    let first = scenes.nth(1).expect("a second console block").scenes();
+    let command = format!("./target/release/{}\n", first[0].command);
+    assert!(makefile.contains(&command), "{command}");
+    assert!(readme.text.contains(concat!("Rust, ", env!("CARGO_PKG_RUST_VERSION"))));
+}
+
+/// A number in the prose with this many decimals was printed by a command.
+#[test]
+fn measured_numbers_in_the_prose_stand_in_a_report() {
+    const DECIMALS: usize = 3;
+    for page in documents() {
+        let blocks = page.blocks();
+        let printed: Vec<&str> = blocks.iter().flat_map(|block| block.text.clone()).collect();
+        let prose = page.prose();
+        let numbers = prose.split(|char: char| !char.is_ascii_digit() && char != '.');
+        for number in numbers.map(|number| number.trim_end_matches('.')) {
+            let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            if decimals >= DECIMALS {
+                assert!(printed.iter().any(|line| line.contains(number)), "{number}");
+            }
+        }
+    }
+}
+
+/// The table on the front page lists what the program knows, in the same order.
+#[test]
+fn the_table_has_every_name() {
+    let pages = documents();
+    let readme = pages.iter().find(|page| page.name == "README.md").expect("the README");
+    let rows = readme.text.lines().filter(|line| line.starts_with("| "));
+    let cells = rows.filter_map(|row| row.split(" | ").nth(1)?.strip_prefix('`'));
+    let listed: Vec<&str> = cells.map(|cell| cell.trim_end_matches('`')).collect();
+    let known = [&LearnerSpec::NAMES[..], &LossSpec::NAMES, &ScheduleSpec::NAMES].concat();
+    assert_eq!(listed, known);
+}

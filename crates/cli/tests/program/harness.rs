@@ -1,0 +1,97 @@
+//! Runs the program and takes down what it says.
+
+use serde_json::Value;
+use snapbox::{Assert, Data};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The stream that the project carries, as seen from the root of the repository.
+pub(crate) const DATA: &str = "data/phishing.libsvm";
+
+/// How a run of the program ended.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The root of the repository, where commands are run unless they say otherwise.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The program, told nothing by the terminal of whoever runs the tests.
+pub(crate) fn program(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rueful"));
+    command.current_dir(directory);
+    for variable in ["COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "RUST_BACKTRACE"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Runs `rueful` with the words of `line` in the root of the repository.
+pub(crate) fn ask(line: &str) -> Said {
+    ask_in(&root(), line)
+}
+
+/// Runs `rueful` with the words of `line` in `directory`.
+pub(crate) fn ask_in(directory: &Path, line: &str) -> Said {
+    let words = line.split_whitespace();
+    let output = program(directory).args(words).output().expect("the program starts");
+    let text = |bytes| String::from_utf8(bytes).expect("the program writes UTF-8");
+    Said { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+impl Said {
+    /// What a run that must have gone well printed.
+    #[track_caller]
+    pub(crate) fn result(self) -> String {
+        assert_eq!(self.code, Some(0), "{}", self.stderr);
+        self.stdout
+    }
+
+    /// The same as JSON.
+    #[track_caller]
+    pub(crate) fn json(self) -> Value {
+        serde_json::from_str(&self.result()).expect("the output is JSON")
+    }
+
+    /// What a run that must have failed complained about: nothing on the standard output, and no
+    /// panic.
+    #[track_caller]
+    pub(crate) fn refusal(self, code: i32) -> String {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.stdout, "", "{}", self.stderr);
+        assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self.stderr
+    }
+
+    /// A refusal in one line, as all are but those of the flag parser.
+    #[track_caller]
+    pub(crate) fn one_line(self) -> String {
+        let text = self.refusal(1);
+        assert_eq!(text.matches('\n').count(), 1, "{text}");
+        text.trim_end().to_owned()
+    }
+}
+
+/// Compares text with the file of that name in `tests/snapshots`.
+#[track_caller]
+pub(crate) fn assert_snapshot(name: &str, actual: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    let expected = Data::read_from(&folder.join(name).with_extension("txt"), None);
+    // A backslash in a message is an escape, not a path.
+    let assert = Assert::new().action_env("SNAPSHOTS").normalize_paths(false);
+    assert.eq(actual.to_owned(), expected);
+}
+
+/// A number of a JSON object.
+#[track_caller]
+pub(crate) fn number(object: &Value, key: &str) -> f64 {
+    let value = &object[key];
+    assert!(value.is_number(), "{key} is {value} in {object}");
+    value.as_f64().expect("a number")
+}

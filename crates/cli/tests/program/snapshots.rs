@@ -1,0 +1,84 @@
+//! What people read: reports, games and help, pinned.
+
+use crate::harness::{DATA, ask, assert_snapshot};
+use rueful_run::LearnerSpec;
+
+/// Pins what a command prints, under the command itself.
+#[track_caller]
+fn pin(name: &str, line: &str) {
+    let text = ask(line).result();
+    assert_snapshot(name, &format!("$ rueful {line}\n{text}"));
+}
+
+#[test]
+fn a_report_for_every_learner() {
+    for learner in LearnerSpec::NAMES {
+        pin(&format!("run-{learner}"), &format!("run {DATA} --learner {learner}"));
+    }
+}
+
+#[test]
+fn reports_with_something_special() {
+    pin("run-tuned", &format!("run {DATA} --gradient-bound 4"));
+    pin("run-small-bound", &format!("run {DATA} --gradient-bound 2"));
+    pin("run-regression", &format!("run {DATA} --loss quantile --tau 0.9 --no-constant"));
+    pin("run-penalty", &format!("run {DATA} --loss logistic --sigma 0.01"));
+    pin("run-late", &format!("run {DATA} --learner minimax --horizon 1000 --gradient-bound 4"));
+    pin(
+        "run-beaten",
+        &format!("run {DATA} --learner strongly-convex-ogd --loss linear --radius 3"),
+    );
+}
+
+#[test]
+fn the_game_that_defeats_erm() {
+    pin("play-erm", "play erm");
+}
+
+#[test]
+fn the_adversaries() {
+    for learner in LearnerSpec::NAMES.iter().filter(|learner| **learner != "perceptron") {
+        pin(&format!("play-orthogonal-{learner}"), &format!("play adversary --learner {learner}"));
+        pin(
+            &format!("play-sign-{learner}"),
+            &format!("play adversary --learner {learner} --adversary sign --dimension 1"),
+        );
+    }
+}
+
+#[test]
+fn help_for_every_command() {
+    pin("help", "--help");
+    pin("help-run", "run --help");
+    pin("help-play", "play --help");
+    pin("help-play-erm", "play erm --help");
+    pin("help-play-adversary", "play adversary --help");
+}
+
+/// Asked for nothing, the program says what it can do, and that this was not enough.
+#[test]
+fn help_for_whoever_says_nothing() {
+    for (line, asked) in [("", "-h"), ("play", "play -h")] {
+        let said = ask(line);
+        assert_eq!((said.code, &*said.stdout), (Some(2), ""));
+        assert_eq!(said.stderr, ask(asked).result());
+    }
+}
+
+#[test]
+fn the_version() {
+    assert_eq!(ask("--version").result(), concat!("rueful ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn the_same_question_gets_the_same_bytes() {
+    let mut lines: Vec<String> = LearnerSpec::NAMES
+        .iter()
+        .flat_map(|name| ["", " --json"].map(|how| format!("run {DATA} --learner {name}{how}")))
+        .collect();
+    lines.push("play erm --json".to_owned());
+    lines.push("play adversary --dimension 10 --json".to_owned());
+    for line in lines {
+        assert_eq!(ask(&line), ask(&line), "{line}");
+    }
+}

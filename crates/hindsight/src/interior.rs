@@ -1,0 +1,378 @@
+//! A primal-dual interior-point method for few columns and losses with a kink.
+//!
+//! A kink is a linear program in small: with r = p − at split into r = r⁺ − r⁻, both at least 0, the
+//! loss is high·r⁺ − low·r⁻, and its slope a lies between low and high. At the solution one of each
+//! pair is zero:
+//!
+//! ```text
+//! (high − a)·r⁺ = 0      (a − low)·r⁻ = 0
+//! ```
+//!
+//! Every iteration replaces these zeros by a small μ and takes a Newton step towards that, staying
+//! strictly inside. Eliminating a, r⁺ and r⁻ leaves a quadratic in u with weights
+//! 1/(r⁺/(high−a) + r⁻/(a−low)) on the examples, which is minimised over the comparators exactly.
+//!
+//! The step is found in two (Mehrotra's predictor and corrector): a trial step towards μ = 0 shows
+//! how small a μ is within reach, and what the products Δa·Δr, which Newton's method leaves out, come
+//! to. So an iteration takes three passes (weights and prices; trial step; step) and a few numbers an
+//! example.
+
+use crate::bracket::Bracket;
+use crate::cost::Cost;
+use crate::hessian::Hessian;
+use crate::passes::Passes;
+use crate::problem::{Options, Problem, Progress};
+use crate::prox::{Kink, ProxLoss};
+use crate::quadratic::minimise;
+use crate::set::make_feasible;
+use rueful_core::Features;
+use rueful_core::ledger::Minorant;
+
+pub(crate) struct Interior<'a, L, P> {
+    pub(crate) problem: &'a Problem<L>,
+    pub(crate) data: &'a mut P,
+    pub(crate) options: &'a Options,
+    pub(crate) watch: &'a mut dyn FnMut(Progress),
+}
+
+/// How much of the way to the boundary a step may go.
+const FRACTION: f64 = 0.995;
+
+/// How many iterations may go by without a narrower interval.
+const PATIENCE: u32 = 25;
+
+/// One example: its slope and the two sides of its residual; the change of its prediction along the
+/// step that was looked at last; what the products should come to besides μ.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    slope: f64,
+    above: f64,
+    below: f64,
+    change: f64,
+    extra_up: f64,
+    extra_down: f64,
+}
+
+/// A direction for one row.
+struct Direction {
+    slope: f64,
+    above: f64,
+    below: f64,
+}
+
+impl Row {
+    /// Strictly inside, at prediction p.
+    fn start(kink: &Kink, p: f64, spread: f64) -> Self {
+        let r = p - kink.at;
+        Self {
+            slope: 0.5 * (kink.low + kink.high),
+            above: r.max(0.0) + spread,
+            below: (-r).max(0.0) + spread,
+            change: 0.0,
+            extra_up: 0.0,
+            extra_down: 0.0,
+        }
+    }
+
+    /// high − a and a − low
+    #[inline]
+    fn slacks(&self, kink: &Kink) -> (f64, f64) {
+        (kink.high - self.slope, self.slope - kink.low)
+    }
+
+    /// (high − a)·r⁺ + (a − low)·r⁻
+    fn complementarity(&self, kink: &Kink) -> f64 {
+        let (up, down) = self.slacks(kink);
+        up * self.above + down * self.below
+    }
+
+    /// 1/(r⁺/(high−a) + r⁻/(a−low))
+    #[inline]
+    fn weight(&self, kink: &Kink) -> f64 {
+        let (up, down) = self.slacks(kink);
+        up * down / (self.above * down + self.below * up)
+    }
+
+    /// Where the row goes when its prediction changes by `change` and the products are to become
+    /// μ plus the extras.
+    #[inline]
+    fn direction(&self, kink: &Kink, mu: f64) -> Direction {
+        let (up, down) = self.slacks(kink);
+        let (to_up, to_down) = (mu + self.extra_up, mu + self.extra_down);
+        let offset = (to_up / up - self.above) - (to_down / down - self.below);
+        let slope = self.weight(kink) * (self.change - offset);
+        Direction {
+            slope,
+            above: (to_up + self.above * slope) / up - self.above,
+            below: (to_down - self.below * slope) / down - self.below,
+        }
+    }
+
+    /// Goes along a direction, to the prediction p. Rounding may have parted r⁺ − r⁻ from p − at:
+    /// the larger of the two makes up for it.
+    #[inline]
+    fn advance(&mut self, kink: &Kink, taken: Lengths, p: f64) {
+        let to = self.direction(kink, taken.mu);
+        self.slope += taken.dual * to.slope;
+        self.above += taken.primal * to.above;
+        self.below += taken.primal * to.below;
+        let drift = p - kink.at - (self.above - self.below);
+        if self.above > self.below {
+            self.above += drift
+        } else {
+            self.below -= drift
+        }
+        (self.extra_up, self.extra_down) = (0.0, 0.0);
+    }
+}
+
+/// How far to go: for u with its residuals, and for the slopes; and the μ that was aimed for.
+#[derive(Debug, Clone, Copy)]
+struct Lengths {
+    primal: f64,
+    dual: f64,
+    mu: f64,
+}
+
+/// What a pass collects for Newton's subproblem.
+struct Quadratic {
+    hessian: Hessian,
+    /// The gradient for μ = 0.
+    gradient: Vec<f64>,
+    /// What a unit of μ takes off it.
+    pull: Vec<f64>,
+    /// σT
+    curvature: f64,
+}
+
+/// Σ (high − a)·r⁺ + (a − low)·r⁻ as a function of the two step lengths.
+#[derive(Debug, Clone, Copy, Default)]
+struct Complementarity {
+    here: f64,
+    primal: f64,
+    dual: f64,
+    both: f64,
+}
+
+impl Complementarity {
+    #[inline]
+    fn add(&mut self, row: &Row, kink: &Kink, to: &Direction) {
+        let (up, down) = (kink.high - row.slope, row.slope - kink.low);
+        self.here += up * row.above + down * row.below;
+        self.primal += up * to.above + down * to.below;
+        self.dual += to.slope * (row.below - row.above);
+        self.both += to.slope * (to.below - to.above);
+    }
+
+    fn after(&self, lengths: Lengths) -> f64 {
+        let Lengths { primal, dual, .. } = lengths;
+        self.here + primal * self.primal + dual * self.dual + primal * dual * self.both
+    }
+}
+
+/// How far a step can go, found row by row.
+struct Reach {
+    primal: f64,
+    dual: f64,
+    mu: f64,
+    complementarity: Complementarity,
+}
+
+impl Reach {
+    fn new(mu: f64) -> Self {
+        let unlimited = 1.0 / FRACTION;
+        Self { primal: unlimited, dual: unlimited, mu, complementarity: Complementarity::default() }
+    }
+
+    #[inline]
+    fn add(&mut self, row: &Row, kink: &Kink, to: &Direction) {
+        let (up, down) = row.slacks(kink);
+        self.complementarity.add(row, kink, to);
+        self.primal = self.primal.min(room(row.above, to.above)).min(room(row.below, to.below));
+        self.dual = self.dual.min(room(up, -to.slope)).min(room(down, to.slope));
+    }
+
+    /// Most of the way to the nearest boundary.
+    fn lengths(&self) -> Lengths {
+        Lengths { primal: FRACTION * self.primal, dual: FRACTION * self.dual, mu: self.mu }
+    }
+}
+
+/// The longest step that keeps value + step·change at 0 or above.
+#[inline]
+fn room(value: f64, change: f64) -> f64 {
+    if change < 0.0 { -value / change } else { f64::INFINITY }
+}
+
+impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
+    /// Narrows the bracket from the point u on; `spread` is the size of a typical residual.
+    pub(crate) fn solve(
+        &mut self,
+        mut u: Vec<f64>,
+        examples: u64,
+        spread: f64,
+        bracket: &mut Bracket,
+    ) -> Result<(), P::Error> {
+        let mut rows: Vec<Row> = Vec::with_capacity(examples as usize);
+        let mut total = self.begin(&u, spread, &mut rows)?;
+        bracket.passes += 1;
+        let mut model = Quadratic {
+            hessian: Hessian::new(u.len()),
+            gradient: vec![0.0; u.len()],
+            pull: vec![0.0; u.len()],
+            curvature: 0.0,
+        };
+        let mut taken = None;
+        let mut patience = PATIENCE;
+        while patience > 0 {
+            let gap = bracket.relative_gap();
+            self.weigh(&u, &mut rows, taken, &mut model, bracket)?;
+            if bracket.is_done(self.options) {
+                break;
+            }
+            patience = if bracket.relative_gap() < gap { PATIENCE } else { patience - 1 };
+
+            let Some(trial) = self.minimise(&u, &model) else { break };
+            let within_reach = self.try_out(&u, &trial, &mut rows, &mut model.gradient)?;
+            let mu = (within_reach / total).powi(3) * total / (2.0 * examples as f64);
+            for (g, pull) in model.gradient.iter_mut().zip(&model.pull) {
+                *g -= mu * pull;
+            }
+            let Some(v) = self.minimise(&u, &model) else { break };
+            let (lengths, left) = self.look_along(&u, &v, &mut rows, mu)?;
+            bracket.passes += 2;
+            for (u, v) in u.iter_mut().zip(&v) {
+                *u += lengths.primal * (v - *u);
+            }
+            make_feasible(&self.problem.comparators, &mut u);
+            (taken, total) = (Some(lengths), left);
+        }
+        Ok(())
+    }
+
+    /// The minimum of the quadratic over the comparators, damped as much as it takes.
+    fn minimise(&self, u: &[f64], model: &Quadratic) -> Option<Vec<f64>> {
+        [1e-15, 1e-13, 1e-11, 1e-9, 1e-6].iter().find_map(|&damping| {
+            let a = model.hessian.damped(model.curvature, damping);
+            minimise(&a, &model.gradient, u, &self.problem.comparators)
+        })
+    }
+
+    /// Rows strictly inside, for predictions at u; returns their complementarity.
+    fn begin(&mut self, u: &[f64], spread: f64, rows: &mut Vec<Row>) -> Result<f64, P::Error> {
+        let problem = self.problem;
+        let mut total = 0.0;
+        self.data.pass(&mut |batch, count| {
+            for row in 0..count {
+                let example = batch.get(row);
+                let Some(kink) = problem.loss.kink(example.label) else { continue };
+                let row = Row::start(&kink, example.features.dot(u), spread);
+                total += row.complementarity(&kink);
+                rows.push(row);
+            }
+        })?;
+        Ok(total)
+    }
+
+    /// Takes the step the rows were told of, prices u, proves what the slopes prove, and collects
+    /// the quadratic.
+    fn weigh(
+        &mut self,
+        u: &[f64],
+        rows: &mut [Row],
+        taken: Option<Lengths>,
+        model: &mut Quadratic,
+        bracket: &mut Bracket,
+    ) -> Result<(), P::Error> {
+        let problem = self.problem;
+        let mut cost = Cost::at(u);
+        let mut minorant = Minorant::new(problem.sigma);
+        minorant.grow(u.len());
+        model.hessian.clear();
+        model.gradient.fill(0.0);
+        model.pull.fill(0.0);
+        let mut states = rows.iter_mut();
+        self.data.pass(&mut |batch, count| {
+            for (row, state) in (0..count).zip(&mut states) {
+                let example = batch.get(row);
+                let x = &example.features;
+                let Some(kink) = problem.loss.kink(example.label) else { continue };
+                let p = x.dot(u);
+                if let Some(taken) = taken {
+                    state.advance(&kink, taken, p);
+                }
+                cost.add(problem.loss.at(p, example.label), x);
+                let conjugate = problem.loss.conjugate(state.slope, example.label);
+                minorant.record_dual(x, state.slope, conjugate);
+                let weight = state.weight(&kink);
+                let (up, down) = state.slacks(&kink);
+                model.hessian.add(weight, x);
+                x.add_to(&mut model.gradient, weight * (state.above - state.below));
+                x.add_to(&mut model.pull, weight * (1.0 / up - 1.0 / down));
+            }
+        })?;
+        bracket.tell(&cost, u, &minorant, &problem.comparators, self.watch);
+        model.curvature = problem.sigma.get() * minorant.rounds() as f64;
+        for (g, (s, u)) in model.gradient.iter_mut().zip(minorant.slopes().iter().zip(u)) {
+            *g += s + model.curvature * u;
+        }
+        Ok(())
+    }
+
+    /// The trial step towards μ = 0: returns the complementarity it could reach, notes the products
+    /// it would leave behind in the rows, and takes them off the gradient.
+    fn try_out(
+        &mut self,
+        u: &[f64],
+        trial: &[f64],
+        rows: &mut [Row],
+        gradient: &mut [f64],
+    ) -> Result<f64, P::Error> {
+        let mut reach = Reach::new(0.0);
+        self.for_each(u, trial, rows, |row, kink, x| {
+            let to = row.direction(kink, 0.0);
+            reach.add(row, kink, &to);
+            row.extra_up = to.slope * to.above;
+            row.extra_down = -to.slope * to.below;
+            let (up, down) = row.slacks(kink);
+            let left_out = row.weight(kink) * (row.extra_up / up - row.extra_down / down);
+            x.add_to(gradient, -left_out);
+        })?;
+        Ok(reach.complementarity.after(reach.lengths()))
+    }
+
+    /// The step itself: finds out how far one can go, and what complementarity is left there.
+    fn look_along(
+        &mut self,
+        u: &[f64],
+        v: &[f64],
+        rows: &mut [Row],
+        mu: f64,
+    ) -> Result<(Lengths, f64), P::Error> {
+        let mut reach = Reach::new(mu);
+        self.for_each(u, v, rows, |row, kink, _| reach.add(row, kink, &row.direction(kink, mu)))?;
+        Ok((reach.lengths(), reach.complementarity.after(reach.lengths())))
+    }
+
+    /// Tells every row how its prediction changes on the way from u to v, and visits it.
+    fn for_each(
+        &mut self,
+        u: &[f64],
+        v: &[f64],
+        rows: &mut [Row],
+        mut visit: impl FnMut(&mut Row, &Kink, &Features<'_>),
+    ) -> Result<(), P::Error> {
+        let problem = self.problem;
+        let step: Vec<f64> = v.iter().zip(u).map(|(v, u)| v - u).collect();
+        let mut rows = rows.iter_mut();
+        self.data.pass(&mut |batch, count| {
+            for (at, row) in (0..count).zip(&mut rows) {
+                let example = batch.get(at);
+                if let Some(kink) = problem.loss.kink(example.label) {
+                    row.change = example.features.dot(&step);
+                    visit(row, &kink, &example.features);
+                }
+            }
+        })
+    }
+}

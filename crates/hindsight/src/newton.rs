@@ -1,0 +1,92 @@
+//! Newton's method for few columns and losses without kinks.
+//!
+//! The objective is modelled by its second-order expansion plus a damping (δ/2)‖v − u‖², and the
+//! model is minimised over the comparators exactly: that step never leaves them. A step that does
+//! not deliver makes δ larger, one that does makes it smaller (Levenberg and Marquardt's rule).
+//! Every pass prices the point it is at, reads a dual point off the slopes there, and collects the
+//! second derivatives for the next step.
+
+use crate::bracket::Bracket;
+use crate::cost::Cost;
+use crate::hessian::Hessian;
+use crate::passes::Passes;
+use crate::problem::{Options, Problem, Progress};
+use crate::prox::ProxLoss;
+use crate::quadratic::minimise;
+use crate::set::make_feasible;
+use rueful_core::ledger::Minorant;
+
+pub(crate) struct Newton<'a, L, P> {
+    pub(crate) problem: &'a Problem<L>,
+    pub(crate) data: &'a mut P,
+    pub(crate) options: &'a Options,
+    pub(crate) watch: &'a mut dyn FnMut(Progress),
+}
+
+/// A point, and what a pass found there.
+struct Standing {
+    u: Vec<f64>,
+    value: f64,
+    gradient: Vec<f64>,
+    /// σT
+    curvature: f64,
+    hessian: Hessian,
+}
+
+impl<L: ProxLoss, P: Passes> Newton<'_, L, P> {
+    /// Narrows the bracket from the point u on.
+    pub(crate) fn solve(&mut self, u: Vec<f64>, bracket: &mut Bracket) -> Result<(), P::Error> {
+        let spare = Hessian::new(u.len());
+        let mut at = self.visit(u, Hessian::new(spare.dimension()), bracket)?;
+        let mut spare = Some(spare);
+        let mut damping = 1e-6;
+        while !bracket.is_done(self.options) && damping < 1e12 {
+            let a = at.hessian.damped(at.curvature, damping);
+            let Some(mut v) = minimise(&a, &at.gradient, &at.u, &self.problem.comparators) else {
+                damping *= 10.0;
+                continue;
+            };
+            make_feasible(&self.problem.comparators, &mut v);
+            let room = spare.take().unwrap_or_else(|| Hessian::new(v.len()));
+            let there = self.visit(v, room, bracket)?;
+            if there.value < at.value {
+                spare = Some(std::mem::replace(&mut at, there).hessian);
+                damping = (damping * 0.1).max(1e-14);
+            } else {
+                spare = Some(there.hessian);
+                damping = (damping * 10.0).max(1e-9);
+            }
+        }
+        Ok(())
+    }
+
+    /// One pass at u.
+    fn visit(
+        &mut self,
+        u: Vec<f64>,
+        mut hessian: Hessian,
+        bracket: &mut Bracket,
+    ) -> Result<Standing, P::Error> {
+        let problem = self.problem;
+        let mut cost = Cost::at(&u);
+        let mut minorant = Minorant::new(problem.sigma);
+        minorant.grow(u.len());
+        hessian.clear();
+        self.data.pass(&mut |batch, rows| {
+            for row in 0..rows {
+                let example = batch.get(row);
+                let x = &example.features;
+                let p = x.dot(&u);
+                let at = problem.loss.at(p, example.label);
+                cost.add(at, x);
+                let conjugate = problem.loss.conjugate(at.slope, example.label);
+                minorant.record_dual(x, at.slope, conjugate);
+                hessian.add(problem.loss.curvature(p, example.label), x);
+            }
+        })?;
+        let curvature = problem.sigma.get() * minorant.rounds() as f64;
+        bracket.tell(&cost, &u, &minorant, &problem.comparators, self.watch);
+        let gradient = minorant.slopes().iter().zip(&u).map(|(s, u)| s + curvature * u).collect();
+        Ok(Standing { value: cost.value(curvature), u, gradient, curvature, hessian })
+    }
+}

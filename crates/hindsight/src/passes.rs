@@ -1,0 +1,54 @@
+//! Data that can be gone through again and again.
+
+use rueful_core::Batch;
+use std::convert::Infallible;
+
+/// A stream that can be replayed: from memory, or by reading a file once more.
+pub trait Passes {
+    /// What can go wrong on the way.
+    type Error;
+
+    /// Shows every example once, in order, batch by batch. `visit` is given a batch and how many
+    /// of its first rows belong to the data.
+    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), Self::Error>;
+}
+
+/// Batches held in memory.
+#[derive(Debug, Clone, Copy)]
+pub struct InMemory<'a> {
+    /// The data.
+    pub batches: &'a [Batch],
+}
+
+impl Passes for InMemory<'_> {
+    type Error = Infallible;
+
+    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), Infallible> {
+        self.batches.iter().for_each(|batch| visit(batch, batch.len()));
+        Ok(())
+    }
+}
+
+/// The first examples of some data.
+#[derive(Debug)]
+pub struct Prefix<'a, P> {
+    /// The whole.
+    pub data: &'a mut P,
+    /// How many examples of it.
+    pub rounds: u64,
+}
+
+impl<P: Passes> Passes for Prefix<'_, P> {
+    type Error = P::Error;
+
+    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), P::Error> {
+        let mut left = self.rounds;
+        self.data.pass(&mut |batch, rows| {
+            let rows = left.min(rows as u64);
+            if rows > 0 {
+                visit(batch, rows as usize);
+                left -= rows;
+            }
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! What is solved, how well, and what came of it.
+
+use rueful_core::NonNegative;
+use rueful_core::set::AnySet;
+use serde::{Deserialize, Serialize};
+
+/// min over u in the comparators of Σ φ_t(u·x_t) + (σT/2)‖u‖².
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem<L> {
+    /// φ
+    pub loss: L,
+    /// σ
+    pub sigma: NonNegative,
+    /// A ball, a box, or with σ > 0 all of R^d.
+    pub comparators: AnySet,
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// The relative gap (upper − lower)/upper that is good enough.
+    pub tolerance: f64,
+    /// The most passes over the data.
+    pub max_passes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { tolerance: 1e-4, max_passes: 2000 }
+    }
+}
+
+/// What is known before the solver starts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Start {
+    /// A comparator to start from, made feasible if it is not.
+    pub comparator: Vec<f64>,
+    /// A slope per example, in the domain of the conjugates: those of an online pass are. Empty if
+    /// there is none.
+    pub slopes: Vec<f64>,
+    /// A proved lower bound on the minimum, if there is one.
+    pub lower: Option<f64>,
+}
+
+/// How a solution was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Newton's method: for few columns and losses without kinks.
+    Newton,
+    /// A primal-dual interior-point method: for few columns and losses with a kink.
+    InteriorPoint,
+    /// Coordinate ascent on one slope per example: for many columns.
+    DualCoordinateAscent,
+    /// The square loss from its sufficient statistics.
+    SufficientStatistics,
+}
+
+/// A proved interval around the minimum, and a comparator that attains its upper end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Solution {
+    /// No comparator loses less than this, rounding included.
+    pub lower: f64,
+    /// `comparator` loses at most this, rounding included.
+    pub upper: f64,
+    /// A u in the comparators.
+    pub comparator: Vec<f64>,
+    /// T
+    pub examples: u64,
+    /// How many passes over the data it took.
+    pub passes: u64,
+    /// How it was found.
+    pub method: Method,
+    /// Whether the gap came down to the tolerance.
+    pub converged: bool,
+}
+
+/// How far the solver has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Passes so far.
+    pub passes: u64,
+    /// The interval so far.
+    pub lower: f64,
+    /// The interval so far.
+    pub upper: f64,
+    /// (upper − lower) relative to the minimum.
+    pub relative_gap: f64,
+}

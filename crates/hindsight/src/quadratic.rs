@@ -1,0 +1,221 @@
+//! Small dense quadratics over a ball, a box or all of R^d: Newton's subproblem.
+
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
+
+/// argmin over v in the set of g·(v − u) + ½(v − u)ᵀA(v − u), for a positive definite A given by its
+/// lower triangle. None if A is not, as far as rounding lets one see.
+pub(crate) fn minimise(
+    a: &DMatrix<f64>,
+    gradient: &[f64],
+    u: &[f64],
+    set: &AnySet,
+) -> Option<Vec<f64>> {
+    // In terms of v: ½vᵀAv + c·v with c = g − Au.
+    let c = DVector::from_column_slice(gradient) - symmetric_product(a, u);
+    match set {
+        AnySet::WholeSpace(_) => Some(minimise_free(a, &c)?.as_slice().to_vec()),
+        AnySet::Ball(ball) => Some(minimise_in_ball(a, &c, ball)?.as_slice().to_vec()),
+        AnySet::Box(sides) => minimise_in_box(a, &c, u, sides),
+    }
+}
+
+/// A·u from the lower triangle of A.
+fn symmetric_product(a: &DMatrix<f64>, u: &[f64]) -> DVector<f64> {
+    let mut product = DVector::zeros(u.len());
+    for column in 0..u.len() {
+        let entries = a.column(column);
+        let below = &entries.as_slice()[column..];
+        let mut own = below[0] * u[column];
+        for (row, &entry) in (column + 1..).zip(&below[1..]) {
+            product[row] += entry * u[column];
+            own += entry * u[row];
+        }
+        product[column] += own;
+    }
+    product
+}
+
+fn factor(a: &DMatrix<f64>, shift: f64) -> Option<Cholesky<f64, Dyn>> {
+    let mut shifted = a.clone();
+    for i in 0..shifted.nrows() {
+        shifted[(i, i)] += shift;
+    }
+    Cholesky::new(shifted)
+}
+
+fn minimise_free(a: &DMatrix<f64>, c: &DVector<f64>) -> Option<DVector<f64>> {
+    Some(-factor(a, 0.0)?.solve(c))
+}
+
+/// v(ν) = −(A + νI)⁻¹c with ν = 0 if that is inside, else the ν > 0 for which ‖v‖ = U: Newton's
+/// method on 1/‖v(ν)‖, which is nearly linear in ν.
+fn minimise_in_ball(a: &DMatrix<f64>, c: &DVector<f64>, ball: &Ball) -> Option<DVector<f64>> {
+    let radius = ball.radius.get();
+    let mut shift = 0.0;
+    let mut v = DVector::zeros(c.len());
+    for _ in 0..50 {
+        let cholesky = factor(a, shift)?;
+        v = -cholesky.solve(c);
+        let norm = v.norm();
+        if norm <= radius && shift == 0.0 || (norm / radius - 1.0).abs() < 1e-12 {
+            break;
+        }
+        let half = cholesky.l().solve_lower_triangular(&v)?;
+        let ratio = norm / half.norm();
+        let next = shift + ratio * ratio * (norm - radius) / radius;
+        if next <= 0.0 {
+            break;
+        }
+        shift = next;
+    }
+    ball.project_dense(v.as_mut_slice());
+    Some(v)
+}
+
+/// Newton steps on the coordinates that no side holds back, each cut off at the sides; a sweep of
+/// coordinate descent where such a step does not pay.
+fn minimise_in_box(
+    a: &DMatrix<f64>,
+    c: &DVector<f64>,
+    u: &[f64],
+    sides: &BoxSet,
+) -> Option<Vec<f64>> {
+    let mut v = u.to_vec();
+    sides.project_dense(&mut v);
+    let mut gradient = c + symmetric_product(a, &v);
+    for _ in 0..100 {
+        let free = free_coordinates(&v, &gradient, sides);
+        if free.is_empty() {
+            break;
+        }
+        let before = v.clone();
+        let direction = newton_direction(a, &gradient, &free)?;
+        if !step_along(a, &mut v, &gradient, &free, &direction, sides) {
+            sweep(a, &mut v, &mut gradient, sides);
+        }
+        gradient = c + symmetric_product(a, &v);
+        let moved = v.iter().zip(&before).fold(0.0_f64, |most, (v, b)| most.max((v - b).abs()));
+        let size = v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+        if moved <= 1e-15 * size {
+            break;
+        }
+    }
+    Some(v)
+}
+
+/// The coordinates that are inside their sides, or would move inside.
+fn free_coordinates(v: &[f64], gradient: &DVector<f64>, sides: &BoxSet) -> Vec<usize> {
+    let held = |i: usize| {
+        let (lower, upper) = sides.extent(i);
+        v[i] <= lower && gradient[i] >= 0.0 || v[i] >= upper && gradient[i] <= 0.0
+    };
+    (0..v.len()).filter(|&i| !held(i)).collect()
+}
+
+/// −A_FF⁻¹ g_F
+fn newton_direction(
+    a: &DMatrix<f64>,
+    gradient: &DVector<f64>,
+    free: &[usize],
+) -> Option<DVector<f64>> {
+    let block = DMatrix::from_fn(free.len(), free.len(), |row, column| {
+        a[(free[row].max(free[column]), free[row].min(free[column]))]
+    });
+    let right = DVector::from_iterator(free.len(), free.iter().map(|&i| gradient[i]));
+    Some(-Cholesky::new(block)?.solve(&right))
+}
+
+/// Goes along the direction, cut off at the sides, as far as it pays; false if it does not.
+fn step_along(
+    a: &DMatrix<f64>,
+    v: &mut [f64],
+    gradient: &DVector<f64>,
+    free: &[usize],
+    direction: &DVector<f64>,
+    sides: &BoxSet,
+) -> bool {
+    let mut length = 1.0;
+    for _ in 0..12 {
+        let mut step = vec![0.0; v.len()];
+        for (&i, &d) in free.iter().zip(direction.iter()) {
+            let (lower, upper) = sides.extent(i);
+            step[i] = (v[i] + length * d).clamp(lower, upper) - v[i];
+        }
+        let bent = symmetric_product(a, &step);
+        let change: f64 = (0..v.len()).map(|i| step[i] * (gradient[i] + 0.5 * bent[i])).sum();
+        if change < 0.0 {
+            v.iter_mut().zip(&step).for_each(|(v, s)| *v += s);
+            sides.project_dense(v);
+            return true;
+        }
+        length *= 0.5;
+    }
+    false
+}
+
+/// The best v_i with all others fixed, for each i in turn.
+fn sweep(a: &DMatrix<f64>, v: &mut [f64], gradient: &mut DVector<f64>, sides: &BoxSet) {
+    for i in 0..v.len() {
+        let (lower, upper) = sides.extent(i);
+        let target = (v[i] - gradient[i] / a[(i, i)]).clamp(lower, upper);
+        let change = target - v[i];
+        if change != 0.0 {
+            v[i] = target;
+            for j in 0..v.len() {
+                gradient[j] += change * a[(i.max(j), i.min(j))];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rueful_checks::Rng;
+    use rueful_core::Positive;
+
+    /// A random positive definite matrix, possibly nearly singular.
+    fn matrix(d: usize, rank: usize, rng: &mut Rng) -> DMatrix<f64> {
+        let b = DMatrix::from_fn(d, rank, |_, _| rng.bell());
+        let mut a = &b * b.transpose();
+        for i in 0..d {
+            a[(i, i)] += 1e-6;
+        }
+        a
+    }
+
+    fn value(a: &DMatrix<f64>, g: &[f64], u: &[f64], v: &[f64]) -> f64 {
+        let step = DVector::from_iterator(v.len(), v.iter().zip(u).map(|(v, u)| v - u));
+        DVector::from_column_slice(g).dot(&step) + 0.5 * step.dot(&(a * &step))
+    }
+
+    #[test]
+    fn no_feasible_point_is_better() {
+        let mut rng = Rng::new(3);
+        let ball: AnySet = Ball { radius: Positive::new(1.5).unwrap() }.into();
+        let sides: AnySet = BoxSet::interval(-0.5, 1.0).unwrap().into();
+        for round in 0..60 {
+            let d = 1 + round % 7;
+            let a = matrix(d, 1 + round % 4, &mut rng);
+            let g: Vec<f64> = (0..d).map(|_| 3.0 * rng.bell()).collect();
+            for set in [&ball, &sides] {
+                let mut u: Vec<f64> = (0..d).map(|_| rng.bell()).collect();
+                set.project_dense(&mut u);
+                let best = minimise(&a, &g, &u, set).unwrap();
+                let reached = value(&a, &g, &u, &best);
+                for _ in 0..200 {
+                    let mut v: Vec<f64> = (0..d).map(|_| 2.0 * rng.bell()).collect();
+                    set.project_dense(&mut v);
+                    let other = value(&a, &g, &u, &v);
+                    assert!(other >= reached - 1e-9 * (1.0 + reached.abs()), "{other} {reached}");
+                    // and near the minimum
+                    let mut v: Vec<f64> = best.iter().map(|b| b + 1e-3 * rng.bell()).collect();
+                    set.project_dense(&mut v);
+                    let other = value(&a, &g, &u, &v);
+                    assert!(other >= reached - 1e-9 * (1.0 + reached.abs()), "{other} {reached}");
+                }
+            }
+        }
+    }
+}
