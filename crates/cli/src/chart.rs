@@ -5,6 +5,8 @@ use crate::numbers::{count, short};
 const HEIGHT: usize = 10;
 const WIDTH: usize = 60;
 const MARGIN: usize = 10;
+/// Where marks fall together.
+const BOTH: char = '◉';
 
 /// Points (t, value) drawn with one mark. Values that are not positive have no place on a
 /// logarithmic axis and are left out.
@@ -17,8 +19,8 @@ pub(crate) struct Series<'a> {
 /// Draws the series into one frame; empty if there is nothing to see.
 pub(crate) fn draw(series: &[Series<'_>]) -> String {
     let visible = || series.iter().flat_map(|s| &s.points).filter(|(_, value)| *value > 0.0);
-    let last = visible().map(|(t, _)| *t).max().unwrap_or(0);
-    if last < 2 {
+    let last = series.iter().flat_map(|s| &s.points).map(|(t, _)| *t).max().unwrap_or(0);
+    if last < 2 || visible().next().is_none() {
         return String::new();
     }
     let low = visible().map(|(_, value)| value.ln()).fold(f64::INFINITY, f64::min);
@@ -26,13 +28,20 @@ pub(crate) fn draw(series: &[Series<'_>]) -> String {
     let frame = Frame { low, span: (high - low).max(1e-9), last: (last as f64).ln() };
 
     let mut grid = vec![vec![' '; WIDTH]; HEIGHT];
+    let mut legend = Vec::new();
     for series in series {
         for &(t, value) in series.points.iter().filter(|(_, value)| *value > 0.0) {
             let cell = &mut grid[frame.row(value)][frame.column(t)];
-            *cell = if *cell == ' ' { series.mark } else { '◉' };
+            *cell = if *cell == ' ' { series.mark } else { BOTH };
+        }
+        if series.points.iter().any(|(_, value)| *value > 0.0) {
+            legend.push(format!("{} {}", series.mark, series.name));
         }
     }
-    frame.render(&grid, series, last)
+    if grid.iter().flatten().any(|&cell| cell == BOTH) {
+        legend.push(format!("{BOTH} more than one"));
+    }
+    frame.render(&grid, &legend, last)
 }
 
 struct Frame {
@@ -59,7 +68,7 @@ impl Frame {
         short((self.low + height * self.span).exp())
     }
 
-    fn render(&self, grid: &[Vec<char>], series: &[Series<'_>], last: u64) -> String {
+    fn render(&self, grid: &[Vec<char>], legend: &[String], last: u64) -> String {
         let mut text = String::new();
         for (row, cells) in grid.iter().enumerate() {
             let cells: String = cells.iter().collect();
@@ -68,8 +77,6 @@ impl Frame {
         text += &format!("{:>MARGIN$} └{}\n", "", "─".repeat(WIDTH));
         let end = count(last);
         text += &format!("{:>MARGIN$}  1{:>right$} rounds\n", "", end, right = WIDTH - 1);
-        let legend: Vec<String> =
-            series.iter().map(|series| format!("{} {}", series.mark, series.name)).collect();
         text + &format!("{:>MARGIN$}  {}\n", "", legend.join("   "))
     }
 }
@@ -89,7 +96,7 @@ mod tests {
         assert!(lines[9].starts_with("   0.01000 │") && lines[9].ends_with('●'));
         assert_eq!(lines[9].chars().count(), MARGIN + 2 + WIDTH);
         assert!(lines[11].ends_with("16 rounds"));
-        assert_eq!(lines[12].trim(), "● risk   ○ other");
+        assert_eq!(lines[12].trim(), "● risk   ○ other   ◉ more than one");
     }
 
     #[test]

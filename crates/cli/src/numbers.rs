@@ -5,12 +5,13 @@ pub(crate) fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let size = value.abs();
-    if !(1e-4..1e7).contains(&size) {
-        return format!("{value:.3e}");
+    // Rounded to four digits first: 99.999 has as many decimals as 100.
+    let rounded = format!("{value:.3e}");
+    let exponent = rounded.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
+    match exponent {
+        Some(exponent @ -4..7) => format!("{value:.*}", (3 - exponent).max(0) as usize),
+        _ => rounded,
     }
-    let decimals = (3 - size.log10().floor() as i64).clamp(0, 8) as usize;
-    format!("{value:.decimals$}")
 }
 
 /// 1,234,567
@@ -41,6 +42,7 @@ mod tests {
             (1.0, "1.000"),
             (0.031_256, "0.03126"),
             (-12.345_6, "-12.35"),
+            (99.999_99, "100.0"),
             (1_234.56, "1235"),
             (123_456.7, "123457"),
             (1e-7, "1.000e-7"),

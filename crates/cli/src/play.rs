@@ -102,10 +102,7 @@ fn play_erm(
         theorem: ladder.theorem.ok().map(|bound| bound.total),
         curve: curve
             .iter()
-            .map(|point| Standing {
-                t: point.rounds(),
-                loss: point.sequential_risk() * point.rounds() as f64,
-            })
+            .map(|point| Standing { t: point.rounds(), loss: point.loss() })
             .collect(),
     })
 }
@@ -143,13 +140,16 @@ fn show_erm(result: &ErmResult) -> String {
         })
         .collect();
     let title = format!(
-        "{} rounds on W = [−1, 1] with the losses w/2, −w, +w, −w, …; the best w in hindsight \
+        "T = {} on W = [−1, 1] with the losses w/2, −w, +w, −w, …; the best w in hindsight \
          loses {}",
         count(result.rounds),
         short(result.comparator_loss),
     );
     let table = view::headed(&title, &view::numbers_table(rows, 1..=3));
-    format!("{table}Cumulative loss\n{}", chart::draw(&series))
+    match chart::draw(&series) {
+        chart if chart.is_empty() => table,
+        chart => format!("{table}Cumulative loss\n{chart}"),
+    }
 }
 
 /// A learner against an adversary.
@@ -233,13 +233,18 @@ fn opponent(args: &AdversaryArgs) -> anyhow::Result<Box<dyn Adversary>> {
 }
 
 fn show_adversary(result: &AdversaryResult) -> String {
+    let (measured, value) = if result.spec.sigma.get() > 0.0 {
+        ("exact: the losses are linear plus (σ/2)‖w‖²", "UG√T, of the game without (σ/2)‖w‖²")
+    } else {
+        ("exact: the losses are linear", "UG√T: no learner can promise less")
+    };
     let row = |name: &str, total: f64, says: String| {
         vec![name.to_owned(), short(total), format!("{:.4}", total / result.game_value), says]
     };
     let mut rows = vec![
         vec![String::new(), "total".to_owned(), "× UG√T".to_owned(), String::new()],
-        row("measured regret", result.regret, "exact: the losses are linear".to_owned()),
-        row("value of the game", result.game_value, "no learner can promise less".to_owned()),
+        row("measured regret", result.regret, measured.to_owned()),
+        row("value of the game", result.game_value, value.to_owned()),
     ];
     match (result.theorem, &result.why) {
         (Some(theorem), _) => {
@@ -253,7 +258,7 @@ fn show_adversary(result: &AdversaryResult) -> String {
         ]),
     }
     let title = format!(
-        "{} against the {} adversary: {} rounds in dimension {}, U = {}, G = {}",
+        "{} against the {} adversary: T = {} in dimension {}, U = {}, G = {}",
         result.learner,
         result.adversary,
         count(result.rounds),

@@ -41,10 +41,17 @@ fn describe(args: &RunArgs) -> anyhow::Result<Resolved> {
     let Some(file) = &args.file else { bail!("FILE is missing") };
     let file = file_name(file)?;
     let constant = !args.no_constant;
+    let once_only = std::fs::metadata(&file).is_ok_and(|metadata| !metadata.is_file());
+    let mut surveyed = false;
     let mut look_ahead = |loss: &LossSpec| -> Result<Survey, DataError> {
-        survey(&mut open(&file, constant, loss)?)
+        surveyed = true;
+        if once_only { Ok(Survey::default()) } else { survey(&mut open(&file, constant, loss)?) }
     };
-    Ok(args.settings().resolve(&file, &mut look_ahead)?)
+    let resolved = args.settings().resolve(&file, &mut look_ahead);
+    if surveyed && once_only {
+        bail!("{file} can be read only once: give --horizon and --gradient-bound");
+    }
+    Ok(resolved?)
 }
 
 /// Reads a spec, or the report that contains one.
@@ -56,7 +63,8 @@ fn read_spec(path: &Path) -> anyhow::Result<Spec> {
     if let Some(spec) = value.get_mut("spec") {
         value = spec.take();
     }
-    serde_json::from_value(value).with_context(|| format!("{shown} does not describe a run"))
+    serde_path_to_error::deserialize(value)
+        .with_context(|| format!("{shown} does not describe a run"))
 }
 
 fn file_name(path: &Path) -> anyhow::Result<String> {

@@ -2,7 +2,7 @@
 
 use crate::chart::{self, Series};
 use crate::numbers::{count, percent, short};
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rueful_core::set::AnySet;
 use rueful_run::{CurveReport, LearnerSpec, LossSpec, Report, ScheduleSpec, Spec};
 
@@ -27,7 +27,11 @@ pub(crate) fn headed(title: &str, table: &Table) -> String {
 /// A table without rules, its first column indented.
 fn plain(rows: Vec<Vec<String>>) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).add_rows(rows);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(100)
+        .add_rows(rows);
     if let Some(names) = table.column_mut(0) {
         names.set_padding((2, 1));
     }

@@ -67,15 +67,15 @@ impl Ladder {
     /// Puts a promise above a certificate.
     ///
     /// The promise is proved in exact arithmetic, the run was made in doubles: each of T rounds
-    /// adds a relative rounding error, and so does the certificate's own arithmetic (`slack`,
-    /// which `certificate` includes). Both are added to the rungs. A rung that still came out
-    /// below the certificate would be a false claim and is withheld: whatever is handed out here
-    /// is at least the certificate, so it holds.
+    /// adds a relative rounding error, and the certificate's own arithmetic may have moved it by
+    /// `slack` before adding `slack` for safety. Both are added to the rungs. A rung that still
+    /// came out below the certificate would be a false claim and is withheld: whatever is handed
+    /// out here is at least the certificate, so it holds.
     pub fn new(rounds: u64, certificate: f64, slack: f64, promise: Promise) -> Self {
         let grain = 16.0 * f64::EPSILON * (rounds as f64 + 16.0);
         let rung = |bound: Result<Bound, NoBound>| {
             let bound = bound?;
-            let total = bound.total + grain * bound.total.abs() + slack;
+            let total = bound.total + grain * bound.total.abs() + 2.0 * slack;
             if total >= certificate {
                 Ok(Bound { total, ..bound })
             } else {

@@ -1,7 +1,9 @@
 //! The heart of rueful: losses, feasible sets, step-size schedules, online learners, and the
 //! ledger that certifies how much any of them can regret. No input, no output, no clock.
 //!
-//! The protocol is that of the lecture notes on online gradient descent. In each round an example
+//! The protocol is that of "the notes", as the documentation calls them: the lecture notes *Online
+//! Gradient Descent* of Nicolò Cesa-Bianchi's course *Statistical Methods for Machine Learning*,
+//! version of April 2025. Numbers like (8) are theirs. In each round an example
 //! (x_t, y_t) arrives; the learner first predicts ŷ_t = w_t·x_t and suffers ℓ_t(w_t), then updates.
 //! Its regret against u is R_T(u) = Σ ℓ_t(w_t) − Σ ℓ_t(u).
 //!

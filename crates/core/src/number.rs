@@ -5,12 +5,18 @@ use thiserror::Error;
 
 /// A number that is not in the range its type promises.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
-#[error("{found} is not {expected}")]
+#[error("{} is not {expected}", shown(*.found))]
 pub struct OutOfRange {
     /// The number that was given.
     pub found: f64,
     /// What it should have been, in words.
     pub expected: &'static str,
+}
+
+/// A number without a hundred digits.
+fn shown(number: f64) -> String {
+    let plain = number == 0.0 || (1e-6..1e9).contains(&number.abs());
+    if plain { number.to_string() } else { format!("{number:e}") }
 }
 
 macro_rules! ranged {

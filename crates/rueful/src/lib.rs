@@ -61,3 +61,8 @@ pub mod data {
 pub mod run {
     pub use rueful_run::*;
 }
+
+/// The README's Rust blocks, run as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -38,11 +38,13 @@ pub enum RunError {
     #[error(transparent)]
     Data(#[from] DataError),
     /// The weights left the finite numbers.
-    #[error(
-        "the run diverged: {0}; smaller steps (--eta), a bounded set (--radius) or scaled features \
-         keep it finite"
-    )]
-    Diverged(#[from] LedgerError),
+    #[error("the run diverged: {what}; {advice}")]
+    Diverged {
+        /// Where it was noticed.
+        what: LedgerError,
+        /// What keeps such a learner finite.
+        advice: &'static str,
+    },
 }
 
 impl Run {
@@ -61,7 +63,9 @@ impl Run {
     ) -> Result<(), RunError> {
         while source.fill(&mut self.batch)? {
             self.learner.learn_batch(&self.batch, &mut self.rounds);
-            self.ledger.record_batch(&self.batch, &self.rounds)?;
+            self.ledger
+                .record_batch(&self.batch, &self.rounds)
+                .map_err(|what| RunError::Diverged { what, advice: self.spec.learner.advice() })?;
             watch(self.progress(source));
         }
         Ok(())

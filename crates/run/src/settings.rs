@@ -58,12 +58,20 @@ pub struct Resolved {
 #[derive(Debug, Error)]
 pub enum SettingsError {
     /// A number outside its range.
-    #[error("--{flag}: {source}")]
+    #[error("--{flag}: {why}")]
     Number {
         /// The setting.
         flag: &'static str,
         /// What is wrong with it.
-        source: OutOfRange,
+        why: OutOfRange,
+    },
+    /// A setting from which such a number follows.
+    #[error("--{flag} does not work out: {why}")]
+    Derived {
+        /// The setting.
+        flag: &'static str,
+        /// What is wrong with what follows.
+        why: OutOfRange,
     },
     /// A setting that would have no effect, or that is missing, or that contradicts another.
     #[error("{0}")]
@@ -85,7 +93,7 @@ fn number<T>(
     value: Option<f64>,
     make: impl Fn(f64) -> Result<T, OutOfRange>,
 ) -> Result<Option<T>, SettingsError> {
-    value.map(make).transpose().map_err(|source| SettingsError::Number { flag, source })
+    value.map(make).transpose().map_err(|why| SettingsError::Number { flag, why })
 }
 
 /// The settings with their numbers checked, on the way to a description.
@@ -98,6 +106,8 @@ struct Resolver<'a> {
     alpha: Option<Positive>,
     schedule: Option<&'a str>,
     horizon: Option<NonZeroU64>,
+    /// Whether the learner sees linearised losses only.
+    linearised: bool,
     survey: &'a mut dyn FnMut(&LossSpec) -> Result<Survey, DataError>,
     surveyed: Option<Survey>,
     notes: Vec<String>,
@@ -146,6 +156,7 @@ impl Settings {
                 Some(None) => return contradiction("--horizon: at least one round is needed"),
                 horizon => horizon.flatten(),
             },
+            linearised: learner == "regularized-erm",
             survey,
             surveyed: None,
             notes: Vec::new(),
@@ -263,6 +274,11 @@ impl Resolver<'_> {
         if self.eta.is_some() && !["constant", "inverse-sqrt"].contains(&name) {
             return contradiction(format!("--eta has no effect on the schedule {name}"));
         }
+        if name == "inverse-time" && self.linearised {
+            return contradiction(
+                "the schedule inverse-time is for strongly convex losses: use ogd",
+            );
+        }
         let ball = self.ball()?;
         Ok(match name {
             "constant" => match self.eta {
@@ -352,7 +368,7 @@ impl Resolver<'_> {
 
 /// A number that follows from a setting.
 fn derived(flag: &'static str, value: f64) -> Result<Positive, SettingsError> {
-    Positive::new(value).map_err(|source| SettingsError::Number { flag, source })
+    Positive::new(value).map_err(|why| SettingsError::Derived { flag, why })
 }
 
 #[cfg(test)]
@@ -479,6 +495,14 @@ mod tests {
         assert_eq!(
             refusal(&Settings { radius: Some(-1.0), ..with("ogd") }),
             "--radius: -1 is not a number between 1e-100 and 1e100"
+        );
+        assert_eq!(
+            refusal(&Settings { radius: Some(1e100), ..with("ogd") }),
+            "--radius does not work out: 2e100 is not a number between 1e-100 and 1e100"
+        );
+        assert!(
+            refusal(&Settings { schedule: Some("inverse-time".into()), ..with("regularized-erm") })
+                .contains("use ogd")
         );
         assert!(refusal(&with("sgd")).contains("choose one of ogd, "));
         assert!(

@@ -160,6 +160,14 @@ impl LearnerSpec {
         }
     }
 
+    /// What keeps its weights finite.
+    pub(crate) fn advice(&self) -> &'static str {
+        match self {
+            Self::StronglyConvexOgd { .. } => "a larger sigma or scaled features keep it finite",
+            _ => "smaller steps (eta), a bounded set (radius) or scaled features keep it finite",
+        }
+    }
+
     /// Whether it learns from φ + (σ/2)‖w‖² with σ > 0.
     pub fn takes_sigma(&self) -> bool {
         matches!(self, Self::Ogd { .. } | Self::StronglyConvexOgd { .. })

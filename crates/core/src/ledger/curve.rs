@@ -43,6 +43,11 @@ impl CurvePoint {
         self.rounds
     }
 
+    /// L_t
+    pub fn loss(&self) -> f64 {
+        self.loss
+    }
+
     /// L_t/t
     pub fn sequential_risk(&self) -> f64 {
         self.loss / self.rounds as f64

@@ -59,8 +59,8 @@ pub struct Mark(Tally);
 pub enum LedgerError {
     /// A prediction or a loss that is not a finite number.
     #[error(
-        "round {round} has a prediction of {prediction} and a loss of {loss}: nothing can be \
-         certified beyond finite numbers"
+        "round {round} has a prediction of {prediction:e} and a loss of {loss:e}, and only finite \
+         numbers can be certified"
     )]
     NotFinite {
         /// The round, counted from 1.
