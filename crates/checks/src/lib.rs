@@ -1,1 +1,18 @@
-//! Streams, adversaries, slow references and the conformance suites of rueful.
+//! What every loss, set, schedule and learner of rueful must satisfy, and what it takes to try
+//! them: streams, opponents, slow obvious twins, and conformance suites written once.
+//!
+//! - [`streams`]: examples made from a seed, from well-behaved to hostile.
+//! - [`adversary`]: opponents in the linear game that choose each loss after seeing the weights,
+//!   and [`adversary::play`], which lets one of them meet a learner.
+//! - [`reference`](mod@reference): every learner and the ledger once more, without any trick.
+//! - [`conformance`]: the contracts of the core's traits, in words and in code.
+//! - [`exact`]: losses in twice the precision, to measure a regret without rounding.
+
+pub mod adversary;
+pub mod conformance;
+pub mod exact;
+pub mod reference;
+mod rng;
+pub mod streams;
+
+pub use rng::Rng;

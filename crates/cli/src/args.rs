@@ -2,7 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use rueful_run::{LearnerSpec, LossSpec, ScheduleSpec, Settings};
+use rueful_run::{AuditSettings, LearnerSpec, Link, LossSpec, ScheduleSpec, Settings};
 use std::path::PathBuf;
 
 /// An online learner that knows its own regret.
@@ -19,6 +19,8 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(RunArgs),
+    Hindsight(HindsightArgs),
+    Audit(AuditArgs),
     /// Watch learners play the notes' games.
     #[command(arg_required_else_help = true)]
     Play {
@@ -44,7 +46,9 @@ Examples:
   rueful run data/phishing.libsvm --learner strongly-convex-ogd --sigma 0.01
       the online support vector machine, against every linear predictor
   rueful run data/phishing.libsvm --gradient-bound 4
-      steps tuned to gradients of norm at most 4, with the notes' theorem (9)")]
+      steps tuned to gradients of norm at most 4, with the notes' theorem (9)
+  rueful run data/phishing.libsvm --hindsight
+      and the exact regret, by solving for the best predictor afterwards")]
 pub(crate) struct RunArgs {
     /// Examples in LIBSVM text: `label index:value index:value …`, one per line.
     #[arg(value_name = "FILE", required_unless_present = "spec")]
@@ -61,7 +65,77 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with = "spec")]
     pub(crate) no_constant: bool,
 
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+
+    /// Add the exact regret: solve for the best comparator once the run is over.
+    #[arg(long)]
+    pub(crate) hindsight: bool,
+
+    /// Solve at every point of the curve as well (t = 1, 2, 4, 8, …).
+    #[arg(long)]
+    pub(crate) curve_hindsight: bool,
+
     /// Print the report as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How well, and for how long, to solve for the best comparator.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Hindsight")]
+pub(crate) struct SolverArgs {
+    /// The relative gap between the proved bounds that is good enough [default: 1e-4].
+    #[arg(long, value_name = "GAP", allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+
+    /// The most passes over the data; the interval found by then is reported.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_passes: Option<u64>,
+
+    /// How many million nonzeros to keep in memory; data beyond that is read anew in every pass.
+    #[arg(long, value_name = "MILLIONS", default_value_t = 200)]
+    pub(crate) keep: u64,
+}
+
+/// Solve for the best fixed predictor of a file, with a proved gap.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rueful hindsight data/phishing.libsvm --radius 5
+      the least hinge loss of a linear predictor with ‖u‖ ≤ 5
+  rueful hindsight data/phishing.libsvm --loss logistic --tolerance 1e-8 --json
+  rueful hindsight data/phishing.libsvm --sigma 0.01
+      the support vector machine: no ball, (σ/2)‖u‖² instead")]
+pub(crate) struct HindsightArgs {
+    /// Examples in LIBSVM text.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// The loss [default: hinge].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LossSpec::NAMES))]
+    pub(crate) loss: Option<String>,
+
+    /// τ of the quantile loss, between 0 and 1 [default: 0.5].
+    #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
+    pub(crate) tau: Option<f64>,
+
+    /// U: over ‖u‖ ≤ U [default: 10, or all of R^d with --sigma].
+    #[arg(long, value_name = "U", allow_negative_numbers = true)]
+    pub(crate) radius: Option<f64>,
+
+    /// σ: adds (σ/2)‖u‖² to every loss [default: 0].
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
+    pub(crate) sigma: Option<f64>,
+
+    /// Do not add a feature that is always 1.
+    #[arg(long)]
+    pub(crate) no_constant: bool,
+
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+
+    /// Print the result as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -111,6 +185,64 @@ pub(crate) struct LearnerArgs {
     /// T for minimax and the horizon schedule [default: the examples are counted first].
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     horizon: Option<u64>,
+}
+
+/// Judge any model from its predictions alone.
+///
+/// The predictions are those that a model made for the examples of FILE, each before its label was
+/// known. What they cost is reported, and how much any linear predictor could have saved of it;
+/// nothing is asked about the model.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rueful audit stream.libsvm --predictions scores.txt
+      one score per line, judged by the hinge loss
+  rueful audit stream.libsvm --predictions p.txt --link logistic --loss logistic --radius 2
+      probabilities, against every linear predictor of norm at most 2
+  rueful audit stream.libsvm --predictions models.csv --prediction-column all --window 1000
+      all models of a table, and every 1000 examples for themselves")]
+pub(crate) struct AuditArgs {
+    /// Examples in LIBSVM text: `label index:value index:value …`, one per line.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// What the model predicted, in the order of the examples: one number per line, or a table in
+    /// CSV when columns are named.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) predictions: PathBuf,
+
+    /// A column of the predictions, by its name in the header; may be repeated. `all` takes all.
+    #[arg(long = "prediction-column", value_name = "NAME")]
+    columns: Vec<String>,
+
+    /// What the predictions are: scores (identity), or probabilities p of the label +1 (logistic),
+    /// which become scores ln(p/(1−p)) [default: identity].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Link::NAMES))]
+    link: Option<String>,
+
+    /// The loss [default: hinge].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LossSpec::NAMES))]
+    loss: Option<String>,
+
+    /// τ of the quantile loss, between 0 and 1 [default: 0.5].
+    #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
+    tau: Option<f64>,
+
+    /// U: the linear predictors compared with have norm at most U [default: 10].
+    #[arg(long, value_name = "U", allow_negative_numbers = true)]
+    radius: Option<f64>,
+
+    /// Judge every N examples for themselves as well.
+    #[arg(long, visible_alias = "every", value_name = "N", allow_negative_numbers = true)]
+    window: Option<u64>,
+
+    /// Do not give the linear predictors a feature that is always 1.
+    #[arg(long)]
+    no_constant: bool,
+
+    /// Print the report as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// The notes' counterexample: ERM loses in every round, regularised ERM and OGD do not.
@@ -188,6 +320,20 @@ impl RunArgs {
             alpha: from.alpha,
             schedule: from.schedule,
             horizon: from.horizon,
+            no_constant: self.no_constant,
+        }
+    }
+}
+
+impl AuditArgs {
+    pub(crate) fn settings(&self) -> AuditSettings {
+        AuditSettings {
+            loss: self.loss.clone(),
+            tau: self.tau,
+            radius: self.radius,
+            link: self.link.clone(),
+            columns: self.columns.clone(),
+            window: self.window,
             no_constant: self.no_constant,
         }
     }

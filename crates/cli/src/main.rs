@@ -1,7 +1,9 @@
 //! The program `rueful`: flags in, reports out. Rules live in the crates below.
 
 mod args;
+mod audit;
 mod chart;
+mod hindsight;
 mod numbers;
 mod output;
 mod play;
@@ -22,6 +24,8 @@ fn main() -> ExitCode {
 fn execute(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Run(args) => run::run(args),
+        Command::Hindsight(args) => hindsight::hindsight(args),
+        Command::Audit(args) => audit::audit(args),
         Command::Play { game: Game::Erm(args) } => play::erm(args),
         Command::Play { game: Game::Adversary(args) } => play::adversary(args),
     }

@@ -1,32 +1,92 @@
 //! `rueful run`
 
 use crate::args::RunArgs;
-use crate::{output, view};
+use crate::{hindsight, output, view};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use rueful_data::{DataError, Libsvm, Limits, Reading, Survey, survey};
-use rueful_run::{LossSpec, Resolved, Run, Spec};
+use rueful_data::{DataError, Libsvm, Limits, Reading, Source, Survey, survey};
+use rueful_hindsight::{Options, Start};
+use rueful_run::{
+    HindsightReport, LossSpec, Replay, Resolved, Run, Spec, best_in_hindsight, curve_in_hindsight,
+};
 use std::path::Path;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
+    let looks_back = args.hindsight || args.curve_hindsight;
+    refuse_idle(args, looks_back)?;
+    let options = hindsight::options(&args.solver)?;
     let Resolved { spec, notes } = describe(args)?;
-    let mut source = open(&spec.data.file, spec.data.constant, &spec.loss)?;
-    let mut run = Run::new(spec)?;
-    let bar = progress_bar(&run.spec().data.file);
-    let finished = run.drive(&mut source, |progress| {
+    let reopen = || -> Result<Box<dyn Source>, DataError> {
+        Ok(Box::new(open(&spec.data.file, spec.data.constant, &spec.loss)?))
+    };
+    let mut replay = Replay::new(&reopen, hindsight::kept_nonzeros(&args.solver));
+    let mut slopes = Vec::new();
+
+    let mut source = reopen()?;
+    let mut run = Run::new(spec.clone())?;
+    let bar = progress_bar(&spec.data.file);
+    let finished = run.drive(&mut *source, |batch, rounds, progress| {
+        if looks_back {
+            replay.keep(batch);
+            slopes.extend(rounds.iter().map(|round| round.slope));
+        }
         bar.set_position(progress.bytes);
         bar.set_message(format!("average loss {:.4}", progress.sequential_risk));
     });
     bar.finish_and_clear();
     finished?;
 
-    let report = run.report(&source);
+    let mut report = run.report(&*source);
+    if args.hindsight {
+        report.add_hindsight(look_back(&run, &mut replay, slopes, &options)?, run.ledger());
+    }
+    if args.curve_hindsight {
+        let marks: Vec<u64> = report.curve.iter().map(|point| point.t).collect();
+        let bar = hindsight::solver_bar();
+        let found = curve_in_hindsight(&spec, &mut replay, &marks, &options, &mut |progress| {
+            hindsight::show(&bar, progress);
+        });
+        bar.finish_and_clear();
+        report.add_curve(&found?);
+    }
     if args.json {
         notes.iter().for_each(|note| output::note(note));
         output::print_json(&report)
     } else {
         output::print(&view::report(&report, &notes))
     }
+}
+
+/// Solves for the best comparator, from where the run left off.
+fn look_back(
+    run: &Run,
+    replay: &mut Replay<'_>,
+    slopes: Vec<f64>,
+    options: &Options,
+) -> anyhow::Result<HindsightReport> {
+    let spec = run.spec();
+    let start = Start {
+        comparator: run.learner().weights(),
+        slopes,
+        lower: Some(run.ledger().minorant().floor(&spec.comparators)),
+    };
+    let (loss, sigma, comparators) = (&spec.loss, spec.sigma, &spec.comparators);
+    let bar = hindsight::solver_bar();
+    let solution =
+        best_in_hindsight(loss, sigma, comparators, replay, start, options, &mut |progress| {
+            hindsight::show(&bar, progress);
+        });
+    bar.finish_and_clear();
+    Ok(HindsightReport::new(&solution?, options))
+}
+
+/// Settings of the solver without a question to it.
+fn refuse_idle(args: &RunArgs, looks_back: bool) -> anyhow::Result<()> {
+    let given = args.solver.tolerance.is_some() || args.solver.max_passes.is_some();
+    if given && !looks_back {
+        bail!("--tolerance and --max-passes have no effect without --hindsight");
+    }
+    Ok(())
 }
 
 /// The description of the run: from the flags, or from a file.
@@ -41,7 +101,7 @@ fn describe(args: &RunArgs) -> anyhow::Result<Resolved> {
     let Some(file) = &args.file else { bail!("FILE is missing") };
     let file = file_name(file)?;
     let constant = !args.no_constant;
-    let once_only = std::fs::metadata(&file).is_ok_and(|metadata| !metadata.is_file());
+    let once_only = std::fs::metadata(&file).is_ok_and(|found| !found.is_file() && !found.is_dir());
     let mut surveyed = false;
     let mut look_ahead = |loss: &LossSpec| -> Result<Survey, DataError> {
         surveyed = true;
@@ -67,14 +127,18 @@ fn read_spec(path: &Path) -> anyhow::Result<Spec> {
         .with_context(|| format!("{shown} does not describe a run"))
 }
 
-fn file_name(path: &Path) -> anyhow::Result<String> {
+pub(crate) fn file_name(path: &Path) -> anyhow::Result<String> {
     match path.to_str() {
         Some(name) => Ok(name.to_owned()),
         None => bail!("the name of {} is not valid text", path.display()),
     }
 }
 
-fn open(file: &str, constant: bool, loss: &LossSpec) -> Result<Libsvm<std::fs::File>, DataError> {
+pub(crate) fn open(
+    file: &str,
+    constant: bool,
+    loss: &LossSpec,
+) -> Result<Libsvm<std::fs::File>, DataError> {
     let reading = Reading { labels: loss.labels(), constant, limits: Limits::default() };
     Libsvm::open(Path::new(file), reading)
 }

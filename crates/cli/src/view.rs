@@ -4,7 +4,8 @@ use crate::chart::{self, Series};
 use crate::numbers::{count, percent, short};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rueful_core::set::AnySet;
-use rueful_run::{CurveReport, LearnerSpec, LossSpec, Report, ScheduleSpec, Spec};
+use rueful_hindsight::Method;
+use rueful_run::{CurveReport, HindsightReport, LearnerSpec, LossSpec, Report, ScheduleSpec, Spec};
 
 /// The whole report.
 pub(crate) fn report(report: &Report, notes: &[String]) -> String {
@@ -25,7 +26,7 @@ pub(crate) fn headed(title: &str, table: &Table) -> String {
 }
 
 /// A table without rules, its first column indented.
-fn plain(rows: Vec<Vec<String>>) -> Table {
+pub(crate) fn plain(rows: Vec<Vec<String>>) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -166,6 +167,7 @@ fn costs(report: &Report) -> Table {
         row("sequential risk", report.sequential_risk),
     ];
     rows.extend(report.penalty.map(|penalty| row("of it (σ/2)‖w‖²", penalty)));
+    rows.extend(report.comparator.map(|best| row("best in hindsight", best.upper)));
     rows.extend(report.mistake_rate.map(|rate| {
         let mistakes = (rate * report.examples as f64).round() as u64;
         vec!["mistakes".to_owned(), percent(rate), count(mistakes)]
@@ -193,21 +195,49 @@ fn ladder(report: &Report) -> Table {
         Some(_) => "proved for this very stream, whatever made it",
         None => "the comparators are not bounded",
     };
-    let rows = vec![
-        vec![String::new(), "per round".to_owned(), "total".to_owned(), String::new()],
-        rung("certificate", report.certificate, certificate),
-        rung("≤ data-dependent bound", bound.data, data),
-        rung("≤ theorem", bound.theorem, theorem),
-    ];
+    let mut rows =
+        vec![vec![String::new(), "per round".to_owned(), "total".to_owned(), String::new()]];
+    let name = if let (Some(regret), Some(found)) = (report.regret, &report.hindsight) {
+        rows.push(rung("exact regret, at least", Some(regret.lower), &solved(found)));
+        rows.push(rung("and at most", Some(regret.upper), ""));
+        "≤ certificate"
+    } else {
+        "certificate"
+    };
+    rows.push(rung(name, report.certificate, certificate));
+    rows.push(rung("≤ data-dependent bound", bound.data, data));
+    rows.push(rung("≤ theorem", bound.theorem, theorem));
     numbers_table(rows, 1..=2)
 }
 
+/// How an exact regret came about.
+fn solved(found: &HindsightReport) -> String {
+    let gap = short(found.relative_gap);
+    let kept = if found.converged { "" } else { ", short of what was asked for" };
+    format!("gap {gap} after {} passes of {}{kept}", count(found.passes), method(found.method))
+}
+
+/// A method in words.
+pub(crate) fn method(method: Method) -> &'static str {
+    match method {
+        Method::ClosedForm => "a closed form",
+        Method::Newton => "Newton's method",
+        Method::MatrixFreeNewton => "Newton's method without a matrix",
+        Method::InteriorPoint => "an interior-point method",
+        Method::DualCoordinateAscent => "dual coordinate ascent",
+        Method::SufficientStatistics => "sufficient statistics",
+    }
+}
+
 fn curve(points: &[CurveReport]) -> String {
-    let risk = points.iter().map(|point| (point.t, point.sequential_risk)).collect();
-    let certificate =
-        points.iter().filter_map(|point| Some((point.t, point.certificate?))).collect();
+    let series = |name, mark, value: fn(&CurveReport) -> Option<f64>| Series {
+        name,
+        mark,
+        points: points.iter().filter_map(|point| Some((point.t, value(point)?))).collect(),
+    };
     chart::draw(&[
-        Series { name: "sequential risk", mark: '●', points: risk },
-        Series { name: "certificate", mark: '○', points: certificate },
+        series("sequential risk", '●', |point| Some(point.sequential_risk)),
+        series("certificate", '○', |point| point.certificate),
+        series("exact regret", '×', |point| Some(point.regret?.upper)),
     ])
 }

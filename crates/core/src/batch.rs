@@ -24,8 +24,9 @@ pub struct Batch {
     labels: Vec<f64>,
     norms_sq: Vec<f64>,
     dimension: usize,
-    /// ‖x‖² of the row that is being filled.
+    /// ‖x‖² of the row that is being filled, and the last index it was given.
     open_norm_sq: f64,
+    open_last: Option<u32>,
 }
 
 impl Batch {
@@ -33,7 +34,7 @@ impl Batch {
     /// in the order is checked, and nothing is stored.
     #[inline]
     pub fn push_feature(&mut self, index: u32, value: f32) -> Result<(), FeatureError> {
-        if let Some(&previous) = self.open_indices().last()
+        if let Some(previous) = self.open_last
             && previous >= index
         {
             return Err(FeatureError::NotIncreasing { previous, index });
@@ -41,6 +42,7 @@ impl Batch {
         if !value.is_finite() {
             return Err(FeatureError::NotFinite { index, value });
         }
+        self.open_last = Some(index);
         if value != 0.0 {
             self.indices.push(index);
             self.values.push(value);
@@ -58,6 +60,7 @@ impl Batch {
         self.labels.push(label);
         self.norms_sq.push(self.open_norm_sq);
         self.open_norm_sq = 0.0;
+        self.open_last = None;
     }
 
     /// Forgets the features of a row that was begun and cannot be finished.
@@ -66,6 +69,7 @@ impl Batch {
         self.indices.truncate(start);
         self.values.truncate(start);
         self.open_norm_sq = 0.0;
+        self.open_last = None;
     }
 
     /// Appends a whole row; on an error the batch is as it was.
@@ -92,6 +96,7 @@ impl Batch {
         self.norms_sq.clear();
         self.dimension = 0;
         self.open_norm_sq = 0.0;
+        self.open_last = None;
     }
 
     /// How many finished rows there are.
@@ -189,6 +194,9 @@ mod tests {
     fn zeros_are_absent_features() {
         let mut batch = Batch::default();
         batch.push(&[0, 1, 2], &[0.0, 1.0, -0.0], 1.0).unwrap();
+        batch.push_feature(5, 0.0).unwrap();
+        assert!(batch.push_feature(3, 1.0).is_err(), "a zero has its place in the order too");
+        batch.discard_row();
         assert_eq!(batch.get(0).features.indices(), [1]);
         assert_eq!(batch.dimension(), 2);
     }

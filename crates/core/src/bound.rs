@@ -85,7 +85,16 @@ impl Ladder {
                 ))
             }
         };
-        Self { certificate, data: rung(promise.data), theorem: rung(promise.theorem) }
+        let data = rung(promise.data);
+        let mut theorem = rung(promise.theorem);
+        // Where the two are equal, the roundings of their formulas must not tell them apart.
+        if let (Ok(data), Ok(theorem)) = (&data, &mut theorem)
+            && theorem.total < data.total
+            && data.total <= theorem.total + grain * theorem.total.abs()
+        {
+            theorem.total = data.total;
+        }
+        Self { certificate, data, theorem }
     }
 
     /// Whether every rung that is there is in order.

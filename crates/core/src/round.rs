@@ -74,8 +74,7 @@ impl<L: Loss> Objective<L> {
         example: &Example<'_>,
     ) -> Round {
         let sigma = self.sigma.get();
-        let penalty =
-            if sigma == 0.0 { 0.0 } else { 0.5 * sigma * weights.settle_norm_beside(0.0) };
+        let penalty = if sigma == 0.0 { 0.0 } else { 0.5 * sigma * weights.settle_norm_in_sum() };
         Round { penalty, ..Round::of(&self.loss, prediction, example.label) }
     }
 }

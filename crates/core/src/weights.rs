@@ -31,13 +31,24 @@ pub struct Weights {
     scale: f64,
     vector: Vec<f64>,
     norm_sq: f64,
-    /// An upper bound on |norm_sq − ‖w‖²|; infinite when the norm is not being followed.
+    /// An upper bound on |norm_sq − ‖w‖²|.
     norm_error: f64,
+    /// ‖w‖² before the last step.
+    before: f64,
+    /// How often the norm was computed anew.
+    measurements: u64,
 }
 
 impl Default for Weights {
     fn default() -> Self {
-        Self { scale: 1.0, vector: Vec::new(), norm_sq: 0.0, norm_error: 0.0 }
+        Self {
+            scale: 1.0,
+            vector: Vec::new(),
+            norm_sq: 0.0,
+            norm_error: 0.0,
+            before: 0.0,
+            measurements: 0,
+        }
     }
 }
 
@@ -74,6 +85,7 @@ impl Weights {
     /// w ← shrink·w + advance·x, where `dot` is w·x as it was before.
     #[inline]
     pub fn step(&mut self, shrink: f64, advance: f64, x: &Features<'_>, dot: f64) {
+        self.before = self.norm_sq;
         self.scale_by(shrink);
         if advance != 0.0 {
             vector::add(&mut self.vector, advance / self.scale, x);
@@ -98,7 +110,18 @@ impl Weights {
     /// ‖w‖², to a relative 1e-9: the running value, or computed anew where that is not good enough.
     #[inline]
     pub fn norm_sq(&self) -> f64 {
-        if self.is_settled(0.0) { self.norm_sq } else { vector::norm_sq(self.iter()) }
+        self.norm_sq_beside(0.0)
+    }
+
+    /// ‖w‖², accurate relative to ‖w‖² + `other`: enough for whoever adds the two.
+    #[inline]
+    pub(crate) fn norm_sq_beside(&self, other: f64) -> f64 {
+        if self.is_settled(other) { self.norm_sq } else { vector::norm_sq(self.iter()) }
+    }
+
+    /// How often the norm had to be computed anew, each time by a pass over all coordinates.
+    pub fn measurements(&self) -> u64 {
+        self.measurements
     }
 
     /// ‖w‖, to a relative 1e-9.
@@ -113,13 +136,20 @@ impl Weights {
         self.settle_norm_beside(0.0);
     }
 
-    /// ‖w‖², accurate relative to ‖w‖² + `other`: enough for whoever adds the two.
+    /// `norm_sq_beside`, with what it had to compute kept.
     #[inline]
     pub(crate) fn settle_norm_beside(&mut self, other: f64) -> f64 {
         if !self.is_settled(other) {
             self.measure();
         }
         self.norm_sq
+    }
+
+    /// ‖w‖² for a sum over rounds: accurate relative to this and the last round's together, so that
+    /// a norm that collapses in every other round is not computed anew in every other round.
+    #[inline]
+    pub(crate) fn settle_norm_in_sum(&mut self) -> f64 {
+        self.settle_norm_beside(self.before)
     }
 
     /// Whether ‖w‖ > radius is possible, as far as the running norm can tell.
@@ -152,7 +182,7 @@ impl Weights {
         for i in 0..self.vector.len() {
             self.update_one(i, &f);
         }
-        self.norm_error = f64::INFINITY;
+        self.measure();
     }
 
     #[inline]
@@ -183,5 +213,53 @@ impl Weights {
     fn measure(&mut self) {
         self.norm_sq = vector::norm_sq(self.iter());
         self.norm_error = vector::NORM_GRAIN * self.norm_sq;
+        self.measurements += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn features(value: f32) -> [f32; 2] {
+        [0.3 * value, 0.7 * value]
+    }
+
+    /// Steps that undo each other, steps that add up, and projections in between.
+    #[test]
+    fn the_norm_is_seldom_computed_anew() {
+        let mut w = Weights::default();
+        w.grow(1000);
+        let mut penalties = 0.0;
+        for t in 0..20_000_u32 {
+            let sign = if t % 2 == 0 { 1.0 } else { -1.0 };
+            let values = features(1.0);
+            let indices = [t % 7, 999];
+            let x = Features::new(&indices, &values).unwrap();
+            let dot = w.dot(&x);
+            penalties += w.settle_norm_in_sum();
+            w.step(1.0, 0.1 * sign, &x, dot);
+            if w.can_exceed(0.5) {
+                w.settle_norm();
+                w.scale_by(0.5 / w.norm());
+            }
+        }
+        assert!(w.measurements() < 20, "{} measurements", w.measurements());
+        assert!(penalties > 0.0);
+        let exact = vector::norm_sq(w.iter()).sqrt();
+        assert!((w.norm() - exact).abs() <= 1e-9 * exact);
+    }
+
+    #[test]
+    fn a_factor_of_zero_clears_everything() {
+        let mut w = Weights::default();
+        w.grow(3);
+        let values = features(1.0);
+        let x = Features::new(&[0, 2], &values).unwrap();
+        w.step(1.0, 2.0, &x, 0.0);
+        w.step(0.0, 1.0, &x, w.dot(&x));
+        let expected: Vec<f64> = vec![f64::from(0.3_f32), 0.0, f64::from(0.7_f32)];
+        assert_eq!(w.iter().collect::<Vec<_>>(), expected);
+        assert!((w.norm_sq() - x.norm_sq()).abs() < 1e-15);
     }
 }

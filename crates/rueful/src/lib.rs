@@ -43,7 +43,7 @@
 //!     Reading { labels: spec.loss.labels(), constant: true, limits: Limits::default() };
 //! let mut source = Libsvm::new("inline", text.as_bytes(), reading);
 //! let mut run = Run::new(spec)?;
-//! run.drive(&mut source, |_| ())?;
+//! run.drive(&mut source, |_, _, _| ())?;
 //! let report = run.report(&source);
 //! assert_eq!((report.examples, report.features, report.nonzeros), (3, 4, 8));
 //! assert!(report.certificate <= report.bound.data && report.bound.data <= report.bound.theorem);
@@ -55,6 +55,11 @@ pub use rueful_core::*;
 /// Readers: bytes to batches.
 pub mod data {
     pub use rueful_data::*;
+}
+
+/// The best fixed predictor in hindsight.
+pub mod hindsight {
+    pub use rueful_hindsight::*;
 }
 
 /// Whole runs: settings, descriptions, the loop, the report.

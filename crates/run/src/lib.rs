@@ -4,13 +4,22 @@
 //! [`Spec`] is what is run: complete, checked, and the same whoever runs it. [`Run`] pulls batches
 //! from a source through a learner into a ledger; [`Report`] is what can be said afterwards.
 
+mod audit;
 mod dispatch;
+mod hindsight;
+mod replay;
 mod report;
 mod run;
 mod settings;
 mod spec;
 
+pub use audit::{
+    AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Link, ModelReport, NamedReport,
+    WindowReport,
+};
 pub use dispatch::build;
+pub use hindsight::{HindsightReport, Interval, Weight, best_in_hindsight, curve_in_hindsight};
+pub use replay::{Open, Replay};
 pub use report::{BoundReport, CurveReport, Report};
 pub use run::{Progress, Run, RunError};
 pub use settings::{Resolved, Settings, SettingsError};

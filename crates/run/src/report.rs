@@ -1,5 +1,6 @@
 //! What a run can say for itself, under the names it keeps in JSON. All values are per round.
 
+use crate::hindsight::{HindsightReport, Interval};
 use crate::spec::Spec;
 use rueful_core::ledger::CurvePoint;
 use rueful_core::loss::Labels;
@@ -26,6 +27,15 @@ pub struct Report {
     pub certificate: Option<f64>,
     /// The rungs above the certificate.
     pub bound: BoundReport,
+    /// The loss of the best comparator; there when hindsight was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparator: Option<Interval>,
+    /// The exact regret; there when hindsight was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regret: Option<Interval>,
+    /// How the comparator was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hindsight: Option<HindsightReport>,
     /// max ‖g_t‖
     pub gradient_norm_max: f64,
     /// max ‖x_t‖
@@ -58,6 +68,12 @@ pub struct CurveReport {
     pub sequential_risk: f64,
     /// The certificate up to it; null if unbounded.
     pub certificate: Option<f64>,
+    /// The loss of the best comparator up to it; there when it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparator: Option<Interval>,
+    /// The exact regret up to it; there when it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regret: Option<Interval>,
 }
 
 impl Report {
@@ -73,10 +89,34 @@ impl Report {
             mistake_rate: classifies.then(|| ledger.per_round(ledger.mistakes() as f64)),
             certificate: finite(ledger.per_round(ladder.certificate)),
             bound: BoundReport::new(ledger, ladder),
+            comparator: None,
+            regret: None,
+            hindsight: None,
             gradient_norm_max: ledger.gradient_norm_max(),
             example_norm_max: ledger.example_norm_max(),
             curve: ledger.curve().iter().map(CurveReport::new).collect(),
             spec: spec.clone(),
+        }
+    }
+
+    /// Adds what the solver found.
+    pub fn add_hindsight(&mut self, found: HindsightReport, ledger: &Ledger) {
+        self.comparator = Some(found.comparator);
+        self.regret = Some(found.regret(ledger));
+        self.hindsight = Some(found);
+    }
+
+    /// Adds the comparator's loss at every point of the curve.
+    pub fn add_curve(&mut self, comparators: &[Interval]) {
+        // Penalties follow a running norm, everything else is a compensated sum.
+        let grain = if self.penalty.is_some() { 1e-9 } else { 1e-15 };
+        for (point, &comparator) in self.curve.iter_mut().zip(comparators) {
+            let rounding = grain * point.sequential_risk.abs();
+            point.comparator = Some(comparator);
+            point.regret = Some(Interval {
+                lower: point.sequential_risk - comparator.upper - rounding,
+                upper: point.sequential_risk - comparator.lower + rounding,
+            });
         }
     }
 }
@@ -108,6 +148,8 @@ impl CurveReport {
             t: point.rounds(),
             sequential_risk: point.sequential_risk(),
             certificate: finite(point.certificate()),
+            comparator: None,
+            regret: None,
         }
     }
 }

@@ -55,18 +55,18 @@ impl Run {
         Ok(Self { spec, learner, ledger, batch: Batch::default(), rounds: Vec::new() })
     }
 
-    /// Learns from everything the source has, telling `watch` after every batch.
+    /// Learns from everything the source has, telling `watch` of every batch after it.
     pub fn drive(
         &mut self,
         source: &mut dyn Source,
-        mut watch: impl FnMut(Progress),
+        mut watch: impl FnMut(&Batch, &[Round], Progress),
     ) -> Result<(), RunError> {
         while source.fill(&mut self.batch)? {
             self.learner.learn_batch(&self.batch, &mut self.rounds);
             self.ledger
                 .record_batch(&self.batch, &self.rounds)
                 .map_err(|what| RunError::Diverged { what, advice: self.spec.learner.advice() })?;
-            watch(self.progress(source));
+            watch(&self.batch, &self.rounds, self.progress(source));
         }
         Ok(())
     }

@@ -137,6 +137,18 @@ impl Settings {
         Ok(Resolved { spec, notes: resolver.notes })
     }
 
+    /// The loss, σ and comparators alone, for questions that involve no learner. The comparators
+    /// are a ball, or all of R^d where σ > 0 and no radius is given.
+    pub fn comparison(&self) -> Result<(LossSpec, NonNegative, AnySet), SettingsError> {
+        let mut unused = |_: &LossSpec| Ok(Survey::default());
+        let resolver = self.resolver("", &mut unused)?;
+        let comparators = match resolver.radius {
+            None if resolver.sigma.get() > 0.0 => WholeSpace {}.into(),
+            _ => resolver.ball()?.into(),
+        };
+        Ok((resolver.loss, resolver.sigma, comparators))
+    }
+
     fn resolver<'a>(
         &'a self,
         learner: &str,

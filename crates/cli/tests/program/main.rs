@@ -4,6 +4,7 @@
 //! in a terminal. After a change that is meant, `SNAPSHOTS=overwrite cargo test -p rueful-cli`
 //! writes them anew; the difference is then read like any other change.
 
+mod audit;
 mod bad_flags;
 mod bad_input;
 mod bad_spec;

@@ -78,7 +78,8 @@ impl<L: Loss> Minimax<L> {
     }
 
     fn potential(&self) -> f64 {
-        (self.sums.norm_sq() + self.budget()).sqrt()
+        let budget = self.budget();
+        (self.sums.norm_sq_beside(budget) + budget).sqrt()
     }
 }
 
@@ -114,7 +115,7 @@ impl<L: Loss> Learner for Minimax<L> {
 
     fn weights(&self) -> Vec<f64> {
         let factor = self.factor(self.potential());
-        self.sums.iter().map(|s| factor * s).collect()
+        self.sums.iter().map(|s| factor * s + 0.0).collect()
     }
 
     fn rounds(&self) -> u64 {

@@ -50,15 +50,15 @@ pub struct RegularizedErm<L, S, W> {
     gradient_bound: Option<Positive>,
     /// S = Σ g_s
     sums: Weights,
-    /// D over the coordinates there is room for.
-    diameter: f64,
+    /// D over the coordinates there is room for, if it is finite.
+    diameter: Option<f64>,
     steps: Steps,
 }
 
 impl<L: Loss, S: Schedule, W: FeasibleSet> RegularizedErm<L, S, W> {
     /// The learner at w_1 = 0.
     pub fn new(loss: L, schedule: S, set: W) -> Self {
-        let diameter = set.diameter(0);
+        let diameter = bounded(set.diameter(0));
         Self {
             loss,
             schedule,
@@ -103,14 +103,15 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
 
         // S_t = S_{t−1} + g_t
         let gradient_sq = round.gradient_sq(0.0, x);
-        self.steps.take_lagged(alpha, gradient_sq, self.diameter * gradient_sq.sqrt());
+        let across = self.diameter.map(|diameter| diameter * gradient_sq.sqrt());
+        self.steps.take_lagged(alpha, gradient_sq, across);
         self.sums.step(1.0, round.slope, x, lazy.inner);
         round
     }
 
     fn grow(&mut self, dimension: usize) {
         self.sums.grow(dimension);
-        self.diameter = self.set.diameter(self.sums.dimension());
+        self.diameter = bounded(self.set.diameter(self.sums.dimension()));
     }
 
     fn predict(&self, x: &Features<'_>) -> f64 {
@@ -132,14 +133,15 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
             return Promise::none("the comparators reach beyond the set the weights are kept in");
         }
         let reach = comparators.reach(dimension);
-        let unbounded = "the comparators are not bounded";
+        let unbounded = "neither the set nor the first α_t keeps the bound finite";
         let regularizer = 0.5 * self.steps.last_inverse() * reach * reach;
         let data = finite_bound(
             regularizer + 0.5 * self.steps.energy(),
             "follow the regularised leader: αU²/2 + Σ min(‖g_t‖²/2α_t, D‖g_t‖)",
             unbounded,
         );
-        let theorem = self.steps.facts(self.gradient_bound, self.diameter).and_then(|facts| {
+        let diameter = self.diameter.unwrap_or(f64::INFINITY);
+        let theorem = self.steps.facts(self.gradient_bound, diameter).and_then(|facts| {
             finite_bound(
                 regularizer + self.schedule.lagged_energy(&facts),
                 "follow the regularised leader, with these α_t in closed form",
@@ -148,4 +150,8 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
         });
         Promise { data, theorem }
     }
+}
+
+fn bounded(diameter: f64) -> Option<f64> {
+    diameter.is_finite().then_some(diameter)
 }

@@ -23,6 +23,8 @@ pub struct Steps {
     last_inverse: f64,
     /// Σ_t [1/η_{t+1} − 1/η_t − σ]₊
     growth: f64,
+    /// Whether a round had nothing that bounds its cost.
+    unbounded: bool,
 }
 
 impl Steps {
@@ -41,13 +43,18 @@ impl Steps {
     }
 
     /// Takes a gradient into account that was met with the regulariser 1/η_t = `inverse`, and that
-    /// can have cost at most `cap`: adds min(½η_t‖g_t‖², cap) to half the energy.
+    /// can have cost at most `cap`, if anything: adds min(½η_t‖g_t‖², cap) to half the energy.
     #[inline]
-    pub(crate) fn take_lagged(&mut self, inverse: f64, gradient_sq: f64, cap: f64) {
+    pub(crate) fn take_lagged(&mut self, inverse: f64, gradient_sq: f64, cap: Option<f64>) {
         self.observe(gradient_sq);
         self.last_inverse = inverse;
         if gradient_sq > 0.0 {
-            self.energy.add((gradient_sq / inverse).min(2.0 * cap));
+            let cost = (gradient_sq / inverse).min(cap.map_or(f64::INFINITY, |cap| 2.0 * cap));
+            if cost.is_finite() {
+                self.energy.add(cost);
+            } else {
+                self.unbounded = true;
+            }
         }
     }
 
@@ -90,7 +97,7 @@ impl Steps {
 
     /// Σ η_t‖g_t‖², or for lagged steps twice the sum of the capped terms.
     pub fn energy(&self) -> f64 {
-        self.energy.value()
+        if self.unbounded { f64::INFINITY } else { self.energy.value() }
     }
 
     /// 1/η_T

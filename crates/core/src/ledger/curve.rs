@@ -1,7 +1,6 @@
 //! The run over time: one point at t = 1, 2, 4, 8, … and one at the end.
 
 use super::tally::Tally;
-use crate::number::Positive;
 use crate::set::{AnySet, Ball};
 use crate::vector;
 use serde::{Deserialize, Serialize};
@@ -12,7 +11,8 @@ pub struct CurvePoint {
     rounds: u64,
     loss: f64,
     mistakes: u64,
-    certificate: f64,
+    /// None if it is infinite.
+    certificate: Option<f64>,
     /// What a certificate for another radius is made of.
     offset: f64,
     slopes_norm: f64,
@@ -24,17 +24,16 @@ pub struct CurvePoint {
 impl CurvePoint {
     pub(super) fn of(tally: &Tally, comparators: &AnySet) -> Self {
         let minorant = tally.minorant();
-        let unit: AnySet = Ball { radius: Positive::ONE }.into();
-        let constant = tally.slack(comparators);
+        let certificate = tally.certificate(comparators);
         Self {
             rounds: tally.rounds(),
             loss: tally.loss(),
             mistakes: tally.mistakes(),
-            certificate: tally.certificate(comparators),
+            certificate: certificate.is_finite().then_some(certificate),
             offset: minorant.offset(),
             slopes_norm: vector::norm_sq(minorant.slopes().iter().copied()).sqrt(),
             curvature: minorant.curvature(),
-            slack: (if constant.is_finite() { constant } else { 0.0 }, tally.slack(&unit)),
+            slack: (tally.slack_at_zero(), minorant.slack_per_unit()),
         }
     }
 
@@ -60,7 +59,7 @@ impl CurvePoint {
 
     /// The certificate up to t per round, for the ledger's comparators.
     pub fn certificate(&self) -> f64 {
-        self.certificate / self.rounds as f64
+        self.certificate.unwrap_or(f64::INFINITY) / self.rounds as f64
     }
 
     /// The certificate up to t per round, for a ball of any radius.

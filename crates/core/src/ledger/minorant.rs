@@ -3,7 +3,7 @@
 use crate::features::Features;
 use crate::number::NonNegative;
 use crate::round::Round;
-use crate::set::{AnySet, FeasibleSet};
+use crate::set::FeasibleSet;
 use crate::sum::Sum;
 use crate::vector;
 use serde::{Deserialize, Serialize};
@@ -90,11 +90,20 @@ impl Minorant {
     /// the last place of a sum of gradients (at most √(T Σ‖a_t x_t‖²) in norm), and a few roundings
     /// of every value and slope.
     pub fn slack(&self, set: &impl FeasibleSet) -> f64 {
+        let per_unit = self.slack_per_unit();
+        let slopes = if per_unit == 0.0 { 0.0 } else { self.reach(set) * per_unit };
+        self.slack_at_zero() + slopes
+    }
+
+    /// The part of the slack that u has no influence on.
+    pub(crate) fn slack_at_zero(&self) -> f64 {
+        16.0 * f64::EPSILON * self.magnitude
+    }
+
+    /// The part of the slack that grows with ‖u‖.
+    pub(crate) fn slack_per_unit(&self) -> f64 {
         let additions = self.touched as f64 + 400.0;
-        let gradients = (self.touched as f64 * self.energy.value()).sqrt();
-        let spread = self.reach(set) * gradients;
-        let slopes = if gradients == 0.0 { 0.0 } else { additions * spread };
-        f64::EPSILON * (slopes + 16.0 * self.magnitude)
+        f64::EPSILON * additions * (self.touched as f64 * self.energy.value()).sqrt()
     }
 
     /// The value of the minorant at one u, without regard to rounding.
@@ -154,23 +163,17 @@ impl Minorant {
     }
 
     /// The part that came after `earlier`. What measures rounding stays that of the whole.
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
+    pub(crate) fn since(&self, earlier: &Self) -> Option<Self> {
+        if earlier.slopes.len() > self.slopes.len() {
+            return None;
+        }
         let mut part = self.clone();
         for (s, e) in part.slopes.iter_mut().zip(&earlier.slopes) {
             *s -= e;
         }
-        part.rounds -= earlier.rounds;
+        part.rounds = part.rounds.checked_sub(earlier.rounds)?;
         part.touched += 1;
         part.offset = part.offset.since(earlier.offset);
-        part
+        Some(part)
     }
-}
-
-/// The best (largest) lower bound that several witnesses of the same rounds prove.
-pub fn best_floor<'a>(
-    witnesses: impl IntoIterator<Item = &'a Minorant>,
-    comparators: &AnySet,
-) -> f64 {
-    let floors = witnesses.into_iter().map(|witness| witness.floor(comparators));
-    floors.fold(f64::NEG_INFINITY, f64::max)
 }

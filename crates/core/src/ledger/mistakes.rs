@@ -49,8 +49,9 @@ pub struct MistakeWatch {
     hinge: Sum,
     hinge_on_mistakes: Sum,
     example_sq_max: f64,
-    /// w_M
-    sums: Vec<f64>,
+    /// w_M, and Σ ‖x_t‖ over the mistakes: what its rounding is measured against.
+    sums: Vec<Sum>,
+    size: f64,
 }
 
 /// The bounds on the number of mistakes, from the sharpest to the simplest.
@@ -82,6 +83,7 @@ impl MistakeWatch {
             hinge_on_mistakes: Sum::default(),
             example_sq_max: 0.0,
             sums: Vec::new(),
+            size: 0.0,
         }
     }
 
@@ -94,8 +96,7 @@ impl MistakeWatch {
         if (ZeroOne {}).is_mistake(prediction, example.label) {
             self.mistakes += 1;
             self.hinge_on_mistakes.add(hinge);
-            vector::grow(&mut self.sums, x.dimension());
-            vector::add(&mut self.sums, example.label, x);
+            self.add_mistake(example.label, x);
         }
     }
 
@@ -103,7 +104,7 @@ impl MistakeWatch {
     pub fn bounds(&self) -> MistakeBounds {
         let above = 1.0 + ROUNDING;
         let norm = vector::norm_sq(self.comparator.iter().copied()).sqrt() * above;
-        let learned = vector::norm_sq(self.sums.iter().copied()).sqrt() * above;
+        let learned = self.learned_norm() * above;
         let hinge = self.hinge.value() * above;
         let ux = norm * self.example_sq_max.sqrt() * above;
         MistakeBounds {
@@ -115,6 +116,24 @@ impl MistakeWatch {
             closed_form: hinge + ux * ux + ux * hinge.sqrt(),
             separable: (hinge == 0.0).then_some(ux * ux),
         }
+    }
+
+    /// w_M ← w_M + y·x
+    fn add_mistake(&mut self, label: f64, x: &Features<'_>) {
+        if x.dimension() > self.sums.len() {
+            self.sums.resize(x.dimension(), Sum::default());
+        }
+        for (i, x) in x.iter() {
+            self.sums[i].add(label * x);
+        }
+        self.size += x.norm_sq().sqrt();
+    }
+
+    /// ‖w_M‖. Examples may all but cancel, so the sums are compensated, and what even that may
+    /// have lost is added.
+    fn learned_norm(&self) -> f64 {
+        let norm = vector::norm_sq(self.sums.iter().map(|sum| sum.value())).sqrt();
+        norm + 4.0 * self.mistakes as f64 * f64::EPSILON * f64::EPSILON * self.size
     }
 
     /// u·x

@@ -4,13 +4,15 @@
 //! predictions, a learner of this crate, another library, a person, the certificate holds. The one
 //! thing a regularised run adds is its penalty (σ/2)‖w_t‖², which is part of its loss.
 
+mod audit;
 mod curve;
 mod minorant;
 mod mistakes;
 mod tally;
 
+pub use audit::{Audit, AuditError, Verdict};
 pub use curve::CurvePoint;
-pub use minorant::{Minorant, best_floor};
+pub use minorant::Minorant;
 pub use mistakes::{MistakeBounds, MistakeWatch};
 pub use tally::Tally;
 
@@ -78,6 +80,17 @@ pub enum LedgerError {
         /// σ there.
         other: NonNegative,
     },
+    /// A witness that has not seen as many rounds.
+    #[error("a ledger of {own} rounds cannot take a witness of {other}")]
+    DifferentRounds {
+        /// Rounds here.
+        own: u64,
+        /// Rounds there.
+        other: u64,
+    },
+    /// A mark whose rounds cannot all be among this ledger's.
+    #[error("the mark was taken from another ledger")]
+    ForeignMark,
     /// A mark that this ledger has not reached.
     #[error("the mark was taken after {mark} rounds and this ledger has {rounds}")]
     MarkAhead {
@@ -152,10 +165,7 @@ impl Ledger {
     /// Takes in the ledger of another, disjoint part of the stream. The curve stays that of the
     /// part recorded here.
     pub fn merge(&mut self, other: &Self) -> Result<(), LedgerError> {
-        let (own, theirs) = (self.minorant().sigma(), other.minorant().sigma());
-        if own != theirs {
-            return Err(LedgerError::DifferentSigma { own, other: theirs });
-        }
+        self.same_sigma(&other.tally)?;
         self.tally.merge(&other.tally);
         self.gradient_sq_max = self.gradient_sq_max.max(other.gradient_sq_max);
         self.example_sq_max = self.example_sq_max.max(other.example_sq_max);
@@ -172,11 +182,17 @@ impl Ledger {
 
     /// The rounds since a mark of this ledger, as a stretch of their own.
     pub fn since(&self, mark: &Mark) -> Result<Tally, LedgerError> {
-        if mark.0.rounds() > self.rounds() {
-            let (mark, rounds) = (mark.0.rounds(), self.rounds());
-            return Err(LedgerError::MarkAhead { mark, rounds });
+        self.same_sigma(&mark.0)?;
+        let (mark_rounds, rounds) = (mark.0.rounds(), self.rounds());
+        if mark_rounds > rounds {
+            return Err(LedgerError::MarkAhead { mark: mark_rounds, rounds });
         }
-        Ok(self.tally.since(&mark.0))
+        self.tally.since(&mark.0).ok_or(LedgerError::ForeignMark)
+    }
+
+    fn same_sigma(&self, other: &Tally) -> Result<(), LedgerError> {
+        let (own, other) = (self.minorant().sigma(), other.minorant().sigma());
+        if own == other { Ok(()) } else { Err(LedgerError::DifferentSigma { own, other }) }
     }
 
     /// The rungs above the exact regret: this ledger's certificate, and above it the learner's

@@ -1,6 +1,7 @@
 //! The sums of a stretch of rounds: what adds up across parts and subtracts across marks.
 
-use super::minorant::{Minorant, best_floor};
+use super::LedgerError;
+use super::minorant::Minorant;
 use crate::features::Example;
 use crate::loss::ZeroOne;
 use crate::number::NonNegative;
@@ -53,13 +54,14 @@ impl Tally {
         self.minorant.merge(&other.minorant);
     }
 
-    pub(super) fn since(&self, earlier: &Self) -> Self {
-        Self {
+    /// The part after `earlier`; None if that cannot have been a part of this.
+    pub(super) fn since(&self, earlier: &Self) -> Option<Self> {
+        Some(Self {
             loss: self.loss.since(earlier.loss),
             penalty: self.penalty.since(earlier.penalty),
-            mistakes: self.mistakes - earlier.mistakes,
-            minorant: self.minorant.since(&earlier.minorant),
-        }
+            mistakes: self.mistakes.checked_sub(earlier.mistakes)?,
+            minorant: self.minorant.since(&earlier.minorant)?,
+        })
     }
 
     /// T
@@ -105,24 +107,47 @@ impl Tally {
     /// R_T ≤ Σ a_t ŷ_t + sup_{u} (−u·S) = L − min_u (minorant at u)
     /// ```
     pub fn certificate(&self, comparators: &AnySet) -> f64 {
-        self.certificate_with(comparators, [])
+        self.regret_above(self.minorant.floor(comparators))
     }
 
     /// The best certificate that the rounds themselves and further witnesses of the same rounds
     /// prove together.
     pub fn certificate_with<'a>(
-        &'a self,
+        &self,
         comparators: &AnySet,
         witnesses: impl IntoIterator<Item = &'a Minorant>,
-    ) -> f64 {
-        let all = std::iter::once(&self.minorant).chain(witnesses);
-        let regret = self.loss() - best_floor(all, comparators) + self.loss_slack();
+    ) -> Result<f64, LedgerError> {
+        let mut best = self.minorant.floor(comparators);
+        for witness in witnesses {
+            self.same_rounds(witness)?;
+            best = best.max(witness.floor(comparators));
+        }
+        Ok(self.regret_above(best))
+    }
+
+    /// A witness of other rounds, or of other losses, proves nothing here.
+    fn same_rounds(&self, witness: &Minorant) -> Result<(), LedgerError> {
+        let (own, other) = (self.minorant.sigma(), witness.sigma());
+        if own != other {
+            return Err(LedgerError::DifferentSigma { own, other });
+        }
+        let (own, other) = (self.rounds(), witness.rounds());
+        if own == other { Ok(()) } else { Err(LedgerError::DifferentRounds { own, other }) }
+    }
+
+    fn regret_above(&self, floor: f64) -> f64 {
+        let regret = self.loss() - floor + self.loss_slack();
         if regret.is_nan() { f64::INFINITY } else { regret }
     }
 
     /// How much of the certificate is allowance for rounding.
     pub fn slack(&self, comparators: &AnySet) -> f64 {
         self.minorant.slack(comparators) + self.loss_slack()
+    }
+
+    /// How much of it is there whatever the comparators.
+    pub(super) fn slack_at_zero(&self) -> f64 {
+        self.minorant.slack_at_zero() + self.loss_slack()
     }
 
     fn loss_slack(&self) -> f64 {

@@ -31,7 +31,8 @@ impl Loss for Logistic {
         if !(0.0..=1.0).contains(&b) {
             return f64::INFINITY;
         }
-        entropy(b) + entropy(1.0 - b)
+        // ln(1 − b) keeps the digits of a small b; where b is near 1, 1 − b is exact.
+        entropy(b) + if b == 1.0 { 0.0 } else { (1.0 - b) * (-b).ln_1p() }
     }
 
     fn lipschitz(&self) -> Option<f64> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// One of the feasible sets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
 pub enum AnySet {
     /// ‖w‖ ≤ U
     Ball(Ball),

@@ -109,7 +109,7 @@ impl Bounded for Ball {
 
     fn leader(&self, s: &Weights) -> Vec<f64> {
         let factor = self.leader_factor(s);
-        s.iter().map(|s| factor * s).collect()
+        s.iter().map(|s| factor * s + 0.0).collect()
     }
 }
 

@@ -41,7 +41,7 @@ pub struct BoxError {
 #[serde(deny_unknown_fields)]
 pub struct BoxSet {
     /// The sides of the first coordinates.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     sides: Vec<Interval>,
     /// The side of every other coordinate.
     rest: Interval,

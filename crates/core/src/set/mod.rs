@@ -27,9 +27,9 @@ pub trait FeasibleSet: Clone + Send + Sync + 'static {
     /// `settle` came before.
     fn project_dot(&self, s: &Weights, k: f64, x: &Features<'_>) -> LazyDot;
 
-    /// Π_W(k·s) itself.
+    /// Π_W(k·s) itself. (Adding 0 keeps −0 out of what people see.)
     fn project_scaled(&self, s: &Weights, k: f64) -> Vec<f64> {
-        let mut point: Vec<f64> = s.iter().map(|s| k * s).collect();
+        let mut point: Vec<f64> = s.iter().map(|s| k * s + 0.0).collect();
         self.project_dense(&mut point);
         point
     }

@@ -1,0 +1,22 @@
+//! Conformance suites: the contracts of the core's traits, in words and in code. Each is written
+//! once, panics with what it found, and is joined by an implementation with one line in a test.
+
+mod arena;
+mod learner;
+mod loss;
+mod schedule;
+mod set;
+
+pub use arena::{Arena, Expect, Run};
+pub use learner::check_learner;
+pub use loss::check_loss;
+pub use schedule::check_schedule;
+pub use set::{check_bounded, check_covers, check_set};
+
+/// Asserts that two numbers agree up to an error, and says what disagreed.
+fn assert_close(what: &str, found: f64, expected: f64, error: f64) {
+    assert!(
+        (found - expected).abs() <= error || found == expected,
+        "{what}: found {found:e}, expected {expected:e} within {error:e}"
+    );
+}

@@ -1,0 +1,61 @@
+//! Every learner and the ledger once more, slow and obvious: plain vectors, full projections, norms
+//! recomputed in every round, all history kept. Nothing here is clever, so that whatever agrees
+//! with it is right.
+
+mod follow_the_leader;
+mod hindsight;
+mod ledger;
+mod minimax;
+mod ogd;
+mod perceptron;
+mod regularized_erm;
+mod sets;
+mod strongly_convex_ogd;
+
+pub use follow_the_leader::DenseFollowTheLeader;
+pub use hindsight::best_in_hindsight;
+pub use ledger::DenseLedger;
+pub use minimax::DenseMinimax;
+pub use ogd::DenseOgd;
+pub use perceptron::DensePerceptron;
+pub use regularized_erm::DenseRegularizedErm;
+pub use sets::{diameter, project, reach, support};
+pub use strongly_convex_ogd::DenseStronglyConvexOgd;
+
+use rueful_core::set::AnySet;
+use rueful_core::{Example, Round};
+
+/// A learner without any trick.
+pub trait Reference {
+    /// One round: predicts, suffers, updates.
+    fn learn(&mut self, example: &Example<'_>) -> Round;
+
+    /// w_t
+    fn weights(&self) -> Vec<f64>;
+
+    /// The data-dependent bound on the regret against `comparators`, added up from the history;
+    /// infinite where nothing is proved.
+    fn data_bound(&self, comparators: &AnySet) -> f64;
+}
+
+/// An example as a plain vector.
+fn dense(example: &Example<'_>, dimension: usize) -> Vec<f64> {
+    let mut x = vec![0.0; dimension];
+    for (i, value) in example.features.iter() {
+        x[i] = value;
+    }
+    x
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn norm(a: &[f64]) -> f64 {
+    dot(a, a).sqrt()
+}
+
+/// (k/2)·r², where nothing times infinity is nothing.
+fn half_product(k: f64, r: f64) -> f64 {
+    if k == 0.0 { 0.0 } else { 0.5 * k * r * r }
+}

@@ -1,0 +1,87 @@
+//! Projected OGD, written out.
+
+use super::{Reference, dense, diameter, dot, half_product, project, reach};
+use rueful_core::loss::Loss;
+use rueful_core::schedule::Schedule;
+use rueful_core::set::AnySet;
+use rueful_core::{Example, Objective, Round};
+
+/// w ← Π_W(w − η_t(a_t x_t + σ w_t)) on plain vectors.
+#[derive(Debug, Clone)]
+pub struct DenseOgd<L, S> {
+    objective: Objective<L>,
+    schedule: S,
+    set: AnySet,
+    weights: Vec<f64>,
+    gradients_sq: Vec<f64>,
+    gradients_sq_total: f64,
+    inverse_steps: Vec<f64>,
+}
+
+impl<L: Loss, S: Schedule> DenseOgd<L, S> {
+    /// OGD at w_1 = 0.
+    pub fn new(objective: Objective<L>, schedule: S, set: AnySet, dimension: usize) -> Self {
+        Self {
+            objective,
+            schedule,
+            set,
+            weights: vec![0.0; dimension],
+            gradients_sq: Vec::new(),
+            gradients_sq_total: 0.0,
+            inverse_steps: Vec::new(),
+        }
+    }
+}
+
+impl<L: Loss, S: Schedule> Reference for DenseOgd<L, S> {
+    fn learn(&mut self, example: &Example<'_>) -> Round {
+        let sigma = self.objective.sigma.get();
+        let x = dense(example, self.weights.len());
+        let penalty = 0.5 * sigma * dot(&self.weights, &self.weights);
+        let prediction = dot(&self.weights, &x);
+        let round = Round { penalty, ..Round::of(&self.objective.loss, prediction, example.label) };
+
+        let gradient: Vec<f64> =
+            self.weights.iter().zip(&x).map(|(w, x)| round.slope * x + sigma * w).collect();
+        let gradient_sq = dot(&gradient, &gradient);
+        self.gradients_sq.push(gradient_sq);
+        self.gradients_sq_total += gradient_sq;
+
+        let round_number = self.gradients_sq.len() as u64;
+        let inverse = self.schedule.inverse_step(round_number, self.gradients_sq_total);
+        self.inverse_steps.push(inverse);
+        if inverse > 0.0 {
+            for (w, g) in self.weights.iter_mut().zip(&gradient) {
+                *w -= g / inverse;
+            }
+        }
+        project(&self.set, &mut self.weights);
+        round
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.weights.clone()
+    }
+
+    /// ½ Σ (1/η_t − 1/η_{t−1} − σ)₊ (distance)² + ½ Σ η_t‖g_t‖², with the first distance that of the
+    /// comparators from 0 and the others the diameter.
+    fn data_bound(&self, comparators: &AnySet) -> f64 {
+        let sigma = self.objective.sigma.get();
+        let dimension = self.weights.len();
+        let (reach, diameter) = (reach(comparators, dimension), diameter(&self.set, dimension));
+        let mut total = 0.0;
+        let mut before = None;
+        for (&inverse, &gradient_sq) in self.inverse_steps.iter().zip(&self.gradients_sq) {
+            if inverse == 0.0 {
+                continue;
+            }
+            let (last, distance) = before.map_or((0.0, reach), |last| (last, diameter));
+            let growth = inverse - last - sigma;
+            let counts = growth > 8.0 * f64::EPSILON * inverse;
+            total += half_product(if counts { growth } else { 0.0 }, distance);
+            total += 0.5 * gradient_sq / inverse;
+            before = Some(inverse);
+        }
+        total
+    }
+}

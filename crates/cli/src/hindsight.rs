@@ -1,0 +1,153 @@
+//! `rueful hindsight`, and the solver's part of other commands.
+
+use crate::args::{HindsightArgs, SolverArgs};
+use crate::numbers::{count, short};
+use crate::{output, run, view};
+use anyhow::bail;
+use indicatif::{ProgressBar, ProgressStyle};
+use rueful_core::set::AnySet;
+use rueful_data::{DataError, Source};
+use rueful_hindsight::{Options, Progress, Start};
+use rueful_run::{HindsightReport, LossSpec, Replay, Settings, best_in_hindsight};
+use serde::Serialize;
+
+/// The result, with the question it answers.
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    found: HindsightReport,
+    loss: LossSpec,
+    sigma: f64,
+    comparators: AnySet,
+    file: String,
+    constant: bool,
+}
+
+pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<()> {
+    let options = options(&args.solver)?;
+    let settings = Settings {
+        loss: args.loss.clone(),
+        tau: args.tau,
+        radius: args.radius,
+        sigma: args.sigma,
+        ..Settings::default()
+    };
+    let (loss, sigma, comparators) = settings.comparison()?;
+    let file = run::file_name(&args.file)?;
+    let constant = !args.no_constant;
+    let reopen = || -> Result<Box<dyn Source>, DataError> {
+        Ok(Box::new(run::open(&file, constant, &loss)?))
+    };
+    let mut data = Replay::read(&reopen, kept_nonzeros(&args.solver))?;
+    let bar = solver_bar();
+    let solution = best_in_hindsight(
+        &loss,
+        sigma,
+        &comparators,
+        &mut data,
+        Start::default(),
+        &options,
+        &mut |progress| show(&bar, progress),
+    );
+    bar.finish_and_clear();
+    let found = HindsightReport::new(&solution?, &options);
+    let answer =
+        Answer { found, loss, sigma: sigma.get(), comparators, file: file.clone(), constant };
+    if args.json { output::print_json(&answer) } else { output::print(&render(&answer)) }
+}
+
+/// When the solver stops.
+pub(crate) fn options(args: &SolverArgs) -> anyhow::Result<Options> {
+    let mut options = Options::default();
+    if let Some(tolerance) = args.tolerance {
+        if !(tolerance > 0.0 && tolerance < 1.0) {
+            bail!("--tolerance: {tolerance} is not a number between 0 and 1");
+        }
+        options.tolerance = tolerance;
+    }
+    options.max_passes = args.max_passes;
+    Ok(options)
+}
+
+pub(crate) fn kept_nonzeros(args: &SolverArgs) -> u64 {
+    args.keep.saturating_mul(1_000_000)
+}
+
+/// A line on the solver's progress; it shows itself only on a terminal.
+pub(crate) fn solver_bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} looking back: {msg}");
+    ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}
+
+pub(crate) fn show(bar: &ProgressBar, progress: Progress) {
+    let gap = short(progress.relative_gap);
+    bar.set_message(format!("pass {}, relative gap {gap}", count(progress.passes)));
+    bar.tick();
+}
+
+fn render(answer: &Answer) -> String {
+    let found = &answer.found;
+    let total = |per_round: f64| short(per_round * found.examples as f64);
+    let per_round = &found.comparator;
+    let row = |name: &str, value: f64| vec![name.to_owned(), short(value), total(value)];
+    let rows = vec![
+        vec![String::new(), "per round".to_owned(), "total".to_owned()],
+        row("at least", per_round.lower),
+        row("at most", per_round.upper),
+    ];
+    let mut text = view::headed(
+        &format!("Best in hindsight: {}", question(answer)),
+        &view::numbers_table(rows, 1..=2),
+    );
+    text += &view::headed("How it was found", &view::plain(about(found)));
+    if !found.largest_weights.is_empty() {
+        text += &view::headed("Largest weights", &view::numbers_table(weights(answer), 1..=1));
+    }
+    text
+}
+
+fn question(answer: &Answer) -> String {
+    let penalty = if answer.sigma > 0.0 {
+        format!(" + (σ/2)‖u‖², σ = {}", answer.sigma)
+    } else {
+        String::new()
+    };
+    let set = match &answer.comparators {
+        AnySet::Ball(ball) => format!("‖u‖ ≤ {}", ball.radius),
+        AnySet::Box(_) => "u in a box".to_owned(),
+        AnySet::WholeSpace(_) => "any u".to_owned(),
+    };
+    let examples = count(answer.found.examples);
+    format!("{}{penalty} over {set}, {examples} examples of {}", answer.loss.name(), answer.file)
+}
+
+fn about(found: &HindsightReport) -> Vec<Vec<String>> {
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let verdict = if found.converged { "as asked for" } else { "the passes ran out before that" };
+    vec![
+        row("method", view::method(found.method).to_owned()),
+        row("passes", count(found.passes)),
+        row(
+            "relative gap",
+            format!(
+                "{} (asked for: {}; {verdict})",
+                short(found.relative_gap),
+                short(found.tolerance)
+            ),
+        ),
+        row("‖u‖", short(found.norm)),
+    ]
+}
+
+fn weights(answer: &Answer) -> Vec<Vec<String>> {
+    let name = |index: usize| {
+        if index == 0 && answer.constant {
+            "constant".to_owned()
+        } else {
+            format!("feature {index}")
+        }
+    };
+    let entries = &answer.found.largest_weights;
+    entries.iter().map(|entry| vec![name(entry.index), short(entry.weight)]).collect()
+}

@@ -1,0 +1,84 @@
+//! What a stream held.
+
+use rueful_core::Batch;
+
+/// Counts over the rows a source has delivered. A value of 0 is an absent feature and is not
+/// counted; the constant feature is one like any other.
+///
+/// ```
+/// use rueful_core::Batch;
+/// use rueful_data::Census;
+/// let mut batch = Batch::default();
+/// batch.push(&[1, 4], &[1.0, 0.5], -1.0)?;
+/// batch.push(&[4], &[2.0], 1.0)?;
+///
+/// let mut census = Census::default();
+/// census.count(&batch);
+/// assert_eq!((census.examples, census.nonzeros, census.features), (2, 3, 2));
+/// # Ok::<(), rueful_core::FeatureError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Rows.
+    pub examples: u64,
+    /// Features stored, in all rows together.
+    pub nonzeros: u64,
+    /// Distinct indices seen.
+    pub features: u64,
+    /// One more than the largest index seen.
+    pub dimension: u64,
+    /// One bit per index up to the largest seen: at most an eighth of a byte per index allowed.
+    seen: Vec<u64>,
+}
+
+impl Census {
+    /// Adds the rows of a batch.
+    pub fn count(&mut self, batch: &Batch) {
+        self.examples += batch.len() as u64;
+        self.nonzeros += batch.nonzeros() as u64;
+        self.dimension = self.dimension.max(batch.dimension() as u64);
+        self.features += self.mark(batch);
+    }
+
+    /// Marks the indices of a batch as seen; returns how many of them are new.
+    fn mark(&mut self, batch: &Batch) -> u64 {
+        let words = batch.dimension().div_ceil(64);
+        if self.seen.len() < words {
+            self.seen.resize(words, 0);
+        }
+        let mut new = 0;
+        for &index in batch.indices() {
+            let word = &mut self.seen[index as usize / 64];
+            new += !*word >> (index % 64) & 1;
+            *word |= 1 << (index % 64);
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn distinct_indices_are_those_of_a_set(
+            rows in prop::collection::vec(prop::collection::btree_set(0u32..400, 0..9), 0..60)
+        ) {
+            let mut census = Census::default();
+            for row in &rows {
+                let indices: Vec<u32> = row.iter().copied().collect();
+                let mut batch = Batch::default();
+                batch.push(&indices, &vec![1.0; indices.len()], 1.0).unwrap();
+                census.count(&batch);
+            }
+            let all: BTreeSet<u32> = rows.iter().flatten().copied().collect();
+            prop_assert_eq!(census.examples, rows.len() as u64);
+            prop_assert_eq!(census.nonzeros, rows.iter().map(|row| row.len() as u64).sum::<u64>());
+            prop_assert_eq!(census.features, all.len() as u64);
+            prop_assert_eq!(census.dimension, all.last().map_or(0, |&last| u64::from(last) + 1));
+        }
+    }
+}

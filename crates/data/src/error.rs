@@ -1,0 +1,153 @@
+//! What can go wrong between bytes and batches, told to the one who has to fix it.
+
+use std::io;
+use std::str::Utf8Chunk;
+use thiserror::Error;
+
+/// How many characters of the input an error repeats.
+const EXCERPT_CHARS: usize = 40;
+
+/// Why data could not be read. Each is displayed as one line that names the file.
+///
+/// The cause of an [`Open`](Self::Open) or [`Read`](Self::Read) is part of that line, so it is not
+/// told a second time as a source.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// A file that cannot be opened: missing, forbidden, or no file.
+    #[error("cannot open {}: {error}", printable(file))]
+    Open {
+        /// The file.
+        file: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file that could not be read to its end.
+    #[error("cannot read {}: {error}", printable(file))]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file that was read to its end and held no row.
+    #[error("{}: expected examples, found none in the whole file", printable(file))]
+    EmptyFile {
+        /// The file.
+        file: String,
+    },
+    /// A line beyond [`Limits::max_line_bytes`](crate::Limits::max_line_bytes).
+    #[error(
+        "{}:{line}: found a line of more than {limit} bytes, expected at most that many{}",
+        printable(file),
+        tail(hint)
+    )]
+    LineTooLong {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// How many bytes a line may have.
+        limit: usize,
+        /// What may be the matter.
+        hint: Option<String>,
+    },
+    /// Text that is not what the format has at this place.
+    #[error(
+        "{}:{line}:{column}: found \"{found}\", expected {expected}{}",
+        printable(file),
+        tail(hint)
+    )]
+    Parse {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// The byte of the line where the text that was found begins, counted from 1.
+        column: usize,
+        /// The text that was found: its beginning if it is long, and nothing that could upset a
+        /// terminal.
+        found: String,
+        /// What should have been there.
+        expected: String,
+        /// How it might be put right.
+        hint: Option<String>,
+    },
+}
+
+fn tail(hint: &Option<String>) -> String {
+    hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default()
+}
+
+/// A file's name on its way to a terminal: control characters become escapes.
+fn printable(name: &str) -> String {
+    let mut text = String::new();
+    for char in name.chars() {
+        if char.is_control() { text.extend(char.escape_default()) } else { text.push(char) }
+    }
+    text
+}
+
+/// The beginning of `bytes` as printable text: what is not is escaped, and a cut is marked.
+#[cold]
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    // A character takes four bytes at most, so what lies further on is beyond the cut.
+    let bytes = &bytes[..bytes.len().min(4 * EXCERPT_CHARS + 4)];
+    let mut text = String::new();
+    for piece in bytes.utf8_chunks().flat_map(|chunk| pieces(&chunk)) {
+        if text.chars().count() >= EXCERPT_CHARS {
+            text.push('…');
+            break;
+        }
+        text.push_str(&piece);
+    }
+    text
+}
+
+fn pieces<'a>(chunk: &Utf8Chunk<'a>) -> impl Iterator<Item = String> + use<'a> {
+    let text = chunk.valid().chars().map(|char| match char {
+        // Between double quotes the single quote needs no escape.
+        '\'' => char.to_string(),
+        _ => char.escape_debug().to_string(),
+    });
+    text.chain(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_excerpt_keeps_text_and_escapes_the_rest() {
+        assert_eq!(excerpt(b"3:abc"), "3:abc");
+        assert_eq!(excerpt("naïve it's 1,5€".as_bytes()), "naïve it's 1,5€");
+        assert_eq!(excerpt(b"a\"b\\c"), "a\\\"b\\\\c");
+        assert_eq!(excerpt(b"\x1b[31m\0\t"), "\\u{1b}[31m\\0\\t");
+        assert_eq!(excerpt(b"\x1f\x8b\xff"), "\\u{1f}\\x8b\\xff");
+        assert_eq!(excerpt("\u{202e}".as_bytes()), "\\u{202e}");
+    }
+
+    #[test]
+    fn an_excerpt_is_cut_where_it_gets_long() {
+        let forty = "x".repeat(40);
+        assert_eq!(excerpt(forty.as_bytes()), forty);
+        assert_eq!(excerpt("x".repeat(41).as_bytes()), format!("{forty}…"));
+        assert_eq!(excerpt("𝛿".repeat(40).as_bytes()), "𝛿".repeat(40));
+        assert_eq!(excerpt("𝛿".repeat(50).as_bytes()), "𝛿".repeat(40) + "…");
+    }
+
+    #[test]
+    fn a_name_cannot_upset_a_terminal() {
+        let error = DataError::EmptyFile { file: "C:\\new\x1b[2J\n".to_owned() };
+        assert!(error.to_string().starts_with("C:\\new\\u{1b}[2J\\n: expected"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_upset_a_terminal(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let text = excerpt(&bytes);
+            prop_assert!(!text.chars().any(char::is_control));
+            prop_assert!(text.chars().count() < EXCERPT_CHARS + 12);
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! Decimal numbers within a piece of text.
+//!
+//! Each function is given the whole text and the place where a number should begin, and answers
+//! with the place where it ends: one length and one position are all that the fast paths carry
+//! along. Almost all numbers are settled by one multiplication or division; the rest go the long
+//! way through `fast_float2`.
+
+/// Integers up to here are exact as `f64`.
+const EXACT_MANTISSA: u64 = 1 << 53;
+
+/// Any run of this many digits fits in 63 bits: integers with a sign become `f64` faster.
+const EXACT_DIGITS: usize = 18;
+
+/// The powers of ten that are exact as `f64`.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// By how much appending so many digits multiplies an integer.
+const SHIFTS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// An exponent of this size decides the value, whatever the digits of any line that fits in
+/// memory; larger ones are as good.
+const EXPONENT_CAP: i64 = 1 << 50;
+
+/// The number at `at`, correctly rounded, and where it ends: an optional sign, digits with an
+/// optional point among or around them, an optional exponent. No words, no hexadecimals. A number
+/// that is too large is infinite.
+#[inline]
+pub(crate) fn double_at(text: &[u8], at: usize) -> Option<(f64, usize)> {
+    let decimal = Decimal::at(text, at)?;
+    let value = if decimal.is_exact() { decimal.nearly() } else { None };
+    Some((value.unwrap_or_else(|| the_long_way(&text[at..decimal.end])), decimal.end))
+}
+
+/// What [`double_at`] says, as an `f32`; often for less.
+#[inline(always)] // A call would pass its result through memory.
+pub(crate) fn single_at(text: &[u8], at: usize) -> Option<(f32, usize)> {
+    let decimal = Decimal::at(text, at)?;
+    let value = match decimal.nearly() {
+        Some(value) if decimal.is_exact() || rounds_like_its_neighbours(value) => value,
+        _ => the_long_way(&text[at..decimal.end]),
+    };
+    Some((value as f32, decimal.end))
+}
+
+/// The integer at `at`, at most `u64::MAX`, and where it ends: at `at`, if there is none.
+#[inline(always)]
+pub(crate) fn integer_at(text: &[u8], at: usize) -> (u64, usize) {
+    let (number, end) = append_digits(text, at, 0);
+    if end - at > EXACT_DIGITS { (saturating(&text[at..end]), end) } else { (number, end) }
+}
+
+#[cold]
+fn saturating(digits: &[u8]) -> u64 {
+    let append =
+        |number: u64, digit: &u8| number.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+    digits.iter().fold(0, append)
+}
+
+#[cold]
+fn the_long_way(number: &[u8]) -> f64 {
+    // The syntax has been checked, so there always is a value. Should there be none after all, NaN
+    // is what every caller refuses.
+    fast_float2::parse(number).unwrap_or(f64::NAN)
+}
+
+/// A number as it is written: ±mantissa · 10^exponent.
+#[derive(Debug, Clone, Copy)]
+struct Decimal {
+    negative: bool,
+    mantissa: u64,
+    /// Whether `mantissa` holds all the digits; otherwise it means nothing.
+    is_whole: bool,
+    exponent: i64,
+    end: usize,
+}
+
+impl Decimal {
+    #[inline(always)]
+    fn at(text: &[u8], at: usize) -> Option<Self> {
+        let (negative, start) = after_sign(text, at);
+        let (mut mantissa, mut end) = append_digits(text, start, 0);
+        let mut count = end - start;
+        let mut exponent = 0;
+        if text.get(end) == Some(&b'.') {
+            let point_end = end + 1;
+            (mantissa, end) = append_fraction(text, point_end, mantissa);
+            count += end - point_end;
+            exponent = -((end - point_end) as i64);
+        }
+        if count == 0 {
+            return None;
+        }
+        let is_whole = count <= EXACT_DIGITS || significant(&text[start..end]) <= EXACT_DIGITS;
+        if let Some(b'e' | b'E') = text.get(end) {
+            let (written, exponent_end) = exponent_at(text, end + 1)?;
+            (exponent, end) = (exponent + written, exponent_end);
+        }
+        Some(Self { negative, mantissa, is_whole, exponent, end })
+    }
+
+    /// Whether the mantissa is exact as `f64`. Then [`nearly`](Self::nearly) is one operation on
+    /// exact numbers, and so correctly rounded.
+    #[inline(always)]
+    fn is_exact(self) -> bool {
+        self.is_whole && self.mantissa <= EXACT_MANTISSA
+    }
+
+    /// Its value, with one rounding for a mantissa above 2^53 and one for the power of ten: less
+    /// than three units in the last place from the correctly rounded one. None if digits are
+    /// missing or the power is not exact.
+    #[inline(always)]
+    fn nearly(self) -> Option<f64> {
+        if !self.is_whole {
+            return None;
+        }
+        let mantissa = self.mantissa as i64 as f64;
+        let size = match self.exponent {
+            0 => mantissa,
+            ..0 => mantissa / POWERS.get(self.exponent.unsigned_abs() as usize)?,
+            _ => mantissa * POWERS.get(self.exponent as usize)?,
+        };
+        Some(if self.negative { -size } else { size })
+    }
+}
+
+/// Whether all numbers within four units in the last place of `value` become the same `f32`. They
+/// do unless they lie about the middle between two neighbours, where 28 of the 29 bits that are
+/// dropped are 0 after a 1. The largest single and infinity have such a middle too; subnormal ones
+/// have others, but are out of reach of a mantissa above 2^53 and a power within 10^±22.
+#[inline]
+fn rounds_like_its_neighbours(value: f64) -> bool {
+    const MIDDLE: u64 = 1 << 28;
+    let dropped = value.to_bits() & (2 * MIDDLE - 1);
+    dropped.abs_diff(MIDDLE) > 4
+}
+
+/// Whether a minus sign is at `at`, and where the sign ends if there is any.
+#[inline(always)]
+fn after_sign(text: &[u8], at: usize) -> (bool, usize) {
+    match text.get(at) {
+        Some(b'-') => (true, at + 1),
+        Some(b'+') => (false, at + 1),
+        _ => (false, at),
+    }
+}
+
+/// The exponent after its letter, capped, and where it ends.
+#[inline(always)]
+fn exponent_at(text: &[u8], at: usize) -> Option<(i64, usize)> {
+    let (negative, start) = after_sign(text, at);
+    let (size, end) = integer_at(text, start);
+    let size = size.min(EXPONENT_CAP as u64) as i64;
+    (end > start).then_some((if negative { -size } else { size }, end))
+}
+
+/// Appends the digits from `at` on to `number`, and says where they end. Wraps when there are too
+/// many.
+#[inline(always)]
+fn append_digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
+    while let Some(byte) = text.get(at) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    (number, at)
+}
+
+/// The same, for digits after a point: they are many, and how many cannot be predicted, so they
+/// are taken eight at a time and counted by arithmetic.
+#[inline(always)]
+fn append_fraction(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
+    while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk()) {
+        let (digits, count) = leading_of_eight(*chunk);
+        if count < 8 {
+            return (number.wrapping_mul(SHIFTS[count]).wrapping_add(digits), at + count);
+        }
+        number = number.wrapping_mul(SHIFTS[8]).wrapping_add(digits);
+        at += 8;
+    }
+    append_digits(text, at, number)
+}
+
+/// The integer that eight bytes begin with, and how many digits it has.
+#[inline(always)]
+fn leading_of_eight(chunk: [u8; 8]) -> (u64, usize) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // The first byte is the lowest. A digit is now 0 to 9, anything else is more.
+    let bytes = u64::from_le_bytes(chunk) ^ (0x30 * ONES);
+    // The top bit of a byte tells that it is 10 or more. Carries spoil only the bytes above such a
+    // byte, and the lowest is all that counts.
+    let others = (bytes.wrapping_add(0x76 * ONES) | bytes) & (0x80 * ONES);
+    let bits = others.trailing_zeros() & !7;
+    // The last digit goes to the top byte, and zeros lead the number.
+    let digits = bytes.checked_shl(64 - bits).unwrap_or(0);
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    let eight = (fours * 10_000 + (fours >> 32)) & 0xffff_ffff;
+    (eight, bits as usize / 8)
+}
+
+/// How many digits follow the zeros that lead a number.
+#[cold]
+fn significant(digits_and_point: &[u8]) -> usize {
+    let digits = digits_and_point.iter().filter(|&&byte| byte != b'.');
+    digits.skip_while(|&&byte| byte == b'0').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What the standard library makes of the whole text, words left out.
+    fn obvious(text: &str) -> Option<f64> {
+        let is_word = text.contains(|char: char| char.is_alphabetic() && !"eE".contains(char));
+        if is_word { None } else { text.parse().ok() }
+    }
+
+    fn whole(text: &str) -> Option<f64> {
+        let (value, length) = double_at(text.as_bytes(), 0)?;
+        (length == text.len()).then_some(value)
+    }
+
+    fn single(text: &str) -> Option<f32> {
+        single_at(text.as_bytes(), 0).map(|(value, _)| value)
+    }
+
+    fn bits(value: Option<f64>) -> Option<u64> {
+        value.map(f64::to_bits)
+    }
+
+    #[test]
+    fn awkward_numbers_are_read_as_the_standard_library_reads_them() {
+        for text in [
+            "0",
+            "-0",
+            "+0",
+            "1",
+            "+1",
+            "-1",
+            "1.",
+            ".5",
+            "-.5",
+            "+.5e1",
+            "1.e1",
+            "007",
+            "0.1",
+            "9007199254740992",
+            "9007199254740993",
+            "9007199254740993.0",
+            "1e22",
+            "1e23",
+            "1e-22",
+            "1e-23",
+            "123456789012345678",
+            "12345678901234567890",
+            "99999999999999999999999999",
+            "0.000000000000000000000000000001",
+            "1e308",
+            "1.7976931348623157e308",
+            "1e309",
+            "-1e400",
+            "4.9e-324",
+            "2e-324",
+            "1e-400",
+            "0e400",
+            "0e99999999999999999999",
+            "1e99999999999999999",
+            "1e-99999999999999999999999",
+            "2.2250738585072011e-308",
+            "1E5",
+            "1e+5",
+            "1e05",
+            "",
+            "-",
+            "+",
+            ".",
+            "-.",
+            "e5",
+            "1e",
+            "1e+",
+            "1e-",
+            "--1",
+            "+-1",
+            "1.2.3",
+            "1e5.0",
+            "1 ",
+            " 1",
+            "nan",
+            "NaN",
+            "inf",
+            "-inf",
+            "infinity",
+            "0x10",
+            "1_000",
+            "1,5",
+            "1f",
+            "1d5",
+            "½",
+        ] {
+            assert_eq!(bits(whole(text)), bits(obvious(text)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_ends_where_its_syntax_does() {
+        let leading = |text: &str| double_at(text.as_bytes(), 0);
+        assert_eq!(leading("1.5 2:3"), Some((1.5, 3)));
+        assert_eq!(leading("-1#"), Some((-1.0, 2)));
+        assert_eq!(leading("1.2.3"), Some((1.2, 3)));
+        assert_eq!(leading("0x10"), Some((0.0, 1)));
+        assert_eq!(leading("1ex"), None);
+    }
+
+    #[test]
+    fn a_long_exponent_meets_as_long_a_fraction() {
+        let text = format!("0.{}1e5000", "0".repeat(4999));
+        assert_eq!(whole(&text), Some(1.0));
+        let text = format!("1{}e-5000", "0".repeat(5000));
+        assert_eq!(whole(&text), Some(1.0));
+    }
+
+    #[test]
+    fn singles_end_where_doubles_become_infinite_singles() {
+        for text in (340_282_356_779_733_500u64..340_282_356_779_733_800)
+            .map(|mantissa| format!("{mantissa}e21"))
+            .chain(
+                ["1e38", "1e39", "999999999999999999e22", "9007199254740993e-22"].map(Into::into),
+            )
+        {
+            let expected = text.parse::<f64>().unwrap() as f32;
+            assert_eq!(single(&text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_saturate() {
+        assert_eq!(integer_at(b"12:3", 0), (12, 2));
+        assert_eq!(integer_at(b":3", 0), (0, 0));
+        assert_eq!(integer_at(b"9999999999999999999", 0), (9_999_999_999_999_999_999, 19));
+        assert_eq!(integer_at(b"18446744073709551615", 0), (u64::MAX, 20));
+        assert_eq!(integer_at(b"18446744073709551617", 0), (u64::MAX, 20));
+        assert_eq!(integer_at(b"000000000000000000000042", 0), (42, 24));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn decimals_are_correctly_rounded(
+            text in "[+-]?[0-9]{0,25}(\\.[0-9]{0,25})?([eE][+-]?[0-9]{1,3})?"
+        ) {
+            prop_assert_eq!(bits(whole(&text)), bits(obvious(&text)));
+            if let Some(value) = obvious(&text) {
+                prop_assert_eq!(single(&text).map(f32::to_bits), Some((value as f32).to_bits()));
+            }
+        }
+
+        #[test]
+        fn short_decimals_are_correctly_rounded(
+            text in "-?[0-9]{1,4}(\\.[0-9]{1,9})?(e-?[0-9]{1,2})?"
+        ) {
+            prop_assert_eq!(bits(whole(&text)), bits(obvious(&text)));
+        }
+
+        #[test]
+        fn singles_are_rounded_twice_even_about_the_middle_of_two(
+            neighbour in any::<f32>(), off in -9i64..9, digits in 15usize..19
+        ) {
+            let middle = f64::from(neighbour).to_bits() as i64 + (1 << 28);
+            let value = f64::from_bits((middle + off) as u64);
+            prop_assume!(value.is_finite());
+            for text in [format!("{value:.digits$e}"), value.to_string()] {
+                let expected = text.parse::<f64>().unwrap() as f32;
+                prop_assert_eq!(single(&text).map(f32::to_bits), Some(expected.to_bits()));
+            }
+        }
+
+        #[test]
+        fn singles_of_common_size_are_rounded_twice_even_about_the_middle_of_two(
+            neighbour in -1e4f32..1e4, off in -9i64..9, digits in 10usize..19
+        ) {
+            let middle = f64::from(neighbour).to_bits() as i64 + (1 << 28);
+            let value = f64::from_bits((middle + off) as u64);
+            for text in [format!("{value:.digits$}"), value.to_string()] {
+                let expected = text.parse::<f64>().unwrap() as f32;
+                prop_assert_eq!(single(&text).map(f32::to_bits), Some(expected.to_bits()));
+            }
+        }
+
+        #[test]
+        fn eight_bytes_are_read_as_single_ones_are(chunk in any::<[u8; 8]>(), digits in 0usize..9) {
+            let mut chunk = chunk;
+            chunk[..digits].iter_mut().for_each(|byte| *byte = b'0' + *byte % 10);
+            prop_assert_eq!(leading_of_eight(chunk), append_digits(&chunk, 0, 0));
+        }
+
+        #[test]
+        fn what_is_printed_is_read_back(value in any::<f64>()) {
+            prop_assume!(value.is_finite());
+            prop_assert_eq!(bits(whole(&value.to_string())), bits(Some(value)));
+            prop_assert_eq!(bits(whole(&format!("{value:e}"))), bits(Some(value)));
+        }
+
+        #[test]
+        fn what_is_no_number_is_refused_alike(text in "[-+.eE0-9naifx ]{0,6}") {
+            prop_assert_eq!(bits(whole(&text)), bits(obvious(&text)));
+        }
+    }
+}

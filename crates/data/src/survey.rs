@@ -1,0 +1,44 @@
+//! One pass over the data for learners that must know the horizon beforehand.
+
+use crate::{DataError, Source};
+use rueful_core::{Batch, Example};
+
+/// What the theory asks of a stream before its first round: its length and its size.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Survey {
+    /// T, the number of examples.
+    pub examples: u64,
+    /// max ‖x_t‖
+    pub example_norm_max: f64,
+    /// max |y_t|
+    pub label_abs_max: f64,
+}
+
+/// Reads a source to its end.
+///
+/// ```
+/// use rueful_core::loss::Labels;
+/// use rueful_data::{Libsvm, Limits, Reading, survey};
+/// let reading = Reading { labels: Labels::Numbers, constant: false, limits: Limits::default() };
+/// let mut source = Libsvm::new("data.txt", "2 1:3 2:4\n-7 5:1\n".as_bytes(), reading);
+/// let survey = survey(&mut source)?;
+/// assert_eq!(survey.examples, 2);
+/// assert_eq!((survey.example_norm_max, survey.label_abs_max), (5.0, 7.0));
+/// # Ok::<(), rueful_data::DataError>(())
+/// ```
+pub fn survey(source: &mut dyn Source) -> Result<Survey, DataError> {
+    let mut survey = Survey::default();
+    let mut batch = Batch::default();
+    while source.fill(&mut batch)? {
+        batch.iter().for_each(|example| survey.see(&example));
+    }
+    Ok(survey)
+}
+
+impl Survey {
+    fn see(&mut self, example: &Example<'_>) {
+        self.examples += 1;
+        self.example_norm_max = self.example_norm_max.max(example.features.norm_sq().sqrt());
+        self.label_abs_max = self.label_abs_max.max(example.label.abs());
+    }
+}

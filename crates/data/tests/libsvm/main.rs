@@ -1,0 +1,71 @@
+//! LIBSVM text: what is read, what is refused and in which words, and that the fast reader agrees
+//! with an obvious one.
+#![allow(clippy::unwrap_used)] // In a test a panic is the report.
+
+mod properties;
+mod reference;
+mod rules;
+
+use rueful_core::Batch;
+use rueful_core::loss::Labels;
+use rueful_data::{DataError, Libsvm, Limits, Reading, Source};
+use std::io::Read;
+
+/// A row to the last bit: its label, its features.
+type Row = (u64, Vec<(u32, u32)>);
+
+const NUMBERS: Reading = Reading {
+    labels: Labels::Numbers,
+    constant: false,
+    limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
+};
+
+const SIGNS: Reading = Reading { labels: Labels::Signs, ..NUMBERS };
+
+fn row(label: f64, features: &[(u32, f32)]) -> Row {
+    (label.to_bits(), features.iter().map(|&(index, value)| (index, value.to_bits())).collect())
+}
+
+/// Reads to the end or to an error, whichever comes first, and checks what a source promises about
+/// both.
+fn drain(source: &mut impl Source) -> (Vec<Row>, Option<DataError>) {
+    let mut batch = Batch::default();
+    let mut rows = Vec::new();
+    let error = loop {
+        match source.fill(&mut batch) {
+            Ok(true) => rows.extend(rows_of(&batch)),
+            Ok(false) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    assert!(batch.is_empty());
+    assert!(!source.fill(&mut batch).unwrap(), "a stream that is over stays over");
+    assert_eq!(source.census().examples, rows.len() as u64);
+    (rows, error)
+}
+
+fn rows_of(batch: &Batch) -> Vec<Row> {
+    assert!(!batch.is_empty());
+    let features = |x: rueful_core::Features<'_>| {
+        rueful_core::Features::new(x.indices(), x.values()).unwrap();
+        x.indices().iter().zip(x.values()).map(|(&i, value)| (i, value.to_bits())).collect()
+    };
+    batch.iter().map(|example| (example.label.to_bits(), features(example.features))).collect()
+}
+
+fn read_from(reader: impl Read, reading: Reading) -> (Vec<Row>, Option<DataError>) {
+    drain(&mut Libsvm::new("data.txt", reader, reading))
+}
+
+/// The rows of a text that is all right.
+fn rows(text: impl AsRef<[u8]>, reading: Reading) -> Vec<Row> {
+    let (rows, error) = read_from(text.as_ref(), reading);
+    assert!(error.is_none(), "{}", error.unwrap());
+    rows
+}
+
+/// The words in which a text is refused, and how many rows came before.
+fn refusal(text: impl AsRef<[u8]>, reading: Reading) -> (usize, String) {
+    let (rows, error) = read_from(text.as_ref(), reading);
+    (rows.len(), error.expect("an error").to_string())
+}

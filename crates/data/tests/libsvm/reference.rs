@@ -1,0 +1,55 @@
+//! The obvious reader.
+
+use crate::Row;
+use rueful_data::Reading;
+
+/// The rows up to the first line that is wrong, and the number of that line if there is one.
+pub(crate) fn read(text: &str, reading: &Reading) -> (Vec<Row>, Option<u64>) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut rows = Vec::new();
+    for (number, line) in (1..).zip(text.split('\n')) {
+        match read_line(line, reading) {
+            Some(row) => rows.extend(row),
+            None => return (rows, Some(number)),
+        }
+    }
+    (rows, None)
+}
+
+/// The row of a line, if it has one; nothing if it is wrong.
+fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let line = line.split('#').next()?;
+    let mut tokens = line.split([' ', '\t']).filter(|token| !token.is_empty());
+    let Some(label) = tokens.next() else { return Some(None) };
+    let label = number(label).filter(|label| label.abs() <= f64::from(f32::MAX))?;
+    if !reading.labels.accept(label) {
+        return None;
+    }
+    let mut features = Vec::new();
+    if reading.constant {
+        features.push((0, 1.0));
+    }
+    let mut previous = 0;
+    for token in tokens {
+        let (index, value) = token.split_once(':')?;
+        let (index, value) = (integer(index)?, number(value)? as f32);
+        if index <= previous || index > reading.limits.max_index || !value.is_finite() {
+            return None;
+        }
+        previous = index;
+        features.push((index, value));
+    }
+    features.retain(|&(_, value)| value != 0.0);
+    Some(Some(crate::row(label, &features)))
+}
+
+fn integer(text: &str) -> Option<u32> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+/// What the standard library takes for a number, but for its words.
+fn number(text: &str) -> Option<f64> {
+    let is_word = text.contains(|char: char| char.is_alphabetic() && !"eE".contains(char));
+    if is_word { None } else { text.parse().ok() }
+}
