@@ -1,3 +1,112 @@
 //! Measurements of rueful, alone and beside others.
+//!
+//! `rueful-bench` measures learning from memory: how many examples and features a second each
+//! learner takes in, with and without the ledger, beside the barest loop that learns at all. All
+//! take turns in one run, and medians are reported.
+#![allow(clippy::print_stdout)]
 
-fn main() {}
+mod bare;
+mod contestants;
+mod generate;
+mod measure;
+mod random;
+mod report;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use contestants::Contestant;
+use generate::{Data, Shape};
+use measure::Measured;
+
+/// Measure how fast the learners learn from memory, with and without the ledger.
+#[derive(Debug, Parser)]
+#[command(name = "rueful-bench", version)]
+struct Options {
+    /// Small data sets and two repetitions: shows that everything runs, not how fast
+    #[arg(long)]
+    quick: bool,
+
+    /// Print the measurements as JSON instead of tables
+    #[arg(long)]
+    json: bool,
+
+    /// How often each contestant runs; more is steadier [default: 15, quick: 2]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    repetitions: Option<u16>,
+
+    /// Measure only contestants whose name contains this (and the floor)
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+
+    /// Measure only on this data set
+    #[arg(long, value_enum)]
+    data: Option<DataSet>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
+enum DataSet {
+    /// 200,000 rows with 75 of 47,000 features
+    Sparse,
+    /// 1,000,000 rows with all of 28 features
+    Dense,
+}
+
+fn main() -> Result<()> {
+    let options = Options::parse();
+    let measured = options.data_sets().map(|set| options.measure(set)).collect::<Result<Vec<_>>>();
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&measured?)?);
+    } else {
+        let tables: Vec<String> = measured?.iter().map(report::table).collect();
+        println!("{}\n\n{LEGEND}", tables.join("\n\n"));
+    }
+    Ok(())
+}
+
+const LEGEND: &str = "\
+time / floor      time of the learner without ledger, over that of the bare hinge loop
+ledger / learner  time the ledger adds, over that of the learner";
+
+impl Options {
+    fn data_sets(&self) -> impl Iterator<Item = DataSet> {
+        [DataSet::Sparse, DataSet::Dense]
+            .into_iter()
+            .filter(|set| self.data.is_none_or(|only| only == *set))
+    }
+
+    fn measure(&self, set: DataSet) -> Result<Measured> {
+        let data = set.generate(self.quick)?;
+        let repetitions = self.repetitions.unwrap_or(if self.quick { 2 } else { 15 });
+        measure::measure(&data, &self.contestants(&data)?, repetitions.into())
+    }
+
+    fn contestants(&self, data: &Data) -> Result<Vec<Contestant>> {
+        let mut all = contestants::all(data)?;
+        if let Some(text) = &self.only {
+            ensure!(
+                all.iter().any(|contestant| contestant.name.contains(text)),
+                "no contestant has {text:?} in its name; there are: {}",
+                all.iter().map(|contestant| contestant.name).collect::<Vec<_>>().join("; ")
+            );
+            let mut place = 0..;
+            all.retain(|contestant| place.next() == Some(0) || contestant.name.contains(text));
+        }
+        Ok(all)
+    }
+}
+
+impl DataSet {
+    fn generate(self, quick: bool) -> Result<Data> {
+        let rows = |full| if quick { full / 50 } else { full };
+        match self {
+            Self::Sparse => {
+                let shape = Shape { rows: rows(200_000), features: 47_000, per_row: 75 };
+                generate::sparse(shape, 1)
+            }
+            Self::Dense => {
+                let shape = Shape { rows: rows(1_000_000), features: 28, per_row: 28 };
+                generate::dense(shape, 2)
+            }
+        }
+    }
+}

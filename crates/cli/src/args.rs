@@ -236,6 +236,13 @@ pub(crate) struct AuditArgs {
     #[arg(long, visible_alias = "every", value_name = "N", allow_negative_numbers = true)]
     window: Option<u64>,
 
+    /// Add the exact regret: solve for the best linear predictor afterwards.
+    #[arg(long)]
+    pub(crate) hindsight: bool,
+
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+
     /// Do not give the linear predictors a feature that is always 1.
     #[arg(long)]
     no_constant: bool,

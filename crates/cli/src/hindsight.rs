@@ -5,9 +5,10 @@ use crate::numbers::{count, short};
 use crate::{output, run, view};
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
+use rueful_core::NonNegative;
 use rueful_core::set::AnySet;
 use rueful_data::{DataError, Source};
-use rueful_hindsight::{Options, Progress, Start};
+use rueful_hindsight::{Options, Progress, Solution, Start};
 use rueful_run::{HindsightReport, LossSpec, Replay, Settings, best_in_hindsight};
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ struct Answer {
 }
 
 pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<()> {
-    let options = options(&args.solver)?;
+    let options = options(&args.solver, true)?;
     let settings = Settings {
         loss: args.loss.clone(),
         tau: args.tau,
@@ -39,25 +40,34 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<()> {
         Ok(Box::new(run::open(&file, constant, &loss)?))
     };
     let mut data = Replay::read(&reopen, kept_nonzeros(&args.solver))?;
-    let bar = solver_bar();
-    let solution = best_in_hindsight(
-        &loss,
-        sigma,
-        &comparators,
-        &mut data,
-        Start::default(),
-        &options,
-        &mut |progress| show(&bar, progress),
-    );
-    bar.finish_and_clear();
-    let found = HindsightReport::new(&solution?, &options);
+    let solution = look_back(&loss, sigma, &comparators, &mut data, Start::default(), &options)?;
+    let found = HindsightReport::new(&solution, &options);
     let answer =
         Answer { found, loss, sigma: sigma.get(), comparators, file: file.clone(), constant };
     if args.json { output::print_json(&answer) } else { output::print(&render(&answer)) }
 }
 
-/// When the solver stops.
-pub(crate) fn options(args: &SolverArgs) -> anyhow::Result<Options> {
+/// Solves for the best comparator, showing how it goes.
+pub(crate) fn look_back(
+    loss: &LossSpec,
+    sigma: NonNegative,
+    comparators: &AnySet,
+    data: &mut Replay<'_>,
+    start: Start,
+    options: &Options,
+) -> anyhow::Result<Solution> {
+    let bar = solver_bar();
+    let watch = &mut |progress| show(&bar, progress);
+    let solution = best_in_hindsight(loss, sigma, comparators, data, start, options, watch);
+    bar.finish_and_clear();
+    Ok(solution?)
+}
+
+/// When the solver stops. Without a question to it, saying so has no effect and is refused.
+pub(crate) fn options(args: &SolverArgs, is_asked: bool) -> anyhow::Result<Options> {
+    if !is_asked && (args.tolerance.is_some() || args.max_passes.is_some()) {
+        bail!("--tolerance and --max-passes have no effect without --hindsight");
+    }
     let mut options = Options::default();
     if let Some(tolerance) = args.tolerance {
         if !(tolerance > 0.0 && tolerance < 1.0) {

@@ -5,22 +5,23 @@ use crate::{hindsight, output, view};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use rueful_data::{DataError, Libsvm, Limits, Reading, Source, Survey, survey};
-use rueful_hindsight::{Options, Start};
+use rueful_hindsight::{Options, Solution, Start};
 use rueful_run::{
-    HindsightReport, LossSpec, Replay, Resolved, Run, Spec, best_in_hindsight, curve_in_hindsight,
+    HindsightReport, LearnerSpec, LossSpec, Replay, Resolved, Run, Spec, SquareWatch,
+    bound_mistakes, curve_in_hindsight,
 };
 use std::path::Path;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let looks_back = args.hindsight || args.curve_hindsight;
-    refuse_idle(args, looks_back)?;
-    let options = hindsight::options(&args.solver)?;
+    let options = hindsight::options(&args.solver, looks_back)?;
     let Resolved { spec, notes } = describe(args)?;
     let reopen = || -> Result<Box<dyn Source>, DataError> {
         Ok(Box::new(open(&spec.data.file, spec.data.constant, &spec.loss)?))
     };
     let mut replay = Replay::new(&reopen, hindsight::kept_nonzeros(&args.solver));
     let mut slopes = Vec::new();
+    let mut square = SquareWatch::new(&spec).filter(|_| looks_back);
 
     let mut source = reopen()?;
     let mut run = Run::new(spec.clone())?;
@@ -30,6 +31,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
             replay.keep(batch);
             slopes.extend(rounds.iter().map(|round| round.slope));
         }
+        if let Some(square) = &mut square {
+            square.observe(batch, args.curve_hindsight);
+        }
         bar.set_position(progress.bytes);
         bar.set_message(format!("average loss {:.4}", progress.sequential_risk));
     });
@@ -38,9 +42,19 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
 
     let mut report = run.report(&*source);
     if args.hindsight {
-        report.add_hindsight(look_back(&run, &mut replay, slopes, &options)?, run.ledger());
+        let known = square.as_ref().and_then(|square| square.solution(&options));
+        let solution = match known {
+            Some(solution) => solution,
+            None => look_back(&run, &mut replay, slopes, &options)?,
+        };
+        report.add_hindsight(HindsightReport::new(&solution, &options), run.ledger());
+        if let LearnerSpec::Perceptron { .. } = spec.learner {
+            report.mistake_bound = Some(bound_mistakes(run.ledger(), &mut replay, &options)?);
+        }
     }
-    if args.curve_hindsight {
+    if let Some(curve) = square.and_then(|square| square.curve()).filter(|_| args.curve_hindsight) {
+        report.add_curve(&curve);
+    } else if args.curve_hindsight {
         let marks: Vec<u64> = report.curve.iter().map(|point| point.t).collect();
         let bar = hindsight::solver_bar();
         let found = curve_in_hindsight(&spec, &mut replay, &marks, &options, &mut |progress| {
@@ -63,30 +77,14 @@ fn look_back(
     replay: &mut Replay<'_>,
     slopes: Vec<f64>,
     options: &Options,
-) -> anyhow::Result<HindsightReport> {
+) -> anyhow::Result<Solution> {
     let spec = run.spec();
     let start = Start {
         comparator: run.learner().weights(),
         slopes,
         lower: Some(run.ledger().minorant().floor(&spec.comparators)),
     };
-    let (loss, sigma, comparators) = (&spec.loss, spec.sigma, &spec.comparators);
-    let bar = hindsight::solver_bar();
-    let solution =
-        best_in_hindsight(loss, sigma, comparators, replay, start, options, &mut |progress| {
-            hindsight::show(&bar, progress);
-        });
-    bar.finish_and_clear();
-    Ok(HindsightReport::new(&solution?, options))
-}
-
-/// Settings of the solver without a question to it.
-fn refuse_idle(args: &RunArgs, looks_back: bool) -> anyhow::Result<()> {
-    let given = args.solver.tolerance.is_some() || args.solver.max_passes.is_some();
-    if given && !looks_back {
-        bail!("--tolerance and --max-passes have no effect without --hindsight");
-    }
-    Ok(())
+    hindsight::look_back(&spec.loss, spec.sigma, &spec.comparators, replay, start, options)
 }
 
 /// The description of the run: from the flags, or from a file.
@@ -144,7 +142,7 @@ pub(crate) fn open(
 }
 
 /// A bar over the bytes of the file; it shows itself only on a terminal.
-fn progress_bar(file: &str) -> ProgressBar {
+pub(crate) fn progress_bar(file: &str) -> ProgressBar {
     let size = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
     let style = ProgressStyle::with_template(
         "{bar:30} {percent}%  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left  {msg}",

@@ -172,6 +172,11 @@ fn costs(report: &Report) -> Table {
         let mistakes = (rate * report.examples as f64).round() as u64;
         vec!["mistakes".to_owned(), percent(rate), count(mistakes)]
     }));
+    rows.extend(report.mistake_bound.map(|found| {
+        let per_round = found.bound / report.examples as f64;
+        let name = format!("at most, by a u of norm {}", short(found.norm));
+        vec![name, percent(per_round), short(found.bound)]
+    }));
     numbers_table(rows, 1..=2)
 }
 

@@ -39,29 +39,32 @@ struct Dual {
 }
 
 impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
-    /// Narrows the bracket, starting from a slope per example, or from none.
+    /// Narrows the bracket by so many sweeps, starting from a slope per example, or from none;
+    /// returns the slopes.
     pub(crate) fn solve(
         &mut self,
         slopes: Vec<f64>,
         shape: &Shape,
+        sweeps: u64,
         bracket: &mut Bracket,
-    ) -> Result<(), P::Error> {
+    ) -> Result<Vec<f64>, P::Error> {
         let mut dual = self.begin(slopes, shape, bracket)?;
         let mut next_check = 1;
         let floor = self.least_lambda(shape);
-        while bracket.passes < self.options.max_passes {
+        while dual.sweep < sweeps && !bracket.is_exhausted() {
             self.sweep(&mut dual)?;
             bracket.passes += 1;
             self.retune(&mut dual, floor);
             if dual.sweep >= next_check {
                 self.check(&mut dual, bracket)?;
                 if bracket.is_converged(self.options) {
-                    return Ok(());
+                    return Ok(dual.slopes);
                 }
                 next_check = dual.sweep + 1 + dual.sweep / 4;
             }
         }
-        self.check(&mut dual, bracket)
+        self.check(&mut dual, bracket)?;
+        Ok(dual.slopes)
     }
 
     /// The smallest λ that is of use: what σ makes it, and enough to keep the problem from being

@@ -2,6 +2,7 @@
 
 use crate::cost::Cost;
 use crate::problem::{Options, Progress};
+use crate::solve::Shape;
 use rueful_core::ledger::Minorant;
 use rueful_core::set::AnySet;
 
@@ -12,15 +13,22 @@ pub(crate) struct Bracket {
     pub(crate) upper: f64,
     pub(crate) comparator: Vec<f64>,
     pub(crate) passes: u64,
-    /// F(0): what "relative" is measured against when the minimum itself is next to nothing.
-    pub(crate) at_zero: f64,
+    /// What "relative" is measured against when the minimum itself is next to nothing.
+    least_scale: f64,
+    max_passes: u64,
 }
 
 impl Bracket {
     /// The interval that u = 0 and what is known already make.
-    pub(crate) fn new(lower: f64, at_zero: f64, dimension: usize) -> Self {
-        let comparator = vec![0.0; dimension];
-        Self { lower: lower.min(at_zero), upper: at_zero, comparator, passes: 1, at_zero }
+    pub(crate) fn new(lower: f64, shape: &Shape, options: &Options) -> Self {
+        Self {
+            lower: lower.min(shape.at_zero),
+            upper: shape.at_zero,
+            comparator: vec![0.0; shape.dimension],
+            passes: 1,
+            least_scale: 1e-3 * shape.size,
+            max_passes: options.max_passes.unwrap_or_else(|| shape.affordable_passes()),
+        }
     }
 
     /// Takes in a pass: what u costs, and what the slopes prove.
@@ -39,13 +47,14 @@ impl Bracket {
             self.upper = upper;
             self.comparator.copy_from_slice(u);
         }
-        self.lower = self.lower.max(minorant.floor(comparators));
+        // Both ends are proved: if they cross, one of them was given to us and is wrong.
+        self.lower = self.lower.max(minorant.floor(comparators)).min(self.upper);
         watch(self.progress());
     }
 
-    /// The gap relative to the minimum, or to a millionth of F(0) where the minimum is below that.
+    /// The gap relative to the minimum, see [`Progress::relative_gap`].
     pub(crate) fn relative_gap(&self) -> f64 {
-        let scale = self.upper.abs().max(1e-6 * self.at_zero.abs());
+        let scale = self.upper.abs().max(self.least_scale);
         if self.upper <= self.lower { 0.0 } else { (self.upper - self.lower) / scale }
     }
 
@@ -54,7 +63,11 @@ impl Bracket {
     }
 
     pub(crate) fn is_done(&self, options: &Options) -> bool {
-        self.is_converged(options) || self.passes >= options.max_passes
+        self.is_converged(options) || self.is_exhausted()
+    }
+
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.passes >= self.max_passes
     }
 
     fn progress(&self) -> Progress {

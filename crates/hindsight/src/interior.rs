@@ -118,9 +118,9 @@ impl Row {
         self.below += taken.primal * to.below;
         let drift = p - kink.at - (self.above - self.below);
         if self.above > self.below {
-            self.above += drift
+            self.above += drift;
         } else {
-            self.below -= drift
+            self.below -= drift;
         }
         (self.extra_up, self.extra_down) = (0.0, 0.0);
     }
@@ -205,14 +205,15 @@ fn room(value: f64, change: f64) -> f64 {
 }
 
 impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
-    /// Narrows the bracket from the point u on; `spread` is the size of a typical residual.
+    /// Narrows the bracket from the point u on, and returns the slopes; `spread` is the size of a
+    /// typical residual.
     pub(crate) fn solve(
         &mut self,
         mut u: Vec<f64>,
         examples: u64,
         spread: f64,
         bracket: &mut Bracket,
-    ) -> Result<(), P::Error> {
+    ) -> Result<Vec<f64>, P::Error> {
         let mut rows: Vec<Row> = Vec::with_capacity(examples as usize);
         let mut total = self.begin(&u, spread, &mut rows)?;
         bracket.passes += 1;
@@ -247,12 +248,12 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
             make_feasible(&self.problem.comparators, &mut u);
             (taken, total) = (Some(lengths), left);
         }
-        Ok(())
+        Ok(rows.iter().map(|row| row.slope).collect())
     }
 
     /// The minimum of the quadratic over the comparators, damped as much as it takes.
     fn minimise(&self, u: &[f64], model: &Quadratic) -> Option<Vec<f64>> {
-        [1e-15, 1e-13, 1e-11, 1e-9, 1e-6].iter().find_map(|&damping| {
+        [1e-14, 1e-12, 1e-10, 1e-8, 1e-6].iter().find_map(|&damping| {
             let a = model.hessian.damped(model.curvature, damping);
             minimise(&a, &model.gradient, u, &self.problem.comparators)
         })
@@ -311,6 +312,7 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
                 x.add_to(&mut model.pull, weight * (1.0 / up - 1.0 / down));
             }
         })?;
+        model.hessian.finish();
         bracket.tell(&cost, u, &minorant, &problem.comparators, self.watch);
         model.curvature = problem.sigma.get() * minorant.rounds() as f64;
         for (g, (s, u)) in model.gradient.iter_mut().zip(minorant.slopes().iter().zip(u)) {

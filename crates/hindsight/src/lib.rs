@@ -10,12 +10,60 @@
 //!
 //! An online pass has such slopes already, and that dual value is exactly its loss less its
 //! certificate. So the regret of the run lies between L − upper and L − lower.
+//!
+//! # Which method
+//!
+//! | data | losses | method |
+//! |---|---|---|
+//! | any | linear | closed form: the end of the set |
+//! | up to 700 columns | square, logistic | Newton with exact steps over the set |
+//! | up to 700 columns | with a kink | primal-dual interior point (Mehrotra) |
+//! | more columns | all | dual coordinate ascent |
+//!
+//! Where the first method stops short of the tolerance and the data has at most 8 million nonzeros,
+//! a copy of it is taken into memory and Newton's method by conjugate gradients finishes; losses
+//! with a kink are smoothed for it, around multipliers that move. All methods only steer: the interval
+//! comes from pricing a feasible u and from a dual value, each with an allowance for rounding.
+//!
+//! Kinks, many columns and a box together are the hardest case, and the one in which the passes can
+//! run out before 10⁻⁶; a radius so large that U·T·Σ‖a_t x_t‖ roundings exceed the tolerance is the
+//! other. Either way the interval found so far is returned, and `converged` is false.
+//!
+//! # Beside it
+//!
+//! [`Gram`] answers for the square loss at any time, without the data. [`best_mistake_bound`] finds
+//! the comparator with the least mistake bound for the Perceptron.
+//!
+//! # Example
+//!
+//! ```
+//! use rueful_core::{Batch, NonNegative, Positive, loss::Hinge, set::Ball};
+//! use rueful_hindsight::{InMemory, Options, Problem, Start, solve};
+//!
+//! let mut batch = Batch::default();
+//! batch.push(&[0, 1], &[1.0, 2.0], 1.0)?;
+//! batch.push(&[0, 1], &[2.0, -1.0], -1.0)?;
+//! batch.push(&[0, 1], &[1.0, 1.0], -1.0)?;
+//! let problem = Problem {
+//!     loss: Hinge {},
+//!     sigma: NonNegative::ZERO,
+//!     comparators: Ball { radius: Positive::new(1.0)? }.into(),
+//! };
+//! let mut data = InMemory { batches: &[batch] };
+//! let best = solve(&problem, &mut data, Start::default(), &Options::default(), &mut |_| ())?;
+//! assert!(best.converged && best.lower <= best.upper);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod ascent;
 mod bracket;
+mod conjugate;
 mod cost;
+mod held;
 mod hessian;
 mod interior;
+mod matrix_free;
+mod mistakes;
 mod newton;
 mod passes;
 mod problem;
@@ -23,8 +71,11 @@ mod prox;
 mod quadratic;
 mod set;
 mod solve;
+mod square;
 
+pub use mistakes::{BestMistakeBound, best_mistake_bound, mistake_bound};
 pub use passes::{InMemory, Passes, Prefix};
 pub use problem::{Method, Options, Problem, Progress, Solution, Start};
 pub use prox::{Kink, ProxLoss};
 pub use solve::solve;
+pub use square::Gram;

@@ -84,6 +84,7 @@ impl<L: ProxLoss, P: Passes> Newton<'_, L, P> {
                 hessian.add(problem.loss.curvature(p, example.label), x);
             }
         })?;
+        hessian.finish();
         let curvature = problem.sigma.get() * minorant.rounds() as f64;
         bracket.tell(&cost, &u, &minorant, &problem.comparators, self.watch);
         let gradient = minorant.slopes().iter().zip(&u).map(|(s, u)| s + curvature * u).collect();

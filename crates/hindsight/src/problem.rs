@@ -18,15 +18,17 @@ pub struct Problem<L> {
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// The relative gap (upper − lower)/upper that is good enough.
+    /// The relative gap that is good enough: (upper − lower)/|upper|, or where the minimum is next
+    /// to nothing, relative to a thousandth of F(0). See [`Progress::relative_gap`].
     pub tolerance: f64,
-    /// The most passes over the data.
-    pub max_passes: u64,
+    /// The most passes over the data. None: as many as make some 10¹⁰ multiplications, so that
+    /// small data is solved to the end and large data in bounded time.
+    pub max_passes: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tolerance: 1e-4, max_passes: 2000 }
+        Self { tolerance: 1e-4, max_passes: None }
     }
 }
 
@@ -46,12 +48,17 @@ pub struct Start {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
+    /// Linear losses: the end of the set their sum points away from.
+    ClosedForm,
     /// Newton's method: for few columns and losses without kinks.
     Newton,
     /// A primal-dual interior-point method: for few columns and losses with a kink.
     InteriorPoint,
     /// Coordinate ascent on one slope per example: for many columns.
     DualCoordinateAscent,
+    /// Newton's method by conjugate gradients: for many columns, where ascent alone is too slow and
+    /// the data fits into memory.
+    MatrixFreeNewton,
     /// The square loss from its sufficient statistics.
     SufficientStatistics,
 }
@@ -84,6 +91,12 @@ pub struct Progress {
     pub lower: f64,
     /// The interval so far.
     pub upper: f64,
-    /// (upper − lower) relative to the minimum.
+    /// upper − lower, relative to the larger of |upper| and F(0)/1000.
+    ///
+    /// When a comparator explains the data (separable classes, an exact fit) the minimum is 0, and no
+    /// gap is small relative to that. What the minimum is wanted for is a regret, a difference to a
+    /// learner's loss; next to that, a thousandth of what u = 0 loses is small, and its digits are
+    /// not worth having. So a gap of `tolerance`·F(0)/1000 always counts as converged. For losses
+    /// that can be negative, U·Σ|φ_t'(0)|‖x_t‖ is taken for F(0).
     pub relative_gap: f64,
 }

@@ -9,6 +9,9 @@ pub trait ProxLoss: Loss {
     /// Whether φ is never negative, so that no comparator loses less than 0.
     const NONNEGATIVE: bool = true;
 
+    /// Whether φ is a line.
+    const LINEAR: bool = false;
+
     /// argmax_a (a·p − φ*(a) − (q/2)a²) for q > 0: the slope at p of the loss smoothed by q, and
     /// one step of dual coordinate ascent.
     fn prox(&self, prediction: f64, label: f64, q: f64) -> f64;
@@ -98,19 +101,24 @@ impl ProxLoss for Logistic {
         let margin = label * prediction;
         let (mut low, mut high) = (-margin - q, -margin);
         let mut s = 0.5 * (low + high);
-        for _ in 0..60 {
+        let mut width = high - low;
+        for _ in 0..120 {
             let b = sigmoid(s);
             let miss = s + margin + q * b;
             if miss.abs() <= 1e-15 * (1.0 + margin.abs() + q) {
                 break;
             }
             if miss > 0.0 {
-                high = s
+                high = s;
             } else {
-                low = s
+                low = s;
             }
             let newton = s - miss / (1.0 + q * b * (1.0 - b));
-            s = if low <= newton && newton <= high { newton } else { 0.5 * (low + high) };
+            // Newton's steps can go back and forth between the two flat ends: halve, then.
+            let shrinks = high - low <= 0.5 * width;
+            let inside = low <= newton && newton <= high;
+            s = if inside && shrinks { newton } else { 0.5 * (low + high) };
+            width = high - low;
         }
         -label * sigmoid(s)
     }
@@ -134,6 +142,7 @@ fn sigmoid(s: f64) -> f64 {
 
 impl ProxLoss for Linear {
     const NONNEGATIVE: bool = false;
+    const LINEAR: bool = true;
 
     #[inline]
     fn prox(&self, _prediction: f64, label: f64, _q: f64) -> f64 {
@@ -175,6 +184,12 @@ mod tests {
         let h = 1e-5;
         let slope = (loss.at(p + h, y).slope - loss.at(p - h, y).slope) / (2.0 * h);
         assert!((slope - loss.curvature(p, y)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn a_logistic_step_between_two_flat_ends_converges() {
+        let others: Vec<f64> = (0..100).map(|i| f64::from(i) / 100.0).collect();
+        maximises(&Logistic {}, 3.184998555949604, -1.0, 22.909322877522207, &others);
     }
 
     proptest! {

@@ -13,15 +13,16 @@ pub(crate) fn minimise(
 ) -> Option<Vec<f64>> {
     // In terms of v: ½vᵀAv + c·v with c = g − Au.
     let c = DVector::from_column_slice(gradient) - symmetric_product(a, u);
-    match set {
-        AnySet::WholeSpace(_) => Some(minimise_free(a, &c)?.as_slice().to_vec()),
-        AnySet::Ball(ball) => Some(minimise_in_ball(a, &c, ball)?.as_slice().to_vec()),
-        AnySet::Box(sides) => minimise_in_box(a, &c, u, sides),
-    }
+    let v = match set {
+        AnySet::WholeSpace(_) => minimise_free(a, &c)?.as_slice().to_vec(),
+        AnySet::Ball(ball) => minimise_in_ball(a, &c, ball)?.as_slice().to_vec(),
+        AnySet::Box(sides) => minimise_in_box(a, &c, u, sides)?,
+    };
+    v.iter().all(|v| v.is_finite()).then_some(v)
 }
 
 /// A·u from the lower triangle of A.
-fn symmetric_product(a: &DMatrix<f64>, u: &[f64]) -> DVector<f64> {
+pub(crate) fn symmetric_product(a: &DMatrix<f64>, u: &[f64]) -> DVector<f64> {
     let mut product = DVector::zeros(u.len());
     for column in 0..u.len() {
         let entries = a.column(column);
@@ -63,8 +64,8 @@ fn minimise_in_ball(a: &DMatrix<f64>, c: &DVector<f64>, ball: &Ball) -> Option<D
         }
         let half = cholesky.l().solve_lower_triangular(&v)?;
         let ratio = norm / half.norm();
-        let next = shift + ratio * ratio * (norm - radius) / radius;
-        if next <= 0.0 {
+        let next = (shift + ratio * ratio * (norm - radius) / radius).max(0.0);
+        if next == shift || !next.is_finite() {
             break;
         }
         shift = next;

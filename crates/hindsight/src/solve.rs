@@ -3,21 +3,31 @@
 use crate::ascent::Ascent;
 use crate::bracket::Bracket;
 use crate::cost::Cost;
+use crate::held::Held;
 use crate::interior::Interior;
+use crate::matrix_free::MatrixFree;
 use crate::newton::Newton;
 use crate::passes::Passes;
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
 use crate::prox::ProxLoss;
-use crate::set::make_feasible;
+use crate::set::{lowest, make_feasible};
+use rueful_core::ledger::Minorant;
+use rueful_core::set::FeasibleSet;
 
 /// The most columns for which d² numbers and d³ steps are a bargain.
 const MAX_DIMENSION: usize = 700;
 
+/// The most nonzeros that are copied into memory: 8 bytes each.
+const MAX_HELD: u64 = 8_000_000;
+
+/// How many sweeps of ascent come before Newton's method.
+const FIRST_SWEEPS: u64 = 20;
+
 /// Solves a problem over data that can be replayed.
 ///
-/// Few columns are solved by Newton's method, many by dual coordinate ascent; memory is O(T + d) and
-/// O(d²) respectively, never the data's own size. If the passes run out first, the interval found so
-/// far is returned as it is.
+/// The crate's front page says which method is used when. Memory is O(T + d²) for few columns,
+/// O(T + d) for many, and a copy of the data where it is small. If the passes run out first, or
+/// nothing narrows the interval any more, the interval found so far is returned as it is.
 ///
 /// ```
 /// use rueful_core::{Batch, NonNegative, Positive, loss::Absolute, set::Ball};
@@ -50,27 +60,9 @@ pub fn solve<L: ProxLoss, P: Passes>(
     let shape = survey(problem, data)?;
     let known = if L::NONNEGATIVE { 0.0 } else { f64::NEG_INFINITY };
     let lower = start.lower.unwrap_or(known).max(known);
-    let mut bracket = Bracket::new(lower, shape.at_zero, shape.dimension);
-    let method = shape.method();
-    if !bracket.is_converged(options) {
-        let mut u = start.comparator;
-        u.resize(shape.dimension, 0.0);
-        make_feasible(&problem.comparators, &mut u);
-        match method {
-            Method::Newton => Newton { problem, data, options, watch }.solve(u, &mut bracket)?,
-            Method::InteriorPoint => Interior { problem, data, options, watch }.solve(
-                u,
-                shape.examples,
-                shape.spread,
-                &mut bracket,
-            )?,
-            _ => Ascent { problem, data, options, watch }.solve(
-                start.slopes,
-                &shape,
-                &mut bracket,
-            )?,
-        }
-    }
+    let mut bracket = Bracket::new(lower, &shape, options);
+    let mut solver = Solver { problem, data, options, watch, shape: &shape };
+    let method = solver.run(start, &mut bracket)?;
     Ok(Solution {
         converged: bracket.is_converged(options),
         lower: bracket.lower,
@@ -82,43 +74,163 @@ pub fn solve<L: ProxLoss, P: Passes>(
     })
 }
 
+/// A problem with its data, and what a first pass found out about them.
+struct Solver<'a, L, P> {
+    problem: &'a Problem<L>,
+    data: &'a mut P,
+    options: &'a Options,
+    watch: &'a mut dyn FnMut(Progress),
+    shape: &'a Shape,
+}
+
+impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
+    fn run(&mut self, start: Start, bracket: &mut Bracket) -> Result<Method, P::Error> {
+        let method = self.method();
+        if bracket.is_converged(self.options) {
+            return Ok(method);
+        }
+        let mut u = start.comparator;
+        u.resize(self.shape.dimension, 0.0);
+        make_feasible(&self.problem.comparators, &mut u);
+        let Self { problem, data, options, watch, shape } = self;
+        let slopes = match method {
+            Method::ClosedForm => {
+                closed_form(problem, *data, *watch, shape.dimension, bracket)?;
+                return Ok(method);
+            }
+            Method::Newton => {
+                Newton { problem, data: *data, options, watch }.solve(u, bracket)?;
+                Vec::new()
+            }
+            Method::InteriorPoint => Interior { problem, data: *data, options, watch }.solve(
+                u,
+                shape.examples,
+                shape.spread,
+                bracket,
+            )?,
+            _ => {
+                let sweeps = if shape.is_holdable() { FIRST_SWEEPS } else { u64::MAX };
+                let mut ascent = Ascent { problem, data: *data, options, watch };
+                ascent.solve(start.slopes, shape, sweeps, bracket)?
+            }
+        };
+        if bracket.is_done(self.options) || !self.shape.is_holdable() {
+            return Ok(method);
+        }
+        self.finish(slopes, bracket)
+    }
+
+    fn method(&self) -> Method {
+        match (L::LINEAR, self.shape.dimension <= MAX_DIMENSION, self.shape.kinked) {
+            (true, _, _) => Method::ClosedForm,
+            (_, true, true) => Method::InteriorPoint,
+            (_, true, false) => Method::Newton,
+            (_, false, _) => Method::DualCoordinateAscent,
+        }
+    }
+
+    /// The last digits, where the first method got stuck or has done its part: a few sweeps of
+    /// ascent go a long way, but not all of it.
+    fn finish(&mut self, slopes: Vec<f64>, bracket: &mut Bracket) -> Result<Method, P::Error> {
+        let Self { problem, data, options, watch, shape } = self;
+        let held = Held::read(*data)?;
+        let u = bracket.comparator.clone();
+        MatrixFree { problem, data: &held, options, watch }.solve(u, slopes, shape.spread, bracket);
+        Ok(Method::MatrixFreeNewton)
+    }
+}
+
+/// A linear cost is least where the set ends.
+fn closed_form<L: ProxLoss, P: Passes>(
+    problem: &Problem<L>,
+    data: &mut P,
+    watch: &mut dyn FnMut(Progress),
+    dimension: usize,
+    bracket: &mut Bracket,
+) -> Result<(), P::Error> {
+    let mut minorant = Minorant::new(problem.sigma);
+    minorant.grow(dimension);
+    data.pass(&mut |batch, rows| {
+        for row in 0..rows {
+            let example = batch.get(row);
+            let slope = problem.loss.at(0.0, example.label).slope;
+            let conjugate = problem.loss.conjugate(slope, example.label);
+            minorant.record_dual(&example.features, slope, conjugate);
+        }
+    })?;
+    let curvature = problem.sigma.get() * minorant.rounds() as f64;
+    let mut u = lowest(&problem.comparators, minorant.slopes(), curvature);
+    make_feasible(&problem.comparators, &mut u);
+    let mut cost = Cost::at(&u);
+    data.pass(&mut |batch, rows| {
+        for row in 0..rows {
+            let example = batch.get(row);
+            let p = example.features.dot(&u);
+            cost.add(problem.loss.at(p, example.label), &example.features);
+        }
+    })?;
+    bracket.passes += 1;
+    bracket.tell(&cost, &u, &minorant, &problem.comparators, watch);
+    Ok(())
+}
+
 /// What a first pass finds out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) examples: u64,
     pub(crate) dimension: usize,
+    pub(crate) nonzeros: u64,
     /// F(0), rounded up.
     pub(crate) at_zero: f64,
     /// The size of a typical residual at u = 0.
     pub(crate) spread: f64,
+    /// What the cost is like in size: F(0), or for losses that can be negative what the slopes make
+    /// of the set.
+    pub(crate) size: f64,
     kinked: bool,
 }
 
 impl Shape {
-    fn method(&self) -> Method {
-        match (self.dimension <= MAX_DIMENSION, self.kinked) {
-            (true, true) => Method::InteriorPoint,
-            (true, false) => Method::Newton,
-            (false, _) => Method::DualCoordinateAscent,
-        }
+    /// Whether a copy of the data fits into memory.
+    fn is_holdable(&self) -> bool {
+        self.nonzeros <= MAX_HELD
+    }
+
+    /// Some 10¹⁰ multiplications, and neither too few passes nor too many.
+    pub(crate) fn affordable_passes(&self) -> u64 {
+        let work = self.nonzeros + self.examples + self.dimension as u64 + 1;
+        (10_000_000_000 / work).clamp(300, 50_000)
     }
 }
 
 fn survey<L: ProxLoss, P: Passes>(problem: &Problem<L>, data: &mut P) -> Result<Shape, P::Error> {
     let mut cost = Cost::at(&[]);
-    let (mut examples, mut dimension) = (0, 0);
+    let (mut examples, mut dimension, mut nonzeros) = (0, 0, 0);
+    let mut steepness = 0.0;
     let mut kinked = false;
     data.pass(&mut |batch, rows| {
-        dimension = dimension.max(batch.dimension());
         for row in 0..rows {
             let example = batch.get(row);
-            cost.add(problem.loss.at(0.0, example.label), &example.features);
+            let at = problem.loss.at(0.0, example.label);
+            cost.add(at, &example.features);
+            steepness += at.slope.abs() * example.features.norm_sq().sqrt();
             kinked = kinked || problem.loss.kink(example.label).is_some();
-            examples += 1;
+            dimension = dimension.max(example.features.dimension());
+            nonzeros += example.features.len() as u64;
         }
+        examples += rows as u64;
     })?;
     let at_zero = cost.upper(0.0);
     let spread = at_zero.abs() / (examples as f64).max(1.0);
     let spread = if spread > 0.0 { spread } else { 1.0 };
-    Ok(Shape { examples, dimension, at_zero, spread, kinked })
+    let reach = problem.comparators.reach(dimension);
+    let curvature = problem.sigma.get() * examples as f64;
+    let size = if L::NONNEGATIVE {
+        at_zero
+    } else if reach.is_finite() {
+        reach * steepness
+    } else {
+        steepness * steepness / (2.0 * curvature)
+    };
+    Ok(Shape { examples, dimension, nonzeros, at_zero, spread, size, kinked })
 }

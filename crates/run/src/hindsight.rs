@@ -2,12 +2,13 @@
 
 use crate::replay::Replay;
 use crate::spec::{LossSpec, Spec, with_loss};
-use rueful_core::NonNegative;
 use rueful_core::ledger::Tally;
 use rueful_core::set::AnySet;
+use rueful_core::{Batch, Ledger, NonNegative};
 use rueful_data::DataError;
 use rueful_hindsight::{
-    Method, Options, Passes, Prefix, Problem, Progress, Solution, Start, solve,
+    Gram, Method, Options, Passes, Prefix, Problem, Progress, Solution, Start, best_mistake_bound,
+    solve,
 };
 use serde::{Deserialize, Serialize};
 
@@ -74,11 +75,10 @@ pub fn best_in_hindsight<P: Passes>(
 impl HindsightReport {
     /// The solver's answer in a report's units.
     pub fn new(solution: &Solution, options: &Options) -> Self {
-        let rounds = (solution.examples as f64).max(1.0);
         let gap = solution.upper - solution.lower;
         Self {
             examples: solution.examples,
-            comparator: Interval { lower: solution.lower / rounds, upper: solution.upper / rounds },
+            comparator: per_round(solution),
             norm: solution.comparator.iter().map(|u| u * u).sum::<f64>().sqrt(),
             relative_gap: if gap == 0.0 { 0.0 } else { gap / solution.upper.abs() },
             converged: solution.converged,
@@ -134,8 +134,95 @@ pub fn curve_in_hindsight(
             options,
             watch,
         )?;
-        curve.push(HindsightReport::new(&solution, options).comparator);
+        curve.push(per_round(&solution));
         comparator = solution.comparator;
     }
     Ok(curve)
+}
+
+/// The most columns for which the square loss is followed by its sufficient statistics.
+const GRAM_COLUMNS: usize = 2000;
+
+/// The best comparator of the square loss at every mark of a stream, exact and without keeping data.
+pub struct SquareWatch {
+    gram: Option<Gram>,
+    comparators: AnySet,
+    next_mark: u64,
+    marks: Vec<Interval>,
+}
+
+impl SquareWatch {
+    /// Watches a run of this description; None if its loss is not the square loss.
+    pub fn new(spec: &Spec) -> Option<Self> {
+        let LossSpec::Square(_) = spec.loss else { return None };
+        Some(Self {
+            gram: Some(Gram::new(spec.sigma)),
+            comparators: spec.comparators.clone(),
+            next_mark: 1,
+            marks: Vec::new(),
+        })
+    }
+
+    /// Takes in the next batch; with `marks`, solves at t = 1, 2, 4, 8, … on the way. Gives up where
+    /// there are too many columns.
+    pub fn observe(&mut self, batch: &Batch, marks: bool) {
+        if batch.dimension() > GRAM_COLUMNS {
+            self.gram = None;
+        }
+        let Some(gram) = &mut self.gram else { return };
+        for example in batch.iter() {
+            gram.observe(&example);
+            if marks && gram.rounds() == self.next_mark {
+                self.marks.push(per_round(&gram.solve(&self.comparators)));
+                self.next_mark *= 2;
+            }
+        }
+    }
+
+    /// The best comparator of the whole, if it was followed and is as good as asked for.
+    pub fn solution(&self, options: &Options) -> Option<Solution> {
+        let solution = self.gram.as_ref()?.solve(&self.comparators);
+        let gap = solution.upper - solution.lower;
+        let converged = gap <= options.tolerance * solution.upper.abs();
+        converged.then_some(Solution { converged, ..solution })
+    }
+
+    /// The comparator's loss at the marks and at the end, per round, if it was followed.
+    pub fn curve(&self) -> Option<Vec<Interval>> {
+        let gram = self.gram.as_ref()?;
+        let mut curve = self.marks.clone();
+        if !gram.rounds().is_power_of_two() {
+            curve.push(per_round(&gram.solve(&self.comparators)));
+        }
+        Some(curve)
+    }
+}
+
+fn per_round(solution: &Solution) -> Interval {
+    let rounds = (solution.examples as f64).max(1.0);
+    Interval { lower: solution.lower / rounds, upper: solution.upper / rounds }
+}
+
+/// The Perceptron's mistakes, and the least bound on them that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MistakeReport {
+    /// M
+    pub mistakes: u64,
+    /// M is at most this, by the comparator below.
+    pub bound: f64,
+    /// ‖u‖
+    pub norm: f64,
+    /// Σ [1 − y_t u·x_t]₊
+    pub hinge: f64,
+}
+
+/// Looks for the comparator that bounds the mistakes of a Perceptron best.
+pub fn bound_mistakes<P: Passes>(
+    ledger: &Ledger,
+    data: &mut P,
+    options: &Options,
+) -> Result<MistakeReport, P::Error> {
+    let found = best_mistake_bound(data, ledger.example_norm_max(), options)?;
+    let mistakes = ledger.mistakes();
+    Ok(MistakeReport { mistakes, bound: found.bound, norm: found.norm, hinge: found.hinge })
 }

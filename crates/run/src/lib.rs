@@ -18,7 +18,10 @@ pub use audit::{
     WindowReport,
 };
 pub use dispatch::build;
-pub use hindsight::{HindsightReport, Interval, Weight, best_in_hindsight, curve_in_hindsight};
+pub use hindsight::{
+    HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,
+    bound_mistakes, curve_in_hindsight,
+};
 pub use replay::{Open, Replay};
 pub use report::{BoundReport, CurveReport, Report};
 pub use run::{Progress, Run, RunError};

@@ -1,6 +1,6 @@
 //! What a run can say for itself, under the names it keeps in JSON. All values are per round.
 
-use crate::hindsight::{HindsightReport, Interval};
+use crate::hindsight::{HindsightReport, Interval, MistakeReport};
 use crate::spec::Spec;
 use rueful_core::ledger::CurvePoint;
 use rueful_core::loss::Labels;
@@ -36,6 +36,9 @@ pub struct Report {
     /// How the comparator was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hindsight: Option<HindsightReport>,
+    /// The Perceptron's mistakes and their best bound; there when hindsight was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mistake_bound: Option<MistakeReport>,
     /// max ‖g_t‖
     pub gradient_norm_max: f64,
     /// max ‖x_t‖
@@ -92,6 +95,7 @@ impl Report {
             comparator: None,
             regret: None,
             hindsight: None,
+            mistake_bound: None,
             gradient_norm_max: ledger.gradient_norm_max(),
             example_norm_max: ledger.example_norm_max(),
             curve: ledger.curve().iter().map(CurveReport::new).collect(),

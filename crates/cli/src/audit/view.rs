@@ -97,10 +97,15 @@ fn costs(model: &ModelReport) -> Table {
 
 fn certificate(model: &ModelReport) -> Table {
     let total = model.certificate.map(|value| value * model.examples as f64);
-    let rows = vec![
-        vec![String::new(), "per round".to_owned(), "total".to_owned()],
-        vec!["certificate".to_owned(), shown(model.certificate), shown(total)],
-    ];
+    let mut rows = vec![vec![String::new(), "per round".to_owned(), "total".to_owned()]];
+    if let Some(regret) = model.regret {
+        let rounds = model.examples as f64;
+        for (name, end) in [("exact regret, at least", regret.lower), ("and at most", regret.upper)]
+        {
+            rows.push(vec![name.to_owned(), short(end), short(end * rounds)]);
+        }
+    }
+    rows.push(vec!["certificate".to_owned(), shown(model.certificate), shown(total)]);
     numbers_table(rows, 1..=2)
 }
 
@@ -161,15 +166,22 @@ fn printable(name: &str) -> String {
 /// Models one below the other.
 fn compared(models: &[NamedReport]) -> Table {
     let classifies = models.iter().any(|model| model.report.mistake_rate.is_some());
-    let mut rows = vec![titles("model", classifies)];
+    let exact = models.iter().any(|model| model.report.regret.is_some());
+    let mut title = titles("model", classifies);
+    let regret_column = title.len() - 2;
+    if exact {
+        title.insert(regret_column, "exact regret".to_owned());
+    }
+    let mut rows = vec![title];
     rows.extend(models.iter().map(|NamedReport { name, report }| {
         let mut row = vec![printable(name), short(report.sequential_risk)];
         row.extend(report.mistake_rate.map(percent));
+        row.extend(report.regret.map(|regret| short(regret.upper)));
         row.push(shown(report.certificate));
         row.push(beats(report.beats_every_linear_predictor));
         row
     }));
-    numbers_table(rows, 1..=2 + usize::from(classifies))
+    numbers_table(rows, 1..=2 + usize::from(classifies) + usize::from(exact))
 }
 
 fn titles(first: &str, classifies: bool) -> Vec<String> {

@@ -65,7 +65,10 @@ impl CurvePoint {
     /// The certificate up to t per round, for a ball of any radius.
     pub fn certificate_for(&self, ball: &Ball) -> f64 {
         let gain = ball.support_of_norm(self.slopes_norm, self.curvature);
-        let slack = self.slack.0 + ball.radius.get() * self.slack.1;
+        let radius = ball.radius.get();
+        let farthest =
+            if self.curvature > 0.0 { self.slopes_norm / self.curvature } else { radius };
+        let slack = self.slack.0 + radius.min(farthest) * self.slack.1;
         (self.loss - self.offset + gain + slack) / self.rounds as f64
     }
 }

@@ -3,11 +3,10 @@
 use super::{Ball, BoxSet, FeasibleSet, LazyDot, WholeSpace};
 use crate::features::Features;
 use crate::weights::Weights;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One of the feasible sets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum AnySet {
     /// ‖w‖ ≤ U
     Ball(Ball),
@@ -15,6 +14,70 @@ pub enum AnySet {
     Box(BoxSet),
     /// R^d
     WholeSpace(WholeSpace),
+}
+
+/// The set as one format spells it.
+macro_rules! spelling {
+    ($(#[$meta:meta])* $name:ident) => {
+        #[derive(Serialize, Deserialize)]
+        $(#[$meta])*
+        enum $name {
+            Ball(Ball),
+            Box(BoxSet),
+            WholeSpace(WholeSpace),
+        }
+
+        impl From<AnySet> for $name {
+            fn from(set: AnySet) -> Self {
+                match set {
+                    AnySet::Ball(set) => Self::Ball(set),
+                    AnySet::Box(set) => Self::Box(set),
+                    AnySet::WholeSpace(set) => Self::WholeSpace(set),
+                }
+            }
+        }
+
+        impl From<$name> for AnySet {
+            fn from(spelled: $name) -> Self {
+                match spelled {
+                    $name::Ball(set) => Self::Ball(set),
+                    $name::Box(set) => Self::Box(set),
+                    $name::WholeSpace(set) => Self::WholeSpace(set),
+                }
+            }
+        }
+    };
+}
+
+spelling! {
+    /// For people: `{"name": "ball", "radius": 1.0}`.
+    #[serde(tag = "name", rename_all = "kebab-case")]
+    Named
+}
+
+spelling! {
+    /// For formats that do not name what they hold, which cannot read the other one back.
+    Numbered
+}
+
+impl Serialize for AnySet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            Named::from(self.clone()).serialize(serializer)
+        } else {
+            Numbered::from(self.clone()).serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for AnySet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            Named::deserialize(deserializer).map(Self::from)
+        } else {
+            Numbered::deserialize(deserializer).map(Self::from)
+        }
+    }
 }
 
 impl From<Ball> for AnySet {

@@ -1,0 +1,59 @@
+"""What both scripts need: the pinned packages, the program, and tables."""
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+CACHE = ROOT / "target" / "rivals"
+ENVIRONMENT = CACHE / ".venv"
+
+
+def enter_environment() -> None:
+    """Start this script again with the packages of requirements.txt, installing them if missing."""
+    if Path(sys.prefix).resolve() == ENVIRONMENT.resolve():
+        return
+    python = ENVIRONMENT / "bin" / "python"
+    stamp = ENVIRONMENT / "installed.txt"
+    wanted = (HERE / "requirements.txt").read_text()
+    if not python.exists():
+        print(f"making {ENVIRONMENT}", file=sys.stderr)
+        venv.create(ENVIRONMENT, with_pip=True)
+    if not stamp.exists() or stamp.read_text() != wanted:
+        install = [str(python), "-m", "pip", "install", "--quiet", "-r", str(HERE / "requirements.txt")]
+        subprocess.run(install, check=True)
+        stamp.write_text(wanted)
+    sys.stdout.flush()
+    os.execv(python, [str(python), "-B", *sys.argv])
+
+
+def rueful_path(given: str | None) -> str:
+    """The program: as given, or the release build."""
+    path = Path(given) if given else ROOT / "target" / "release" / "rueful"
+    if not path.exists():
+        sys.exit(f"{path} does not exist: cargo build --release -p rueful-cli, or --rueful PATH")
+    return str(path)
+
+
+def ask(command: list[str]) -> dict:
+    """The JSON object that a command prints. What it says on the side is shown."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if not done.stdout.strip():
+        sys.exit(f"{' '.join(command)}\nprinted nothing and said: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table, its first column to the left and the others to the right."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    rule = ["-" * widths[0]] + ["-" * (w - 1) + ":" for w in widths[1:]]
+
+    def line(row: list[str]) -> str:
+        cells = [row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:])]
+        return "| " + " | ".join(cells) + " |"
+
+    return "\n".join([line(header), line(rule), *map(line, rows)])

@@ -1,0 +1,227 @@
+"""Time to a relative gap of 1e-3 on the hinge loss, reading included: rueful against LIBLINEAR.
+
+rueful minimises the mean hinge loss over a ball of radius U and proves its gap. LIBLINEAR (-s 3 -B 1)
+minimises (1/2)|w|^2 + C * sum of hinge losses and proves nothing; it is given the C whose solution
+has norm U, for free, and the loosest -e that gets within 1e-3 of the optimum, for free as well.
+"""
+
+import argparse
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import common
+
+GAP = 1e-3
+STOPS = ["10", "3", "1", "0.3", "0.1", "0.03", "0.01", "0.003", "0.001", "0.0003", "0.0001"]
+RADII = {"a9a": 2.0, "sparse": 10.0, "dense": 3.0}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="+", metavar="FILE[@RADIUS]", help="LIBSVM text, labels +1 and -1")
+    parser.add_argument("--rueful", metavar="PATH", help="the program [default: the release build]")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=100.0, help="seconds per run of LIBLINEAR")
+    plain = parser.add_mutually_exclusive_group()
+    plain.add_argument(
+        "--pass-seconds", type=float, metavar="SECONDS",
+        help="of one plain pass in memory, for a single file: adds the time of 300",
+    )
+    plain.add_argument(
+        "--features-per-second", type=float, metavar="RATE",
+        help="of the bare loop of rueful-bench: the same, from the nonzeros of each file",
+    )
+    return parser.parse_args()
+
+
+def liblinear_path() -> str:
+    path = shutil.which("liblinear-train") or os.environ.get("LIBLINEAR_TRAIN")
+    if path:
+        return path
+    print("liblinear-train is not on the PATH: install liblinear-tools (Debian, Ubuntu),", file=sys.stderr)
+    print("or set LIBLINEAR_TRAIN to the program.", file=sys.stderr)
+    sys.exit(2)
+
+
+def file_and_radius(given: str) -> tuple[Path, float]:
+    name, at, radius = given.rpartition("@")
+    if at:
+        return Path(name), float(radius)
+    return Path(given), RADII.get(Path(given).stem, 10.0)
+
+
+def load(path: Path):
+    """Labels and a sparse matrix with a constant last column."""
+    import numpy as np
+    import scipy.sparse as sparse
+
+    text = path.read_bytes()
+    if not text.endswith(b"\n"):
+        text += b"\n"
+    raw = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero(raw == ord("\n"))
+    colons = np.flatnonzero(raw == ord(":"))
+    stops = np.searchsorted(colons, ends)
+    numbers = np.fromstring(text.replace(b":", b" "), sep=" ")
+    starts = np.concatenate([[0], stops[:-1]])
+    at = 2 * starts + np.arange(len(ends))
+    labels = numbers[at]
+    pairs = np.delete(numbers, at)
+    indices, values = pairs[0::2].astype(np.int32) - 1, pairs[1::2]
+    offsets = np.concatenate([[0], stops])
+    matrix = sparse.csr_matrix((values, indices, offsets), shape=(len(ends), int(indices.max()) + 1))
+    return labels, matrix
+
+
+def hindsight(rueful: str, path: Path, radius: float, tolerance: str) -> dict:
+    command = [rueful, "hindsight", str(path), "--loss", "hinge", "--radius", repr(radius)]
+    return common.ask([*command, "--tolerance", tolerance, "--json"])
+
+
+def middle(answer: dict) -> float:
+    return (answer["comparator"]["lower"] + answer["comparator"]["upper"]) / 2
+
+
+def matching_cost(rueful: str, path: Path, radius: float) -> float:
+    """The C whose solution has norm U: the least loss F(U) falls at the rate U / (n C)."""
+    inner = hindsight(rueful, path, radius * 0.97, "1e-6")
+    outer = hindsight(rueful, path, radius * 1.03, "1e-6")
+    slope = (middle(inner) - middle(outer)) / (0.06 * radius)
+    return radius / (inner["examples"] * slope)
+
+
+def train(program: str, path: Path, cost: float, stop: str, model: str, limit: float):
+    """Seconds on the clock and what it said, or None when the limit is over."""
+    command = [program, "-s", "3", "-B", "1", "-c", repr(cost), "-e", stop, str(path), model]
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
+    except subprocess.TimeoutExpired:
+        return None
+    return time.perf_counter() - start, done.stdout + done.stderr
+
+
+def weights(model: str, features: int):
+    """Weights of the label +1, the constant last."""
+    import numpy as np
+
+    lines = Path(model).read_text().split("\n")
+    start = lines.index("w")
+    first = next(line for line in lines[:start] if line.startswith("label")).split()[1]
+    found = np.array([float(line) for line in lines[start + 1:] if line.strip()])
+    assert len(found) == features + 1
+    return found if float(first) > 0 else -found
+
+
+def losses(w, labels, matrix, radius: float) -> tuple[float, float]:
+    """Norm of w, and its mean hinge loss in the ball: as it is if it fits, or brought to norm U."""
+    import numpy as np
+
+    norm = float(np.linalg.norm(w))
+    margins = labels * (matrix @ w[:-1] + w[-1])
+    scales = {radius / norm, min(1.0, radius / norm)} if norm > 0 else {1.0}
+    return norm, min(float(np.maximum(0.0, 1.0 - s * margins).mean()) for s in scales)
+
+
+def search(program: str, path: Path, cost: float, radius: float, best: float, limit: float):
+    """The loosest stop that is good enough, its norm and gap; or None and why there is none."""
+    labels, matrix = load(path)
+    with tempfile.TemporaryDirectory() as folder:
+        model = str(Path(folder) / "model")
+        for stop in STOPS:
+            ran = train(program, path, cost, stop, model, limit)
+            if ran is None:
+                print(f"  -e {stop}: not done after {limit:.0f} s", flush=True)
+                return None, f"did not finish in {limit:.0f} s"
+            norm, loss = losses(weights(model, matrix.shape[1]), labels, matrix, radius)
+            gap = loss / best - 1.0
+            print(f"  -e {stop}: {ran[0]:.2f} s, norm {norm:.3f}, gap {gap:.2e}", flush=True)
+            if gap < 0.0:
+                sys.exit(f"{path.name}: LIBLINEAR is below the proved lower bound {best!r}")
+            if gap <= GAP:
+                return (stop, norm, gap), ""
+            if "max number of iterations" in ran[1]:
+                return None, "stopped at its limit of iterations"
+    return None, "no stop was tight enough"
+
+
+def timed(function) -> tuple[float, float]:
+    """Seconds on the clock, and of processor time of the program that is run."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    function()
+    clock, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def medians(times: list[tuple[float, float]]) -> tuple[float, float] | None:
+    return tuple(map(statistics.median, zip(*times))) if times else None
+
+
+def race(args, rueful: str, program: str, path: Path, radius: float, cost: float, stop: str | None):
+    """Times of both, turn by turn."""
+    ours, theirs = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        model = str(Path(folder) / "model")
+        for _ in range(args.repetitions):
+            ours.append(timed(lambda: hindsight(rueful, path, radius, str(GAP))))
+            if stop:
+                theirs.append(timed(lambda: train(program, path, cost, stop, model, args.limit)))
+    return medians(ours), medians(theirs)
+
+
+def nonzeros(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(block.count(b":") for block in iter(lambda: file.read(1 << 24), b""))
+
+
+def pass_seconds(args, path: Path) -> float:
+    """How long one plain pass in memory takes."""
+    return args.pass_seconds or nonzeros(path) / args.features_per_second
+
+
+def both(times: tuple[float, float]) -> str:
+    return f"{times[0]:.2f} ({times[1]:.2f})"
+
+
+def measure(args, rueful: str, program: str, given: str) -> list[str]:
+    path, radius = file_and_radius(given)
+    exact = hindsight(rueful, path, radius, "1e-6")
+    best = exact["comparator"]["lower"]
+    cost = matching_cost(rueful, path, radius)
+    print(f"{path.name}: radius {radius:g}, least loss at least {best:.6f}, C = {cost:.4g}", flush=True)
+    found, why = search(program, path, cost, radius, best, args.limit)
+    ours, theirs = race(args, rueful, program, path, radius, cost, found[0] if found else None)
+    row = [path.name, f"{radius:g}", f"{cost:.3g}", both(ours)]
+    if found:
+        row += [both(theirs), f"-e {found[0]}", f"{found[1]:.3f}", f"{found[2]:.1e}"]
+        row.append(f"{ours[0] / theirs[0]:.2f} ({ours[1] / theirs[1]:.2f})")
+    else:
+        bound = f"< {ours[0] / args.limit:.2f}" if "finish" in why else "none"
+        row += [why, "-", "-", "-", bound]
+    if args.pass_seconds or args.features_per_second:
+        row.append(f"{300 * pass_seconds(args, path):.1f} s")
+    return row
+
+
+def main() -> None:
+    args = arguments()
+    program = liblinear_path()
+    rueful = common.rueful_path(args.rueful)
+    common.enter_environment()
+    header = ["data", "radius", "C", "rueful", "LIBLINEAR", "stop", "its norm", "its gap", "ratio"]
+    if args.pass_seconds or args.features_per_second:
+        header.append("300 passes")
+    rows = [measure(args, rueful, program, given) for given in args.files]
+    print("\nSeconds on the clock, and in brackets of processor time.\n")
+    print(common.table(header, rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+//! The table.
+
+use crate::measure::{Line, Measured};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+const HEADER: [&str; 9] = [
+    "learner",
+    "mistakes",
+    "M features/s",
+    "(best)",
+    "M examples/s",
+    "ns/feature",
+    "time / floor",
+    "ledger / learner",
+    "M features/s with ledger",
+];
+
+/// One data set as plain text.
+pub(crate) fn table(measured: &Measured) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(HEADER);
+    for line in &measured.lines {
+        table.add_row(cells(line, measured.nonzeros));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{}\n\n{}", title(measured), table.trim_fmt())
+}
+
+fn title(measured: &Measured) -> String {
+    format!(
+        "{}: {} rows, {} features a row of {}, median of {} repetitions",
+        measured.data,
+        measured.rows,
+        measured.nonzeros / measured.rows.max(1),
+        measured.dimension,
+        measured.repetitions,
+    )
+}
+
+fn cells(line: &Line, nonzeros: usize) -> [String; 9] {
+    let ledger = |show: fn(f64, f64) -> String| match &line.ledger {
+        Some(cost) => show(cost.times_learner, cost.features_per_second),
+        None => "-".to_owned(),
+    };
+    [
+        line.name.to_owned(),
+        format!("{:.1} %", 100.0 * line.mistake_rate),
+        format!("{:.0}", line.features_per_second / 1e6),
+        format!("{:.0}", nonzeros as f64 / line.learner.least / 1e6),
+        format!("{:.2}", line.examples_per_second / 1e6),
+        format!("{:.2}", line.nanoseconds_per_feature),
+        format!("{:.2}", line.times_floor),
+        ledger(|times_learner, _| format!("{times_learner:.2}")),
+        ledger(|_, speed| format!("{:.0}", speed / 1e6)),
+    ]
+}

@@ -1,0 +1,132 @@
+//! The best mistake bound of the Perceptron: over all comparators, not one chosen beforehand.
+//!
+//! For every u the Perceptron makes at most H(u) + (‖u‖X)²/2 + ‖u‖X√(H(u) + (‖u‖X)²/4) mistakes,
+//! with H the hinge loss of u and X = max ‖x_t‖. For a given norm r the best u is the one with the
+//! least hinge loss in the ball of radius r, so one number is left to search for: r, from √T/X, where
+//! the bound says nothing any more, downwards.
+
+use crate::passes::Passes;
+use crate::problem::{Options, Problem, Start};
+use crate::set::norm;
+use crate::solve::solve;
+use rueful_core::loss::Hinge;
+use rueful_core::set::Ball;
+use rueful_core::{NonNegative, Positive};
+
+/// How many radii the first look takes, each half the one before.
+const OCTAVES: i32 = 12;
+
+/// How often the interval around the best of them is cut.
+const CUTS: u32 = 10;
+
+/// The least bound that was found, and the comparator that proves it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BestMistakeBound {
+    /// No Perceptron makes more mistakes than this on the data.
+    pub bound: f64,
+    /// ‖u‖
+    pub norm: f64,
+    /// H(u), rounded up.
+    pub hinge: f64,
+    /// u
+    pub comparator: Vec<f64>,
+    /// How many passes over the data the search took.
+    pub passes: u64,
+}
+
+/// H + (‖u‖X)²/2 + ‖u‖X√(H + (‖u‖X)²/4), rounded up.
+///
+/// ```
+/// use rueful_hindsight::mistake_bound;
+/// // A comparator that separates: (‖u‖X)².
+/// assert!((4.0..4.0001).contains(&mistake_bound(0.0, 2.0, 1.0)));
+/// // The zero comparator: every round may be a mistake.
+/// assert!((10.0..10.0001).contains(&mistake_bound(10.0, 0.0, 1.0)));
+/// ```
+pub fn mistake_bound(hinge: f64, norm: f64, example_norm_max: f64) -> f64 {
+    let ux = norm * example_norm_max;
+    (hinge + ux * ux / 2.0 + ux * (hinge + ux * ux / 4.0).sqrt()) * (1.0 + 1e-12)
+}
+
+/// Looks for the comparator with the least mistake bound. `example_norm_max` is X, at least the
+/// largest ‖x_t‖ of the data; the options are those of each [`solve`] on the way.
+pub fn best_mistake_bound<P: Passes>(
+    data: &mut P,
+    example_norm_max: f64,
+    options: &Options,
+) -> Result<BestMistakeBound, P::Error> {
+    let mut rounds = 0;
+    data.pass(&mut |_, rows| rounds += rows as u64)?;
+    let nothing = BestMistakeBound {
+        bound: rounds as f64,
+        norm: 0.0,
+        hinge: rounds as f64,
+        comparator: Vec::new(),
+        passes: 1,
+    };
+    let mut search = Search { data, example_norm_max, options, best: nothing };
+    if rounds > 0 && example_norm_max > 0.0 {
+        search.run((rounds as f64).sqrt() / example_norm_max)?;
+    }
+    Ok(search.best)
+}
+
+/// A search over the logarithm of the radius.
+struct Search<'a, P> {
+    data: &'a mut P,
+    example_norm_max: f64,
+    options: &'a Options,
+    best: BestMistakeBound,
+}
+
+impl<P: Passes> Search<'_, P> {
+    /// Octaves downwards from the largest radius, then golden sections around the best.
+    fn run(&mut self, largest: f64) -> Result<(), P::Error> {
+        let mut lowest = (f64::INFINITY, 0);
+        for octave in 0..=OCTAVES {
+            let bound = self.at(largest * 2.0_f64.powi(-octave))?;
+            if bound < lowest.0 {
+                lowest = (bound, octave);
+            }
+        }
+        let middle = -f64::from(lowest.1);
+        self.golden(largest, middle - 1.0, middle + 1.0)
+    }
+
+    /// The interval [low, high] of log₂ of the radius over the largest, cut again and again.
+    fn golden(&mut self, largest: f64, mut low: f64, mut high: f64) -> Result<(), P::Error> {
+        let share = (5.0_f64.sqrt() - 1.0) / 2.0;
+        let (mut left, mut right) = (high - share * (high - low), low + share * (high - low));
+        let mut at_left = self.at(largest * left.exp2())?;
+        let mut at_right = self.at(largest * right.exp2())?;
+        for _ in 0..CUTS {
+            if at_left <= at_right {
+                (high, right, at_right) = (right, left, at_left);
+                left = high - share * (high - low);
+                at_left = self.at(largest * left.exp2())?;
+            } else {
+                (low, left, at_left) = (left, right, at_right);
+                right = low + share * (high - low);
+                at_right = self.at(largest * right.exp2())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The bound from the best comparator in the ball of this radius.
+    fn at(&mut self, radius: f64) -> Result<f64, P::Error> {
+        let Ok(radius) = Positive::new(radius) else { return Ok(f64::INFINITY) };
+        let comparators = Ball { radius }.into();
+        let problem = Problem { loss: Hinge {}, sigma: NonNegative::ZERO, comparators };
+        let solution = solve(&problem, self.data, Start::default(), self.options, &mut |_| ())?;
+        self.best.passes += solution.passes;
+        let norm = norm(&solution.comparator) * (1.0 + 1e-12);
+        let bound = mistake_bound(solution.upper, norm, self.example_norm_max);
+        if bound < self.best.bound {
+            let passes = self.best.passes;
+            let (hinge, comparator) = (solution.upper, solution.comparator);
+            self.best = BestMistakeBound { bound, norm, hinge, comparator, passes };
+        }
+        Ok(bound)
+    }
+}

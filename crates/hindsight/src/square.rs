@@ -1,0 +1,305 @@
+//! The square loss from its sufficient statistics: the best comparator so far, without the data.
+//!
+//! With G = Σ x xᵀ, b = Σ y x and c = Σ y², the cost of u is uᵀGu − 2b·u + c, and the slopes
+//! 2(u·x_t − y_t) of any u prove that no comparator in W loses less than
+//!
+//! ```text
+//! c − uᵀGu − sup_{v∈W} (−v·S − (σT/2)‖v‖²),    S = 2(Gu − b)
+//! ```
+//!
+//! so both ends of the interval come from d² numbers. Memory is O(d²): for up to some 2,000 columns.
+
+use crate::problem::{Method, Solution};
+use crate::quadratic::{minimise, symmetric_product};
+use crate::set::{dot, make_feasible, norm};
+use nalgebra::{DMatrix, DVector};
+use rueful_core::set::{AnySet, FeasibleSet};
+use rueful_core::{Batch, Example, NonNegative, Sum};
+use serde::{Deserialize, Serialize};
+
+/// How many examples are added up plainly before their sum is added with compensation.
+const BLOCK: u64 = 256;
+
+/// The relative gap that counts as converged.
+const TOLERANCE: f64 = 1e-8;
+
+/// G, b and c of a stream. Grows with its columns, and merges with those of other parts of it.
+///
+/// ```
+/// use rueful_core::{Batch, NonNegative, Positive, set::Ball};
+/// use rueful_hindsight::Gram;
+///
+/// let mut batch = Batch::default();
+/// batch.push(&[0], &[1.0], 3.0)?;
+/// batch.push(&[0], &[1.0], 5.0)?;
+/// let mut gram = Gram::new(NonNegative::ZERO);
+/// gram.observe_batch(&batch);
+/// // The mean is the best constant, and loses 1 on each of the two.
+/// let best = gram.solve(&Ball { radius: Positive::new(10.0)? }.into());
+/// assert!((best.comparator[0] - 4.0).abs() < 1e-6);
+/// assert!(best.lower <= 2.0 && 2.0 <= best.upper && best.upper - best.lower < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gram {
+    sigma: NonNegative,
+    rounds: u64,
+    /// The lower triangle of G, row after row: row i has i + 1 entries, so that G can grow.
+    products: Block,
+    /// b
+    moments: Block,
+    /// c
+    labels: Sum,
+}
+
+/// Sums that are added up plainly for a while, then with compensation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Block {
+    recent: Vec<f64>,
+    total: Vec<Sum>,
+}
+
+impl Block {
+    fn grow(&mut self, length: usize) {
+        if length > self.recent.len() {
+            self.recent.resize(length, 0.0);
+            self.total.resize(length, Sum::default());
+        }
+    }
+
+    fn settle(&mut self) {
+        for (recent, total) in self.recent.iter_mut().zip(&mut self.total) {
+            total.add(std::mem::take(recent));
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.grow(other.total.len());
+        for (total, (other, recent)) in
+            self.total.iter_mut().zip(other.total.iter().zip(&other.recent))
+        {
+            total.merge(*other);
+            total.add(*recent);
+        }
+    }
+
+    fn value(&self, at: usize) -> f64 {
+        self.total[at].value() + self.recent[at]
+    }
+}
+
+impl Gram {
+    /// No examples yet. With σ > 0 each loss includes (σ/2)‖u‖².
+    pub fn new(sigma: NonNegative) -> Self {
+        Self {
+            sigma,
+            rounds: 0,
+            products: Block::default(),
+            moments: Block::default(),
+            labels: Sum::default(),
+        }
+    }
+
+    /// Takes in one example: O(nnz(x)²).
+    pub fn observe(&mut self, example: &Example<'_>) {
+        let x = &example.features;
+        self.grow(x.dimension());
+        let (indices, values) = (x.indices(), x.values());
+        for (k, (i, xi)) in x.iter().enumerate() {
+            let row = &mut self.products.recent[i * (i + 1) / 2..][..=i];
+            for (&j, &xj) in indices[..=k].iter().zip(values) {
+                // Exact: the product of two singles fits into a double.
+                row[j as usize] += xi * f64::from(xj);
+            }
+            self.moments.recent[i] += xi * example.label;
+        }
+        self.labels.add(example.label * example.label);
+        self.rounds += 1;
+        if self.rounds.is_multiple_of(BLOCK) {
+            self.products.settle();
+            self.moments.settle();
+        }
+    }
+
+    /// Takes in a batch.
+    pub fn observe_batch(&mut self, batch: &Batch) {
+        batch.iter().for_each(|example| self.observe(&example));
+    }
+
+    /// Adds the statistics of another part of the stream.
+    pub fn merge(&mut self, other: &Self) {
+        self.grow(other.dimension());
+        self.products.merge(&other.products);
+        self.moments.merge(&other.moments);
+        self.labels.merge(other.labels);
+        self.rounds += other.rounds;
+        self.products.settle();
+        self.moments.settle();
+    }
+
+    /// T
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// d: one more than the largest index seen.
+    pub fn dimension(&self) -> usize {
+        self.moments.recent.len()
+    }
+
+    /// The best comparator of the rounds so far, with a proved interval around what it loses.
+    pub fn solve(&self, comparators: &AnySet) -> Solution {
+        let mut best = self.at_zero();
+        let a = self.second_derivatives();
+        let mut u = vec![0.0; self.dimension()];
+        let mut gap = f64::INFINITY;
+        while gap > TOLERANCE && !u.is_empty() {
+            let Some(v) = self.improve(&a, &u, comparators) else { break };
+            u = v;
+            self.tell(&u, comparators, &mut best);
+            let now = self.relative_gap(&best);
+            if now > 0.5 * gap {
+                break;
+            }
+            gap = now;
+        }
+        best.converged = self.relative_gap(&best) <= TOLERANCE;
+        best
+    }
+
+    fn grow(&mut self, dimension: usize) {
+        self.products.grow(dimension * (dimension + 1) / 2);
+        self.moments.grow(dimension);
+    }
+
+    /// σT
+    fn curvature(&self) -> f64 {
+        self.sigma.get() * self.rounds as f64
+    }
+
+    fn at_zero(&self) -> Solution {
+        Solution {
+            lower: 0.0,
+            upper: self.labels.value() * (1.0 + 8.0 * f64::EPSILON),
+            comparator: vec![0.0; self.dimension()],
+            examples: self.rounds,
+            passes: 0,
+            method: Method::SufficientStatistics,
+            converged: false,
+        }
+    }
+
+    /// As for [`solve`](crate::solve): relative to the minimum, or to a thousandth of F(0).
+    fn relative_gap(&self, best: &Solution) -> f64 {
+        let scale = best.upper.max(1e-3 * self.labels.value());
+        if best.upper <= best.lower { 0.0 } else { (best.upper - best.lower) / scale }
+    }
+
+    /// 2G + σT·I, its lower triangle.
+    fn second_derivatives(&self) -> DMatrix<f64> {
+        let d = self.dimension();
+        let mut a = DMatrix::zeros(d, d);
+        for i in 0..d {
+            for j in 0..=i {
+                a[(i, j)] = 2.0 * self.products.value(i * (i + 1) / 2 + j);
+            }
+            a[(i, i)] += self.curvature();
+        }
+        a
+    }
+
+    /// The minimum of the cost, damped as much as it takes; the damping pulls towards u, so that
+    /// doing it again takes its effect away.
+    fn improve(&self, a: &DMatrix<f64>, u: &[f64], comparators: &AnySet) -> Option<Vec<f64>> {
+        let mut gradient = symmetric_product(a, u);
+        for (i, g) in gradient.iter_mut().enumerate() {
+            *g -= 2.0 * self.moments.value(i);
+        }
+        let mean = a.trace() / a.nrows() as f64;
+        [1e-13, 1e-10, 1e-7].iter().find_map(|damping| {
+            let mut damped = a.clone();
+            for i in 0..a.nrows() {
+                let own = a[(i, i)].max(1e-18 * mean).max(1e-200);
+                damped[(i, i)] = own + damping * own;
+            }
+            let mut v = minimise(&damped, gradient.as_slice(), u, comparators)?;
+            make_feasible(comparators, &mut v);
+            Some(v)
+        })
+    }
+
+    /// Both ends of the interval at u.
+    fn tell(&self, u: &[f64], comparators: &AnySet, best: &mut Solution) {
+        let product = self.apply(u);
+        let (linear, labels) = (self.moment_of(u), self.labels.value());
+        let quadratic = dot(u, product.as_slice());
+        let penalty = 0.5 * self.curvature() * dot(u, u);
+        let away: Vec<f64> =
+            product.iter().enumerate().map(|(i, p)| 2.0 * (self.moments.value(i) - p)).collect();
+        let gain = comparators.support(away.iter().copied(), self.curvature());
+
+        let rounding = self.rounding(u);
+        let upper = quadratic - 2.0 * linear + labels + penalty;
+        let upper = upper + rounding.value + 1e3 * f64::EPSILON * penalty;
+        let mut reach = comparators.reach(u.len());
+        if self.curvature() > 0.0 {
+            reach = reach.min((norm(&away) + rounding.gradient) / self.curvature());
+        }
+        let lower = labels
+            - quadratic
+            - gain
+            - rounding.value
+            - reach * rounding.gradient
+            - 1e3 * f64::EPSILON * gain.abs();
+        if upper < best.upper {
+            best.upper = upper;
+            best.comparator.copy_from_slice(u);
+        }
+        best.lower = best.lower.max(lower).min(best.upper);
+    }
+
+    /// G·u
+    fn apply(&self, u: &[f64]) -> DVector<f64> {
+        let mut product = DVector::zeros(u.len());
+        for i in 0..u.len() {
+            let start = i * (i + 1) / 2;
+            let mut own = self.products.value(start + i) * u[i];
+            for j in 0..i {
+                let entry = self.products.value(start + j);
+                own += entry * u[j];
+                product[j] += entry * u[i];
+            }
+            product[i] += own;
+        }
+        product
+    }
+
+    /// b·u
+    fn moment_of(&self, u: &[f64]) -> f64 {
+        u.iter().enumerate().map(|(i, u)| u * self.moments.value(i)).sum()
+    }
+
+    /// How far rounding can have moved what `tell` computes. An entry of G went through a block's
+    /// additions and a few more, each relative to Σ|x_i x_j|, and Σ_ij |u_i||u_j| Σ|x_i x_j| is at
+    /// most ‖u‖²·tr G; the products with u add a rounding a column. The same for b and c.
+    fn rounding(&self, u: &[f64]) -> Rounding {
+        let d = u.len();
+        let trace: f64 = (0..d).map(|i| self.products.value(i * (i + 1) / 2 + i)).sum();
+        let grain = f64::EPSILON * (BLOCK as f64 + 4.0 * d as f64 + 64.0);
+        let (labels, long) = (self.labels.value(), norm(u));
+        let across = (trace * labels).sqrt();
+        Rounding {
+            value: grain * (long * long * trace + 2.0 * long * across)
+                + 16.0 * f64::EPSILON * labels,
+            gradient: 2.0 * grain * (long * trace + across),
+        }
+    }
+}
+
+/// Allowances for what is computed from G, b and c.
+struct Rounding {
+    /// For the cost.
+    value: f64,
+    /// For the norm of its gradient.
+    gradient: f64,
+}

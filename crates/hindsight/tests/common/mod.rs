@@ -1,0 +1,83 @@
+//! What the tests share.
+#![allow(dead_code)] // each test file uses its part
+#![allow(clippy::unwrap_used)]
+
+use rueful_checks::Rng;
+use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
+use rueful_core::{Batch, NonNegative, Positive};
+use rueful_hindsight::{InMemory, Options, Problem, ProxLoss, Solution, Start, solve};
+
+pub(crate) fn ball(radius: f64) -> AnySet {
+    Ball { radius: Positive::new(radius).unwrap() }.into()
+}
+
+pub(crate) fn cube(radius: f64) -> AnySet {
+    BoxSet::cube(Positive::new(radius).unwrap()).into()
+}
+
+pub(crate) fn solve_to<L: ProxLoss>(
+    loss: L,
+    sigma: f64,
+    comparators: &AnySet,
+    batch: &Batch,
+    tolerance: f64,
+) -> Solution {
+    let problem =
+        Problem { loss, sigma: NonNegative::new(sigma).unwrap(), comparators: comparators.clone() };
+    let options = Options { tolerance, max_passes: Some(8000) };
+    let batches = std::slice::from_ref(batch);
+    let solution =
+        solve(&problem, &mut InMemory { batches }, Start::default(), &options, &mut |_| ());
+    let Ok(solution) = solution;
+    is_sound(&solution, comparators, loss, sigma, batch);
+    solution
+}
+
+/// The interval is one, and its upper end is what a feasible comparator costs.
+pub(crate) fn is_sound<L: ProxLoss>(
+    solution: &Solution,
+    comparators: &AnySet,
+    loss: L,
+    sigma: f64,
+    batch: &Batch,
+) {
+    assert!(!solution.lower.is_nan() && !solution.upper.is_nan(), "{solution:?}");
+    assert!(solution.lower <= solution.upper, "{solution:?}");
+    let mut projected = solution.comparator.clone();
+    comparators.project_dense(&mut projected);
+    assert_eq!(projected, solution.comparator, "not feasible");
+    let cost = cost(loss, sigma, batch, &solution.comparator);
+    assert!(cost <= solution.upper, "{cost} > {}", solution.upper);
+    assert!(solution.upper - cost <= 1e-9 * (1.0 + cost.abs()) + 1e-12 * solution.upper.abs());
+}
+
+pub(crate) fn cost<L: ProxLoss>(loss: L, sigma: f64, batch: &Batch, u: &[f64]) -> f64 {
+    let losses: f64 = batch.iter().map(|e| loss.at(e.features.dot(u), e.label).value).sum();
+    losses + 0.5 * sigma * batch.len() as f64 * u.iter().map(|u| u * u).sum::<f64>()
+}
+
+/// Random rows of so many features out of so many columns; the labels follow a target through noise.
+pub(crate) fn noisy(rows: usize, per_row: usize, columns: usize, signs: bool, seed: u64) -> Batch {
+    let mut rng = Rng::new(seed);
+    let target: Vec<f64> = (0..columns).map(|_| rng.bell()).collect();
+    let mut batch = Batch::default();
+    for _ in 0..rows {
+        let mut indices: Vec<u32> = if per_row >= columns {
+            (0..columns as u32).collect()
+        } else {
+            (0..per_row).map(|_| rng.below(columns) as u32).collect()
+        };
+        indices.sort_unstable();
+        indices.dedup();
+        let values: Vec<f32> = indices.iter().map(|_| rng.bell() as f32).collect();
+        let score: f64 = indices
+            .iter()
+            .zip(&values)
+            .map(|(&i, &x)| target[i as usize] * f64::from(x))
+            .sum::<f64>()
+            + rng.bell();
+        let label = if signs { if score > 0.0 { 1.0 } else { -1.0 } } else { score };
+        batch.push(&indices, &values, label).unwrap();
+    }
+    batch
+}

@@ -1,0 +1,63 @@
+//! The square loss from its sufficient statistics.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{ball, cost, cube, noisy, solve_to};
+use rueful_core::loss::Square;
+use rueful_core::set::{AnySet, WholeSpace};
+use rueful_core::{Batch, NonNegative};
+use rueful_hindsight::{Gram, Method};
+
+fn gram(sigma: f64, batch: &Batch) -> Gram {
+    let mut gram = Gram::new(NonNegative::new(sigma).unwrap());
+    gram.observe_batch(batch);
+    gram
+}
+
+fn agrees(sigma: f64, set: &AnySet, batch: &Batch) {
+    let (best, solved) =
+        (gram(sigma, batch).solve(set), solve_to(Square {}, sigma, set, batch, 1e-9));
+    assert_eq!((best.method, best.passes), (Method::SufficientStatistics, 0));
+    assert!(best.converged, "{best:?} {solved:?}");
+    assert!(best.lower <= solved.upper && solved.lower <= best.upper, "{best:?} {solved:?}");
+    assert!(cost(Square {}, sigma, batch, &best.comparator) <= best.upper);
+    common::is_sound(&solved, set, Square {}, sigma, batch);
+}
+
+#[test]
+fn the_solver_agrees() {
+    for (rows, columns) in [(1, 1), (5, 9), (400, 9), (1000, 30)] {
+        let batch = noisy(rows, 7, columns, false, 11);
+        for size in [0.01, 1.0, 100.0] {
+            agrees(0.0, &ball(size), &batch);
+            agrees(0.0, &cube(size), &batch);
+            agrees(0.2, &ball(size), &batch);
+        }
+        agrees(0.2, &WholeSpace {}.into(), &batch);
+    }
+}
+
+#[test]
+fn parts_add_up_in_any_order() {
+    let (front, back) = (noisy(300, 5, 6, false, 1), noisy(77, 5, 12, false, 2));
+    let mut whole = gram(0.0, &front);
+    whole.observe_batch(&back);
+    let mut merged = gram(0.0, &back);
+    merged.merge(&gram(0.0, &front));
+    assert_eq!((merged.rounds(), merged.dimension()), (377, whole.dimension()));
+    let (one, other) = (whole.solve(&ball(2.0)), merged.solve(&ball(2.0)));
+    assert!(one.lower <= other.upper && other.lower <= one.upper);
+    assert!((one.upper - other.upper).abs() < 1e-9 * one.upper);
+}
+
+#[test]
+fn no_examples_cost_nothing() {
+    let best = Gram::new(NonNegative::ZERO).solve(&ball(1.0));
+    assert_eq!((best.lower, best.upper, best.converged), (0.0, 0.0, true));
+    let mut empty = Batch::default();
+    empty.push(&[], &[], 2.0).unwrap();
+    let best = gram(0.0, &empty).solve(&ball(1.0));
+    assert!(best.lower <= 4.0 && 4.0 <= best.upper);
+}
