@@ -11,7 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-import common
+sys.dont_write_bytecode = True
+import common  # noqa: E402
 
 NAMES = [
     "binary/a9a.libsvm",

@@ -16,7 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-import common
+sys.dont_write_bytecode = True
+import common  # noqa: E402
 
 GAP = 1e-3
 STOPS = ["10", "3", "1", "0.3", "0.1", "0.03", "0.01", "0.003", "0.001", "0.0003", "0.0001"]

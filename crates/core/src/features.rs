@@ -110,6 +110,15 @@ impl<'a> Features<'a> {
         self.indices.is_empty()
     }
 
+    /// The indices as a range when there is no gap between them, as in a dense row. They
+    /// increase strictly, so the ends tell.
+    #[inline]
+    pub(crate) fn run(&self) -> Option<std::ops::Range<usize>> {
+        let (&first, &last) = (self.indices.first()?, self.indices.last()?);
+        let run = first as usize..last as usize + 1;
+        (run.len() == self.indices.len()).then_some(run)
+    }
+
     /// One more than the largest index: the dimension that holds this example.
     pub fn dimension(&self) -> usize {
         self.indices.last().map_or(0, |&last| last as usize + 1)

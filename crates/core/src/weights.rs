@@ -86,7 +86,9 @@ impl Weights {
     #[inline]
     pub fn step(&mut self, shrink: f64, advance: f64, x: &Features<'_>, dot: f64) {
         self.before = self.norm_sq;
-        self.scale_by(shrink);
+        if shrink != 1.0 {
+            self.scale_by(shrink);
+        }
         if advance != 0.0 {
             vector::add(&mut self.vector, advance / self.scale, x);
             let moved = advance * advance * x.norm_sq();
@@ -169,8 +171,10 @@ impl Weights {
         let (mut change, mut size) = (0.0, 0.0);
         for &i in x.indices() {
             let (old, new) = self.update_one(i as usize, &f);
-            change += new * new - old * old;
-            size += new * new + old * old;
+            if new != old {
+                change += new * new - old * old;
+                size += new * new + old * old;
+            }
         }
         let grain = (x.len() as f64 + 4.0) * f64::EPSILON;
         self.norm_error += grain * (self.norm_sq + size);
