@@ -3,7 +3,6 @@
 //! `rueful-bench` measures learning from memory: how many examples and features a second each
 //! learner takes in, with and without the ledger, beside the barest loop that learns at all. All
 //! take turns in one run, and medians are reported.
-#![allow(clippy::print_stdout)]
 
 mod bare;
 mod contestants;
@@ -17,6 +16,7 @@ use clap::Parser;
 use contestants::Contestant;
 use generate::{Data, Shape};
 use measure::Measured;
+use std::io::Write;
 
 /// Measure how fast the learners learn from memory, with and without the ledger.
 #[derive(Debug, Parser)]
@@ -53,14 +53,15 @@ enum DataSet {
 
 fn main() -> Result<()> {
     let options = Options::parse();
-    let measured = options.data_sets().map(|set| options.measure(set)).collect::<Result<Vec<_>>>();
-    if options.json {
-        println!("{}", serde_json::to_string_pretty(&measured?)?);
+    let measured =
+        options.data_sets().map(|set| options.measure(set)).collect::<Result<Vec<_>>>()?;
+    let report = if options.json {
+        serde_json::to_string_pretty(&measured)?
     } else {
-        let tables: Vec<String> = measured?.iter().map(report::table).collect();
-        println!("{}\n\n{LEGEND}", tables.join("\n\n"));
-    }
-    Ok(())
+        let tables: Vec<String> = measured.iter().map(report::table).collect();
+        format!("{}\n\n{LEGEND}", tables.join("\n\n"))
+    };
+    Ok(writeln!(std::io::stdout(), "{report}")?)
 }
 
 const LEGEND: &str = "\

@@ -23,6 +23,9 @@ const MAX_HELD: u64 = 8_000_000;
 /// How many sweeps of ascent come before Newton's method.
 const FIRST_SWEEPS: u64 = 20;
 
+/// How many sweeps of ascent open a solve that an interior-point method may have to finish.
+const OPENING_SWEEPS: u64 = 30;
+
 /// Solves a problem over data that can be replayed.
 ///
 /// The crate's front page says which method is used when. Memory is O(T + d²) for few columns,
@@ -102,12 +105,21 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
                 Newton { problem, data: *data, options, watch }.solve(u, bracket)?;
                 Vec::new()
             }
-            Method::InteriorPoint => Interior { problem, data: *data, options, watch }.solve(
-                u,
-                shape.examples,
-                shape.spread,
-                bracket,
-            )?,
+            Method::InteriorPoint => {
+                // A few sweeps of ascent are cheap, and often all it takes.
+                let mut ascent = Ascent { problem, data: *data, options, watch };
+                ascent.solve(start.slopes, shape, OPENING_SWEEPS, bracket)?;
+                if bracket.is_done(options) {
+                    return Ok(Method::DualCoordinateAscent);
+                }
+                let u = bracket.comparator.clone();
+                Interior { problem, data: *data, options, watch }.solve(
+                    u,
+                    shape.examples,
+                    shape.spread,
+                    bracket,
+                )?
+            }
             _ => {
                 let sweeps = if shape.is_holdable() { FIRST_SWEEPS } else { u64::MAX };
                 let mut ascent = Ascent { problem, data: *data, options, watch };
