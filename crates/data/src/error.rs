@@ -78,8 +78,8 @@ fn tail(hint: &Option<String>) -> String {
     hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default()
 }
 
-/// A file's name on its way to a terminal: control characters become escapes.
-fn printable(name: &str) -> String {
+/// A name on its way to a terminal: control characters become escapes.
+pub fn printable(name: &str) -> String {
     let mut text = String::new();
     for char in name.chars() {
         if char.is_control() { text.extend(char.escape_default()) } else { text.push(char) }

@@ -37,7 +37,7 @@ mod source;
 mod survey;
 
 pub use census::Census;
-pub use error::DataError;
+pub use error::{DataError, printable};
 pub use libsvm::Libsvm;
 pub use predictions::{PredictionColumns, Predictions};
 pub use source::{Limits, Reading, Source};

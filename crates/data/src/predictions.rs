@@ -5,9 +5,10 @@
 
 use crate::error::excerpt;
 use crate::lines::{LineFault, Lines};
+use crate::source::open_file;
 use crate::{DataError, Limits};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
@@ -76,15 +77,6 @@ impl Predictions<File> {
             Err(error) => Err(DataError::Open { file: name, error }),
         }
     }
-}
-
-/// Opens what can be read. A directory can be opened on some systems, and only fails later.
-fn open_file(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory, not a file"));
-    }
-    Ok(file)
 }
 
 impl<R: Read> Predictions<R> {

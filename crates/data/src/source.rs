@@ -3,6 +3,9 @@
 use crate::{Census, DataError};
 use rueful_core::Batch;
 use rueful_core::loss::Labels;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 
 /// A batch of this many rows is full.
 const BATCH_ROWS: usize = 4096;
@@ -59,4 +62,13 @@ impl Default for Limits {
 #[inline]
 pub(crate) fn is_full(batch: &Batch) -> bool {
     batch.len() >= BATCH_ROWS || batch.nonzeros() >= BATCH_NONZEROS
+}
+
+/// Opens what can be read. A directory can be opened on some systems, and only fails later.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory, not a file"));
+    }
+    Ok(file)
 }

@@ -6,15 +6,15 @@
 //! in a [`Replay`](crate::Replay).
 
 use crate::hindsight::{HindsightReport, Interval};
-use crate::report::CurveReport;
+use crate::report::{CurveReport, finite};
 use crate::run::Progress;
 use crate::settings::{Settings, SettingsError};
 use crate::spec::{DataSpec, LossSpec, with_loss};
-use rueful_core::ledger::{Audit, AuditError, CurvePoint, Mark, Verdict};
+use rueful_core::ledger::{Audit, AuditError, Mark, Verdict};
 use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, Ball};
 use rueful_core::{Batch, Ledger, LedgerError, Positive};
-use rueful_data::{DataError, PredictionColumns, Predictions, Source, Survey};
+use rueful_data::{DataError, PredictionColumns, Predictions, Source, Survey, printable};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::num::NonZeroU64;
@@ -243,15 +243,6 @@ fn certainty(found: f64) -> &'static str {
     } else {
         "; the link logistic takes probabilities of the label +1, the link identity takes scores"
     }
-}
-
-/// A file's name on its way to a terminal: control characters become escapes.
-fn printable(name: &str) -> String {
-    let escape = |char: char| match char.is_control() {
-        true => char.escape_default().to_string(),
-        false => char.to_string(),
-    };
-    name.chars().map(escape).collect()
 }
 
 /// One model: its books, its column of the current batch, and its windows.
@@ -603,7 +594,7 @@ impl ModelReport {
             windows: windows.unwrap_or_default(),
             gradient_norm_max: ledger.gradient_norm_max(),
             example_norm_max: ledger.example_norm_max(),
-            curve: ledger.curve().iter().map(point).collect(),
+            curve: ledger.curve().iter().map(CurveReport::new).collect(),
         }
     }
 }
@@ -625,20 +616,6 @@ fn windows(verdicts: &[Verdict]) -> Vec<WindowReport> {
         }
     };
     verdicts.iter().map(report).collect()
-}
-
-fn point(point: &CurvePoint) -> CurveReport {
-    CurveReport {
-        t: point.rounds(),
-        sequential_risk: point.sequential_risk(),
-        certificate: finite(point.certificate()),
-        comparator: None,
-        regret: None,
-    }
-}
-
-fn finite(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
 }
 
 #[cfg(test)]

@@ -147,7 +147,7 @@ fn why(data: &Result<Bound, NoBound>, theorem: &Result<Bound, NoBound>) -> Optio
 }
 
 impl CurveReport {
-    fn new(point: &CurvePoint) -> Self {
+    pub(crate) fn new(point: &CurvePoint) -> Self {
         Self {
             t: point.rounds(),
             sequential_risk: point.sequential_risk(),
@@ -158,6 +158,7 @@ impl CurveReport {
     }
 }
 
-fn finite(value: f64) -> Option<f64> {
+/// A number JSON can hold, or nothing.
+pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

@@ -4,6 +4,7 @@ use super::chart;
 use crate::numbers::{count, percent, short};
 use crate::view::{headed, numbers_table, plain};
 use comfy_table::Table;
+use rueful_data::printable;
 use rueful_run::{AuditReport, Link, LossSpec, ModelReport, NamedReport, WindowReport};
 use std::collections::BTreeSet;
 
@@ -152,15 +153,6 @@ fn at_least(value: f64) -> String {
 /// Half a unit of the fourth digit, which is the last one shown.
 fn half_a_digit(value: f64) -> f64 {
     if value == 0.0 { 0.0 } else { 0.5 * 10_f64.powf(value.abs().log10().floor() - 3.0) }
-}
-
-/// A name out of a file on its way to a terminal: control characters become escapes.
-fn printable(name: &str) -> String {
-    let mut text = String::new();
-    for char in name.chars() {
-        if char.is_control() { text.extend(char.escape_default()) } else { text.push(char) }
-    }
-    text
 }
 
 /// Models one below the other.

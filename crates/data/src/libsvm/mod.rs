@@ -8,12 +8,12 @@
 mod row;
 
 use crate::lines::{LineFault, Lines};
-use crate::source::is_full;
+use crate::source::{is_full, open_file};
 use crate::{Census, DataError, Reading, Source, foreign};
 use row::{Fault, read_row};
 use rueful_core::Batch;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::Read;
 use std::mem;
 use std::path::Path;
 
@@ -58,15 +58,6 @@ impl Libsvm<File> {
             Err(error) => Err(DataError::Open { file: name, error }),
         }
     }
-}
-
-/// Opens what can be read. A directory can be opened on some systems, and only fails later.
-fn open_file(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory, not a file"));
-    }
-    Ok(file)
 }
 
 impl<R: Read> Libsvm<R> {
