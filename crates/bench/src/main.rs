@@ -2,7 +2,8 @@
 //!
 //! `rueful-bench` measures learning from memory: how many examples and features a second each
 //! learner takes in, with and without the ledger, beside the barest loop that learns at all. All
-//! take turns in one run, and medians are reported.
+//! take turns in one run, and medians are reported. With `--write` it writes its data sets as text,
+//! for the scripts that race other programs.
 
 mod bare;
 mod contestants;
@@ -10,6 +11,7 @@ mod generate;
 mod measure;
 mod random;
 mod report;
+mod write;
 
 use anyhow::{Result, ensure};
 use clap::Parser;
@@ -17,6 +19,7 @@ use contestants::Contestant;
 use generate::{Data, Shape};
 use measure::Measured;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Measure how fast the learners learn from memory, with and without the ledger.
 #[derive(Debug, Parser)]
@@ -41,6 +44,11 @@ struct Options {
     /// Measure only on this data set
     #[arg(long, value_enum)]
     data: Option<DataSet>,
+
+    /// Measure nothing: write the data sets as LIBSVM text into this folder, sparse.libsvm (0.2 GB)
+    /// and dense.libsvm (0.4 GB)
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["json", "repetitions", "only"])]
+    write: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -53,6 +61,9 @@ enum DataSet {
 
 fn main() -> Result<()> {
     let options = Options::parse();
+    if let Some(folder) = &options.write {
+        return options.data_sets().try_for_each(|set| options.write(set, folder));
+    }
     let measured =
         options.data_sets().map(|set| options.measure(set)).collect::<Result<Vec<_>>>()?;
     let report = if options.json {
@@ -73,6 +84,14 @@ impl Options {
         [DataSet::Sparse, DataSet::Dense]
             .into_iter()
             .filter(|set| self.data.is_none_or(|only| only == *set))
+    }
+
+    fn write(&self, set: DataSet, folder: &Path) -> Result<()> {
+        let mut told = std::io::stderr();
+        writeln!(told, "making {set:?}")?;
+        let data = set.generate(self.quick)?;
+        let path = write::write(&data, folder)?;
+        Ok(writeln!(told, "wrote {} rows to {}", data.rows(), path.display())?)
     }
 
     fn measure(&self, set: DataSet) -> Result<Measured> {
