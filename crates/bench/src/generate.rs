@@ -127,12 +127,13 @@ struct Batches {
 
 impl Batches {
     fn push(&mut self, row: &[(u32, f64)], label: f64) -> Result<()> {
+        let mut open = self.open.open_row(row.len());
         for &(index, value) in row {
             // A stored 0 would be an absent feature.
             let value = if value as f32 == 0.0 { f32::MIN_POSITIVE } else { value as f32 };
-            self.open.push_feature(index, value)?;
+            open.push(index, value)?;
         }
-        self.open.finish_row(label);
+        open.finish(label);
         if self.open.nonzeros() >= BATCH_NONZEROS || self.open.len() == BATCH_ROWS {
             self.full.push(std::mem::take(&mut self.open));
         }

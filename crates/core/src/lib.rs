@@ -48,7 +48,7 @@ mod sum;
 mod vector;
 mod weights;
 
-pub use batch::Batch;
+pub use batch::{Batch, OpenRow};
 pub use bound::{Bound, Ladder, NoBound, Promise};
 pub use features::{Example, FeatureError, Features};
 pub use ledger::{Ledger, LedgerError};

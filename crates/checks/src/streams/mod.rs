@@ -172,10 +172,11 @@ fn score(target: &[f64], x: &[f32]) -> f64 {
 
 /// Appends a row that has a value for every feature.
 fn push(batch: &mut Batch, x: &[f32], label: f64) {
+    let mut row = batch.open_row(x.len());
     for (index, &value) in (0..).zip(x) {
-        batch.push_feature(index, value).expect("indices increase and values are finite");
+        row.push(index, value).expect("indices increase and values are finite");
     }
-    batch.finish_row(label);
+    row.finish(label);
 }
 
 #[cfg(test)]

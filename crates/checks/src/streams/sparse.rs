@@ -20,10 +20,11 @@ pub(super) fn batch(recipe: &Recipe, rng: &mut Rng) -> Batch {
             *x.entry(ranked(recipe.dimension, rng) as u32).or_default() += 0.5;
         }
         let score = x.iter().map(|(&i, &x)| sign(target[i as usize]) * f64::from(x)).sum();
+        let mut row = batch.open_row(x.len());
         for (&index, &value) in &x {
-            batch.push_feature(index, value).expect("a map is in order");
+            row.push(index, value).expect("a map is in order");
         }
-        batch.finish_row(noisy_label(recipe.targets, score, rng));
+        row.finish(noisy_label(recipe.targets, score, rng));
     }
     batch
 }

@@ -8,8 +8,8 @@ use crate::Reading;
 use crate::error::excerpt;
 use crate::lines::Line;
 use crate::number::{double_at, integer_at, single_at};
-use rueful_core::Batch;
 use rueful_core::loss::Labels;
+use rueful_core::{Batch, OpenRow};
 
 const LINE_FORM: &str = "a line is: label index:value index:value …";
 
@@ -30,7 +30,7 @@ pub(super) struct Fault {
 #[inline]
 pub(super) fn read_row(line: Line<'_>, reading: &Reading, batch: &mut Batch) -> Result<(), Fault> {
     let row = Row { line, reading };
-    row.read(batch).inspect_err(|_| batch.discard_row())
+    row.read(batch)
 }
 
 struct Row<'a> {
@@ -56,18 +56,20 @@ impl Row<'_> {
         let Some((label, next)) = self.label(start) else {
             return Err(self.label_fault(start));
         };
+        // A feature takes four bytes at least, its blank included.
+        let mut features = batch.open_row(self.line.length / 4 + 2);
         if self.reading.constant {
-            self.store(batch, start, 0, 1.0)?;
+            self.store(&mut features, start, 0, 1.0)?;
         }
-        self.read_features(next, batch)?;
-        batch.finish_row(label);
+        self.read_features(next, &mut features)?;
+        features.finish(label);
         Ok(())
     }
 
     /// Most of the time is spent here, so the loop first takes for granted that a feature comes
     /// next, and asks what else it is if none does.
     #[inline(never)] // Within its callers it would have to share their registers.
-    fn read_features(&self, mut at: usize, batch: &mut Batch) -> Result<(), Fault> {
+    fn read_features(&self, mut at: usize, row: &mut OpenRow<'_>) -> Result<(), Fault> {
         let mut previous = 0;
         loop {
             let Some(feature) = self.feature(at) else {
@@ -84,15 +86,15 @@ impl Row<'_> {
             if feature.index <= previous {
                 return Err(self.feature_fault(at, previous));
             }
-            self.store(batch, at, feature.index, feature.value)?;
+            self.store(row, at, feature.index, feature.value)?;
             (previous, at) = (feature.index, feature.next);
         }
     }
 
     /// Order has been checked already, so all the batch can object to is an infinite value.
     #[inline]
-    fn store(&self, batch: &mut Batch, at: usize, index: u32, value: f32) -> Result<(), Fault> {
-        batch.push_feature(index, value).map_err(|_| self.size_fault(at))
+    fn store(&self, row: &mut OpenRow<'_>, at: usize, index: u32, value: f32) -> Result<(), Fault> {
+        row.push(index, value).map_err(|_| self.size_fault(at))
     }
 
     /// The label at `at` and where to go on after it, if it is one that is accepted.
