@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::{hindsight, output, view};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use rueful_data::{DataError, Libsvm, Limits, Reading, Source, Survey, survey};
+use rueful_data::{DataError, Follow, LabelRule, Reader, Reading, Schema, Source, Survey, survey};
 use rueful_hindsight::{Options, Solution, Start};
 use rueful_run::{
     HindsightReport, LearnerSpec, LossSpec, Replay, Resolved, Run, Spec, SquareWatch,
@@ -132,13 +132,9 @@ pub(crate) fn file_name(path: &Path) -> anyhow::Result<String> {
     }
 }
 
-pub(crate) fn open(
-    file: &str,
-    constant: bool,
-    loss: &LossSpec,
-) -> Result<Libsvm<std::fs::File>, DataError> {
-    let reading = Reading { labels: loss.labels(), constant, limits: Limits::default() };
-    Libsvm::open(Path::new(file), reading)
+pub(crate) fn open(file: &str, constant: bool, loss: &LossSpec) -> Result<Reader, DataError> {
+    let reading = Reading { constant, ..Reading::new(LabelRule::new(loss.labels(), None)) };
+    Reader::open(&[file.to_owned()], &Schema::Libsvm {}, &reading, &Follow::No)
 }
 
 /// A bar over the bytes of the file; it shows itself only on a terminal.

@@ -1,6 +1,6 @@
 //! What a stream held.
 
-use rueful_core::Batch;
+use rueful_core::{Batch, Sum};
 
 /// Counts over the rows a source has delivered. A value of 0 is an absent feature and is not
 /// counted; the constant feature is one like any other.
@@ -17,7 +17,7 @@ use rueful_core::Batch;
 /// assert_eq!((census.examples, census.nonzeros, census.features), (2, 3, 2));
 /// # Ok::<(), rueful_core::FeatureError>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Census {
     /// Rows.
     pub examples: u64,
@@ -27,6 +27,8 @@ pub struct Census {
     pub features: u64,
     /// One more than the largest index seen.
     pub dimension: u64,
+    /// Σ y_t, of the labels as they are learned from.
+    pub label_sum: Sum,
     /// One bit per index up to the largest seen: at most an eighth of a byte per index allowed.
     seen: Vec<u64>,
 }
@@ -34,25 +36,35 @@ pub struct Census {
 impl Census {
     /// Adds the rows of a batch.
     pub fn count(&mut self, batch: &Batch) {
+        self.count_with(batch, batch.indices());
+    }
+
+    /// The same, told which of the batch's indices may be new.
+    pub(crate) fn count_with(&mut self, batch: &Batch, indices: &[u32]) {
         self.examples += batch.len() as u64;
         self.nonzeros += batch.nonzeros() as u64;
         self.dimension = self.dimension.max(batch.dimension() as u64);
-        self.features += self.mark(batch);
+        batch.labels().iter().for_each(|&label| self.label_sum.add(label));
+        self.features += self.mark(indices);
     }
 
-    /// Marks the indices of a batch as seen; returns how many of them are new.
-    fn mark(&mut self, batch: &Batch) -> u64 {
-        let words = batch.dimension().div_ceil(64);
-        if self.seen.len() < words {
-            self.seen.resize(words, 0);
-        }
+    /// Marks indices as seen; returns how many of them are new.
+    fn mark(&mut self, indices: &[u32]) -> u64 {
         let mut new = 0;
-        for &index in batch.indices() {
-            let word = &mut self.seen[index as usize / 64];
-            new += !*word >> (index % 64) & 1;
-            *word |= 1 << (index % 64);
+        for &index in indices {
+            let word = index as usize / 64;
+            if self.seen.len() <= word {
+                self.seen.resize(word + 1, 0);
+            }
+            new += !self.seen[word] >> (index % 64) & 1;
+            self.seen[word] |= 1 << (index % 64);
         }
         new
+    }
+
+    /// Whether a feature of this index was seen.
+    pub fn has(&self, index: u32) -> bool {
+        self.seen.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 }
 

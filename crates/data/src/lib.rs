@@ -5,12 +5,13 @@
 //! expected; nothing is repaired, guessed or skipped in silence.
 //!
 //! ```
-//! use rueful_core::{Batch, loss::Labels};
-//! use rueful_data::{Libsvm, Limits, Reading, Source};
+//! use rueful_core::Batch;
+//! use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema, Source};
 //!
 //! let text = "+1 1:0.5 3:2\n-1 2:1 # a comment\n+1 2:x\n";
-//! let reading = Reading { labels: Labels::Signs, constant: true, limits: Limits::default() };
-//! let mut source = Libsvm::new("data.txt", text.as_bytes(), reading);
+//! let input = Input::new("data.txt", text.as_bytes(), &Follow::No)?;
+//! let reading = Reading::new(LabelRule::Signs);
+//! let mut source = Reader::new(vec![input], &Schema::Libsvm {}, &reading);
 //!
 //! let mut batch = Batch::default();
 //! assert!(source.fill(&mut batch)?);
@@ -27,18 +28,31 @@
 //! ```
 
 mod census;
+mod chunk;
 mod error;
 mod foreign;
+mod format;
+mod input;
+mod labels;
 mod libsvm;
 mod lines;
+mod names;
 mod number;
 mod predictions;
+mod reader;
+mod rows;
+mod schema;
 mod source;
 mod survey;
+mod text;
 
 pub use census::Census;
 pub use error::{DataError, printable};
-pub use libsvm::Libsvm;
+pub use input::{Follow, Input};
+pub use labels::LabelRule;
+pub use names::{Bits, Names};
 pub use predictions::{PredictionColumns, Predictions};
+pub use reader::Reader;
+pub use schema::{Column, Role, Schema, Wishes};
 pub use source::{Limits, Reading, Source};
 pub use survey::{Survey, survey};

@@ -4,8 +4,8 @@
 //! has first; a field may stand in double quotes, where "" is one quote, and ends on its line.
 
 use crate::error::excerpt;
+use crate::input::open_file;
 use crate::lines::{LineFault, Lines};
-use crate::source::open_file;
 use crate::{DataError, Limits};
 use std::fs::File;
 use std::io::Read;

@@ -1,18 +1,9 @@
-//! Where batches come from.
+//! Where batches come from, and how their rows are read.
 
-use crate::{Census, DataError};
+use crate::names::Names;
+use crate::{Census, DataError, LabelRule};
 use rueful_core::Batch;
-use rueful_core::loss::Labels;
-use std::fs::File;
-use std::io::{self, ErrorKind};
-use std::path::Path;
-
-/// A batch of this many rows is full.
-const BATCH_ROWS: usize = 4096;
-
-/// A batch of this many features is full: with its indices and values it stays in the cache that
-/// the learner reads it from.
-const BATCH_NONZEROS: usize = 16 * 1024;
+use std::num::NonZeroUsize;
 
 /// A stream of examples, read batch by batch.
 ///
@@ -29,17 +20,30 @@ pub trait Source {
 
     /// How many bytes were taken from the input so far, those read ahead included.
     fn bytes_read(&self) -> u64;
+
+    /// What the features are called, where they have names.
+    fn names(&self) -> &Names;
 }
 
-/// How rows are to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How rows are to be read, whatever the format.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// The labels that are accepted: those of the loss.
-    pub labels: Labels,
+    /// Which labels are taken, and what they become.
+    pub labels: LabelRule,
     /// Whether every row gets a feature of index 0 and value 1, whose weight is the intercept.
     pub constant: bool,
     /// What is refused for its size.
     pub limits: Limits,
+    /// On how many threads. The rows are the same for any number.
+    pub threads: NonZeroUsize,
+}
+
+impl Reading {
+    /// With the constant, the usual limits and all cores.
+    pub fn new(labels: LabelRule) -> Self {
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self { labels, constant: true, limits: Limits::default(), threads }
+    }
 }
 
 /// What keeps memory bounded, whatever the input.
@@ -56,19 +60,4 @@ impl Default for Limits {
     fn default() -> Self {
         Self { max_index: 1 << 26, max_line_bytes: 16 << 20 }
     }
-}
-
-/// Whether a batch has as much as it should hold.
-#[inline]
-pub(crate) fn is_full(batch: &Batch) -> bool {
-    batch.len() >= BATCH_ROWS || batch.nonzeros() >= BATCH_NONZEROS
-}
-
-/// Opens what can be read. A directory can be opened on some systems, and only fails later.
-pub(crate) fn open_file(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory, not a file"));
-    }
-    Ok(file)
 }

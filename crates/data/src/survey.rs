@@ -17,10 +17,10 @@ pub struct Survey {
 /// Reads a source to its end.
 ///
 /// ```
-/// use rueful_core::loss::Labels;
-/// use rueful_data::{Libsvm, Limits, Reading, survey};
-/// let reading = Reading { labels: Labels::Numbers, constant: false, limits: Limits::default() };
-/// let mut source = Libsvm::new("data.txt", "2 1:3 2:4\n-7 5:1\n".as_bytes(), reading);
+/// use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema, survey};
+/// let input = Input::new("data.txt", "2 1:3 2:4\n-7 5:1\n".as_bytes(), &Follow::No)?;
+/// let reading = Reading { constant: false, ..Reading::new(LabelRule::Numbers) };
+/// let mut source = Reader::new(vec![input], &Schema::Libsvm {}, &reading);
 /// let survey = survey(&mut source)?;
 /// assert_eq!(survey.examples, 2);
 /// assert_eq!((survey.example_norm_max, survey.label_abs_max), (5.0, 7.0));

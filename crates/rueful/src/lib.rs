@@ -33,15 +33,15 @@
 //! Or run what the command line runs:
 //!
 //! ```
-//! use rueful::data::{Libsvm, Limits, Reading};
+//! use rueful::data::{Follow, Input, LabelRule, Reader, Reading, Schema};
 //! use rueful::run::{Run, Settings};
 //!
 //! let text = "+1 1:0.5 3:1\n-1 2:1 3:0.5\n+1 1:1\n";
 //! let settings = Settings { radius: Some(2.0), ..Settings::default() };
 //! let spec = settings.resolve("inline", &mut |_| unreachable!("AdaGrad-norm looks at nothing"))?.spec;
-//! let reading =
-//!     Reading { labels: spec.loss.labels(), constant: true, limits: Limits::default() };
-//! let mut source = Libsvm::new("inline", text.as_bytes(), reading);
+//! let reading = Reading::new(LabelRule::new(spec.loss.labels(), None));
+//! let input = Input::new("inline", text.as_bytes(), &Follow::No)?;
+//! let mut source = Reader::new(vec![input], &Schema::Libsvm {}, &reading);
 //! let mut run = Run::new(spec)?;
 //! run.drive(&mut source, |_, _, _| ())?;
 //! let report = run.report(&source);

@@ -622,17 +622,15 @@ fn windows(verdicts: &[Verdict]) -> Vec<WindowReport> {
 mod tests {
     use super::*;
     use crate::Run;
-    use rueful_data::{Libsvm, Limits, Reading};
+    use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema};
 
     const XOR: &str = "+1 1:1 2:1\n-1 1:1 2:-1\n-1 1:-1 2:1\n+1 1:-1 2:-1\n";
 
-    fn source(spec: &AuditSpec, text: &'static str) -> Libsvm<&'static [u8]> {
-        let reading = Reading {
-            labels: spec.loss.labels(),
-            constant: spec.data.constant,
-            limits: Limits::default(),
-        };
-        Libsvm::new("x.libsvm", text.as_bytes(), reading)
+    fn source(spec: &AuditSpec, text: &'static str) -> Reader {
+        let labels = LabelRule::new(spec.loss.labels(), None);
+        let reading = Reading { constant: spec.data.constant, ..Reading::new(labels) };
+        let input = Input::new("x.libsvm", text.as_bytes(), &Follow::No).unwrap();
+        Reader::new(vec![input], &Schema::Libsvm {}, &reading)
     }
 
     fn audit(

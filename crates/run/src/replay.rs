@@ -73,14 +73,14 @@ impl Passes for Replay<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rueful_core::loss::Labels;
-    use rueful_data::{Libsvm, Limits, Reading};
+    use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema};
 
     const TEXT: &str = "1 1:2 3:1\n-1 2:1\n1\n-1 1:4\n";
 
     fn open() -> Result<Box<dyn Source>, DataError> {
-        let reading = Reading { labels: Labels::Signs, constant: true, limits: Limits::default() };
-        Ok(Box::new(Libsvm::new("text", TEXT.as_bytes(), reading)))
+        let input = Input::new("text", TEXT.as_bytes(), &Follow::No)?;
+        let reading = Reading::new(LabelRule::Signs);
+        Ok(Box::new(Reader::new(vec![input], &Schema::Libsvm {}, &reading)))
     }
 
     fn labels(replay: &mut Replay<'_>) -> Vec<f64> {

@@ -2,8 +2,8 @@
 
 use crate::harness::{DATA, Said, ask, ask_in, assert_snapshot, number, root};
 use rueful_core::Batch;
-use rueful_data::{Libsvm, Limits, Reading, Source};
-use rueful_run::{LossSpec, Settings, build};
+use rueful_data::{Follow, LabelRule, Reader, Reading, Schema, Source};
+use rueful_run::{Settings, build};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -88,9 +88,10 @@ fn own_predictions(loss: &str) -> Vec<f64> {
     let settings = Settings { loss: Some(loss.to_owned()), ..Settings::default() };
     let resolved = settings.resolve(DATA, &mut |_| panic!("nothing to survey"));
     let spec = resolved.expect("the defaults fit").spec;
-    let labels = LossSpec::labels(&spec.loss);
-    let reading = Reading { labels, constant: true, limits: Limits::default() };
-    let mut source = Libsvm::open(&root().join(DATA), reading).expect("the data is there");
+    let reading = Reading::new(LabelRule::new(spec.loss.labels(), None));
+    let path = root().join(DATA).display().to_string();
+    let source = Reader::open(&[path], &Schema::Libsvm {}, &reading, &Follow::No);
+    let mut source = source.expect("the data is there");
     let mut learner = build(&spec).expect("a learner");
     let (mut batch, mut rounds, mut all) = (Batch::default(), Vec::new(), Vec::new());
     while source.fill(&mut batch).expect("rows") {

@@ -4,38 +4,19 @@
 //! know it stops, and the explanation is worked out afterwards, at leisure, from the token it
 //! stopped at.
 
-use crate::Reading;
-use crate::error::excerpt;
-use crate::lines::Line;
+use super::Libsvm;
+use crate::format::Fault;
 use crate::number::{double_at, integer_at, single_at};
-use rueful_core::loss::Labels;
-use rueful_core::{Batch, OpenRow};
+use crate::rows::Rows;
+use crate::text::Text;
+use rueful_core::OpenRow;
 
 const LINE_FORM: &str = "a line is: label index:value index:value …";
 
-const SIGNS_ONLY: &str = "classification losses take the labels -1 and +1; a regression loss such \
-                          as square takes any number";
-
-/// What is wrong with a line.
-#[derive(Debug)]
-pub(super) struct Fault {
-    /// Where the token begins that is wrong.
-    pub(super) at: usize,
-    pub(super) found: String,
-    pub(super) expected: String,
-    pub(super) hint: Option<String>,
-}
-
-/// Adds the row of a line to the batch; nothing if the line is blank or is wrong.
-#[inline]
-pub(super) fn read_row(line: Line<'_>, reading: &Reading, batch: &mut Batch) -> Result<(), Fault> {
-    let row = Row { line, reading };
-    row.read(batch)
-}
-
-struct Row<'a> {
-    line: Line<'a>,
-    reading: &'a Reading,
+/// A text on its way into rows.
+pub(super) struct Lines<'a> {
+    pub(super) text: Text<'a>,
+    pub(super) format: &'a Libsvm,
 }
 
 /// A feature as it is written.
@@ -46,43 +27,44 @@ struct Feature {
     next: usize,
 }
 
-impl Row<'_> {
+impl Lines<'_> {
+    /// Adds the row of the line that begins at `at`, if it has one; says where the next line
+    /// begins.
     #[inline]
-    fn read(&self, batch: &mut Batch) -> Result<(), Fault> {
-        let start = self.skip_blanks(0);
+    pub(super) fn read_line(&self, at: usize, rows: &mut Rows) -> Result<usize, Fault> {
+        let start = self.skip_blanks(at);
         if self.is_end(start) {
-            return Ok(());
+            return Ok(self.next_line(start));
         }
-        let Some((label, next)) = self.label(start) else {
+        let Some((label, next)) = self.label(start, rows) else {
             return Err(self.label_fault(start));
         };
         // A feature takes four bytes at least, its blank included.
-        let mut features = batch.open_row(self.line.length / 4 + 2);
-        if self.reading.constant {
+        let mut features = rows.batch.open_row((self.text.len() - start) / 4 + 2);
+        if self.format.constant {
             self.store(&mut features, start, 0, 1.0)?;
         }
-        self.read_features(next, &mut features)?;
+        let end = self.read_features(next, &mut features)?;
         features.finish(label);
-        Ok(())
+        Ok(self.next_line(end))
     }
 
     /// Most of the time is spent here, so the loop first takes for granted that a feature comes
     /// next, and asks what else it is if none does.
     #[inline(never)] // Within its callers it would have to share their registers.
-    fn read_features(&self, mut at: usize, row: &mut OpenRow<'_>) -> Result<(), Fault> {
+    fn read_features(&self, mut at: usize, row: &mut OpenRow<'_>) -> Result<usize, Fault> {
         let mut previous = 0;
         loop {
             let Some(feature) = self.feature(at) else {
                 let start = self.skip_blanks(at);
                 if self.is_end(start) {
-                    return Ok(());
+                    return Ok(start);
                 } else if start == at {
                     return Err(self.feature_fault(at, previous));
                 }
                 at = start;
                 continue;
             };
-            // The order is checked here because the batch forgets features with the value 0.
             if feature.index <= previous {
                 return Err(self.feature_fault(at, previous));
             }
@@ -92,27 +74,38 @@ impl Row<'_> {
     }
 
     /// Order has been checked already, so all the batch can object to is an infinite value.
-    #[inline]
+    #[inline(always)]
     fn store(&self, row: &mut OpenRow<'_>, at: usize, index: u32, value: f32) -> Result<(), Fault> {
         row.push(index, value).map_err(|_| self.size_fault(at))
     }
 
-    /// The label at `at` and where to go on after it, if it is one that is accepted.
+    /// The label at `at` and where to go on after it, if it is one that is taken.
     #[inline]
-    fn label(&self, at: usize) -> Option<(f64, usize)> {
-        let (label, end) = double_at(self.line.text, at)?;
-        let next = self.after_token(end)?;
-        (self.reading.labels.accept(label) && fits_single(label)).then_some((label, next))
+    fn label(&self, at: usize, rows: &mut Rows) -> Option<(f64, usize)> {
+        let row = rows.batch.len();
+        let Some((number, next)) = self.number(at) else {
+            let name = self.token(at);
+            let label = rows.labels.take(&self.format.rule, name, row, at)?;
+            return (!is_feature(name)).then_some((label, at + name.len()));
+        };
+        Some((rows.labels.take_number(&self.format.rule, number, row, at)?, next))
+    }
+
+    /// The number at `at` and where to go on after it, if it is one.
+    #[inline]
+    fn number(&self, at: usize) -> Option<(f64, usize)> {
+        let (number, end) = double_at(self.text.padded(), at)?;
+        Some((number, self.after_token(end)?))
     }
 
     /// The feature at `at`, if it is one.
     #[inline(always)]
     fn feature(&self, at: usize) -> Option<Feature> {
-        let (index, colon) = integer_at(self.line.text, at);
-        if self.byte(colon) != Some(b':') || index > u64::from(self.reading.limits.max_index) {
+        let (index, colon) = integer_at(self.text.padded(), at);
+        if self.byte(colon) != b':' || index > u64::from(self.format.max_index) {
             return None;
         }
-        let (value, end) = single_at(self.line.text, colon + 1)?;
+        let (value, end) = single_at(self.text.padded(), colon + 1)?;
         let next = self.after_token(end)?;
         Some(Feature { index: index as u32, value, next })
     }
@@ -121,14 +114,14 @@ impl Row<'_> {
     #[inline(always)]
     fn after_token(&self, at: usize) -> Option<usize> {
         match self.byte(at) {
-            Some(b' ' | b'\t') => Some(at + 1),
+            b' ' | b'\t' => Some(at + 1),
             _ => self.is_end(at).then_some(at),
         }
     }
 
     #[inline]
     fn skip_blanks(&self, mut at: usize) -> usize {
-        while let Some(b' ' | b'\t') = self.byte(at) {
+        while let b' ' | b'\t' = self.byte(at) {
             at += 1;
         }
         at
@@ -137,39 +130,50 @@ impl Row<'_> {
     /// Whether the line, or what counts of it, ends at `at`.
     #[inline]
     fn is_end(&self, at: usize) -> bool {
-        at == self.line.length || self.byte(at) == Some(b'#')
+        match self.byte(at) {
+            b'\n' | b'#' => true,
+            b'\r' => self.byte(at + 1) == b'\n',
+            _ => false,
+        }
     }
 
-    /// The byte at `at`. Beyond the line comes its end, which belongs to no token, or nothing.
+    /// Where the next line begins, from the end of what counts of this one.
     #[inline]
-    fn byte(&self, at: usize) -> Option<u8> {
-        self.line.text.get(at).copied()
+    fn next_line(&self, at: usize) -> usize {
+        if self.byte(at) == b'\n' {
+            return at + 1;
+        }
+        let rest = &self.text.padded()[at..];
+        at + memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1)
+    }
+
+    /// The byte at `at`. Beyond the text there is a line end.
+    #[inline(always)]
+    fn byte(&self, at: usize) -> u8 {
+        self.text.padded().get(at).copied().unwrap_or(b'\n')
     }
 }
 
-/// Labels are kept to the size of values, so that no product of the two can overflow.
-#[inline]
-fn fits_single(label: f64) -> bool {
-    label.abs() <= f64::from(f32::MAX)
+/// Whether a token looks like a feature.
+fn is_feature(token: &[u8]) -> bool {
+    token.contains(&b':')
 }
 
 /// The explanations.
-impl Row<'_> {
+impl Lines<'_> {
     #[cold]
     fn label_fault(&self, at: usize) -> Fault {
-        let labels = self.reading.labels;
-        let hint = match labels {
-            _ if !self.is_number(at) => LINE_FORM,
-            Labels::Signs => SIGNS_ONLY,
-            Labels::Numbers => return self.size_fault(at),
-        };
-        self.fault(at, format!("a label that is {}", labels.expected()), Some(hint.to_owned()))
-    }
-
-    /// Whether the token at `at` is a number, of whatever size.
-    fn is_number(&self, at: usize) -> bool {
-        let end = double_at(self.line.text, at).map(|(_, end)| end);
-        end.is_some_and(|end| self.after_token(end).is_some())
+        let rule = &self.format.rule;
+        let fault = self.fault(at, rule.expected());
+        let number = self.number(at).map(|(number, _)| number);
+        if number.is_some_and(|number| number.abs() > f64::from(f32::MAX)) {
+            return self.size_fault(at);
+        }
+        match rule.hint() {
+            Some(hint) if !is_feature(self.token(at)) => fault.hint(hint),
+            _ if number.is_none() => fault.hint(LINE_FORM),
+            _ => fault,
+        }
     }
 
     #[cold]
@@ -179,24 +183,27 @@ impl Row<'_> {
         if digits == 0 || token.get(digits) != Some(&b':') {
             return self.form_fault(at);
         }
-        let max_index = self.reading.limits.max_index;
+        let max_index = self.format.max_index;
         if index == 0 {
-            let hint = "LIBSVM indices start at 1";
-            self.fault(at, "an index of at least 1".to_owned(), Some(hint.to_owned()))
+            let expected = "an index of at least 1";
+            self.fault(at, expected.to_owned()).hint("LIBSVM indices start at 1")
         } else if index > u64::from(max_index) {
-            self.fault(at, format!("an index of at most {max_index}, the limit"), None)
+            self.fault(at, format!("an index of at most {max_index}, the limit"))
         } else if index <= u64::from(previous) {
             self.order_fault(at, index, previous)
         } else {
-            self.fault(at, format!("a finite number after \"{index}:\""), None)
+            self.fault(at, format!("a finite number after \"{index}:\""))
         }
     }
 
     fn form_fault(&self, at: usize) -> Fault {
-        let hint = self.token(at).starts_with(b"qid:").then(|| {
-            "ranking data is not supported; without its qid a row is an ordinary example".to_owned()
-        });
-        self.fault(at, "index:value, with an integer index of at least 1".to_owned(), hint)
+        let fault = self.fault(at, "index:value, with an integer index of at least 1".to_owned());
+        if self.token(at).starts_with(b"qid:") {
+            return fault.hint(
+                "ranking data is not supported; without its qid a row is an ordinary example",
+            );
+        }
+        fault
     }
 
     fn order_fault(&self, at: usize, index: u64, previous: u32) -> Fault {
@@ -205,7 +212,7 @@ impl Row<'_> {
         } else {
             format!("index {index} follows index {previous}: they must increase along a line")
         };
-        self.fault(at, format!("an index above {previous}"), Some(hint))
+        self.fault(at, format!("an index above {previous}")).hint(hint)
     }
 
     #[cold]
@@ -213,17 +220,18 @@ impl Row<'_> {
         let limit = f32::MAX;
         let expected =
             format!("a number that fits in single precision (at most {limit:e} in size)");
-        self.fault(at, expected, None)
+        self.fault(at, expected)
     }
 
-    fn fault(&self, at: usize, expected: String, hint: Option<String>) -> Fault {
-        Fault { at, found: excerpt(self.token(at)), expected, hint }
+    fn fault(&self, at: usize, expected: String) -> Fault {
+        Fault::new(at, self.token(at), expected)
     }
 
     /// The token that begins at `at`.
     fn token(&self, at: usize) -> &[u8] {
-        let rest = &self.line.bytes()[at..];
-        let length = rest.iter().take_while(|byte| !b" \t#".contains(byte)).count();
-        &rest[..length]
+        let rest = &self.text.bytes()[at.min(self.text.len())..];
+        let length = rest.iter().take_while(|byte| !b" \t#\n".contains(byte)).count();
+        let token = &rest[..length];
+        token.strip_suffix(b"\r").unwrap_or(token)
     }
 }

@@ -7,20 +7,26 @@ mod reference;
 mod rules;
 
 use rueful_core::Batch;
-use rueful_core::loss::Labels;
-use rueful_data::{DataError, Libsvm, Limits, Reading, Source};
-use std::io::Read;
+use rueful_data::{DataError, Follow, Input, LabelRule, Limits, Reader, Reading, Schema, Source};
+use std::io::{Cursor, Read};
+use std::num::NonZeroUsize;
 
 /// A row to the last bit: its label, its features.
 type Row = (u64, Vec<(u32, u32)>);
 
 const NUMBERS: Reading = Reading {
-    labels: Labels::Numbers,
+    labels: LabelRule::Numbers,
     constant: false,
     limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
+    threads: NonZeroUsize::MIN,
 };
 
-const SIGNS: Reading = Reading { labels: Labels::Signs, ..NUMBERS };
+const SIGNS: Reading = Reading {
+    labels: LabelRule::Signs,
+    constant: false,
+    limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
+    threads: NonZeroUsize::MIN,
+};
 
 fn row(label: f64, features: &[(u32, f32)]) -> Row {
     (label.to_bits(), features.iter().map(|&(index, value)| (index, value.to_bits())).collect())
@@ -53,19 +59,31 @@ fn rows_of(batch: &Batch) -> Vec<Row> {
     batch.iter().map(|example| (example.label.to_bits(), features(example.features))).collect()
 }
 
-fn read_from(reader: impl Read, reading: Reading) -> (Vec<Row>, Option<DataError>) {
-    drain(&mut Libsvm::new("data.txt", reader, reading))
+fn read_from(
+    reader: impl Read + Send + 'static,
+    reading: &Reading,
+) -> (Vec<Row>, Option<DataError>) {
+    drain(&mut source_from(reader, reading))
+}
+
+fn source_from(reader: impl Read + Send + 'static, reading: &Reading) -> Reader {
+    let input = Input::new("data.txt", reader, &Follow::No).unwrap();
+    Reader::new(vec![input], &Schema::Libsvm {}, reading)
+}
+
+fn source(text: impl AsRef<[u8]>, reading: &Reading) -> Reader {
+    source_from(Cursor::new(text.as_ref().to_vec()), reading)
 }
 
 /// The rows of a text that is all right.
-fn rows(text: impl AsRef<[u8]>, reading: Reading) -> Vec<Row> {
-    let (rows, error) = read_from(text.as_ref(), reading);
+fn rows(text: impl AsRef<[u8]>, reading: &Reading) -> Vec<Row> {
+    let (rows, error) = drain(&mut source(text, reading));
     assert!(error.is_none(), "{}", error.unwrap());
     rows
 }
 
 /// The words in which a text is refused, and how many rows came before.
-fn refusal(text: impl AsRef<[u8]>, reading: Reading) -> (usize, String) {
-    let (rows, error) = read_from(text.as_ref(), reading);
+fn refusal(text: impl AsRef<[u8]>, reading: &Reading) -> (usize, String) {
+    let (rows, error) = drain(&mut source(text, reading));
     (rows.len(), error.expect("an error").to_string())
 }

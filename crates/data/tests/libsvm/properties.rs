@@ -1,20 +1,19 @@
 //! What holds for random input.
 
-use crate::{NUMBERS, Row, read_from, reference, row, rows};
+use crate::{NUMBERS, Row, drain, read_from, reference, row, rows, source};
 use proptest::prelude::*;
-use rueful_core::loss::Labels;
-use rueful_data::{DataError, Limits, Reading};
+use rueful_data::{DataError, LabelRule, Limits, Reading};
 use std::fmt::Write;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Cursor, ErrorKind, Read};
 
 /// A reader that hands out a few bytes at a time and is interrupted now and then.
-struct Pieces<'a> {
-    rest: &'a [u8],
+struct Pieces {
+    rest: Cursor<Vec<u8>>,
     sizes: Vec<usize>,
     turn: usize,
 }
 
-impl Read for Pieces<'_> {
+impl Read for Pieces {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.turn += 1;
         // One turn in each cycle makes progress, whatever the sizes are.
@@ -110,9 +109,10 @@ fn soup() -> impl Strategy<Value = String> {
 fn readings() -> impl Strategy<Value = Reading> {
     (any::<bool>(), any::<bool>(), prop_oneof![Just(1 << 26), 1u32..200]).prop_map(
         |(signs, constant, max_index)| Reading {
-            labels: if signs { Labels::Signs } else { Labels::Numbers },
+            labels: if signs { LabelRule::Signs } else { LabelRule::Numbers },
             constant,
             limits: Limits { max_index, ..Limits::default() },
+            ..NUMBERS
         },
     )
 }
@@ -135,11 +135,11 @@ proptest! {
         line_end in prop_oneof![Just("\n"), Just("\r\n"), Just(" # end\n")],
     ) {
         let text = written(&valid, line_end);
-        let pieces = Pieces { rest: text.as_bytes(), sizes, turn: 0 };
-        let (found, error) = read_from(pieces, NUMBERS);
+        let pieces = Pieces { rest: Cursor::new(text.clone().into_bytes()), sizes, turn: 0 };
+        let (found, error) = read_from(pieces, &NUMBERS);
         prop_assert!(error.is_none());
         prop_assert_eq!(&found, &expected(&valid));
-        prop_assert_eq!(rows(text, NUMBERS), found);
+        prop_assert_eq!(rows(text, &NUMBERS), found);
     }
 
     #[test]
@@ -156,7 +156,7 @@ proptest! {
         }
         bytes.truncate(cut.index(bytes.len() + 1));
         let limits = Limits { max_line_bytes: limit, ..Limits::default() };
-        check_survival(&bytes, Reading { limits, ..NUMBERS })?;
+        check_survival(&bytes, &Reading { limits, ..NUMBERS })?;
     }
 }
 
@@ -169,7 +169,7 @@ proptest! {
         let text = written(&valid, if crlf { "\r\n" } else { "\n" });
         let whole = expected(&valid);
         for cut in 0..text.len() {
-            let (found, error) = read_from(&text.as_bytes()[..cut], NUMBERS);
+            let (found, error) = drain(&mut source(&text[..cut], &NUMBERS));
             let (reference, broken_line) = reference::read(&text[..cut], &NUMBERS);
             // The cut line is the only one that can be read differently, and only as what it
             // says.
@@ -187,7 +187,7 @@ proptest! {
 
     #[test]
     fn the_fast_reader_agrees_with_the_obvious_one(text in soup(), reading in readings()) {
-        let (found, error) = read_from(text.as_bytes(), reading);
+        let (found, error) = drain(&mut source(&text, &reading));
         let (expected, broken_line) = reference::read(&text, &reading);
         prop_assert_eq!(&found, &expected);
         prop_assert_eq!(error.as_ref().and_then(line_of), broken_line);
@@ -202,13 +202,13 @@ proptest! {
         ),
         reading in readings(),
     ) {
-        check_survival(&bytes, reading)?;
+        check_survival(&bytes, &reading)?;
     }
 }
 
 /// Reading ends, in rows or in an error of one line that can be printed.
-fn check_survival(bytes: &[u8], reading: Reading) -> Result<(), TestCaseError> {
-    let (rows, error) = read_from(bytes, reading);
+fn check_survival(bytes: &[u8], reading: &Reading) -> Result<(), TestCaseError> {
+    let (rows, error) = drain(&mut source(bytes, reading));
     prop_assert!(error.is_some() || !rows.is_empty());
     if let Some(error) = error {
         let text = error.to_string();

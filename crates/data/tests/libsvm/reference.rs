@@ -1,16 +1,21 @@
 //! The obvious reader.
 
 use crate::Row;
-use rueful_data::Reading;
+use rueful_data::{LabelRule, Reading};
 
 /// The rows up to the first line that is wrong, and the number of that line if there is one.
 pub(crate) fn read(text: &str, reading: &Reading) -> (Vec<Row>, Option<u64>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut rows = Vec::new();
+    let (mut has_zero, mut has_minus) = (false, false);
     for (number, line) in (1..).zip(text.split('\n')) {
+        let first = line.split([' ', '\t', '#', '\r']).find(|token| !token.is_empty());
+        let label = first.and_then(self::number);
+        has_zero |= reading.labels == LabelRule::Signs && label == Some(0.0);
+        has_minus |= reading.labels == LabelRule::Signs && label == Some(-1.0);
         match read_line(line, reading) {
-            Some(row) => rows.extend(row),
-            None => return (rows, Some(number)),
+            Some(row) if !(has_zero && has_minus) => rows.extend(row),
+            _ => return (rows, Some(number)),
         }
     }
     (rows, None)
@@ -23,9 +28,11 @@ fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
     let mut tokens = line.split([' ', '\t']).filter(|token| !token.is_empty());
     let Some(label) = tokens.next() else { return Some(None) };
     let label = number(label).filter(|label| label.abs() <= f64::from(f32::MAX))?;
-    if !reading.labels.accept(label) {
-        return None;
-    }
+    let label = match reading.labels {
+        LabelRule::Signs if label == 0.0 => -1.0,
+        LabelRule::Signs if label.abs() != 1.0 => return None,
+        _ => label + 0.0,
+    };
     let mut features = Vec::new();
     if reading.constant {
         features.push((0, 1.0));

@@ -1,14 +1,18 @@
 //! The rules of the format, one by one.
 
-use crate::{NUMBERS, SIGNS, drain, read_from, refusal, row, rows};
+use crate::{NUMBERS, SIGNS, drain, read_from, refusal, row, rows, source};
 use rueful_core::Batch;
-use rueful_data::{DataError, Libsvm, Limits, Reading, Source, survey};
+use rueful_data::{DataError, Follow, LabelRule, Limits, Reader, Reading, Schema, Source, survey};
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
+const NO_SIGN: &str = "expected a label that is -1 or +1, or 0 or 1; of two other labels, say \
+                       which is +1 with --positive LABEL; regression losses such as square take \
+                       any number";
+
 /// How a line after a good one is refused.
-fn broken(line: &str, reading: Reading) -> String {
+fn broken(line: &str, reading: &Reading) -> String {
     let (before, error) = refusal(format!("1 1:1\n{line}\n"), reading);
     assert_eq!(before, 1, "{error}");
     error
@@ -17,17 +21,17 @@ fn broken(line: &str, reading: Reading) -> String {
 #[test]
 fn a_line_is_a_label_and_features() {
     assert_eq!(
-        rows("+1 1:0.5 3:-2e-1\n-1\t2:.25   4:1.\t\n", SIGNS),
+        rows("+1 1:0.5 3:-2e-1\n-1\t2:.25   4:1.\t\n", &SIGNS),
         [row(1.0, &[(1, 0.5), (3, -0.2)]), row(-1.0, &[(2, 0.25), (4, 1.0)])]
     );
-    assert_eq!(rows("  -3.25e2 67108864:+1", NUMBERS), [row(-325.0, &[(1 << 26, 1.0)])]);
-    assert_eq!(rows("1 007:1", NUMBERS), [row(1.0, &[(7, 1.0)])]);
+    assert_eq!(rows("  -3.25e2 67108864:+1", &NUMBERS), [row(-325.0, &[(1 << 26, 1.0)])]);
+    assert_eq!(rows("1 007:1", &NUMBERS), [row(1.0, &[(7, 1.0)])]);
 }
 
 #[test]
 fn a_label_alone_is_a_row() {
     assert_eq!(
-        rows("1\n-1 \n1 # nothing\n", SIGNS),
+        rows("1\n-1 \n1 # nothing\n", &SIGNS),
         [row(1.0, &[]), row(-1.0, &[]), row(1.0, &[])]
     );
 }
@@ -35,8 +39,8 @@ fn a_label_alone_is_a_row() {
 #[test]
 fn comments_and_lines_without_a_row_are_passed_over() {
     let text = b"# a header: 1:2\n\n  \t\n1 1:1 # 1:1 nan \xff\n \t# more\n-1 1:2# close\r\n\n";
-    assert_eq!(rows(text, SIGNS), [row(1.0, &[(1, 1.0)]), row(-1.0, &[(1, 2.0)])]);
-    assert_eq!(rows("-1#\n", SIGNS), [row(-1.0, &[])]);
+    assert_eq!(rows(text, &SIGNS), [row(1.0, &[(1, 1.0)]), row(-1.0, &[(1, 2.0)])]);
+    assert_eq!(rows("-1#\n", &SIGNS), [row(-1.0, &[])]);
 }
 
 #[test]
@@ -51,14 +55,14 @@ fn lines_end_in_either_way_or_not_at_all() {
         "\u{feff}1 1:1\n-1 2:12\n",
         "\u{feff}\r\n1 1:1\n-1 2:12\n",
     ] {
-        assert_eq!(rows(text, SIGNS), both, "{text:?}");
+        assert_eq!(rows(text, &SIGNS), both, "{text:?}");
     }
 }
 
 #[test]
 fn a_carriage_return_within_a_line_separates_nothing() {
     assert_eq!(
-        broken("1 1:2\r-1 1:3", SIGNS),
+        broken("1 1:2\r-1 1:3", &SIGNS),
         r#"data.txt:2:3: found "1:2\r-1", expected a finite number after "1:""#
     );
 }
@@ -66,9 +70,8 @@ fn a_carriage_return_within_a_line_separates_nothing() {
 #[test]
 fn a_byte_order_mark_counts_only_at_the_start() {
     assert_eq!(
-        broken("\u{feff}1 1:1", SIGNS),
-        "data.txt:2:1: found \"\\u{feff}1\", expected a label that is -1 or +1; a line is: label \
-         index:value index:value …"
+        broken("\u{feff}1 1:1", &SIGNS),
+        format!("data.txt:2:1: found \"\\u{{feff}}1\", {NO_SIGN}")
     );
 }
 
@@ -76,19 +79,19 @@ fn a_byte_order_mark_counts_only_at_the_start() {
 fn the_constant_comes_first() {
     let reading = Reading { constant: true, ..NUMBERS };
     let expected = [row(2.0, &[(0, 1.0), (1, 5.0)]), row(3.0, &[(0, 1.0)])];
-    assert_eq!(rows("2 1:5\n3\n", reading), expected);
+    assert_eq!(rows("2 1:5\n3\n", &reading), expected);
 }
 
 #[test]
 fn explicit_zeros_are_absent_and_keep_their_place_in_the_order() {
-    assert_eq!(rows("1 1:0 2:-0 3:1e-60 4:1 9:0\n", NUMBERS), [row(1.0, &[(4, 1.0)])]);
+    assert_eq!(rows("1 1:0 2:-0 3:1e-60 4:1 9:0\n", &NUMBERS), [row(1.0, &[(4, 1.0)])]);
     assert_eq!(
-        broken("1 5:0 5:1", NUMBERS),
+        broken("1 5:0 5:1", &NUMBERS),
         "data.txt:2:7: found \"5:1\", expected an index above 5; index 5 is repeated: each may be \
          given once on a line"
     );
     assert_eq!(
-        broken("1 5:0 4:1", NUMBERS),
+        broken("1 5:0 4:1", &NUMBERS),
         "data.txt:2:7: found \"4:1\", expected an index above 5; index 4 follows index 5: they \
          must increase along a line"
     );
@@ -98,18 +101,18 @@ fn explicit_zeros_are_absent_and_keep_their_place_in_the_order() {
 fn values_that_are_not_finite_numbers_are_refused() {
     for value in ["nan", "NaN", "-nan", "inf", "+inf", "-inf", "Infinity", "0x10", "abc", "1,5"] {
         assert_eq!(
-            broken(&format!("1 1:1 3:{value} 4:1"), NUMBERS),
+            broken(&format!("1 1:1 3:{value} 4:1"), &NUMBERS),
             format!("data.txt:2:7: found \"3:{value}\", expected a finite number after \"3:\"")
         );
     }
     for value in ["", "-", "+", ".", "1e", "1e+", "--1", "1.2.3", "1:2", ":", "1_0", "1f"] {
         assert_eq!(
-            broken(&format!("1 3:{value}"), NUMBERS),
+            broken(&format!("1 3:{value}"), &NUMBERS),
             format!("data.txt:2:3: found \"3:{value}\", expected a finite number after \"3:\"")
         );
     }
     assert_eq!(
-        broken("1 3: 4", NUMBERS),
+        broken("1 3: 4", &NUMBERS),
         "data.txt:2:3: found \"3:\", expected a finite number after \"3:\""
     );
 }
@@ -118,14 +121,14 @@ fn values_that_are_not_finite_numbers_are_refused() {
 fn values_that_do_not_fit_are_refused() {
     for value in ["1e39", "-1e39", "3.4028236e38", "1e400"] {
         assert_eq!(
-            broken(&format!("1 3:{value}"), NUMBERS),
+            broken(&format!("1 3:{value}"), &NUMBERS),
             format!(
                 "data.txt:2:3: found \"3:{value}\", expected a number that fits in single \
                  precision (at most 3.4028235e38 in size)"
             )
         );
     }
-    assert_eq!(rows("1 1:3.4028235e38 2:1e-400", NUMBERS), [row(1.0, &[(1, f32::MAX)])]);
+    assert_eq!(rows("1 1:3.4028235e38 2:1e-400", &NUMBERS), [row(1.0, &[(1, f32::MAX)])]);
 }
 
 #[test]
@@ -133,7 +136,7 @@ fn values_are_rounded_to_double_and_then_to_single() {
     // Just above the middle of two singles; the nearest double is the middle itself, and a tie
     // goes to the even neighbour.
     assert_eq!(
-        rows("1 1:1.00000005960464477540 2:0.1 3:16777217", NUMBERS),
+        rows("1 1:1.00000005960464477540 2:0.1 3:16777217", &NUMBERS),
         [row(1.0, &[(1, 1.0), (2, 0.1), (3, 16_777_216.0)])]
     );
 }
@@ -141,32 +144,32 @@ fn values_are_rounded_to_double_and_then_to_single() {
 #[test]
 fn indices_start_at_one_and_end_at_the_limit() {
     assert_eq!(
-        broken("1 0:1", NUMBERS),
+        broken("1 0:1", &NUMBERS),
         "data.txt:2:3: found \"0:1\", expected an index of at least 1; LIBSVM indices start at 1"
     );
     assert_eq!(
-        broken("1 1:1 67108865:1", NUMBERS),
+        broken("1 1:1 67108865:1", &NUMBERS),
         "data.txt:2:7: found \"67108865:1\", expected an index of at most 67108864, the limit"
     );
     assert_eq!(
-        broken("1 123456789012345678901234567890123456789:1", NUMBERS),
+        broken("1 123456789012345678901234567890123456789:1", &NUMBERS),
         "data.txt:2:3: found \"123456789012345678901234567890123456789:…\", expected an index of \
          at most 67108864, the limit"
     );
     let wide = Limits { max_index: u32::MAX, ..NUMBERS.limits };
-    let mut source = Libsvm::new("", &b"1 4294967296:1"[..], Reading { limits: wide, ..NUMBERS });
-    assert!(drain(&mut source).1.unwrap().to_string().contains("at most 4294967295"));
+    let mut reader = source("1 4294967296:1", &Reading { limits: wide, ..NUMBERS });
+    assert!(drain(&mut reader).1.unwrap().to_string().contains("at most 4294967295"));
 }
 
 #[test]
 fn indices_increase() {
     assert_eq!(
-        broken("1 2:1 2:1", NUMBERS),
+        broken("1 2:1 2:1", &NUMBERS),
         "data.txt:2:7: found \"2:1\", expected an index above 2; index 2 is repeated: each may be \
          given once on a line"
     );
     assert_eq!(
-        broken("1 1:1 7:1 3:1", NUMBERS),
+        broken("1 1:1 7:1 3:1", &NUMBERS),
         "data.txt:2:11: found \"3:1\", expected an index above 7; index 3 follows index 7: they \
          must increase along a line"
     );
@@ -176,7 +179,7 @@ fn indices_increase() {
 fn what_is_no_feature_is_refused() {
     for token in ["3", "abc", "-1:2", "+1:2", ":2", "x:1", "1.0:2", "3;1", "é:1"] {
         assert_eq!(
-            broken(&format!("1 {token} 5:1"), NUMBERS),
+            broken(&format!("1 {token} 5:1"), &NUMBERS),
             format!(
                 "data.txt:2:3: found \"{token}\", expected index:value, with an integer index of \
                  at least 1"
@@ -184,7 +187,7 @@ fn what_is_no_feature_is_refused() {
         );
     }
     assert_eq!(
-        broken("1 qid:3 1:1", NUMBERS),
+        broken("1 qid:3 1:1", &NUMBERS),
         "data.txt:2:3: found \"qid:3\", expected index:value, with an integer index of at least 1; \
          ranking data is not supported; without its qid a row is an ordinary example"
     );
@@ -192,20 +195,21 @@ fn what_is_no_feature_is_refused() {
 
 #[test]
 fn labels_must_suit_the_loss() {
-    for label in ["0", "2", "0.5", "-1.0000000001", "1e400"] {
+    for label in ["2", "0.5", "-1.0000000001", "spam", "1,2"] {
         assert_eq!(
-            broken(&format!("{label} 1:1"), SIGNS),
-            format!(
-                "data.txt:2:1: found \"{label}\", expected a label that is -1 or +1; \
-                 classification losses take the labels -1 and +1; a regression loss such as \
-                 square takes any number"
-            )
+            broken(&format!("{label} 1:1"), &SIGNS),
+            format!("data.txt:2:1: found \"{label}\", {NO_SIGN}")
         );
     }
-    assert_eq!(rows("+1\n1\n1.0\n10e-1\n-1\n", SIGNS).len(), 5);
+    assert_eq!(
+        broken("1:2 3:4", &SIGNS),
+        "data.txt:2:1: found \"1:2\", expected a label that is -1 or +1, or 0 or 1; a line is: \
+         label index:value index:value …"
+    );
+    assert_eq!(rows("+1\n1\n1.0\n10e-1\n-1\n", &SIGNS).len(), 5);
     for label in ["nan", "-inf", "spam", "1:2", "1,2", "0x1", "--1", "+"] {
         assert_eq!(
-            broken(&format!("{label} 1:1"), NUMBERS),
+            broken(&format!("{label} 1:1"), &NUMBERS),
             format!(
                 "data.txt:2:1: found \"{label}\", expected a label that is a finite number; a \
                  line is: label index:value index:value …"
@@ -214,30 +218,58 @@ fn labels_must_suit_the_loss() {
     }
     for label in ["3.4028236e38", "-1e39", "1e999"] {
         assert_eq!(
-            broken(&format!("{label} 1:1"), NUMBERS),
+            broken(&format!("{label} 1:1"), &NUMBERS),
             format!(
                 "data.txt:2:1: found \"{label}\", expected a number that fits in single precision \
                  (at most 3.4028235e38 in size)"
             )
         );
     }
-    assert_eq!(rows("0.1\n-3.4028234e38", NUMBERS), [row(0.1, &[]), row(-3.4028234e38, &[])]);
+    assert_eq!(rows("0.1\n-3.4028234e38", &NUMBERS), [row(0.1, &[]), row(-3.4028234e38, &[])]);
+}
+
+#[test]
+fn zero_and_one_are_signs_too_but_not_beside_minus_one() {
+    assert_eq!(rows("0\n1\n0.0\n", &SIGNS), [row(-1.0, &[]), row(1.0, &[]), row(-1.0, &[])]);
+    let (before, error) = refusal("1\n0\n1\n-1\n", &SIGNS);
+    assert_eq!(before, 3);
+    assert_eq!(
+        error,
+        "data.txt:4:1: found \"-1\", expected a label that is -1 or +1, or 0 or 1; -1 and 0 both \
+         appear: say which label is +1, as in --positive 1, if there are two labels; three are too \
+         many"
+    );
+}
+
+#[test]
+fn any_two_labels_will_do_if_one_is_said_to_be_positive() {
+    let positive = |label: &str| Reading { labels: LabelRule::Positive(label.into()), ..SIGNS };
+    let signs = [row(1.0, &[]), row(-1.0, &[]), row(1.0, &[])];
+    assert_eq!(rows("4\n2\n4.0\n", &positive("4")), signs);
+    assert_eq!(rows("spam\nham\nspam\n", &positive("spam")), signs);
+    let (before, error) = refusal("spam\n\nham\neggs 1:2\n", &positive("spam"));
+    assert_eq!(before, 2);
+    assert_eq!(
+        error,
+        "data.txt:4:1: found \"eggs\", expected \"spam\" or the one other label; a third label, \
+         after \"spam\" and \"ham\": there can be two, the one that --positive names and one other"
+    );
 }
 
 #[test]
 fn columns_count_bytes_from_the_start_of_the_line() {
     assert_eq!(
-        broken("  é 1:1", NUMBERS),
+        broken("  é 1:1", &NUMBERS),
         "data.txt:2:3: found \"é\", expected a label that is a finite number; a line is: label \
          index:value index:value …"
     );
-    assert!(broken("1\t\t 1:1   2:x", NUMBERS).starts_with("data.txt:2:11: found \"2:x\""));
-    assert!(refusal("\u{feff}1 1:x", NUMBERS).1.starts_with("data.txt:1:3: found \"1:x\""));
+    assert!(broken("1\t\t 1:1   2:x", &NUMBERS).starts_with("data.txt:2:11: found \"2:x\""));
+    assert!(refusal("\u{feff}1 1:x", &NUMBERS).1.starts_with("data.txt:1:3: found \"1:x\""));
 }
 
 #[test]
 fn binary_junk_does_not_reach_the_terminal() {
-    let (_, error) = refusal(b"1 1:1\n1 1:\x1b[2J\x00\xff\xfe\x07\n", NUMBERS);
+    let (_, error) = refusal(b"1 1:1\n1 1:\x1b[2J\x00\xff\xfe\x07\n", &NUMBERS);
     assert_eq!(
         error,
         r#"data.txt:2:3: found "1:\u{1b}[2J\0\xff\xfe\u{7}", expected a finite number after "1:""#
@@ -247,46 +279,42 @@ fn binary_junk_does_not_reach_the_terminal() {
 #[test]
 fn the_first_and_the_last_line_may_be_the_broken_ones() {
     assert_eq!(
-        refusal("1 1:x\n1 1:1\n", SIGNS),
+        refusal("1 1:x\n1 1:1\n", &SIGNS),
         (0, "data.txt:1:3: found \"1:x\", expected a finite number after \"1:\"".to_owned())
     );
     assert_eq!(
-        refusal("1 1:1\n-1 2:2\n1 3:", SIGNS),
+        refusal("1 1:1\n-1 2:2\n1 3:", &SIGNS),
         (2, "data.txt:3:3: found \"3:\", expected a finite number after \"3:\"".to_owned())
     );
 }
 
 #[test]
 fn rows_before_an_error_are_delivered_first() {
-    let mut source = Libsvm::new("data.txt", &b"1 1:1\n-1 2:2 3:3\nhello\n1 1:1\n"[..], SIGNS);
+    let mut reader = source(&b"1 1:1\n-1 2:2 3:3\nhello\n1 1:1\n"[..], &SIGNS);
     let mut batch = Batch::default();
-    assert!(source.fill(&mut batch).unwrap());
+    assert!(reader.fill(&mut batch).unwrap());
     assert_eq!((batch.len(), batch.nonzeros()), (2, 3));
-    let error = source.fill(&mut batch).unwrap_err();
+    let error = reader.fill(&mut batch).unwrap_err();
     assert!(batch.is_empty());
-    assert_eq!(
-        error.to_string(),
-        "data.txt:3:1: found \"hello\", expected a label that is -1 or +1; a line is: label \
-         index:value index:value …"
-    );
+    assert_eq!(error.to_string(), format!("data.txt:3:1: found \"hello\", {NO_SIGN}"));
     let DataError::Parse { file, line, column, found, .. } = error else { panic!("{error}") };
     assert_eq!((file.as_str(), line, column, found.as_str()), ("data.txt", 3, 1, "hello"));
-    assert!(!source.fill(&mut batch).unwrap());
+    assert!(!reader.fill(&mut batch).unwrap());
 }
 
 #[test]
 fn a_broken_row_leaves_nothing_behind() {
-    let mut source = Libsvm::new("data.txt", &b"1 1:1\n1 2:1 3:1 4:x\n"[..], SIGNS);
+    let mut reader = source(&b"1 1:1\n1 2:1 3:1 4:x\n"[..], &SIGNS);
     let mut batch = Batch::default();
-    assert!(source.fill(&mut batch).unwrap());
+    assert!(reader.fill(&mut batch).unwrap());
     assert_eq!((batch.len(), batch.nonzeros()), (1, 1));
-    assert_eq!((source.census().nonzeros, source.census().features), (1, 1));
+    assert_eq!((reader.census().nonzeros, reader.census().features), (1, 1));
 }
 
 #[test]
 fn a_file_without_examples_is_an_error() {
     for text in ["", "\n", " \t\r\n\n", "# only\n# comments", "\u{feff}"] {
-        let (before, error) = refusal(text, SIGNS);
+        let (before, error) = refusal(text, &SIGNS);
         assert_eq!(
             (before, error.as_str()),
             (0, "data.txt: expected examples, found none in the whole file")
@@ -295,60 +323,24 @@ fn a_file_without_examples_is_an_error() {
 }
 
 #[test]
-fn files_of_other_kinds_are_named() {
-    let expected = "expected a label that is -1 or +1";
-    let hint =
-        |kind| format!("this looks like {kind}, and LIBSVM text is expected: label index:value …");
-    for (text, found, kind) in [
-        (&b"\x1f\x8b\x08\x00\n"[..], r"\u{1f}\x8b\u{8}\0", "a gzip file, to be decompressed first"),
-        (b"PK\x03\x04\n", r"PK\u{3}\u{4}", "a zip archive, to be unpacked first"),
-        (b"\x28\xb5\x2f\xfd\n", r"(\xb5/\xfd", "a zstd file, to be decompressed first"),
-        (b"PAR1\x15", r"PAR1\u{15}", "a Parquet file"),
-        (b"{\"y\":1}\n", r#"{\"y\":1}"#, "JSON"),
-        (b"\n@relation x\n", "@relation", "ARFF"),
-        (b"age,job,y\n", "age,job,y", "CSV"),
-    ] {
-        let line = if text[0] == b'\n' { 2 } else { 1 };
-        assert_eq!(
-            refusal(text, SIGNS).1,
-            format!("data.txt:{line}:1: found \"{found}\", {expected}; {}", hint(kind))
-        );
-    }
-    assert_eq!(
-        refusal("1 |f price:0.5\n", SIGNS).1,
-        format!(
-            "data.txt:1:3: found \"|f\", expected index:value, with an integer index of at least \
-             1; {}",
-            hint("Vowpal Wabbit text")
-        )
-    );
-    assert!(!broken("a,b,c", SIGNS).contains("looks like"));
-}
-
-#[test]
 fn a_line_beyond_the_limit_is_refused() {
     let limits = Limits { max_line_bytes: 10, ..NUMBERS.limits };
     let reading = Reading { limits, ..NUMBERS };
-    assert_eq!(rows("1 1:123456\r\n2 1:123456", reading).len(), 2);
+    assert_eq!(rows("1 1:123456\r\n2 1:123456", &reading).len(), 2);
     for text in ["1 1:1\n1 1:1234567\n", "1 1:1\n1 1:1234567"] {
         assert_eq!(
-            refusal(text, reading),
+            refusal(text, &reading),
             (
                 1,
                 "data.txt:2: found a line of more than 10 bytes, expected at most that many".into()
             )
         );
     }
-    assert_eq!(
-        refusal("{\"y\": 1, \"x\": 2}", reading).1,
-        "data.txt:1: found a line of more than 10 bytes, expected at most that many; this looks \
-         like JSON, and LIBSVM text is expected: label index:value …"
-    );
 }
 
 #[test]
 fn an_endless_line_is_refused_before_it_fills_the_memory() {
-    let (rows, error) = read_from(b"1 1:1\n".chain(io::repeat(b'1')), NUMBERS);
+    let (rows, error) = read_from(b"1 1:1\n".chain(io::repeat(b'1')), &NUMBERS);
     assert_eq!(rows.len(), 1);
     assert!(matches!(error, Some(DataError::LineTooLong { line: 2, limit: 16_777_216, .. })));
 }
@@ -356,52 +348,38 @@ fn an_endless_line_is_refused_before_it_fills_the_memory() {
 #[test]
 fn a_long_line_is_read_whole() {
     let features: String = (1..=300_000).map(|index| format!(" {index}:1")).collect();
-    let rows = rows(format!("1{features}\n-1 1:1\n"), NUMBERS);
+    let rows = rows(format!("1{features}\n-1 1:1\n"), &NUMBERS);
     assert_eq!(rows.iter().map(|(_, features)| features.len()).collect::<Vec<_>>(), [300_000, 1]);
-}
-
-#[test]
-fn batches_are_kept_small() {
-    let mut batch = Batch::default();
-    let text = "1 1:1\n".repeat(5000);
-    let mut source = Libsvm::new("data.txt", text.as_bytes(), SIGNS);
-    let mut lengths = Vec::new();
-    while source.fill(&mut batch).unwrap() {
-        lengths.push(batch.len());
-    }
-    assert_eq!(lengths, [4096, 904]);
-
-    let features: String = (1..=1000).map(|index| format!(" {index}:1")).collect();
-    let text = format!("1{features}\n").repeat(20);
-    let mut source = Libsvm::new("data.txt", text.as_bytes(), SIGNS);
-    assert!(source.fill(&mut batch).unwrap());
-    assert_eq!(batch.len(), 17);
 }
 
 #[test]
 fn the_census_counts_what_was_delivered() {
     let text = "1 1:1 5:2\n-1 5:1 70:0\n1\n";
-    let mut source = Libsvm::new("data.txt", text.as_bytes(), SIGNS);
-    drain(&mut source);
-    let census = source.census();
+    let mut reader = source(text.as_bytes(), &SIGNS);
+    drain(&mut reader);
+    let census = reader.census();
     assert_eq!((census.examples, census.nonzeros, census.features), (3, 3, 2));
     assert_eq!(census.dimension, 6);
-    assert_eq!(source.bytes_read(), text.len() as u64);
+    assert_eq!(reader.bytes_read(), text.len() as u64);
 
     let reading = Reading { constant: true, ..SIGNS };
-    let mut source = Libsvm::new("data.txt", text.as_bytes(), reading);
-    drain(&mut source);
-    let census = source.census();
+    let mut reader = source(text, &reading);
+    drain(&mut reader);
+    let census = reader.census();
     assert_eq!((census.examples, census.nonzeros, census.features), (3, 6, 3));
 }
 
 #[test]
 fn a_survey_knows_length_and_size() {
-    let mut source = Libsvm::new("data.txt", &b"-7 1:3 2:-4\n2 1:1\n0\n"[..], NUMBERS);
-    let found = survey(&mut source).unwrap();
+    let mut reader = source(&b"-7 1:3 2:-4\n2 1:1\n0\n"[..], &NUMBERS);
+    let found = survey(&mut reader).unwrap();
     assert_eq!((found.examples, found.example_norm_max, found.label_abs_max), (3, 5.0, 7.0));
-    let mut source = Libsvm::new("data.txt", &b"1 1:1\n1 1:x\n"[..], NUMBERS);
-    assert!(matches!(survey(&mut source), Err(DataError::Parse { line: 2, .. })));
+    let mut reader = source(&b"1 1:1\n1 1:x\n"[..], &NUMBERS);
+    assert!(matches!(survey(&mut reader), Err(DataError::Parse { line: 2, .. })));
+}
+
+fn open(path: &Path) -> Result<Reader, DataError> {
+    Reader::open(&[path.display().to_string()], &Schema::Libsvm {}, &SIGNS, &Follow::No)
 }
 
 #[test]
@@ -409,7 +387,7 @@ fn files_are_opened_by_their_path() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.txt");
     fs::write(&path, "1 1:1\n1 2:x\n").unwrap();
-    let (rows, error) = drain(&mut Libsvm::open(&path, SIGNS).unwrap());
+    let (rows, error) = drain(&mut open(&path).unwrap());
     assert_eq!(rows, [row(1.0, &[(1, 1.0)])]);
     let expected =
         format!("{}:2:3: found \"2:x\", expected a finite number after \"2:\"", path.display());
@@ -418,7 +396,7 @@ fn files_are_opened_by_their_path() {
 
 #[test]
 fn what_cannot_be_opened_is_named() {
-    let refused = |path: &Path| Libsvm::open(path, SIGNS).unwrap_err().to_string();
+    let refused = |path: &Path| open(path).unwrap_err().to_string();
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.txt");
     let error = refused(&missing);
@@ -438,7 +416,7 @@ fn an_input_that_fails_is_named_after_the_rows_before() {
             Err(io::Error::other("the disk is gone"))
         }
     }
-    let (rows, error) = read_from(b"1 1:1\n-1 1:2".chain(Broken), SIGNS);
+    let (rows, error) = read_from(b"1 1:1\n-1 1:2".chain(Broken), &SIGNS);
     assert_eq!(rows.len(), 1);
     assert_eq!(error.unwrap().to_string(), "cannot read data.txt: the disk is gone");
 }

@@ -1,0 +1,183 @@
+//! Inputs cut into pieces of whole records, each small enough to be read by one thread.
+
+use crate::format::Format;
+use crate::input::Input;
+use crate::text::{PADDING, Text, lines};
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many bytes a piece has, unless one record needs more.
+const CHUNK: usize = 1 << 17;
+
+/// How many bytes the first piece of a file has: less, so that the first rows are there soon.
+const FIRST_CHUNK: usize = 1 << 14;
+
+/// What some editors put before text, to say that it is UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A piece of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    buffer: Vec<u8>,
+    len: usize,
+    is_first: bool,
+    /// Which of the files it is from.
+    pub(crate) file: usize,
+}
+
+impl Chunk {
+    pub(crate) fn text(&self) -> Text<'_> {
+        Text::new(&self.buffer, self.len, self.is_first)
+    }
+
+    pub(crate) fn is_first(&self) -> bool {
+        self.is_first
+    }
+
+    /// Puts the padding behind the text, a line end first.
+    fn seal(&mut self, len: usize) {
+        self.len = len;
+        self.buffer.resize(self.buffer.len().max(len + PADDING), 0);
+        self.buffer[len..len + PADDING].fill(0);
+        self.buffer[len] = b'\n';
+    }
+}
+
+/// Why there is no next piece.
+#[derive(Debug)]
+pub(crate) enum ChunkFault {
+    /// A file failed.
+    Io(io::Error),
+    /// A record is longer than allowed.
+    TooLong,
+}
+
+/// Cuts one input after the other.
+pub(crate) struct Chunker {
+    inputs: VecDeque<Input>,
+    format: Arc<dyn Format>,
+    /// What follows the last cut.
+    carry: Vec<u8>,
+    /// Which file the next piece is from, and whether it is its first.
+    file: usize,
+    is_first: bool,
+    limit: usize,
+    /// What went wrong behind the bytes that were read.
+    failed: Option<io::Error>,
+    /// Bytes taken from each file.
+    taken: Vec<Arc<AtomicU64>>,
+}
+
+impl Chunker {
+    pub(crate) fn new(inputs: Vec<Input>, format: Arc<dyn Format>, limit: usize) -> Self {
+        let taken = inputs.iter().map(Input::taken).collect();
+        Self {
+            inputs: inputs.into(),
+            format,
+            carry: Vec::new(),
+            file: 0,
+            is_first: true,
+            limit,
+            failed: None,
+            taken,
+        }
+    }
+
+    /// Who counts the bytes taken from the files.
+    pub(crate) fn taken(&self) -> Vec<Arc<AtomicU64>> {
+        self.taken.clone()
+    }
+
+    /// The next piece, if there is one. A file without a single byte has one piece too: an empty
+    /// one.
+    pub(crate) fn next(&mut self, chunk: &mut Chunk) -> Result<bool, ChunkFault> {
+        if let Some(error) = self.failed.take() {
+            chunk.seal(0);
+            return Err(ChunkFault::Io(error));
+        }
+        let Some(input) = self.inputs.front_mut() else { return Ok(false) };
+        chunk.file = self.file;
+        chunk.is_first = self.is_first;
+        let usual = if self.is_first { FIRST_CHUNK } else { CHUNK };
+        let small = usual.min(self.limit.saturating_add(2));
+        let mut len = self.carry.len();
+        let mut room = small.max(len + small / 2);
+        chunk.buffer.resize(room.max(chunk.buffer.len().min(4 * small)), 0);
+        chunk.buffer.truncate(4 * small.max(room));
+        chunk.buffer[..len].copy_from_slice(&self.carry);
+        let mut is_end = false;
+        let cut = loop {
+            while len < room && !is_end {
+                match input.read(&mut chunk.buffer[len..room]) {
+                    Ok(count) => {
+                        is_end = count == 0;
+                        len += count;
+                    }
+                    Err(error) => self.failed = Some(error),
+                }
+                if input.follows() || self.failed.is_some() {
+                    break;
+                }
+            }
+            if self.is_first && len >= BYTE_ORDER_MARK.len() {
+                if chunk.buffer.starts_with(BYTE_ORDER_MARK) {
+                    chunk.buffer.copy_within(BYTE_ORDER_MARK.len()..len, 0);
+                    len -= BYTE_ORDER_MARK.len();
+                }
+                self.is_first = false;
+            }
+            if is_end {
+                break len;
+            }
+            let piece = &chunk.buffer[..len];
+            let is_whole = !chunk.is_first || self.format.has_head(piece);
+            if is_whole && let Some(cut) = self.format.cut(piece) {
+                break cut;
+            }
+            if self.failed.is_some() {
+                break 0;
+            }
+            if len == room {
+                if len >= self.limit.saturating_add(2) {
+                    chunk.seal(len);
+                    return Err(ChunkFault::TooLong);
+                }
+                room = room.saturating_mul(2).min(self.limit.saturating_add(2));
+                chunk.buffer.resize(room, 0);
+            }
+        };
+        let cut = self.before_long_line(&chunk.buffer[..cut]).unwrap_or(cut);
+        if cut == 0 && len > 0 && self.failed.is_none() {
+            chunk.seal(len);
+            return Err(ChunkFault::TooLong);
+        }
+        let is_end = is_end && cut == len;
+        self.carry.clear();
+        self.carry.extend_from_slice(&chunk.buffer[cut..len]);
+        chunk.seal(cut);
+        self.is_first = is_end;
+        if is_end {
+            self.inputs.pop_front();
+            self.file += 1;
+        }
+        Ok(true)
+    }
+}
+
+impl Chunker {
+    /// Where the first line begins that is too long, if one is. Pieces that are smaller than the
+    /// limit need not be searched.
+    fn before_long_line(&self, piece: &[u8]) -> Option<usize> {
+        if piece.len() <= self.limit {
+            return None;
+        }
+        lines(piece).find(|(_, line)| line.len() > self.limit).map(|(start, _)| start)
+    }
+}
+
+/// The sum of counters.
+pub(crate) fn total(counters: &[Arc<AtomicU64>]) -> u64 {
+    counters.iter().map(|counter| counter.load(Ordering::Relaxed)).sum()
+}

@@ -1,0 +1,53 @@
+//! What every text format answers: how its rows are read, and where it may be cut.
+
+use crate::rows::Rows;
+use crate::text::Text;
+
+/// A text format with everything that was decided about it, such as which column is the label.
+///
+/// Contract: `read` is a function of the text alone. Pieces are read on any thread, so nothing is
+/// carried from one to the next; what belongs to the whole stream (distinct labels, names) is
+/// reported in [`Rows`] and put together in the order of the stream.
+pub(crate) trait Format: Send + Sync {
+    /// Adds the rows of a text. On a fault the rows before it have been added.
+    fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault>;
+
+    /// The length of the longest beginning of `text`, itself the beginning of a piece, that is
+    /// made of whole records; none if the first record does not end here.
+    fn cut(&self, text: &[u8]) -> Option<usize> {
+        memchr::memrchr(b'\n', text).map(|end| end + 1)
+    }
+
+    /// Whether the beginning of a file holds everything that comes before its rows.
+    fn has_head(&self, _beginning: &[u8]) -> bool {
+        true
+    }
+}
+
+/// What is wrong with a text, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// Where in the text the part begins that is wrong.
+    pub(crate) at: usize,
+    /// That part, as [`excerpt`](crate::error::excerpt) shows it.
+    pub(crate) found: String,
+    /// What should have been there.
+    pub(crate) expected: String,
+    /// How it might be put right.
+    pub(crate) hint: Option<String>,
+}
+
+impl Fault {
+    /// A fault without a hint.
+    #[cold]
+    pub(crate) fn new(at: usize, found: &[u8], expected: impl Into<String>) -> Self {
+        let found = crate::error::excerpt(found);
+        Self { at, found, expected: expected.into(), hint: None }
+    }
+
+    /// The same with a hint.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}

@@ -1,0 +1,213 @@
+//! Where bytes come from: files, standard input, compressed or not, growing or not.
+
+use crate::DataError;
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The beginnings of compressed files.
+const GZIP: &[u8] = b"\x1f\x8b";
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+
+/// How often a file that is followed is looked at again.
+const FOLLOW_PAUSE: Duration = Duration::from_millis(50);
+
+/// A named stream of bytes, decompressed if it was compressed.
+pub struct Input {
+    name: String,
+    reader: Box<dyn Read + Send>,
+    /// How many bytes came from the file, before they were decompressed.
+    taken: Arc<AtomicU64>,
+    follows: bool,
+}
+
+impl std::fmt::Debug for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Input").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Whether a file is still growing.
+#[derive(Debug, Clone, Default)]
+pub enum Follow {
+    /// It is read to its end.
+    #[default]
+    No,
+    /// At its end more is waited for, until the flag is set.
+    Until(Arc<AtomicBool>),
+}
+
+impl Input {
+    /// Opens a file, or standard input for `-`.
+    pub fn open(path: &str, follow: &Follow) -> Result<Self, DataError> {
+        if path == "-" {
+            return Self::new("standard input", io::stdin(), follow);
+        }
+        match open_file(Path::new(path)) {
+            Ok(file) => Self::new(path, file, follow),
+            Err(error) => Err(DataError::Open { file: path.to_owned(), error }),
+        }
+    }
+
+    /// Bytes from any reader, called `name` in errors. They are read in large blocks.
+    pub fn new(
+        name: impl Into<String>,
+        reader: impl Read + Send + 'static,
+        follow: &Follow,
+    ) -> Result<Self, DataError> {
+        let name = name.into();
+        let taken = Arc::new(AtomicU64::new(0));
+        let counted = Counted { reader, taken: Arc::clone(&taken) };
+        let follows = matches!(follow, Follow::Until(_));
+        let reader: Box<dyn Read + Send> = match follow {
+            Follow::No => Box::new(counted),
+            Follow::Until(stop) => Box::new(Patient { reader: counted, stop: Arc::clone(stop) }),
+        };
+        match decompressed(reader) {
+            Ok(reader) => Ok(Self { name, reader, taken, follows }),
+            Err(error) => Err(DataError::Read { file: name, error }),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether rows should be handed on as they come, and not in large pieces.
+    pub(crate) fn follows(&self) -> bool {
+        self.follows
+    }
+
+    /// Counts the bytes taken from the file.
+    pub(crate) fn taken(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.taken)
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.reader.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+/// Opens what can be read. A directory can be opened on some systems, and only fails later.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory, not a file"));
+    }
+    Ok(file)
+}
+
+/// Puts a decompressor around what begins like a compressed file.
+fn decompressed(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    let mut start = Vec::new();
+    while start.len() < ZSTD.len() {
+        let mut byte = [0; 4];
+        let room = ZSTD.len() - start.len();
+        match reader.read(&mut byte[..room]) {
+            Ok(0) => break,
+            Ok(count) => start.extend_from_slice(&byte[..count]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if !GZIP.starts_with(&start[..start.len().min(2)]) && !ZSTD.starts_with(&start) {
+            break;
+        }
+    }
+    let is_gzip = start.starts_with(GZIP);
+    let is_zstd = start.starts_with(ZSTD);
+    let whole = Cursor::new(start).chain(reader);
+    Ok(if is_gzip {
+        Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole)))
+    } else if is_zstd {
+        Box::new(zstd::Decoder::new(whole)?)
+    } else {
+        Box::new(whole)
+    })
+}
+
+/// A reader that counts.
+struct Counted<R> {
+    reader: R,
+    taken: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.taken.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// A reader that waits at the end until it is told not to.
+struct Patient<R> {
+    reader: R,
+    stop: Arc<AtomicBool>,
+}
+
+impl<R: Read> Read for Patient<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.reader.read(buffer)?;
+            if count > 0 || self.stop.load(Ordering::Relaxed) {
+                return Ok(count);
+            }
+            std::thread::sleep(FOLLOW_PAUSE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn read(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        let mut input = Input::new("bytes", Cursor::new(bytes), &Follow::No).unwrap();
+        let mut all = Vec::new();
+        input.read_to_end(&mut all)?;
+        Ok(all)
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn compressed_or_not_the_bytes_are_the_same() {
+        let text = b"1 2:3\n".repeat(1000);
+        assert_eq!(read(text.clone()).unwrap(), text);
+        assert_eq!(read(gzip(&text)).unwrap(), text);
+        let two = [gzip(&text[..60]), gzip(&text[60..])].concat();
+        assert_eq!(read(two).unwrap(), text);
+        assert_eq!(read(zstd::encode_all(&text[..], 3).unwrap()).unwrap(), text);
+        for short in [&b""[..], b"1", b"\x1f", b"\x28\xb5"] {
+            assert_eq!(read(short.to_vec()).unwrap(), short);
+        }
+    }
+
+    #[test]
+    fn what_is_cut_short_is_an_error() {
+        let text = b"1 2:3\n".repeat(1000);
+        let packed = gzip(&text);
+        assert!(read(packed[..packed.len() - 9].to_vec()).is_err());
+        let packed = zstd::encode_all(&text[..], 3).unwrap();
+        assert!(read(packed[..packed.len() - 9].to_vec()).is_err());
+    }
+}

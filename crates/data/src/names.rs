@@ -1,0 +1,288 @@
+//! Features by name: where a name goes among the indices, and which names were seen.
+//!
+//! A name that is a whole number from 1 to the largest index allowed is that index. Any other is
+//! hashed to one of 2^bits − 1 indices from 1 on; index 0 is the constant's. Two names can meet:
+//! what is known about that is counted.
+
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// The names kept for reports, in number and in bytes.
+const NAMES_KEPT: usize = 1 << 20;
+const NAME_BYTES_KEPT: usize = 32 << 20;
+
+/// How many names a reader remembers to have reported, as a power of two.
+const REPORTED_BITS: u32 = 16;
+
+/// How many bits an index made from a name has: from 8 to 26, and 22 unless told otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct Bits(u8);
+
+impl Bits {
+    /// The range allowed.
+    pub const RANGE: std::ops::RangeInclusive<u8> = 8..=26;
+}
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self(22)
+    }
+}
+
+impl TryFrom<u8> for Bits {
+    type Error = String;
+
+    fn try_from(bits: u8) -> Result<Self, String> {
+        let range = Self::RANGE;
+        if range.contains(&bits) {
+            Ok(Self(bits))
+        } else {
+            Err(format!("{bits} is not a number from {} to {}", range.start(), range.end()))
+        }
+    }
+}
+
+impl From<Bits> for u8 {
+    fn from(bits: Bits) -> u8 {
+        bits.0
+    }
+}
+
+impl Bits {
+    /// The index for a hash: from 1 to 2^bits − 1.
+    #[inline]
+    pub(crate) fn index(self, hash: u64) -> u32 {
+        let places = (1_u64 << self.0) - 1;
+        1 + (((hash >> 32) * places) >> 32) as u32
+    }
+}
+
+/// What names of a kind have in common: `column=` before the values of a category, `namespace^`
+/// before the features of a namespace, nothing before the name of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Prefix {
+    text: Vec<u8>,
+    seed: u64,
+}
+
+impl Prefix {
+    /// No prefix.
+    pub(crate) const NONE: Self = Self { text: Vec::new(), seed: 0 };
+
+    pub(crate) fn new(text: impl Into<Vec<u8>>) -> Self {
+        let text = text.into();
+        let seed = if text.is_empty() { 0 } else { xxh3_64_with_seed(&text, 0) };
+        Self { text, seed }
+    }
+
+    /// Makes this the prefix of another text, in the memory it has.
+    pub(crate) fn set(&mut self, parts: &[&[u8]]) {
+        self.text.clear();
+        parts.iter().for_each(|part| self.text.extend_from_slice(part));
+        self.seed = if self.text.is_empty() { 0 } else { xxh3_64_with_seed(&self.text, 0) };
+    }
+
+    /// The hash of prefix and name together.
+    #[inline]
+    pub(crate) fn hash(&self, name: &[u8]) -> u64 {
+        xxh3_64_with_seed(name, self.seed)
+    }
+}
+
+/// The index a name stands for by itself: a whole number, written as numbers are, within the
+/// limit.
+#[inline]
+pub(crate) fn numeric(name: &[u8], max_index: u32) -> Option<u32> {
+    if name.len() > 9 || !matches!(name.first(), Some(b'1'..=b'9')) {
+        return None;
+    }
+    let mut number = 0;
+    for &byte in name {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = 10 * number + u32::from(digit);
+    }
+    (number <= max_index).then_some(number)
+}
+
+/// Names that a piece of text showed, those reported before left out where that is remembered.
+#[derive(Debug)]
+pub(crate) struct NewNames {
+    /// Hashes reported already, each at a place of its own; 0 for none.
+    reported: Vec<u64>,
+    /// Index, hash, and where the name ends in `bytes`.
+    entries: Vec<(u32, u64, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl Default for NewNames {
+    fn default() -> Self {
+        Self { reported: Vec::new(), entries: Vec::new(), bytes: Vec::new() }
+    }
+}
+
+impl NewNames {
+    /// Takes note that `index` is called prefix + name.
+    #[inline]
+    pub(crate) fn note(&mut self, index: u32, hash: u64, prefix: &Prefix, name: &[u8]) {
+        let place = (hash >> (64 - REPORTED_BITS)) as usize;
+        if self.reported.get(place) != Some(&hash) {
+            self.report(place, index, hash, prefix, name);
+        }
+    }
+
+    #[cold]
+    fn report(&mut self, place: usize, index: u32, hash: u64, prefix: &Prefix, name: &[u8]) {
+        self.reported.resize(1 << REPORTED_BITS, 0);
+        self.reported[place] = hash;
+        self.bytes.extend_from_slice(&prefix.text);
+        self.bytes.extend_from_slice(name);
+        self.entries.push((index, hash, self.bytes.len()));
+    }
+
+    /// Forgets the names, but not that they were reported.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.bytes.clear();
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, u64, &[u8])> {
+        let mut start = 0;
+        self.entries.iter().map(move |&(index, hash, end)| {
+            let name = &self.bytes[start..end];
+            start = end;
+            (index, hash, name)
+        })
+    }
+}
+
+/// The names of a stream's features, the first come first: as many as fit.
+///
+/// What is kept is bounded. Beyond that, names are unknown and their collisions uncounted, and
+/// [`is_full`](Self::is_full) says so.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Names {
+    by_index: HashMap<u32, Entry>,
+    bytes: Vec<u8>,
+    /// The hashes of names that came second to their index.
+    seconds: HashSet<u64>,
+    is_full: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    hash: u64,
+    start: usize,
+    end: usize,
+}
+
+impl Names {
+    pub(crate) fn learn(&mut self, new: &NewNames) {
+        for (index, hash, name) in new.iter() {
+            self.add(index, hash, name);
+        }
+    }
+
+    fn add(&mut self, index: u32, hash: u64, name: &[u8]) {
+        let has_room = self.by_index.len() + self.seconds.len() < NAMES_KEPT
+            && self.bytes.len() + name.len() <= NAME_BYTES_KEPT;
+        match self.by_index.get(&index) {
+            Some(entry) if entry.hash == hash => {}
+            Some(_) if has_room => {
+                self.seconds.insert(hash);
+            }
+            None if has_room => {
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(name);
+                self.by_index.insert(index, Entry { hash, start, end: self.bytes.len() });
+            }
+            _ => self.is_full = true,
+        }
+    }
+
+    /// The name of an index: that of the feature which came to it first.
+    pub fn get(&self, index: u32) -> Option<String> {
+        let entry = self.by_index.get(&index)?;
+        Some(String::from_utf8_lossy(&self.bytes[entry.start..entry.end]).into_owned())
+    }
+
+    /// How many different names were seen, as far as they are kept.
+    pub fn len(&self) -> usize {
+        self.by_index.len() + self.seconds.len()
+    }
+
+    /// Whether there is no name.
+    pub fn is_empty(&self) -> bool {
+        self.by_index.is_empty()
+    }
+
+    /// How many names share their index with one that came before.
+    pub fn collisions(&self) -> usize {
+        self.seconds.len()
+    }
+
+    /// Whether there were more names than are kept.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Models depend on these: they must never change. They agree with the reference
+    /// implementation of XXH3, seeded with the hash of the prefix.
+    #[test]
+    fn hashes_are_frozen() {
+        let index = |prefix: &str, name: &str| {
+            let hash = Prefix::new(prefix).hash(name.as_bytes());
+            (hash, Bits::default().index(hash))
+        };
+        assert_eq!(index("", "age"), (548_969_265_645_285_521, 124822));
+        assert_eq!(index("job=", "clerk"), (8_984_725_442_408_615_162, 2042890));
+        assert_eq!(index("user^", ""), (4_266_209_087_141_522_779, 970024));
+        assert_eq!(index("", "naïve"), (14_757_376_859_149_137_928, 3355439));
+    }
+
+    #[test]
+    fn every_index_is_within_its_bits_and_none_is_the_constant() {
+        for bits in [8, 22, 26].map(|bits| Bits::try_from(bits).unwrap()) {
+            assert_eq!(bits.index(0), 1);
+            assert_eq!(bits.index(u64::MAX), (1 << u8::from(bits)) - 1);
+        }
+        assert!(Bits::try_from(7).is_err() && Bits::try_from(27).is_err());
+    }
+
+    #[test]
+    fn whole_numbers_are_indices() {
+        let limit = 1 << 26;
+        assert_eq!(numeric(b"1", limit), Some(1));
+        assert_eq!(numeric(b"67108864", limit), Some(limit));
+        for name in ["0", "01", "67108865", "1.0", "+1", "1a", "", "99999999999999999999"] {
+            assert_eq!(numeric(name.as_bytes(), limit), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_kept_and_collisions_counted() {
+        let mut new = NewNames::default();
+        let prefix = Prefix::new("c=");
+        for _ in 0..2 {
+            new.note(5, 77, &prefix, b"first");
+            new.note(5, 78, &prefix, b"second");
+        }
+        new.note(6, 79 << 50, &prefix, b"third");
+        let mut names = Names::default();
+        names.learn(&new);
+        names.learn(&new);
+        assert_eq!((names.len(), names.collisions(), names.is_full()), (3, 1, false));
+        assert_eq!(names.get(5).as_deref(), Some("c=first"));
+        assert_eq!(names.get(6).as_deref(), Some("c=third"));
+        assert_eq!(names.get(7), None);
+    }
+}

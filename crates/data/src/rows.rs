@@ -1,0 +1,161 @@
+//! What a piece of text becomes: a batch, and what is to be known about it.
+
+use crate::labels::LabelCounts;
+use crate::names::{Bits, NewNames, Prefix, numeric};
+use rueful_core::Batch;
+
+/// Rows out of a piece of text. Used again and again, so that reading allocates nothing once it is
+/// under way.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// The rows.
+    pub(crate) batch: Batch,
+    /// Their labels, counted.
+    pub(crate) labels: LabelCounts,
+    /// Names of features that may be new.
+    pub(crate) names: NewNames,
+    /// How many cells had no value, by column.
+    pub(crate) missing: Vec<u64>,
+    /// Indices that may be new.
+    pub(crate) indices: Vec<u32>,
+    /// One bit per index: reported already.
+    reported: Vec<u64>,
+    /// The row being put together, in any order.
+    loose: Vec<(u32, f32)>,
+}
+
+/// Why a row cannot be finished: its values for one index add up to more than single precision
+/// holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooLarge;
+
+impl Rows {
+    /// Forgets the rows, keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.batch.clear();
+        self.labels.clear();
+        self.names.clear();
+        self.missing.clear();
+        self.indices.clear();
+    }
+
+    /// Begins a row whose features come in any order; with the constant, if it is to have one.
+    #[inline]
+    pub(crate) fn begin(&mut self, constant: bool) {
+        self.loose.clear();
+        if constant {
+            self.loose.push((0, 1.0));
+        }
+    }
+
+    /// Adds a feature to the row begun. Values for the same index are added up.
+    #[inline]
+    pub(crate) fn add(&mut self, index: u32, value: f32) {
+        self.loose.push((index, value));
+    }
+
+    /// Adds a feature by name.
+    #[inline]
+    pub(crate) fn add_named(&mut self, space: &Space, prefix: &Prefix, name: &[u8], value: f32) {
+        let number = if *prefix == Prefix::NONE { numeric(name, space.max_index) } else { None };
+        let index = number.unwrap_or_else(|| {
+            let hash = prefix.hash(name);
+            let index = space.bits.index(hash);
+            self.names.note(index, hash, prefix, name);
+            index
+        });
+        self.loose.push((index, value));
+    }
+
+    /// Counts a cell without a value.
+    #[inline]
+    pub(crate) fn miss(&mut self, column: usize) {
+        if self.missing.len() <= column {
+            self.missing.resize(column + 1, 0);
+        }
+        self.missing[column] += 1;
+    }
+
+    /// Ends the row begun.
+    pub(crate) fn finish(&mut self, label: f64) -> Result<(), TooLarge> {
+        if !self.loose.is_sorted_by(|a, b| a.0 < b.0) {
+            // Stable, so that values for the same index are added in the order they came.
+            self.loose.sort_by_key(|&(index, _)| index);
+            self.loose.dedup_by(|next, kept| {
+                let same = next.0 == kept.0;
+                if same {
+                    kept.1 += next.1;
+                }
+                same
+            });
+        }
+        let mut row = self.batch.open_row(self.loose.len());
+        for &(index, value) in &self.loose {
+            row.push(index, value).map_err(|_| TooLarge)?;
+        }
+        row.finish(label);
+        Ok(())
+    }
+
+    /// Reports the indices of the batch that were not reported before.
+    pub(crate) fn survey_indices(&mut self) {
+        let words = self.batch.dimension().div_ceil(64);
+        if self.reported.len() < words {
+            self.reported.resize(words, 0);
+        }
+        for &index in self.batch.indices() {
+            let word = &mut self.reported[index as usize / 64];
+            if *word >> (index % 64) & 1 == 0 {
+                *word |= 1 << (index % 64);
+                self.indices.push(index);
+            }
+        }
+    }
+}
+
+/// The space of indices that features by name go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Space {
+    pub(crate) bits: Bits,
+    /// The largest index a name that is a number may stand for.
+    pub(crate) max_index: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_in_any_order_become_a_row() {
+        let mut rows = Rows::default();
+        rows.begin(true);
+        for (index, value) in [(7, 1.0), (3, 2.0), (7, 0.5), (5, 1.0), (5, -1.0)] {
+            rows.add(index, value);
+        }
+        rows.finish(1.0).unwrap();
+        let x = rows.batch.get(0).features;
+        assert_eq!((x.indices(), x.values()), (&[0, 3, 7][..], &[1.0, 2.0, 1.5][..]));
+        rows.begin(false);
+        rows.add(3, f32::MAX);
+        rows.add(3, f32::MAX);
+        assert_eq!(rows.finish(1.0), Err(TooLarge));
+        assert_eq!(rows.batch.len(), 1);
+        rows.survey_indices();
+        assert_eq!(rows.indices, [0, 3, 7]);
+    }
+
+    #[test]
+    fn a_name_that_is_a_number_is_an_index() {
+        let space = Space { bits: Bits::default(), max_index: 1000 };
+        let mut rows = Rows::default();
+        rows.begin(false);
+        rows.add_named(&space, &Prefix::NONE, b"12", 1.0);
+        rows.add_named(&space, &Prefix::new("a^"), b"12", 1.0);
+        rows.add_named(&space, &Prefix::NONE, b"1001", 1.0);
+        rows.finish(1.0).unwrap();
+        let hashed = |prefix: &Prefix, name: &[u8]| space.bits.index(prefix.hash(name));
+        let mut expected = [12, hashed(&Prefix::new("a^"), b"12"), hashed(&Prefix::NONE, b"1001")];
+        expected.sort_unstable();
+        assert_eq!(rows.batch.indices(), expected);
+    }
+}
