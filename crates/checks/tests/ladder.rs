@@ -8,6 +8,7 @@ use common::{ball, positive, quantile, sided_box};
 use rueful_checks::conformance::{Arena, Expect};
 use rueful_checks::exact::ExactLoss;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
+use rueful_core::bound::projected_ogd;
 use rueful_core::learner::{
     FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
 };
@@ -274,6 +275,49 @@ fn a_declared_gradient_bound_is_held_against_the_run() {
     assert!(theorem(&broken).unwrap_err().why.contains("gradients of norm at most"));
     assert_eq!(broken.data, undeclared.data);
     assert_eq!(generous.certificate, undeclared.certificate);
+}
+
+/// Rounds without a gradient drop out of the data-dependent bound, and count for the theorem:
+/// UG√(8T) speaks of all T rounds.
+#[test]
+fn the_theorem_counts_the_rounds_that_rest() {
+    let (radius, g) = (2.0_f64, 5.0_f64);
+    let mut stream = noisy(ROUNDS);
+    (0..1000).for_each(|_| stream.push(&[0], &[1.0], 0.0).unwrap());
+    let arena = Arena::new(Objective::plain(Linear {}), ball(radius), stream.clone(), 1);
+    let steps = InverseSqrt { eta: positive(2_f64.sqrt() * radius / g) };
+    let make =
+        || Ogd::new(arena.objective, steps, ball(radius)).with_gradient_bound(Some(positive(g)));
+    let mut learner = make();
+    arena.check("resting", &mut learner, Expect::Bounds);
+    let whole = learner.promise(&ball(radius));
+    let expected = projected_ogd(radius, g, stream.len() as f64);
+    assert!((whole.theorem.unwrap().total / expected - 1.0).abs() < 1e-12);
+
+    let mut awake = make();
+    awake.grow(stream.dimension());
+    for example in stream.iter().take(ROUNDS) {
+        awake.learn(&example);
+    }
+    assert_eq!(whole.data, awake.promise(&ball(radius)).data);
+    assert_eq!(learner.weights(), awake.weights());
+}
+
+/// Steps longer than 1/σ are as good as steps of 1/σ: the learner takes the latter, and answers for
+/// them.
+#[test]
+fn no_step_is_longer_than_the_curvature_allows() {
+    let sigma = NonNegative::new(0.5).unwrap();
+    for set in [ball(3.0), BoxSet::cube(positive(0.5)).into(), WholeSpace {}.into()] {
+        let objective = Objective { loss: Hinge {}, sigma };
+        let arena = Arena::new(objective, ball(0.5), noisy(ROUNDS), 1);
+        let run = |eta: f64| {
+            let mut learner = Ogd::new(objective, Constant { eta: positive(eta) }, set.clone());
+            arena.check("capped", &mut learner, Expect::Bounds);
+            (learner.weights(), learner.promise(&ball(0.5)).data)
+        };
+        assert_eq!(run(100.0), run(2.0));
+    }
 }
 
 /// Comparators beyond the learner's own set are not covered, and not claimed to be.

@@ -73,8 +73,12 @@ impl<L: Loss> Objective<L> {
         prediction: f64,
         example: &Example<'_>,
     ) -> Round {
+        let round = Round::of(&self.loss, prediction, example.label);
         let sigma = self.sigma.get();
-        let penalty = if sigma == 0.0 { 0.0 } else { 0.5 * sigma * weights.settle_norm_in_sum() };
-        Round { penalty, ..Round::of(&self.loss, prediction, example.label) }
+        if sigma == 0.0 {
+            return round;
+        }
+        weights.settle_norm();
+        Round { penalty: 0.5 * sigma * weights.norm_sq(), ..round }
     }
 }

@@ -6,15 +6,17 @@ use rueful_core::schedule::Schedule;
 use rueful_core::set::AnySet;
 use rueful_core::{Example, Objective, Round};
 
-/// w ← Π_W(w − η_t(a_t x_t + σ w_t)) on plain vectors.
+/// w ← Π_W(w − η_t(a_t x_t + σ w_t)) on plain vectors, with η_t at most 1/σ.
 #[derive(Debug, Clone)]
 pub struct DenseOgd<L, S> {
     objective: Objective<L>,
     schedule: S,
     set: AnySet,
     weights: Vec<f64>,
-    gradients_sq: Vec<f64>,
+    rounds: u64,
     gradients_sq_total: f64,
+    /// Of the rounds that moved.
+    gradients_sq: Vec<f64>,
     inverse_steps: Vec<f64>,
 }
 
@@ -26,8 +28,9 @@ impl<L: Loss, S: Schedule> DenseOgd<L, S> {
             schedule,
             set,
             weights: vec![0.0; dimension],
-            gradients_sq: Vec::new(),
+            rounds: 0,
             gradients_sq_total: 0.0,
+            gradients_sq: Vec::new(),
             inverse_steps: Vec::new(),
         }
     }
@@ -44,16 +47,19 @@ impl<L: Loss, S: Schedule> Reference for DenseOgd<L, S> {
         let gradient: Vec<f64> =
             self.weights.iter().zip(&x).map(|(w, x)| round.slope * x + sigma * w).collect();
         let gradient_sq = dot(&gradient, &gradient);
-        self.gradients_sq.push(gradient_sq);
+        self.rounds += 1;
         self.gradients_sq_total += gradient_sq;
 
-        let round_number = self.gradients_sq.len() as u64;
-        let inverse = self.schedule.inverse_step(round_number, self.gradients_sq_total);
-        self.inverse_steps.push(inverse);
-        if inverse > 0.0 {
+        let inverse = self.schedule.inverse_step(self.rounds, self.gradients_sq_total);
+        // Without a gradient nothing moves, and the proof of (8) skips the round.
+        let moves = inverse > 0.0 && (sigma > 0.0 || round.slope != 0.0);
+        if moves {
+            let inverse = inverse.max(sigma);
             for (w, g) in self.weights.iter_mut().zip(&gradient) {
                 *w -= g / inverse;
             }
+            self.gradients_sq.push(gradient_sq);
+            self.inverse_steps.push(inverse);
         }
         project(&self.set, &mut self.weights);
         round
@@ -72,9 +78,6 @@ impl<L: Loss, S: Schedule> Reference for DenseOgd<L, S> {
         let mut total = 0.0;
         let mut before = None;
         for (&inverse, &gradient_sq) in self.inverse_steps.iter().zip(&self.gradients_sq) {
-            if inverse == 0.0 {
-                continue;
-            }
             let (last, distance) = before.map_or((0.0, reach), |last| (last, diameter));
             let growth = inverse - last - sigma;
             let counts = growth > 8.0 * f64::EPSILON * inverse;

@@ -77,9 +77,10 @@ impl<L: Loss> Minimax<L> {
         if potential == 0.0 { 0.0 } else { -self.set.radius.get() / potential }
     }
 
+    /// Ψ_t
+    #[inline]
     fn potential(&self) -> f64 {
-        let budget = self.budget();
-        (self.sums.norm_sq_beside(budget) + budget).sqrt()
+        (self.sums.norm_sq() + self.budget()).sqrt()
     }
 }
 
@@ -89,8 +90,8 @@ impl<L: Loss> Learner for Minimax<L> {
         let x = &example.features;
 
         // w_t = −U S_{t−1}/Ψ_t
-        let budget = self.budget();
-        let potential = (self.sums.settle_norm_beside(budget) + budget).sqrt();
+        self.sums.settle_norm();
+        let potential = self.potential();
         let inner = self.sums.dot(x);
         let round = Round::of(&self.loss, self.factor(potential) * inner, example.label);
 

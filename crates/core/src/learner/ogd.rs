@@ -16,7 +16,8 @@
 //! ```
 //!
 //! which on the ball of radius U with η_t = η/√t is at most 2U²√T/η + G²η√T, and UG√(8T), (9), for
-//! η = √2·U/G. When the losses are σ-strongly convex, each growth of 1/η_t counts less σ.
+//! η = √2·U/G. Rounds with g_t = 0 change nothing and drop out of both sums. When the losses are
+//! σ-strongly convex, each growth of 1/η_t counts less σ, and no η_t is longer than 1/σ.
 
 use super::steps::{Steps, finite_bound};
 use super::{AnySet, Example, Features, Learner, Promise, Round};
@@ -89,6 +90,10 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
 
         let prediction = self.weights.dot(x);
         let round = self.objective.suffer(&mut self.weights, prediction, example);
+        if round.slope == 0.0 && sigma == 0.0 {
+            self.steps.rest(); // g_t = 0, and w is in W
+            return round;
+        }
 
         // 1. w' = w − η_t g_t, where g_t = a_t x_t + σ w_t
         let eta = self.steps.take(&self.schedule, round.gradient_sq(sigma, x), sigma);
@@ -96,7 +101,7 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
         self.weights.step(shrink, -eta * round.slope, x, prediction);
 
         // 2. the nearest point of W
-        self.set.project(&mut self.weights, shrink, x);
+        self.set.project(&mut self.weights, x);
         round
     }
 
@@ -133,7 +138,7 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
             unbounded,
         );
         let theorem = self.steps.facts(self.gradient_bound, diameter).and_then(|facts| {
-            let promised = self.steps.distance_promised(reach, diameter, sigma);
+            let promised = self.steps.distance_promised(&self.schedule, reach, diameter, sigma);
             finite_bound(promised + 0.5 * self.schedule.energy(&facts), S::REFERENCE, unbounded)
         });
         Promise { data, theorem }

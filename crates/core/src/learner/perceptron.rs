@@ -71,8 +71,12 @@ impl<L: Loss> Learner for Perceptron<L> {
 
         // 1. on a mistake, w ← w + η y x: a step against the perceptron loss's slope −y
         let slope = PerceptronLoss {}.at(prediction, example.label).slope;
-        let eta = self.steps.take(&self.schedule, slope * slope * x.norm_sq(), 0.0);
-        self.weights.step(1.0, -eta * slope, x, prediction);
+        if slope == 0.0 {
+            self.steps.rest();
+        } else {
+            let eta = self.steps.take(&self.schedule, slope * slope * x.norm_sq(), 0.0);
+            self.weights.step(1.0, -eta * slope, x, prediction);
+        }
         Round::of(&self.loss, prediction, example.label)
     }
 

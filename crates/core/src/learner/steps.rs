@@ -18,10 +18,10 @@ pub struct Steps {
     gradient_sq_max: f64,
     /// Σ η_t‖g_t‖²
     energy: Sum,
-    /// 1/η_1 and 1/η_t; 0 before the first step.
+    /// 1/η_t of the first and of the last step taken; 0 before the first.
     first_inverse: f64,
     last_inverse: f64,
-    /// Σ_t [1/η_{t+1} − 1/η_t − σ]₊
+    /// Σ [1/η_t − 1/η_s − σ]₊ over the steps taken, s the one before t.
     growth: f64,
     /// Whether a round had nothing that bounds its cost.
     unbounded: bool,
@@ -29,17 +29,33 @@ pub struct Steps {
 
 impl Steps {
     /// Takes the gradient of round t into account and returns η_t, 0 for "no step".
+    ///
+    /// When the losses curve by σ, no step is longer than 1/σ: it would shoot beyond the minimum of
+    /// its own regulariser. 1/η_t = max(1/η_t, σ) never decreases either, and shorter steps only
+    /// lessen Σ η_t‖g_t‖², so whatever is proved about the schedule stays proved.
     #[inline]
     pub fn take(&mut self, schedule: &impl Schedule, gradient_sq: f64, sigma: f64) -> f64 {
+        let gradients_sq = self.gradients_sq.value() + gradient_sq;
         self.observe(gradient_sq);
-        let inverse = schedule.inverse_step(self.rounds, self.gradients_sq.value());
+        let inverse = schedule.inverse_step(self.rounds, gradients_sq);
         if inverse == 0.0 {
             return 0.0;
         }
+        let inverse = inverse.max(sigma);
         self.lengthen(inverse, sigma);
         let eta = 1.0 / inverse;
         self.energy.add(eta * gradient_sq);
         eta
+    }
+
+    /// Counts a round in which g_t = 0, so that no step can lead anywhere.
+    ///
+    /// The proof of (8) can do without it. 0 is a subgradient of ℓ_t at w_t, so ℓ_t(w_t) ≤ ℓ_t(u)
+    /// for every u; and w_{t+1} = w_t, so the distances to u telescope as if the rounds before
+    /// and after were neighbours. What remains is (8) over the steps that were taken.
+    #[inline]
+    pub(crate) fn rest(&mut self) {
+        self.rounds += 1;
     }
 
     /// Takes a gradient into account that was met with the regulariser 1/η_t = `inverse`, and that
@@ -100,7 +116,7 @@ impl Steps {
         if self.unbounded { f64::INFINITY } else { self.energy.value() }
     }
 
-    /// 1/η_T
+    /// 1/η_t of the last step taken.
     pub fn last_inverse(&self) -> f64 {
         self.last_inverse
     }
@@ -112,10 +128,18 @@ impl Steps {
         half_product(first, reach) + half_product(self.growth, diameter)
     }
 
-    /// The same in the theorem's form: D²/(2η_T) once the steps shrink.
-    pub(crate) fn distance_promised(&self, reach: f64, diameter: f64, sigma: f64) -> f64 {
+    /// The same in the theorem's form: D²/(2η_T) once the steps shrink, where η_T is what the
+    /// schedule says for round T, whether or not that round took a step.
+    pub(crate) fn distance_promised(
+        &self,
+        schedule: &impl Schedule,
+        reach: f64,
+        diameter: f64,
+        sigma: f64,
+    ) -> f64 {
         if self.growth > 0.0 {
-            half_product(self.last_inverse, diameter)
+            let last = schedule.inverse_step(self.rounds, self.gradients_sq());
+            half_product(last.max(self.last_inverse), diameter)
         } else {
             self.distance_paid(reach, diameter, sigma)
         }

@@ -110,8 +110,8 @@ macro_rules! each {
 }
 
 impl FeasibleSet for AnySet {
-    fn project(&self, w: &mut Weights, shrink: f64, x: &Features<'_>) {
-        each!(self, set => set.project(w, shrink, x));
+    fn project(&self, w: &mut Weights, x: &Features<'_>) {
+        each!(self, set => set.project(w, x));
     }
 
     fn project_dot(&self, s: &Weights, k: f64, x: &Features<'_>) -> LazyDot {

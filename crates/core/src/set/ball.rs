@@ -27,7 +27,7 @@ pub struct Ball {
 
 impl FeasibleSet for Ball {
     #[inline]
-    fn project(&self, w: &mut Weights, _shrink: f64, _x: &Features<'_>) {
+    fn project(&self, w: &mut Weights, _x: &Features<'_>) {
         let radius = self.radius.get();
         if w.can_exceed(radius) {
             w.settle_norm();

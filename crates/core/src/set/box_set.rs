@@ -131,15 +131,8 @@ impl BoxSet {
 
 impl FeasibleSet for BoxSet {
     #[inline]
-    fn project(&self, w: &mut Weights, shrink: f64, x: &Features<'_>) {
-        let clip = |i, w| self.side(i).clip(w);
-        if (0.0..=1.0).contains(&shrink) {
-            w.update_at(x, clip);
-        } else {
-            // The step turned or stretched the coordinates it did not touch. Steps that large
-            // are few: they shrink with t.
-            w.update_all(clip);
-        }
+    fn project(&self, w: &mut Weights, x: &Features<'_>) {
+        w.update_at(x, |i, w| self.side(i).clip(w));
     }
 
     #[inline]

@@ -20,8 +20,9 @@ use crate::weights::Weights;
 /// Contract (checked for every set by the conformance suite): `project` is the nearest point;
 /// `support` is the supremum it claims; `reach` and `diameter` bound all norms and distances.
 pub trait FeasibleSet: Clone + Send + Sync + 'static {
-    /// w ← argmin_{u∈W} ‖u − w‖ after the step w ← shrink·w + δ·x from a point of W. O(nnz(x)).
-    fn project(&self, w: &mut Weights, shrink: f64, x: &Features<'_>);
+    /// w ← argmin_{u∈W} ‖u − w‖ after a step w ← k·w + δ·x with 0 ≤ k ≤ 1 from a point of W. Such
+    /// a k leaves every point of W in W, 0 being one of them, so O(nnz(x)).
+    fn project(&self, w: &mut Weights, x: &Features<'_>);
 
     /// Π_W(k·s)·x, the prediction of a lazily projected learner, together with s·x. O(nnz(x)) when
     /// `settle` came before.

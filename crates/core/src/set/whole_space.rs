@@ -14,7 +14,7 @@ pub struct WholeSpace {}
 
 impl FeasibleSet for WholeSpace {
     #[inline]
-    fn project(&self, _w: &mut Weights, _shrink: f64, _x: &Features<'_>) {}
+    fn project(&self, _w: &mut Weights, _x: &Features<'_>) {}
 
     #[inline]
     fn project_dot(&self, s: &Weights, k: f64, x: &Features<'_>) -> LazyDot {

@@ -11,12 +11,31 @@
 //!
 //! Rounding makes this drift, and cancellation can ruin it in a single step, so a bound on the
 //! absolute error is carried along. Whoever needs the norm gets it to a relative 5e-10: while the
-//! bound is below that the running value is good, otherwise the norm is computed anew. That
-//! happens after some ten thousand ordinary rounds, or when the norm has collapsed, which keeps
-//! the amortised cost of a round at the number of its features.
+//! bound is below that the running value is good, otherwise the norm is computed anew.
+//!
+//! # A step costs what its features cost
+//!
+//! Two things take a pass over all d coordinates: computing the norm anew, and bringing c back to 1
+//! when it leaves a safe range. On ordinary streams that happens once in some ten thousand rounds.
+//! Where it does not, it must not cost more than the features of the rounds: every feature of a
+//! step earns one unit of credit (and every coordinate a few, when room is made for it), and a
+//! pass takes d. When a pass comes due that the credit does not cover, exact accounts of v are
+//! opened, by one last pass:
+//!
+//! - Σ v_i² without rounding. Then ‖w‖² = c² Σ v_i² needs no pass, however much cancels.
+//! - The set of i with v_i ≠ 0. Then a new c needs only these. And that is paid for: c must have
+//!   moved by 120 orders of magnitude, and a double spans 632, so after six such moves without a
+//!   step on its feature a coordinate is 0 (or infinite) and out of the set.
+//!
+//! From there on a step costs several times as much per feature, and never more.
+
+mod accounts;
+mod indices;
+mod squares;
 
 use crate::features::Features;
 use crate::vector;
+use accounts::Accounts;
 use serde::{Deserialize, Serialize};
 
 /// The largest relative error of a norm that is handed out.
@@ -24,6 +43,13 @@ const NORM_TOLERANCE: f64 = 5e-10;
 
 /// Outside this range of |c| the scale is folded into the vector.
 const SCALE_RANGE: std::ops::Range<f64> = 1e-120..1e120;
+
+/// How far off, relatively, scaling puts the norm: the roundings of k², of the product with it,
+/// and, twice, of the scale.
+const SCALE_GRAIN: f64 = 4.0 * f64::EPSILON;
+
+/// How many passes making room for a coordinate pays for.
+const FREE_PASSES: u64 = 4;
 
 /// A vector w = c·v with a running norm. Starts at 0, as every learner of the notes does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,10 +59,11 @@ pub struct Weights {
     norm_sq: f64,
     /// An upper bound on |norm_sq − ‖w‖²|.
     norm_error: f64,
-    /// ‖w‖² before the last step.
-    before: f64,
-    /// How often the norm was computed anew.
-    measurements: u64,
+    /// How many coordinates may be gone over beyond those of the steps.
+    credit: u64,
+    /// How often all coordinates were gone over.
+    passes: u64,
+    accounts: Accounts,
 }
 
 impl Default for Weights {
@@ -46,8 +73,9 @@ impl Default for Weights {
             vector: Vec::new(),
             norm_sq: 0.0,
             norm_error: 0.0,
-            before: 0.0,
-            measurements: 0,
+            credit: 0,
+            passes: 0,
+            accounts: Accounts::default(),
         }
     }
 }
@@ -56,7 +84,11 @@ impl Weights {
     /// Makes room for features below `dimension`.
     #[inline]
     pub fn grow(&mut self, dimension: usize) {
-        vector::grow(&mut self.vector, dimension);
+        if dimension > self.vector.len() {
+            self.credit += FREE_PASSES * (dimension - self.vector.len()) as u64;
+            vector::grow(&mut self.vector, dimension);
+            self.accounts.grow(dimension);
+        }
     }
 
     /// How many coordinates there is room for.
@@ -85,11 +117,14 @@ impl Weights {
     /// w ← shrink·w + advance·x, where `dot` is w·x as it was before.
     #[inline]
     pub fn step(&mut self, shrink: f64, advance: f64, x: &Features<'_>, dot: f64) {
-        self.before = self.norm_sq;
         if shrink != 1.0 {
             self.scale_by(shrink);
         }
         if advance != 0.0 {
+            self.credit += x.len() as u64;
+            if self.accounts.are_open() {
+                return self.step_in_the_books(advance, x);
+            }
             vector::add(&mut self.vector, advance / self.scale, x);
             let moved = advance * advance * x.norm_sq();
             let grain = (x.len() as f64 / 4.0 + 16.0) * f64::EPSILON;
@@ -98,12 +133,29 @@ impl Weights {
         }
     }
 
+    /// The same additions, each of them entered.
+    #[cold]
+    fn step_in_the_books(&mut self, advance: f64, x: &Features<'_>) {
+        let k = advance / self.scale;
+        for (i, x) in x.iter() {
+            self.enter(i, self.vector[i] + k * x);
+        }
+        self.accounts.settle();
+        self.measure();
+    }
+
+    /// v_i ← new, with open accounts.
+    fn enter(&mut self, i: usize, new: f64) {
+        self.accounts.enter(i, self.vector[i], new);
+        self.vector[i] = new;
+    }
+
     /// w ← k·w
     #[inline]
     pub fn scale_by(&mut self, k: f64) {
         self.scale *= k;
         self.norm_sq *= k * k;
-        self.norm_error *= k * k;
+        self.norm_error = k * k * self.norm_error + SCALE_GRAIN * self.norm_sq;
         if !SCALE_RANGE.contains(&self.scale.abs()) {
             self.fold();
         }
@@ -112,18 +164,12 @@ impl Weights {
     /// ‖w‖², to a relative 1e-9: the running value, or computed anew where that is not good enough.
     #[inline]
     pub fn norm_sq(&self) -> f64 {
-        self.norm_sq_beside(0.0)
+        if self.is_settled() { self.norm_sq } else { self.measured() }
     }
 
-    /// ‖w‖², accurate relative to ‖w‖² + `other`: enough for whoever adds the two.
-    #[inline]
-    pub(crate) fn norm_sq_beside(&self, other: f64) -> f64 {
-        if self.is_settled(other) { self.norm_sq } else { vector::norm_sq(self.iter()) }
-    }
-
-    /// How often the norm had to be computed anew, each time by a pass over all coordinates.
-    pub fn measurements(&self) -> u64 {
-        self.measurements
+    /// How often all coordinates were gone over since the start, whatever for.
+    pub fn passes(&self) -> u64 {
+        self.passes
     }
 
     /// ‖w‖, to a relative 1e-9.
@@ -135,23 +181,9 @@ impl Weights {
     /// Makes the next `norm_sq` O(1).
     #[inline]
     pub fn settle_norm(&mut self) {
-        self.settle_norm_beside(0.0);
-    }
-
-    /// `norm_sq_beside`, with what it had to compute kept.
-    #[inline]
-    pub(crate) fn settle_norm_beside(&mut self, other: f64) -> f64 {
-        if !self.is_settled(other) {
+        if !self.is_settled() {
             self.measure();
         }
-        self.norm_sq
-    }
-
-    /// ‖w‖² for a sum over rounds: accurate relative to this and the last round's together, so that
-    /// a norm that collapses in every other round is not computed anew in every other round.
-    #[inline]
-    pub(crate) fn settle_norm_in_sum(&mut self) -> f64 {
-        self.settle_norm_beside(self.before)
     }
 
     /// Whether ‖w‖ > radius is possible, as far as the running norm can tell.
@@ -161,17 +193,23 @@ impl Weights {
     }
 
     #[inline]
-    fn is_settled(&self, other: f64) -> bool {
-        self.norm_error <= NORM_TOLERANCE * (self.norm_sq + other)
+    fn is_settled(&self) -> bool {
+        self.norm_error <= NORM_TOLERANCE * self.norm_sq
     }
 
     /// Applies `f` to the coordinates of x: w_i ← f(i, w_i).
     #[inline]
     pub(crate) fn update_at(&mut self, x: &Features<'_>, f: impl Fn(usize, f64) -> f64) {
+        if self.accounts.are_open() {
+            return self.update_in_the_books(x, f);
+        }
         let (mut change, mut size) = (0.0, 0.0);
         for &i in x.indices() {
-            let (old, new) = self.update_one(i as usize, &f);
+            let i = i as usize;
+            let old = self.get(i);
+            let new = f(i, old);
             if new != old {
+                self.vector[i] = new / self.scale;
                 change += new * new - old * old;
                 size += new * new + old * old;
             }
@@ -181,43 +219,63 @@ impl Weights {
         self.norm_sq = (self.norm_sq + change).max(0.0);
     }
 
-    /// Applies `f` to every coordinate.
-    pub(crate) fn update_all(&mut self, f: impl Fn(usize, f64) -> f64) {
-        for i in 0..self.vector.len() {
-            self.update_one(i, &f);
+    #[cold]
+    fn update_in_the_books(&mut self, x: &Features<'_>, f: impl Fn(usize, f64) -> f64) {
+        for &i in x.indices() {
+            let i = i as usize;
+            let old = self.get(i);
+            let new = f(i, old);
+            if new != old {
+                self.enter(i, new / self.scale);
+            }
         }
+        self.accounts.settle();
         self.measure();
-    }
-
-    #[inline]
-    fn update_one(&mut self, i: usize, f: impl Fn(usize, f64) -> f64) -> (f64, f64) {
-        let old = self.scale * self.vector[i];
-        let new = f(i, old);
-        if new != old {
-            self.vector[i] = new / self.scale;
-        }
-        (old, new)
     }
 
     /// Brings the scale back to 1. A scale of 0 clears the vector.
     #[cold]
     fn fold(&mut self) {
-        if self.scale == 0.0 {
+        self.pass();
+        let scale = std::mem::replace(&mut self.scale, 1.0);
+        if self.accounts.are_open() {
+            self.accounts.scale(&mut self.vector, scale);
+        } else {
+            self.vector.iter_mut().for_each(|v| *v *= scale);
+        }
+        if scale == 0.0 {
             (self.norm_sq, self.norm_error) = (0.0, 0.0);
         }
-        for v in &mut self.vector {
-            *v *= self.scale;
-        }
-        self.scale = 1.0;
     }
 
-    /// Computes the norm anew. The scale is applied to the entries, not to their sum, so that a
-    /// tiny scale does not overflow the squares.
+    /// Computes the norm anew.
     #[cold]
     fn measure(&mut self) {
-        self.norm_sq = vector::norm_sq(self.iter());
+        self.norm_sq = self.measured();
         self.norm_error = vector::NORM_GRAIN * self.norm_sq;
-        self.measurements += 1;
+        self.pass();
+    }
+
+    /// ‖w‖² from v: out of the accounts, or by a pass over all coordinates. The scale is applied to
+    /// the entries, not to their sum, so that a tiny scale does not overflow the squares.
+    fn measured(&self) -> f64 {
+        if self.accounts.are_open() {
+            self.accounts.norm_sq(self.scale)
+        } else {
+            vector::norm_sq(self.iter())
+        }
+    }
+
+    /// Pays for a pass over all coordinates, or makes it the last.
+    fn pass(&mut self) {
+        if self.accounts.are_open() {
+            return;
+        }
+        self.passes += 1;
+        match self.credit.checked_sub(self.vector.len() as u64) {
+            Some(left) => self.credit = left,
+            None => self.accounts.open(&self.vector),
+        }
     }
 }
 
@@ -241,14 +299,15 @@ mod tests {
             let indices = [t % 7, 999];
             let x = Features::new(&indices, &values).unwrap();
             let dot = w.dot(&x);
-            penalties += w.settle_norm_in_sum();
+            w.settle_norm();
+            penalties += w.norm_sq();
             w.step(1.0, 0.1 * sign, &x, dot);
             if w.can_exceed(0.5) {
                 w.settle_norm();
                 w.scale_by(0.5 / w.norm());
             }
         }
-        assert!(w.measurements() < 20, "{} measurements", w.measurements());
+        assert!(w.passes() < 20, "{} passes", w.passes());
         assert!(penalties > 0.0);
         let exact = vector::norm_sq(w.iter()).sqrt();
         assert!((w.norm() - exact).abs() <= 1e-9 * exact);
