@@ -45,6 +45,7 @@ mod schema;
 mod source;
 mod survey;
 mod text;
+mod vw;
 
 pub use census::Census;
 pub use error::{DataError, printable};

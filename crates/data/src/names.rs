@@ -84,6 +84,11 @@ impl Prefix {
         self.seed = if self.text.is_empty() { 0 } else { xxh3_64_with_seed(&self.text, 0) };
     }
 
+    /// Its text.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
     /// The hash of prefix and name together.
     #[inline]
     pub(crate) fn hash(&self, name: &[u8]) -> u64 {

@@ -10,6 +10,8 @@ use rueful_core::Batch;
 pub(crate) struct Rows {
     /// The rows.
     pub(crate) batch: Batch,
+    /// Their importance: one for each row, or none if it is 1 for every row.
+    pub(crate) importance: Vec<f32>,
     /// Their labels, counted.
     pub(crate) labels: LabelCounts,
     /// Names of features that may be new.
@@ -33,6 +35,7 @@ impl Rows {
     /// Forgets the rows, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.batch.clear();
+        self.importance.clear();
         self.labels.clear();
         self.names.clear();
         self.missing.clear();
@@ -97,6 +100,15 @@ impl Rows {
         Ok(())
     }
 
+    /// Gives the last row its importance. Rows of a format that knows of none need not be asked.
+    #[inline]
+    pub(crate) fn weigh(&mut self, importance: f32) {
+        if importance != 1.0 || !self.importance.is_empty() {
+            self.importance.resize(self.batch.len() - 1, 1.0);
+            self.importance.push(importance);
+        }
+    }
+
     /// Reports the indices of the batch that were not reported before.
     pub(crate) fn survey_indices(&mut self) {
         let words = self.batch.dimension().div_ceil(64);
@@ -142,6 +154,21 @@ mod tests {
         assert_eq!(rows.batch.len(), 1);
         rows.survey_indices();
         assert_eq!(rows.indices, [0, 3, 7]);
+    }
+
+    #[test]
+    fn importance_is_kept_from_the_first_row_that_has_one() {
+        let mut rows = Rows::default();
+        for (importance, kept) in
+            [(1.0, &[][..]), (1.0, &[]), (0.5, &[1.0, 1.0, 0.5]), (1.0, &[1.0, 1.0, 0.5, 1.0])]
+        {
+            rows.begin(false);
+            rows.finish(1.0).unwrap();
+            rows.weigh(importance);
+            assert_eq!(rows.importance, kept);
+        }
+        rows.clear();
+        assert!(rows.importance.is_empty());
     }
 
     #[test]

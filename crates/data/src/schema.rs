@@ -3,7 +3,9 @@
 use crate::Bits;
 use crate::format::Format;
 use crate::libsvm::Libsvm;
+use crate::rows::Space;
 use crate::source::Reading;
+use crate::vw::Vw;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -13,6 +15,12 @@ use std::sync::Arc;
 pub enum Schema {
     /// LIBSVM or svmlight text.
     Libsvm {},
+    /// Vowpal Wabbit text.
+    Vw {
+        /// How many bits the index of a feature by name has.
+        #[serde(default)]
+        bits: Bits,
+    },
 }
 
 /// A column of a table, and what becomes of it.
@@ -62,12 +70,13 @@ pub struct Wishes {
 
 impl Schema {
     /// The names of the formats.
-    pub const NAMES: [&'static str; 1] = ["libsvm"];
+    pub const NAMES: [&'static str; 2] = ["libsvm", "vw"];
 
     /// Which of them this is.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Libsvm {} => "libsvm",
+            Self::Vw { .. } => "vw",
         }
     }
 
@@ -78,6 +87,11 @@ impl Schema {
                 rule: reading.labels.clone(),
                 constant: reading.constant,
                 max_index: reading.limits.max_index,
+            }),
+            Self::Vw { bits } => Arc::new(Vw {
+                rule: reading.labels.clone(),
+                constant: reading.constant,
+                space: Space { bits: *bits, max_index: reading.limits.max_index },
             }),
         }
     }

@@ -1,0 +1,137 @@
+//! What comes before the first `|`: label, importance, base, tag.
+
+use super::line::Lines;
+use crate::format::Fault;
+use crate::labels::LabelRule;
+use crate::number::double_at;
+use crate::rows::Rows;
+use std::ops::Range;
+
+/// How a row without a label is counted where rows are only looked at.
+const NO_LABEL: &[u8] = b"(none)";
+
+/// What a line says before its features.
+pub(super) struct Head {
+    pub(super) label: f64,
+    pub(super) importance: f32,
+}
+
+/// The words of a head: where the first few are, and the last.
+#[derive(Default)]
+struct Words {
+    first: [Range<usize>; 4],
+    last: Range<usize>,
+    count: usize,
+}
+
+impl Lines<'_> {
+    /// Reads the head of the line, which begins at `start` with something other than a blank and
+    /// ends with the bar.
+    #[inline]
+    pub(super) fn head(&self, start: usize, bar: usize, rows: &mut Rows) -> Result<Head, Fault> {
+        let mut words = self.words(start, bar)?;
+        if self.is_tag(&words.last, bar) {
+            words.count -= 1;
+        }
+        if words.count > 3 {
+            return Err(self.count_fault(words.first[3].clone()));
+        }
+        let label = self.label(&words, start, bar, rows)?;
+        let importance = if words.count > 1 { self.importance(&words.first[1])? } else { 1.0 };
+        if words.count > 2 {
+            self.check_base(&words.first[2])?;
+        }
+        Ok(Head { label, importance })
+    }
+
+    /// The words between `at` and `bar`.
+    #[inline]
+    fn words(&self, mut at: usize, bar: usize) -> Result<Words, Fault> {
+        let text = self.text.bytes();
+        let mut words = Words::default();
+        while at < bar {
+            let start = at;
+            while at < bar && text[at] != b' ' {
+                if matches!(text[at], b'\t' | b'\r') {
+                    return Err(self.blank_fault(start, at, bar));
+                }
+                at += 1;
+            }
+            if start < at {
+                if let Some(place) = words.first.get_mut(words.count) {
+                    *place = start..at;
+                }
+                words.last = start..at;
+                words.count += 1;
+            }
+            at += 1;
+        }
+        Ok(words)
+    }
+
+    /// Whether the last word, if there is one, is a tag.
+    #[inline]
+    fn is_tag(&self, last: &Range<usize>, bar: usize) -> bool {
+        !last.is_empty() && (last.end == bar || self.byte(last.start) == b'\'')
+    }
+
+    #[inline]
+    fn label(
+        &self,
+        words: &Words,
+        start: usize,
+        bar: usize,
+        rows: &mut Rows,
+    ) -> Result<f64, Fault> {
+        let (rule, row) = (&self.format.rule, rows.batch.len());
+        let taken = if words.count > 0 {
+            let place = words.first[0].clone();
+            let word = &self.text.bytes()[place.clone()];
+            // Labels with colons belong to other kinds of learning, and say more than one number.
+            if word.contains(&b':') {
+                return Err(self.label_fault(place));
+            }
+            rows.labels.take(rule, word, row, start).ok_or_else(|| self.label_fault(place))?
+        } else if *rule == LabelRule::Any {
+            rows.labels.take(rule, NO_LABEL, row, start).unwrap_or(0.0)
+        } else {
+            return Err(self.no_label_fault(start, bar));
+        };
+        Ok(taken)
+    }
+
+    #[inline]
+    fn importance(&self, place: &Range<usize>) -> Result<f32, Fault> {
+        match self.whole_number(place).map(|number| number as f32) {
+            Some(importance) if importance.is_finite() && importance >= 0.0 => {
+                self.check_importance(importance, place)
+            }
+            _ => Err(self.importance_fault(place.clone())),
+        }
+    }
+
+    /// The one place that keeps importance other than 1 from the learners.
+    #[inline]
+    fn check_importance(&self, importance: f32, place: &Range<usize>) -> Result<f32, Fault> {
+        if importance == 1.0 {
+            Ok(importance)
+        } else {
+            Err(self.unlearned_importance_fault(place.clone()))
+        }
+    }
+
+    #[inline]
+    fn check_base(&self, place: &Range<usize>) -> Result<(), Fault> {
+        match self.whole_number(place) {
+            Some(0.0) => Ok(()),
+            _ => Err(self.base_fault(place.clone())),
+        }
+    }
+
+    /// The number that a word is, if it is one.
+    #[inline]
+    pub(super) fn whole_number(&self, place: &Range<usize>) -> Option<f64> {
+        let (number, end) = double_at(self.text.padded(), place.start)?;
+        (end == place.end).then_some(number)
+    }
+}

@@ -1,0 +1,99 @@
+//! Vowpal Wabbit text: what is read, what is refused and in which words, that the fast reader
+//! agrees with an obvious one, and that the counts are Vowpal Wabbit's own.
+#![allow(clippy::unwrap_used)] // In a test a panic is the report.
+
+mod counts;
+mod properties;
+mod reference;
+mod rules;
+
+use rueful_core::Batch;
+use rueful_data::{
+    Bits, DataError, Follow, Input, LabelRule, Limits, Names, Reader, Reading, Schema, Source,
+};
+use std::io::{Cursor, Read};
+use std::num::NonZeroUsize;
+
+/// A row to the last bit: its label, its features.
+type Row = (u64, Vec<(u32, u32)>);
+
+const NUMBERS: Reading = Reading {
+    labels: LabelRule::Numbers,
+    constant: false,
+    limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
+    threads: NonZeroUsize::MIN,
+};
+
+const SIGNS: Reading = Reading { labels: LabelRule::Signs, ..NUMBERS };
+
+fn row(label: f64, features: &[(u32, f32)]) -> Row {
+    (label.to_bits(), features.iter().map(|&(index, value)| (index, value.to_bits())).collect())
+}
+
+/// Reads to the end or to an error, whichever comes first, and checks what a source promises about
+/// both.
+fn drain(source: &mut impl Source) -> (Vec<Row>, Option<DataError>) {
+    let mut batch = Batch::default();
+    let mut rows = Vec::new();
+    let error = loop {
+        match source.fill(&mut batch) {
+            Ok(true) => rows.extend(rows_of(&batch)),
+            Ok(false) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    assert!(batch.is_empty());
+    assert!(!source.fill(&mut batch).unwrap(), "a stream that is over stays over");
+    assert_eq!(source.census().examples, rows.len() as u64);
+    (rows, error)
+}
+
+fn rows_of(batch: &Batch) -> Vec<Row> {
+    assert!(!batch.is_empty());
+    let features = |x: rueful_core::Features<'_>| {
+        rueful_core::Features::new(x.indices(), x.values()).unwrap();
+        x.indices().iter().zip(x.values()).map(|(&i, value)| (i, value.to_bits())).collect()
+    };
+    batch.iter().map(|example| (example.label.to_bits(), features(example.features))).collect()
+}
+
+fn source_from(reader: impl Read + Send + 'static, reading: &Reading) -> Reader {
+    let input = Input::new("data.vw", reader, &Follow::No).unwrap();
+    Reader::new(vec![input], &Schema::Vw { bits: Bits::default() }, reading)
+}
+
+fn source(text: impl AsRef<[u8]>, reading: &Reading) -> Reader {
+    source_from(Cursor::new(text.as_ref().to_vec()), reading)
+}
+
+/// The rows of a text that is all right.
+fn rows(text: impl AsRef<[u8]>, reading: &Reading) -> Vec<Row> {
+    let (rows, error) = drain(&mut source(text, reading));
+    assert!(error.is_none(), "{}", error.unwrap());
+    rows
+}
+
+/// The rows of a text that is all right, its features by name and in the order of their names.
+fn named(text: impl AsRef<[u8]>, reading: &Reading) -> Vec<(f64, Vec<(String, f32)>)> {
+    let mut source = source(text, reading);
+    let (rows, error) = drain(&mut source);
+    assert!(error.is_none(), "{}", error.unwrap());
+    let by_name = |(label, features): Row| {
+        let name = |(index, value)| (name_of(source.names(), index), f32::from_bits(value));
+        let mut features: Vec<_> = features.into_iter().map(name).collect();
+        features.sort_by(|a, b| a.0.cmp(&b.0));
+        (f64::from_bits(label), features)
+    };
+    rows.into_iter().map(by_name).collect()
+}
+
+/// What an index is called: its number, if it has no name.
+fn name_of(names: &Names, index: u32) -> String {
+    names.get(index).unwrap_or_else(|| index.to_string())
+}
+
+/// The words in which a text is refused, and how many rows came before.
+fn refusal(text: impl AsRef<[u8]>, reading: &Reading) -> (usize, String) {
+    let (rows, error) = drain(&mut source(text, reading));
+    (rows.len(), error.expect("an error").to_string())
+}
