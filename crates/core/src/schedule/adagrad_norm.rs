@@ -33,7 +33,8 @@ impl Schedule for AdaGradNorm {
 
     #[inline]
     fn inverse_step(&self, _round: u64, gradients_sq: f64) -> f64 {
-        (2.0 * gradients_sq).sqrt() / self.diameter.get()
+        // 1/D does not wait for the gradient, a quotient would.
+        (2.0 * gradients_sq).sqrt() * (1.0 / self.diameter.get())
     }
 
     /// Σ_t b_t/√(b_1 + … + b_t) ≤ 2√(Σ b_t)

@@ -31,8 +31,9 @@ impl FeasibleSet for Ball {
         let radius = self.radius.get();
         if w.can_exceed(radius) {
             w.settle_norm();
-            if w.norm() > radius {
-                w.scale_by(radius / w.norm());
+            let norm = w.norm();
+            if norm > radius {
+                w.scale_by(radius / norm);
             }
         }
     }

@@ -111,12 +111,11 @@ impl BoxSet {
     /// p·x and s·x in one pass, where p_i depends on s_i alone.
     #[inline]
     fn dots(&self, s: &Weights, x: &Features<'_>, p: impl Fn(Interval, f64) -> f64) -> LazyDot {
-        let (mut prediction, mut inner) = (0.0, 0.0);
-        for (i, x) in x.iter() {
-            let s = s.get(i);
-            prediction += p(self.side(i), s) * x;
-            inner += s * x;
-        }
+        let (prediction, inner) = if self.sides.is_empty() {
+            s.dots(x, |_, s| p(self.rest, s))
+        } else {
+            s.dots(x, |i, s| p(self.side(i), s))
+        };
         LazyDot { prediction, inner }
     }
 
@@ -132,7 +131,12 @@ impl BoxSet {
 impl FeasibleSet for BoxSet {
     #[inline]
     fn project(&self, w: &mut Weights, x: &Features<'_>) {
-        w.update_at(x, |i, w| self.side(i).clip(w));
+        if self.sides.is_empty() {
+            let alike = self.rest.into();
+            w.clip_at(x, |_| alike);
+        } else {
+            w.clip_at(x, |i| self.side(i).into());
+        }
     }
 
     #[inline]

@@ -103,9 +103,17 @@ impl Weights {
         self.scale * vector::dot(&self.vector, x)
     }
 
+    /// Σ f(i, w_i) x_i together with w·x.
+    #[inline]
+    pub(crate) fn dots(&self, x: &Features<'_>, f: impl Fn(usize, f64) -> f64) -> (f64, f64) {
+        let scale = self.scale;
+        let (mapped, plain) = vector::dots(&self.vector, x, |i, v| f(i, scale * v));
+        (mapped, scale * plain)
+    }
+
     /// w_i
     #[inline]
-    pub fn get(&self, i: usize) -> f64 {
+    fn get(&self, i: usize) -> f64 {
         self.scale * self.vector[i]
     }
 
@@ -125,7 +133,8 @@ impl Weights {
             if self.accounts.are_open() {
                 return self.step_in_the_books(advance, x);
             }
-            vector::add(&mut self.vector, advance / self.scale, x);
+            let k = advance * self.inverse_scale();
+            vector::add(&mut self.vector, k, x);
             let moved = advance * advance * x.norm_sq();
             let grain = (x.len() as f64 / 4.0 + 16.0) * f64::EPSILON;
             self.norm_error += grain * (self.norm_sq + self.norm_error + moved);
@@ -136,7 +145,7 @@ impl Weights {
     /// The same additions, each of them entered.
     #[cold]
     fn step_in_the_books(&mut self, advance: f64, x: &Features<'_>) {
-        let k = advance / self.scale;
+        let k = advance * self.inverse_scale();
         for (i, x) in x.iter() {
             self.enter(i, self.vector[i] + k * x);
         }
@@ -148,6 +157,12 @@ impl Weights {
     fn enter(&mut self, i: usize, new: f64) {
         self.accounts.enter(i, self.vector[i], new);
         self.vector[i] = new;
+    }
+
+    /// 1/c, known before a step is, so that a step need not wait for a quotient.
+    #[inline]
+    fn inverse_scale(&self) -> f64 {
+        1.0 / self.scale
     }
 
     /// w ← k·w
@@ -197,36 +212,28 @@ impl Weights {
         self.norm_error <= NORM_TOLERANCE * self.norm_sq
     }
 
-    /// Applies `f` to the coordinates of x: w_i ← f(i, w_i).
+    /// Clips the coordinates of x: w_i ← the nearest number to w_i in the interval of i, which
+    /// contains 0.
     #[inline]
-    pub(crate) fn update_at(&mut self, x: &Features<'_>, f: impl Fn(usize, f64) -> f64) {
+    pub(crate) fn clip_at(&mut self, x: &Features<'_>, interval: impl Fn(usize) -> (f64, f64)) {
         if self.accounts.are_open() {
-            return self.update_in_the_books(x, f);
+            return self.clip_in_the_books(x, interval);
         }
-        let (mut change, mut size) = (0.0, 0.0);
-        for &i in x.indices() {
-            let i = i as usize;
-            let old = self.get(i);
-            let new = f(i, old);
-            if new != old {
-                self.vector[i] = new / self.scale;
-                change += new * new - old * old;
-                size += new * new + old * old;
-            }
-        }
-        let grain = (x.len() as f64 + 4.0) * f64::EPSILON;
-        self.norm_error += grain * (self.norm_sq + size);
-        self.norm_sq = (self.norm_sq + change).max(0.0);
+        let gone = vector::clip(&mut self.vector, self.scale, x, interval);
+        // Every term of the sum is at most its w_i², and so is what the rounding of w_i costs.
+        let grain = (x.len() as f64 + 16.0) * f64::EPSILON;
+        self.norm_error += grain * (self.norm_sq + self.norm_error);
+        self.norm_sq = (self.norm_sq - gone).max(0.0);
     }
 
     #[cold]
-    fn update_in_the_books(&mut self, x: &Features<'_>, f: impl Fn(usize, f64) -> f64) {
+    fn clip_in_the_books(&mut self, x: &Features<'_>, interval: impl Fn(usize) -> (f64, f64)) {
         for &i in x.indices() {
             let i = i as usize;
-            let old = self.get(i);
-            let new = f(i, old);
-            if new != old {
-                self.enter(i, new / self.scale);
+            let (lower, upper) = interval(i);
+            let new = self.get(i).clamp(lower, upper);
+            if new != self.get(i) {
+                self.enter(i, new * self.inverse_scale());
             }
         }
         self.accounts.settle();
