@@ -1,5 +1,7 @@
 //! What can go wrong between bytes and batches, told to the one who has to fix it.
 
+use crate::recognize::Binary;
+use crate::schema::Schema;
 use std::io;
 use std::str::Utf8Chunk;
 use thiserror::Error;
@@ -71,6 +73,89 @@ pub enum DataError {
         expected: String,
         /// How it might be put right.
         hint: Option<String>,
+    },
+    /// No input to read from.
+    #[error("found no file to read, expected at least one")]
+    NoInput,
+    /// A file of a kind that is not read as it is.
+    #[error("{}: found {found}, expected {expected}", printable(file))]
+    Unsuitable {
+        /// The file.
+        file: String,
+        /// What it is, or has.
+        found: String,
+        /// What should have been there, or what to do.
+        expected: String,
+    },
+    /// A file that is not text, but one of the formats that are read in another way.
+    #[error("{}: found {kind}, expected text", printable(file))]
+    Binary {
+        /// The file.
+        file: String,
+        /// Which format it is.
+        kind: Binary,
+    },
+    /// A format that does not exist.
+    #[error(
+        "--format: found \"{}\", expected one of {}",
+        excerpt(format.as_bytes()),
+        Schema::NAMES.join(", ")
+    )]
+    UnknownFormat {
+        /// What was asked for.
+        format: String,
+    },
+    /// A setting that means nothing for the format of the file.
+    #[error("{}: {setting} means nothing for {format}: {reason}", printable(file))]
+    Useless {
+        /// The file.
+        file: String,
+        /// The setting.
+        setting: &'static str,
+        /// The format.
+        format: &'static str,
+        /// Why, and what to do.
+        reason: &'static str,
+    },
+    /// A table without a word on which column holds the labels.
+    #[error(
+        "{}: which column is the label? Add --label NAME, or --label and a number from 1 on; \
+         the columns are: {columns}",
+        printable(file)
+    )]
+    NoLabel {
+        /// The file.
+        file: String,
+        /// What there is to choose from.
+        columns: String,
+    },
+    /// A setting that names a column which does not exist.
+    #[error(
+        "{}: {setting} names \"{column}\", expected a column; the columns are: {columns}",
+        printable(file)
+    )]
+    NoColumn {
+        /// The file.
+        file: String,
+        /// The setting.
+        setting: &'static str,
+        /// What it names.
+        column: String,
+        /// What there is to choose from.
+        columns: String,
+    },
+    /// Two settings that cannot both be followed.
+    #[error(
+        "{other} and {setting} both name column \"{}\", expected one of them",
+        excerpt(column.as_bytes())
+    )]
+    Contradiction {
+        /// The column.
+        column: String,
+        /// One setting.
+        setting: &'static str,
+        /// The other.
+        other: &'static str,
     },
 }
 

@@ -1,6 +1,7 @@
 //! Where bytes come from: files, standard input, compressed or not, growing or not.
 
 use crate::DataError;
+use crate::zip::{self, Unzip};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
@@ -19,7 +20,12 @@ const FOLLOW_PAUSE: Duration = Duration::from_millis(50);
 /// A named stream of bytes, decompressed if it was compressed.
 pub struct Input {
     name: String,
+    /// What the one file in an archive is called.
+    inner_name: Option<String>,
     reader: Box<dyn Read + Send>,
+    /// What was read to be looked at: it comes again.
+    ahead: Cursor<Vec<u8>>,
+    is_ended: bool,
     /// How many bytes came from the file, before they were decompressed.
     taken: Arc<AtomicU64>,
     follows: bool,
@@ -68,7 +74,15 @@ impl Input {
             Follow::Until(stop) => Box::new(Patient { reader: counted, stop: Arc::clone(stop) }),
         };
         match decompressed(reader) {
-            Ok(reader) => Ok(Self { name, reader, taken, follows }),
+            Ok((reader, inner_name)) => Ok(Self {
+                name,
+                inner_name,
+                reader,
+                ahead: Cursor::new(Vec::new()),
+                is_ended: false,
+                taken,
+                follows,
+            }),
             Err(error) => Err(DataError::Read { file: name, error }),
         }
     }
@@ -76,6 +90,65 @@ impl Input {
     /// What it is called.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What the data is called: the file, or what an archive has inside.
+    pub(crate) fn data_name(&self) -> &str {
+        self.inner_name.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Looks at the beginning of what is to be read: `usual` bytes or all there are, unless less
+    /// is `enough`; more if that is not enough, and never more than `most`. Says whether it is all
+    /// there is. What may still grow is not waited for once there is enough.
+    pub(crate) fn peek(
+        &mut self,
+        usual: usize,
+        most: usize,
+        is_enough: impl Fn(&[u8]) -> Enough,
+    ) -> Result<(&[u8], bool), DataError> {
+        let mut goal = usual.min(most);
+        let mut is_end = self.is_ended;
+        while !is_end {
+            let seen = self.ahead.get_ref().len();
+            let enough = is_enough(self.ahead.get_ref());
+            let is_full = seen >= goal;
+            if enough == Enough::Yes || enough == Enough::AtLeast && (is_full || self.follows) {
+                break;
+            }
+            if is_full {
+                if seen >= most {
+                    break;
+                }
+                goal = goal.saturating_mul(2).min(most);
+            }
+            is_end = self.read_ahead(goal)?;
+        }
+        self.is_ended = is_end;
+        Ok((self.ahead.get_ref(), is_end))
+    }
+
+    /// Reads until there are `goal` bytes, or only once where more may be long in coming. Says
+    /// whether the end was met.
+    fn read_ahead(&mut self, goal: usize) -> Result<bool, DataError> {
+        let bytes = self.ahead.get_mut();
+        let mut len = bytes.len();
+        bytes.resize(goal.max(len), 0);
+        let mut is_end = false;
+        while len < goal && !is_end {
+            match self.reader.read(&mut bytes[len..goal]) {
+                Ok(count) => {
+                    is_end = count == 0;
+                    len += count;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(DataError::Read { file: self.name.clone(), error }),
+            }
+            if self.follows {
+                break;
+            }
+        }
+        bytes.truncate(len);
+        Ok(is_end)
     }
 
     /// Whether rows should be handed on as they come, and not in large pieces.
@@ -91,6 +164,13 @@ impl Input {
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.ahead.read(buffer)?;
+        if count > 0 {
+            return Ok(count);
+        }
+        if self.is_ended {
+            return Ok(0);
+        }
         loop {
             match self.reader.read(buffer) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -98,6 +178,17 @@ impl Read for Input {
             }
         }
     }
+}
+
+/// Whether the beginning of an input tells what is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Enough {
+    /// It does, and nothing that follows could change it.
+    Yes,
+    /// It does, and more would tell it better.
+    AtLeast,
+    /// It does not.
+    No,
 }
 
 /// Opens what can be read. A directory can be opened on some systems, and only fails later.
@@ -110,7 +201,9 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
 }
 
 /// Puts a decompressor around what begins like a compressed file.
-fn decompressed(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+fn decompressed(
+    mut reader: Box<dyn Read + Send>,
+) -> io::Result<(Box<dyn Read + Send>, Option<String>)> {
     let mut start = Vec::new();
     while start.len() < ZSTD.len() {
         let mut byte = [0; 4];
@@ -121,19 +214,25 @@ fn decompressed(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + S
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        if !GZIP.starts_with(&start[..start.len().min(2)]) && !ZSTD.starts_with(&start) {
+        let may_be = |magic: &[u8]| magic.starts_with(&start[..start.len().min(magic.len())]);
+        if !may_be(GZIP) && !may_be(ZSTD) && !may_be(zip::BEGINNING) {
             break;
         }
     }
     let is_gzip = start.starts_with(GZIP);
     let is_zstd = start.starts_with(ZSTD);
+    let is_zip = start.starts_with(zip::BEGINNING);
     let whole = Cursor::new(start).chain(reader);
     Ok(if is_gzip {
-        Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole)))
+        (Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole))), None)
     } else if is_zstd {
-        Box::new(zstd::Decoder::new(whole)?)
+        (Box::new(zstd::Decoder::new(whole)?), None)
+    } else if is_zip {
+        let archive = Unzip::open(BufReader::with_capacity(1 << 16, whole))?;
+        let name = archive.name().to_owned();
+        (Box::new(archive), Some(name))
     } else {
-        Box::new(whole)
+        (Box::new(whole), None)
     })
 }
 

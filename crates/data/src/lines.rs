@@ -89,6 +89,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// How many bytes came from the reader.
+    #[cfg(test)]
     pub(crate) fn bytes_read(&self) -> u64 {
         self.bytes_read
     }

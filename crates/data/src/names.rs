@@ -115,19 +115,13 @@ pub(crate) fn numeric(name: &[u8], max_index: u32) -> Option<u32> {
 }
 
 /// Names that a piece of text showed, those reported before left out where that is remembered.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct NewNames {
     /// Hashes reported already, each at a place of its own; 0 for none.
     reported: Vec<u64>,
     /// Index, hash, and where the name ends in `bytes`.
     entries: Vec<(u32, u64, usize)>,
     bytes: Vec<u8>,
-}
-
-impl Default for NewNames {
-    fn default() -> Self {
-        Self { reported: Vec::new(), entries: Vec::new(), bytes: Vec::new() }
-    }
 }
 
 impl NewNames {

@@ -1,12 +1,15 @@
 //! What was decided about a file's format, so that the next file is read the same way.
 
-use crate::Bits;
+use crate::error::excerpt;
 use crate::format::Format;
 use crate::libsvm::Libsvm;
 use crate::rows::Space;
 use crate::source::Reading;
+use crate::table::{Csv, Separator, Table};
 use crate::vw::Vw;
+use crate::{Bits, DataError};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A format and everything about it that is not in the rows themselves.
@@ -15,6 +18,8 @@ use std::sync::Arc;
 pub enum Schema {
     /// LIBSVM or svmlight text.
     Libsvm {},
+    /// Comma-separated values and their relatives.
+    Csv(Table),
     /// Vowpal Wabbit text.
     Vw {
         /// How many bits the index of a feature by name has.
@@ -33,6 +38,53 @@ pub struct Column {
     pub role: Role,
 }
 
+/// The columns of a table: at least one, with different names, one of them the label.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Column>", into = "Vec<Column>")]
+pub struct Columns(Vec<Column>);
+
+impl Columns {
+    /// The name of the label.
+    pub fn label(&self) -> &str {
+        self.iter().find(|column| column.role == Role::Label).map_or("", |column| &column.name)
+    }
+
+    /// A name that is there twice.
+    pub(crate) fn repeated(names: &[String]) -> Option<&str> {
+        let mut seen = HashSet::new();
+        names.iter().map(String::as_str).find(|&name| !seen.insert(name))
+    }
+}
+
+impl std::ops::Deref for Columns {
+    type Target = [Column];
+
+    fn deref(&self) -> &[Column] {
+        &self.0
+    }
+}
+
+impl From<Columns> for Vec<Column> {
+    fn from(columns: Columns) -> Self {
+        columns.0
+    }
+}
+
+impl TryFrom<Vec<Column>> for Columns {
+    type Error = String;
+
+    fn try_from(columns: Vec<Column>) -> Result<Self, String> {
+        let names: Vec<_> = columns.iter().map(|column| column.name.clone()).collect();
+        if let Some(name) = Self::repeated(&names) {
+            return Err(format!("columns with different names, not two named {name:?}"));
+        }
+        match columns.iter().filter(|column| column.role == Role::Label).count() {
+            1 => Ok(Self(columns)),
+            labels => Err(format!("one column with the role of the label, not {labels}")),
+        }
+    }
+}
+
 /// What becomes of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -47,6 +99,19 @@ pub enum Role {
     Text,
     /// Nothing.
     Drop,
+}
+
+impl Role {
+    /// The setting that asks for it.
+    fn setting(self) -> &'static str {
+        match self {
+            Self::Label => "--label",
+            Self::Number => "no setting",
+            Self::Category => "--categorical",
+            Self::Text => "--text",
+            Self::Drop => "--drop",
+        }
+    }
 }
 
 /// What a person says about the data; everything may be left out.
@@ -68,21 +133,105 @@ pub struct Wishes {
     pub bits: Bits,
 }
 
+impl Wishes {
+    /// The columns that are mentioned.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
+        let lists = [&self.drop, &self.categorical, &self.text];
+        self.label.iter().chain(lists.into_iter().flatten()).map(String::as_str)
+    }
+
+    /// What is wished for each of the columns called `names`. There must be a label.
+    pub(crate) fn roles(
+        &self,
+        file: &str,
+        names: &[String],
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Option<Role>>, DataError> {
+        let Some(label) = &self.label else {
+            return Err(DataError::NoLabel { file: file.to_owned(), columns: listed(names) });
+        };
+        let mut roles: Vec<Option<Role>> = vec![None; names.len()];
+        for (role, setting, wished) in [
+            (Role::Label, "--label", std::slice::from_ref(label)),
+            (Role::Drop, "--drop", &self.drop),
+            (Role::Category, "--categorical", &self.categorical),
+            (Role::Text, "--text", &self.text),
+        ] {
+            for name in wished {
+                let column = find(file, names, setting, name, notes)?;
+                match roles[column] {
+                    Some(other) if other != role => {
+                        let name = names[column].clone();
+                        let other = other.setting();
+                        return Err(DataError::Contradiction { column: name, setting, other });
+                    }
+                    _ => roles[column] = Some(role),
+                }
+            }
+        }
+        Ok(roles)
+    }
+}
+
+/// The column a person means: the one of that name, or else the one of that number.
+fn find(
+    file: &str,
+    names: &[String],
+    setting: &'static str,
+    wished: &str,
+    notes: &mut Vec<String>,
+) -> Result<usize, DataError> {
+    let number = wished.parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
+    let named = names.iter().position(|name| name == wished);
+    if let (Some(named), Some(number)) = (named, number)
+        && named + 1 != number
+    {
+        let is = named + 1;
+        notes.push(format!("{setting} {wished} means column {is}, which has that name"));
+    }
+    named.or(number.map(|number| number - 1)).ok_or_else(|| DataError::NoColumn {
+        file: file.to_owned(),
+        setting,
+        column: excerpt(wished.as_bytes()),
+        columns: listed(names),
+    })
+}
+
+/// Names for a person to choose from.
+pub(crate) fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 24;
+    let quoted: Vec<_> = names.iter().take(SHOWN).map(|name| excerpt(name.as_bytes())).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+    quoted.join(", ") + &tail
+}
+
 impl Schema {
     /// The names of the formats.
-    pub const NAMES: [&'static str; 2] = ["libsvm", "vw"];
+    pub const NAMES: [&'static str; 4] = ["libsvm", "vw", "csv", "tsv"];
 
     /// Which of them this is.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Libsvm {} => "libsvm",
+            Self::Csv(table) if table.separator == Separator::Tab => "tsv",
+            Self::Csv(_) => "csv",
             Self::Vw { .. } => "vw",
+        }
+    }
+
+    /// The columns and what becomes of each, where the format has columns.
+    pub fn columns(&self) -> &[Column] {
+        match self {
+            Self::Csv(table) => &table.columns,
+            Self::Libsvm {} | Self::Vw { .. } => &[],
         }
     }
 
     /// The reader of rows.
     pub(crate) fn format(&self, reading: &Reading) -> Arc<dyn Format> {
         match self {
+            Self::Csv(table) => Arc::new(Csv::new(table, reading)),
             Self::Libsvm {} => Arc::new(Libsvm {
                 rule: reading.labels.clone(),
                 constant: reading.constant,

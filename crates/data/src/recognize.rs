@@ -1,0 +1,329 @@
+//! Which format a file has.
+//!
+//! First come the bytes that only one kind of file begins with. Then what a person says with
+//! `--format`, then the extension, and for an extension that says nothing the first lines:
+//!
+//! - `{` begins JSON, `@relation` ARFF, perhaps after comments that begin with `%`;
+//! - a line with a bar is Vowpal Wabbit text, unless all lines have as many and nothing like a label
+//!   before the first;
+//! - `index:value` after a blank makes it LIBSVM text;
+//! - commas, tabs or semicolons make it a table.
+
+use crate::input::Enough;
+use crate::number::double_at;
+use crate::schema::Schema;
+use crate::table::{Separator, infer};
+use crate::text::lines;
+use crate::{Bits, DataError, Wishes};
+use std::fmt;
+
+/// So many lines are looked at.
+const LINES: usize = 32;
+
+/// How files begin that are not read as they are, what they are, and what to do.
+const REFUSED: [(&[u8], &str, &str); 9] = [
+    (b"BZh", "a bzip2 file", "text: bzcat FILE | rueful … -"),
+    (b"\xfd7zXZ", "an xz file", "text: xzcat FILE | rueful … -"),
+    (b"7z\xbc\xaf", "a 7-Zip archive", "text: unpack it first"),
+    (b"PK\x05\x06", "an empty zip archive", "one with a file in it"),
+    (b"\xff\xfe", "UTF-16 text", "UTF-8: iconv -f UTF-16 -t UTF-8 FILE | rueful … -"),
+    (b"\xfe\xff", "UTF-16 text", "UTF-8: iconv -f UTF-16 -t UTF-8 FILE | rueful … -"),
+    (b"%PDF", "a PDF file", "data as text"),
+    (b"\x89HDF", "an HDF5 file", "text, Parquet or Arrow"),
+    (b"\x93NUMPY", "a NumPy array", "text, Parquet or Arrow"),
+];
+
+/// What a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recognized {
+    /// Text, to be read in this way.
+    Text {
+        /// How it is read.
+        schema: Schema,
+        /// What was inferred, in words.
+        notes: Vec<String>,
+    },
+    /// Something that is not text.
+    Binary(Binary),
+}
+
+/// Formats that are not text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binary {
+    /// Apache Parquet.
+    Parquet,
+    /// Apache Arrow's file format, also called Feather.
+    Arrow,
+}
+
+impl Binary {
+    /// Their names, for `--format`, and their first bytes.
+    const ALL: [(Self, &'static str, &'static [u8]); 2] =
+        [(Self::Parquet, "parquet", b"PAR1"), (Self::Arrow, "arrow", b"ARROW1")];
+}
+
+impl fmt::Display for Binary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Parquet => "a Parquet file",
+            Self::Arrow => "an Arrow file",
+        })
+    }
+}
+
+/// A text format, before its details are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Libsvm,
+    Vw,
+    Table(&'static [Separator]),
+}
+
+/// Finds out what the file called `name` is from its `beginning`, which `is_whole` if nothing
+/// follows it.
+///
+/// ```
+/// use rueful_data::{Recognized, Schema, Wishes, recognize};
+/// let found = recognize("data", b"+1 3:0.5 7:1\n", true, &Wishes::default())?;
+/// assert!(matches!(found, Recognized::Text { schema: Schema::Libsvm {}, .. }));
+///
+/// let error = recognize("data", b"age,job\n31,clerk\n", true, &Wishes::default()).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "data: which column is the label? Add --label NAME, or --label and a number from 1 on; the \
+///      columns are: age, job"
+/// );
+/// # Ok::<(), rueful_data::DataError>(())
+/// ```
+pub fn recognize(
+    name: &str,
+    beginning: &[u8],
+    is_whole: bool,
+    wishes: &Wishes,
+) -> Result<Recognized, DataError> {
+    recognize_as(name, name, beginning, is_whole, wishes)
+}
+
+/// The same for a file that is called something else inside.
+pub(crate) fn recognize_as(
+    file: &str,
+    name: &str,
+    beginning: &[u8],
+    is_whole: bool,
+    wishes: &Wishes,
+) -> Result<Recognized, DataError> {
+    let text = without_mark(beginning);
+    if let Some(binary) = binary(text, wishes) {
+        return Ok(Recognized::Binary(binary));
+    }
+    if let Some((found, expected)) = refusal(text) {
+        let (file, found, expected) = (file.to_owned(), found.to_owned(), expected.to_owned());
+        return Err(DataError::Unsuitable { file, found, expected });
+    }
+    let kind = kind(name, text, wishes)?.ok_or_else(|| unknown(file, text))?;
+    kind.check(file, wishes)?;
+    let (schema, notes) = match kind {
+        Kind::Libsvm => (Schema::Libsvm {}, vec!["LIBSVM text".to_owned()]),
+        Kind::Vw => (Schema::Vw { bits: wishes.bits }, vec!["Vowpal Wabbit text".to_owned()]),
+        Kind::Table(separators) => {
+            let inferred = infer(file, text, is_whole, separators, wishes)?;
+            (Schema::Csv(inferred.table), inferred.notes)
+        }
+    };
+    Ok(Recognized::Text { schema, notes })
+}
+
+/// Whether the beginning of a file says enough about it.
+pub(crate) fn has_enough(name: &str, beginning: &[u8], wishes: &Wishes) -> Enough {
+    let text = without_mark(beginning);
+    if binary(text, wishes).is_some() || refusal(text).is_some() {
+        return Enough::Yes;
+    }
+    let Some(end) = memchr::memchr(b'\n', text) else { return Enough::No };
+    match kind(name, text, wishes) {
+        Err(_) => Enough::Yes,
+        Ok(Some(kind)) => kind.has_enough(text),
+        // Comments and empty lines may come first.
+        Ok(None) if memchr::memchr(b'\n', &text[end + 1..]).is_some() => Enough::AtLeast,
+        Ok(None) => Enough::No,
+    }
+}
+
+impl Kind {
+    /// What `--format` calls it.
+    fn by_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "libsvm" => Self::Libsvm,
+            "vw" => Self::Vw,
+            "csv" => Self::Table(&Separator::ALL),
+            "tsv" => Self::Table(&[Separator::Tab]),
+            _ => return None,
+        })
+    }
+
+    fn by_extension(name: &str) -> Option<Self> {
+        let name = name.rsplit(['/', '\\']).next().unwrap_or(name).to_ascii_lowercase();
+        let packed = [".gz", ".zst", ".zip"];
+        let name = packed.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        Some(match name.rsplit_once('.')?.1 {
+            "libsvm" | "svm" | "svmlight" => Self::Libsvm,
+            "vw" => Self::Vw,
+            "csv" => Self::Table(&Separator::ALL),
+            "tsv" | "tab" => Self::Table(&[Separator::Tab]),
+            "psv" => Self::Table(&[Separator::Bar]),
+            _ => return None,
+        })
+    }
+
+    fn by_content(text: &[u8]) -> Option<Self> {
+        let rows: Vec<&[u8]> = lines(text)
+            .map(|(_, line)| line.trim_ascii())
+            .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+            .take(LINES)
+            .collect();
+        let first = *rows.first()?;
+        let has = |byte| first.contains(&byte);
+        if has(b'|') {
+            return Some(if is_vw(&rows) { Self::Vw } else { Self::Table(&[Separator::Bar]) });
+        }
+        if has_feature(first, true) || has_feature(first, false) && !has(b'\t') {
+            return Some(Self::Libsvm);
+        }
+        if has(b',') || has(b'\t') || has(b';') {
+            return Some(Self::Table(&Separator::ALL));
+        }
+        // A label alone is a row too.
+        let is_number = double_at(first, 0).is_some_and(|(_, end)| end == first.len());
+        is_number.then_some(Self::Libsvm)
+    }
+
+    fn has_enough(self, text: &[u8]) -> Enough {
+        match self {
+            Self::Libsvm | Self::Vw => Enough::Yes,
+            // A header, and one row to compare it with.
+            Self::Table(_) => {
+                let rows = lines(text).filter(|(_, line)| !line.is_empty()).take(3).count();
+                if rows > 2 { Enough::AtLeast } else { Enough::No }
+            }
+        }
+    }
+
+    /// Refuses settings that mean nothing for the format.
+    fn check(self, file: &str, wishes: &Wishes) -> Result<(), DataError> {
+        let (format, reason) = match self {
+            Self::Libsvm => ("LIBSVM text", "the label comes first on every line"),
+            Self::Vw => ("Vowpal Wabbit text", "the label comes first on every line"),
+            Self::Table(_) => return Ok(()),
+        };
+        let useless = |setting, reason| {
+            Err(DataError::Useless { file: file.to_owned(), setting, format, reason })
+        };
+        if wishes.label.is_some() {
+            return useless("--label", reason);
+        }
+        let reason = "it has no columns; leave the setting out";
+        for (setting, is_given) in [
+            ("--drop", !wishes.drop.is_empty()),
+            ("--categorical", !wishes.categorical.is_empty()),
+            ("--text", !wishes.text.is_empty()),
+            ("--header", wishes.header.is_some()),
+        ] {
+            if is_given {
+                return useless(setting, reason);
+            }
+        }
+        if self == Self::Libsvm && wishes.bits != Bits::default() {
+            return useless("--bits", "its features have numbers, not names");
+        }
+        Ok(())
+    }
+}
+
+/// Which text format it is, as far as that can be told.
+fn kind(name: &str, text: &[u8], wishes: &Wishes) -> Result<Option<Kind>, DataError> {
+    if let Some(format) = &wishes.format {
+        let unknown = || DataError::UnknownFormat { format: format.clone() };
+        return Kind::by_name(format).ok_or_else(unknown).map(Some);
+    }
+    Ok(Kind::by_extension(name).or_else(|| Kind::by_content(text)))
+}
+
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+fn binary(text: &[u8], wishes: &Wishes) -> Option<Binary> {
+    let is_named = |name: &str| wishes.format.as_deref() == Some(name);
+    let mut all = Binary::ALL.iter();
+    all.find(|(_, name, start)| text.starts_with(start) || is_named(name)).map(|(kind, ..)| *kind)
+}
+
+/// What a file is that is not read, and what to do about it.
+fn refusal(text: &[u8]) -> Option<(&'static str, &'static str)> {
+    let known = REFUSED.iter().find(|(start, ..)| text.starts_with(start));
+    if let Some((start, found, expected)) = known
+        && (*start != b"BZh" || text.get(4..10).is_some_and(|block| block == b"1AY&SY"))
+    {
+        return Some((found, expected));
+    }
+    let start = text.trim_ascii_start();
+    let begins =
+        |word: &[u8]| start.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word));
+    if begins(b"<!doctype html") || begins(b"<html") {
+        return Some(("an HTML page", "data; a download may have failed"));
+    }
+    if begins(b"<?xml") {
+        return Some(("XML", "data as lines of text"));
+    }
+    if start.first() == Some(&b'[') && memchr::memchr2(b'{', b'[', &start[1..]).is_some() {
+        return Some(("a JSON array", "one object per line: jq -c '.[]' FILE | rueful … -"));
+    }
+    let sample = &text[..text.len().min(1 << 12)];
+    if sample.contains(&0) {
+        return Some(("bytes that are not text", "text, Parquet or Arrow"));
+    }
+    if text.len() > 1 << 12 && !text.contains(&b'\n') && sample.contains(&b'\r') {
+        return Some((
+            "lines that end with a carriage return alone",
+            "line feeds: tr '\\r' '\\n' < FILE | rueful … -",
+        ));
+    }
+    None
+}
+
+#[cold]
+fn unknown(file: &str, text: &[u8]) -> DataError {
+    let line = lines(text).map(|(_, line)| line.trim_ascii()).find(|line| !line.is_empty());
+    match line {
+        None => DataError::EmptyFile { file: file.to_owned() },
+        Some(line) => DataError::Unsuitable {
+            file: file.to_owned(),
+            found: format!("\"{}\" in a format that is not known", crate::error::excerpt(line)),
+            expected: format!("one of {}; say which with --format", Schema::NAMES.join(", ")),
+        },
+    }
+}
+
+/// Whether lines with bars are Vowpal Wabbit text: the bar begins a namespace, and before the first
+/// one there is nothing, or a label and a blank.
+fn is_vw(rows: &[&[u8]]) -> bool {
+    let bars = |row: &&[u8]| row.iter().filter(|&&byte| byte == b'|').count();
+    let begins_namespace = |row: &&[u8]| {
+        let before = row.split(|&byte| byte == b'|').next().unwrap_or_default();
+        before.is_empty() || before.ends_with(b" ") || before.ends_with(b"\t")
+    };
+    let count = rows.first().map_or(0, bars);
+    rows.iter().any(begins_namespace) || rows.len() < 2 || rows.iter().any(|row| bars(row) != count)
+}
+
+/// Whether some token after the first is a feature, or begins like one if that is enough.
+fn has_feature(line: &[u8], whole: bool) -> bool {
+    let text = line.split(|&byte| byte == b'#').next().unwrap_or_default();
+    let tokens = text.split(|byte| matches!(byte, b' ' | b'\t')).filter(|token| !token.is_empty());
+    tokens.skip(1).any(|token| {
+        let digits = token.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let value = &token[(digits + 1).min(token.len())..];
+        let is_value = double_at(value, 0).is_some_and(|(_, end)| end == value.len());
+        digits > 0 && token.get(digits) == Some(&b':') && (!whole || is_value)
+    })
+}

@@ -1,0 +1,157 @@
+//! Where cells and records end.
+//!
+//! A quote is special only as the first byte of a cell. The cell then goes on to the next quote
+//! that is not doubled, over separators and line ends, and nothing but blanks may stand between
+//! that quote and the end of the cell. Blanks around a cell without quotes do not belong to it.
+
+use memchr::{memchr, memchr2, memrchr};
+
+const QUOTE: u8 = b'"';
+
+/// How records are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    pub(crate) separator: u8,
+    /// Whether quotes are special at all.
+    pub(crate) quotes: bool,
+}
+
+/// A cell in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// Where its content begins and ends.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// Whether doubled quotes in it stand for one.
+    pub(crate) is_doubled: bool,
+    /// Where its separator is, or the end of its record.
+    pub(crate) next: usize,
+}
+
+/// What is wrong with a cell in quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum QuoteFault {
+    /// The quote at this place is never closed.
+    Open(usize),
+    /// Something follows the closing quote, from here on.
+    Behind(usize),
+}
+
+impl Cell {
+    /// Its content, in `buffer` if it has to be put together.
+    #[inline]
+    pub(crate) fn content<'a>(&self, text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        let raw = &text[self.start..self.end];
+        if !self.is_doubled {
+            return raw;
+        }
+        buffer.clear();
+        let mut rest = raw;
+        while let Some(quote) = memchr(QUOTE, rest) {
+            buffer.extend_from_slice(&rest[..=quote]);
+            rest = &rest[(quote + 2).min(rest.len())..];
+        }
+        buffer.extend_from_slice(rest);
+        buffer
+    }
+}
+
+impl Dialect {
+    /// Whether a record ends at `at`. Beyond the text one does.
+    #[inline(always)]
+    pub(crate) fn is_record_end(self, text: &[u8], at: usize) -> bool {
+        match text.get(at) {
+            None | Some(b'\n') => true,
+            Some(b'\r') => matches!(text.get(at + 1), None | Some(b'\n')),
+            _ => false,
+        }
+    }
+
+    /// Whether a cell ends at `at`.
+    #[inline(always)]
+    pub(crate) fn is_cell_end(self, text: &[u8], at: usize) -> bool {
+        text.get(at) == Some(&self.separator) || self.is_record_end(text, at)
+    }
+
+    /// The beginning of the record after the one that ends at `at`.
+    #[inline(always)]
+    pub(crate) fn next_record(text: &[u8], at: usize) -> usize {
+        at + 1 + usize::from(text.get(at) == Some(&b'\r'))
+    }
+
+    fn is_blank(self, byte: u8) -> bool {
+        (byte == b' ' || byte == b'\t') && byte != self.separator
+    }
+
+    /// The cell that begins at `at`.
+    #[inline]
+    pub(crate) fn cell(self, text: &[u8], at: usize) -> Result<Cell, QuoteFault> {
+        if self.quotes && text.get(at) == Some(&QUOTE) {
+            return self.quoted(text, at);
+        }
+        let rest = &text[at.min(text.len())..];
+        let mut next = at + memchr2(self.separator, b'\n', rest).unwrap_or(rest.len());
+        if text.get(next) != Some(&self.separator) && next > at && text[next - 1] == b'\r' {
+            next -= 1;
+        }
+        let (mut start, mut end) = (at, next);
+        while start < end && self.is_blank(text[start]) {
+            start += 1;
+        }
+        while start < end && self.is_blank(text[end - 1]) {
+            end -= 1;
+        }
+        Ok(Cell { start, end, is_doubled: false, next })
+    }
+
+    fn quoted(self, text: &[u8], at: usize) -> Result<Cell, QuoteFault> {
+        let start = at + 1;
+        let (end, is_doubled) = closing_quote(text, start).ok_or(QuoteFault::Open(at))?;
+        let blanks = text[end + 1..].iter().take_while(|&&byte| self.is_blank(byte)).count();
+        let next = end + 1 + blanks;
+        if !self.is_cell_end(text, next) {
+            return Err(QuoteFault::Behind(next));
+        }
+        Ok(Cell { start, end, is_doubled, next })
+    }
+
+    /// The length of the longest beginning of `text` that is made of whole records, if there is
+    /// one. What lies behind a quote that is out of place may be cut anywhere: it is not read.
+    pub(crate) fn cut(self, text: &[u8]) -> Option<usize> {
+        let mut cut = None;
+        let mut at = 0;
+        let mut quotes = if self.quotes { memchr(QUOTE, text) } else { None };
+        while let Some(quote) = quotes {
+            cut = last_line_end(text, at, quote).or(cut);
+            let opens = quote
+                .checked_sub(1)
+                .is_none_or(|before| text[before] == self.separator || text[before] == b'\n');
+            at = quote + 1;
+            if opens {
+                let Some((close, _)) = closing_quote(text, at) else { return cut };
+                at = close + 1;
+            }
+            quotes = memchr(QUOTE, &text[at..]).map(|distance| at + distance);
+        }
+        last_line_end(text, at, text.len()).or(cut)
+    }
+}
+
+/// Behind the last line end in a range.
+fn last_line_end(text: &[u8], from: usize, to: usize) -> Option<usize> {
+    memrchr(b'\n', &text[from..to]).map(|distance| from + distance + 1)
+}
+
+/// Where the quote is that closes a cell whose content begins at `at`, and whether there are
+/// doubled ones before it.
+fn closing_quote(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
+    let mut is_doubled = false;
+    loop {
+        let quote = at + memchr(QUOTE, text.get(at..)?)?;
+        if text.get(quote + 1) != Some(&QUOTE) {
+            return Some((quote, is_doubled));
+        }
+        is_doubled = true;
+        at = quote + 2;
+    }
+}

@@ -1,0 +1,308 @@
+//! What a table is, told from its beginning.
+//!
+//! - **Separator**: of comma, tab, semicolon and bar the one that gives every record the same
+//!   number of cells, and the most of them.
+//! - **Header**: the first record names the columns if a setting refers to one of its cells by
+//!   name; or if it has a word where everything below is a number, and no number but a column's own
+//!   position, and only the first cell may be empty; or, where no column holds numbers, if none of its cells comes again in its column
+//!   although other cells do. Otherwise it is a row.
+//! - **Columns**: numbers if all cells that hold a value are numbers, categories otherwise.
+
+use super::cells::Dialect;
+use super::plan::{argument, is_infinite, is_missing};
+use super::{Separator, Table};
+use crate::DataError;
+use crate::error::excerpt;
+use crate::number::double_at;
+use crate::schema::{Column, Columns, Role, Wishes};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// More columns than this are refused.
+const MAX_COLUMNS: usize = 1 << 20;
+
+/// From this many values on it is told when almost none of them comes twice.
+const ENOUGH_VALUES: usize = 20;
+
+/// A record: its cells, as they are meant.
+type Record = Vec<Vec<u8>>;
+
+/// What is inferred about a table.
+pub(crate) struct Inferred {
+    pub(crate) table: Table,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The table that begins with `beginning`, whole if it `is_whole`. `separators` are those in
+/// question.
+pub(crate) fn infer(
+    name: &str,
+    beginning: &[u8],
+    is_whole: bool,
+    separators: &[Separator],
+    wishes: &Wishes,
+) -> Result<Inferred, DataError> {
+    let (separator, quotes, records) = dialect(beginning, is_whole, separators);
+    let sample = Sample::new(name, records, wishes)?;
+    let mut notes = vec![sample.header_note(separator)];
+    let columns = sample.columns(wishes, &mut notes)?;
+    let header = sample.header;
+    Ok(Inferred { table: Table { separator, quotes, header, bits: wishes.bits, columns }, notes })
+}
+
+/// The first records, and what kind they are.
+struct Sample<'a> {
+    file: &'a str,
+    /// How the columns are called.
+    names: Vec<String>,
+    header: bool,
+    /// The records as wide as the first, the header left out.
+    rows: Vec<Record>,
+}
+
+/// Chooses between the separators.
+fn dialect(
+    beginning: &[u8],
+    is_whole: bool,
+    separators: &[Separator],
+) -> (Separator, bool, Vec<Record>) {
+    let candidates = separators.iter().map(|&separator| {
+        let quotes = has_quotes(beginning, separator);
+        let dialect = Dialect { separator: separator.byte(), quotes };
+        let records = records(beginning, is_whole, dialect);
+        let width = records.first().map_or(0, Vec::len);
+        let is_even = records.iter().all(|record| record.len() == width);
+        ((width > 1, is_even, width), (separator, quotes, records))
+    });
+    let mut best = None;
+    for (rank, candidate) in candidates {
+        if best.as_ref().is_none_or(|(best_rank, _)| rank > *best_rank) {
+            best = Some((rank, candidate));
+        }
+    }
+    best.map_or((Separator::Comma, true, Vec::new()), |(_, candidate)| candidate)
+}
+
+/// Tab-separated text seldom has quotes that mean something: only if the whole first record is in
+/// quotes.
+fn has_quotes(beginning: &[u8], separator: Separator) -> bool {
+    if separator != Separator::Tab {
+        return true;
+    }
+    let line = crate::text::lines(beginning).map(|(_, line)| line).find(|line| !line.is_empty());
+    line.is_some_and(|line| {
+        let is_quoted = |cell: &[u8]| cell.len() > 1 && cell[0] == b'"' && cell.ends_with(b"\"");
+        line.split(|&byte| byte == b'\t').all(is_quoted)
+    })
+}
+
+/// The records of a beginning, but for one that may not be whole; up to one that is broken.
+fn records(beginning: &[u8], is_whole: bool, dialect: Dialect) -> Vec<Record> {
+    let end = if is_whole { beginning.len() } else { dialect.cut(beginning).unwrap_or(0) };
+    let text = &beginning[..end];
+    let mut records = Vec::new();
+    let mut buffer = Vec::new();
+    let mut at = 0;
+    'records: while at < text.len() {
+        if dialect.is_record_end(text, at) {
+            at = Dialect::next_record(text, at);
+            continue;
+        }
+        let mut record = Vec::new();
+        loop {
+            let Ok(cell) = dialect.cell(text, at) else { break 'records };
+            record.push(cell.content(text, &mut buffer).to_vec());
+            at = cell.next;
+            if dialect.is_record_end(text, at) {
+                break;
+            }
+            at += 1;
+        }
+        records.push(record);
+        at = Dialect::next_record(text, at);
+    }
+    records
+}
+
+/// Whether a cell is meant as a number, be it one that can be learned from or not.
+fn is_number(cell: &[u8]) -> bool {
+    double_at(cell, 0).is_some_and(|(_, end)| end == cell.len()) || is_infinite(cell)
+}
+
+impl<'a> Sample<'a> {
+    fn new(file: &'a str, mut rows: Vec<Record>, wishes: &Wishes) -> Result<Self, DataError> {
+        let empty = || DataError::EmptyFile { file: file.to_owned() };
+        let first = rows.first().cloned().ok_or_else(empty)?;
+        if first.len() > MAX_COLUMNS {
+            let found = format!("{} columns", first.len());
+            let expected = format!("at most {MAX_COLUMNS}");
+            return Err(DataError::Unsuitable { file: file.to_owned(), found, expected });
+        }
+        rows.retain(|row| row.len() == first.len());
+        let header = wishes.header.unwrap_or_else(|| is_header(&first, &rows[1..], wishes));
+        let names: Vec<String> = if header {
+            rows.remove(0);
+            first.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
+        } else {
+            (1..=first.len()).map(|number| number.to_string()).collect()
+        };
+        if let Some(twice) = Columns::repeated(&names) {
+            let found = if twice.is_empty() {
+                "two columns without a name".to_owned()
+            } else {
+                format!("two columns named {:?}", excerpt(twice.as_bytes()))
+            };
+            let expected = "different names; --no-header takes the first line for a row".to_owned();
+            return Err(DataError::Unsuitable { file: file.to_owned(), found, expected });
+        }
+        Ok(Self { file, names, header, rows })
+    }
+
+    fn header_note(&self, separator: Separator) -> String {
+        let kind = separator.adjective();
+        let width = self.names.len();
+        let columns = if width == 1 { "one column".to_owned() } else { format!("{width} columns") };
+        if self.header {
+            format!("{kind} text, {columns}, named by the first line (--no-header: it is a row)")
+        } else {
+            format!("{kind} text, {columns}, no header (--header: the first line names them)")
+        }
+    }
+
+    fn columns(&self, wishes: &Wishes, notes: &mut Vec<String>) -> Result<Columns, DataError> {
+        let mut roles = wishes.roles(self.file, &self.names, notes)?;
+        for (column, role) in roles.iter_mut().enumerate() {
+            if role.is_none() {
+                *role = Some(self.role(column, notes));
+            }
+        }
+        let columns = self
+            .names
+            .iter()
+            .zip(roles)
+            .map(|(name, role)| Column { name: name.clone(), role: role.unwrap_or(Role::Drop) });
+        let columns: Vec<_> = columns.collect();
+        Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
+            file: self.file.to_owned(),
+            found: "columns that do not go together".to_owned(),
+            expected,
+        })
+    }
+
+    /// What an unmentioned column is.
+    fn role(&self, column: usize, notes: &mut Vec<String>) -> Role {
+        let values: Vec<&[u8]> = self
+            .rows
+            .iter()
+            .map(|row| row[column].as_slice())
+            .filter(|cell| !is_missing(cell))
+            .collect();
+        if values.iter().all(|cell| is_number(cell)) {
+            if self.names[column].is_empty() {
+                let number = column + 1;
+                notes.push(format!(
+                    "column {number} has no name, as row numbers have: --drop {number} leaves it \
+                     out"
+                ));
+            }
+            if values.is_empty() && !self.rows.is_empty() {
+                let (name, rows) = (&self.names[column], self.rows.len());
+                notes.push(format!(
+                    "column {name:?} has no value in the first {rows} rows: taken for numbers"
+                ));
+            }
+            return Role::Number;
+        }
+        notes.extend(category_note(&self.names[column], &values));
+        Role::Category
+    }
+}
+
+/// What is odd about a category.
+fn category_note(name: &str, values: &[&[u8]]) -> Option<String> {
+    let word = argument(name);
+    let blanks = |cell: &&[u8]| cell.iter().filter(|&&byte| byte == b' ').count();
+    let distinct = values.iter().collect::<HashSet<_>>().len();
+    let is_large = values.len() >= ENOUGH_VALUES;
+    let numbers = values.iter().filter(|cell| is_number(cell)).count();
+    let odd = values.iter().find(|cell| !is_number(cell)).map(|cell| excerpt(cell));
+    let has_comma = |cell: &&&[u8]| cell.contains(&b',') && is_number(&swap_comma(cell));
+    if values.iter().filter(has_comma).count() * 2 > values.len() {
+        Some(format!(
+            "column {name:?} has decimal commas and is taken for categories: write points to have \
+             numbers"
+        ))
+    } else if numbers * 10 > values.len() * 9 {
+        let odd = odd.unwrap_or_default();
+        Some(format!(
+            "column {name:?} has numbers almost everywhere and is taken for categories because of \
+             \"{odd}\""
+        ))
+    } else if values.iter().map(blanks).sum::<usize>() >= 3 * values.len() {
+        Some(format!(
+            "column {name:?} looks like running text: --text {word} takes its words for features"
+        ))
+    } else if is_large && distinct * 10 > values.len() * 9 {
+        Some(format!(
+            "column {name:?} has a new value in almost every row, like an identifier or free \
+             text: --drop {word} or --text {word}"
+        ))
+    } else {
+        None
+    }
+}
+
+fn swap_comma(cell: &[u8]) -> Vec<u8> {
+    cell.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect()
+}
+
+/// Whether the first record is a header; see above.
+fn is_header(first: &Record, rows: &[Record], wishes: &Wishes) -> bool {
+    let width = first.len();
+    let different: BTreeSet<_> = first.iter().collect();
+    if different.len() != width {
+        return false;
+    }
+    let is_mentioned = |cell: &Vec<u8>| {
+        let mut mentions = wishes.columns();
+        mentions.any(|name| name.as_bytes() == cell && !is_position(cell, 1..=width))
+    };
+    if first.iter().any(is_mentioned) {
+        return true;
+    }
+    let is_odd = |(column, cell): (usize, &Vec<u8>)| {
+        let is_nameless = cell.is_empty() && column > 0;
+        is_nameless || is_number(cell) && !is_position(cell, column..=column + 1)
+    };
+    if rows.is_empty() || first.iter().enumerate().any(is_odd) {
+        return false;
+    }
+    let cells =
+        |column: usize| rows.iter().map(move |row| &row[column]).filter(|cell| !is_missing(cell));
+    let is_numeric =
+        |column: usize| cells(column).next().is_some() && cells(column).all(|cell| is_number(cell));
+    if (0..width).any(is_numeric) {
+        return (0..width).any(|column| is_numeric(column) && !is_number(&first[column]));
+    }
+    is_new_everywhere(first, rows)
+}
+
+/// Whether no cell of the first record comes again in its column, although other cells do.
+fn is_new_everywhere(first: &Record, rows: &[Record]) -> bool {
+    let mut others_repeat = false;
+    for (column, cell) in first.iter().enumerate() {
+        let mut counts: HashMap<&[u8], usize> = HashMap::new();
+        for row in rows {
+            *counts.entry(&row[column]).or_default() += 1;
+        }
+        if counts.contains_key(cell.as_slice()) {
+            return false;
+        }
+        others_repeat |= counts.len() < rows.len();
+    }
+    others_repeat
+}
+
+/// Whether a cell is one of these numbers.
+fn is_position(cell: &[u8], range: std::ops::RangeInclusive<usize>) -> bool {
+    str::from_utf8(cell).ok().and_then(|text| text.parse().ok()).is_some_and(|n| range.contains(&n))
+}

@@ -1,0 +1,283 @@
+//! Tables as text: comma-separated values and their relatives.
+//!
+//! One record per row, as many cells in each as there are columns; lines without a byte are passed
+//! over. Cells may be quoted as RFC 4180 has it (see [`cells`]). What becomes of a cell is up to
+//! the [`Role`](crate::Role) of its column; cells that are empty or one of `?`, `NA`, `N/A`, `NaN`,
+//! `nan`, `null`, `NULL`, `None` hold no value, are absent from the row and counted. In a column of
+//! running text only the empty cell is missing.
+
+pub(crate) mod cells;
+mod infer;
+pub(crate) mod plan;
+pub(crate) mod words;
+
+pub(crate) use infer::infer;
+
+use crate::Bits;
+use crate::format::{Fault, Format};
+use crate::rows::{Rows, Space};
+use crate::schema::Columns;
+use crate::source::Reading;
+use crate::text::Text;
+use cells::{Cell, Dialect, QuoteFault};
+use plan::{Action, Filler, Plan};
+use serde::{Deserialize, Serialize};
+
+/// How a table is written, and what becomes of its columns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// What stands between two cells.
+    pub separator: Separator,
+    /// Whether a cell that begins with a quote goes on to the quote that closes it.
+    pub quotes: bool,
+    /// Whether the first record of every file names the columns.
+    pub header: bool,
+    /// How many bits the index of a feature by name has.
+    pub bits: Bits,
+    /// The columns, from left to right.
+    pub columns: Columns,
+}
+
+/// What stands between two cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Separator {
+    /// `,`
+    Comma,
+    /// `;`
+    Semicolon,
+    /// A tab.
+    Tab,
+    /// `|`
+    Bar,
+}
+
+impl Separator {
+    /// All of them, the most usual first.
+    pub const ALL: [Self; 4] = [Self::Comma, Self::Tab, Self::Semicolon, Self::Bar];
+
+    pub(crate) fn byte(self) -> u8 {
+        match self {
+            Self::Comma => b',',
+            Self::Semicolon => b';',
+            Self::Tab => b'\t',
+            Self::Bar => b'|',
+        }
+    }
+
+    /// What it makes of text.
+    pub(crate) fn adjective(self) -> &'static str {
+        match self {
+            Self::Comma => "comma-separated",
+            Self::Semicolon => "semicolon-separated",
+            Self::Tab => "tab-separated",
+            Self::Bar => "bar-separated",
+        }
+    }
+}
+
+/// The format, and what is to be done with its rows.
+#[derive(Debug)]
+pub(crate) struct Csv {
+    dialect: Dialect,
+    header: bool,
+    plan: Plan,
+}
+
+impl Csv {
+    pub(crate) fn new(table: &Table, reading: &Reading) -> Self {
+        let space = Space { bits: table.bits, max_index: reading.limits.max_index };
+        Self {
+            dialect: table.dialect(),
+            header: table.header,
+            plan: Plan::new(&table.columns, space, reading),
+        }
+    }
+}
+
+impl Table {
+    fn dialect(&self) -> Dialect {
+        Dialect { separator: self.separator.byte(), quotes: self.quotes }
+    }
+}
+
+impl Format for Csv {
+    fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
+        let records = Records { format: self, text, bytes: text.bytes() };
+        let mut buffer = Vec::new();
+        let mut at = 0;
+        if text.is_first && self.header {
+            at = records.check_header(&mut buffer)?;
+        }
+        let mut filler = self.plan.filler(rows);
+        while at < text.len() {
+            at = records.read(at, &mut filler, rows, &mut buffer)?;
+        }
+        Ok(())
+    }
+
+    fn cut(&self, text: &[u8]) -> Option<usize> {
+        self.dialect.cut(text)
+    }
+}
+
+/// A text on its way into rows.
+struct Records<'a> {
+    format: &'a Csv,
+    text: Text<'a>,
+    /// The text without what lies behind it.
+    bytes: &'a [u8],
+}
+
+impl Records<'_> {
+    /// Adds the row of the record that begins at `start`, if it has one; says where the next
+    /// record begins.
+    ///
+    /// A number is read first and its cell found by the way, since numbers are the most frequent;
+    /// where that fails, and for other cells, the cell is found first.
+    #[inline]
+    fn read(
+        &self,
+        start: usize,
+        filler: &mut Filler,
+        rows: &mut Rows,
+        buffer: &mut Vec<u8>,
+    ) -> Result<usize, Fault> {
+        let Csv { dialect, plan, .. } = self.format;
+        if dialect.is_record_end(self.bytes, start) {
+            return Ok(Dialect::next_record(self.bytes, start));
+        }
+        plan.begin(filler, rows);
+        let padded = self.text.padded();
+        let is_end = |at| dialect.is_cell_end(self.bytes, at);
+        let last = plan.actions.len() - 1;
+        let mut at = start;
+        for (column, action) in plan.actions.iter().enumerate() {
+            let next = match action {
+                Action::Number(place) => plan.number_at(filler, *place, padded, at, is_end),
+                Action::Label => plan.label_at(filler, rows, padded, at, is_end),
+                _ => None,
+            };
+            at = match next {
+                Some(next) => next,
+                None => {
+                    let cell = self.cell(at)?;
+                    let content = cell.content(self.bytes, buffer);
+                    plan.cell(filler, rows, column, content, cell.start)
+                        .map_err(|fault| self.explain(start, fault))?;
+                    cell.next
+                }
+            };
+            let is_last = dialect.is_record_end(self.bytes, at);
+            if is_last != (column == last) {
+                return Err(self.width_fault(start));
+            }
+            at += usize::from(!is_last);
+        }
+        plan.finish(filler, rows, start, &self.bytes[start..at])?;
+        Ok(Dialect::next_record(self.bytes, at))
+    }
+
+    fn cell(&self, at: usize) -> Result<Cell, Fault> {
+        self.format.dialect.cell(self.bytes, at).map_err(|fault| self.quote_fault(fault))
+    }
+
+    /// Compares the header with the names of the columns; says where the first row begins.
+    fn check_header(&self, buffer: &mut Vec<u8>) -> Result<usize, Fault> {
+        let mut at = self.skip_empty_lines();
+        if at >= self.bytes.len() {
+            return Ok(at);
+        }
+        let Csv { dialect, plan, .. } = self.format;
+        let start = at;
+        let last = plan.actions.len() - 1;
+        for column in 0..=last {
+            let cell = self.cell(at)?;
+            let content = cell.content(self.bytes, buffer);
+            if String::from_utf8_lossy(content) != plan.name(column) {
+                return Err(header_fault(cell.start, content, column, plan.name(column)));
+            }
+            let is_last = dialect.is_record_end(self.bytes, cell.next);
+            if is_last != (column == last) {
+                return Err(self.header_width_fault(start));
+            }
+            at = cell.next + usize::from(!is_last);
+        }
+        Ok(Dialect::next_record(self.bytes, at))
+    }
+
+    fn skip_empty_lines(&self) -> usize {
+        let mut at = 0;
+        while at < self.bytes.len() && self.format.dialect.is_record_end(self.bytes, at) {
+            at = Dialect::next_record(self.bytes, at);
+        }
+        at
+    }
+}
+
+/// The explanations.
+impl Records<'_> {
+    /// A record of the wrong width is told to be that, and not what follows from it.
+    #[cold]
+    fn explain(&self, start: usize, fault: Fault) -> Fault {
+        match self.width(start) {
+            Ok((width, _)) if width != self.format.plan.actions.len() => self.width_fault(start),
+            _ => fault,
+        }
+    }
+
+    #[cold]
+    fn width_fault(&self, start: usize) -> Fault {
+        let wanted = self.format.plan.actions.len();
+        match self.width(start) {
+            Ok((width, end)) => {
+                let record = &self.bytes[start..end];
+                Fault::new(start, record, format!("{wanted} cells, not {width}"))
+            }
+            Err(fault) => self.quote_fault(fault),
+        }
+    }
+
+    #[cold]
+    fn header_width_fault(&self, start: usize) -> Fault {
+        self.width_fault(start).hint(SAME_HEADER)
+    }
+
+    /// How many cells the record has that begins at `start`, and where it ends.
+    fn width(&self, start: usize) -> Result<(usize, usize), QuoteFault> {
+        let dialect = self.format.dialect;
+        let (mut width, mut at) = (0, start);
+        loop {
+            at = dialect.cell(self.bytes, at)?.next;
+            width += 1;
+            if dialect.is_record_end(self.bytes, at) {
+                return Ok((width, at));
+            }
+            at += 1;
+        }
+    }
+
+    #[cold]
+    fn quote_fault(&self, fault: QuoteFault) -> Fault {
+        let line = |at: usize| {
+            let rest = &self.bytes[at..];
+            &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]
+        };
+        match fault {
+            QuoteFault::Open(at) => Fault::new(at, line(at), "a quote that closes this one"),
+            QuoteFault::Behind(at) => {
+                Fault::new(at, line(at), "the end of the cell after its closing quote")
+                    .hint("a quote within quotes is written twice")
+            }
+        }
+    }
+}
+
+const SAME_HEADER: &str = "all files must begin with the same header";
+
+#[cold]
+fn header_fault(at: usize, found: &[u8], column: usize, name: &str) -> Fault {
+    let number = column + 1;
+    Fault::new(at, found, format!("{name:?}, the name of column {number}")).hint(SAME_HEADER)
+}

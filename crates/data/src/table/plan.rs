@@ -1,0 +1,302 @@
+//! From cells to rows: what every column does, worked out before the first row.
+//!
+//! The features of number columns are the same in every row, so their indices are hashed and
+//! sorted once; a row then only fills in the values. What categories and words add comes in any
+//! order, and only rows that have such columns pay for sorting.
+
+use super::words::Words;
+use crate::format::Fault;
+use crate::labels::LabelRule;
+use crate::names::{Prefix, numeric};
+use crate::number::{double_at, single_at};
+use crate::rows::{Rows, Space};
+use crate::schema::{Columns, Role};
+use crate::source::Reading;
+
+/// Cells that hold no value, besides the empty one.
+const MISSING: [&[u8]; 8] = [b"?", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None"];
+
+/// Whether a cell holds no value.
+#[inline]
+pub(crate) fn is_missing(cell: &[u8]) -> bool {
+    cell.is_empty() || (cell.len() <= 4 && MISSING.contains(&cell))
+}
+
+/// What is done with the cells of a table.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) actions: Vec<Action>,
+    columns: Columns,
+    /// The indices of the numbers, increasing.
+    indices: Vec<u32>,
+    /// Names to be reported for those that have one: index, hash, name.
+    names: Vec<(u32, u64, String)>,
+    /// Whether some column adds features that differ from row to row.
+    has_loose: bool,
+    space: Space,
+    rule: LabelRule,
+    constant: bool,
+}
+
+/// What is done with a cell.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// It is the label.
+    Label,
+    /// Its number goes to this place among the numbers.
+    Number(usize),
+    /// Its value makes a feature.
+    Category(Prefix),
+    /// Its words make features.
+    Text(Prefix),
+    /// Nothing.
+    Drop,
+}
+
+/// The row being put together, and what is needed for it.
+#[derive(Debug)]
+pub(crate) struct Filler {
+    numbers: Vec<f32>,
+    label: f64,
+    words: Words,
+}
+
+impl Plan {
+    pub(crate) fn new(columns: &Columns, space: Space, reading: &Reading) -> Self {
+        let mut names = Vec::new();
+        let index_of = |name: &str| match numeric(name.as_bytes(), space.max_index) {
+            Some(index) => (index, None),
+            None => {
+                let hash = Prefix::NONE.hash(name.as_bytes());
+                (space.bits.index(hash), Some(hash))
+            }
+        };
+        let mut indices = Vec::new();
+        for column in columns.iter().filter(|column| column.role == Role::Number) {
+            let (index, hash) = index_of(&column.name);
+            indices.push(index);
+            names.extend(hash.map(|hash| (index, hash, column.name.clone())));
+        }
+        indices.sort_unstable();
+        indices.dedup();
+        let slot = |name: &str| indices.binary_search(&index_of(name).0).unwrap_or(0);
+        let actions: Vec<_> = columns
+            .iter()
+            .map(|column| match column.role {
+                Role::Label => Action::Label,
+                Role::Number => Action::Number(slot(&column.name)),
+                Role::Category => Action::Category(Prefix::new(format!("{}=", column.name))),
+                Role::Text => Action::Text(Prefix::new(format!("{}:", column.name))),
+                Role::Drop => Action::Drop,
+            })
+            .collect();
+        let has_loose = actions.iter().any(|a| matches!(a, Action::Category(_) | Action::Text(_)));
+        Self {
+            actions,
+            columns: columns.clone(),
+            indices,
+            names,
+            has_loose,
+            space,
+            rule: reading.labels.clone(),
+            constant: reading.constant,
+        }
+    }
+
+    /// Begins to fill rows; the names of the numbers are reported.
+    pub(crate) fn filler(&self, rows: &mut Rows) -> Filler {
+        for (index, hash, name) in &self.names {
+            rows.names.note(*index, *hash, &Prefix::NONE, name.as_bytes());
+        }
+        Filler { numbers: vec![0.0; self.indices.len()], label: 0.0, words: Words::default() }
+    }
+
+    pub(crate) fn name(&self, column: usize) -> &str {
+        &self.columns[column].name
+    }
+
+    /// Begins a row.
+    #[inline]
+    pub(crate) fn begin(&self, filler: &mut Filler, rows: &mut Rows) {
+        filler.numbers.fill(0.0);
+        if self.has_loose {
+            rows.begin(self.constant);
+        }
+    }
+
+    /// The number at `at` in `text`, taken if `is_end` says that it ends where its cell does;
+    /// where that is.
+    #[inline(always)]
+    pub(crate) fn number_at(
+        &self,
+        filler: &mut Filler,
+        place: usize,
+        text: &[u8],
+        at: usize,
+        is_end: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let (value, end) = single_at(text, at)?;
+        if !is_end(end) || !value.is_finite() {
+            return None;
+        }
+        filler.numbers[place] += value;
+        Some(end)
+    }
+
+    /// The same for a label.
+    #[inline]
+    pub(crate) fn label_at(
+        &self,
+        filler: &mut Filler,
+        rows: &mut Rows,
+        text: &[u8],
+        at: usize,
+        is_end: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let (number, end) = double_at(text, at)?;
+        if !is_end(end) {
+            return None;
+        }
+        filler.label = rows.labels.take_number(&self.rule, number, rows.batch.len(), at)?;
+        Some(end)
+    }
+
+    /// Takes a cell whose content is known; it begins at `at`.
+    pub(crate) fn cell(
+        &self,
+        filler: &mut Filler,
+        rows: &mut Rows,
+        column: usize,
+        cell: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
+        match &self.actions[column] {
+            Action::Drop => {}
+            Action::Label => {
+                let row = rows.batch.len();
+                let taken = if is_missing(cell) {
+                    None
+                } else {
+                    rows.labels.take(&self.rule, cell, row, at)
+                };
+                filler.label = taken.ok_or_else(|| self.label_fault(column, cell, at))?;
+            }
+            Action::Text(_) if cell.is_empty() => rows.miss(column),
+            Action::Text(prefix) => filler.words.add(&self.space, prefix, cell, rows),
+            _ if is_missing(cell) => rows.miss(column),
+            Action::Category(prefix) => rows.add_named(&self.space, prefix, cell, 1.0),
+            Action::Number(place) => match single_at(cell, 0) {
+                Some((value, end)) if end == cell.len() && value.is_finite() => {
+                    filler.numbers[*place] += value;
+                }
+                _ => return Err(self.number_fault(column, cell, at)),
+            },
+        }
+        Ok(())
+    }
+
+    /// Ends the row that began at `start`, where `line` is its text.
+    #[inline]
+    pub(crate) fn finish(
+        &self,
+        filler: &Filler,
+        rows: &mut Rows,
+        start: usize,
+        line: &[u8],
+    ) -> Result<(), Fault> {
+        let result = if self.has_loose {
+            for (&index, &value) in self.indices.iter().zip(&filler.numbers) {
+                if value != 0.0 {
+                    rows.add(index, value);
+                }
+            }
+            rows.finish(filler.label).is_ok()
+        } else {
+            self.finish_numbers(filler, rows)
+        };
+        if result { Ok(()) } else { Err(sum_fault(line, start)) }
+    }
+
+    #[inline]
+    fn finish_numbers(&self, filler: &Filler, rows: &mut Rows) -> bool {
+        let mut row = rows.batch.open_row(self.indices.len() + 1);
+        if self.constant && row.push(0, 1.0).is_err() {
+            return false;
+        }
+        for (&index, &value) in self.indices.iter().zip(&filler.numbers) {
+            if row.push(index, value).is_err() {
+                return false;
+            }
+        }
+        row.finish(filler.label);
+        true
+    }
+}
+
+/// The explanations.
+impl Plan {
+    #[cold]
+    fn label_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
+        let name = self.columns.label();
+        debug_assert_eq!(self.columns[column].name, name);
+        if is_missing(cell) {
+            let expected = format!("a label in column {name:?}");
+            return Fault::new(at, cell, expected).hint("a row without a label teaches nothing");
+        }
+        let is_large = double_at(cell, 0)
+            .is_some_and(|(number, end)| end == cell.len() && number.abs() > f64::from(f32::MAX));
+        if is_large {
+            return Fault::new(at, cell, size_expected());
+        }
+        let fault = Fault::new(at, cell, self.rule.expected());
+        match self.rule.hint() {
+            Some(hint) => fault.hint(hint),
+            None => fault,
+        }
+    }
+
+    #[cold]
+    fn number_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
+        let is_large = double_at(cell, 0).is_some_and(|(_, end)| end == cell.len());
+        if is_large {
+            return Fault::new(at, cell, size_expected());
+        }
+        let name = self.name(column);
+        let fault = Fault::new(at, cell, format!("a finite number in column {name:?}"));
+        if is_infinite(cell) {
+            return fault.hint("an infinite value cannot be learned from");
+        }
+        let word = argument(name);
+        fault.hint(format!(
+            "--categorical {word} takes its values as names, --drop {word} leaves it out"
+        ))
+    }
+}
+
+#[cold]
+fn sum_fault(line: &[u8], start: usize) -> Fault {
+    let expected = "features whose sum fits in single precision where their indices meet";
+    Fault::new(start, line, expected)
+        .hint("their names meet by chance in the same place: another --bits parts them")
+}
+
+/// What is expected of a number that is too large.
+pub(crate) fn size_expected() -> String {
+    format!("a number that fits in single precision (at most {:e} in size)", f32::MAX)
+}
+
+/// Whether a cell is a word for an infinite number.
+pub(crate) fn is_infinite(cell: &[u8]) -> bool {
+    let word = cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell);
+    word.eq_ignore_ascii_case(b"inf") || word.eq_ignore_ascii_case(b"infinity")
+}
+
+/// A name as an argument on a command line.
+pub(crate) fn argument(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-.+:/@%=,".contains(c);
+    if !name.is_empty() && name.chars().all(is_plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,78 @@
+//! Running text: its words, lower-cased.
+//!
+//! A word is a run of letters and digits, as Unicode has them; everything else separates. So
+//! `Don't` is `don` and `t`, and `Über-App` is `über` and `app`.
+
+use crate::names::Prefix;
+use crate::rows::{Rows, Space};
+
+/// Finds words, in a buffer that is used again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    word: Vec<u8>,
+}
+
+impl Words {
+    /// Adds a feature for every word of `text`; the same word twice adds up.
+    pub(crate) fn add(&mut self, space: &Space, prefix: &Prefix, text: &[u8], rows: &mut Rows) {
+        if text.is_ascii() {
+            self.each_ascii(text, |word| rows.add_named(space, prefix, word, 1.0));
+        } else {
+            self.each(text, |word| rows.add_named(space, prefix, word, 1.0));
+        }
+    }
+
+    fn each_ascii(&mut self, text: &[u8], mut take: impl FnMut(&[u8])) {
+        for run in text.split(|byte| !byte.is_ascii_alphanumeric()).filter(|run| !run.is_empty()) {
+            self.word.clear();
+            self.word.extend(run.iter().map(u8::to_ascii_lowercase));
+            take(&self.word);
+        }
+    }
+
+    /// The same for any text; bytes that are not UTF-8 separate words.
+    fn each(&mut self, text: &[u8], mut take: impl FnMut(&[u8])) {
+        for chunk in text.utf8_chunks() {
+            let runs = chunk.valid().split(|char: char| !char.is_alphanumeric());
+            for run in runs.filter(|run| !run.is_empty()) {
+                self.word.clear();
+                let mut bytes = [0; 4];
+                for char in run.chars().flat_map(char::to_lowercase) {
+                    self.word.extend_from_slice(char.encode_utf8(&mut bytes).as_bytes());
+                }
+                take(&self.word);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn words(text: &[u8]) -> Vec<String> {
+        let mut all = Vec::new();
+        Words::default().each(text, |word| all.push(String::from_utf8_lossy(word).into_owned()));
+        all
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_and_digits() {
+        assert_eq!(words(b"Don't PANIC, 42x!"), ["don", "t", "panic", "42x"]);
+        assert_eq!(words("Über-App ΣΑΣ İx".as_bytes()), ["über", "app", "σασ", "i\u{307}x"]);
+        assert_eq!(words(b"caf\xe9s"), ["caf", "s"]);
+        assert!(words(b" -- ").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn plain_text_has_the_same_words_both_ways(text in "[ -~\\t\\n]{0,40}") {
+            let mut all = Vec::new();
+            Words::default().each_ascii(text.as_bytes(), |word| {
+                all.push(String::from_utf8_lossy(word).into_owned());
+            });
+            prop_assert_eq!(all, words(text.as_bytes()));
+        }
+    }
+}
