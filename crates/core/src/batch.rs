@@ -73,6 +73,11 @@ impl OpenRow<'_> {
         }
     }
 
+    /// The last index given, be its value 0 or not.
+    pub fn last(&self) -> Option<u32> {
+        self.next.checked_sub(1).map(|last| last as u32)
+    }
+
     /// Ends the row and gives it its label.
     #[inline]
     pub fn finish(self, label: f64) {

@@ -37,6 +37,7 @@ mod libsvm;
 mod lines;
 mod names;
 mod number;
+mod pair;
 mod open;
 mod predictions;
 mod reader;

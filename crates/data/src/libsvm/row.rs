@@ -7,16 +7,19 @@
 use super::Libsvm;
 use crate::format::Fault;
 use crate::number::{double_at, integer_at, single_at};
+use crate::pair::{Machine, Pair, pair_at};
 use crate::rows::Rows;
 use crate::text::Text;
 use rueful_core::OpenRow;
+use std::marker::PhantomData;
 
 const LINE_FORM: &str = "a line is: label index:value index:value …";
 
 /// A text on its way into rows.
-pub(super) struct Lines<'a> {
+pub(super) struct Lines<'a, M> {
     pub(super) text: Text<'a>,
     pub(super) format: &'a Libsvm,
+    pub(super) machine: PhantomData<M>,
 }
 
 /// A feature as it is written.
@@ -27,10 +30,10 @@ struct Feature {
     next: usize,
 }
 
-impl Lines<'_> {
+impl<M: Machine> Lines<'_, M> {
     /// Adds the row of the line that begins at `at`, if it has one; says where the next line
     /// begins.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_line(&self, at: usize, rows: &mut Rows) -> Result<usize, Fault> {
         let start = self.skip_blanks(at);
         if self.is_end(start) {
@@ -49,32 +52,44 @@ impl Lines<'_> {
         Ok(self.next_line(end))
     }
 
-    /// Most of the time is spent here, so the loop first takes for granted that a feature comes
-    /// next, and asks what else it is if none does.
-    #[inline(never)] // Within its callers it would have to share their registers.
+    /// Most of the time is spent here, so the loop first takes for granted that an ordinary
+    /// feature comes next, and asks what else it is if none does.
+    #[inline(always)] // What instructions there are is the caller's to say.
     fn read_features(&self, mut at: usize, row: &mut OpenRow<'_>) -> Result<usize, Fault> {
-        let mut previous = 0;
+        let text = self.text.padded();
         loop {
-            let Some(feature) = self.feature(at) else {
-                let start = self.skip_blanks(at);
-                if self.is_end(start) {
-                    return Ok(start);
-                } else if start == at {
-                    return Err(self.feature_fault(at, previous));
+            while let Some(Pair { index, value, end }) = pair_at::<M>(text, at) {
+                let is_allowed = index.wrapping_sub(1) < self.format.max_index;
+                if text[end] != b' ' || !is_allowed || row.push(index, value).is_err() {
+                    break;
                 }
-                at = start;
-                continue;
-            };
-            if feature.index <= previous {
-                return Err(self.feature_fault(at, previous));
+                at = end + 1;
             }
-            self.store(row, at, feature.index, feature.value)?;
-            (previous, at) = (feature.index, feature.next);
+            if let Some(end) = self.read_feature(&mut at, row)? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Reads a feature of any form, or one that is wrong, or the end of the line: says where that
+    /// is.
+    fn read_feature(&self, at: &mut usize, row: &mut OpenRow<'_>) -> Result<Option<usize>, Fault> {
+        let start = self.skip_blanks(*at);
+        if self.is_end(start) {
+            return Ok(Some(start));
+        }
+        let previous = row.last().unwrap_or(0);
+        match self.feature(start) {
+            Some(feature) if feature.index > previous => {
+                self.store(row, start, feature.index, feature.value)?;
+                *at = feature.next;
+                Ok(None)
+            }
+            _ => Err(self.feature_fault(start, previous)),
         }
     }
 
     /// Order has been checked already, so all the batch can object to is an infinite value.
-    #[inline(always)]
     fn store(&self, row: &mut OpenRow<'_>, at: usize, index: u32, value: f32) -> Result<(), Fault> {
         row.push(index, value).map_err(|_| self.size_fault(at))
     }
@@ -99,7 +114,6 @@ impl Lines<'_> {
     }
 
     /// The feature at `at`, if it is one.
-    #[inline(always)]
     fn feature(&self, at: usize) -> Option<Feature> {
         let (index, colon) = integer_at(self.text.padded(), at);
         if self.byte(colon) != b':' || index > u64::from(self.format.max_index) {
@@ -160,7 +174,7 @@ fn is_feature(token: &[u8]) -> bool {
 }
 
 /// The explanations.
-impl Lines<'_> {
+impl<M: Machine> Lines<'_, M> {
     #[cold]
     fn label_fault(&self, at: usize) -> Fault {
         let rule = &self.format.rule;

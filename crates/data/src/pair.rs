@@ -1,0 +1,305 @@
+//! Tokens of the form `index:value`, fast.
+//!
+//! Two things cost time when such tokens are read byte by byte. Numbers of different length make
+//! the processor guess wrong where they end; and where a number begins is known only when the one
+//! before it has been read. Here 32 bytes at once are compared with the digits: the places of the
+//! others tell where the colon is, the sign, the point and the end. The digits are then put
+//! together by arithmetic that is the same for any number of them. So there is little to guess,
+//! and while one token is being put together the next ones are found.
+
+use crate::number::{EXACT_MANTISSA, POWERS, rounds_like_its_neighbours, signed};
+
+/// Bytes that must be there before and behind the place where a token begins.
+const BEFORE: usize = 16;
+const WINDOW: usize = 32;
+
+/// A token with what may be looked at before and behind it.
+type Around = [u8; BEFORE + WINDOW];
+
+/// How many decimals there may be.
+const DECIMALS: usize = 16;
+
+/// By how much appending so many digits multiplies a number.
+const SHIFTS: [u64; DECIMALS + 1] = {
+    let mut shifts = [1; DECIMALS + 1];
+    let mut i = 1;
+    while i <= DECIMALS {
+        shifts[i] = 10 * shifts[i - 1];
+        i += 1;
+    }
+    shifts
+};
+
+/// An index and a value, and where the token ends: at a byte that is no digit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pair {
+    pub(crate) index: u32,
+    pub(crate) value: f32,
+    pub(crate) end: usize,
+}
+
+/// The token at `at`, if it is made of up to eight digits, a colon, perhaps a minus sign, a digit,
+/// and perhaps a point and up to sixteen digits. Almost all are; whoever gets no answer must ask
+/// [`integer_at`](crate::number::integer_at) and [`single_at`](crate::number::single_at), which
+/// know every form.
+#[inline(always)] // The answer stays in registers, and the machine's instructions come from the caller.
+pub(crate) fn pair_at<M: Machine>(text: &[u8], at: usize) -> Option<Pair> {
+    let around: &Around = text.get(at.checked_sub(BEFORE)?..)?.first_chunk()?;
+    let byte = |place: usize| around[BEFORE + (place & (WINDOW - 1))];
+    let others = M::others(around);
+    let colon = others.trailing_zeros() as usize;
+    if byte(colon) != b':' || colon.wrapping_sub(1) > 7 {
+        return None;
+    }
+    let after_colon = others & others.wrapping_sub(1);
+    let negative = byte(colon + 1) == b'-';
+    let start = colon + 1 + usize::from(negative);
+    let after_sign = if negative { after_colon & after_colon.wrapping_sub(1) } else { after_colon };
+    // Where the digits before a point end: after one.
+    let point = after_sign.trailing_zeros() as usize;
+    if point != start + 1 {
+        return None;
+    }
+    let first = u64::from(byte(start) - b'0');
+    if byte(point) != b'.' {
+        let value = signed(first as i64 as f64, negative) as f32;
+        let index = M::eight_digits(around, colon) as u32;
+        return Some(Pair { index, value, end: at + point });
+    }
+    let after_point = after_sign & after_sign.wrapping_sub(1);
+    let end = after_point.trailing_zeros() as usize;
+    let decimals = end - point - 1;
+    if end >= WINDOW || decimals > DECIMALS {
+        return None;
+    }
+    let (index, fraction) = M::digits(around, colon, end, decimals);
+    let mantissa = first * SHIFTS[decimals] + fraction;
+    let size = mantissa as i64 as f64 / POWERS[decimals];
+    if mantissa > EXACT_MANTISSA && !rounds_like_its_neighbours(size) {
+        return None;
+    }
+    Some(Pair { index, value: signed(size, negative) as f32, end: at + end })
+}
+
+/// What depends on the processor. All give the same answers.
+pub(crate) trait Machine {
+    /// The bytes of the window that are no digits, a bit for each.
+    fn others(around: &Around) -> u32;
+
+    /// The number made of the `count` ≤ 8 digits the window begins with.
+    fn eight_digits(around: &Around, count: usize) -> u64;
+
+    /// The number made of the `colon` ≤ 8 digits the window begins with, and the number made of the
+    /// `decimals` ≤ 16 digits before `end`.
+    fn digits(around: &Around, colon: usize, end: usize, decimals: usize) -> (u32, u64);
+}
+
+/// Any processor: eight bytes at a time in ordinary registers.
+pub(crate) struct Plain;
+
+impl Plain {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+
+    /// The eight bytes before place `end` of the window.
+    #[inline(always)]
+    fn eight_before(around: &Around, end: usize) -> u64 {
+        let start = BEFORE + (end & (WINDOW - 1)) - 8;
+        u64::from_le_bytes(around[start..].first_chunk().copied().unwrap_or_default())
+    }
+
+    /// The number made of the last `count` ≤ 8 of eight digits.
+    #[inline(always)]
+    fn number(eight: u64, count: usize) -> u64 {
+        // What comes first lies lowest. For a count of 0 nothing must be left.
+        let mask = u64::MAX.checked_shl(64 - 8 * count as u32).unwrap_or(0);
+        let digits = (eight ^ (0x30 * Self::ONES)) & mask;
+        let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+        let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+        (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff
+    }
+}
+
+impl Machine for Plain {
+    #[inline(always)]
+    fn others(around: &Around) -> u32 {
+        let mut others = 0;
+        for (place, byte) in around[BEFORE..].iter().enumerate() {
+            others |= u32::from(byte.wrapping_sub(b'0') > 9) << place;
+        }
+        others
+    }
+
+    #[inline(always)]
+    fn eight_digits(around: &Around, count: usize) -> u64 {
+        Self::number(Self::eight_before(around, count), count)
+    }
+
+    #[inline(always)]
+    fn digits(around: &Around, colon: usize, end: usize, decimals: usize) -> (u32, u64) {
+        let low_count = decimals.min(8);
+        let low = Self::number(Self::eight_before(around, end), low_count);
+        let high = Self::number(Self::eight_before(around, end - low_count), decimals - low_count);
+        (Self::eight_digits(around, colon) as u32, high * SHIFTS[8] + low)
+    }
+}
+
+/// Processors with AVX2, which is nearly all with an x86_64 instruction set.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Avx2 {
+    /// Made only by [`detect`](Self::detect).
+    _private: (),
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod avx2 {
+    use super::{Around, Avx2, BEFORE, Machine, SHIFTS, WINDOW};
+    use std::arch::x86_64::{
+        __m128i, __m256i, _mm_cvtsi128_si64, _mm_loadu_si128, _mm256_add_epi8, _mm256_and_si256,
+        _mm256_castsi256_si128, _mm256_cmpgt_epi8, _mm256_extracti128_si256, _mm256_loadu_si256,
+        _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_epi8, _mm256_packus_epi32,
+        _mm256_set_m128i, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_sub_epi8,
+    };
+
+    /// Sixteen zeros, then sixteen bytes of ones: a load that begins `count` bytes after the
+    /// zeros begin keeps the last `count` of sixteen bytes.
+    const MASKS: [u8; 32] = {
+        let mut masks = [0; 32];
+        let mut i = 16;
+        while i < 32 {
+            masks[i] = 0xff;
+            i += 1;
+        }
+        masks
+    };
+
+    impl Avx2 {
+        /// Whether this processor has the instructions.
+        pub(crate) fn detect() -> Option<Self> {
+            let has_all = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2");
+            has_all.then_some(Self { _private: () })
+        }
+    }
+
+    #[inline(always)]
+    fn sixteen(bytes: &[u8], start: usize) -> __m128i {
+        let sixteen: &[u8; 16] = bytes[start..].first_chunk().unwrap_or(&[0; 16]);
+        // SAFETY: sixteen bytes are there to be read, and the load needs no alignment.
+        unsafe { _mm_loadu_si128(sixteen.as_ptr().cast()) }
+    }
+
+    impl Machine for Avx2 {
+        #[inline(always)]
+        fn others(around: &Around) -> u32 {
+            let window: &[u8; WINDOW] = around.last_chunk().unwrap_or(&[0; WINDOW]);
+            // SAFETY: only a processor with these instructions gets here, for that is how an
+            // `Avx2` is made; 32 bytes are there to be read, and the load needs no alignment.
+            unsafe {
+                let bytes = _mm256_loadu_si256(window.as_ptr().cast::<__m256i>());
+                // The digits become the ten highest signed bytes.
+                let shifted = _mm256_add_epi8(bytes, _mm256_set1_epi8(0x7f - b'9' as i8));
+                let others = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x76), shifted);
+                _mm256_movemask_epi8(others) as u32
+            }
+        }
+
+        #[inline(always)]
+        fn eight_digits(around: &Around, count: usize) -> u64 {
+            super::Plain::eight_digits(around, count)
+        }
+
+        #[inline(always)]
+        fn digits(around: &Around, colon: usize, end: usize, decimals: usize) -> (u32, u64) {
+            let index = sixteen(around, colon & 31);
+            let fraction = sixteen(around, end & 31);
+            let index_mask = sixteen(&MASKS, colon & 15);
+            let fraction_mask = sixteen(&MASKS, decimals & 31);
+            // SAFETY: as above.
+            unsafe {
+                let bytes = _mm256_set_m128i(fraction, index);
+                let masks = _mm256_set_m128i(fraction_mask, index_mask);
+                let values = _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8));
+                let digits = _mm256_and_si256(values, masks);
+                // 10, 1, 10, 1, … and so on, the first digit of each pair lying lower.
+                let pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010a));
+                let fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0001_0064));
+                let packed = _mm256_packus_epi32(fours, fours);
+                let eights = _mm256_madd_epi16(packed, _mm256_set1_epi32(0x0001_2710));
+                let index = _mm_cvtsi128_si64(_mm256_castsi256_si128(eights)) as u64;
+                let both = _mm_cvtsi128_si64(_mm256_extracti128_si256::<1>(eights)) as u64;
+                ((index >> 32) as u32, (both & 0xffff_ffff) * SHIFTS[8] + (both >> 32))
+            }
+        }
+    }
+
+    const _: () = assert!(BEFORE == 16);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::{integer_at, single_at};
+    use proptest::prelude::*;
+
+    fn padded(token: &str) -> Vec<u8> {
+        [&[b' '; BEFORE][..], token.as_bytes(), b" ", &[0; WINDOW]].concat()
+    }
+
+    /// What the readers that know every form say.
+    fn slowly(text: &[u8], at: usize) -> Option<Pair> {
+        let (index, colon) = integer_at(text, at);
+        let (value, end) = single_at(text, colon + 1)?;
+        let is_pair = colon > at && text[colon] == b':';
+        is_pair.then_some(Pair { index: index as u32, value, end })
+    }
+
+    /// What the machines say, which must be the same.
+    fn quickly(text: &[u8]) -> Option<Pair> {
+        let plain = pair_at::<Plain>(text, BEFORE);
+        #[cfg(target_arch = "x86_64")]
+        if Avx2::detect().is_some() {
+            assert_eq!(pair_at::<Avx2>(text, BEFORE), plain);
+        }
+        plain
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn an_answer_is_the_right_one(
+            token in "[0-9]{0,9}:?[+-]?[0-9]{0,3}([.][0-9]{0,18})?(e-?[0-9])?|\
+                      [0-9]{1,8}:-?[0-9][.][0-9]{0,17}",
+            odd in prop::option::weighted(0.2, (any::<prop::sample::Index>(), any::<u8>())),
+        ) {
+            let mut text = padded(&token);
+            if let Some((place, byte)) = odd {
+                let place = BEFORE + place.index(token.len() + 1);
+                text[place] = byte;
+            }
+            if let Some(pair) = quickly(&text) {
+                // An exponent makes another number of it; whoever asks looks at what follows.
+                if !b"eE".contains(&text[pair.end]) {
+                    prop_assert_eq!(Some(pair), slowly(&text, BEFORE));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ordinary_tokens_get_an_answer() {
+        for token in
+            ["1:1", "12345678:-9", "3:0.5", "47000:0.088360146", "7:-1.234567890123456", "2:3."]
+        {
+            let text = padded(token);
+            assert_eq!(quickly(&text), slowly(&text, BEFORE), "{token}");
+            assert!(quickly(&text).is_some(), "{token}");
+        }
+        for token in ["123456789:1", "1:.5", "1:12.5", "1:+1", "1:-", "x:1", "1:", "1", "", "1:--1"]
+        {
+            assert_eq!(quickly(&padded(token)), None, "{token}");
+        }
+    }
+}
