@@ -136,6 +136,77 @@ impl Batch {
         Ok(())
     }
 
+    /// Appends rows all at once: row `r` has `lengths[r]` features, which `write` puts in their
+    /// place one row after the other, and the label `labels[r]`. What comes of it is what pushing
+    /// the rows one by one would give, to the last bit; on an error the batch is as it was.
+    ///
+    /// # Panics
+    /// When there are not as many labels as lengths.
+    ///
+    /// ```
+    /// use rueful_core::Batch;
+    /// let mut batch = Batch::default();
+    /// batch.extend_with(&[2, 1], &[1.0, -1.0], |indices, values| {
+    ///     indices.copy_from_slice(&[1, 4, 2]);
+    ///     values.copy_from_slice(&[1.0, 0.5, 3.0]);
+    /// })?;
+    /// assert_eq!(batch.get(1).features.indices(), [2]);
+    /// # Ok::<(), rueful_core::FeatureError>(())
+    /// ```
+    pub fn extend_with(
+        &mut self,
+        lengths: &[u32],
+        labels: &[f64],
+        write: impl FnOnce(&mut [u32], &mut [f32]),
+    ) -> Result<(), FeatureError> {
+        assert_eq!(lengths.len(), labels.len(), "every row has a label");
+        let start = self.nonzeros();
+        let end = lengths.iter().fold(start, |end, &length| end + length as usize);
+        if self.indices.len() < end {
+            self.lengthen(end);
+        }
+        let (indices, values) = (&mut self.indices[start..end], &mut self.values[start..end]);
+        write(indices, values);
+        if !bulk::are_rows(lengths, indices, values) {
+            let (indices, values) = (indices.to_vec(), values.to_vec());
+            return self.extend_one_by_one(lengths, labels, &indices, &values);
+        }
+        let last_of = |row: &[u32]| row.last().map_or(0, |&last| last as usize + 1);
+        let mut rest = &*indices;
+        for &length in lengths {
+            let (row, after) = rest.split_at(length as usize);
+            self.dimension = self.dimension.max(last_of(row));
+            self.ends.push(end - after.len());
+            rest = after;
+        }
+        self.labels.extend_from_slice(labels);
+        bulk::extend_norms_sq(&mut self.norms_sq, lengths, values);
+        Ok(())
+    }
+
+    /// The slow twin, for rows with zeros or faults.
+    #[cold]
+    fn extend_one_by_one(
+        &mut self,
+        lengths: &[u32],
+        labels: &[f64],
+        mut indices: &[u32],
+        mut values: &[f32],
+    ) -> Result<(), FeatureError> {
+        let (rows, dimension) = (self.len(), self.dimension);
+        for (&length, &label) in lengths.iter().zip(labels) {
+            let (index_row, index_rest) = indices.split_at(length as usize);
+            let (value_row, value_rest) = values.split_at(length as usize);
+            if let Err(error) = self.push(index_row, value_row, label) {
+                self.truncate(rows);
+                self.dimension = dimension;
+                return Err(error);
+            }
+            (indices, values) = (index_rest, value_rest);
+        }
+        Ok(())
+    }
+
     /// Drops all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.ends.clear();
@@ -207,6 +278,85 @@ impl Batch {
     }
 }
 
+/// Loops over many rows at once, without branches that depend on the features.
+mod bulk {
+    /// So many comparisons are counted in a narrow integer.
+    const STRETCH: usize = 1 << 15;
+
+    /// Whether no value is 0, NaN or infinite and indices increase within every row.
+    pub(super) fn are_rows(lengths: &[u32], indices: &[u32], values: &[f32]) -> bool {
+        are_values(values) && descents(indices) == descents_between(lengths, indices)
+    }
+
+    fn are_values(values: &[f32]) -> bool {
+        const INFINITE: i32 = 0x7f80_0000;
+        let faults = values.iter().fold(0, |faults, value| {
+            let size = (value.to_bits() & 0x7fff_ffff) as i32;
+            faults | i32::from(size == 0) | i32::from(size >= INFINITE)
+        });
+        faults == 0
+    }
+
+    /// How many indices do not lie above the one before.
+    fn descents(indices: &[u32]) -> u64 {
+        let nexts = indices.get(1..).unwrap_or_default();
+        let stretches = indices.chunks(STRETCH).zip(nexts.chunks(STRETCH));
+        let count = |(indices, nexts): (&[u32], &[u32])| {
+            indices.iter().zip(nexts).map(|(index, next)| u32::from(index >= next)).sum::<u32>()
+        };
+        stretches.map(count).map(u64::from).sum()
+    }
+
+    /// The same for the first index of every row that has one: these are allowed.
+    fn descents_between(lengths: &[u32], indices: &[u32]) -> u64 {
+        let mut end = 0;
+        let mut count = 0;
+        for &length in lengths.iter().filter(|&&length| length > 0) {
+            end += length as usize;
+            count += u64::from(end < indices.len() && indices[end - 1] >= indices[end]);
+        }
+        count
+    }
+
+    /// Appends ‖x‖² of every row. Four rows at a time, since a sum must wait for each addition;
+    /// within a row the additions keep their order.
+    pub(super) fn extend_norms_sq(norms_sq: &mut Vec<f64>, lengths: &[u32], mut values: &[f32]) {
+        let (fours, rest) = lengths.as_chunks::<4>();
+        for four in fours {
+            let rows = four.map(|length| {
+                let (row, after) = values.split_at(length as usize);
+                values = after;
+                row
+            });
+            norms_sq.extend_from_slice(&norms_sq_of_four(rows));
+        }
+        for &length in rest {
+            let (row, after) = values.split_at(length as usize);
+            norms_sq.push(add_squares(0.0, row));
+            values = after;
+        }
+    }
+
+    #[inline]
+    fn norms_sq_of_four(rows: [&[f32]; 4]) -> [f64; 4] {
+        let common = rows.iter().map(|row| row.len()).min().unwrap_or(0);
+        let [a, b, c, d] = rows.map(|row| &row[..common]);
+        let mut sums = [0.0; 4];
+        for i in 0..common {
+            let squares = [a[i], b[i], c[i], d[i]].map(|x| f64::from(x) * f64::from(x));
+            for lane in 0..4 {
+                sums[lane] += squares[lane];
+            }
+        }
+        std::array::from_fn(|lane| add_squares(sums[lane], &rows[lane][common..]))
+    }
+
+    #[inline]
+    fn add_squares(sum: f64, values: &[f32]) -> f64 {
+        values.iter().fold(sum, |sum, &value| sum + f64::from(value) * f64::from(value))
+    }
+}
+
 /// The same rows, whatever room there is behind them.
 impl PartialEq for Batch {
     fn eq(&self, other: &Self) -> bool {
@@ -271,5 +421,60 @@ mod tests {
         batch.truncate(1);
         assert_eq!(batch, before);
         assert_eq!(batch.dimension(), 8);
+    }
+
+    #[test]
+    fn many_rows_at_once_are_the_rows_one_by_one() {
+        // A row for every pattern of four features among the good, the zero and the bad; and in
+        // between rows without features, so that boundaries fall together.
+        let features = [(1, 0.1), (2, 0.7), (7, -3.3), (3, 0.0), (9, f32::INFINITY), (2, f32::NAN)];
+        let mut good: Vec<Vec<(u32, f32)>> = Vec::new();
+        for pattern in 0..6usize.pow(4) {
+            let row: Vec<_> = (0..4u32)
+                .map(|i| features[pattern / 6usize.pow(i) % 6])
+                .take(pattern % 5)
+                .collect();
+            let rows = [good.last().cloned().unwrap_or_default(), Vec::new(), row.clone(), vec![]];
+            let (one_by_one, at_once) = both_ways(&rows);
+            assert_eq!(one_by_one, at_once, "{rows:?}");
+            if one_by_one.is_ok() {
+                good.push(row);
+            }
+        }
+        assert!(good.len() > 50);
+        let (one_by_one, at_once) = both_ways(&good);
+        assert_eq!(one_by_one.unwrap(), at_once.unwrap());
+    }
+
+    type Outcome = Result<(Batch, Vec<u64>, usize), String>;
+
+    fn both_ways(rows: &[Vec<(u32, f32)>]) -> (Outcome, Outcome) {
+        let mut before = Batch::default();
+        before.push(&[5], &[0.3], 1.0).unwrap();
+        let outcome = |batch: Batch, result: Result<(), FeatureError>| match result {
+            Ok(()) => {
+                let norms = batch.iter().map(|row| row.features.norm_sq().to_bits()).collect();
+                let dimension = batch.dimension();
+                Ok((batch, norms, dimension))
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        let mut pushed = before.clone();
+        let result = rows.iter().try_for_each(|row| {
+            let (indices, values): (Vec<_>, Vec<_>) = row.iter().copied().unzip();
+            pushed.push(&indices, &values, -1.0)
+        });
+        let one_by_one = outcome(pushed, result);
+        let mut extended = before.clone();
+        let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
+        let result = extended.extend_with(&lengths, &vec![-1.0; rows.len()], |indices, values| {
+            for (i, &(index, value)) in rows.iter().flatten().enumerate() {
+                (indices[i], values[i]) = (index, value);
+            }
+        });
+        if result.is_err() {
+            assert_eq!((&extended, extended.dimension()), (&before, before.dimension()));
+        }
+        (one_by_one, outcome(extended, result))
     }
 }
