@@ -1,9 +1,14 @@
 //! The command line, as clap sees it.
 
+use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use rueful_run::{AuditSettings, LearnerSpec, Link, LossSpec, ScheduleSpec, Settings};
-use std::path::PathBuf;
+use rueful_data::{Bits, Schema, Wishes};
+use rueful_run::{
+    AuditSettings, DataSettings, LearnerSpec, Link, LossSpec, Manner, ScheduleSpec, Settings,
+};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 /// An online learner that knows its own regret.
 ///
@@ -19,6 +24,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(RunArgs),
+    Data(DataArgs),
     Hindsight(HindsightArgs),
     Audit(AuditArgs),
     /// Watch learners play the notes' games.
@@ -50,20 +56,26 @@ Examples:
   rueful run data/phishing.libsvm --hindsight
       and the exact regret, by solving for the best predictor afterwards")]
 pub(crate) struct RunArgs {
-    /// Examples in LIBSVM text: `label index:value index:value …`, one per line.
+    /// The examples, in one file or several; `-` is standard input.
     #[arg(value_name = "FILE", required_unless_present = "spec")]
-    pub(crate) file: Option<PathBuf>,
+    pub(crate) files: Vec<String>,
 
     #[command(flatten)]
     pub(crate) learner: LearnerArgs,
 
     /// Read everything from the `spec` of an earlier report, a JSON file; FILE replaces its data.
-    #[arg(long, value_name = "JSON", conflicts_with = "LearnerArgs")]
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["LearnerArgs", "FormatArgs"])]
     pub(crate) spec: Option<PathBuf>,
 
-    /// Do not add a feature that is always 1.
-    #[arg(long, conflicts_with = "spec")]
-    pub(crate) no_constant: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    #[command(flatten)]
+    pub(crate) manner: MannerArgs,
+
+    /// Learn from files that are still growing, as they grow, until interrupted.
+    #[arg(long, conflicts_with_all = ["hindsight", "curve_hindsight"])]
+    pub(crate) follow: bool,
 
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
@@ -77,6 +89,99 @@ pub(crate) struct RunArgs {
     pub(crate) curve_hindsight: bool,
 
     /// Print the report as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How the bytes become examples.
+#[derive(Debug, Clone, Default, Args)]
+#[group(multiple = true)]
+#[command(next_help_heading = "Format")]
+pub(crate) struct FormatArgs {
+    /// The format [default: recognised by content and extension].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Schema::NAMES))]
+    format: Option<String>,
+
+    /// The column of the labels: its name, or its number from 1 on.
+    #[arg(long, value_name = "COLUMN")]
+    label: Option<String>,
+
+    /// The label that means +1; there can be one other.
+    #[arg(long, value_name = "LABEL", allow_hyphen_values = true)]
+    positive: Option<String>,
+
+    /// Columns to leave out.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    drop: Vec<String>,
+
+    /// Columns whose numbers are names: one feature for each value.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    categorical: Vec<String>,
+
+    /// Columns of running text: one feature for each word.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    text: Vec<String>,
+
+    /// The first line names the columns [default: looked at].
+    #[arg(long, conflicts_with = "no_header")]
+    header: bool,
+
+    /// The first line is data.
+    #[arg(long)]
+    no_header: bool,
+
+    /// Features by name go to 2^BITS indices [default: 22].
+    #[arg(long, value_name = "BITS")]
+    bits: Option<u8>,
+
+    /// Do not add a feature that is always 1.
+    #[arg(long)]
+    no_constant: bool,
+
+    /// Read the file as this schema says, a JSON file that --write-schema made.
+    #[arg(long, value_name = "JSON")]
+    schema: Option<PathBuf>,
+}
+
+/// How reading goes about it; the examples are the same.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct MannerArgs {
+    /// Threads that read [default: one for each core].
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
+    /// Write how the file is read to a JSON file, for the next file to be read in the same way.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) write_schema: Option<PathBuf>,
+}
+
+/// Show what would be read, without learning.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rueful data data/phishing.libsvm
+      format, rows, labels, and the first examples as a learner sees them
+  rueful data table.csv --label price --drop id --json
+      what becomes of every column, as one JSON object
+  rueful data mail.tsv --label 1 --text 2 --positive spam
+      running text: one feature for each word")]
+pub(crate) struct DataArgs {
+    /// The examples, in one file or several; `-` is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    #[command(flatten)]
+    pub(crate) manner: MannerArgs,
+
+    /// How many examples to show.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) show: usize,
+
+    /// Print the result as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -108,9 +213,9 @@ Examples:
   rueful hindsight data/phishing.libsvm --sigma 0.01
       the support vector machine: no ball, (σ/2)‖u‖² instead")]
 pub(crate) struct HindsightArgs {
-    /// Examples in LIBSVM text.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// The examples, in one file or several; `-` is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
 
     /// The loss [default: hinge].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LossSpec::NAMES))]
@@ -128,9 +233,11 @@ pub(crate) struct HindsightArgs {
     #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
     pub(crate) sigma: Option<f64>,
 
-    /// Do not add a feature that is always 1.
-    #[arg(long)]
-    pub(crate) no_constant: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    #[command(flatten)]
+    pub(crate) manner: MannerArgs,
 
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
@@ -200,20 +307,22 @@ Examples:
   rueful audit stream.libsvm --predictions p.txt --link logistic --loss logistic --radius 2
       probabilities, against every linear predictor of norm at most 2
   rueful audit stream.libsvm --predictions models.csv --prediction-column all --window 1000
-      all models of a table, and every 1000 examples for themselves")]
+      all models of a table, and every 1000 examples for themselves
+  rueful audit log.csv --label bought --prediction-column score
+      a table that holds the examples and what a model said about them")]
 pub(crate) struct AuditArgs {
-    /// Examples in LIBSVM text: `label index:value index:value …`, one per line.
+    /// The examples; a table may hold the predictions too.
     #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    pub(crate) file: String,
 
     /// What the model predicted, in the order of the examples: one number per line, or a table in
-    /// CSV when columns are named.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) predictions: PathBuf,
+    /// CSV when columns are named [default: columns of FILE].
+    #[arg(long, value_name = "FILE", required_unless_present = "columns")]
+    pub(crate) predictions: Option<PathBuf>,
 
     /// A column of the predictions, by its name in the header; may be repeated. `all` takes all.
     #[arg(long = "prediction-column", value_name = "NAME")]
-    columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
 
     /// What the predictions are: scores (identity), or probabilities p of the label +1 (logistic),
     /// which become scores ln(p/(1−p)) [default: identity].
@@ -243,9 +352,11 @@ pub(crate) struct AuditArgs {
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
 
-    /// Do not give the linear predictors a feature that is always 1.
-    #[arg(long)]
-    no_constant: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    #[command(flatten)]
+    pub(crate) manner: MannerArgs,
 
     /// Print the report as one JSON object.
     #[arg(long)]
@@ -313,6 +424,43 @@ pub(crate) enum AdversaryName {
     Sign,
 }
 
+impl FormatArgs {
+    pub(crate) fn settings(&self, files: &[String]) -> anyhow::Result<DataSettings> {
+        let bits = self.bits.map(Bits::try_from).transpose();
+        let bits = bits.map_err(|why| anyhow::anyhow!("--bits: {why}"))?;
+        let header = self.header.then_some(true).or(self.no_header.then_some(false));
+        let schema = self.schema.as_deref().map(read_schema).transpose()?;
+        let wishes = Wishes {
+            format: self.format.clone(),
+            label: self.label.clone(),
+            drop: self.drop.clone(),
+            categorical: self.categorical.clone(),
+            text: self.text.clone(),
+            header,
+            bits: bits.unwrap_or_default(),
+        };
+        Ok(DataSettings {
+            files: files.to_vec(),
+            wishes,
+            schema,
+            positive: self.positive.clone(),
+            no_constant: self.no_constant,
+        })
+    }
+}
+
+fn read_schema(path: &Path) -> anyhow::Result<Schema> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    serde_json::from_str(&text).with_context(|| format!("{shown} does not say how a file is read"))
+}
+
+impl MannerArgs {
+    pub(crate) fn manner(&self) -> Manner {
+        Manner { threads: self.threads, ..Manner::default() }
+    }
+}
+
 impl RunArgs {
     pub(crate) fn settings(&self) -> Settings {
         let from = self.learner.clone();
@@ -327,7 +475,6 @@ impl RunArgs {
             alpha: from.alpha,
             schedule: from.schedule,
             horizon: from.horizon,
-            no_constant: self.no_constant,
         }
     }
 }
@@ -341,7 +488,6 @@ impl AuditArgs {
             link: self.link.clone(),
             columns: self.columns.clone(),
             window: self.window,
-            no_constant: self.no_constant,
         }
     }
 }

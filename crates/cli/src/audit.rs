@@ -4,25 +4,39 @@ mod chart;
 mod view;
 
 use crate::args::AuditArgs;
-use crate::run::{file_name, open, progress_bar};
+use crate::data::{file_name, progress_bar, reopen, write_schema};
 use crate::{hindsight, output};
 use rueful_core::NonNegative;
-use rueful_data::{DataError, Predictions, Source};
+use rueful_data::{Follow, Input, Predictions};
 use rueful_hindsight::Start;
-use rueful_run::{AuditRun, HindsightReport, Replay};
+use rueful_run::{AuditRun, Data, HindsightReport, LabelUse, Replay};
 
 pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
-    let file = file_name(&args.file)?;
-    let spec = args.settings().resolve(&file, &file_name(&args.predictions)?)?;
-    let options = hindsight::options(&args.solver, args.hindsight)?;
-    let reopen = || -> Result<Box<dyn Source>, DataError> {
-        Ok(Box::new(open(&file, spec.data.constant, &spec.loss)?))
+    let settings = args.settings();
+    let labels = LabelUse::Learn(settings.loss()?.labels());
+    let manner = args.manner.manner();
+    let files = [args.file.clone()];
+    let mut reading = args.format.settings(&files)?;
+    // Without a file of their own the predictions are columns of the examples' table, and no
+    // features.
+    let said = match &args.predictions {
+        Some(path) => file_name(path)?,
+        None => {
+            reading.wishes.drop.extend(args.columns.iter().cloned());
+            args.file.clone()
+        }
     };
+    let Data { spec: data, notes, mut source } = reading.open(labels, &manner)?;
+    notes.iter().for_each(|note| output::note(note));
+    write_schema(&args.manner, &data)?;
+    let spec = settings.resolve(data, &said)?;
+    let options = hindsight::options(&args.solver, args.hindsight)?;
+    let reopen = || reopen(&spec.data, labels, &manner);
     let mut replay = Replay::new(&reopen, hindsight::kept_nonzeros(&args.solver));
-    let mut source = reopen()?;
-    let mut predictions = Predictions::open(&args.predictions, &spec.columns)?;
+    let input = Input::open(&said, &Follow::No)?;
+    let mut predictions = Predictions::new(said.clone(), input, &spec.columns)?;
     let mut run = AuditRun::new(spec.clone(), &predictions);
-    let bar = progress_bar(&file);
+    let bar = progress_bar(&spec.data);
     let finished = run.drive(&mut *source, &mut predictions, |batch, progress| {
         if args.hindsight {
             replay.keep(batch);
@@ -35,6 +49,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
 
     let mut report = run.report(&*source, &predictions);
     if args.hindsight {
+        replay.settle(source.census());
         let floors = run.ledgers().map(|ledger| ledger.minorant().floor(ledger.comparators()));
         let start = Start { lower: floors.reduce(f64::max), ..Start::default() };
         let (loss, comparators) = (&spec.loss, spec.comparators.into());
@@ -46,7 +61,8 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
             start,
             &options,
         )?;
-        report.add_hindsight(HindsightReport::new(&solution, &options), &run);
+        let found = HindsightReport::new(&solution, &options).named(source.names());
+        report.add_hindsight(found, &run);
     }
     if args.json { output::print_json(&report) } else { output::print(&view::report(&report)) }
 }

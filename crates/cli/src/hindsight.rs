@@ -2,14 +2,17 @@
 
 use crate::args::{HindsightArgs, SolverArgs};
 use crate::numbers::{count, short};
-use crate::{output, run, view};
+use crate::{data, output, view};
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use rueful_core::NonNegative;
 use rueful_core::set::AnySet;
-use rueful_data::{DataError, Source};
+use rueful_data::printable;
 use rueful_hindsight::{Options, Progress, Solution, Start};
-use rueful_run::{HindsightReport, LossSpec, Replay, Settings, best_in_hindsight};
+use rueful_run::{
+    Data, DataSpec, HindsightReport, LabelUse, LossSpec, Replay, Settings, Weight,
+    best_in_hindsight,
+};
 use serde::Serialize;
 
 /// The result, with the question it answers.
@@ -20,8 +23,7 @@ struct Answer {
     loss: LossSpec,
     sigma: f64,
     comparators: AnySet,
-    file: String,
-    constant: bool,
+    data: DataSpec,
 }
 
 pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<()> {
@@ -34,16 +36,16 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<()> {
         ..Settings::default()
     };
     let (loss, sigma, comparators) = settings.comparison()?;
-    let file = run::file_name(&args.file)?;
-    let constant = !args.no_constant;
-    let reopen = || -> Result<Box<dyn Source>, DataError> {
-        Ok(Box::new(run::open(&file, constant, &loss)?))
-    };
-    let mut data = Replay::read(&reopen, kept_nonzeros(&args.solver))?;
+    let labels = LabelUse::Learn(loss.labels());
+    let manner = args.manner.manner();
+    let Data { spec, mut source, .. } =
+        data::open(&args.files, &args.format, &args.manner, &manner, labels)?;
+    let reopen = || data::reopen(&spec, labels, &manner);
+    let mut data = Replay::read(&mut *source, &reopen, kept_nonzeros(&args.solver))?;
     let solution = look_back(&loss, sigma, &comparators, &mut data, Start::default(), &options)?;
     let found = HindsightReport::new(&solution, &options);
-    let answer =
-        Answer { found, loss, sigma: sigma.get(), comparators, file: file.clone(), constant };
+    let found = found.named(source.names());
+    let answer = Answer { found, loss, sigma: sigma.get(), comparators, data: spec };
     if args.json { output::print_json(&answer) } else { output::print(&render(&answer)) }
 }
 
@@ -58,9 +60,12 @@ pub(crate) fn look_back(
 ) -> anyhow::Result<Solution> {
     let bar = solver_bar();
     let watch = &mut |progress| show(&bar, progress);
+    let start = Start { comparator: data.columns().gather(&start.comparator), ..start };
     let solution = best_in_hindsight(loss, sigma, comparators, data, start, options, watch);
     bar.finish_and_clear();
-    Ok(solution?)
+    let solution = solution?;
+    let comparator = data.columns().spread(solution.comparator);
+    Ok(Solution { comparator, ..solution })
 }
 
 /// When the solver stops. Without a question to it, saying so has no effect and is refused.
@@ -129,7 +134,11 @@ fn question(answer: &Answer) -> String {
         AnySet::WholeSpace(_) => "any u".to_owned(),
     };
     let examples = count(answer.found.examples);
-    format!("{}{penalty} over {set}, {examples} examples of {}", answer.loss.name(), answer.file)
+    format!(
+        "{}{penalty} over {set}, {examples} examples of {}",
+        answer.loss.name(),
+        answer.data.name()
+    )
 }
 
 fn about(found: &HindsightReport) -> Vec<Vec<String>> {
@@ -151,13 +160,11 @@ fn about(found: &HindsightReport) -> Vec<Vec<String>> {
 }
 
 fn weights(answer: &Answer) -> Vec<Vec<String>> {
-    let name = |index: usize| {
-        if index == 0 && answer.constant {
-            "constant".to_owned()
-        } else {
-            format!("feature {index}")
-        }
+    let name = |entry: &Weight| match &entry.name {
+        Some(name) => printable(name),
+        None if entry.index == 0 && answer.data.constant => "constant".to_owned(),
+        None => format!("feature {}", entry.index),
     };
     let entries = &answer.found.largest_weights;
-    entries.iter().map(|entry| vec![name(entry.index), short(entry.weight)]).collect()
+    entries.iter().map(|entry| vec![name(entry), short(entry.weight)]).collect()
 }

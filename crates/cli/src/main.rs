@@ -3,6 +3,7 @@
 mod args;
 mod audit;
 mod chart;
+mod data;
 mod hindsight;
 mod numbers;
 mod output;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
 fn execute(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Run(args) => run::run(args),
+        Command::Data(args) => data::data(args),
         Command::Hindsight(args) => hindsight::hindsight(args),
         Command::Audit(args) => audit::audit(args),
         Command::Play { game: Game::Erm(args) } => play::erm(args),

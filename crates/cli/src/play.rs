@@ -110,7 +110,7 @@ fn play_erm(
 /// The description of a game with linear losses.
 fn linear_game(learner: LearnerSpec, comparators: AnySet) -> Spec {
     Spec {
-        data: DataSpec { file: String::new(), constant: false },
+        data: DataSpec::libsvm(""),
         loss: LossSpec::Linear(rueful_core::loss::Linear {}),
         sigma: NonNegative::ZERO,
         learner,
@@ -217,10 +217,10 @@ fn adversary_spec(args: &AdversaryArgs) -> anyhow::Result<Spec> {
         gradient_bound: tuned.then_some(1.0),
         horizon: (args.learner == "minimax").then_some(args.rounds),
         sigma: (args.learner == "strongly-convex-ogd").then_some(1.0),
-        no_constant: true,
         ..Settings::default()
     };
-    let resolved = settings.resolve("", &mut |_| unreachable!("all that is needed is given"))?;
+    let resolved = settings
+        .resolve(DataSpec::libsvm(""), &mut |_| unreachable!("all that is needed is given"))?;
     Ok(resolved.spec)
 }
 

@@ -1,31 +1,31 @@
 //! `rueful run`
 
 use crate::args::RunArgs;
-use crate::{hindsight, output, view};
+use crate::{data, hindsight, output, view};
 use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
-use rueful_data::{DataError, Follow, LabelRule, Reader, Reading, Schema, Source, Survey, survey};
+use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::{Options, Solution, Start};
 use rueful_run::{
-    HindsightReport, LearnerSpec, LossSpec, Replay, Resolved, Run, Spec, SquareWatch,
-    bound_mistakes, curve_in_hindsight,
+    Data, HindsightReport, LabelUse, LearnerSpec, LossSpec, Manner, Replay, Resolved, Run,
+    SettingsError, Spec, SquareWatch, bound_mistakes, curve_in_hindsight,
 };
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let looks_back = args.hindsight || args.curve_hindsight;
     let options = hindsight::options(&args.solver, looks_back)?;
-    let Resolved { spec, notes } = describe(args)?;
-    let reopen = || -> Result<Box<dyn Source>, DataError> {
-        Ok(Box::new(open(&spec.data.file, spec.data.constant, &spec.loss)?))
-    };
+    let manner = Manner { follow: follow(args)?, ..args.manner.manner() };
+    let Described { spec, notes, mut source } = describe(args, &manner)?;
+    let labels = LabelUse::Learn(spec.loss.labels());
+    let reopen = || data::reopen(&spec.data, labels, &manner);
     let mut replay = Replay::new(&reopen, hindsight::kept_nonzeros(&args.solver));
     let mut slopes = Vec::new();
     let mut square = SquareWatch::new(&spec).filter(|_| looks_back);
 
-    let mut source = reopen()?;
     let mut run = Run::new(spec.clone())?;
-    let bar = progress_bar(&spec.data.file);
+    let bar = data::progress_bar(&spec.data);
     let finished = run.drive(&mut *source, |batch, rounds, progress| {
         if looks_back {
             replay.keep(batch);
@@ -40,6 +40,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     bar.finish_and_clear();
     finished?;
 
+    replay.settle(source.census());
     let mut report = run.report(&*source);
     if args.hindsight {
         let known = square.as_ref().and_then(|square| square.solution(&options));
@@ -47,7 +48,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
             Some(solution) => solution,
             None => look_back(&run, &mut replay, slopes, &options)?,
         };
-        report.add_hindsight(HindsightReport::new(&solution, &options), run.ledger());
+        let found = HindsightReport::new(&solution, &options).named(source.names());
+        report.add_hindsight(found, run.ledger());
         if let LearnerSpec::Perceptron { .. } = spec.learner {
             report.mistake_bound = Some(bound_mistakes(run.ledger(), &mut replay, &options)?);
         }
@@ -87,29 +89,49 @@ fn look_back(
     hindsight::look_back(&spec.loss, spec.sigma, &spec.comparators, replay, start, options)
 }
 
-/// The description of the run: from the flags, or from a file.
-fn describe(args: &RunArgs) -> anyhow::Result<Resolved> {
+/// Whether files are followed, and until when: an interrupt ends the stream, not the program.
+fn follow(args: &RunArgs) -> anyhow::Result<Follow> {
+    if !args.follow {
+        return Ok(Follow::No);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    ctrlc::set_handler(move || told.store(true, Ordering::Relaxed))
+        .context("cannot listen for interrupts")?;
+    Ok(Follow::Until(stop))
+}
+
+/// A run that is about to begin.
+struct Described {
+    spec: Spec,
+    notes: Vec<String>,
+    source: Box<dyn Source>,
+}
+
+/// The description of the run, from the flags or from a file, and its data.
+fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
     if let Some(path) = &args.spec {
         let mut spec = read_spec(path)?;
-        if let Some(file) = &args.file {
-            spec.data.file = file_name(file)?;
+        if !args.files.is_empty() {
+            spec.data.files.clone_from(&args.files);
         }
-        return Ok(Resolved { spec, notes: Vec::new() });
+        let source = spec.data.open(LabelUse::Learn(spec.loss.labels()), manner)?;
+        return Ok(Described { spec, notes: Vec::new(), source });
     }
-    let Some(file) = &args.file else { bail!("FILE is missing") };
-    let file = file_name(file)?;
-    let constant = !args.no_constant;
-    let once_only = std::fs::metadata(&file).is_ok_and(|found| !found.is_file() && !found.is_dir());
-    let mut surveyed = false;
-    let mut look_ahead = |loss: &LossSpec| -> Result<Survey, DataError> {
-        surveyed = true;
-        if once_only { Ok(Survey::default()) } else { survey(&mut open(&file, constant, loss)?) }
+    let settings = args.settings();
+    let labels = LabelUse::Learn(settings.loss()?.labels());
+    let Data { spec: read, source, .. } =
+        data::open(&args.files, &args.format, &args.manner, manner, labels)?;
+    let mut look_ahead = |_: &LossSpec| -> Result<Survey, DataError> {
+        survey(&mut *data::reopen(&read, labels, manner)?)
     };
-    let resolved = args.settings().resolve(&file, &mut look_ahead);
-    if surveyed && once_only {
+    let resolved = settings.resolve(read.clone(), &mut look_ahead);
+    if let Err(SettingsError::Data(DataError::OnceOnly { file })) = &resolved {
+        let file = if file == "-" { "standard input" } else { file };
         bail!("{file} can be read only once: give --horizon and --gradient-bound");
     }
-    Ok(resolved?)
+    let Resolved { spec, notes } = resolved?;
+    Ok(Described { spec, notes, source })
 }
 
 /// Reads a spec, or the report that contains one.
@@ -123,25 +145,4 @@ fn read_spec(path: &Path) -> anyhow::Result<Spec> {
     }
     serde_path_to_error::deserialize(value)
         .with_context(|| format!("{shown} does not describe a run"))
-}
-
-pub(crate) fn file_name(path: &Path) -> anyhow::Result<String> {
-    match path.to_str() {
-        Some(name) => Ok(name.to_owned()),
-        None => bail!("the name of {} is not valid text", path.display()),
-    }
-}
-
-pub(crate) fn open(file: &str, constant: bool, loss: &LossSpec) -> Result<Reader, DataError> {
-    let reading = Reading { constant, ..Reading::new(LabelRule::new(loss.labels(), None)) };
-    Reader::open(&[file.to_owned()], &Schema::Libsvm {}, &reading, &Follow::No)
-}
-
-/// A bar over the bytes of the file; it shows itself only on a terminal.
-pub(crate) fn progress_bar(file: &str) -> ProgressBar {
-    let size = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
-    let style = ProgressStyle::with_template(
-        "{bar:30} {percent}%  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left  {msg}",
-    );
-    ProgressBar::new(size).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

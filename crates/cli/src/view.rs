@@ -61,7 +61,7 @@ fn about(report: &Report, notes: &[String]) -> Table {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let spec = &report.spec;
     let mut rows = vec![
-        row("data", spec.data.file.clone()),
+        row("data", spec.data.name()),
         row("learner", learner(spec)),
         row("loss", loss(spec)),
         row("examples", count(report.examples)),
@@ -227,7 +227,7 @@ pub(crate) fn method(method: Method) -> &'static str {
     match method {
         Method::ClosedForm => "a closed form",
         Method::Newton => "Newton's method",
-        Method::MatrixFreeNewton => "Newton's method without a matrix",
+        Method::Multipliers => "the method of multipliers",
         Method::InteriorPoint => "an interior-point method",
         Method::DualCoordinateAscent => "dual coordinate ascent",
         Method::SufficientStatistics => "sufficient statistics",

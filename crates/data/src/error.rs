@@ -74,6 +74,15 @@ pub enum DataError {
         /// How it might be put right.
         hint: Option<String>,
     },
+    /// Data that would have to be read a second time.
+    #[error(
+        "{} can be read only once, and has to be read again: save it to a file first",
+        if file == "-" { "standard input".to_owned() } else { printable(file) }
+    )]
+    OnceOnly {
+        /// The file.
+        file: String,
+    },
     /// No input to read from.
     #[error("found no file to read, expected at least one")]
     NoInput,

@@ -32,7 +32,7 @@ pub fn open(
 /// The same for inputs that are open already.
 ///
 /// ```
-/// use rueful_data::{Follow, Input, LabelRule, Reading, Wishes, open_inputs, survey};
+/// use rueful_data::{Follow, Input, LabelRule, Reading, Source, Wishes, open_inputs, survey};
 /// let table = "age,job,income\n31,clerk,2100\n47,,3400\n";
 /// let input = Input::new("data.csv", table.as_bytes(), &Follow::No)?;
 /// let wishes = Wishes { label: Some("income".to_owned()), ..Wishes::default() };

@@ -16,7 +16,7 @@ use crate::labels::{LabelCounts, LabelRule};
 use crate::names::Names;
 use crate::rows::Rows;
 use crate::schema::Schema;
-use crate::source::{Limits, Reading, Source};
+use crate::source::{LabelsSeen, Limits, Reading, Source};
 use crate::{Census, DataError};
 use rueful_core::Batch;
 use std::collections::BTreeMap;
@@ -164,17 +164,6 @@ impl Reader {
         }
     }
 
-    /// The labels seen so far with their counts, and whether there were more than are counted.
-    pub fn labels(&self) -> (Vec<(String, u64)>, bool) {
-        let counts = self.labels.iter().map(|entry| (entry.label.clone(), entry.count));
-        (counts.collect(), self.labels.is_cut)
-    }
-
-    /// How many cells without a value there were, by column.
-    pub fn missing(&self) -> &[u64] {
-        &self.missing
-    }
-
     /// Takes over the rows of the next piece; says whether there may be more.
     fn take(&mut self, work: &mut Work, batch: &mut Batch) -> bool {
         let outcome = mem::take(&mut work.outcome);
@@ -284,6 +273,15 @@ impl Source for Reader {
 
     fn names(&self) -> &Names {
         &self.names
+    }
+
+    fn labels(&self) -> LabelsSeen {
+        let counts = self.labels.iter().map(|entry| (entry.label.clone(), entry.count));
+        LabelsSeen { counts: counts.collect(), is_cut: self.labels.is_cut }
+    }
+
+    fn missing(&self) -> &[u64] {
+        &self.missing
     }
 }
 

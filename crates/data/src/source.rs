@@ -23,6 +23,25 @@ pub trait Source {
 
     /// What the features are called, where they have names.
     fn names(&self) -> &Names;
+
+    /// The labels seen so far as they are written, where they are counted one by one.
+    fn labels(&self) -> LabelsSeen {
+        LabelsSeen::default()
+    }
+
+    /// How many cells without a value there were so far, by column.
+    fn missing(&self) -> &[u64] {
+        &[]
+    }
+}
+
+/// Labels as they are written, and how often each was seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LabelsSeen {
+    /// The labels in the order they came.
+    pub counts: Vec<(String, u64)>,
+    /// Whether there were more than are counted one by one.
+    pub is_cut: bool,
 }
 
 /// How rows are to be read, whatever the format.

@@ -34,11 +34,11 @@
 //!
 //! ```
 //! use rueful::data::{Follow, Input, LabelRule, Reader, Reading, Schema};
-//! use rueful::run::{Run, Settings};
+//! use rueful::run::{DataSpec, Run, Settings};
 //!
 //! let text = "+1 1:0.5 3:1\n-1 2:1 3:0.5\n+1 1:1\n";
 //! let settings = Settings { radius: Some(2.0), ..Settings::default() };
-//! let spec = settings.resolve("inline", &mut |_| unreachable!("AdaGrad-norm looks at nothing"))?.spec;
+//! let spec = settings.resolve(DataSpec::libsvm("inline"), &mut |_| unreachable!("AdaGrad-norm looks at nothing"))?.spec;
 //! let reading = Reading::new(LabelRule::new(spec.loss.labels(), None));
 //! let input = Input::new("inline", text.as_bytes(), &Follow::No)?;
 //! let mut source = Reader::new(vec![input], &Schema::Libsvm {}, &reading);

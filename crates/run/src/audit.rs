@@ -5,11 +5,12 @@
 //! the best predictor in hindsight does, is shown every batch by [`AuditRun::drive`] and can keep it
 //! in a [`Replay`](crate::Replay).
 
+use crate::data::DataSpec;
 use crate::hindsight::{HindsightReport, Interval};
 use crate::report::{CurveReport, finite};
 use crate::run::Progress;
 use crate::settings::{Settings, SettingsError};
-use crate::spec::{DataSpec, LossSpec, with_loss};
+use crate::spec::{LossSpec, with_loss};
 use rueful_core::ledger::{Audit, AuditError, Mark, Verdict};
 use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, Ball};
@@ -39,8 +40,6 @@ pub struct AuditSettings {
     pub columns: Vec<String>,
     /// How many examples make a window.
     pub window: Option<u64>,
-    /// No feature that is always 1.
-    pub no_constant: bool,
 }
 
 /// Everything that determines an audit.
@@ -98,7 +97,7 @@ impl Link {
 
 impl AuditSettings {
     /// Completes the settings, under the same rules as those of a run.
-    pub fn resolve(&self, file: &str, predictions: &str) -> Result<AuditSpec, SettingsError> {
+    pub fn resolve(&self, data: DataSpec, predictions: &str) -> Result<AuditSpec, SettingsError> {
         let columns = self.columns()?;
         let window = match self.window.map(NonZeroU64::new) {
             Some(None) => return contradiction("--window: at least one example is needed"),
@@ -108,11 +107,10 @@ impl AuditSettings {
             loss: self.loss.clone(),
             tau: self.tau,
             radius: self.radius,
-            no_constant: self.no_constant,
             ..Settings::default()
         };
         // The default learner knows all it needs, so there is nothing to survey.
-        let spec = question.resolve(file, &mut |_| Ok(Survey::default()))?.spec;
+        let spec = question.resolve(data, &mut |_| Ok(Survey::default()))?.spec;
         let AnySet::Ball(comparators) = spec.comparators else {
             return contradiction("an audit needs --radius");
         };
@@ -125,6 +123,12 @@ impl AuditSettings {
             comparators,
             window,
         })
+    }
+
+    /// The loss alone.
+    pub fn loss(&self) -> Result<LossSpec, SettingsError> {
+        let (loss, tau) = (self.loss.clone(), self.tau);
+        Settings { loss, tau, ..Settings::default() }.loss()
     }
 
     fn link(&self) -> Result<Link, SettingsError> {
@@ -398,7 +402,7 @@ impl AuditRun {
             predictions: predictions.name().to_owned(),
             line: predictions.line().max(1),
             count: self.first().audit.ledger().rounds() + read,
-            examples: self.spec.data.file.clone(),
+            examples: self.spec.data.name(),
         }
     }
 
@@ -408,7 +412,7 @@ impl AuditRun {
             predictions: predictions.name().to_owned(),
             line: predictions.line(),
             count: self.first().audit.ledger().rounds(),
-            examples: self.spec.data.file.clone(),
+            examples: self.spec.data.name(),
         }
     }
 
@@ -638,7 +642,9 @@ mod tests {
         examples: &'static str,
         predictions: &str,
     ) -> Result<AuditReport, String> {
-        let spec = settings.resolve("x.libsvm", "p.txt").map_err(|error| error.to_string())?;
+        let spec = settings
+            .resolve(DataSpec::libsvm("x.libsvm"), "p.txt")
+            .map_err(|error| error.to_string())?;
         let mut predictions = Predictions::new("p.txt", predictions.as_bytes(), &spec.columns)
             .map_err(|error| error.to_string())?;
         let mut source = source(&spec, examples);

@@ -5,7 +5,7 @@ use crate::spec::{LossSpec, Spec, with_loss};
 use rueful_core::ledger::Tally;
 use rueful_core::set::AnySet;
 use rueful_core::{Batch, Ledger, NonNegative};
-use rueful_data::DataError;
+use rueful_data::{DataError, Names};
 use rueful_hindsight::{
     Gram, Method, Options, Passes, Prefix, Problem, Progress, Solution, Start, best_mistake_bound,
     solve,
@@ -30,7 +30,7 @@ pub struct HindsightReport {
     pub comparator: Interval,
     /// ‖u‖ of the comparator found.
     pub norm: f64,
-    /// (upper − lower)/upper
+    /// upper − lower, relative to the larger of |upper| and a millionth of what u = 0 loses.
     pub relative_gap: f64,
     /// Whether the gap is within the tolerance asked for.
     pub converged: bool,
@@ -45,10 +45,13 @@ pub struct HindsightReport {
 }
 
 /// One weight of a comparator.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weight {
     /// The feature; 0 is the constant one where it was added.
     pub index: usize,
+    /// What it is called, where features have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Its weight.
     pub weight: f64,
 }
@@ -75,18 +78,25 @@ pub fn best_in_hindsight<P: Passes>(
 impl HindsightReport {
     /// The solver's answer in a report's units.
     pub fn new(solution: &Solution, options: &Options) -> Self {
-        let gap = solution.upper - solution.lower;
         Self {
             examples: solution.examples,
             comparator: per_round(solution),
             norm: solution.comparator.iter().map(|u| u * u).sum::<f64>().sqrt(),
-            relative_gap: if gap == 0.0 { 0.0 } else { gap / solution.upper.abs() },
+            relative_gap: solution.relative_gap,
             converged: solution.converged,
             tolerance: options.tolerance,
             passes: solution.passes,
             method: solution.method,
             largest_weights: largest(&solution.comparator),
         }
+    }
+
+    /// The same with the names of the features.
+    pub fn named(mut self, names: &Names) -> Self {
+        for weight in &mut self.largest_weights {
+            weight.name = u32::try_from(weight.index).ok().and_then(|index| names.get(index));
+        }
+        self
     }
 
     /// The exact regret of rounds that lost what `tally` says, per round.
@@ -104,7 +114,7 @@ fn largest(comparator: &[f64]) -> Vec<Weight> {
     let mut weights: Vec<Weight> = comparator
         .iter()
         .enumerate()
-        .map(|(index, &weight)| Weight { index, weight })
+        .map(|(index, &weight)| Weight { index, name: None, weight })
         .filter(|entry| entry.weight != 0.0)
         .collect();
     weights.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.index.cmp(&b.index)));
@@ -182,8 +192,7 @@ impl SquareWatch {
     /// The best comparator of the whole, if it was followed and is as good as asked for.
     pub fn solution(&self, options: &Options) -> Option<Solution> {
         let solution = self.gram.as_ref()?.solve(&self.comparators);
-        let gap = solution.upper - solution.lower;
-        let converged = gap <= options.tolerance * solution.upper.abs();
+        let converged = solution.relative_gap <= options.tolerance;
         converged.then_some(Solution { converged, ..solution })
     }
 

@@ -5,6 +5,8 @@
 //! from a source through a learner into a ledger; [`Report`] is what can be said afterwards.
 
 mod audit;
+mod columns;
+mod data;
 mod dispatch;
 mod hindsight;
 mod replay;
@@ -17,6 +19,8 @@ pub use audit::{
     AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Link, ModelReport, NamedReport,
     WindowReport,
 };
+pub use columns::Columns;
+pub use data::{Data, DataSettings, DataSpec, LabelUse, Manner};
 pub use dispatch::build;
 pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,
@@ -26,4 +30,4 @@ pub use replay::{Open, Replay};
 pub use report::{BoundReport, CurveReport, Report};
 pub use run::{Progress, Run, RunError};
 pub use settings::{Resolved, Settings, SettingsError};
-pub use spec::{DataSpec, LearnerSpec, LossSpec, ScheduleSpec, Spec, SpecError};
+pub use spec::{LearnerSpec, LossSpec, ScheduleSpec, Spec, SpecError};

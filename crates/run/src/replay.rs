@@ -1,40 +1,55 @@
 //! Data that solvers can go through again: kept in memory while it fits, read anew otherwise.
 
+use crate::columns::Columns;
 use rueful_core::Batch;
-use rueful_data::{DataError, Source};
+use rueful_data::{Census, DataError, Source};
 use rueful_hindsight::Passes;
 
 /// How a source is opened once more.
 pub type Open<'a> = dyn Fn() -> Result<Box<dyn Source>, DataError> + 'a;
 
 /// A stream that can be replayed.
+///
+/// Features by name lie scattered over a large space of indices. Solvers are shown them side by
+/// side, in the same order: see [`Columns`].
 pub struct Replay<'a> {
     open: &'a Open<'a>,
     kept: Vec<Batch>,
     nonzeros: u64,
     limit: u64,
-    /// Where batches go when the source is read anew.
+    columns: Columns,
+    /// Where batches go when the source is read anew, and when they are renumbered.
     batch: Batch,
+    renumbered: Batch,
 }
 
 impl<'a> Replay<'a> {
     /// Nothing kept so far. Up to `limit` nonzeros are held in memory; data beyond that is read
     /// from its source in every pass.
     pub fn new(open: &'a Open<'a>, limit: u64) -> Self {
-        Self { open, kept: Vec::new(), nonzeros: 0, limit, batch: Batch::default() }
+        Self {
+            open,
+            kept: Vec::new(),
+            nonzeros: 0,
+            limit,
+            columns: Columns::All,
+            batch: Batch::default(),
+            renumbered: Batch::default(),
+        }
     }
 
-    /// Reads the whole source, keeping what fits.
-    pub fn read(open: &'a Open<'a>, limit: u64) -> Result<Self, DataError> {
+    /// Reads a whole source, keeping what fits.
+    pub fn read(
+        source: &mut dyn Source,
+        open: &'a Open<'a>,
+        limit: u64,
+    ) -> Result<Self, DataError> {
         let mut replay = Self::new(open, limit);
-        let mut source = open()?;
         let mut batch = Batch::default();
         while source.fill(&mut batch)? {
             replay.keep(&batch);
-            if !replay.is_kept() {
-                break;
-            }
         }
+        replay.settle(source.census());
         Ok(replay)
     }
 
@@ -46,6 +61,21 @@ impl<'a> Replay<'a> {
         } else {
             self.kept = Vec::new();
         }
+    }
+
+    /// The stream has ended, and this is what it held.
+    pub fn settle(&mut self, census: &Census) {
+        self.columns = Columns::of(census);
+        for batch in &mut self.kept {
+            if self.columns.renumber(batch, &mut self.renumbered) {
+                std::mem::swap(batch, &mut self.renumbered);
+            }
+        }
+    }
+
+    /// Which features solvers are shown, and under which numbers.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
     }
 
     /// Whether the data is in memory.
@@ -64,7 +94,11 @@ impl Passes for Replay<'_> {
         }
         let mut source = (self.open)()?;
         while source.fill(&mut self.batch)? {
-            visit(&self.batch, self.batch.len());
+            if self.columns.renumber(&self.batch, &mut self.renumbered) {
+                visit(&self.renumbered, self.renumbered.len());
+            } else {
+                visit(&self.batch, self.batch.len());
+            }
         }
         Ok(())
     }
@@ -75,7 +109,7 @@ mod tests {
     use super::*;
     use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema};
 
-    const TEXT: &str = "1 1:2 3:1\n-1 2:1\n1\n-1 1:4\n";
+    const TEXT: &str = "1 100:2 3000:1\n-1 200:1\n1\n-1 100:4\n";
 
     fn open() -> Result<Box<dyn Source>, DataError> {
         let input = Input::new("text", TEXT.as_bytes(), &Follow::No)?;
@@ -83,23 +117,29 @@ mod tests {
         Ok(Box::new(Reader::new(vec![input], &Schema::Libsvm {}, &reading)))
     }
 
-    fn labels(replay: &mut Replay<'_>) -> Vec<f64> {
-        let mut labels = Vec::new();
+    fn rows(replay: &mut Replay<'_>) -> Vec<(f64, Vec<u32>)> {
+        let mut all = Vec::new();
         let passed = replay.pass(&mut |batch, rows| {
-            labels.extend((0..rows).map(|row| batch.get(row).label));
+            let row = |row| (batch.get(row).label, batch.get(row).features.indices().to_vec());
+            all.extend((0..rows).map(row));
         });
         passed.unwrap();
-        labels
+        all
     }
 
     #[test]
     fn memory_and_file_show_the_same() {
-        let mut kept = Replay::read(&open, 100).unwrap();
-        let mut streamed = Replay::read(&open, 2).unwrap();
+        let mut kept = Replay::read(&mut *open().unwrap(), &open, 100).unwrap();
+        let mut streamed = Replay::read(&mut *open().unwrap(), &open, 2).unwrap();
         assert!(kept.is_kept() && !streamed.is_kept());
+        let expected =
+            [(1.0, vec![0, 1, 3]), (-1.0, vec![0, 2]), (1.0, vec![0]), (-1.0, vec![0, 1])];
         for _ in 0..2 {
-            assert_eq!(labels(&mut kept), [1.0, -1.0, 1.0, -1.0]);
-            assert_eq!(labels(&mut streamed), [1.0, -1.0, 1.0, -1.0]);
+            assert_eq!(rows(&mut kept), expected);
+            assert_eq!(rows(&mut streamed), expected);
         }
+        let u = kept.columns().spread(vec![0.5, 1.0, 2.0, 3.0]);
+        assert_eq!((u.len(), u[0], u[100], u[200], u[3000]), (3001, 0.5, 1.0, 2.0, 3.0));
+        assert_eq!(kept.columns().gather(&u), [0.5, 1.0, 2.0, 3.0]);
     }
 }

@@ -3,7 +3,8 @@
 //! Every setting that is given must have an effect. One that the chosen learner has no use for is
 //! an error, not a silence.
 
-use crate::spec::{DataSpec, LearnerSpec, LossSpec, ScheduleSpec, Spec, SpecError};
+use crate::data::DataSpec;
+use crate::spec::{LearnerSpec, LossSpec, ScheduleSpec, Spec, SpecError};
 use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
 use rueful_core::schedule::{AdaGradNorm, Constant, Horizon, InverseSqrt, InverseTime};
 use rueful_core::set::{AnySet, Ball, WholeSpace};
@@ -41,8 +42,6 @@ pub struct Settings {
     pub schedule: Option<String>,
     /// T
     pub horizon: Option<u64>,
-    /// No feature that is always 1.
-    pub no_constant: bool,
 }
 
 /// A description made of settings, and what had to be found out for it.
@@ -118,7 +117,7 @@ impl Settings {
     /// gradient bound that was not given.
     pub fn resolve(
         &self,
-        file: &str,
+        data: DataSpec,
         survey: &mut dyn FnMut(&LossSpec) -> Result<Survey, DataError>,
     ) -> Result<Resolved, SettingsError> {
         let learner = self.learner.as_deref().unwrap_or("ogd");
@@ -126,13 +125,7 @@ impl Settings {
         let mut resolver = self.resolver(learner, survey)?;
         let learner = resolver.learner(learner)?;
         let comparators = resolver.comparators(&learner)?;
-        let spec = Spec {
-            data: DataSpec { file: file.to_owned(), constant: !self.no_constant },
-            loss: resolver.loss,
-            sigma: resolver.sigma,
-            learner,
-            comparators,
-        };
+        let spec = Spec { data, loss: resolver.loss, sigma: resolver.sigma, learner, comparators };
         spec.check()?;
         Ok(Resolved { spec, notes: resolver.notes })
     }
@@ -175,7 +168,8 @@ impl Settings {
         })
     }
 
-    fn loss(&self) -> Result<LossSpec, SettingsError> {
+    /// The loss alone.
+    pub fn loss(&self) -> Result<LossSpec, SettingsError> {
         let name = self.loss.as_deref().unwrap_or("hinge");
         if self.tau.is_some() && name != "quantile" {
             return contradiction(format!("--tau belongs to the quantile loss, not to {name}"));
@@ -388,7 +382,7 @@ mod tests {
     use super::*;
 
     fn resolve(settings: &Settings) -> Result<Resolved, SettingsError> {
-        settings.resolve("file", &mut |_| {
+        settings.resolve(DataSpec::libsvm("file"), &mut |_| {
             Ok(Survey { examples: 100, example_norm_max: 2.0, label_abs_max: 3.0 })
         })
     }

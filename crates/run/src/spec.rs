@@ -3,6 +3,7 @@
 //! Losses, sets and schedules appear here as the structs that implement them, so a parameter has
 //! one name and one range check, in code, in JSON and on the command line.
 
+use crate::data::DataSpec;
 use rueful_core::loss::{
     Absolute, Hinge, Labels, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
 };
@@ -32,16 +33,6 @@ pub struct Spec {
 
 fn no_sigma() -> NonNegative {
     NonNegative::ZERO
-}
-
-/// What is read, and how.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DataSpec {
-    /// The file.
-    pub file: String,
-    /// Whether every example gets one more feature that is always 1.
-    pub constant: bool,
 }
 
 /// One of the losses.

@@ -45,7 +45,7 @@ fn about(report: &AuditReport) -> Table {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let columns: Vec<String> = report.models.iter().map(|model| printable(&model.name)).collect();
     let mut rows =
-        vec![row("data", report.data.file.clone()), row("predictions", report.predictions.clone())];
+        vec![row("data", report.data.name()), row("predictions", report.predictions.clone())];
     if !columns.is_empty() {
         rows.push(row(if columns.len() == 1 { "column" } else { "columns" }, columns.join(", ")));
     }

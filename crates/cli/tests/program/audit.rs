@@ -3,7 +3,7 @@
 use crate::harness::{DATA, Said, ask, ask_in, assert_snapshot, number, root};
 use rueful_core::Batch;
 use rueful_data::{Follow, LabelRule, Reader, Reading, Schema, Source};
-use rueful_run::{Settings, build};
+use rueful_run::{DataSpec, Settings, build};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -86,7 +86,7 @@ fn a_rule_that_is_not_linear_beats_all_that_are() {
 /// What the default learner predicts on the carried stream, before it learns from each example.
 fn own_predictions(loss: &str) -> Vec<f64> {
     let settings = Settings { loss: Some(loss.to_owned()), ..Settings::default() };
-    let resolved = settings.resolve(DATA, &mut |_| panic!("nothing to survey"));
+    let resolved = settings.resolve(DataSpec::libsvm(DATA), &mut |_| panic!("nothing to survey"));
     let spec = resolved.expect("the defaults fit").spec;
     let reading = Reading::new(LabelRule::new(spec.loss.labels(), None));
     let path = root().join(DATA).display().to_string();

@@ -109,7 +109,7 @@ fn what_is_no_spec_at_all_is_refused() {
     }
     let text = ask("run --spec nowhere.json").one_line();
     assert!(text.starts_with("error: cannot read nowhere.json: "), "{text}");
-    let text = spoilt("/data/file", json!("nowhere"));
+    let text = spoilt("/data/files", json!(["nowhere"]));
     assert!(text.starts_with("error: cannot open nowhere: "), "{text}");
 }
 

@@ -1,0 +1,259 @@
+//! `rueful data`, and opening data for the other commands.
+
+use crate::args::{DataArgs, FormatArgs, MannerArgs};
+use crate::numbers::{count, short};
+use crate::{output, view};
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use rueful_core::{Batch, Example};
+use rueful_data::{Column, DataError, Names, Role, Source, printable};
+use rueful_run::{Data, DataSpec, LabelUse, Manner};
+use serde::Serialize;
+use std::path::Path;
+
+/// How many features of an example are shown, and how many labels.
+const FEATURES_SHOWN: usize = 12;
+const LABELS_SHOWN: usize = 12;
+
+/// What there is to see.
+#[derive(Serialize)]
+struct Look {
+    examples: u64,
+    nonzeros: u64,
+    features: u64,
+    /// Null where labels are names.
+    label_sum: Option<f64>,
+    labels: Vec<LabelLook>,
+    /// Whether there are more labels than are listed.
+    more_labels: bool,
+    missing: u64,
+    collisions: usize,
+    columns: Vec<ColumnLook>,
+    first: Vec<ExampleLook>,
+    notes: Vec<String>,
+    data: DataSpec,
+}
+
+#[derive(Serialize)]
+struct LabelLook {
+    label: String,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct ColumnLook {
+    #[serde(flatten)]
+    column: Column,
+    missing: u64,
+}
+
+#[derive(Serialize)]
+struct ExampleLook {
+    label: f64,
+    features: Vec<FeatureLook>,
+}
+
+#[derive(Serialize)]
+struct FeatureLook {
+    index: u32,
+    name: Option<String>,
+    value: f32,
+}
+
+pub(crate) fn data(args: &DataArgs) -> anyhow::Result<()> {
+    let Data { spec, notes, mut source } =
+        args.format.settings(&args.files)?.open(LabelUse::Look, &args.manner.manner())?;
+    write_schema(&args.manner, &spec)?;
+    let bar = progress_bar(&spec);
+    let mut batch = Batch::default();
+    let mut first: Vec<ExampleLook> = Vec::new();
+    while source.fill(&mut batch)? {
+        let wanted = args.show.saturating_sub(first.len());
+        first.extend(batch.iter().take(wanted).map(|example| ExampleLook::new(&example)));
+        bar.set_position(source.bytes_read());
+    }
+    bar.finish_and_clear();
+    for feature in first.iter_mut().flat_map(|example| &mut example.features) {
+        feature.name = name_of(source.names(), spec.constant, feature.index);
+    }
+    let look = Look::new(&*source, spec, first, notes);
+    if args.json { output::print_json(&look) } else { output::print(&look.render()) }
+}
+
+/// What a feature is called, if it has a name.
+pub(crate) fn name_of(names: &Names, constant: bool, index: u32) -> Option<String> {
+    if index == 0 && constant { Some("constant".to_owned()) } else { names.get(index) }
+}
+
+/// Opens what a command learns from, saying what was inferred.
+pub(crate) fn open(
+    files: &[String],
+    format: &FormatArgs,
+    manner_args: &MannerArgs,
+    manner: &Manner,
+    labels: LabelUse,
+) -> anyhow::Result<Data> {
+    let data = format.settings(files)?.open(labels, manner)?;
+    data.notes.iter().for_each(|note| output::note(note));
+    write_schema(manner_args, &data.spec)?;
+    Ok(data)
+}
+
+/// Opens data once more, which not all of it allows.
+pub(crate) fn reopen(
+    spec: &DataSpec,
+    labels: LabelUse,
+    manner: &Manner,
+) -> Result<Box<dyn Source>, DataError> {
+    match spec.once_only() {
+        Some(file) => Err(DataError::OnceOnly { file: file.to_owned() }),
+        None => spec.open(labels, manner),
+    }
+}
+
+pub(crate) fn write_schema(args: &MannerArgs, spec: &DataSpec) -> anyhow::Result<()> {
+    let Some(path) = &args.write_schema else { return Ok(()) };
+    let text = serde_json::to_string_pretty(&spec.schema)? + "\n";
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// A bar over the bytes of the files; it shows itself only on a terminal.
+pub(crate) fn progress_bar(spec: &DataSpec) -> ProgressBar {
+    let size = |file: &String| std::fs::metadata(Path::new(file)).map_or(0, |found| found.len());
+    let style = ProgressStyle::with_template(
+        "{bar:30} {percent}%  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left  {msg}",
+    );
+    let total = spec.files.iter().map(size).sum();
+    ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+pub(crate) fn file_name(path: &Path) -> anyhow::Result<String> {
+    match path.to_str() {
+        Some(name) => Ok(name.to_owned()),
+        None => bail!("the name of {} is not valid text", path.display()),
+    }
+}
+
+impl ExampleLook {
+    fn new(example: &Example<'_>) -> Self {
+        let x = &example.features;
+        let pairs = x.indices().iter().zip(x.values());
+        let features = pairs.map(|(&index, &value)| FeatureLook { index, name: None, value });
+        Self { label: example.label, features: features.collect() }
+    }
+}
+
+impl Look {
+    fn new(
+        source: &dyn Source,
+        data: DataSpec,
+        first: Vec<ExampleLook>,
+        notes: Vec<String>,
+    ) -> Self {
+        let census = source.census();
+        let found = source.labels();
+        let is_number = |label: &str| label.parse::<f64>().is_ok();
+        let has_names = found.counts.iter().any(|(label, _)| !is_number(label));
+        let is_mapped = data.positive.is_some();
+        let missing = source.missing();
+        let columns = data.schema.columns().iter().enumerate().map(|(i, column)| ColumnLook {
+            column: column.clone(),
+            missing: missing.get(i).copied().unwrap_or(0),
+        });
+        let labels =
+            found.counts.into_iter().map(|(label, count)| LabelLook { label, count }).collect();
+        Self {
+            examples: census.examples,
+            nonzeros: census.nonzeros,
+            features: census.features,
+            label_sum: (is_mapped || !has_names).then(|| census.label_sum.value()),
+            labels,
+            more_labels: found.is_cut,
+            missing: missing.iter().sum(),
+            collisions: source.names().collisions(),
+            columns: columns.collect(),
+            first,
+            notes,
+            data,
+        }
+    }
+
+    fn render(&self) -> String {
+        let row = |name: &str, value: String| vec![name.to_owned(), value];
+        let constant = if self.data.constant { ", the constant included" } else { "" };
+        let mut rows = vec![
+            row("data", self.data.name()),
+            row("format", self.data.schema.name().to_owned()),
+            row("examples", count(self.examples)),
+            row(
+                "features",
+                format!("{}{constant}; {} nonzeros", count(self.features), count(self.nonzeros)),
+            ),
+            row("labels", self.labels_in_words()),
+            row("missing", format!("{} cells", count(self.missing))),
+        ];
+        if self.collisions > 0 {
+            let text = format!(
+                "{} names share an index with another: --bits spreads them",
+                count(self.collisions as u64)
+            );
+            rows.push(row("collisions", text));
+        }
+        let mut text = view::headed("Data", &view::plain(rows));
+        if !self.notes.is_empty() {
+            let notes = self.notes.iter().map(|note| vec![note.clone()]).collect();
+            text += &view::headed("What was inferred", &view::plain(notes));
+        }
+        if !self.columns.is_empty() {
+            text += &view::headed("Columns", &view::plain(self.column_rows()));
+        }
+        text + &view::headed("First examples", &view::plain(self.example_rows()))
+    }
+
+    fn labels_in_words(&self) -> String {
+        let shown: Vec<_> = self.labels.iter().take(LABELS_SHOWN).collect();
+        let is_long = self.more_labels || self.labels.len() > shown.len();
+        if is_long && let Some(sum) = self.label_sum {
+            return format!("many numbers; mean {}", short(sum / self.examples as f64));
+        }
+        let list: Vec<_> = shown
+            .iter()
+            .map(|entry| format!("{} ({})", printable(&entry.label), count(entry.count)))
+            .collect();
+        list.join(", ") + if is_long { ", …" } else { "" }
+    }
+
+    fn column_rows(&self) -> Vec<Vec<String>> {
+        let becomes = |role| match role {
+            Role::Label => "the label",
+            Role::Number => "a number",
+            Role::Category => "a feature for each value",
+            Role::Text => "a feature for each word",
+            Role::Drop => "nothing",
+        };
+        let rows = self.columns.iter().map(|look| {
+            let missing = match look.missing {
+                0 => String::new(),
+                cells => format!("{} cells missing", count(cells)),
+            };
+            vec![printable(&look.column.name), becomes(look.column.role).to_owned(), missing]
+        });
+        rows.collect()
+    }
+
+    fn example_rows(&self) -> Vec<Vec<String>> {
+        let feature = |feature: &FeatureLook| match &feature.name {
+            Some(name) => format!("{}:{}", printable(name), feature.value),
+            None => format!("{}:{}", feature.index, feature.value),
+        };
+        let rows = self.first.iter().map(|example| {
+            let mut features: Vec<_> =
+                example.features.iter().take(FEATURES_SHOWN).map(feature).collect();
+            if example.features.len() > FEATURES_SHOWN {
+                features.push(format!("… ({} in all)", example.features.len()));
+            }
+            vec![example.label.to_string(), features.join(" ")]
+        });
+        rows.collect()
+    }
+}
