@@ -108,13 +108,19 @@ impl BoxSet {
         self.sides.get(i).copied().unwrap_or(self.rest)
     }
 
-    /// p·x and s·x in one pass, where p_i depends on s_i alone.
+    /// p·x and s·x in one pass, where p_i depends on k·s_i alone.
     #[inline]
-    fn dots(&self, s: &Weights, x: &Features<'_>, p: impl Fn(Interval, f64) -> f64) -> LazyDot {
+    fn dots(
+        &self,
+        s: &Weights,
+        k: f64,
+        x: &Features<'_>,
+        p: impl Fn(Interval, f64) -> f64,
+    ) -> LazyDot {
         let (prediction, inner) = if self.sides.is_empty() {
-            s.dots(x, |_, s| p(self.rest, s))
+            s.dots(x, k, |_, s| p(self.rest, s))
         } else {
-            s.dots(x, |i, s| p(self.side(i), s))
+            s.dots(x, k, |i, s| p(self.side(i), s))
         };
         LazyDot { prediction, inner }
     }
@@ -141,7 +147,7 @@ impl FeasibleSet for BoxSet {
 
     #[inline]
     fn project_dot(&self, s: &Weights, k: f64, x: &Features<'_>) -> LazyDot {
-        self.dots(s, x, |side, s| side.clip(k * s))
+        self.dots(s, k, x, Interval::clip)
     }
 
     fn project_dense(&self, v: &mut [f64]) {
@@ -183,7 +189,7 @@ impl FeasibleSet for BoxSet {
 impl Bounded for BoxSet {
     #[inline]
     fn leader_dot(&self, s: &Weights, x: &Features<'_>) -> LazyDot {
-        self.dots(s, x, |side, s| side.end(-s))
+        self.dots(s, -1.0, x, Interval::end)
     }
 
     fn leader(&self, s: &Weights) -> Vec<f64> {

@@ -103,12 +103,17 @@ impl Weights {
         self.scale * vector::dot(&self.vector, x)
     }
 
-    /// Σ f(i, w_i) x_i together with w·x.
+    /// Σ f(i, k·w_i) x_i together with w·x.
     #[inline]
-    pub(crate) fn dots(&self, x: &Features<'_>, f: impl Fn(usize, f64) -> f64) -> (f64, f64) {
-        let scale = self.scale;
+    pub(crate) fn dots(
+        &self,
+        x: &Features<'_>,
+        k: f64,
+        f: impl Fn(usize, f64) -> f64,
+    ) -> (f64, f64) {
+        let scale = k * self.scale;
         let (mapped, plain) = vector::dots(&self.vector, x, |i, v| f(i, scale * v));
-        (mapped, scale * plain)
+        (mapped, self.scale * plain)
     }
 
     /// w_i
