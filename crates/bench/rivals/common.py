@@ -1,4 +1,4 @@
-"""What both scripts need: the pinned packages, the program, and tables."""
+"""What the scripts need: the pinned packages, the program, and tables."""
 
 import json
 import os
@@ -31,12 +31,17 @@ def enter_environment() -> None:
     os.execv(python, [str(python), "-B", *sys.argv])
 
 
-def rueful_path(given: str | None) -> str:
-    """The program: as given, or the release build."""
-    path = Path(given) if given else ROOT / "target" / "release" / "rueful"
+def program(name: str, given: str | None) -> str:
+    """A program of ours: as given, or the release build."""
+    path = Path(given) if given else ROOT / "target" / "release" / name
     if not path.exists():
-        sys.exit(f"{path} does not exist: cargo build --release -p rueful-cli, or --rueful PATH")
+        sys.exit(f"{path} does not exist: cargo build --release, or say where it is")
     return str(path)
+
+
+def rueful_path(given: str | None) -> str:
+    """rueful itself."""
+    return program("rueful", given)
 
 
 def ask(command: list[str]) -> dict:

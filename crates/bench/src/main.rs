@@ -7,6 +7,7 @@
 
 mod bare;
 mod contestants;
+mod floor;
 mod generate;
 mod measure;
 mod random;
@@ -20,6 +21,7 @@ use generate::{Data, Shape};
 use measure::Measured;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use write::Text;
 
 /// Measure how fast the learners learn from memory, with and without the ledger.
 #[derive(Debug, Parser)]
@@ -45,10 +47,18 @@ struct Options {
     #[arg(long, value_enum)]
     data: Option<DataSet>,
 
-    /// Measure nothing: write the data sets as LIBSVM text into this folder, sparse.libsvm (0.2 GB)
-    /// and dense.libsvm (0.4 GB)
+    /// Measure nothing: write the data sets into this folder, as LIBSVM text and for Vowpal
+    /// Wabbit: sparse.libsvm, sparse.vw (0.2 GB each), dense.libsvm and dense.vw (0.4 GB each)
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["json", "repetitions", "only"])]
     write: Option<PathBuf>,
+
+    /// Measure nothing: do one part of reading FILE and nothing else, for others to time
+    #[arg(long, value_name = "PART", requires = "file", conflicts_with = "write")]
+    floor: Option<floor::Part>,
+
+    /// The file that --floor reads
+    #[arg(value_name = "FILE", requires = "floor")]
+    file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -61,6 +71,9 @@ enum DataSet {
 
 fn main() -> Result<()> {
     let options = Options::parse();
+    if let (Some(part), Some(file)) = (options.floor, &options.file) {
+        return floor::floor(part, file);
+    }
     if let Some(folder) = &options.write {
         return options.data_sets().try_for_each(|set| options.write(set, folder));
     }
@@ -90,8 +103,11 @@ impl Options {
         let mut told = std::io::stderr();
         writeln!(told, "making {set:?}")?;
         let data = set.generate(self.quick)?;
-        let path = write::write(&data, folder)?;
-        Ok(writeln!(told, "wrote {} rows to {}", data.rows(), path.display())?)
+        for format in [Text::Libsvm, Text::Vw] {
+            let path = write::write(&data, format, folder)?;
+            writeln!(told, "wrote {} rows to {}", data.rows(), path.display())?;
+        }
+        Ok(())
     }
 
     fn measure(&self, set: DataSet) -> Result<Measured> {

@@ -1,0 +1,228 @@
+"""Race rueful against Vowpal Wabbit, River and scikit-learn on the same files, side by side.
+
+Everyone learns a linear classifier by the hinge loss in one pass over a file, and takes turns with
+everyone else, so that a busy machine is busy for all. rueful is timed as a whole process, with its
+certificate; the rivals from the moment their libraries are loaded, without the start of Python. The
+floor is what this machine needs to read the file, to find its lines, and to parse it and do nothing.
+River is slow enough that it gets only the first rows, and its time is scaled up.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import common  # noqa: E402
+
+RIVER_ROWS = 4000
+
+VW = """
+import sys, time
+from vowpalwabbit import Workspace
+start = time.perf_counter()
+model = Workspace(sys.argv[1])
+model.run_parser()
+model.finish()
+print(time.perf_counter() - start)
+"""
+
+SKLEARN = """
+import sys, time
+from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import SGDClassifier
+start = time.perf_counter()
+x, y = load_svmlight_file(sys.argv[1])
+loaded = time.perf_counter()
+SGDClassifier(loss="hinge", shuffle=False).partial_fit(x, y, classes=[-1, 1])
+end = time.perf_counter()
+print(end - start, end - loaded)
+"""
+
+RIVER = """
+import itertools, sys, time
+from river.linear_model import LogisticRegression
+from river.optim.losses import Hinge
+start = time.perf_counter()
+model = LogisticRegression(loss=Hinge())
+rows = int(sys.argv[2])
+with open(sys.argv[1]) as file:
+    for line in itertools.islice(file, rows):
+        label, *pairs = line.split()
+        x = {}
+        for pair in pairs:
+            index, value = pair.split(":")
+            x[int(index)] = float(value)
+        model.predict_one(x)
+        model.learn_one(x, label == "+1")
+print(time.perf_counter() - start)
+"""
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=common.CACHE / "sets", metavar="FOLDER",
+                        help="where the data sets are, or are to be written [default: %(default)s]")
+    parser.add_argument("--rueful", metavar="PATH", help="the program [default: the release build]")
+    parser.add_argument("--bench", metavar="PATH", help="rueful-bench [default: the release build]")
+    parser.add_argument("--repetitions", type=int, default=7, metavar="N")
+    parser.add_argument("--quick", action="store_true", help="small data, to see that it works")
+    parser.add_argument("--json", action="store_true", help="print the measurements as JSON")
+    return parser.parse_args()
+
+
+def measured(command: list[str]) -> tuple[float, int, str]:
+    """Seconds, the most memory in bytes, and what was said."""
+    read, write = os.pipe()
+    start = time.perf_counter()
+    pid = os.posix_spawnp(
+        command[0],
+        command,
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, write, 1),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        ],
+    )
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        said = pipe.read()
+    _, status, usage = os.wait4(pid, 0)
+    seconds = time.perf_counter() - start
+    if status != 0:
+        sys.exit(f"{' '.join(command)} failed with status {status}")
+    return seconds, usage.ru_maxrss * 1024, said
+
+
+class Contestant:
+    """Someone who goes through a file, and how long it takes."""
+
+    def __init__(self, name: str, command: list[str], said: int | None = None, scale: float = 1.0):
+        self.name, self.command, self.said, self.scale = name, command, said, scale
+        self.seconds, self.memory = [], []
+
+    def go(self) -> None:
+        seconds, memory, said = measured(self.command)
+        # The libraries say themselves how long they took without the start of Python.
+        if self.said is not None:
+            seconds = float(said.split()[self.said])
+        self.seconds.append(seconds * self.scale)
+        self.memory.append(memory)
+
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+
+def contestants(name: str, args, rows: int) -> list[Contestant]:
+    text = str(args.folder / f"{name}.libsvm")
+    vw = str(args.folder / f"{name}.vw")
+    cache = str(args.folder / f"{name}.rueful-cache")
+    vw_cache = str(args.folder / f"{name}.vw.cache")
+    run = [args.rueful, "run", "--loss", "hinge", "--json"]
+    learn = "--loss_function hinge --quiet"
+    python = [sys.executable, "-c"]
+    # Both caches are made before the race.
+    subprocess.run([args.rueful, "convert", text, "--out", cache, "--force"], check=True,
+                   stdout=subprocess.DEVNULL)
+    Path(vw_cache).unlink(missing_ok=True)
+    measured([*python, VW, f"-d {vw} --cache_file {vw_cache} {learn}"])
+    river_rows = min(RIVER_ROWS, rows)
+    return [
+        Contestant("rueful, from text", [*run, text]),
+        Contestant("rueful, from text, 1 thread", [*run, text, "--threads", "1"]),
+        Contestant("rueful, from its cache", [*run, cache]),
+        Contestant("Vowpal Wabbit, from text", [*python, VW, f"-d {vw} {learn}"], said=0),
+        Contestant(
+            "Vowpal Wabbit, from its cache",
+            [*python, VW, f"-d {vw} --cache_file {vw_cache} {learn}"],
+            said=0,
+        ),
+        Contestant("scikit-learn, from text", [*python, SKLEARN, text], said=0),
+        Contestant("scikit-learn, from memory", [*python, SKLEARN, text], said=1),
+        Contestant(
+            f"River, from text ({river_rows:,} rows, scaled)",
+            [*python, RIVER, text, str(river_rows)],
+            said=0,
+            scale=rows / river_rows,
+        ),
+        Contestant("floor: read the file", [args.bench, "--floor", "read", text]),
+        Contestant("floor: find its lines", [args.bench, "--floor", "lines", text]),
+        Contestant("floor: parse, 1 thread", [args.bench, "--floor", "parse", text]),
+        Contestant("floor: parse, all cores", [args.bench, "--floor", "parse-all", text]),
+    ]
+
+
+def race(name: str, args) -> dict:
+    counts = json.loads(subprocess.run([args.rueful, "data", "--no-constant", "--json",
+                                        str(args.folder / f"{name}.libsvm")],
+                                       check=True, capture_output=True, text=True).stdout)
+    everyone = contestants(name, args, counts["examples"])
+    for turn in range(args.repetitions):
+        for contestant in everyone:
+            print(f"\r{name}: turn {turn + 1} of {args.repetitions}: {contestant.name:60}",
+                  end="", file=sys.stderr)
+            contestant.go()
+    print(f"\r{'':100}\r", end="", file=sys.stderr)
+    size = (args.folder / f"{name}.libsvm").stat().st_size
+    return {
+        "data": name,
+        "rows": counts["examples"],
+        "features": counts["nonzeros"],
+        "bytes": size,
+        "contestants": [
+            {
+                "name": contestant.name,
+                "seconds": contestant.median(),
+                "best": min(contestant.seconds),
+                "memory": max(contestant.memory),
+            }
+            for contestant in everyone
+        ],
+    }
+
+
+def table(result: dict) -> str:
+    by_name = {entry["name"]: entry["seconds"] for entry in result["contestants"]}
+    text, cache = by_name["rueful, from text"], by_name["rueful, from its cache"]
+    megabytes = result["bytes"] / 1e6
+    rows = []
+    for entry in result["contestants"]:
+        seconds = entry["seconds"]
+        rows.append([
+            entry["name"],
+            f"{seconds:.3f}",
+            f"{entry['best']:.3f}",
+            f"{result['features'] / seconds / 1e6:,.1f}",
+            f"{seconds / text:.2f}",
+            f"{seconds / cache:.2f}",
+            f"{entry['memory'] / 2**20:,.0f}",
+        ])
+    header = ["", "median s", "best s", "M features/s", "time / rueful text",
+              "time / rueful cache", "peak MiB"]
+    title = (f"{result['data']}: {result['rows']:,} rows, {result['features']:,} features, "
+             f"{megabytes:,.0f} MB of text\n\n")
+    return title + common.table(header, rows)
+
+
+def main() -> None:
+    args = arguments()
+    common.enter_environment()
+    args.rueful = common.program("rueful", args.rueful)
+    args.bench = common.program("rueful-bench", args.bench)
+    sets = ["sparse", "dense"]
+    if not all((args.folder / f"{name}.{end}").exists() for name in sets for end in ["libsvm", "vw"]):
+        quick = ["--quick"] if args.quick else []
+        subprocess.run([args.bench, "--write", str(args.folder), *quick], check=True)
+    results = [race(name, args) for name in sets]
+    if args.json:
+        print(json.dumps(results, indent=2))
+        return
+    print("\n\n".join(table(result) for result in results))
+
+
+if __name__ == "__main__":
+    main()

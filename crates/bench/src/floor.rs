@@ -1,0 +1,66 @@
+//! What this machine needs for the parts of reading a file, one at a time: the floor under every
+//! program that reads it.
+
+use anyhow::{Context, Result};
+use rueful_core::Batch;
+use rueful_data::{Follow, LabelRule, Reader, Reading, Schema, Source};
+use std::fs::File;
+use std::hint::black_box;
+use std::io::Read;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+/// How much is read at a time.
+const BLOCK: usize = 1 << 17;
+
+/// A part of reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Take the bytes from the system
+    Read,
+    /// And look for the ends of lines
+    Lines,
+    /// Turn LIBSVM text into examples, on one thread
+    Parse,
+    /// The same on all cores
+    ParseAll,
+}
+
+/// Does that part, and nothing else, for a whole file.
+pub(crate) fn floor(part: Part, path: &Path) -> Result<()> {
+    match part {
+        Part::Read => blocks(path, |block| {
+            black_box(block);
+        }),
+        Part::Lines => blocks(path, |block| {
+            black_box(memchr::memchr_iter(b'\n', block).count());
+        }),
+        Part::Parse => parse(path, Some(NonZeroUsize::MIN)),
+        Part::ParseAll => parse(path, None),
+    }
+}
+
+fn blocks(path: &Path, mut see: impl FnMut(&[u8])) -> Result<()> {
+    let told = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(told)?;
+    let mut block = vec![0; BLOCK];
+    loop {
+        let count = file.read(&mut block).with_context(told)?;
+        if count == 0 {
+            return Ok(());
+        }
+        see(&block[..count]);
+    }
+}
+
+fn parse(path: &Path, threads: Option<NonZeroUsize>) -> Result<()> {
+    let mut reading = Reading::new(LabelRule::Signs);
+    reading.threads = threads.unwrap_or(reading.threads);
+    let files = [path.display().to_string()];
+    let mut reader = Reader::open(&files, &Schema::Libsvm {}, &reading, &Follow::No)?;
+    let mut batch = Batch::default();
+    while reader.fill(&mut batch)? {
+        black_box(&batch);
+    }
+    Ok(())
+}
