@@ -27,18 +27,20 @@
 //! # Ok::<(), rueful_data::DataError>(())
 //! ```
 
+mod arff;
 mod census;
 mod chunk;
 mod error;
 mod format;
 mod input;
+mod json;
 mod labels;
 mod libsvm;
 mod lines;
 mod names;
 mod number;
-mod pair;
 mod open;
+mod pair;
 mod predictions;
 mod reader;
 mod recognize;
@@ -51,9 +53,11 @@ mod text;
 mod vw;
 mod zip;
 
+pub use arff::{Arff, AttributeKind};
 pub use census::Census;
 pub use error::{DataError, printable};
 pub use input::{Follow, Input};
+pub use json::Json;
 pub use labels::LabelRule;
 pub use names::{Bits, Names};
 pub use open::{Opened, open, open_inputs};
@@ -61,6 +65,6 @@ pub use predictions::{PredictionColumns, Predictions};
 pub use reader::Reader;
 pub use recognize::{Binary, Recognized, recognize};
 pub use schema::{Column, Columns, Role, Schema, Wishes};
-pub use source::{Limits, Reading, Source};
+pub use source::{LabelsSeen, Limits, Reading, Source};
 pub use survey::{Survey, survey};
 pub use table::{Separator, Table};

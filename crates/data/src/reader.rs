@@ -65,6 +65,9 @@ struct Shared {
     cutter: Mutex<Cutter>,
     table: Mutex<Table>,
     changed: Condvar,
+    /// Whether the input may still grow. Then whoever delivers rows must not cut: it would wait
+    /// for input while rows are waiting for it.
+    follows: bool,
 }
 
 /// The input, and the number of its next piece.
@@ -127,7 +130,6 @@ impl Reader {
             rows: 0,
         });
         let files = files.collect();
-        // The one who delivers rows must not be kept waiting in a read.
         let follows = inputs.iter().any(Input::follows);
         let helpers = if follows { threads.get().max(1) } else { threads.get() - 1 };
         let chunker = Chunker::new(inputs, Arc::clone(&format), limits.max_line_bytes);
@@ -143,6 +145,7 @@ impl Reader {
                 is_lost: false,
             }),
             changed: Condvar::new(),
+            follows,
         });
         for _ in 0..helpers {
             let shared = Arc::clone(&shared);
@@ -358,7 +361,7 @@ impl Shared {
                 return work;
             }
             assert!(!table.is_lost, "a reading thread has panicked");
-            let may_cut = !table.is_closed && !table.empty.is_empty();
+            let may_cut = !self.follows && !table.is_closed && !table.empty.is_empty();
             if may_cut
                 && let Ok(cutter) = self.cutter.try_lock()
                 && let Some(work) = table.empty.pop()

@@ -6,10 +6,12 @@
 //! - `{` begins JSON, `@relation` ARFF, perhaps after comments that begin with `%`;
 //! - a line with a bar is Vowpal Wabbit text, unless all lines have as many and nothing like a label
 //!   before the first;
-//! - `index:value` after a blank makes it LIBSVM text;
+//! - `index:value` after a label and a blank make it LIBSVM text;
 //! - commas, tabs or semicolons make it a table.
 
+use crate::arff::{Arff, has_data};
 use crate::input::Enough;
+use crate::json::Json;
 use crate::number::double_at;
 use crate::schema::Schema;
 use crate::table::{Separator, infer};
@@ -77,6 +79,8 @@ enum Kind {
     Libsvm,
     Vw,
     Table(&'static [Separator]),
+    Arff,
+    Json,
 }
 
 /// Finds out what the file called `name` is from its `beginning`, which `is_whole` if nothing
@@ -129,6 +133,14 @@ pub(crate) fn recognize_as(
             let inferred = infer(file, text, is_whole, separators, wishes)?;
             (Schema::Csv(inferred.table), inferred.notes)
         }
+        Kind::Arff => {
+            let (arff, notes) = Arff::infer(file, text, wishes)?;
+            (Schema::Arff(arff), notes)
+        }
+        Kind::Json => {
+            let (json, notes) = Json::infer(file, text, wishes)?;
+            (Schema::Jsonl(json), notes)
+        }
     };
     Ok(Recognized::Text { schema, notes })
 }
@@ -157,6 +169,8 @@ impl Kind {
             "vw" => Self::Vw,
             "csv" => Self::Table(&Separator::ALL),
             "tsv" => Self::Table(&[Separator::Tab]),
+            "arff" => Self::Arff,
+            "jsonl" => Self::Json,
             _ => return None,
         })
     }
@@ -171,6 +185,8 @@ impl Kind {
             "csv" => Self::Table(&Separator::ALL),
             "tsv" | "tab" => Self::Table(&[Separator::Tab]),
             "psv" => Self::Table(&[Separator::Bar]),
+            "arff" => Self::Arff,
+            "jsonl" | "ndjson" | "json" => Self::Json,
             _ => return None,
         })
     }
@@ -183,23 +199,31 @@ impl Kind {
             .collect();
         let first = *rows.first()?;
         let has = |byte| first.contains(&byte);
+        if is_arff(&rows) {
+            return Some(Self::Arff);
+        }
+        if first.starts_with(b"{") {
+            return Some(Self::Json);
+        }
         if has(b'|') {
             return Some(if is_vw(&rows) { Self::Vw } else { Self::Table(&[Separator::Bar]) });
         }
-        if has_feature(first, true) || has_feature(first, false) && !has(b'\t') {
+        if is_libsvm(first) {
             return Some(Self::Libsvm);
         }
         if has(b',') || has(b'\t') || has(b';') {
             return Some(Self::Table(&Separator::ALL));
         }
         // A label alone is a row too.
-        let is_number = double_at(first, 0).is_some_and(|(_, end)| end == first.len());
-        is_number.then_some(Self::Libsvm)
+        is_number(first).then_some(Self::Libsvm)
     }
 
     fn has_enough(self, text: &[u8]) -> Enough {
         match self {
+            Self::Arff if has_data(text) => Enough::Yes,
+            Self::Arff => Enough::No,
             Self::Libsvm | Self::Vw => Enough::Yes,
+            Self::Json => Enough::AtLeast,
             // A header, and one row to compare it with.
             Self::Table(_) => {
                 let rows = lines(text).filter(|(_, line)| !line.is_empty()).take(3).count();
@@ -210,16 +234,26 @@ impl Kind {
 
     /// Refuses settings that mean nothing for the format.
     fn check(self, file: &str, wishes: &Wishes) -> Result<(), DataError> {
+        let useless = |format, setting, reason| DataError::Useless {
+            file: file.to_owned(),
+            setting,
+            format,
+            reason,
+        };
         let (format, reason) = match self {
             Self::Libsvm => ("LIBSVM text", "the label comes first on every line"),
             Self::Vw => ("Vowpal Wabbit text", "the label comes first on every line"),
-            Self::Table(_) => return Ok(()),
-        };
-        let useless = |setting, reason| {
-            Err(DataError::Useless { file: file.to_owned(), setting, format, reason })
+            Self::Arff if wishes.header.is_some() => {
+                let reason = "its attributes have names already";
+                return Err(useless("ARFF", "--header", reason));
+            }
+            Self::Json if wishes.header.is_some() => {
+                return Err(useless("JSON lines", "--header", "every line has its keys"));
+            }
+            Self::Table(_) | Self::Arff | Self::Json => return Ok(()),
         };
         if wishes.label.is_some() {
-            return useless("--label", reason);
+            return Err(useless(format, "--label", reason));
         }
         let reason = "it has no columns; leave the setting out";
         for (setting, is_given) in [
@@ -229,11 +263,11 @@ impl Kind {
             ("--header", wishes.header.is_some()),
         ] {
             if is_given {
-                return useless(setting, reason);
+                return Err(useless(format, setting, reason));
             }
         }
         if self == Self::Libsvm && wishes.bits != Bits::default() {
-            return useless("--bits", "its features have numbers, not names");
+            return Err(useless(format, "--bits", "its features have numbers, not names"));
         }
         Ok(())
     }
@@ -316,14 +350,36 @@ fn is_vw(rows: &[&[u8]]) -> bool {
     rows.iter().any(begins_namespace) || rows.len() < 2 || rows.iter().any(|row| bars(row) != count)
 }
 
-/// Whether some token after the first is a feature, or begins like one if that is enough.
-fn has_feature(line: &[u8], whole: bool) -> bool {
+/// Whether lines begin an ARFF file, comments passed over.
+fn is_arff(rows: &[&[u8]]) -> bool {
+    let word = b"@relation";
+    let row = rows.iter().find(|row| !row.starts_with(b"%"));
+    match row {
+        Some(row) => row.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word)),
+        // So many comments: nothing else has them.
+        None => rows.len() == LINES,
+    }
+}
+
+/// Whether a line is LIBSVM text: after the first token come features and nothing else; or that is
+/// a number, and something comes that begins like a feature.
+fn is_libsvm(line: &[u8]) -> bool {
     let text = line.split(|&byte| byte == b'#').next().unwrap_or_default();
-    let tokens = text.split(|byte| matches!(byte, b' ' | b'\t')).filter(|token| !token.is_empty());
-    tokens.skip(1).any(|token| {
+    let mut tokens =
+        text.split(|byte| matches!(byte, b' ' | b'\t')).filter(|token| !token.is_empty());
+    let starts_with_number = tokens.next().is_some_and(is_number);
+    let mut others = tokens.map(|token| {
         let digits = token.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let value = &token[(digits + 1).min(token.len())..];
-        let is_value = double_at(value, 0).is_some_and(|(_, end)| end == value.len());
-        digits > 0 && token.get(digits) == Some(&b':') && (!whole || is_value)
-    })
+        let begins = digits > 0 && token.get(digits) == Some(&b':');
+        (begins, begins && is_number(&token[digits + 1..]))
+    });
+    if starts_with_number {
+        others.any(|(begins, _)| begins)
+    } else {
+        others.next().is_some_and(|(_, is_feature)| is_feature) && others.all(|(_, is)| is)
+    }
+}
+
+fn is_number(text: &[u8]) -> bool {
+    double_at(text, 0).is_some_and(|(_, end)| end == text.len())
 }

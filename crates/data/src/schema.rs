@@ -1,7 +1,9 @@
 //! What was decided about a file's format, so that the next file is read the same way.
 
+use crate::arff::{Arff, ArffFormat};
 use crate::error::excerpt;
 use crate::format::Format;
+use crate::json::{Json, JsonFormat};
 use crate::libsvm::Libsvm;
 use crate::rows::Space;
 use crate::source::Reading;
@@ -20,6 +22,10 @@ pub enum Schema {
     Libsvm {},
     /// Comma-separated values and their relatives.
     Csv(Table),
+    /// ARFF, the format of Weka.
+    Arff(Arff),
+    /// JSON lines.
+    Jsonl(Json),
     /// Vowpal Wabbit text.
     Vw {
         /// How many bits the index of a feature by name has.
@@ -103,7 +109,7 @@ pub enum Role {
 
 impl Role {
     /// The setting that asks for it.
-    fn setting(self) -> &'static str {
+    pub(crate) fn setting(self) -> &'static str {
         match self {
             Self::Label => "--label",
             Self::Number => "no setting",
@@ -208,7 +214,7 @@ pub(crate) fn listed(names: &[String]) -> String {
 
 impl Schema {
     /// The names of the formats.
-    pub const NAMES: [&'static str; 4] = ["libsvm", "vw", "csv", "tsv"];
+    pub const NAMES: [&'static str; 6] = ["libsvm", "vw", "csv", "tsv", "jsonl", "arff"];
 
     /// Which of them this is.
     pub fn name(&self) -> &'static str {
@@ -216,6 +222,8 @@ impl Schema {
             Self::Libsvm {} => "libsvm",
             Self::Csv(table) if table.separator == Separator::Tab => "tsv",
             Self::Csv(_) => "csv",
+            Self::Arff(_) => "arff",
+            Self::Jsonl(_) => "jsonl",
             Self::Vw { .. } => "vw",
         }
     }
@@ -224,6 +232,8 @@ impl Schema {
     pub fn columns(&self) -> &[Column] {
         match self {
             Self::Csv(table) => &table.columns,
+            Self::Arff(arff) => &arff.columns,
+            Self::Jsonl(json) => &json.columns,
             Self::Libsvm {} | Self::Vw { .. } => &[],
         }
     }
@@ -232,6 +242,8 @@ impl Schema {
     pub(crate) fn format(&self, reading: &Reading) -> Arc<dyn Format> {
         match self {
             Self::Csv(table) => Arc::new(Csv::new(table, reading)),
+            Self::Arff(arff) => Arc::new(ArffFormat::new(arff, reading)),
+            Self::Jsonl(json) => Arc::new(JsonFormat::new(json, reading)),
             Self::Libsvm {} => Arc::new(Libsvm {
                 rule: reading.labels.clone(),
                 constant: reading.constant,

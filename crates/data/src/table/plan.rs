@@ -56,9 +56,10 @@ pub(crate) enum Action {
 /// The row being put together, and what is needed for it.
 #[derive(Debug)]
 pub(crate) struct Filler {
-    numbers: Vec<f32>,
-    label: f64,
+    pub(crate) numbers: Vec<f32>,
+    pub(crate) label: f64,
     words: Words,
+    is_sparse: bool,
 }
 
 impl Plan {
@@ -108,16 +109,28 @@ impl Plan {
         for (index, hash, name) in &self.names {
             rows.names.note(*index, *hash, &Prefix::NONE, name.as_bytes());
         }
-        Filler { numbers: vec![0.0; self.indices.len()], label: 0.0, words: Words::default() }
+        Filler {
+            numbers: vec![0.0; self.indices.len()],
+            label: 0.0,
+            words: Words::default(),
+            is_sparse: false,
+        }
     }
 
     pub(crate) fn name(&self, column: usize) -> &str {
         &self.columns[column].name
     }
 
+    /// Begins a row that mentions few of its columns: numbers are taken as they come.
+    pub(crate) fn begin_sparse(&self, filler: &mut Filler, rows: &mut Rows) {
+        filler.is_sparse = true;
+        rows.begin(self.constant);
+    }
+
     /// Begins a row.
     #[inline]
     pub(crate) fn begin(&self, filler: &mut Filler, rows: &mut Rows) {
+        filler.is_sparse = false;
         filler.numbers.fill(0.0);
         if self.has_loose {
             rows.begin(self.constant);
@@ -161,7 +174,7 @@ impl Plan {
         Some(end)
     }
 
-    /// Takes a cell whose content is known; it begins at `at`.
+    /// Takes the content of a cell that begins at `at`, be it a value or not.
     pub(crate) fn cell(
         &self,
         filler: &mut Filler,
@@ -170,26 +183,59 @@ impl Plan {
         cell: &[u8],
         at: usize,
     ) -> Result<(), Fault> {
+        let is_missing = match self.actions[column] {
+            Action::Text(_) => cell.is_empty(),
+            _ => is_missing(cell),
+        };
+        if is_missing {
+            self.missing(rows, column, cell, at)
+        } else {
+            self.value(filler, rows, column, cell, at)
+        }
+    }
+
+    /// Takes a cell without a value.
+    pub(crate) fn missing(
+        &self,
+        rows: &mut Rows,
+        column: usize,
+        cell: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
+        match self.actions[column] {
+            Action::Drop => {}
+            Action::Label => return Err(self.no_label_fault(cell, at)),
+            _ => rows.miss(column),
+        }
+        Ok(())
+    }
+
+    /// Takes a value.
+    pub(crate) fn value(
+        &self,
+        filler: &mut Filler,
+        rows: &mut Rows,
+        column: usize,
+        value: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
         match &self.actions[column] {
             Action::Drop => {}
             Action::Label => {
-                let row = rows.batch.len();
-                let taken = if is_missing(cell) {
-                    None
-                } else {
-                    rows.labels.take(&self.rule, cell, row, at)
-                };
-                filler.label = taken.ok_or_else(|| self.label_fault(column, cell, at))?;
+                let label = rows.labels.take(&self.rule, value, rows.batch.len(), at);
+                filler.label = label.ok_or_else(|| self.label_fault(value, at))?;
             }
-            Action::Text(_) if cell.is_empty() => rows.miss(column),
-            Action::Text(prefix) => filler.words.add(&self.space, prefix, cell, rows),
-            _ if is_missing(cell) => rows.miss(column),
-            Action::Category(prefix) => rows.add_named(&self.space, prefix, cell, 1.0),
-            Action::Number(place) => match single_at(cell, 0) {
-                Some((value, end)) if end == cell.len() && value.is_finite() => {
-                    filler.numbers[*place] += value;
+            Action::Text(prefix) => filler.words.add(&self.space, prefix, value, rows),
+            Action::Category(prefix) => rows.add_named(&self.space, prefix, value, 1.0),
+            Action::Number(place) => match single_at(value, 0) {
+                Some((number, end)) if end == value.len() && number.is_finite() => {
+                    if filler.is_sparse {
+                        rows.add(self.indices[*place], number);
+                    } else {
+                        filler.numbers[*place] += number;
+                    }
                 }
-                _ => return Err(self.number_fault(column, cell, at)),
+                _ => return Err(self.number_fault(column, value, at)),
             },
         }
         Ok(())
@@ -204,7 +250,9 @@ impl Plan {
         start: usize,
         line: &[u8],
     ) -> Result<(), Fault> {
-        let result = if self.has_loose {
+        let result = if filler.is_sparse {
+            rows.finish(filler.label).is_ok()
+        } else if self.has_loose {
             for (&index, &value) in self.indices.iter().zip(&filler.numbers) {
                 if value != 0.0 {
                     rows.add(index, value);
@@ -236,13 +284,13 @@ impl Plan {
 /// The explanations.
 impl Plan {
     #[cold]
-    fn label_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
-        let name = self.columns.label();
-        debug_assert_eq!(self.columns[column].name, name);
-        if is_missing(cell) {
-            let expected = format!("a label in column {name:?}");
-            return Fault::new(at, cell, expected).hint("a row without a label teaches nothing");
-        }
+    fn no_label_fault(&self, cell: &[u8], at: usize) -> Fault {
+        let expected = format!("a label in column {:?}", self.columns.label());
+        Fault::new(at, cell, expected).hint("a row without a label teaches nothing")
+    }
+
+    #[cold]
+    fn label_fault(&self, cell: &[u8], at: usize) -> Fault {
         let is_large = double_at(cell, 0)
             .is_some_and(|(number, end)| end == cell.len() && number.abs() > f64::from(f32::MAX));
         if is_large {

@@ -256,7 +256,7 @@ fn a_line_without_a_label_is_refused_unless_rows_are_only_looked_at() {
     assert!(error.is_none());
     assert_eq!(rows[1], row(0.0, &[(6, 1.0)]));
     let labels = [("1", 1), ("(none)", 2), ("spam", 1)];
-    assert_eq!(source.labels().0, labels.map(|(label, count)| (label.to_owned(), count)));
+    assert_eq!(source.labels().counts, labels.map(|(label, count)| (label.to_owned(), count)));
 }
 
 #[test]

@@ -1,0 +1,207 @@
+//! ARFF, the format of Weka: a header that declares the attributes, then one row per line.
+//!
+//! ```text
+//! % a comment
+//! @relation weather
+//! @attribute temperature numeric
+//! @attribute outlook {sunny, overcast, rainy}
+//! @data
+//! 71.5, overcast
+//! {1 rainy}
+//! ```
+//!
+//! A row gives its values in order, between commas, or in braces those that are not zero, each
+//! after the number of its attribute, from 0 on; what such a row leaves out is 0, or the first value
+//! that was declared. Words are quoted with `'` or `"`, where a backslash takes the next character
+//! as it is. `?` is a missing value, and `%` outside quotes begins a comment. Every file has a
+//! header of its own, and all must declare the same.
+
+mod head;
+mod row;
+
+use crate::error::excerpt;
+use crate::format::{Fault, Format};
+use crate::rows::{Rows, Space};
+use crate::schema::{Column, Columns, Role, Wishes};
+use crate::source::Reading;
+use crate::table::plan::{Plan, argument};
+use crate::text::Text;
+use crate::{Bits, DataError};
+use head::Head;
+pub(crate) use head::has_data;
+use row::{Checks, Rows as ArffRows};
+use serde::{Deserialize, Serialize};
+
+/// What an ARFF file declares, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
+pub struct Arff {
+    /// How many bits the index of a feature by name has.
+    pub bits: Bits,
+    /// The attributes, and what becomes of each.
+    pub columns: Columns,
+    /// What each is declared to be.
+    kinds: Vec<AttributeKind>,
+}
+
+/// The same before it is checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parts {
+    bits: Bits,
+    columns: Columns,
+    kinds: Vec<AttributeKind>,
+}
+
+impl TryFrom<Parts> for Arff {
+    type Error = String;
+
+    fn try_from(Parts { bits, columns, kinds }: Parts) -> Result<Self, String> {
+        if columns.len() == kinds.len() {
+            Ok(Self { bits, columns, kinds })
+        } else {
+            Err(format!("as many kinds as columns, not {} for {}", kinds.len(), columns.len()))
+        }
+    }
+}
+
+/// What an attribute is declared to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AttributeKind {
+    /// `numeric`, `real` or `integer`.
+    Numeric,
+    /// One of these.
+    Nominal(Vec<String>),
+    /// `string`.
+    String,
+    /// `date`.
+    Date,
+}
+
+impl Arff {
+    /// What each attribute is declared to be.
+    pub fn kinds(&self) -> &[AttributeKind] {
+        &self.kinds
+    }
+
+    /// What the header at the beginning of a file declares, and what is to become of it.
+    pub(crate) fn infer(
+        file: &str,
+        beginning: &[u8],
+        wishes: &Wishes,
+    ) -> Result<(Self, Vec<String>), DataError> {
+        let head = Head::parse(beginning).map_err(|fault| head_error(file, beginning, fault))?;
+        let names: Vec<String> =
+            head.attributes.iter().map(|attribute| attribute.name.clone()).collect();
+        let mut notes = vec![format!("ARFF, {} attributes", names.len())];
+        let roles = wishes.roles(file, &names, &mut notes)?;
+        let mut columns = Vec::new();
+        let mut kinds = Vec::new();
+        for (attribute, role) in head.attributes.into_iter().zip(roles) {
+            let (name, kind) = (attribute.name, attribute.kind);
+            let role = match (role, &kind) {
+                (Some(role), _) => role,
+                (None, AttributeKind::Numeric) => Role::Number,
+                (None, AttributeKind::Nominal(_)) => Role::Category,
+                (None, AttributeKind::String) => {
+                    let word = argument(&name);
+                    notes.push(format!(
+                        "attribute {name:?} is a string, taken for categories: --text {word} takes \
+                         its words for features, --drop {word} leaves it out"
+                    ));
+                    Role::Category
+                }
+                (None, AttributeKind::Date) => return Err(date_error(file, &name)),
+            };
+            columns.push(Column { name, role });
+            kinds.push(kind);
+        }
+        let columns = Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
+            file: file.to_owned(),
+            found: "attributes that do not go together".to_owned(),
+            expected,
+        })?;
+        Ok((Self { bits: wishes.bits, columns, kinds }, notes))
+    }
+}
+
+#[cold]
+fn date_error(file: &str, name: &str) -> DataError {
+    let word = argument(name);
+    DataError::Unsuitable {
+        file: file.to_owned(),
+        found: format!("a date in attribute \"{}\"", excerpt(name.as_bytes())),
+        expected: format!(
+            "numbers or names: --drop {word} leaves it out, --categorical {word} takes every date \
+             for a name"
+        ),
+    }
+}
+
+#[cold]
+fn head_error(file: &str, text: &[u8], fault: Fault) -> DataError {
+    let before = &text[..fault.at.min(text.len())];
+    let line_start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+    DataError::Parse {
+        file: file.to_owned(),
+        line: memchr::memchr_iter(b'\n', before).count() as u64 + 1,
+        column: before.len() - line_start + 1,
+        found: fault.found,
+        expected: fault.expected,
+        hint: fault.hint,
+    }
+}
+
+/// The format, and what is to be done with its rows.
+#[derive(Debug)]
+pub(crate) struct ArffFormat {
+    arff: Arff,
+    plan: Plan,
+    checks: Checks,
+}
+
+impl ArffFormat {
+    pub(crate) fn new(arff: &Arff, reading: &Reading) -> Self {
+        let space = Space { bits: arff.bits, max_index: reading.limits.max_index };
+        let plan = Plan::new(&arff.columns, space, reading);
+        Self { arff: arff.clone(), plan, checks: Checks::new(arff) }
+    }
+}
+
+impl Format for ArffFormat {
+    fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
+        let at = if text.is_first { self.check_head(text.bytes())? } else { 0 };
+        ArffRows { text, bytes: text.bytes(), plan: &self.plan, checks: &self.checks }
+            .read(at, rows)
+    }
+
+    fn has_head(&self, beginning: &[u8]) -> bool {
+        has_data(beginning)
+    }
+}
+
+impl ArffFormat {
+    /// Compares the header of a file with what was declared; says where the rows begin.
+    fn check_head(&self, text: &[u8]) -> Result<usize, Fault> {
+        const SAME: &str = "all files must declare the same attributes";
+        if text.is_empty() {
+            return Ok(0);
+        }
+        let head = Head::parse(text)?;
+        let known = self.arff.columns.iter().zip(&self.arff.kinds);
+        for (attribute, (column, kind)) in head.attributes.iter().zip(known) {
+            if attribute.name != column.name || attribute.kind != *kind {
+                let expected = format!("the attribute {:?} as declared before", column.name);
+                let found = attribute.name.as_bytes();
+                return Err(Fault::new(attribute.at, found, expected).hint(SAME));
+            }
+        }
+        let (found, wanted) = (head.attributes.len(), self.arff.kinds.len());
+        if found != wanted {
+            let expected = format!("{wanted} attributes before it, not {found}");
+            return Err(Fault::new(head.data, b"@data", expected).hint(SAME));
+        }
+        Ok(head.rows)
+    }
+}

@@ -1,0 +1,104 @@
+//! The keys that the first lines have, for a person to see.
+
+use super::parse::{Parser, Scratch, Sink};
+use crate::format::Fault;
+use crate::schema::{Columns, listed as list};
+use crate::text::lines;
+
+/// So many lines are looked at, and so many keys remembered.
+const LINES: usize = 100;
+const KEYS: usize = 1000;
+
+/// Keys, and what they hold.
+#[derive(Debug, Default)]
+struct Keys {
+    all: Vec<(String, Holds)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Numbers,
+    Words,
+}
+
+impl Keys {
+    fn of(beginning: &[u8]) -> Self {
+        let mut keys = Self::default();
+        let mut scratch = Scratch::default();
+        let rows = lines(beginning).filter(|(_, line)| !line.trim_ascii().is_empty());
+        for (start, line) in rows.take(LINES) {
+            let text = &beginning[..start + line.len()];
+            // What is wrong with a row is told when it is read.
+            let _ = Parser { text, at: start, scratch: &mut scratch }.row(&mut keys);
+        }
+        keys
+    }
+
+    fn add(&mut self, key: &[u8], holds: Holds) {
+        let key = String::from_utf8_lossy(key);
+        if self.all.len() < KEYS && !self.all.iter().any(|(known, _)| *known == key) {
+            self.all.push((key.into_owned(), holds));
+        }
+    }
+}
+
+/// The keys to choose from.
+pub(super) fn listed(beginning: &[u8]) -> String {
+    let names: Vec<_> = Keys::of(beginning).all.into_iter().map(|(name, _)| name).collect();
+    list(&names)
+}
+
+/// What becomes of the keys that no role was wished for.
+pub(super) fn notes(beginning: &[u8], columns: &Columns) -> Vec<String> {
+    let keys = Keys::of(beginning);
+    let is_below = |key: &str, column: &str| {
+        key.strip_prefix(column).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let names = |wanted: Holds| {
+        let free = keys.all.iter().filter(|(key, holds)| {
+            *holds == wanted && !columns.iter().any(|column| is_below(key, &column.name))
+        });
+        free.map(|(key, _)| key.clone()).collect::<Vec<_>>()
+    };
+    let mut notes = Vec::new();
+    for (kind, names) in [("numbers", names(Holds::Numbers)), ("categories", names(Holds::Words))] {
+        if !names.is_empty() {
+            notes.push(format!("{kind} in the first lines: {}", list(&names)));
+        }
+    }
+    let unseen =
+        columns.iter().filter(|column| !keys.all.iter().any(|(k, _)| is_below(k, &column.name)));
+    for column in unseen {
+        notes.push(format!("the key {:?} is not in the first lines", column.name));
+    }
+    notes
+}
+
+impl Sink for Keys {
+    type Mark = ();
+
+    fn enter(&mut self, _: &[u8], _: u64, (): ()) {}
+
+    fn number(&mut self, key: &[u8], (): (), _: &[u8], _: usize) -> Result<(), Fault> {
+        self.add(key, Holds::Numbers);
+        Ok(())
+    }
+
+    fn string(&mut self, key: &[u8], (): (), _: &[u8], _: usize) -> Result<(), Fault> {
+        self.add(key, Holds::Words);
+        Ok(())
+    }
+
+    fn boolean(&mut self, key: &[u8], (): (), _: bool, _: usize) -> Result<(), Fault> {
+        self.add(key, Holds::Numbers);
+        Ok(())
+    }
+
+    fn null(&mut self, _: &[u8], (): (), _: usize) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn open(&mut self, (): (), _: &[u8], _: usize) -> Result<(), Fault> {
+        Ok(())
+    }
+}

@@ -1,0 +1,294 @@
+//! JSON lines: one object per line.
+//!
+//! A number is a feature under its key, `true` is 1 and `false` is 0, a string makes the feature
+//! `key=string`, and `null` is missing. Keys within objects are joined with a point, as in `user.age`;
+//! the elements of an array are numbered, as in `scores.0`, but for strings, which are features
+//! `key=string` each. Roles that were wished for hold for everything below their key. A key twice in
+//! one row is an error.
+
+mod keys;
+mod parse;
+
+use crate::error::excerpt;
+use crate::format::{Fault, Format};
+use crate::labels::LabelRule;
+use crate::names::Prefix;
+use crate::number::{double_at, single_at};
+use crate::rows::{Rows, Space};
+use crate::schema::{Column, Columns, Role, Wishes};
+use crate::source::Reading;
+use crate::table::plan::size_expected;
+use crate::table::words::Words;
+use crate::text::{Text, lines};
+use crate::{Bits, DataError};
+use parse::{Parser, Scratch, Sink};
+use serde::{Deserialize, Serialize};
+
+/// What is to become of the values of JSON lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Json {
+    /// How many bits the index of a feature by name has.
+    pub bits: Bits,
+    /// The keys that are not what their values say: the label, and what was wished for. Missing
+    /// values under other keys are counted together, behind those of these.
+    pub columns: Columns,
+}
+
+impl Json {
+    /// What is to become of lines that begin like these.
+    pub(crate) fn infer(
+        file: &str,
+        beginning: &[u8],
+        wishes: &Wishes,
+    ) -> Result<(Self, Vec<String>), DataError> {
+        let Some(label) = &wishes.label else {
+            let columns = keys::listed(beginning);
+            return Err(DataError::NoLabel { file: file.to_owned(), columns });
+        };
+        let mut columns: Vec<Column> = Vec::new();
+        for (role, setting, names) in [
+            (Role::Label, "--label", std::slice::from_ref(label)),
+            (Role::Drop, "--drop", &wishes.drop),
+            (Role::Category, "--categorical", &wishes.categorical),
+            (Role::Text, "--text", &wishes.text),
+        ] {
+            for name in names {
+                match columns.iter().find(|column| column.name == *name) {
+                    Some(known) if known.role == role => {}
+                    Some(known) => {
+                        let (column, other) = (name.clone(), known.role.setting());
+                        return Err(DataError::Contradiction { column, setting, other });
+                    }
+                    None => columns.push(Column { name: name.clone(), role }),
+                }
+            }
+        }
+        let columns = Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
+            file: file.to_owned(),
+            found: "keys that do not go together".to_owned(),
+            expected,
+        })?;
+        let mut notes = vec!["JSON lines".to_owned()];
+        notes.extend(keys::notes(beginning, &columns));
+        Ok((Self { bits: wishes.bits, columns }, notes))
+    }
+}
+
+/// The format, and what is to be done with its rows.
+#[derive(Debug)]
+pub(crate) struct JsonFormat {
+    /// Hash, key and role of the columns, in the order of the hashes.
+    roles: Vec<(u64, usize)>,
+    columns: Columns,
+    space: Space,
+    rule: LabelRule,
+    constant: bool,
+}
+
+impl JsonFormat {
+    pub(crate) fn new(json: &Json, reading: &Reading) -> Self {
+        let hash = |(number, column): (usize, &Column)| {
+            (Prefix::NONE.hash(column.name.as_bytes()), number)
+        };
+        let mut roles: Vec<_> = json.columns.iter().enumerate().map(hash).collect();
+        roles.sort_unstable();
+        Self {
+            roles,
+            columns: json.columns.clone(),
+            space: Space { bits: json.bits, max_index: reading.limits.max_index },
+            rule: reading.labels.clone(),
+            constant: reading.constant,
+        }
+    }
+
+    /// The column for a key.
+    #[inline]
+    fn find(&self, key: &[u8], hash: u64) -> Option<usize> {
+        let place = self.roles.binary_search_by_key(&hash, |entry| entry.0).ok()?;
+        let column = self.roles[place].1;
+        (self.columns[column].name.as_bytes() == key).then_some(column)
+    }
+}
+
+impl Format for JsonFormat {
+    fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
+        let bytes = text.bytes();
+        let mut scratch = Scratch::default();
+        let mut filler = Filler {
+            format: self,
+            rows,
+            label: None,
+            prefix: Prefix::NONE,
+            words: Words::default(),
+        };
+        for (start, line) in lines(bytes) {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let line = &bytes[..start + line.len()];
+            filler.label = None;
+            filler.rows.begin(self.constant);
+            Parser { text: line, at: start, scratch: &mut scratch }.row(&mut filler)?;
+            filler.finish(line, start)?;
+        }
+        Ok(())
+    }
+}
+
+/// Puts a row together.
+struct Filler<'a> {
+    format: &'a JsonFormat,
+    rows: &'a mut Rows,
+    label: Option<f64>,
+    prefix: Prefix,
+    words: Words,
+}
+
+impl Filler<'_> {
+    fn role(&self, column: Option<usize>) -> Option<Role> {
+        column.map(|column| self.format.columns[column].role)
+    }
+
+    /// Takes a feature `key=value`.
+    fn category(&mut self, key: &[u8], value: &[u8]) {
+        self.prefix.set(&[key, b"="]);
+        self.rows.add_named(&self.format.space, &self.prefix, value, 1.0);
+    }
+
+    fn label(&mut self, label: Option<f64>, found: &[u8], at: usize) -> Result<(), Fault> {
+        self.label = Some(label.ok_or_else(|| self.label_fault(found, at))?);
+        Ok(())
+    }
+
+    fn finish(&mut self, line: &[u8], start: usize) -> Result<(), Fault> {
+        let Some(label) = self.label else {
+            let expected = format!("a label under the key {:?}", self.format.columns.label());
+            return Err(Fault::new(start, &line[start..], expected));
+        };
+        self.rows.finish(label).map_err(|_| {
+            let expected = "features whose sum fits in single precision where their indices meet";
+            Fault::new(start, &line[start..], expected)
+        })
+    }
+
+    #[cold]
+    fn label_fault(&self, found: &[u8], at: usize) -> Fault {
+        let rule = &self.format.rule;
+        let fault = Fault::new(at, found, rule.expected());
+        match rule.hint() {
+            Some(hint) => fault.hint(hint),
+            None => fault,
+        }
+    }
+}
+
+impl Sink for Filler<'_> {
+    /// The column whose role holds here.
+    type Mark = Option<usize>;
+
+    #[inline]
+    fn enter(&mut self, key: &[u8], hash: u64, outer: Self::Mark) -> Self::Mark {
+        self.format.find(key, hash).or(outer)
+    }
+
+    fn number(
+        &mut self,
+        key: &[u8],
+        mark: Self::Mark,
+        written: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
+        match self.role(mark) {
+            Some(Role::Drop) => {}
+            Some(Role::Category) => self.category(key, written),
+            Some(Role::Label) => {
+                let number = double_at(written, 0).map_or(f64::NAN, |(number, _)| number);
+                let row = self.rows.batch.len();
+                let label = self.rows.labels.take_number(&self.format.rule, number, row, at);
+                self.label(label, written, at)?;
+            }
+            Some(Role::Text) => self.string(key, mark, written, at)?,
+            Some(Role::Number) | None => {
+                let value = single_at(written, 0).map_or(f32::NAN, |(value, _)| value);
+                if !value.is_finite() {
+                    return Err(Fault::new(at, written, size_expected()));
+                }
+                self.rows.add_named(&self.format.space, &Prefix::NONE, key, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn string(
+        &mut self,
+        key: &[u8],
+        mark: Self::Mark,
+        value: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
+        match self.role(mark) {
+            Some(Role::Drop) => {}
+            Some(Role::Label) => {
+                let row = self.rows.batch.len();
+                let label = self.rows.labels.take(&self.format.rule, value, row, at);
+                self.label(label, value, at)?;
+            }
+            Some(Role::Text) => {
+                self.prefix.set(&[key, b":"]);
+                self.words.add(&self.format.space, &self.prefix, value, self.rows);
+            }
+            Some(Role::Number | Role::Category) | None => self.category(key, value),
+        }
+        Ok(())
+    }
+
+    fn boolean(
+        &mut self,
+        key: &[u8],
+        mark: Self::Mark,
+        value: bool,
+        at: usize,
+    ) -> Result<(), Fault> {
+        let word: &[u8] = if value { b"true" } else { b"false" };
+        match (self.role(mark), &self.format.rule) {
+            (Some(Role::Label), LabelRule::Numbers | LabelRule::Signs) => {
+                let row = self.rows.batch.len();
+                let number = f64::from(u8::from(value));
+                let label = self.rows.labels.take_number(&self.format.rule, number, row, at);
+                self.label(label, word, at)
+            }
+            (Some(Role::Label | Role::Category | Role::Text | Role::Drop), _) => {
+                self.string(key, mark, word, at)
+            }
+            (Some(Role::Number) | None, _) => {
+                let number = f32::from(u8::from(value));
+                self.rows.add_named(&self.format.space, &Prefix::NONE, key, number);
+                Ok(())
+            }
+        }
+    }
+
+    fn null(&mut self, _key: &[u8], mark: Self::Mark, at: usize) -> Result<(), Fault> {
+        match self.role(mark) {
+            Some(Role::Drop) => Ok(()),
+            Some(Role::Label) => {
+                let expected = format!("a label under the key {:?}", self.format.columns.label());
+                Err(Fault::new(at, b"null", expected).hint("a row without a label teaches nothing"))
+            }
+            _ => {
+                self.rows.miss(mark.unwrap_or(self.format.columns.len()));
+                Ok(())
+            }
+        }
+    }
+
+    fn open(&mut self, mark: Self::Mark, found: &[u8], at: usize) -> Result<(), Fault> {
+        if self.role(mark) == Some(Role::Label) {
+            let label = excerpt(self.format.columns.label().as_bytes());
+            let expected = format!("a label under the key \"{label}\": a number, word or truth");
+            return Err(Fault::new(at, found, expected));
+        }
+        Ok(())
+    }
+}
