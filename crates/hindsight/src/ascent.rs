@@ -15,10 +15,10 @@ use crate::bracket::Bracket;
 use crate::cost::Cost;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
+use crate::proof::Proof;
 use crate::prox::ProxLoss;
 use crate::set::{make_feasible, norm};
-use crate::solve::Shape;
-use rueful_core::ledger::Minorant;
+use crate::survey::{Dual, Shape};
 use rueful_core::set::{AnySet, FeasibleSet};
 
 pub(crate) struct Ascent<'a, L, P> {
@@ -28,10 +28,17 @@ pub(crate) struct Ascent<'a, L, P> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// The dual point, with the sum it makes.
-struct Dual {
-    slopes: Vec<f64>,
-    sum: Vec<f64>,
+/// How many more sweeps it may take to be done, if another method could take over; and how many
+/// come before that is asked.
+const PATIENCE: f64 = 30.0;
+const FIRST_SWEEPS: u64 = 4;
+
+/// The first λ is this times ‖S‖/U for the steepest slopes: those of the solution are flatter.
+const FIRST_LAMBDA: f64 = 0.1;
+
+/// How far ascent has come.
+struct State {
+    dual: Dual,
     lambda: f64,
     /// How often an example's slope has stayed where it was; such examples are visited less.
     rest: Vec<u8>,
@@ -39,32 +46,44 @@ struct Dual {
 }
 
 impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
-    /// Narrows the bracket by so many sweeps, starting from a slope per example, or from none;
-    /// returns the slopes.
+    /// Narrows the bracket from a dual point on, and returns the slopes; `steepness` is ‖S‖ of steep
+    /// ones. If another method can take over, it stops where the rate so far is too slow.
     pub(crate) fn solve(
         &mut self,
-        slopes: Vec<f64>,
+        dual: Dual,
+        steepness: f64,
         shape: &Shape,
-        sweeps: u64,
+        has_successor: bool,
         bracket: &mut Bracket,
     ) -> Result<Vec<f64>, P::Error> {
-        let mut dual = self.begin(slopes, shape, bracket)?;
-        let mut next_check = 1;
-        let floor = self.least_lambda(shape);
-        while dual.sweep < sweeps && !bracket.is_exhausted() {
-            self.sweep(&mut dual)?;
+        let least = self.least_lambda(shape);
+        let reach = self.problem.comparators.reach(shape.dimension);
+        let mut state = State {
+            lambda: (FIRST_LAMBDA * steepness / reach).max(least),
+            dual,
+            rest: vec![0; shape.examples as usize],
+            sweep: 0,
+        };
+        let (mut last_check, mut next_check) = (0, 1);
+        while !bracket.is_converged(self.options) && bracket.allows(2) {
+            self.sweep(&mut state)?;
             bracket.passes += 1;
-            self.retune(&mut dual, floor);
-            if dual.sweep >= next_check {
-                self.check(&mut dual, bracket)?;
-                if bracket.is_converged(self.options) {
-                    return Ok(dual.slopes);
-                }
-                next_check = dual.sweep + 1 + dual.sweep / 4;
+            self.retune(&mut state, least);
+            if state.sweep < next_check && bracket.allows(2) {
+                continue;
             }
+            let before = bracket.relative_gap();
+            self.check(&mut state, bracket)?;
+            let rate = (before / bracket.relative_gap()).ln() / (state.sweep - last_check) as f64;
+            let left = (bracket.relative_gap() / self.options.tolerance).ln();
+            let soon = left <= PATIENCE * rate;
+            if has_successor && state.sweep >= FIRST_SWEEPS && !soon {
+                break;
+            }
+            last_check = state.sweep;
+            next_check = state.sweep + 1 + state.sweep / 2;
         }
-        self.check(&mut dual, bracket)?;
-        Ok(dual.slopes)
+        Ok(state.dual.slopes)
     }
 
     /// The smallest λ that is of use: what σ makes it, and enough to keep the problem from being
@@ -76,49 +95,17 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
         sigma.max(flat).max(f64::MIN_POSITIVE)
     }
 
-    fn begin(
-        &mut self,
-        slopes: Vec<f64>,
-        shape: &Shape,
-        bracket: &mut Bracket,
-    ) -> Result<Dual, P::Error> {
-        let given = slopes.len() as u64 == shape.examples;
-        let mut dual = Dual {
-            slopes: if given { slopes } else { vec![0.0; shape.examples as usize] },
-            sum: vec![0.0; shape.dimension],
-            lambda: 0.0,
-            rest: vec![0; shape.examples as usize],
-            sweep: 0,
-        };
-        let mut steepest = vec![0.0; shape.dimension];
-        let mut place = 0;
-        self.data.pass(&mut |batch, rows| {
-            for row in 0..rows {
-                let example = batch.get(row);
-                example.features.add_to(&mut dual.sum, dual.slopes[place]);
-                let slope = self.problem.loss.at(0.0, example.label).slope;
-                example.features.add_to(&mut steepest, slope);
-                place += 1;
-            }
-        })?;
-        bracket.passes += 1;
-        let reach = self.problem.comparators.reach(shape.dimension);
-        let guess = norm(if given { &dual.sum } else { &steepest }) / reach;
-        dual.lambda = (0.1 * guess).max(self.least_lambda(shape));
-        Ok(dual)
-    }
-
     /// Improves every slope once, those that have been at rest less often.
-    fn sweep(&mut self, dual: &mut Dual) -> Result<(), P::Error> {
-        dual.sweep += 1;
-        let sweep = dual.sweep;
-        let lambda = dual.lambda;
+    fn sweep(&mut self, state: &mut State) -> Result<(), P::Error> {
+        state.sweep += 1;
+        let sweep = state.sweep;
+        let lambda = state.lambda;
         let mut place = 0;
         let problem = self.problem;
         self.data.pass(&mut |batch, rows| {
             for row in 0..rows {
                 let t = place + row;
-                let rest = u64::from(dual.rest[t]);
+                let rest = u64::from(state.rest[t]);
                 if rest > 1 && !(sweep + t as u64).is_multiple_of(rest.min(8)) {
                     continue;
                 }
@@ -126,55 +113,55 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
                 let x = &example.features;
                 let q = x.norm_sq() / lambda;
                 let p = match &problem.comparators {
-                    AnySet::Box(sides) => box_dot(sides, &dual.sum, lambda, x),
-                    _ => -x.dot(&dual.sum) / lambda,
+                    AnySet::Box(sides) => box_dot(sides, &state.dual.sum, lambda, x),
+                    _ => -x.dot(&state.dual.sum) / lambda,
                 };
-                let old = dual.slopes[t];
+                let old = state.dual.slopes[t];
                 let new = problem.loss.prox(p + q * old, example.label, q);
                 if new == old {
-                    dual.rest[t] = dual.rest[t].saturating_add(1);
+                    state.rest[t] = state.rest[t].saturating_add(1);
                 } else {
-                    dual.rest[t] = 0;
-                    dual.slopes[t] = new;
-                    x.add_to(&mut dual.sum, new - old);
+                    state.rest[t] = 0;
+                    state.dual.slopes[t] = new;
+                    x.add_to(&mut state.dual.sum, new - old);
                 }
             }
             place += rows;
         })
     }
 
-    fn retune(&self, dual: &mut Dual, least: f64) {
-        dual.lambda = match &self.problem.comparators {
+    fn retune(&self, state: &mut State, least: f64) {
+        state.lambda = match &self.problem.comparators {
             AnySet::Ball(ball) => {
-                let ratio = norm(&dual.sum) / (dual.lambda * ball.radius.get());
-                (dual.lambda * ratio).max(least)
+                let ratio = norm(&state.dual.sum) / (state.lambda * ball.radius.get());
+                (state.lambda * ratio).max(least)
             }
-            AnySet::Box(_) => (0.7 * dual.lambda).max(least),
+            AnySet::Box(_) => (0.7 * state.lambda).max(least),
             AnySet::WholeSpace(_) => least,
         };
     }
 
     /// Prices −S/λ, and proves what the slopes prove. S is added up anew on the way.
-    fn check(&mut self, dual: &mut Dual, bracket: &mut Bracket) -> Result<(), P::Error> {
+    fn check(&mut self, state: &mut State, bracket: &mut Bracket) -> Result<(), P::Error> {
         let problem = self.problem;
-        let mut u: Vec<f64> = dual.sum.iter().map(|s| -s / dual.lambda).collect();
+        let mut u: Vec<f64> = state.dual.sum.iter().map(|s| -s / state.lambda).collect();
         make_feasible(&problem.comparators, &mut u);
-        let mut cost = Cost::at(&u);
-        let mut minorant = Minorant::new(problem.sigma);
-        minorant.grow(u.len());
+        let mut cost = Cost::at(&u, bracket.careful);
+        let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
         let mut t = 0;
         self.data.pass(&mut |batch, rows| {
             for row in 0..rows {
                 let example = batch.get(row);
                 let x = &example.features;
-                cost.add(problem.loss.at(x.dot(&u), example.label), x);
-                let conjugate = problem.loss.conjugate(dual.slopes[t], example.label);
-                minorant.record_dual(x, dual.slopes[t], conjugate);
+                let p = cost.predict(&u, x);
+                cost.add(problem.loss.at(p, example.label), p, x);
+                let conjugate = problem.loss.conjugate(state.dual.slopes[t], example.label);
+                proof.add(x, state.dual.slopes[t], conjugate);
                 t += 1;
             }
         })?;
-        dual.sum.copy_from_slice(minorant.slopes());
-        bracket.tell(&cost, &u, &minorant, &problem.comparators, self.watch);
+        state.dual.sum.copy_from_slice(proof.slopes());
+        bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch);
         Ok(())
     }
 }

@@ -2,9 +2,12 @@
 
 use crate::cost::Cost;
 use crate::problem::{Options, Progress};
-use crate::solve::Shape;
-use rueful_core::ledger::Minorant;
+use crate::proof::Proof;
+use crate::survey::Shape;
 use rueful_core::set::AnySet;
+
+/// The part of F(0) below which a minimum is next to nothing.
+pub(crate) const LEAST_SCALE: f64 = 1e-6;
 
 /// A proved interval around the minimum, with the comparator of its upper end.
 #[derive(Debug, Clone)]
@@ -16,6 +19,10 @@ pub(crate) struct Bracket {
     /// What "relative" is measured against when the minimum itself is next to nothing.
     least_scale: f64,
     max_passes: u64,
+    tolerance: f64,
+    /// Whether what is priced and proved from now on is added up carefully: so once the allowances
+    /// for rounding stand in the way.
+    pub(crate) careful: bool,
 }
 
 impl Bracket {
@@ -25,8 +32,10 @@ impl Bracket {
             lower: lower.min(shape.at_zero),
             upper: shape.at_zero,
             comparator: vec![0.0; shape.dimension],
-            passes: 1,
-            least_scale: 1e-3 * shape.size,
+            passes: 0,
+            least_scale: LEAST_SCALE * shape.size,
+            tolerance: options.tolerance,
+            careful: false,
             max_passes: options.max_passes.unwrap_or_else(|| shape.affordable_passes()),
         }
     }
@@ -36,19 +45,26 @@ impl Bracket {
         &mut self,
         cost: &Cost,
         u: &[f64],
-        minorant: &Minorant,
+        proof: &mut Proof,
         comparators: &AnySet,
         watch: &mut dyn FnMut(Progress),
     ) {
         self.passes += 1;
-        let curvature = minorant.sigma().get() * minorant.rounds() as f64;
-        let upper = cost.upper(curvature);
+        proof.finish();
+        let curvature = proof.curvature();
+        let (floor, given_up) = proof.floor(comparators);
+        let slack = cost.slack(curvature);
+        let upper = cost.value(curvature) + slack;
         if upper < self.upper {
             self.upper = upper;
             self.comparator.copy_from_slice(u);
         }
         // Both ends are proved: if they cross, one of them was given to us and is wrong.
-        self.lower = self.lower.max(minorant.floor(comparators)).min(self.upper);
+        self.lower = self.lower.max(floor).min(self.upper);
+        let allowed = given_up + slack;
+        let scale = self.upper.abs().max(self.least_scale);
+        self.careful |=
+            allowed > 0.1 * self.tolerance * scale && allowed > 0.01 * (self.upper - self.lower);
         watch(self.progress());
     }
 
@@ -67,7 +83,17 @@ impl Bracket {
     }
 
     pub(crate) fn is_exhausted(&self) -> bool {
-        self.passes >= self.max_passes
+        !self.allows(1)
+    }
+
+    /// Whether so many more passes may be made.
+    pub(crate) fn allows(&self, passes: u64) -> bool {
+        self.left() >= passes
+    }
+
+    /// How many more passes may be made.
+    pub(crate) fn left(&self) -> u64 {
+        self.max_passes.saturating_sub(self.passes)
     }
 
     fn progress(&self) -> Progress {

@@ -22,11 +22,11 @@ use crate::cost::Cost;
 use crate::hessian::Hessian;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
+use crate::proof::Proof;
 use crate::prox::{Kink, ProxLoss};
 use crate::quadratic::minimise;
 use crate::set::make_feasible;
 use rueful_core::Features;
-use rueful_core::ledger::Minorant;
 
 pub(crate) struct Interior<'a, L, P> {
     pub(crate) problem: &'a Problem<L>,
@@ -205,15 +205,18 @@ fn room(value: f64, change: f64) -> f64 {
 }
 
 impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
-    /// Narrows the bracket from the point u on, and returns the slopes; `spread` is the size of a
-    /// typical residual.
+    /// Narrows the bracket from the point u on; `spread` is the size of a typical residual.
     pub(crate) fn solve(
         &mut self,
         mut u: Vec<f64>,
         examples: u64,
         spread: f64,
         bracket: &mut Bracket,
-    ) -> Result<Vec<f64>, P::Error> {
+    ) -> Result<(), P::Error> {
+        // The pass that begins, and the first that prices.
+        if !bracket.allows(2) {
+            return Ok(());
+        }
         let mut rows: Vec<Row> = Vec::with_capacity(examples as usize);
         let mut total = self.begin(&u, spread, &mut rows)?;
         bracket.passes += 1;
@@ -228,7 +231,7 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         while patience > 0 {
             let gap = bracket.relative_gap();
             self.weigh(&u, &mut rows, taken, &mut model, bracket)?;
-            if bracket.is_done(self.options) {
+            if bracket.is_done(self.options) || !bracket.allows(3) {
                 break;
             }
             patience = if bracket.relative_gap() < gap { PATIENCE } else { patience - 1 };
@@ -248,7 +251,7 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
             make_feasible(&self.problem.comparators, &mut u);
             (taken, total) = (Some(lengths), left);
         }
-        Ok(rows.iter().map(|row| row.slope).collect())
+        Ok(())
     }
 
     /// The minimum of the quadratic over the comparators, damped as much as it takes.
@@ -286,9 +289,8 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         bracket: &mut Bracket,
     ) -> Result<(), P::Error> {
         let problem = self.problem;
-        let mut cost = Cost::at(u);
-        let mut minorant = Minorant::new(problem.sigma);
-        minorant.grow(u.len());
+        let mut cost = Cost::at(u, bracket.careful);
+        let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
         model.hessian.clear();
         model.gradient.fill(0.0);
         model.pull.fill(0.0);
@@ -298,13 +300,13 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
                 let example = batch.get(row);
                 let x = &example.features;
                 let Some(kink) = problem.loss.kink(example.label) else { continue };
-                let p = x.dot(u);
+                let p = cost.predict(u, x);
                 if let Some(taken) = taken {
                     state.advance(&kink, taken, p);
                 }
-                cost.add(problem.loss.at(p, example.label), x);
+                cost.add(problem.loss.at(p, example.label), p, x);
                 let conjugate = problem.loss.conjugate(state.slope, example.label);
-                minorant.record_dual(x, state.slope, conjugate);
+                proof.add(x, state.slope, conjugate);
                 let weight = state.weight(&kink);
                 let (up, down) = state.slacks(&kink);
                 model.hessian.add(weight, x);
@@ -313,9 +315,9 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
             }
         })?;
         model.hessian.finish();
-        bracket.tell(&cost, u, &minorant, &problem.comparators, self.watch);
-        model.curvature = problem.sigma.get() * minorant.rounds() as f64;
-        for (g, (s, u)) in model.gradient.iter_mut().zip(minorant.slopes().iter().zip(u)) {
+        bracket.tell(&cost, u, &mut proof, &problem.comparators, self.watch);
+        model.curvature = proof.curvature();
+        for (g, (s, u)) in model.gradient.iter_mut().zip(proof.slopes().iter().zip(u)) {
             *g += s + model.curvature * u;
         }
         Ok(())

@@ -57,21 +57,25 @@
 
 mod ascent;
 mod bracket;
-mod conjugate;
+mod cholesky;
 mod cost;
 mod held;
 mod hessian;
 mod interior;
-mod matrix_free;
+mod lagrangian;
 mod mistakes;
+mod multipliers;
 mod newton;
 mod passes;
 mod problem;
+mod proof;
 mod prox;
 mod quadratic;
 mod set;
 mod solve;
 mod square;
+mod survey;
+mod system;
 
 pub use mistakes::{BestMistakeBound, best_mistake_bound, mistake_bound};
 pub use passes::{InMemory, Passes, Prefix};

@@ -11,10 +11,10 @@ use crate::cost::Cost;
 use crate::hessian::Hessian;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
+use crate::proof::Proof;
 use crate::prox::ProxLoss;
 use crate::quadratic::minimise;
 use crate::set::make_feasible;
-use rueful_core::ledger::Minorant;
 
 pub(crate) struct Newton<'a, L, P> {
     pub(crate) problem: &'a Problem<L>,
@@ -68,26 +68,25 @@ impl<L: ProxLoss, P: Passes> Newton<'_, L, P> {
         bracket: &mut Bracket,
     ) -> Result<Standing, P::Error> {
         let problem = self.problem;
-        let mut cost = Cost::at(&u);
-        let mut minorant = Minorant::new(problem.sigma);
-        minorant.grow(u.len());
+        let mut cost = Cost::at(&u, bracket.careful);
+        let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
         hessian.clear();
         self.data.pass(&mut |batch, rows| {
             for row in 0..rows {
                 let example = batch.get(row);
                 let x = &example.features;
-                let p = x.dot(&u);
+                let p = cost.predict(&u, x);
                 let at = problem.loss.at(p, example.label);
-                cost.add(at, x);
+                cost.add(at, p, x);
                 let conjugate = problem.loss.conjugate(at.slope, example.label);
-                minorant.record_dual(x, at.slope, conjugate);
+                proof.add(x, at.slope, conjugate);
                 hessian.add(problem.loss.curvature(p, example.label), x);
             }
         })?;
         hessian.finish();
-        let curvature = problem.sigma.get() * minorant.rounds() as f64;
-        bracket.tell(&cost, &u, &minorant, &problem.comparators, self.watch);
-        let gradient = minorant.slopes().iter().zip(&u).map(|(s, u)| s + curvature * u).collect();
+        let curvature = proof.curvature();
+        bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch);
+        let gradient = proof.slopes().iter().zip(&u).map(|(s, u)| s + curvature * u).collect();
         Ok(Standing { value: cost.value(curvature), u, gradient, curvature, hessian })
     }
 }

@@ -11,6 +11,12 @@ pub trait Passes {
     /// Shows every example once, in order, batch by batch. `visit` is given a batch and how many
     /// of its first rows belong to the data.
     fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), Self::Error>;
+
+    /// What a pass would show, where all of it is in memory: solvers that need that then take no
+    /// copy.
+    fn held(&self) -> Option<Vec<(&Batch, usize)>> {
+        None
+    }
 }
 
 /// Batches held in memory.
@@ -26,6 +32,10 @@ impl Passes for InMemory<'_> {
     fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), Infallible> {
         self.batches.iter().for_each(|batch| visit(batch, batch.len()));
         Ok(())
+    }
+
+    fn held(&self) -> Option<Vec<(&Batch, usize)>> {
+        Some(self.batches.iter().map(|batch| (batch, batch.len())).collect())
     }
 }
 
@@ -50,5 +60,15 @@ impl<P: Passes> Passes for Prefix<'_, P> {
                 left -= rows;
             }
         })
+    }
+
+    fn held(&self) -> Option<Vec<(&Batch, usize)>> {
+        let mut left = self.rounds as usize;
+        let mut held = self.data.held()?;
+        for (_, rows) in &mut held {
+            *rows = left.min(*rows);
+            left -= *rows;
+        }
+        Some(held)
     }
 }

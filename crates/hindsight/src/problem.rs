@@ -18,10 +18,9 @@ pub struct Problem<L> {
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// The relative gap that is good enough: (upper − lower)/|upper|, or where the minimum is next
-    /// to nothing, relative to a thousandth of F(0). See [`Progress::relative_gap`].
+    /// The relative gap that is good enough, see [`Progress::relative_gap`].
     pub tolerance: f64,
-    /// The most passes over the data. None: as many as make some 10¹⁰ multiplications, so that
+    /// The most passes over the data, at least 1: the first pass already leaves an interval. None: as many as make some 10¹⁰ multiplications, so that
     /// small data is solved to the end and large data in bounded time.
     pub max_passes: Option<u64>,
 }
@@ -35,10 +34,10 @@ impl Default for Options {
 /// What is known before the solver starts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Start {
-    /// A comparator to start from, made feasible if it is not.
+    /// A comparator to start from, made feasible if it is not. The first pass prices it.
     pub comparator: Vec<f64>,
-    /// A slope per example, in the domain of the conjugates: those of an online pass are. Empty if
-    /// there is none.
+    /// A slope per example, in order: those of an online pass are a dual point. The first pass
+    /// proves what they prove, and ascent starts from them. Empty if there are none.
     pub slopes: Vec<f64>,
     /// A proved lower bound on the minimum, if there is one.
     pub lower: Option<f64>,
@@ -52,13 +51,13 @@ pub enum Method {
     ClosedForm,
     /// Newton's method: for few columns and losses without kinks.
     Newton,
-    /// A primal-dual interior-point method: for few columns and losses with a kink.
+    /// A primal-dual interior-point method: for few columns, losses with a kink, and data read from
+    /// a file in every pass.
     InteriorPoint,
-    /// Coordinate ascent on one slope per example: for many columns.
+    /// Coordinate ascent on one slope per example: where it ends soon, or nothing else can.
     DualCoordinateAscent,
-    /// Newton's method by conjugate gradients: for many columns, where ascent alone is too slow and
-    /// the data fits into memory.
-    MatrixFreeNewton,
+    /// The method of multipliers: for data in memory, where ascent alone is too slow.
+    Multipliers,
     /// The square loss from its sufficient statistics.
     SufficientStatistics,
 }
@@ -70,6 +69,8 @@ pub struct Solution {
     pub lower: f64,
     /// `comparator` loses at most this, rounding included.
     pub upper: f64,
+    /// The gap between the two, see [`Progress::relative_gap`].
+    pub relative_gap: f64,
     /// A u in the comparators.
     pub comparator: Vec<f64>,
     /// T
@@ -91,12 +92,10 @@ pub struct Progress {
     pub lower: f64,
     /// The interval so far.
     pub upper: f64,
-    /// upper − lower, relative to the larger of |upper| and F(0)/1000.
+    /// upper − lower, relative to the larger of |upper| and F(0)/10⁶.
     ///
     /// When a comparator explains the data (separable classes, an exact fit) the minimum is 0, and no
-    /// gap is small relative to that. What the minimum is wanted for is a regret, a difference to a
-    /// learner's loss; next to that, a thousandth of what u = 0 loses is small, and its digits are
-    /// not worth having. So a gap of `tolerance`·F(0)/1000 always counts as converged. For losses
-    /// that can be negative, U·Σ|φ_t'(0)|‖x_t‖ is taken for F(0).
+    /// gap is small relative to that: then it is measured against a millionth of what u = 0 loses.
+    /// For losses that can be negative, U·Σ|φ_t'(0)|‖x_t‖ is taken for F(0).
     pub relative_gap: f64,
 }

@@ -5,26 +5,20 @@ use crate::bracket::Bracket;
 use crate::cost::Cost;
 use crate::held::Held;
 use crate::interior::Interior;
-use crate::matrix_free::MatrixFree;
+use crate::multipliers::Multipliers;
 use crate::newton::Newton;
 use crate::passes::Passes;
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
+use crate::proof::Proof;
 use crate::prox::ProxLoss;
 use crate::set::{lowest, make_feasible};
-use rueful_core::ledger::Minorant;
-use rueful_core::set::FeasibleSet;
+use crate::survey::{Dual, Shape, Survey, survey};
 
 /// The most columns for which d² numbers and d³ steps are a bargain.
 const MAX_DIMENSION: usize = 700;
 
 /// The most nonzeros that are copied into memory: 8 bytes each.
 const MAX_HELD: u64 = 8_000_000;
-
-/// How many sweeps of ascent come before Newton's method.
-const FIRST_SWEEPS: u64 = 20;
-
-/// How many sweeps of ascent open a solve that an interior-point method may have to finish.
-const OPENING_SWEEPS: u64 = 30;
 
 /// Solves a problem over data that can be replayed.
 ///
@@ -60,16 +54,15 @@ pub fn solve<L: ProxLoss, P: Passes>(
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, P::Error> {
-    let shape = survey(problem, data)?;
-    let known = if L::NONNEGATIVE { 0.0 } else { f64::NEG_INFINITY };
-    let lower = start.lower.unwrap_or(known).max(known);
-    let mut bracket = Bracket::new(lower, &shape, options);
-    let mut solver = Solver { problem, data, options, watch, shape: &shape };
-    let method = solver.run(start, &mut bracket)?;
+    let Survey { shape, dual, steepness, mut bracket } =
+        survey(problem, data, start, options, watch)?;
+    let mut solver = Solver { problem, data, options, watch, shape: &shape, steepness };
+    let method = solver.run(dual, &mut bracket)?;
     Ok(Solution {
         converged: bracket.is_converged(options),
         lower: bracket.lower,
         upper: bracket.upper,
+        relative_gap: bracket.relative_gap(),
         comparator: bracket.comparator,
         examples: shape.examples,
         passes: bracket.passes,
@@ -84,165 +77,95 @@ struct Solver<'a, L, P> {
     options: &'a Options,
     watch: &'a mut dyn FnMut(Progress),
     shape: &'a Shape,
+    steepness: f64,
 }
 
 impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
-    fn run(&mut self, start: Start, bracket: &mut Bracket) -> Result<Method, P::Error> {
-        let method = self.method();
-        if bracket.is_converged(self.options) {
-            return Ok(method);
+    /// Method after method, until one is done; says which was the last.
+    fn run(&mut self, dual: Dual, bracket: &mut Bracket) -> Result<Method, P::Error> {
+        let few_columns = self.shape.dimension <= MAX_DIMENSION;
+        let in_memory = self.shape.nonzeros <= MAX_HELD || self.data.held().is_some();
+        if L::LINEAR {
+            return self.closed_form(&dual, bracket);
         }
-        let mut u = start.comparator;
-        u.resize(self.shape.dimension, 0.0);
-        make_feasible(&self.problem.comparators, &mut u);
-        let Self { problem, data, options, watch, shape } = self;
-        let slopes = match method {
-            Method::ClosedForm => {
-                closed_form(problem, *data, *watch, shape.dimension, bracket)?;
-                return Ok(method);
+        if few_columns && !self.shape.kinked {
+            self.newton(bracket)?;
+            if bracket.is_done(self.options) || !in_memory {
+                return Ok(Method::Newton);
             }
-            Method::Newton => {
-                Newton { problem, data: *data, options, watch }.solve(u, bracket)?;
-                Vec::new()
-            }
-            Method::InteriorPoint => {
-                // A few sweeps of ascent are cheap, and often all it takes.
-                let mut ascent = Ascent { problem, data: *data, options, watch };
-                ascent.solve(start.slopes, shape, OPENING_SWEEPS, bracket)?;
-                if bracket.is_done(options) {
-                    return Ok(Method::DualCoordinateAscent);
-                }
-                let u = bracket.comparator.clone();
-                Interior { problem, data: *data, options, watch }.solve(
-                    u,
-                    shape.examples,
-                    shape.spread,
-                    bracket,
-                )?
-            }
-            _ => {
-                let sweeps = if shape.is_holdable() { FIRST_SWEEPS } else { u64::MAX };
-                let mut ascent = Ascent { problem, data: *data, options, watch };
-                ascent.solve(start.slopes, shape, sweeps, bracket)?
-            }
-        };
-        if bracket.is_done(self.options) || !self.shape.is_holdable() {
-            return Ok(method);
+            return self.multipliers(dual.slopes, bracket);
         }
-        self.finish(slopes, bracket)
-    }
-
-    fn method(&self) -> Method {
-        match (L::LINEAR, self.shape.dimension <= MAX_DIMENSION, self.shape.kinked) {
-            (true, _, _) => Method::ClosedForm,
-            (_, true, true) => Method::InteriorPoint,
-            (_, true, false) => Method::Newton,
-            (_, false, _) => Method::DualCoordinateAscent,
+        let has_successor = in_memory || few_columns;
+        let slopes = self.ascent(dual, has_successor, bracket)?;
+        if bracket.is_done(self.options) || !has_successor {
+            Ok(Method::DualCoordinateAscent)
+        } else if in_memory {
+            self.multipliers(slopes, bracket)
+        } else {
+            self.interior(bracket)
         }
     }
 
-    /// The last digits, where the first method got stuck or has done its part: a few sweeps of
-    /// ascent go a long way, but not all of it.
-    fn finish(&mut self, slopes: Vec<f64>, bracket: &mut Bracket) -> Result<Method, P::Error> {
-        let Self { problem, data, options, watch, shape } = self;
-        let held = Held::read(*data)?;
+    fn newton(&mut self, bracket: &mut Bracket) -> Result<(), P::Error> {
+        let Self { problem, data, options, watch, .. } = self;
+        if bracket.is_done(options) {
+            return Ok(());
+        }
         let u = bracket.comparator.clone();
-        MatrixFree { problem, data: &held, options, watch }.solve(u, slopes, shape.spread, bracket);
-        Ok(Method::MatrixFreeNewton)
-    }
-}
-
-/// A linear cost is least where the set ends.
-fn closed_form<L: ProxLoss, P: Passes>(
-    problem: &Problem<L>,
-    data: &mut P,
-    watch: &mut dyn FnMut(Progress),
-    dimension: usize,
-    bracket: &mut Bracket,
-) -> Result<(), P::Error> {
-    let mut minorant = Minorant::new(problem.sigma);
-    minorant.grow(dimension);
-    data.pass(&mut |batch, rows| {
-        for row in 0..rows {
-            let example = batch.get(row);
-            let slope = problem.loss.at(0.0, example.label).slope;
-            let conjugate = problem.loss.conjugate(slope, example.label);
-            minorant.record_dual(&example.features, slope, conjugate);
-        }
-    })?;
-    let curvature = problem.sigma.get() * minorant.rounds() as f64;
-    let mut u = lowest(&problem.comparators, minorant.slopes(), curvature);
-    make_feasible(&problem.comparators, &mut u);
-    let mut cost = Cost::at(&u);
-    data.pass(&mut |batch, rows| {
-        for row in 0..rows {
-            let example = batch.get(row);
-            let p = example.features.dot(&u);
-            cost.add(problem.loss.at(p, example.label), &example.features);
-        }
-    })?;
-    bracket.passes += 1;
-    bracket.tell(&cost, &u, &minorant, &problem.comparators, watch);
-    Ok(())
-}
-
-/// What a first pass finds out.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
-    pub(crate) examples: u64,
-    pub(crate) dimension: usize,
-    pub(crate) nonzeros: u64,
-    /// F(0), rounded up.
-    pub(crate) at_zero: f64,
-    /// The size of a typical residual at u = 0.
-    pub(crate) spread: f64,
-    /// What the cost is like in size: F(0), or for losses that can be negative what the slopes make
-    /// of the set.
-    pub(crate) size: f64,
-    kinked: bool,
-}
-
-impl Shape {
-    /// Whether a copy of the data fits into memory.
-    fn is_holdable(&self) -> bool {
-        self.nonzeros <= MAX_HELD
+        Newton { problem, data: *data, options, watch }.solve(u, bracket)
     }
 
-    /// Some 10¹⁰ multiplications, and neither too few passes nor too many.
-    pub(crate) fn affordable_passes(&self) -> u64 {
-        let work = self.nonzeros + self.examples + self.dimension as u64 + 1;
-        (10_000_000_000 / work).clamp(300, 50_000)
+    fn ascent(
+        &mut self,
+        dual: Dual,
+        has_successor: bool,
+        bracket: &mut Bracket,
+    ) -> Result<Vec<f64>, P::Error> {
+        let Self { problem, data, options, watch, shape, steepness } = self;
+        let mut ascent = Ascent { problem, data: *data, options, watch };
+        ascent.solve(dual, *steepness, shape, has_successor, bracket)
     }
-}
 
-fn survey<L: ProxLoss, P: Passes>(problem: &Problem<L>, data: &mut P) -> Result<Shape, P::Error> {
-    let mut cost = Cost::at(&[]);
-    let (mut examples, mut dimension, mut nonzeros) = (0, 0, 0);
-    let mut steepness = 0.0;
-    let mut kinked = false;
-    data.pass(&mut |batch, rows| {
-        for row in 0..rows {
-            let example = batch.get(row);
-            let at = problem.loss.at(0.0, example.label);
-            cost.add(at, &example.features);
-            steepness += at.slope.abs() * example.features.norm_sq().sqrt();
-            kinked = kinked || problem.loss.kink(example.label).is_some();
-            dimension = dimension.max(example.features.dimension());
-            nonzeros += example.features.len() as u64;
+    fn interior(&mut self, bracket: &mut Bracket) -> Result<Method, P::Error> {
+        let Self { problem, data, options, watch, shape, .. } = self;
+        let u = bracket.comparator.clone();
+        let mut interior = Interior { problem, data: *data, options, watch };
+        interior.solve(u, shape.examples, shape.spread, bracket)?;
+        Ok(Method::InteriorPoint)
+    }
+
+    fn multipliers(&mut self, slopes: Vec<f64>, bracket: &mut Bracket) -> Result<Method, P::Error> {
+        let Self { problem, data, options, watch, shape, .. } = self;
+        let held = Held::new(*data)?;
+        bracket.passes += u64::from(held.is_copy());
+        let u = bracket.comparator.clone();
+        let mut multipliers = Multipliers { problem, data: &held, options, watch };
+        multipliers.solve(u, slopes, shape.spread, bracket);
+        Ok(Method::Multipliers)
+    }
+
+    /// A linear cost is least where the set ends; its slopes are known from the first pass.
+    fn closed_form(&mut self, dual: &Dual, bracket: &mut Bracket) -> Result<Method, P::Error> {
+        if bracket.is_done(self.options) {
+            return Ok(Method::ClosedForm);
         }
-        examples += rows as u64;
-    })?;
-    let at_zero = cost.upper(0.0);
-    let spread = at_zero.abs() / (examples as f64).max(1.0);
-    let spread = if spread > 0.0 { spread } else { 1.0 };
-    let reach = problem.comparators.reach(dimension);
-    let curvature = problem.sigma.get() * examples as f64;
-    let size = if L::NONNEGATIVE {
-        at_zero
-    } else if reach.is_finite() {
-        reach * steepness
-    } else {
-        steepness * steepness / (2.0 * curvature)
-    };
-    Ok(Shape { examples, dimension, nonzeros, at_zero, spread, size, kinked })
+        let Self { problem, data, watch, shape, .. } = self;
+        let curvature = problem.sigma.get() * shape.examples as f64;
+        let mut u = lowest(&problem.comparators, &dual.sum, curvature);
+        make_feasible(&problem.comparators, &mut u);
+        let mut cost = Cost::at(&u, bracket.careful);
+        let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
+        data.pass(&mut |batch, rows| {
+            for row in 0..rows {
+                let example = batch.get(row);
+                let x = &example.features;
+                let p = cost.predict(&u, x);
+                let at = problem.loss.at(p, example.label);
+                cost.add(at, p, x);
+                proof.add(x, at.slope, problem.loss.conjugate(at.slope, example.label));
+            }
+        })?;
+        bracket.tell(&cost, &u, &mut proof, &problem.comparators, *watch);
+        Ok(Method::ClosedForm)
+    }
 }

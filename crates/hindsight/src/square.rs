@@ -163,7 +163,8 @@ impl Gram {
             }
             gap = now;
         }
-        best.converged = self.relative_gap(&best) <= TOLERANCE;
+        best.relative_gap = self.relative_gap(&best);
+        best.converged = best.relative_gap <= TOLERANCE;
         best
     }
 
@@ -181,6 +182,7 @@ impl Gram {
         Solution {
             lower: 0.0,
             upper: self.labels.value() * (1.0 + 8.0 * f64::EPSILON),
+            relative_gap: f64::INFINITY,
             comparator: vec![0.0; self.dimension()],
             examples: self.rounds,
             passes: 0,
@@ -191,7 +193,7 @@ impl Gram {
 
     /// As for [`solve`](crate::solve): relative to the minimum, or to a thousandth of F(0).
     fn relative_gap(&self, best: &Solution) -> f64 {
-        let scale = best.upper.max(1e-3 * self.labels.value());
+        let scale = best.upper.max(crate::bracket::LEAST_SCALE * self.labels.value());
         if best.upper <= best.lower { 0.0 } else { (best.upper - best.lower) / scale }
     }
 

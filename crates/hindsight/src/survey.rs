@@ -1,0 +1,138 @@
+//! The first pass: what the data is like, and a first interval.
+//!
+//! It prices the comparator to start from, and proves what the slopes to start from prove: those of
+//! an online pass if they are given, else those of the losses at that comparator. So one pass is
+//! enough for an interval. Ascent starts from slopes that are given, and from 0 otherwise: slopes of
+//! one comparator are all at their ends, and take long to come away from there.
+
+use crate::bracket::Bracket;
+use crate::cost::Cost;
+use crate::passes::Passes;
+use crate::problem::{Options, Problem, Progress, Start};
+use crate::proof::Proof;
+use crate::prox::ProxLoss;
+use crate::set::{make_feasible, norm};
+use rueful_core::set::FeasibleSet;
+
+/// What a first pass finds out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) examples: u64,
+    pub(crate) dimension: usize,
+    pub(crate) nonzeros: u64,
+    /// F(0), rounded up.
+    pub(crate) at_zero: f64,
+    /// The size of a typical residual at u = 0.
+    pub(crate) spread: f64,
+    /// What the cost is like in size: F(0), or for losses that can be negative what the slopes make
+    /// of the set.
+    pub(crate) size: f64,
+    /// Whether the losses have a kink.
+    pub(crate) kinked: bool,
+}
+
+impl Shape {
+    /// Some 10¹⁰ multiplications, and neither too few passes nor too many.
+    pub(crate) fn affordable_passes(&self) -> u64 {
+        let work = self.nonzeros + self.examples + self.dimension as u64 + 1;
+        (10_000_000_000 / work).clamp(300, 50_000)
+    }
+}
+
+/// A dual point: a slope per example, and S = Σ a_t x_t.
+#[derive(Debug, Clone)]
+pub(crate) struct Dual {
+    pub(crate) slopes: Vec<f64>,
+    pub(crate) sum: Vec<f64>,
+}
+
+/// What the first pass comes to.
+pub(crate) struct Survey {
+    pub(crate) shape: Shape,
+    /// Where ascent starts.
+    pub(crate) dual: Dual,
+    /// ‖S‖ of the slopes that were looked at.
+    pub(crate) steepness: f64,
+    pub(crate) bracket: Bracket,
+}
+
+/// Makes the first pass.
+pub(crate) fn survey<L: ProxLoss, P: Passes>(
+    problem: &Problem<L>,
+    data: &mut P,
+    start: Start,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Survey, P::Error> {
+    let loss = problem.loss;
+    let given = start.slopes;
+    let mut u = start.comparator;
+    make_feasible(&problem.comparators, &mut u);
+    let (mut at_zero, mut at_start) = (Cost::at(&[], false), Cost::at(&u, false));
+    let mut proof = Proof::new(problem.sigma, u.len(), false);
+    let mut slopes = Vec::with_capacity(given.len());
+    let (mut dimension, mut nonzeros, mut steepness) = (0, 0, 0.0);
+    let mut kinked = false;
+    data.pass(&mut |batch, rows| {
+        u.resize(u.len().max(batch.dimension()), 0.0);
+        proof.grow(u.len());
+        for row in 0..rows {
+            let example = batch.get(row);
+            let (x, y) = (&example.features, example.label);
+            let zero = loss.at(0.0, y);
+            at_zero.add(zero, 0.0, x);
+            let p = x.dot(&u);
+            let here = loss.at(p, y);
+            at_start.add(here, p, x);
+            let first = given.get(slopes.len()).copied();
+            let first = first.filter(|&a| loss.conjugate(a, y).is_finite());
+            let slope = first.unwrap_or(here.slope);
+            proof.add(x, slope, loss.conjugate(slope, y));
+            slopes.push(first.unwrap_or(0.0));
+            steepness += zero.slope.abs() * x.norm_sq().sqrt();
+            kinked = kinked || loss.kink(y).is_some();
+            dimension = dimension.max(x.dimension());
+            nonzeros += x.len() as u64;
+        }
+    })?;
+    let examples = slopes.len();
+    let used = u.iter().rposition(|u| *u != 0.0).map_or(0, |last| last + 1);
+    let dimension = dimension.max(used);
+    u.resize(dimension, 0.0);
+    let zero = at_zero.value(0.0) + at_zero.slack(0.0);
+    let curvature = problem.sigma.get() * examples as f64;
+    let shape = Shape {
+        examples: examples as u64,
+        dimension,
+        nonzeros,
+        at_zero: zero,
+        spread: spread(zero, examples),
+        size: if L::NONNEGATIVE {
+            zero
+        } else {
+            largest_gain(problem.comparators.reach(dimension), steepness, curvature)
+        },
+        kinked,
+    };
+    let known = if L::NONNEGATIVE { 0.0 } else { f64::NEG_INFINITY };
+    let mut bracket = Bracket::new(start.lower.unwrap_or(known).max(known), &shape, options);
+    bracket.tell(&at_start, &u, &mut proof, &problem.comparators, watch);
+    let mut sum = proof.slopes().to_vec();
+    sum.resize(dimension, 0.0);
+    let steepness = norm(&sum);
+    if given.is_empty() && !L::LINEAR {
+        sum.fill(0.0);
+    }
+    Ok(Survey { shape, dual: Dual { slopes, sum }, steepness, bracket })
+}
+
+/// F(0)/T, and 1 where that is nothing.
+fn spread(at_zero: f64, examples: usize) -> f64 {
+    let spread = at_zero.abs() / (examples as f64).max(1.0);
+    if spread > 0.0 { spread } else { 1.0 }
+}
+
+/// sup over ‖u‖ ≤ reach of s‖u‖ − (κ/2)‖u‖², where one of the two is bounded.
+fn largest_gain(reach: f64, s: f64, curvature: f64) -> f64 {
+    if reach.is_finite() { reach * s } else { s * s / (2.0 * curvature) }
+}
