@@ -225,6 +225,15 @@ impl ExactLoss for Logistic {
     }
 }
 
+impl Enclosed {
+    /// k times this, where k is a power of two: importances of streams are, so that nothing is
+    /// rounded here.
+    fn times_power_of_two(self, k: f64) -> Self {
+        assert!(k > 0.0 && k.to_bits() << 12 == 0, "{k} is no power of two");
+        Self { value: self.value * k.into(), error: k * self.error }
+    }
+}
+
 /// u·x; features beyond u weigh nothing. The error is relative to Σ|u_i x_i|, which is returned too.
 pub fn dot(u: &[f64], x: &Features<'_>) -> (Double, f64) {
     let mut total = Double::ZERO;
@@ -260,13 +269,17 @@ pub fn comparator_losses<L: ExactLoss>(
 ) -> Vec<Enclosed> {
     let penalty = Double::from(0.5 * sigma) * norm_sq(u);
     let penalty = Enclosed::computed(penalty, 0.0);
-    running(batch.iter().map(|e| loss_of(loss, u, &e.features, e.label) + penalty))
+    running(batch.iter().map(|e| {
+        let loss = loss_of(loss, u, &e.features, e.label);
+        loss.times_power_of_two(e.importance) + penalty
+    }))
 }
 
 /// Σ_{s≤t} (φ(ŷ_s, y_s) + penalty_s) for t = 1, 2, … for the predictions as reported.
 pub fn suffered_losses<L: ExactLoss>(loss: &L, batch: &Batch, rounds: &[Round]) -> Vec<Enclosed> {
     running(batch.iter().zip(rounds).map(|(example, round)| {
         let value = loss.exact(round.prediction.into(), example.label);
+        let value = value.times_power_of_two(example.importance);
         value + Enclosed { value: round.penalty.into(), error: 0.0 }
     }))
 }

@@ -30,6 +30,7 @@ fn streams() -> (Batch, Batch) {
         let x = example.features;
         let spread: Vec<u32> = x.indices().iter().map(|i| i * stride + 7).collect();
         wide.push(&spread, x.values(), example.label).unwrap();
+        wide.weigh_last(&[example.importance as f32]);
     }
     (narrow, wide)
 }

@@ -84,7 +84,7 @@ fn one_plus_the_logarithm_cannot_be_replaced_by_the_logarithm_of_one_more() {
         let w = learner.weights()[0];
         let direction = if t % 2 == 0 { 1.0 } else { -1.0 };
         let label = direction * g - sigma * w;
-        let example = Example { features: Features::new(&[0], &[1.0]).unwrap(), label };
+        let example = Example::new(Features::new(&[0], &[1.0]).unwrap(), label);
         ledger.record(&example, &learner.learn(&example)).unwrap();
         suffered += Double::product(label, w) + Double::product(0.5 * sigma * w, w);
         slopes += label.into();

@@ -24,6 +24,8 @@ pub struct Batch {
     indices: Vec<u32>,
     values: Vec<f32>,
     labels: Vec<f64>,
+    /// How much each row counts; empty while all count 1.
+    importances: Vec<f32>,
     norms_sq: Vec<f64>,
     dimension: usize,
 }
@@ -33,6 +35,7 @@ pub struct Batch {
 pub struct OpenRow<'a> {
     ends: &'a mut Vec<usize>,
     labels: &'a mut Vec<f64>,
+    importances: &'a mut Vec<f32>,
     norms_sq: &'a mut Vec<f64>,
     dimension: &'a mut usize,
     /// The room for its features, and where it begins in the batch.
@@ -81,6 +84,16 @@ impl OpenRow<'_> {
     /// Ends the row and gives it its label.
     #[inline]
     pub fn finish(self, label: f64) {
+        self.finish_weighted(label, 1.0);
+    }
+
+    /// Ends the row and gives it its label, and an importance other than 1.
+    #[inline]
+    pub fn finish_weighted(self, label: f64, importance: f32) {
+        if importance != 1.0 || !self.importances.is_empty() {
+            self.importances.resize(self.labels.len(), 1.0);
+            self.importances.push(importance);
+        }
         let last = self.indices[..self.len].last().map_or(0, |&index| index as usize + 1);
         *self.dimension = (*self.dimension).max(last);
         self.ends.push(self.start + self.len);
@@ -100,6 +113,7 @@ impl Batch {
         OpenRow {
             ends: &mut self.ends,
             labels: &mut self.labels,
+            importances: &mut self.importances,
             norms_sq: &mut self.norms_sq,
             dimension: &mut self.dimension,
             indices: &mut self.indices[start..start + room],
@@ -167,7 +181,13 @@ impl Batch {
         }
         let (indices, values) = (&mut self.indices[start..end], &mut self.values[start..end]);
         write(indices, values);
-        if !bulk::are_rows(lengths, indices, values) {
+        let rows = self.norms_sq.len();
+        bulk::extend_norms_sq(&mut self.norms_sq, lengths, values);
+        // Squares of single precision do not overflow in double: a sum that is not finite has a
+        // value that is not.
+        let are_finite = self.norms_sq[rows..].iter().all(|norm_sq| norm_sq.is_finite());
+        if !are_finite || !bulk::are_rows(lengths, indices, values) {
+            self.norms_sq.truncate(rows);
             let (indices, values) = (indices.to_vec(), values.to_vec());
             return self.extend_one_by_one(lengths, labels, &indices, &values);
         }
@@ -180,7 +200,9 @@ impl Batch {
             rest = after;
         }
         self.labels.extend_from_slice(labels);
-        bulk::extend_norms_sq(&mut self.norms_sq, lengths, values);
+        if !self.importances.is_empty() {
+            self.importances.resize(self.labels.len(), 1.0);
+        }
         Ok(())
     }
 
@@ -211,6 +233,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.ends.clear();
         self.labels.clear();
+        self.importances.clear();
         self.norms_sq.clear();
         self.dimension = 0;
     }
@@ -219,6 +242,7 @@ impl Batch {
     pub fn truncate(&mut self, rows: usize) {
         self.ends.truncate(rows);
         self.labels.truncate(rows);
+        self.importances.truncate(rows);
         self.norms_sq.truncate(rows);
         self.dimension = self.iter().map(|row| row.features.dimension()).max().unwrap_or(0);
     }
@@ -256,6 +280,21 @@ impl Batch {
         &self.labels
     }
 
+    /// How much the rows count, one after the other; none if all count 1.
+    pub fn importances(&self) -> &[f32] {
+        &self.importances
+    }
+
+    /// Says how much the last rows count, as many as there are importances.
+    ///
+    /// # Panics
+    /// When there are fewer rows.
+    pub fn weigh_last(&mut self, importances: &[f32]) {
+        let start = self.len() - importances.len();
+        self.importances.resize(start, 1.0);
+        self.importances.extend_from_slice(importances);
+    }
+
     /// Row `row`.
     #[inline]
     pub fn get(&self, row: usize) -> Example<'_> {
@@ -268,6 +307,7 @@ impl Batch {
                 self.norms_sq[row],
             ),
             label: self.labels[row],
+            importance: self.importances.get(row).map_or(1.0, |&importance| importance.into()),
         }
     }
 
@@ -283,18 +323,10 @@ mod bulk {
     /// So many comparisons are counted in a narrow integer.
     const STRETCH: usize = 1 << 15;
 
-    /// Whether no value is 0, NaN or infinite and indices increase within every row.
+    /// Whether no value is 0 and indices increase within every row.
     pub(super) fn are_rows(lengths: &[u32], indices: &[u32], values: &[f32]) -> bool {
-        are_values(values) && descents(indices) == descents_between(lengths, indices)
-    }
-
-    fn are_values(values: &[f32]) -> bool {
-        const INFINITE: i32 = 0x7f80_0000;
-        let faults = values.iter().fold(0, |faults, value| {
-            let size = (value.to_bits() & 0x7fff_ffff) as i32;
-            faults | i32::from(size == 0) | i32::from(size >= INFINITE)
-        });
-        faults == 0
+        let zeros = values.iter().fold(0, |zeros, &value| zeros | u32::from(value == 0.0));
+        zeros == 0 && descents(indices) == descents_between(lengths, indices)
     }
 
     /// How many indices do not lie above the one before.
@@ -410,6 +442,22 @@ mod tests {
         row.finish(1.0);
         assert_eq!(batch.get(0).features.indices(), [1]);
         assert_eq!(batch.dimension(), 2);
+    }
+
+    #[test]
+    fn rows_count_one_unless_said_otherwise() {
+        let mut batch = Batch::default();
+        batch.push(&[1], &[1.0], 1.0).unwrap();
+        assert!(batch.importances().is_empty());
+        batch.open_row(0).finish_weighted(1.0, 2.5);
+        batch.push(&[1], &[1.0], 1.0).unwrap();
+        let all: Vec<_> = batch.iter().map(|example| example.importance).collect();
+        assert_eq!(all, [1.0, 2.5, 1.0]);
+        batch.weigh_last(&[0.5]);
+        assert_eq!(batch.importances(), [1.0, 2.5, 0.5]);
+        batch.clear();
+        batch.push(&[1], &[1.0], 1.0).unwrap();
+        assert_eq!(batch.get(0).importance, 1.0);
     }
 
     #[test]

@@ -28,6 +28,16 @@ pub struct Example<'a> {
     pub features: Features<'a>,
     /// y_t
     pub label: f64,
+    /// How much it counts: its loss is multiplied by this. 1 unless said otherwise.
+    pub importance: f64,
+}
+
+impl<'a> Example<'a> {
+    /// An example of importance 1.
+    #[inline]
+    pub fn new(features: Features<'a>, label: f64) -> Self {
+        Self { features, label, importance: 1.0 }
+    }
 }
 
 /// Why a list of indices and values is not a sparse example.

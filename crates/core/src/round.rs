@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Round {
     /// ŷ_t
     pub prediction: f64,
-    /// φ(ŷ_t, y_t)
+    /// φ(ŷ_t, y_t), times the importance of the example
     pub value: f64,
-    /// a_t ∈ ∂φ(ŷ_t, y_t)
+    /// a_t ∈ ∂φ(ŷ_t, y_t), times the importance of the example
     pub slope: f64,
     /// (σ/2)‖w_t‖², and 0 where nothing is regularised.
     pub penalty: f64,
@@ -26,6 +26,14 @@ impl Round {
     pub fn of(loss: &impl Loss, prediction: f64, label: f64) -> Self {
         let tangent = loss.at(prediction, label);
         Self { prediction, value: tangent.value, slope: tangent.slope, penalty: 0.0 }
+    }
+
+    /// The round a prediction makes on an example: its importance multiplies value and slope.
+    #[inline]
+    pub fn on(loss: &impl Loss, prediction: f64, example: &Example<'_>) -> Self {
+        let round = Self::of(loss, prediction, example.label);
+        let (value, slope) = (example.importance * round.value, example.importance * round.slope);
+        Self { value, slope, ..round }
     }
 
     /// ℓ_t(w_t) = φ + (σ/2)‖w_t‖²
@@ -73,7 +81,7 @@ impl<L: Loss> Objective<L> {
         prediction: f64,
         example: &Example<'_>,
     ) -> Round {
-        let round = Round::of(&self.loss, prediction, example.label);
+        let round = Round::on(&self.loss, prediction, example);
         let sigma = self.sigma.get();
         if sigma == 0.0 {
             return round;

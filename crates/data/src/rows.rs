@@ -10,8 +10,6 @@ use rueful_core::Batch;
 pub(crate) struct Rows {
     /// The rows.
     pub(crate) batch: Batch,
-    /// Their importance: one for each row, or none if it is 1 for every row.
-    pub(crate) importance: Vec<f32>,
     /// Their labels, counted.
     pub(crate) labels: LabelCounts,
     /// Names of features that may be new.
@@ -35,7 +33,6 @@ impl Rows {
     /// Forgets the rows, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.batch.clear();
-        self.importance.clear();
         self.labels.clear();
         self.names.clear();
         self.missing.clear();
@@ -81,6 +78,11 @@ impl Rows {
 
     /// Ends the row begun.
     pub(crate) fn finish(&mut self, label: f64) -> Result<(), TooLarge> {
+        self.finish_weighted(label, 1.0)
+    }
+
+    /// Ends the row begun, which counts as much as `importance` says.
+    pub(crate) fn finish_weighted(&mut self, label: f64, importance: f32) -> Result<(), TooLarge> {
         if !self.loose.is_sorted_by(|a, b| a.0 < b.0) {
             // Stable, so that values for the same index are added in the order they came.
             self.loose.sort_by_key(|&(index, _)| index);
@@ -96,17 +98,8 @@ impl Rows {
         for &(index, value) in &self.loose {
             row.push(index, value).map_err(|_| TooLarge)?;
         }
-        row.finish(label);
+        row.finish_weighted(label, importance);
         Ok(())
-    }
-
-    /// Gives the last row its importance. Rows of a format that knows of none need not be asked.
-    #[inline]
-    pub(crate) fn weigh(&mut self, importance: f32) {
-        if importance != 1.0 || !self.importance.is_empty() {
-            self.importance.resize(self.batch.len() - 1, 1.0);
-            self.importance.push(importance);
-        }
     }
 
     /// Reports the indices of the batch that were not reported before.
@@ -154,21 +147,6 @@ mod tests {
         assert_eq!(rows.batch.len(), 1);
         rows.survey_indices();
         assert_eq!(rows.indices, [0, 3, 7]);
-    }
-
-    #[test]
-    fn importance_is_kept_from_the_first_row_that_has_one() {
-        let mut rows = Rows::default();
-        for (importance, kept) in
-            [(1.0, &[][..]), (1.0, &[]), (0.5, &[1.0, 1.0, 0.5]), (1.0, &[1.0, 1.0, 0.5, 1.0])]
-        {
-            rows.begin(false);
-            rows.finish(1.0).unwrap();
-            rows.weigh(importance);
-            assert_eq!(rows.importance, kept);
-        }
-        rows.clear();
-        assert!(rows.importance.is_empty());
     }
 
     #[test]

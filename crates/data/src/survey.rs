@@ -10,6 +10,8 @@ pub struct Survey {
     pub examples: u64,
     /// max ‖x_t‖
     pub example_norm_max: f64,
+    /// max c_t‖x_t‖, where c_t is how much the example counts
+    pub weighted_norm_max: f64,
     /// max |y_t|
     pub label_abs_max: f64,
 }
@@ -38,7 +40,9 @@ pub fn survey(source: &mut dyn Source) -> Result<Survey, DataError> {
 impl Survey {
     fn see(&mut self, example: &Example<'_>) {
         self.examples += 1;
-        self.example_norm_max = self.example_norm_max.max(example.features.norm_sq().sqrt());
+        let norm = example.features.norm_sq().sqrt();
+        self.example_norm_max = self.example_norm_max.max(norm);
+        self.weighted_norm_max = self.weighted_norm_max.max(example.importance * norm);
         self.label_abs_max = self.label_abs_max.max(example.label.abs());
     }
 }

@@ -343,7 +343,8 @@ impl Resolver<'_> {
             (None, LossSpec::Linear(_)) => y,
             (None, _) => 2.0 * (radius * x + y),
         };
-        let g = derived("gradient-bound", slope * x + self.sigma.get() * radius)?;
+        let steepest = slope * survey.weighted_norm_max;
+        let g = derived("gradient-bound", steepest + self.sigma.get() * radius)?;
         self.notes.push(format!("G = {g} is measured in a first pass over the data"));
         self.gradient_bound = Some(g);
         Ok(g)
@@ -383,7 +384,12 @@ mod tests {
 
     fn resolve(settings: &Settings) -> Result<Resolved, SettingsError> {
         settings.resolve(DataSpec::libsvm("file"), &mut |_| {
-            Ok(Survey { examples: 100, example_norm_max: 2.0, label_abs_max: 3.0 })
+            Ok(Survey {
+                examples: 100,
+                example_norm_max: 2.0,
+                weighted_norm_max: 2.0,
+                label_abs_max: 3.0,
+            })
         })
     }
 

@@ -69,7 +69,7 @@ impl Adversary for Orthogonal {
         for (i, x) in features.iter() {
             self.slopes[i] += label * x;
         }
-        Example { features, label }
+        Example::new(features, label)
     }
 
     fn dimension(&self) -> usize {

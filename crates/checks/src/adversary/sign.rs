@@ -33,7 +33,7 @@ impl Adversary for Sign {
             *sign = if w < 0.0 { -1.0 } else { 1.0 };
         }
         let features = Features::new(&self.indices, &self.signs);
-        Example { features: features.expect("indices increase"), label: self.slope }
+        Example::new(features.expect("indices increase"), self.slope)
     }
 
     fn dimension(&self) -> usize {

@@ -78,7 +78,8 @@ fn play_watched<L: Loss>(
         assert_eq!(round.prediction, predicted, "{name}: predict and learn differ in round {t}");
         check_dot(name, &weights, &example.features, predicted);
         let at = loss.at(predicted, example.label);
-        assert_eq!((round.value, round.slope), (at.value, at.slope), "{name}: loss in round {t}");
+        let expected = (example.importance * at.value, example.importance * at.slope);
+        assert_eq!((round.value, round.slope), expected, "{name}: loss in round {t}");
         assert_eq!(learner.rounds(), t, "{name} miscounts");
         rounds.push(round);
     }

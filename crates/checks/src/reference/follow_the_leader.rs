@@ -23,7 +23,7 @@ impl<L: Loss> DenseFollowTheLeader<L> {
 impl<L: Loss> Reference for DenseFollowTheLeader<L> {
     fn learn(&mut self, example: &Example<'_>) -> Round {
         let x = dense(example, self.sums.len());
-        let round = Round::of(&self.loss, dot(&self.weights(), &x), example.label);
+        let round = Round::on(&self.loss, dot(&self.weights(), &x), example);
         for (s, x) in self.sums.iter_mut().zip(&x) {
             *s += round.slope * x;
         }

@@ -29,6 +29,7 @@ struct Problem<'a, L> {
     set: &'a AnySet,
     rows: Vec<Vec<f64>>,
     labels: Vec<f64>,
+    importances: Vec<f64>,
     /// A length to measure steps in.
     scale: f64,
     dimension: usize,
@@ -38,7 +39,8 @@ impl<'a, L: Loss> Problem<'a, L> {
     fn new(objective: &'a Objective<L>, set: &'a AnySet, batch: &Batch, dimension: usize) -> Self {
         let rows = batch.iter().map(|example| super::dense(&example, dimension)).collect();
         let labels = batch.iter().map(|example| example.label).collect();
-        let mut problem = Self { objective, set, rows, labels, scale: 1.0, dimension };
+        let importances = batch.iter().map(|example| example.importance).collect();
+        let mut problem = Self { objective, set, rows, labels, importances, scale: 1.0, dimension };
         problem.scale = problem.length();
         problem
     }
@@ -54,15 +56,15 @@ impl<'a, L: Loss> Problem<'a, L> {
 
     fn value(&self, u: &[f64]) -> f64 {
         let penalty = 0.5 * self.objective.sigma.get() * dot(u, u);
-        let rows = self.rows.iter().zip(&self.labels);
-        rows.map(|(x, &y)| self.objective.loss.at(dot(u, x), y).value + penalty).sum()
+        let rows = self.rows.iter().zip(&self.labels).zip(&self.importances);
+        rows.map(|((x, &y), c)| c * self.objective.loss.at(dot(u, x), y).value + penalty).sum()
     }
 
     fn gradient(&self, u: &[f64]) -> Vec<f64> {
         let curvature = self.objective.sigma.get() * self.rows.len() as f64;
         let mut gradient: Vec<f64> = u.iter().map(|u| curvature * u).collect();
-        for (x, &y) in self.rows.iter().zip(&self.labels) {
-            let slope = self.objective.loss.at(dot(u, x), y).slope;
+        for ((x, &y), c) in self.rows.iter().zip(&self.labels).zip(&self.importances) {
+            let slope = c * self.objective.loss.at(dot(u, x), y).slope;
             gradient.iter_mut().zip(x).for_each(|(g, x)| *g += slope * x);
         }
         gradient

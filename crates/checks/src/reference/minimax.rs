@@ -36,7 +36,7 @@ impl<L: Loss> DenseMinimax<L> {
 impl<L: Loss> Reference for DenseMinimax<L> {
     fn learn(&mut self, example: &Example<'_>) -> Round {
         let x = dense(example, self.sums.len());
-        let round = Round::of(&self.loss, dot(&self.weights(), &x), example.label);
+        let round = Round::on(&self.loss, dot(&self.weights(), &x), example);
         let kept = self.gradient_bound.powi(2) - round.slope.powi(2) * dot(&x, &x);
         self.unspent += 0.5 * kept / self.potential();
         self.rounds += 1;

@@ -42,7 +42,7 @@ impl<L: Loss, S: Schedule> Reference for DenseOgd<L, S> {
         let x = dense(example, self.weights.len());
         let penalty = 0.5 * sigma * dot(&self.weights, &self.weights);
         let prediction = dot(&self.weights, &x);
-        let round = Round { penalty, ..Round::of(&self.objective.loss, prediction, example.label) };
+        let round = Round { penalty, ..Round::on(&self.objective.loss, prediction, example) };
 
         let gradient: Vec<f64> =
             self.weights.iter().zip(&x).map(|(w, x)| round.slope * x + sigma * w).collect();

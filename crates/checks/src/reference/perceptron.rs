@@ -32,7 +32,7 @@ impl<L: Loss> Reference for DensePerceptron<L> {
                 *w += self.eta * example.label * x;
             }
         }
-        Round::of(&self.loss, prediction, example.label)
+        Round::on(&self.loss, prediction, example)
     }
 
     fn weights(&self) -> Vec<f64> {

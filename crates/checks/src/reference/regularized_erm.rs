@@ -42,7 +42,7 @@ impl<L: Loss, S: Schedule> DenseRegularizedErm<L, S> {
 impl<L: Loss, S: Schedule> Reference for DenseRegularizedErm<L, S> {
     fn learn(&mut self, example: &Example<'_>) -> Round {
         let x = dense(example, self.sums.len());
-        let round = Round::of(&self.loss, dot(&self.weights(), &x), example.label);
+        let round = Round::on(&self.loss, dot(&self.weights(), &x), example);
         self.alphas.push(self.alpha());
         let gradient: Vec<f64> = x.iter().map(|x| round.slope * x).collect();
         let gradient_sq = dot(&gradient, &gradient);

@@ -27,7 +27,7 @@ impl<L: Loss> Reference for DenseStronglyConvexOgd<L> {
         let x = dense(example, self.weights.len());
         let penalty = 0.5 * self.sigma * dot(&self.weights, &self.weights);
         let prediction = dot(&self.weights, &x);
-        let round = Round { penalty, ..Round::of(&self.loss, prediction, example.label) };
+        let round = Round { penalty, ..Round::on(&self.loss, prediction, example) };
 
         let gradient: Vec<f64> =
             self.weights.iter().zip(&x).map(|(w, x)| round.slope * x + self.sigma * w).collect();

@@ -74,6 +74,8 @@ pub enum StreamKind {
     Duplicates,
     /// The same label throughout.
     ConstantLabels,
+    /// Noisy examples of which some count up to 64 times as much as others.
+    Weighted,
 }
 
 impl Targets {
@@ -90,7 +92,7 @@ impl Targets {
 
 impl StreamKind {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Counterexample,
         Self::Separable,
         Self::Noisy,
@@ -102,6 +104,7 @@ impl StreamKind {
         Self::ZeroRows,
         Self::Duplicates,
         Self::ConstantLabels,
+        Self::Weighted,
     ];
 
     /// Its name, in kebab case.
@@ -118,6 +121,7 @@ impl StreamKind {
             Self::ZeroRows => "zero-rows",
             Self::Duplicates => "duplicates",
             Self::ConstantLabels => "constant-labels",
+            Self::Weighted => "weighted",
         }
     }
 
@@ -140,6 +144,7 @@ impl StreamKind {
             Self::ZeroRows => degenerate::zero_rows(recipe, rng),
             Self::Duplicates => degenerate::duplicates(recipe, rng),
             Self::ConstantLabels => degenerate::constant_labels(recipe, rng),
+            Self::Weighted => noisy::weighted(recipe, rng),
         }
     }
 }

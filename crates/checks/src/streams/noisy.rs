@@ -20,6 +20,16 @@ pub(super) fn batch(recipe: &Recipe, rng: &mut Rng) -> Batch {
     batch
 }
 
+/// The same, where some examples count more than others.
+pub(super) fn weighted(recipe: &Recipe, rng: &mut Rng) -> Batch {
+    let mut batch = batch(recipe, rng);
+    // Powers of two, so that exact arithmetic stays exact.
+    let importance = |_| 2_f32.powi(rng.below(7) as i32 - 3);
+    let importances: Vec<f32> = (0..batch.len()).map(importance).collect();
+    batch.weigh_last(&importances);
+    batch
+}
+
 /// The label of a score: perturbed if it is a number, otherwise flipped now and then.
 pub(super) fn noisy_label(targets: Targets, score: f64, rng: &mut Rng) -> f64 {
     let noise = NOISE * rng.bell();

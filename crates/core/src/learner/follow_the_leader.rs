@@ -57,7 +57,7 @@ impl<L: Loss, W: Bounded> Learner for FollowTheLeader<L, W> {
         // w_t = argmin_{w ∈ W} w·S_{t−1}
         self.set.settle(&mut self.sums, f64::INFINITY);
         let leader = self.set.leader_dot(&self.sums, x);
-        let round = Round::of(&self.loss, leader.prediction, example.label);
+        let round = Round::on(&self.loss, leader.prediction, example);
 
         // S_t = S_{t−1} + g_t
         self.sums.step(1.0, round.slope, x, leader.inner);

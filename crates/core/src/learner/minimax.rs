@@ -93,7 +93,7 @@ impl<L: Loss> Learner for Minimax<L> {
         self.sums.settle_norm();
         let potential = self.potential();
         let inner = self.sums.dot(x);
-        let round = Round::of(&self.loss, self.factor(potential) * inner, example.label);
+        let round = Round::on(&self.loss, self.factor(potential) * inner, example);
 
         // S_t = S_{t−1} + g_t
         let gradient_sq = round.gradient_sq(0.0, x);

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use std::any::Any;
 
 /// The Perceptron with step η, measured in a loss of choice: what is learned does not depend on
-/// the loss, what is reported does.
+/// the loss, nor on the importance of an example; what is reported does.
 ///
 /// ```
 /// use rueful_core::{Batch, Positive, learner::{Learner, Perceptron}, loss::Hinge};
@@ -45,6 +45,8 @@ pub struct Perceptron<L> {
     schedule: Constant,
     weights: Weights,
     steps: Steps,
+    /// Whether an example counted more or less than 1.
+    is_weighted: bool,
 }
 
 impl<L: Loss> Perceptron<L> {
@@ -55,6 +57,7 @@ impl<L: Loss> Perceptron<L> {
             schedule: Constant { eta },
             weights: Weights::default(),
             steps: Steps::default(),
+            is_weighted: false,
         }
     }
 
@@ -77,7 +80,8 @@ impl<L: Loss> Learner for Perceptron<L> {
             let eta = self.steps.take(&self.schedule, slope * slope * x.norm_sq(), 0.0);
             self.weights.step(1.0, -eta * slope, x, prediction);
         }
-        Round::of(&self.loss, prediction, example.label)
+        self.is_weighted |= example.importance != 1.0;
+        Round::on(&self.loss, prediction, example)
     }
 
     fn grow(&mut self, dimension: usize) {
@@ -101,6 +105,12 @@ impl<L: Loss> Learner for Perceptron<L> {
             return Promise::none(
                 "the Perceptron's theorem bounds its mistakes through a comparator's hinge loss, \
                  not its regret; a regret bound exists for the perceptron loss",
+            );
+        }
+        if self.is_weighted {
+            return Promise::none(
+                "the Perceptron learns alike from every mistake, whatever its importance, and so \
+                 has no bound for losses of unequal importance",
             );
         }
         let reach = comparators.reach(self.weights.dimension());

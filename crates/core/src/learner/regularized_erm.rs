@@ -99,7 +99,7 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
         let k = Self::factor(alpha);
         self.set.settle(&mut self.sums, k);
         let lazy = self.set.project_dot(&self.sums, k, x);
-        let round = Round::of(&self.loss, lazy.prediction, example.label);
+        let round = Round::on(&self.loss, lazy.prediction, example);
 
         // S_t = S_{t−1} + g_t
         let gradient_sq = round.gradient_sq(0.0, x);

@@ -118,7 +118,7 @@ impl<L: Loss> Audit<L> {
             return Err(self.refuse(label));
         }
         let round = Round::of(&self.loss, prediction, label);
-        Ok(self.ledger.record(&Example { features: x, label }, &round)?)
+        Ok(self.ledger.record(&Example::new(x, label), &round)?)
     }
 
     #[cold]

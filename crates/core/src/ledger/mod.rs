@@ -34,7 +34,7 @@ use thiserror::Error;
 /// // Certify somebody else's predictions: 3.0 and 4.5 for labels 3.5 and 4.0.
 /// let mut ledger = Ledger::new(Ball { radius: Positive::ONE });
 /// for (x, prediction, label) in [([0.5], 3.0, 3.5), ([1.0], 4.5, 4.0)] {
-///     let example = Example { features: Features::new(&[0], &x)?, label };
+///     let example = Example::new(Features::new(&[0], &x)?, label);
 ///     ledger.record(&example, &Round::of(&Absolute {}, prediction, label))?;
 /// }
 /// assert_eq!(ledger.sequential_risk(), 0.5);

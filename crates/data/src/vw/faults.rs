@@ -73,12 +73,6 @@ impl Lines<'_> {
     }
 
     #[cold]
-    pub(super) fn unlearned_importance_fault(&self, place: Range<usize>) -> Fault {
-        self.word_fault(place, "an importance of 1")
-            .hint("learners weigh all examples alike, and so does what is certified about them")
-    }
-
-    #[cold]
     pub(super) fn base_fault(&self, place: Range<usize>) -> Fault {
         self.word_fault(place, "no base prediction, the third number, other than 0")
             .hint("the predictions that are certified are those of the learner alone")

@@ -103,20 +103,8 @@ impl Lines<'_> {
     #[inline]
     fn importance(&self, place: &Range<usize>) -> Result<f32, Fault> {
         match self.whole_number(place).map(|number| number as f32) {
-            Some(importance) if importance.is_finite() && importance >= 0.0 => {
-                self.check_importance(importance, place)
-            }
+            Some(importance) if importance.is_finite() && importance >= 0.0 => Ok(importance),
             _ => Err(self.importance_fault(place.clone())),
-        }
-    }
-
-    /// The one place that keeps importance other than 1 from the learners.
-    #[inline]
-    fn check_importance(&self, importance: f32, place: &Range<usize>) -> Result<f32, Fault> {
-        if importance == 1.0 {
-            Ok(importance)
-        } else {
-            Err(self.unlearned_importance_fault(place.clone()))
         }
     }
 

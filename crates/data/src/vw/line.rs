@@ -56,8 +56,10 @@ impl Lines<'_> {
         if !self.is_line_end(end) {
             return Err(self.return_fault(end));
         }
-        rows.finish(head.label).map_err(|_| self.sum_fault(start))?;
-        rows.weigh(head.importance);
+        // An example that counts nothing leaves no trace.
+        if head.importance > 0.0 {
+            rows.finish_weighted(head.label, head.importance).map_err(|_| self.sum_fault(start))?;
+        }
         Ok(self.next_line(end))
     }
 

@@ -59,7 +59,8 @@ fn soup() -> impl Strategy<Value = String> {
         all.into_iter().map(|(name, features)| format!("|{name}{features}")).collect::<String>()
     });
     let label = prop_oneof![60 => "[+-]?1", 9 => number, 1 => "[-+.eE0-9naif:]{0,5}"];
-    let importance = prop_oneof![60 => "", 20 => " 1(\\.0)?", 1 => " 1 0", 1 => " [0-9.a-z-]{1,3}"];
+    let importance =
+        prop_oneof![60 => "", 20 => " [012](\\.[05])?", 1 => " 1 0", 1 => " [0-9.a-z-]{1,3}"];
     let tag =
         prop_oneof![20 => " ", 5 => " '[a-z]{0,3} ?", 5 => " [a-z]{1,3}", 1 => "[ \t\ra-z']{0,3}"];
     let extra = prop_oneof![40 => "", 1 => "[-+.:|0-9a-z \t\r\u{b}\u{a0}]{0,5}"];

@@ -31,13 +31,16 @@ fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
         return None;
     }
     let (head, namespaces) = line.split_once('|')?;
-    let label = read_head(head, reading)?;
+    let (label, importance) = read_head(head, reading)?;
     let mut features = Vec::new();
     if reading.constant {
         features.push((0, 1.0));
     }
     for namespace in namespaces.split('|') {
         read_namespace(namespace, reading, &mut features)?;
+    }
+    if importance == 0.0 {
+        return Some(None);
     }
     let mut sums: Vec<(u32, f32)> = Vec::new();
     for (index, value) in features {
@@ -54,7 +57,7 @@ fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
     Some(Some(crate::row(label, &sums)))
 }
 
-fn read_head(head: &str, reading: &Reading) -> Option<f64> {
+fn read_head(head: &str, reading: &Reading) -> Option<(f64, f32)> {
     if head.contains('\t') {
         return None;
     }
@@ -65,16 +68,21 @@ fn read_head(head: &str, reading: &Reading) -> Option<f64> {
     }
     let numbers: Vec<f64> = words.into_iter().map(number).collect::<Option<_>>()?;
     let (&label, rest) = numbers.split_first()?;
-    match rest {
-        [] | [1.0] | [1.0, 0.0] => {}
+    let importance = match rest {
+        [] => 1.0,
+        [importance] | [importance, 0.0] => *importance as f32,
         _ => return None,
+    };
+    if !(0.0..=f32::MAX).contains(&importance) || rest.first().is_some_and(|&i| i < 0.0) {
+        return None;
     }
-    match reading.labels {
+    let label = match reading.labels {
         _ if label.abs() > f64::from(f32::MAX) => None,
         LabelRule::Signs if label == 0.0 => Some(-1.0),
         LabelRule::Signs if label.abs() != 1.0 => None,
         _ => Some(label + 0.0),
-    }
+    };
+    Some((label?, importance))
 }
 
 fn read_namespace(text: &str, reading: &Reading, features: &mut Vec<(u32, f32)>) -> Option<()> {

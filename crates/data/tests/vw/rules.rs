@@ -1,6 +1,7 @@
 //! The rules of the format, one by one.
 
 use crate::{NUMBERS, SIGNS, drain, named, refusal, row, rows, source, source_from};
+use rueful_core::Batch;
 use rueful_data::{Bits, DataError, LabelRule, Limits, Reading, Schema, Source};
 use std::io::{self, Read};
 
@@ -209,17 +210,14 @@ fn a_tag_is_not_an_importance() {
 }
 
 #[test]
-fn importance_is_one() {
-    expect("1 1.0 | a", &[("a", 1.0)]);
-    for word in ["2", "0", "0.5"] {
-        assert_eq!(
-            broken(&format!("1 {word} |n a"), &NUMBERS),
-            format!(
-                "data.vw:2:3: found \"{word}\", expected an importance of 1; learners weigh all \
-                 examples alike, and so does what is certified about them"
-            )
-        );
-    }
+fn examples_count_as_much_as_is_said() {
+    let mut source = source("1 | a\n1 2.5 |n a\n-1 0 |n a b\n-1 0.5 'x| b\n", &NUMBERS);
+    let mut batch = Batch::default();
+    assert!(source.fill(&mut batch).unwrap());
+    let all: Vec<_> = batch.iter().map(|example| (example.label, example.importance)).collect();
+    // The one that counts nothing leaves no trace.
+    assert_eq!(all, [(1.0, 1.0), (1.0, 2.5), (-1.0, 0.5)]);
+    assert!(broken("1 0 x | a", &NUMBERS).starts_with("data.vw:2:5"), "though it must be right");
 }
 
 #[test]
