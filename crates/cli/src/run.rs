@@ -98,6 +98,7 @@ fn follow(args: &RunArgs) -> anyhow::Result<Follow> {
     let told = Arc::clone(&stop);
     ctrlc::set_handler(move || told.store(true, Ordering::Relaxed))
         .context("cannot listen for interrupts")?;
+    output::note("learning from what comes; an interrupt (Ctrl-C) ends it, with the report");
     Ok(Follow::Until(stop))
 }
 

@@ -12,6 +12,7 @@ mod harness;
 mod json;
 mod pipe;
 mod play;
+mod reading;
 mod snapshots;
 mod spec;
 mod textbook;
