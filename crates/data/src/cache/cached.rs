@@ -1,0 +1,535 @@
+//! A cache as a source of rows.
+//!
+//! As text is read, blocks are decoded on several threads and delivered in their order: a thread
+//! takes an empty block, learns where the next one is (one thread at a time), decodes it, and lays
+//! it down under its number. [`fill`](Source::fill) picks blocks up by number, and instead of
+//! waiting for one it decodes another.
+
+use super::bytes::Bytes;
+use super::decode::{Block, Fault, Plan, parse_head};
+use super::footer::{self, CacheSummary};
+use super::layout::{
+    BLOCK_HEAD, END, HEADER, MAGIC, TRAILER, VERSION, crc, damaged, u32_at, u64_at,
+};
+use super::{CacheFault, Provenance};
+use crate::error::excerpt;
+use crate::labels::{LabelCounts, LabelRule};
+use crate::{Census, DataError, LabelsSeen, Names, Reading, Source};
+use rueful_core::Batch;
+use std::fs::File;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// More threads than these, and the one who delivers, have nothing to do: decoding is as fast as
+/// learning.
+const HELPERS_MAX: usize = 2;
+/// Blocks beyond one for each thread: what is finished may wait while threads go on.
+const SPARE: usize = 2;
+
+/// The rows of a cache.
+///
+/// Header and footer are checked when it is opened, every block when it is read.
+pub struct Cached {
+    name: String,
+    shared: Arc<Shared>,
+    provenance: Provenance,
+    summary: CacheSummary,
+    names: Names,
+    census: Census,
+    labels: LabelCounts,
+    /// The number of the block that comes next.
+    next: u64,
+    bytes_read: u64,
+    /// What is to be told when the rows before it have been.
+    broken: Option<DataError>,
+    is_over: bool,
+}
+
+impl std::fmt::Debug for Cached {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cached")
+            .field("name", &self.name)
+            .field("provenance", &self.provenance)
+            .field("summary", &self.summary)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the threads share.
+struct Shared {
+    bytes: Bytes,
+    plan: Plan,
+    cutter: Mutex<Cutter>,
+    table: Mutex<Table>,
+    changed: Condvar,
+}
+
+/// Where the next block begins, its number, and the number of its first row.
+struct Cutter {
+    at: u64,
+    /// Where the blocks end.
+    end: u64,
+    number: u64,
+    row: u64,
+    head: Vec<u8>,
+}
+
+/// Where blocks lie while nobody works on them.
+struct Table {
+    empty: Vec<Work>,
+    done: Vec<Work>,
+    /// No more blocks are to be read: there are none, or nobody wants them.
+    is_closed: bool,
+    /// A thread has panicked.
+    is_lost: bool,
+}
+
+/// A block and its place.
+#[derive(Default)]
+struct Work {
+    number: u64,
+    at: u64,
+    first_row: u64,
+    block: Block,
+    outcome: Outcome,
+}
+
+#[derive(Default)]
+enum Outcome {
+    #[default]
+    Rows,
+    /// The rows end with a fault.
+    Fault(Fault),
+    /// There is no such block.
+    End,
+}
+
+impl Cached {
+    /// Opens a file: maps it, checks header and footer, and begins to read.
+    pub fn open(path: &str, reading: &Reading) -> Result<Self, DataError> {
+        let opened = File::open(path).and_then(Bytes::open);
+        let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
+        Self::begin(path.to_owned(), bytes, reading)
+    }
+
+    /// The same for a cache in memory, called `name` in errors.
+    pub fn from_bytes(
+        name: impl Into<String>,
+        bytes: Vec<u8>,
+        reading: &Reading,
+    ) -> Result<Self, DataError> {
+        Self::begin(name.into(), Bytes::Memory(bytes), reading)
+    }
+
+    fn begin(name: String, bytes: Bytes, reading: &Reading) -> Result<Self, DataError> {
+        let fault = |fault| DataError::Cache { file: name.clone(), fault };
+        let frame = Frame::read(&bytes).map_err(fault)?;
+        let rule = stored_rule(&reading.labels, &frame.provenance).map_err(fault)?;
+        let max_index = reading.limits.max_index;
+        let plan = Plan { rule, constant: reading.constant, max_index };
+        let helpers = (reading.threads.get() - 1).min(HELPERS_MAX);
+        let shared = Arc::new(Shared::new(bytes, plan, frame.first_block, frame.end, helpers));
+        for _ in 0..helpers {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.help());
+        }
+        Ok(Self {
+            name,
+            shared,
+            provenance: frame.provenance,
+            summary: frame.summary,
+            names: frame.names,
+            census: Census::default(),
+            labels: LabelCounts::default(),
+            next: 0,
+            bytes_read: frame.first_block,
+            broken: None,
+            is_over: false,
+        })
+    }
+
+    /// What it was made from.
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    /// Counts over all of its rows, known from the start.
+    pub fn summary(&self) -> &CacheSummary {
+        &self.summary
+    }
+
+    /// Takes over the rows of a block; says whether there may be more.
+    fn take(&mut self, work: &mut Work, batch: &mut Batch) -> bool {
+        let outcome = std::mem::take(&mut work.outcome);
+        if let Outcome::End = outcome {
+            self.broken = self.contradiction();
+            return false;
+        }
+        let rule = &self.shared.plan.rule;
+        if let Err(conflict) = self.labels.absorb(&work.block.counts, rule) {
+            work.block.batch.truncate(conflict.row);
+            work.block.new.clear();
+            work.block.new.extend_from_slice(work.block.batch.indices());
+            let row = work.first_row + conflict.row as u64;
+            let (found, hint) = (conflict.label, Some(conflict.hint));
+            self.broken = Some(self.row_error(row, found, rule.expected(), hint));
+        } else if let Outcome::Fault(fault) = outcome {
+            self.broken = Some(self.fault_error(work, &fault));
+        }
+        std::mem::swap(batch, &mut work.block.batch);
+        self.census.count_with(batch, &work.block.new);
+        self.bytes_read = work.at + work.block.bytes.len() as u64;
+        self.broken.is_none()
+    }
+
+    /// Whether the rows were as many as the footer says.
+    fn contradiction(&self) -> Option<DataError> {
+        let constant = u64::from(self.shared.plan.constant);
+        let Census { examples, nonzeros, features, dimension, .. } = self.census;
+        if examples == 0 && self.summary.examples == 0 {
+            return Some(DataError::EmptyFile { file: self.name.clone() });
+        }
+        let summary = &self.summary;
+        let agrees = examples == summary.examples
+            && nonzeros == summary.nonzeros + constant * examples
+            && features == summary.features + constant
+            && dimension == summary.dimension.max(constant);
+        let fault = damaged(self.bytes_read, "the rows are not those that the footer counts");
+        (!agrees).then(|| DataError::Cache { file: self.name.clone(), fault })
+    }
+
+    #[cold]
+    fn fault_error(&self, work: &Work, fault: &Fault) -> DataError {
+        let Plan { rule, max_index, .. } = &self.shared.plan;
+        let row = |row: usize| work.first_row + row as u64;
+        match *fault {
+            Fault::Damage(what) => {
+                DataError::Cache { file: self.name.clone(), fault: damaged(work.at, what) }
+            }
+            Fault::Label { row: number, label } => {
+                let hint = rule.hint().map(str::to_owned);
+                self.row_error(row(number), label.to_string(), rule.expected(), hint)
+            }
+            Fault::Index { row: number, index } => {
+                let expected = format!("an index of at most {max_index}, the limit");
+                self.row_error(row(number), index.to_string(), expected, None)
+            }
+        }
+    }
+
+    #[cold]
+    fn row_error(
+        &self,
+        row: u64,
+        found: String,
+        expected: String,
+        hint: Option<String>,
+    ) -> DataError {
+        DataError::Row { file: self.name.clone(), row: row + 1, found, expected, hint }
+    }
+}
+
+impl Source for Cached {
+    fn fill(&mut self, batch: &mut Batch) -> Result<bool, DataError> {
+        batch.clear();
+        while !self.is_over && batch.is_empty() {
+            if let Some(error) = self.broken.take() {
+                self.is_over = true;
+                self.shared.close();
+                return Err(error);
+            }
+            let mut work = self.shared.pick_up(self.next);
+            self.next += 1;
+            let goes_on = self.take(&mut work, batch);
+            self.is_over = !goes_on && self.broken.is_none();
+            self.shared.put_back(work);
+        }
+        Ok(!batch.is_empty())
+    }
+
+    fn census(&self) -> &Census {
+        &self.census
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    /// All of them, from the start.
+    fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Those of the rows delivered; of a cache made with a positive label, those of all rows, as
+    /// they were written in the data.
+    fn labels(&self) -> LabelsSeen {
+        if self.provenance.positive.is_some() {
+            return self.summary.labels_seen();
+        }
+        let counts = self.labels.iter().map(|entry| (entry.label.clone(), entry.count));
+        LabelsSeen { counts: counts.collect(), is_cut: self.labels.is_cut }
+    }
+
+    /// Those of all rows, from the start.
+    fn missing(&self) -> &[u64] {
+        &self.summary.missing
+    }
+}
+
+impl Drop for Cached {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+/// The rule for the labels that are stored: those of a cache made with a positive label are +1 and
+/// −1 already.
+fn stored_rule(wished: &LabelRule, provenance: &Provenance) -> Result<LabelRule, CacheFault> {
+    let Some(positive) = &provenance.positive else { return Ok(wished.clone()) };
+    let number = |label: &str| label.trim().parse::<f64>().ok();
+    match wished {
+        LabelRule::Positive(label)
+            if label == positive
+                || number(label).is_some() && number(label) == number(positive) =>
+        {
+            Ok(LabelRule::Signs)
+        }
+        LabelRule::Positive(label) => Err(CacheFault::Positive {
+            made_with: excerpt(positive.as_bytes()),
+            wished: excerpt(label.as_bytes()),
+        }),
+        rule => Ok(rule.clone()),
+    }
+}
+
+/// What is before the blocks and after them.
+struct Frame {
+    provenance: Provenance,
+    summary: CacheSummary,
+    names: Names,
+    /// Where the blocks begin and end.
+    first_block: u64,
+    end: u64,
+}
+
+impl Frame {
+    fn read(bytes: &Bytes) -> Result<Self, CacheFault> {
+        let mut buffer = Vec::new();
+        let (provenance, first_block) = read_header(bytes, &mut buffer)?;
+        let (end, summary, names) = read_footer(bytes, first_block, &mut buffer)?;
+        Ok(Self { provenance, summary, names, first_block, end })
+    }
+}
+
+/// The header, and where it ends.
+fn read_header(bytes: &Bytes, buffer: &mut Vec<u8>) -> Result<(Provenance, u64), CacheFault> {
+    let start = bytes.len().min(HEADER as u64) as usize;
+    copy(bytes, 0, start, buffer)?;
+    let shown = start.min(MAGIC.len());
+    if start == 0 || buffer[..shown] != MAGIC[..shown] {
+        return Err(CacheFault::NotACache);
+    }
+    if start < HEADER {
+        return Err(CacheFault::Partial);
+    }
+    match u32_at(buffer, MAGIC.len()) {
+        VERSION => {}
+        version @ 0 => return Err(damaged(version.into(), "there is no version 0")),
+        version => return Err(CacheFault::Newer { version }),
+    }
+    let length = u32_at(buffer, MAGIC.len() + 4);
+    let end = HEADER as u64 + u64::from(length);
+    if end > bytes.len() {
+        return Err(CacheFault::Partial);
+    }
+    copy(bytes, 0, end as usize, buffer)?;
+    let (head, text) = buffer.split_at(HEADER);
+    let (head, sum) = head.split_at(HEADER - 4);
+    if crc(&[head, text]) != u32_at(sum, 0) {
+        return Err(damaged(0, "the header's checksum does not match"));
+    }
+    let provenance = serde_json::from_slice(text)
+        .map_err(|_| damaged(HEADER as u64, "the provenance is none"))?;
+    Ok((provenance, end))
+}
+
+/// Where the blocks end, and what comes after them.
+fn read_footer(
+    bytes: &Bytes,
+    first_block: u64,
+    buffer: &mut Vec<u8>,
+) -> Result<(u64, CacheSummary, Names), CacheFault> {
+    let trailer = bytes.len().saturating_sub(TRAILER as u64);
+    if trailer < first_block {
+        return Err(CacheFault::Partial);
+    }
+    copy(bytes, trailer, TRAILER, buffer)?;
+    if !buffer.ends_with(END) {
+        return Err(CacheFault::Partial);
+    }
+    let footer = u64_at(buffer, 0);
+    if !(first_block..trailer).contains(&footer) {
+        return Err(damaged(trailer, "no footer is where it should be"));
+    }
+    // All that is left of the file: to the checksum, which covers it, and the end mark.
+    copy(bytes, footer, (bytes.len() - footer) as usize, buffer)?;
+    let (body, sum) = buffer.split_at(buffer.len() - END.len() - 4);
+    if crc(&[body]) != u32_at(sum, 0) {
+        return Err(damaged(footer, "the footer's checksum does not match"));
+    }
+    let body = &body[..body.len() - 8];
+    let (summary, names) = footer::read(body).map_err(|what| damaged(footer, what))?;
+    Ok((footer, summary, names))
+}
+
+fn copy(bytes: &Bytes, at: u64, length: usize, buffer: &mut Vec<u8>) -> Result<(), CacheFault> {
+    let is_there = bytes.copy(at, length, buffer);
+    is_there.then_some(()).ok_or_else(|| damaged(at, CHANGED))
+}
+
+const CHANGED: &str = "it was cut short while it was read";
+
+impl Shared {
+    fn new(bytes: Bytes, plan: Plan, at: u64, end: u64, helpers: usize) -> Self {
+        let empty = (0..helpers + 1 + SPARE).map(|_| Work::default()).collect();
+        Self {
+            bytes,
+            plan,
+            cutter: Mutex::new(Cutter { at, end, number: 0, row: 0, head: Vec::new() }),
+            table: Mutex::new(Table { empty, done: Vec::new(), is_closed: false, is_lost: false }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The table. A thread that panicked says so there, so a poisoned lock is as good as any.
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works until there is nothing left to do.
+    fn help(&self) {
+        let _guard = LossGuard(self);
+        while let Some(work) = self.empty_work() {
+            let cutter = self.cutter.lock().unwrap_or_else(PoisonError::into_inner);
+            self.process(cutter, work);
+        }
+    }
+
+    /// An empty workpiece, as soon as there is one; none if no more are needed.
+    fn empty_work(&self) -> Option<Work> {
+        let mut table = self.table();
+        loop {
+            if table.is_closed {
+                return None;
+            }
+            if let Some(work) = table.empty.pop() {
+                return Some(work);
+            }
+            table = self.changed.wait(table).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Finds the next block, decodes it, and lays it down.
+    fn process(&self, mut cutter: MutexGuard<'_, Cutter>, mut work: Work) {
+        work.number = cutter.number;
+        work.at = cutter.at;
+        work.first_row = cutter.row;
+        cutter.number += 1;
+        let found = cutter.find(&self.bytes);
+        if !matches!(found, Ok(Some(_))) {
+            self.table().is_closed = true;
+        }
+        drop(cutter);
+        self.changed.notify_all(); // Somebody else may look for the next one.
+        work.outcome = match found {
+            Ok(Some(length)) => self.decode(length, &mut work),
+            Ok(None) => Outcome::End,
+            Err(what) => {
+                work.block.forget();
+                Outcome::Fault(Fault::Damage(what))
+            }
+        };
+        self.table().done.push(work);
+        self.changed.notify_all();
+    }
+
+    fn decode(&self, length: usize, work: &mut Work) -> Outcome {
+        if !self.bytes.copy(work.at, length, &mut work.block.bytes) {
+            work.block.forget();
+            return Outcome::Fault(Fault::Damage(CHANGED));
+        }
+        match work.block.decode(&self.plan) {
+            Ok(()) => Outcome::Rows,
+            Err(fault) => Outcome::Fault(fault),
+        }
+    }
+
+    /// The block of that number. Whoever waits for it works meanwhile.
+    fn pick_up(&self, number: u64) -> Work {
+        let mut table = self.table();
+        loop {
+            if let Some(found) = table.done.iter().position(|work| work.number == number) {
+                return table.done.swap_remove(found);
+            }
+            assert!(!table.is_lost, "a reading thread has panicked");
+            let may_look = !table.is_closed && !table.empty.is_empty();
+            if may_look
+                && let Ok(cutter) = self.cutter.try_lock()
+                && let Some(work) = table.empty.pop()
+            {
+                drop(table);
+                self.process(cutter, work);
+                table = self.table();
+            } else {
+                table = self.changed.wait(table).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    fn put_back(&self, work: Work) {
+        self.table().empty.push(work);
+        self.changed.notify_one();
+    }
+
+    fn close(&self) {
+        self.table().is_closed = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Cutter {
+    /// The length of the next block, if there is one, and steps over it.
+    fn find(&mut self, bytes: &Bytes) -> Result<Option<usize>, &'static str> {
+        if self.at == self.end {
+            return Ok(None);
+        }
+        let left = self.end - self.at;
+        if left < BLOCK_HEAD as u64 {
+            return Err("no block begins there");
+        }
+        if !bytes.copy(self.at, BLOCK_HEAD, &mut self.head) {
+            return Err(CHANGED);
+        }
+        let head = parse_head(&self.head)?;
+        let length = BLOCK_HEAD as u64 + head.payload();
+        if length > left {
+            return Err("it is longer than what is left of the file");
+        }
+        self.at += length;
+        self.row += u64::from(head.rows);
+        Ok(Some(length as usize))
+    }
+}
+
+/// Tells the others when a thread panics.
+struct LossGuard<'a>(&'a Shared);
+
+impl Drop for LossGuard<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let mut table = self.0.table();
+            (table.is_lost, table.is_closed) = (true, true);
+            self.0.changed.notify_all();
+        }
+    }
+}

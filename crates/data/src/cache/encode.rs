@@ -1,0 +1,170 @@
+//! Rows to the bytes of a block.
+
+use super::layout::{BLOCK_FEATURES, BLOCK_HEAD, BLOCK_ROWS, BlockHead, Widths, crc};
+
+/// The rows of a block that is being put together.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    lengths: Vec<u32>,
+    indices: Vec<u32>,
+    values: Vec<f32>,
+    labels: Vec<f64>,
+    importances: Vec<f32>,
+    /// Indices that appear here for the first time.
+    new: Vec<u32>,
+    /// One bit per index: appeared.
+    seen: Vec<u64>,
+}
+
+impl Pending {
+    pub(super) fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// Whether a row of `length` features goes with those that are there.
+    pub(super) fn has_room(&self, length: usize) -> bool {
+        self.is_empty()
+            || self.lengths.len() < BLOCK_ROWS && self.indices.len() + length <= BLOCK_FEATURES
+    }
+
+    /// Adds a row of features that increase from 1 on.
+    pub(super) fn push(&mut self, indices: &[u32], values: &[f32], label: f64, importance: f32) {
+        self.lengths.push(indices.len() as u32);
+        self.indices.extend_from_slice(indices);
+        self.values.extend_from_slice(values);
+        self.labels.push(label);
+        self.importances.push(importance);
+        self.mark(indices);
+    }
+
+    fn mark(&mut self, indices: &[u32]) {
+        let words = indices.last().map_or(0, |&last| last as usize / 64 + 1);
+        if self.seen.len() < words {
+            self.seen.resize(words, 0);
+        }
+        for &index in indices {
+            let word = &mut self.seen[index as usize / 64];
+            if *word >> (index % 64) & 1 == 0 {
+                *word |= 1 << (index % 64);
+                self.new.push(index);
+            }
+        }
+    }
+
+    /// Writes the block, head included, into `bytes`, and forgets the rows. Says how many indices
+    /// are new.
+    pub(super) fn encode(&mut self, bytes: &mut Vec<u8>) -> u64 {
+        let widths = self.widths();
+        let head = BlockHead {
+            rows: self.lengths.len() as u32,
+            nonzeros: self.indices.len() as u32,
+            new: self.new.len() as u32,
+            widths,
+            crc: 0,
+        };
+        bytes.clear();
+        bytes.resize(BLOCK_HEAD, 0);
+        self.write_labels(widths.labels, bytes);
+        self.lengths.iter().for_each(|&length| put(length, widths.lengths, bytes));
+        self.write_indices(widths.indices, bytes);
+        if widths.values > 0 {
+            self.values.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
+        }
+        if widths.importance > 0 {
+            self.importances.iter().for_each(|one| bytes.extend_from_slice(&one.to_le_bytes()));
+        }
+        self.new.iter().for_each(|&index| put(index, 4, bytes));
+        debug_assert_eq!((bytes.len() - BLOCK_HEAD) as u64, head.payload());
+
+        let head = head.to_bytes();
+        let crc = crc(&[&head, &bytes[BLOCK_HEAD..]]);
+        bytes[..head.len()].copy_from_slice(&head);
+        bytes[head.len()..BLOCK_HEAD].copy_from_slice(&crc.to_le_bytes());
+        let new = self.new.len() as u64;
+        self.clear();
+        new
+    }
+
+    fn clear(&mut self) {
+        self.lengths.clear();
+        self.indices.clear();
+        self.values.clear();
+        self.labels.clear();
+        self.importances.clear();
+        self.new.clear();
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[u32]> {
+        let mut rest = &*self.indices;
+        self.lengths.iter().map(move |&length| {
+            let (row, after) = rest.split_at(length as usize);
+            rest = after;
+            row
+        })
+    }
+
+    /// As few bytes as will do.
+    fn widths(&self) -> Widths {
+        let is_small = |label: &f64| f64::from(*label as i8) == *label;
+        let is_even = self.lengths.windows(2).all(|pair| pair[0] == pair[1]);
+        let longest = self.lengths.iter().copied().max().unwrap_or(0);
+        let first = self.rows().next().unwrap_or_default();
+        let indices = if self.rows().all(|row| row == first) {
+            0
+        } else {
+            width(self.rows().flat_map(gaps).max().unwrap_or(0))
+        };
+        let are_ones = |numbers: &[f32]| numbers.iter().all(|&number| number == 1.0);
+        Widths {
+            labels: if self.labels.iter().all(is_small) { 1 } else { 8 },
+            lengths: if is_even { 0 } else { width(longest) },
+            indices,
+            values: if are_ones(&self.values) { 0 } else { 4 },
+            importance: if are_ones(&self.importances) { 0 } else { 4 },
+        }
+    }
+
+    fn write_labels(&self, width: u8, bytes: &mut Vec<u8>) {
+        for &label in &self.labels {
+            match width {
+                1 => bytes.push(label as i8 as u8),
+                _ => bytes.extend_from_slice(&label.to_le_bytes()),
+            }
+        }
+    }
+
+    fn write_indices(&self, width: u8, bytes: &mut Vec<u8>) {
+        match width {
+            0 => {
+                let row = self.rows().next().unwrap_or_default();
+                row.iter().for_each(|&index| put(index, 4, bytes));
+            }
+            4 => self.indices.iter().for_each(|&index| put(index, 4, bytes)),
+            _ => self.rows().flat_map(gaps).for_each(|gap| put(gap, width, bytes)),
+        }
+    }
+}
+
+/// How many indices are left out before each one, 0 not counted among them: it is the constant's.
+fn gaps(row: &[u32]) -> impl Iterator<Item = u32> {
+    let mut next = 1;
+    row.iter().map(move |&index| {
+        let gap = index - next;
+        next = index.wrapping_add(1);
+        gap
+    })
+}
+
+/// How many bytes hold numbers up to `largest`.
+fn width(largest: u32) -> u8 {
+    match largest {
+        0..=0xff => 1,
+        0x100..=0xffff => 2,
+        _ => 4,
+    }
+}
+
+/// The lower `width` bytes of a number.
+fn put(number: u32, width: u8, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&number.to_le_bytes()[..usize::from(width)]);
+}

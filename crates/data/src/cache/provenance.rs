@@ -1,0 +1,122 @@
+//! What a cache was made from, to tell whether it still stands for that.
+
+use crate::{DataError, LabelRule, Schema};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// Everything the rows of a cache depend on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The files, in the order they were read.
+    pub sources: Vec<SourceFile>,
+    /// How they were read.
+    pub schema: Schema,
+    /// The label that became +1, if that was said; all others became −1. Without it, labels are
+    /// kept as the numbers they are in the files.
+    pub positive: Option<String>,
+    /// The largest index a feature was allowed to have: beyond it, a name that is a number is
+    /// hashed like any other.
+    pub max_index: u32,
+}
+
+/// A file as it was when the cache was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceFile {
+    /// Its name as it was given; `-` for standard input.
+    pub name: String,
+    /// Its size, if it is a file.
+    pub bytes: Option<u64>,
+    /// When it was changed last, in nanoseconds since 1970, if that is known.
+    pub modified: Option<u64>,
+}
+
+impl SourceFile {
+    /// Looks at a file, or takes note of standard input for `-`.
+    pub fn look(name: &str) -> Result<Self, DataError> {
+        let unknown = Self { name: name.to_owned(), bytes: None, modified: None };
+        if name == "-" {
+            return Ok(unknown);
+        }
+        let facts = std::fs::metadata(name)
+            .map_err(|error| DataError::Open { file: name.to_owned(), error })?;
+        if !facts.is_file() {
+            return Ok(unknown);
+        }
+        let age = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let modified = age.and_then(|age| u64::try_from(age.as_nanos()).ok());
+        Ok(Self { bytes: Some(facts.len()), modified, ..unknown })
+    }
+
+    /// The last part of its name: a folder may be moved with all that is in it.
+    fn last_name(&self) -> &str {
+        Path::new(&self.name).file_name().and_then(|name| name.to_str()).unwrap_or(&self.name)
+    }
+}
+
+impl Provenance {
+    /// Looks at the files. To be done before they are read, so that a change meanwhile is noticed.
+    pub fn look(
+        paths: &[String],
+        schema: &Schema,
+        positive: Option<&str>,
+        max_index: u32,
+    ) -> Result<Self, DataError> {
+        let sources = paths.iter().map(|path| SourceFile::look(path)).collect::<Result<_, _>>()?;
+        let positive = positive.map(str::to_owned);
+        Ok(Self { sources, schema: schema.clone(), positive, max_index })
+    }
+
+    /// The rule for the labels of rows that are to be stored.
+    pub fn label_rule(&self) -> LabelRule {
+        match &self.positive {
+            Some(positive) => LabelRule::Positive(positive.clone()),
+            None => LabelRule::Numbers,
+        }
+    }
+
+    /// Why a cache made from `self` does not stand for what is there `now`, in words; nothing if
+    /// it does.
+    ///
+    /// ```
+    /// use rueful_data::{Provenance, Schema, SourceFile};
+    /// let file = SourceFile { name: "a.txt".to_owned(), bytes: Some(90), modified: Some(7) };
+    /// let schema = Schema::Libsvm {};
+    /// let then = Provenance { sources: vec![file], schema, positive: None, max_index: 100 };
+    /// let mut now = then.clone();
+    /// assert_eq!(then.difference(&now), None);
+    /// now.sources[0].bytes = Some(91);
+    /// assert_eq!(then.difference(&now).unwrap(), "a.txt has changed since");
+    /// ```
+    pub fn difference(&self, now: &Self) -> Option<String> {
+        let names = |one: &Self| -> Vec<_> {
+            one.sources.iter().map(|file| file.last_name().to_owned()).collect()
+        };
+        if names(self) != names(now) {
+            return Some(format!("it was made from {}", names(self).join(", ")));
+        }
+        for (file, file_now) in self.sources.iter().zip(&now.sources) {
+            let name = crate::printable(file.last_name());
+            if file.bytes.is_none() {
+                return Some(format!("{name} can be read only once"));
+            }
+            if (file.bytes, file.modified) != (file_now.bytes, file_now.modified) {
+                return Some(format!("{name} has changed since"));
+            }
+        }
+        if self.schema != now.schema {
+            return Some("the files were read in another way".to_owned());
+        }
+        let said = |positive: &Option<String>| match positive {
+            Some(positive) => format!("with --positive {positive}"),
+            None => "without --positive".to_owned(),
+        };
+        if self.positive != now.positive {
+            return Some(format!("it was made {}", said(&self.positive)));
+        }
+        (self.max_index != now.max_index)
+            .then(|| format!("it was made for indices of at most {}", self.max_index))
+    }
+}

@@ -1,0 +1,262 @@
+//! A cache being written.
+
+use super::encode::Pending;
+use super::footer::{self, CacheSummary};
+use super::layout::{HEADER, MAGIC, ROW_MAX, VERSION, crc};
+use super::provenance::Provenance;
+use crate::{DataError, LabelsSeen, Names, Source};
+use rueful_core::{Batch, Example, Sum};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// So many different labels are counted one by one.
+const LABELS_COUNTED: usize = 64;
+
+/// Writes rows to a cache.
+///
+/// A file is written under another name beside its place and moved there at the end: until then,
+/// and whatever happens, a file that was there stays as it was.
+#[derive(Debug)]
+pub struct CacheWriter {
+    name: String,
+    out: Output,
+    /// How many bytes have been written.
+    at: u64,
+    pending: Pending,
+    /// The bytes of a block, kept for the next.
+    block: Vec<u8>,
+    summary: CacheSummary,
+    label_sum: Sum,
+    labels: Vec<(f64, u64)>,
+}
+
+impl CacheWriter {
+    /// Begins a file. What is there and is not a file, such as a pipe, is written to directly.
+    pub fn create(path: &str, provenance: &Provenance) -> Result<Self, DataError> {
+        let out = Output::create(path)
+            .map_err(|error| DataError::Write { file: path.to_owned(), error })?;
+        Self::begin(path.to_owned(), out, provenance)
+    }
+
+    /// Writes to anything, called `name` in errors. It is written to in large pieces.
+    pub fn new(
+        name: impl Into<String>,
+        out: impl Write + Send + 'static,
+        provenance: &Provenance,
+    ) -> Result<Self, DataError> {
+        Self::begin(name.into(), Output::Stream(Box::new(out)), provenance)
+    }
+
+    fn begin(name: String, out: Output, provenance: &Provenance) -> Result<Self, DataError> {
+        let mut writer = Self {
+            name,
+            out,
+            at: 0,
+            pending: Pending::default(),
+            block: Vec::new(),
+            summary: CacheSummary::default(),
+            label_sum: Sum::default(),
+            labels: Vec::new(),
+        };
+        // Strings and whole numbers: that has no way to fail.
+        let text = serde_json::to_vec(provenance).unwrap_or_default();
+        let mut head = Vec::with_capacity(HEADER + text.len());
+        head.extend_from_slice(MAGIC);
+        head.extend_from_slice(&VERSION.to_le_bytes());
+        head.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        head.extend_from_slice(&crc(&[&head, &text]).to_le_bytes());
+        head.extend_from_slice(&text);
+        writer.write(&head)?;
+        Ok(writer)
+    }
+
+    /// Appends the rows of a batch. If they have the constant feature, say so: it is not stored,
+    /// but added again when the cache is read. Their labels should be as
+    /// [`Provenance::label_rule`] makes them.
+    pub fn append(&mut self, batch: &Batch, constant: bool) -> Result<(), DataError> {
+        batch.iter().try_for_each(|example| self.append_row(&example, constant))
+    }
+
+    fn append_row(&mut self, row: &Example<'_>, constant: bool) -> Result<(), DataError> {
+        let (mut indices, mut values) = (row.features.indices(), row.features.values());
+        if constant && indices.first() == Some(&0) && values.first() == Some(&1.0) {
+            (indices, values) = (&indices[1..], &values[1..]);
+        } else if constant || indices.first() == Some(&0) {
+            let expected = if constant { "with" } else { "without" };
+            let expected = format!("a row {expected} the constant feature, of index 0");
+            let found = indices.first().map_or("no feature".to_owned(), u32::to_string);
+            return Err(self.refusal(found, expected));
+        }
+        if indices.len() > ROW_MAX {
+            let expected = format!("at most {ROW_MAX} features");
+            return Err(self.refusal(format!("{} features", indices.len()), expected));
+        }
+        if !row.label.is_finite() {
+            return Err(self.refusal(row.label.to_string(), "a finite label".to_owned()));
+        }
+        let importance = row.importance as f32;
+        if !(0.0..=f32::MAX).contains(&importance) {
+            let expected = "an importance that is a finite number of at least 0".to_owned();
+            return Err(self.refusal(importance.to_string(), expected));
+        }
+        if !self.pending.has_room(indices.len()) {
+            self.flush()?;
+        }
+        self.pending.push(indices, values, row.label, importance);
+        self.summary.examples += 1;
+        self.summary.nonzeros += indices.len() as u64;
+        let dimension = indices.last().map_or(0, |&last| u64::from(last) + 1);
+        self.summary.dimension = self.summary.dimension.max(dimension);
+        self.label_sum.add(row.label);
+        self.count_label(row.label);
+        Ok(())
+    }
+
+    #[cold]
+    fn refusal(&self, found: String, expected: String) -> DataError {
+        let row = self.summary.examples + 1;
+        DataError::Row { file: self.name.clone(), row, found, expected, hint: None }
+    }
+
+    fn count_label(&mut self, label: f64) {
+        if let Some((_, count)) = self.labels.iter_mut().find(|(known, _)| *known == label) {
+            *count += 1;
+        } else if self.labels.len() < LABELS_COUNTED {
+            self.labels.push((label, 1));
+        } else {
+            self.summary.labels_are_cut = true;
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), DataError> {
+        let mut block = std::mem::take(&mut self.block);
+        self.summary.features += self.pending.encode(&mut block);
+        let written = self.write(&block);
+        self.block = block;
+        written
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), DataError> {
+        self.at += bytes.len() as u64;
+        let written = self.out.write_all(bytes);
+        written.map_err(|error| DataError::Write { file: self.name.clone(), error })
+    }
+
+    /// Writes what is still to be written and puts the file in its place. The names are those of
+    /// the features; the labels, as they were written in the data, may be left empty where they
+    /// are the numbers in the rows; `missing` counts cells without a value, by column.
+    pub fn finish(
+        mut self,
+        names: &Names,
+        labels: LabelsSeen,
+        missing: &[u64],
+    ) -> Result<CacheSummary, DataError> {
+        if !self.pending.is_empty() {
+            self.flush()?;
+        }
+        self.summary.label_sum = self.label_sum.value();
+        self.summary.missing = missing.to_vec();
+        if labels == LabelsSeen::default() {
+            let counted = self.labels.iter().map(|(label, count)| (label.to_string(), *count));
+            self.summary.labels = counted.collect();
+        } else {
+            (self.summary.labels, self.summary.labels_are_cut) = (labels.counts, labels.is_cut);
+        }
+        let footer = footer::write(self.at, &self.summary, names);
+        self.write(&footer)?;
+        let Self { name, out, summary, .. } = self;
+        out.finish().map_err(|error| DataError::Write { file: name, error })?;
+        Ok(summary)
+    }
+}
+
+/// Reads a source to its end into a cache. Its rows have the constant feature if `constant` says
+/// so, and labels as [`Provenance::label_rule`] makes them.
+pub fn write_cache(
+    path: &str,
+    provenance: &Provenance,
+    source: &mut dyn Source,
+    constant: bool,
+) -> Result<CacheSummary, DataError> {
+    let mut writer = CacheWriter::create(path, provenance)?;
+    let mut batch = Batch::default();
+    while source.fill(&mut batch)? {
+        writer.append(&batch, constant)?;
+    }
+    writer.finish(source.names(), source.labels(), source.missing())
+}
+
+/// Where the bytes go.
+enum Output {
+    Stream(Box<dyn Write + Send>),
+    File(Unfinished),
+}
+
+/// A file under another name than it is to have; removed unless it gets it.
+#[derive(Debug)]
+struct Unfinished {
+    file: File,
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Output {
+    fn create(path: &str) -> io::Result<Self> {
+        // A link stays one: what it points to is replaced.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+        if fs::metadata(&target).is_ok_and(|facts| !facts.is_file()) {
+            return Ok(Self::Stream(Box::new(File::options().write(true).open(target)?)));
+        }
+        let path = beside(&target);
+        let file = File::create(&path)?;
+        Ok(Self::File(Unfinished { file, path, target }))
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Stream(stream) => stream.write_all(bytes),
+            Self::File(unfinished) => unfinished.file.write_all(bytes),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Stream(mut stream) => stream.flush(),
+            Self::File(unfinished) => {
+                // A full disk may be told only now; and the name must not come before the bytes.
+                unfinished.file.sync_all()?;
+                fs::rename(&unfinished.path, &unfinished.target)
+            }
+        }
+    }
+}
+
+/// How many files this process has begun.
+static WRITERS: AtomicU64 = AtomicU64::new(0);
+
+/// A name next to `target` that no one else uses.
+fn beside(target: &Path) -> PathBuf {
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    let number = WRITERS.fetch_add(1, Ordering::Relaxed);
+    name.push(format!(".{}-{number}.part", std::process::id()));
+    target.with_file_name(name)
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // After the renaming there is nothing of that name; and if it cannot be removed, its name
+        // tells what it is.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stream(_) => f.write_str("Stream"),
+            Self::File(unfinished) => unfinished.fmt(f),
+        }
+    }
+}
