@@ -6,7 +6,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 rust_version := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench clean cargo
+.PHONY: liblinear help run test bench clean cargo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ run: cargo ## build the program and run it on the small data set
 	cargo build --release -p rueful-cli
 	./target/release/rueful run data/phishing.libsvm
 
-test: cargo ## check format, lints and documentation, then run every test
+test: cargo liblinear ## check format, lints and documentation, then run every test
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 # The program and the library are both named rueful: only the library's pages are built.
@@ -34,3 +34,7 @@ clean: cargo ## remove what was built
 cargo:
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || \
 	{ echo "Please install stable Rust $(rust_version) or newer with cargo, rustfmt and clippy." >&2; exit 1; }
+
+# One test compares with LIBLINEAR, and says that it was skipped where there is none.
+liblinear:
+	@command -v liblinear-train >/dev/null || apt-get install -y -qq liblinear-tools >/dev/null 2>&1 || true

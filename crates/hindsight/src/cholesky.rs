@@ -48,6 +48,19 @@ impl Factor {
 
     /// A⁻¹b
     pub(crate) fn solve(&self, b: &mut DVector<f64>) {
+        self.solve_half(b);
+        let n = b.len();
+        let l = self.l.as_slice();
+        for j in (0..n).rev() {
+            let column = &l[j * n..(j + 1) * n];
+            let below: f64 =
+                b.as_slice()[j + 1..].iter().zip(&column[j + 1..]).map(|(b, l)| b * l).sum();
+            b[j] = (b[j] - below) / column[j];
+        }
+    }
+
+    /// L⁻¹b
+    pub(crate) fn solve_half(&self, b: &mut DVector<f64>) {
         let n = b.len();
         let l = self.l.as_slice();
         for j in 0..n {
@@ -57,12 +70,6 @@ impl Factor {
             for (b, l) in b.as_mut_slice()[j + 1..].iter_mut().zip(&column[j + 1..]) {
                 *b -= bj * l;
             }
-        }
-        for j in (0..n).rev() {
-            let column = &l[j * n..(j + 1) * n];
-            let below: f64 =
-                b.as_slice()[j + 1..].iter().zip(&column[j + 1..]).map(|(b, l)| b * l).sum();
-            b[j] = (b[j] - below) / column[j];
         }
     }
 }

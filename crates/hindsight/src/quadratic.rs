@@ -1,6 +1,7 @@
 //! Small dense quadratics over a ball, a box or all of R^d: Newton's subproblem.
 
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use crate::cholesky::Factor;
+use nalgebra::{DMatrix, DVector};
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
 
 /// argmin over v in the set of g·(v − u) + ½(v − u)ᵀA(v − u), for a positive definite A given by its
@@ -37,16 +38,18 @@ pub(crate) fn symmetric_product(a: &DMatrix<f64>, u: &[f64]) -> DVector<f64> {
     product
 }
 
-fn factor(a: &DMatrix<f64>, shift: f64) -> Option<Cholesky<f64, Dyn>> {
+fn factor(a: &DMatrix<f64>, shift: f64) -> Option<Factor> {
     let mut shifted = a.clone();
     for i in 0..shifted.nrows() {
         shifted[(i, i)] += shift;
     }
-    Cholesky::new(shifted)
+    Factor::new(shifted)
 }
 
 fn minimise_free(a: &DMatrix<f64>, c: &DVector<f64>) -> Option<DVector<f64>> {
-    Some(-factor(a, 0.0)?.solve(c))
+    let mut v = -c;
+    factor(a, 0.0)?.solve(&mut v);
+    Some(v)
 }
 
 /// v(ν) = −(A + νI)⁻¹c with ν = 0 if that is inside, else the ν > 0 for which ‖v‖ = U: Newton's
@@ -57,12 +60,14 @@ fn minimise_in_ball(a: &DMatrix<f64>, c: &DVector<f64>, ball: &Ball) -> Option<D
     let mut v = DVector::zeros(c.len());
     for _ in 0..50 {
         let cholesky = factor(a, shift)?;
-        v = -cholesky.solve(c);
+        v = -c;
+        cholesky.solve(&mut v);
         let norm = v.norm();
         if norm <= radius && shift == 0.0 || (norm / radius - 1.0).abs() < 1e-12 {
             break;
         }
-        let half = cholesky.l().solve_lower_triangular(&v)?;
+        let mut half = v.clone();
+        cholesky.solve_half(&mut half);
         let ratio = norm / half.norm();
         let next = (shift + ratio * ratio * (norm - radius) / radius).max(0.0);
         if next == shift || !next.is_finite() {
@@ -123,8 +128,9 @@ fn newton_direction(
     let block = DMatrix::from_fn(free.len(), free.len(), |row, column| {
         a[(free[row].max(free[column]), free[row].min(free[column]))]
     });
-    let right = DVector::from_iterator(free.len(), free.iter().map(|&i| gradient[i]));
-    Some(-Cholesky::new(block)?.solve(&right))
+    let mut direction = DVector::from_iterator(free.len(), free.iter().map(|&i| -gradient[i]));
+    Factor::new(block)?.solve(&mut direction);
+    Some(direction)
 }
 
 /// Goes along the direction, cut off at the sides, as far as it pays; false if it does not.

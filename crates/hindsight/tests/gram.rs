@@ -6,7 +6,7 @@ mod common;
 
 use common::{ball, cost, cube, noisy, solve_to};
 use rueful_core::loss::Square;
-use rueful_core::set::{AnySet, WholeSpace};
+use rueful_core::set::{AnySet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, NonNegative};
 use rueful_hindsight::{Gram, Method};
 
@@ -64,4 +64,32 @@ fn no_examples_cost_nothing() {
     empty.push(&[], &[], 2.0).unwrap();
     let best = gram(0.0, &empty).solve(&ball(1.0));
     assert!(best.lower <= 4.0 && 4.0 <= best.upper);
+}
+
+#[test]
+fn saved_and_loaded_it_goes_on_as_before() {
+    let (front, back) = (noisy(300, 5, 6, false, 1), noisy(77, 5, 12, false, 2));
+    let mut whole = gram(0.1, &front);
+    let mut loaded: Gram = serde_json::from_str(&serde_json::to_string(&whole).unwrap()).unwrap();
+    assert_eq!(loaded, whole);
+    whole.observe_batch(&back);
+    loaded.observe_batch(&back);
+    assert_eq!(loaded.solve(&ball(2.0)), whole.solve(&ball(2.0)));
+}
+
+/// Some 2,000 columns, the most it is meant for: the interval holds the cost of the comparator, added
+/// up example by example, and no point nearby costs less than the lower end.
+#[test]
+fn two_thousand_columns() {
+    let batch = noisy(600, 30, 2000, false, 4);
+    let best = gram(0.0, &batch).solve(&ball(5.0));
+    assert!(best.converged, "{:e}", best.relative_gap);
+    let brute = cost(Square {}, 0.0, &batch, &best.comparator);
+    assert!(brute <= best.upper && best.lower <= brute, "{brute}");
+    let mut rng = rueful_checks::Rng::new(6);
+    for size in [1e-6, 1e-3, 1.0] {
+        let mut u: Vec<f64> = best.comparator.iter().map(|u| u + size * rng.bell()).collect();
+        ball(5.0).project_dense(&mut u);
+        assert!(best.lower <= cost(Square {}, 0.0, &batch, &u));
+    }
 }
