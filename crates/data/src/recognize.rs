@@ -14,7 +14,7 @@ use crate::input::Enough;
 use crate::json::Json;
 use crate::number::double_at;
 use crate::schema::Schema;
-use crate::table::{Separator, infer};
+use crate::table::{Separator, has_rows, infer};
 use crate::text::lines;
 use crate::{Bits, DataError, Wishes};
 use std::fmt;
@@ -225,10 +225,8 @@ impl Kind {
             Self::Libsvm | Self::Vw => Enough::Yes,
             Self::Json => Enough::AtLeast,
             // A header, and one row to compare it with.
-            Self::Table(_) => {
-                let rows = lines(text).filter(|(_, line)| !line.is_empty()).take(3).count();
-                if rows > 2 { Enough::AtLeast } else { Enough::No }
-            }
+            Self::Table(separators) if has_rows(text, separators) => Enough::AtLeast,
+            Self::Table(_) => Enough::No,
         }
     }
 
@@ -309,7 +307,7 @@ fn refusal(text: &[u8]) -> Option<(&'static str, &'static str)> {
     if begins(b"<?xml") {
         return Some(("XML", "data as lines of text"));
     }
-    if start.first() == Some(&b'[') && memchr::memchr2(b'{', b'[', &start[1..]).is_some() {
+    if start.strip_prefix(b"[").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{")) {
         return Some(("a JSON array", "one object per line: jq -c '.[]' FILE | rueful … -"));
     }
     let sample = &text[..text.len().min(1 << 12)];

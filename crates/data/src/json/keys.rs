@@ -4,6 +4,7 @@ use super::parse::{Parser, Scratch, Sink};
 use crate::format::Fault;
 use crate::schema::{Columns, listed as list};
 use crate::text::lines;
+use std::collections::HashSet;
 
 /// So many lines are looked at, and so many keys remembered.
 const LINES: usize = 100;
@@ -13,6 +14,7 @@ const KEYS: usize = 1000;
 #[derive(Debug, Default)]
 struct Keys {
     all: Vec<(String, Holds)>,
+    known: HashSet<Vec<u8>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +37,9 @@ impl Keys {
     }
 
     fn add(&mut self, key: &[u8], holds: Holds) {
-        let key = String::from_utf8_lossy(key);
-        if self.all.len() < KEYS && !self.all.iter().any(|(known, _)| *known == key) {
-            self.all.push((key.into_owned(), holds));
+        if self.all.len() < KEYS && !self.known.contains(key) {
+            self.known.insert(key.to_vec());
+            self.all.push((String::from_utf8_lossy(key).into_owned(), holds));
         }
     }
 }

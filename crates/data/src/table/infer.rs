@@ -20,6 +20,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// More columns than this are refused.
 const MAX_COLUMNS: usize = 1 << 20;
 
+/// More cells than this are not looked at.
+const MAX_CELLS: usize = 1 << 21;
+
 /// From this many values on it is told when almost none of them comes twice.
 const ENOUGH_VALUES: usize = 20;
 
@@ -47,6 +50,15 @@ pub(crate) fn infer(
     let columns = sample.columns(wishes, &mut notes)?;
     let header = sample.header;
     Ok(Inferred { table: Table { separator, quotes, header, bits: wishes.bits, columns }, notes })
+}
+
+/// Whether the beginning of a table has a header, or a row, and a row after it.
+pub(crate) fn has_rows(beginning: &[u8], separators: &[Separator]) -> bool {
+    // Records cannot be more than lines.
+    let is_whole = |(start, line): &(usize, &[u8])| start + line.len() < beginning.len();
+    let lines = crate::text::lines(beginning).filter(|(_, line)| !line.is_empty());
+    lines.take_while(is_whole).take(2).count() == 2
+        && dialect(beginning, false, separators).2.len() >= 2
 }
 
 /// The first records, and what kind they are.
@@ -101,6 +113,7 @@ fn records(beginning: &[u8], is_whole: bool, dialect: Dialect) -> Vec<Record> {
     let text = &beginning[..end];
     let mut records = Vec::new();
     let mut buffer = Vec::new();
+    let mut cells = 0;
     let mut at = 0;
     'records: while at < text.len() {
         if dialect.is_record_end(text, at) {
@@ -111,13 +124,17 @@ fn records(beginning: &[u8], is_whole: bool, dialect: Dialect) -> Vec<Record> {
         loop {
             let Ok(cell) = dialect.cell(text, at) else { break 'records };
             record.push(cell.content(text, &mut buffer).to_vec());
+            cells += 1;
             at = cell.next;
-            if dialect.is_record_end(text, at) {
+            if dialect.is_record_end(text, at) || record.len() > MAX_COLUMNS {
                 break;
             }
             at += 1;
         }
         records.push(record);
+        if cells > MAX_CELLS {
+            break;
+        }
         at = Dialect::next_record(text, at);
     }
     records
@@ -133,8 +150,8 @@ impl<'a> Sample<'a> {
         let empty = || DataError::EmptyFile { file: file.to_owned() };
         let first = rows.first().cloned().ok_or_else(empty)?;
         if first.len() > MAX_COLUMNS {
-            let found = format!("{} columns", first.len());
-            let expected = format!("at most {MAX_COLUMNS}");
+            let found = format!("more than {MAX_COLUMNS} columns");
+            let expected = "at most that many".to_owned();
             return Err(DataError::Unsuitable { file: file.to_owned(), found, expected });
         }
         rows.retain(|row| row.len() == first.len());

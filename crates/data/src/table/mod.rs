@@ -11,7 +11,7 @@ mod infer;
 pub(crate) mod plan;
 pub(crate) mod words;
 
-pub(crate) use infer::infer;
+pub(crate) use infer::{has_rows, infer};
 
 use crate::Bits;
 use crate::format::{Fault, Format};

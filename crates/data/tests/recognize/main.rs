@@ -48,6 +48,7 @@ fn formats_are_recognised_by_content() {
         (b"2020-01-01 12:30:00,5\n2020-01-01 12:31:00,6\n", "csv", &label),
         (b"ham\tSee you at 12:30 \nspam\tx\n", "tsv", &label),
         (b"1;0.5;2\n", "csv", &label),
+        (b"[id],[name]\n1,[x]\n", "csv", &label),
         (b"{\"1\":2}\n", "jsonl", &label),
         (b"@RELATION x\n@attribute a real\n@data\n", "arff", &label),
         (b"% one\n%\n@relation x\n@attribute a real\n@data\n", "arff", &label),
@@ -167,7 +168,7 @@ fn what_grows_is_not_waited_for() {
         ("a.libsvm", Wishes::default(), "1 1:2\n", "1 1:3\n"),
         ("a", Wishes::default(), "1 1:2\n", "1 1:3\n"),
         ("a", labelled("y"), "{\"y\":1}\n", "{\"y\":2}\n"),
-        ("a", labelled("y"), "x,y\n1,2\n1,2\n", "3,4\n"),
+        ("a", labelled("y"), "x,y\n1,2\n", "3,4\n"),
     ] {
         let (sender, receiver) = channel();
         let stop = Arc::new(AtomicBool::new(false));

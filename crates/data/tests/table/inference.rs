@@ -148,3 +148,23 @@ fn the_sample_does_not_bound_the_header() {
     let (rows, _) = named(&mut open("data.csv", "a,y\n1,2", &labelled("y")).unwrap().reader);
     assert_eq!(rows.len(), 1);
 }
+
+#[test]
+fn a_first_row_beyond_the_sample_is_waited_for() {
+    let long = "line of words\n".repeat(40_000);
+    let text = format!("t,y\n\"{long}\",1\n\"{long}\",2\n");
+    let mut opened = open("data.csv", &text, &labelled("y")).unwrap();
+    assert_eq!(opened.schema.columns()[0].role, Role::Category);
+    let (rows, error) = drain(&mut opened.reader);
+    assert!(error.is_none(), "{}", error.unwrap());
+    assert_eq!(rows.len(), 2);
+}
+
+#[test]
+fn there_is_a_limit_to_columns() {
+    let text = ",".repeat(1 << 20) + "\n";
+    assert_eq!(
+        error(&text, &labelled("1")),
+        "data.csv: found more than 1048576 columns, expected at most that many"
+    );
+}
