@@ -16,7 +16,7 @@ use crate::cost::Cost;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
-use crate::prox::ProxLoss;
+use crate::prox::{Counted, ProxLoss};
 use crate::set::{make_feasible, norm};
 use crate::survey::{Dual, Shape};
 use rueful_core::set::{AnySet, FeasibleSet};
@@ -117,7 +117,7 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
                     _ => -x.dot(&state.dual.sum) / lambda,
                 };
                 let old = state.dual.slopes[t];
-                let new = problem.loss.prox(p + q * old, example.label, q);
+                let new = Counted::new(problem.loss, &example).prox(p + q * old, q);
                 if new == old {
                     state.rest[t] = state.rest[t].saturating_add(1);
                 } else {
@@ -154,8 +154,9 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
                 let example = batch.get(row);
                 let x = &example.features;
                 let p = cost.predict(&u, x);
-                cost.add(problem.loss.at(p, example.label), p, x);
-                let conjugate = problem.loss.conjugate(state.dual.slopes[t], example.label);
+                let loss = Counted::new(problem.loss, &example);
+                cost.add(loss.at(p), p, x);
+                let conjugate = loss.conjugate(state.dual.slopes[t]);
                 proof.add(x, state.dual.slopes[t], conjugate);
                 t += 1;
             }

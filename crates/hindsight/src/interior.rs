@@ -23,7 +23,7 @@ use crate::hessian::Hessian;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
-use crate::prox::{Kink, ProxLoss};
+use crate::prox::{Counted, Kink, ProxLoss};
 use crate::quadratic::minimise;
 use crate::set::make_feasible;
 use rueful_core::Features;
@@ -269,7 +269,7 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         self.data.pass(&mut |batch, count| {
             for row in 0..count {
                 let example = batch.get(row);
-                let Some(kink) = problem.loss.kink(example.label) else { continue };
+                let Some(kink) = Counted::new(problem.loss, &example).kink() else { continue };
                 let row = Row::start(&kink, example.features.dot(u), spread);
                 total += row.complementarity(&kink);
                 rows.push(row);
@@ -299,13 +299,14 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
             for (row, state) in (0..count).zip(&mut states) {
                 let example = batch.get(row);
                 let x = &example.features;
-                let Some(kink) = problem.loss.kink(example.label) else { continue };
+                let Some(kink) = Counted::new(problem.loss, &example).kink() else { continue };
                 let p = cost.predict(u, x);
                 if let Some(taken) = taken {
                     state.advance(&kink, taken, p);
                 }
-                cost.add(problem.loss.at(p, example.label), p, x);
-                let conjugate = problem.loss.conjugate(state.slope, example.label);
+                let loss = Counted::new(problem.loss, &example);
+                cost.add(loss.at(p), p, x);
+                let conjugate = loss.conjugate(state.slope);
                 proof.add(x, state.slope, conjugate);
                 let weight = state.weight(&kink);
                 let (up, down) = state.slacks(&kink);
@@ -372,7 +373,7 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         self.data.pass(&mut |batch, count| {
             for (at, row) in (0..count).zip(&mut rows) {
                 let example = batch.get(at);
-                if let Some(kink) = problem.loss.kink(example.label) {
+                if let Some(kink) = Counted::new(problem.loss, &example).kink() {
                     row.change = example.features.dot(&step);
                     visit(row, &kink, &example.features);
                 }

@@ -18,7 +18,7 @@
 
 use crate::held::Held;
 use crate::problem::Problem;
-use crate::prox::{Kink, ProxLoss};
+use crate::prox::{Counted, Kink, ProxLoss};
 use crate::set::norm;
 use crate::system::System;
 use rueful_core::set::{AnySet, FeasibleSet};
@@ -37,7 +37,7 @@ const WIDTHS: (f64, f64) = (1e-9, 10.0);
 pub(crate) struct Lagrangian<'a, L> {
     problem: &'a Problem<L>,
     data: &'a Held<'a>,
-    labels: Vec<f64>,
+    losses: Vec<Counted<L>>,
     nonzeros: f64,
     /// Σ_t x_ti², and its mean over the columns that occur.
     energies: Vec<f64>,
@@ -90,12 +90,13 @@ impl<'a, L: ProxLoss> Lagrangian<'a, L> {
         spread: f64,
     ) -> Self {
         let mut energies = vec![0.0; u.len()];
-        let mut labels = Vec::new();
+        let mut losses = Vec::new();
         let mut nonzeros = 1.0;
         let mut curvatures = Sum::default();
         for example in data.examples() {
-            labels.push(example.label);
-            curvatures.add(problem.loss.curvature(example.features.dot(u), example.label));
+            let loss = Counted::new(problem.loss, &example);
+            losses.push(loss);
+            curvatures.add(loss.curvature(example.features.dot(u)));
             nonzeros += example.features.len() as f64;
             example.features.iter().for_each(|(i, x)| energies[i] += x * x);
         }
@@ -103,16 +104,16 @@ impl<'a, L: ProxLoss> Lagrangian<'a, L> {
         let total: f64 = energies.iter().sum();
         let mean_energy = if total > 0.0 { total / occur as f64 } else { 1.0 };
         energies.iter_mut().for_each(|e| *e = e.max(1e-9 * mean_energy));
-        slopes.resize(labels.len(), 0.0);
+        slopes.resize(losses.len(), 0.0);
         slopes.iter_mut().filter(|a| !a.is_finite()).for_each(|a| *a = 0.0);
-        let rounds = labels.len();
-        let kinked = labels.first().is_some_and(|&y| problem.loss.kink(y).is_some());
+        let rounds = losses.len();
+        let kinked = losses.first().is_some_and(|loss| loss.kink().is_some());
         let width = if kinked { spread } else { 1.0 };
         Self {
             problem,
             data,
-            curvature: problem.sigma.get() * labels.len() as f64,
-            labels,
+            curvature: problem.sigma.get() * losses.len() as f64,
+            losses,
             nonzeros,
             energies,
             mean_energy,
@@ -178,12 +179,12 @@ impl<'a, L: ProxLoss> Lagrangian<'a, L> {
     }
 
     #[inline]
-    fn smooth(&self, p: f64, label: f64, guess: f64) -> Smooth {
-        match self.problem.loss.kink(label) {
+    fn smooth(&self, loss: &Counted<L>, p: f64, guess: f64) -> Smooth {
+        match loss.kink() {
             Some(kink) => smooth_kink(&kink, p, guess, self.width),
             None => {
-                let at = self.problem.loss.at(p, label);
-                let curvature = self.problem.loss.curvature(p, label);
+                let at = loss.at(p);
+                let curvature = loss.curvature(p);
                 Smooth { value: at.value, slope: at.slope, curvature }
             }
         }
@@ -191,7 +192,7 @@ impl<'a, L: ProxLoss> Lagrangian<'a, L> {
 
     /// One pass at u.
     pub(crate) fn visit(&self, u: Vec<f64>) -> Standing {
-        let rounds = self.labels.len();
+        let rounds = self.losses.len();
         let mut at = Standing {
             slopes: Vec::with_capacity(rounds),
             gradient: vec![0.0; u.len()],
@@ -202,9 +203,10 @@ impl<'a, L: ProxLoss> Lagrangian<'a, L> {
             u,
         };
         let mut value = Sum::default();
-        for (example, &guess) in self.data.examples().zip(&self.slopes) {
+        let guesses = self.losses.iter().zip(&self.slopes);
+        for (example, (loss, &guess)) in self.data.examples().zip(guesses) {
             let p = example.features.dot(&at.u);
-            let smooth = self.smooth(p, example.label, guess);
+            let smooth = self.smooth(loss, p, guess);
             value.add(smooth.value);
             if smooth.slope != 0.0 {
                 example.features.add_to(&mut at.gradient, smooth.slope);
@@ -287,7 +289,7 @@ impl<'a, L: ProxLoss> Lagrangian<'a, L> {
             }
             for (t, &change) in changes.iter().enumerate() {
                 let p = at.predictions[t] + length * change;
-                slope.add(change * self.smooth(p, self.labels[t], self.slopes[t]).slope);
+                slope.add(change * self.smooth(&self.losses[t], p, self.slopes[t]).slope);
             }
             slope.value()
         });

@@ -23,7 +23,7 @@ use crate::held::Held;
 use crate::lagrangian::{Lagrangian, Standing};
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
-use crate::prox::ProxLoss;
+use crate::prox::{Counted, ProxLoss};
 use crate::set::{dot, make_feasible};
 
 /// How many rounds may go by without a narrower interval.
@@ -98,8 +98,9 @@ impl<L: ProxLoss> Multipliers<'_, L> {
         for (example, &slope) in self.data.examples().zip(&at.slopes) {
             let x = &example.features;
             let p = cost.predict(&u, x);
-            cost.add(problem.loss.at(p, example.label), p, x);
-            proof.add(x, slope, problem.loss.conjugate(slope, example.label));
+            let loss = Counted::new(problem.loss, &example);
+            cost.add(loss.at(p), p, x);
+            proof.add(x, slope, loss.conjugate(slope));
         }
         bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch);
     }

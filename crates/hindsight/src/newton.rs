@@ -12,7 +12,7 @@ use crate::hessian::Hessian;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
-use crate::prox::ProxLoss;
+use crate::prox::{Counted, ProxLoss};
 use crate::quadratic::minimise;
 use crate::set::make_feasible;
 
@@ -76,11 +76,12 @@ impl<L: ProxLoss, P: Passes> Newton<'_, L, P> {
                 let example = batch.get(row);
                 let x = &example.features;
                 let p = cost.predict(&u, x);
-                let at = problem.loss.at(p, example.label);
+                let loss = Counted::new(problem.loss, &example);
+                let at = loss.at(p);
                 cost.add(at, p, x);
-                let conjugate = problem.loss.conjugate(at.slope, example.label);
+                let conjugate = loss.conjugate(at.slope);
                 proof.add(x, at.slope, conjugate);
-                hessian.add(problem.loss.curvature(p, example.label), x);
+                hessian.add(loss.curvature(p), x);
             }
         })?;
         hessian.finish();

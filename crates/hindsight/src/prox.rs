@@ -1,7 +1,8 @@
 //! What the solvers ask of a loss beyond what learners do.
 
+use rueful_core::Example;
 use rueful_core::loss::{
-    Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+    Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square, Tangent,
 };
 
 /// A loss the solvers can work with.
@@ -21,6 +22,59 @@ pub trait ProxLoss: Loss {
 
     /// φ''(p) of a loss without a kink.
     fn curvature(&self, prediction: f64, label: f64) -> f64;
+}
+
+/// The loss of one example, as much as it counts: p ↦ s·φ(p, y) with its importance s.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted<L> {
+    loss: L,
+    label: f64,
+    importance: f64,
+}
+
+impl<L: ProxLoss> Counted<L> {
+    #[inline]
+    pub(crate) fn new(loss: L, example: &Example<'_>) -> Self {
+        Self { loss, label: example.label, importance: example.importance }
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, prediction: f64) -> Tangent {
+        let at = self.loss.at(prediction, self.label);
+        Tangent { value: self.importance * at.value, slope: self.importance * at.slope }
+    }
+
+    /// s·φ*(a/s). The quotient may have been rounded out of the domain: back a hair, then.
+    #[inline]
+    pub(crate) fn conjugate(&self, slope: f64) -> f64 {
+        if slope == 0.0 && self.importance == 0.0 {
+            return 0.0;
+        }
+        let ratio = slope / self.importance;
+        let plain = self.loss.conjugate(ratio, self.label);
+        if plain.is_finite() || self.importance == 1.0 {
+            return self.importance * plain;
+        }
+        self.importance * self.loss.conjugate(ratio * (1.0 - 2.0 * f64::EPSILON), self.label)
+    }
+
+    /// With a = s·b, b maximises b·p − φ*(b) − (qs/2)b².
+    #[inline]
+    pub(crate) fn prox(&self, prediction: f64, q: f64) -> f64 {
+        self.importance * self.loss.prox(prediction, self.label, q * self.importance)
+    }
+
+    #[inline]
+    pub(crate) fn kink(&self) -> Option<Kink> {
+        let kink = self.loss.kink(self.label)?;
+        let (low, high) = (self.importance * kink.low, self.importance * kink.high);
+        Some(Kink { low, high, ..kink })
+    }
+
+    #[inline]
+    pub(crate) fn curvature(&self, prediction: f64) -> f64 {
+        self.importance * self.loss.curvature(prediction, self.label)
+    }
 }
 
 /// A loss that is low·r for r < 0 and high·r for r > 0, where r = p − at.

@@ -10,7 +10,7 @@ use crate::newton::Newton;
 use crate::passes::Passes;
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
 use crate::proof::Proof;
-use crate::prox::ProxLoss;
+use crate::prox::{Counted, ProxLoss};
 use crate::set::{lowest, make_feasible};
 use crate::survey::{Dual, Shape, Survey, survey};
 
@@ -160,9 +160,10 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
                 let example = batch.get(row);
                 let x = &example.features;
                 let p = cost.predict(&u, x);
-                let at = problem.loss.at(p, example.label);
+                let loss = Counted::new(problem.loss, &example);
+                let at = loss.at(p);
                 cost.add(at, p, x);
-                proof.add(x, at.slope, problem.loss.conjugate(at.slope, example.label));
+                proof.add(x, at.slope, loss.conjugate(at.slope));
             }
         })?;
         bracket.tell(&cost, &u, &mut proof, &problem.comparators, *watch);

@@ -105,15 +105,17 @@ impl Gram {
         let x = &example.features;
         self.grow(x.dimension());
         let (indices, values) = (x.indices(), x.values());
+        let weight = example.importance;
         for (k, (i, xi)) in x.iter().enumerate() {
+            let xi = weight * xi;
             let row = &mut self.products.recent[i * (i + 1) / 2..][..=i];
             for (&j, &xj) in indices[..=k].iter().zip(values) {
-                // Exact: the product of two singles fits into a double.
+                // Exact for weight 1: the product of two singles fits into a double.
                 row[j as usize] += xi * f64::from(xj);
             }
             self.moments.recent[i] += xi * example.label;
         }
-        self.labels.add(example.label * example.label);
+        self.labels.add(weight * example.label * example.label);
         self.rounds += 1;
         if self.rounds.is_multiple_of(BLOCK) {
             self.products.settle();

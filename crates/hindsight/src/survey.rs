@@ -10,7 +10,7 @@ use crate::cost::Cost;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress, Start};
 use crate::proof::Proof;
-use crate::prox::ProxLoss;
+use crate::prox::{Counted, ProxLoss};
 use crate::set::{make_feasible, norm};
 use rueful_core::set::FeasibleSet;
 
@@ -64,7 +64,6 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Survey, P::Error> {
-    let loss = problem.loss;
     let given = start.slopes;
     let mut u = start.comparator;
     make_feasible(&problem.comparators, &mut u);
@@ -78,19 +77,20 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
         proof.grow(u.len());
         for row in 0..rows {
             let example = batch.get(row);
-            let (x, y) = (&example.features, example.label);
-            let zero = loss.at(0.0, y);
+            let x = &example.features;
+            let loss = Counted::new(problem.loss, &example);
+            let zero = loss.at(0.0);
             at_zero.add(zero, 0.0, x);
             let p = x.dot(&u);
-            let here = loss.at(p, y);
+            let here = loss.at(p);
             at_start.add(here, p, x);
             let first = given.get(slopes.len()).copied();
-            let first = first.filter(|&a| loss.conjugate(a, y).is_finite());
+            let first = first.filter(|&a| loss.conjugate(a).is_finite());
             let slope = first.unwrap_or(here.slope);
-            proof.add(x, slope, loss.conjugate(slope, y));
+            proof.add(x, slope, loss.conjugate(slope));
             slopes.push(first.unwrap_or(0.0));
             steepness += zero.slope.abs() * x.norm_sq().sqrt();
-            kinked = kinked || loss.kink(y).is_some();
+            kinked = kinked || loss.kink().is_some();
             dimension = dimension.max(x.dimension());
             nonzeros += x.len() as u64;
         }

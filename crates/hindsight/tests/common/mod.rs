@@ -52,7 +52,8 @@ pub(crate) fn is_sound<L: ProxLoss>(
 }
 
 pub(crate) fn cost<L: ProxLoss>(loss: L, sigma: f64, batch: &Batch, u: &[f64]) -> f64 {
-    let losses: f64 = batch.iter().map(|e| loss.at(e.features.dot(u), e.label).value).sum();
+    let losses: f64 =
+        batch.iter().map(|e| e.importance * loss.at(e.features.dot(u), e.label).value).sum();
     losses + 0.5 * sigma * batch.len() as f64 * u.iter().map(|u| u * u).sum::<f64>()
 }
 
