@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 use crate::input::Input;
-use crate::text::{PADDING, Text, lines};
+use crate::text::{PADDING, Text};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -148,7 +148,7 @@ impl Chunker {
                 chunk.buffer.resize(room, 0);
             }
         };
-        let cut = self.before_long_line(&chunk.buffer[..cut]).unwrap_or(cut);
+        let cut = self.before_long_record(&chunk.buffer[..cut]).unwrap_or(cut);
         if cut == 0 && len > 0 && self.failed.is_none() {
             chunk.seal(len);
             return Err(ChunkFault::TooLong);
@@ -167,13 +167,23 @@ impl Chunker {
 }
 
 impl Chunker {
-    /// Where the first line begins that is too long, if one is. Pieces that are smaller than the
+    /// Where the first record begins that is too long, if one is. Pieces that are smaller than the
     /// limit need not be searched.
-    fn before_long_line(&self, piece: &[u8]) -> Option<usize> {
+    fn before_long_record(&self, piece: &[u8]) -> Option<usize> {
         if piece.len() <= self.limit {
             return None;
         }
-        lines(piece).find(|(_, line)| line.len() > self.limit).map(|(start, _)| start)
+        let mut start = 0;
+        while start < piece.len() {
+            let rest = &piece[start..];
+            let len = self.format.first_record(rest);
+            let record = rest[..len].strip_suffix(b"\n").unwrap_or(&rest[..len]);
+            if record.strip_suffix(b"\r").unwrap_or(record).len() > self.limit {
+                return Some(start);
+            }
+            start += len;
+        }
+        None
     }
 }
 

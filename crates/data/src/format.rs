@@ -18,6 +18,12 @@ pub(crate) trait Format: Send + Sync {
         memchr::memrchr(b'\n', text).map(|end| end + 1)
     }
 
+    /// The length of the first record of `text`, its end included; of what there is, if it does
+    /// not end here.
+    fn first_record(&self, text: &[u8]) -> usize {
+        memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1)
+    }
+
     /// Whether the beginning of a file holds everything that comes before its rows.
     fn has_head(&self, _beginning: &[u8]) -> bool {
         true

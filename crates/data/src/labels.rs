@@ -1,5 +1,6 @@
 //! Labels: from what is written to what is learned from.
 
+use crate::error::excerpt;
 use crate::number::double_at;
 use rueful_core::loss::Labels;
 use serde::{Deserialize, Serialize};
@@ -209,8 +210,9 @@ impl LabelCounts {
                     .to_owned(),
             ),
             LabelRule::Positive(_) if self.entries.len() >= 2 => {
-                let known: Vec<_> =
-                    self.entries.iter().map(|known| format!("{:?}", known.label)).collect();
+                let quoted =
+                    |known: &LabelCount| format!("\"{}\"", excerpt(known.label.as_bytes()));
+                let known: Vec<_> = self.entries.iter().map(quoted).collect();
                 Some(format!(
                     "a third label, after {}: there can be two, the one that --positive names \
                      and one other",
@@ -281,6 +283,14 @@ mod tests {
         assert_eq!((conflict.row, conflict.label.as_str()), (1, "5"));
         let names = LabelRule::Positive("spam".to_owned());
         assert_eq!(take(&names, &["spam", "ham", ""]).0, [Some(1.0), Some(-1.0), None]);
+    }
+
+    #[test]
+    fn a_conflict_is_told_in_few_words() {
+        let (long, rule) = ("x".repeat(5000), LabelRule::Positive("1".to_owned()));
+        let labels = take(&rule, &[&long, "\u{1b}", "1"]).1;
+        let conflict = LabelCounts::default().absorb(&labels, &rule).unwrap_err();
+        assert!(conflict.hint.len() < 200 && !conflict.hint.contains('\u{1b}'));
     }
 
     #[test]

@@ -79,6 +79,15 @@ impl Dialect {
         at + 1 + usize::from(text.get(at) == Some(&b'\r'))
     }
 
+    /// Where the first record begins that has a byte, at most the end of the text.
+    pub(crate) fn skip_empty_lines(self, text: &[u8]) -> usize {
+        let mut at = 0;
+        while at < text.len() && self.is_record_end(text, at) {
+            at = Self::next_record(text, at);
+        }
+        at.min(text.len())
+    }
+
     fn is_blank(self, byte: u8) -> bool {
         (byte == b' ' || byte == b'\t') && byte != self.separator
     }
@@ -123,17 +132,37 @@ impl Dialect {
         let mut quotes = if self.quotes { memchr(QUOTE, text) } else { None };
         while let Some(quote) = quotes {
             cut = last_line_end(text, at, quote).or(cut);
-            let opens = quote
-                .checked_sub(1)
-                .is_none_or(|before| text[before] == self.separator || text[before] == b'\n');
             at = quote + 1;
-            if opens {
+            if self.opens(text, quote) {
                 let Some((close, _)) = closing_quote(text, at) else { return cut };
                 at = close + 1;
             }
             quotes = memchr(QUOTE, &text[at..]).map(|distance| at + distance);
         }
         last_line_end(text, at, text.len()).or(cut)
+    }
+
+    /// The length of the first record of `text`, if it ends there.
+    pub(crate) fn first_record(self, text: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        loop {
+            let rest = &text[at..];
+            let found = if self.quotes { memchr2(b'\n', QUOTE, rest) } else { memchr(b'\n', rest) };
+            let found = at + found?;
+            at = found + 1;
+            if text[found] == b'\n' {
+                return Some(at);
+            }
+            if self.opens(text, found) {
+                at = closing_quote(text, at)?.0 + 1;
+            }
+        }
+    }
+
+    /// Whether the quote at `quote`, itself outside of quotes, opens a cell.
+    fn opens(self, text: &[u8], quote: usize) -> bool {
+        let before = quote.checked_sub(1).map(|before| text[before]);
+        before.is_none_or(|before| before == self.separator || before == b'\n')
     }
 }
 
@@ -153,5 +182,40 @@ fn closing_quote(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
         }
         is_doubled = true;
         at = quote + 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUOTED: Dialect = Dialect { separator: b',', quotes: true };
+    const PLAIN: Dialect = Dialect { separator: b',', quotes: false };
+
+    #[test]
+    fn a_record_ends_at_the_first_line_end_outside_quotes() {
+        for (text, quoted, plain) in [
+            (&b"a,b\nc\n"[..], Some(4), Some(4)),
+            (b"a,\"b\n\"\nc\n", Some(7), Some(5)),
+            (b"\"a\"\"\n\",b\nc", Some(9), Some(5)),
+            (b"a\"b\n\"\n", Some(4), Some(4)),
+            (b"\"a\n", None, Some(3)),
+            (b"a", None, None),
+            (b"", None, None),
+        ] {
+            assert_eq!((QUOTED.first_record(text), PLAIN.first_record(text)), (quoted, plain));
+            if let Some(len) = quoted {
+                assert_eq!(QUOTED.cut(&text[..len]), Some(len));
+            }
+        }
+    }
+
+    #[test]
+    fn empty_lines_are_skipped() {
+        for (text, start) in
+            [(&b"\n\r\na\n"[..], 3), (b"a\n", 0), (b"\n\n", 2), (b"\n\r", 2), (b"", 0)]
+        {
+            assert_eq!(QUOTED.skip_empty_lines(text), start);
+        }
     }
 }

@@ -120,6 +120,16 @@ impl Format for Csv {
     fn cut(&self, text: &[u8]) -> Option<usize> {
         self.dialect.cut(text)
     }
+
+    fn first_record(&self, text: &[u8]) -> usize {
+        self.dialect.first_record(text).unwrap_or(text.len())
+    }
+
+    /// The header may come after empty lines.
+    fn has_head(&self, beginning: &[u8]) -> bool {
+        let start = self.dialect.skip_empty_lines(beginning);
+        !self.header || self.dialect.cut(&beginning[start..]).is_some()
+    }
 }
 
 /// A text on its way into rows.
@@ -185,7 +195,7 @@ impl Records<'_> {
 
     /// Compares the header with the names of the columns; says where the first row begins.
     fn check_header(&self, buffer: &mut Vec<u8>) -> Result<usize, Fault> {
-        let mut at = self.skip_empty_lines();
+        let mut at = self.format.dialect.skip_empty_lines(self.bytes);
         if at >= self.bytes.len() {
             return Ok(at);
         }
@@ -205,14 +215,6 @@ impl Records<'_> {
             at = cell.next + usize::from(!is_last);
         }
         Ok(Dialect::next_record(self.bytes, at))
-    }
-
-    fn skip_empty_lines(&self) -> usize {
-        let mut at = 0;
-        while at < self.bytes.len() && self.format.dialect.is_record_end(self.bytes, at) {
-            at = Dialect::next_record(self.bytes, at);
-        }
-        at
     }
 }
 
