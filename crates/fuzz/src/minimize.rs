@@ -1,0 +1,37 @@
+//! The smallest input that still fails, or nearly.
+
+/// How often an input is tried at most.
+const TRIES: usize = 3000;
+
+/// Leaves out what can be left out while `fails` says yes: halves first, then smaller parts.
+pub(crate) fn minimize(mut input: Vec<u8>, fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let mut tries = 0;
+    let mut size = input.len().div_ceil(2);
+    while size > 0 && tries < TRIES {
+        let mut at = 0;
+        let before = input.len();
+        while at < input.len() && tries < TRIES {
+            let mut shorter = input.clone();
+            shorter.drain(at..(at + size).min(input.len()));
+            tries += 1;
+            if fails(&shorter) { input = shorter } else { at += size }
+        }
+        if size > 1 || input.len() == before {
+            size /= 2;
+        }
+    }
+    input
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_matters_is_left() {
+        let input: Vec<u8> = (0..=255).cycle().take(5000).collect();
+        let small = minimize(input, |bytes| bytes.contains(&7) && bytes.contains(&200));
+        assert_eq!(small.len(), 2);
+        assert!(minimize(vec![1, 2, 3], |_| true).is_empty());
+    }
+}

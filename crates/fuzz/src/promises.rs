@@ -1,0 +1,290 @@
+//! What holds for every input.
+
+use crate::MEMORY;
+use crate::random::Random;
+use rueful_core::{Batch, Features};
+use rueful_data::{DataError, Follow, Input, LabelRule, Limits, Names, Reader, Reading, Source};
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What errors call the input.
+pub(crate) const FILE: &str = "input.txt";
+
+/// More memory than this is never needed, whatever the input: a few pieces of text, the rows in
+/// them, and the names.
+const MEMORY_BOUND: usize = 32 << 20;
+
+/// How long a line may be.
+const LINE_BOUND: usize = 4096;
+
+/// A row to the last bit: its label, its features.
+type Row = (u64, Vec<(u32, u32)>);
+
+/// What became of an input.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    rows: Vec<Row>,
+    error: Option<String>,
+    /// Where the error is, if it is on a line.
+    line: Option<u64>,
+    /// Whether the file itself was at fault, and not what it says.
+    is_unreadable: bool,
+    names: Names,
+    /// The labels and their counts, in words.
+    labels: String,
+    missing: Vec<u64>,
+}
+
+/// How bytes arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    /// All at once.
+    Whole,
+    /// A few at a time, and sometimes not yet.
+    Pieces,
+    /// The same, and rows are handed on as they come.
+    Followed,
+}
+
+/// Opens an input, or says why not.
+pub(crate) type Opener<'a> = &'a dyn Fn(Input, &Reading) -> Result<Reader, DataError>;
+
+/// How inputs may be read.
+pub(crate) fn readings() -> [Reading; 4] {
+    let limits = Limits { max_index: 1 << 16, max_line_bytes: LINE_BOUND };
+    let rules =
+        [LabelRule::Numbers, LabelRule::Signs, LabelRule::Any, LabelRule::Positive("1".to_owned())];
+    rules.map(|labels| {
+        let constant = labels == LabelRule::Signs;
+        Reading { labels, constant, limits, threads: NonZeroUsize::MIN }
+    })
+}
+
+/// What is known of a file besides its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// Nothing: how it is read depends on its beginning, so that one which grows slowly may be read
+    /// in another way.
+    Nothing,
+    /// Its format.
+    Format,
+    /// Its format, where every record is a line: what precedes a broken one is read as if it were
+    /// the whole.
+    Lines,
+}
+
+/// Checks what a source of rows promises. Answers with the kind of outcome.
+pub(crate) fn check_source(bytes: &[u8], known: Known, open: Opener<'_>) -> String {
+    let mut kinds = String::new();
+    for (number, reading) in readings().into_iter().enumerate() {
+        let whole = outcome(bytes, Arrival::Whole, &reading, open);
+        kinds += &kind(&whole);
+        if known == Known::Lines {
+            check_prefix(bytes, &whole, &reading, open);
+        }
+        // One reading in turn, to save time: what is left out is tried on other inputs.
+        if number == bytes.len() % 4 {
+            let threads = NonZeroUsize::MIN.saturating_add(2);
+            let several = Reading { threads, ..reading.clone() };
+            for (arrival, reading) in [
+                (Arrival::Pieces, &reading),
+                (Arrival::Whole, &several),
+                (Arrival::Followed, &reading),
+                (Arrival::Pieces, &several),
+            ] {
+                if known == Known::Nothing && arrival == Arrival::Followed {
+                    continue;
+                }
+                let other = outcome(bytes, arrival, reading, open);
+                assert_same(&whole, &other, &format!("{arrival:?}, {} threads", reading.threads));
+            }
+        }
+    }
+    kinds
+}
+
+/// The rows before an error are those of what precedes it.
+fn check_prefix(bytes: &[u8], whole: &Outcome, reading: &Reading, open: Opener<'_>) {
+    if let Some(line) = whole.line {
+        let before = line_start(bytes, line);
+        let prefix = outcome(&bytes[..before], Arrival::Whole, reading, open);
+        assert_eq!(prefix.rows, whole.rows, "the rows before the error on line {line}");
+        assert_eq!(prefix.line, None, "{:?}", prefix.error);
+    }
+}
+
+/// Where a line begins, counted from 1.
+fn line_start(bytes: &[u8], line: u64) -> usize {
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1));
+    starts.take(line as usize).last().unwrap_or(0)
+}
+
+fn outcome(bytes: &[u8], arrival: Arrival, reading: &Reading, open: Opener<'_>) -> Outcome {
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    let outcome = read(bytes, arrival, reading, open);
+    let needed = MEMORY.peak_usage().saturating_sub(before);
+    assert!(needed < MEMORY_BOUND, "{needed} bytes of memory for {} bytes", bytes.len());
+    outcome
+}
+
+fn read(bytes: &[u8], arrival: Arrival, reading: &Reading, open: Opener<'_>) -> Outcome {
+    let mut outcome = Outcome {
+        rows: Vec::new(),
+        error: None,
+        line: None,
+        is_unreadable: false,
+        names: Names::default(),
+        labels: String::new(),
+        missing: Vec::new(),
+    };
+    match input(bytes, arrival).and_then(|input| open(input, reading)) {
+        Ok(mut reader) => {
+            if let Some(error) = drain(&mut reader, &mut outcome.rows) {
+                outcome.fail(&error);
+            }
+            outcome.names = reader.names().clone();
+            outcome.missing = reader.missing().to_vec();
+            // What was counted of the piece with the error depends on where pieces are cut.
+            if outcome.error.is_none() {
+                outcome.labels = format!("{:?}", reader.labels());
+            }
+            assert!(outcome.error.is_some() || !outcome.rows.is_empty(), "rows or an error");
+        }
+        Err(error) => outcome.fail(&error),
+    }
+    outcome
+}
+
+fn input(bytes: &[u8], arrival: Arrival) -> Result<Input, DataError> {
+    let whole = Cursor::new(bytes.to_vec());
+    let random = Random::new(bytes.len() as u64);
+    let stop = Follow::Until(Arc::new(AtomicBool::new(true)));
+    match arrival {
+        Arrival::Whole => Input::new(FILE, whole, &Follow::No),
+        Arrival::Pieces => Input::new(FILE, Pieces { rest: whole, random }, &Follow::No),
+        Arrival::Followed => Input::new(FILE, Pieces { rest: whole, random }, &stop),
+    }
+}
+
+/// A reader that hands out a few bytes at a time, and is interrupted now and then.
+pub(crate) struct Pieces {
+    pub(crate) rest: Cursor<Vec<u8>>,
+    pub(crate) random: Random,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.random.once_in(20) {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        // Long inputs come in longer pieces: time is better spent otherwise.
+        let most = 9 + self.rest.get_ref().len() / 50;
+        let count = (1 + self.random.small(most)).min(buffer.len());
+        self.rest.read(&mut buffer[..count])
+    }
+}
+
+/// Reads to the end or to an error, and checks what a source promises on the way.
+fn drain(source: &mut Reader, rows: &mut Vec<Row>) -> Option<DataError> {
+    let mut batch = Batch::default();
+    let error = loop {
+        match source.fill(&mut batch) {
+            Ok(true) => collect(&batch, rows),
+            Ok(false) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    assert!(batch.is_empty(), "nothing comes with an error or with the end");
+    assert!(matches!(source.fill(&mut batch), Ok(false)), "a stream that is over stays over");
+    let census = source.census();
+    assert_eq!(census.examples, rows.len() as u64);
+    assert_eq!(census.nonzeros, rows.iter().map(|(_, x)| x.len() as u64).sum::<u64>());
+    error
+}
+
+fn collect(batch: &Batch, rows: &mut Vec<Row>) {
+    assert!(!batch.is_empty());
+    for example in batch.iter() {
+        let x = example.features;
+        let checked = Features::new(x.indices(), x.values());
+        assert!(checked.is_ok(), "{checked:?}");
+        assert!(example.label.is_finite() && example.label.abs() <= f64::from(f32::MAX));
+        let features = x.indices().iter().zip(x.values());
+        let features = features.map(|(&index, &value)| {
+            assert!(value != 0.0, "zeros are absent");
+            (index, value.to_bits())
+        });
+        rows.push((example.label.to_bits(), features.collect()));
+    }
+}
+
+impl Outcome {
+    fn fail(&mut self, error: &DataError) {
+        check_error(error);
+        self.line = line_of(error);
+        self.is_unreadable = matches!(error, DataError::Read { .. });
+        self.error = Some(error.to_string());
+    }
+}
+
+fn line_of(error: &DataError) -> Option<u64> {
+    match error {
+        DataError::Parse { line, .. } | DataError::LineTooLong { line, .. } => Some(*line),
+        _ => None,
+    }
+}
+
+/// An error is one line that can be printed, and says where.
+pub(crate) fn check_error(error: &DataError) {
+    let text = error.to_string();
+    check_words(&text);
+    assert!(text.contains(FILE), "no file is named: {text}");
+    if let DataError::Parse { line, column, .. } = error {
+        assert!(text.starts_with(&format!("{FILE}:{line}:{column}: ")), "{text}");
+        assert!(*line > 0 && *column > 0, "{text}");
+    }
+}
+
+/// Words for a person, on a terminal.
+pub(crate) fn check_words(text: &str) {
+    assert!(!text.chars().any(char::is_control), "not printable: {text:?}");
+    assert!(!text.is_empty() && text.chars().count() < 1000, "too long: {text}");
+}
+
+/// The same rows, names and error.
+fn assert_same(whole: &Outcome, other: &Outcome, how: &str) {
+    let differs = whole.rows.iter().zip(&other.rows).position(|(a, b)| a != b);
+    assert!(differs.is_none(), "{how}: row {differs:?}");
+    // A decompressor that meets a fault drops what it has made since it was last asked, and with
+    // that what may have been wrong there.
+    if whole.is_unreadable || other.is_unreadable {
+        return;
+    }
+    assert_eq!(whole.error, other.error, "{how}");
+    assert_eq!(whole.rows.len(), other.rows.len(), "{how}");
+    assert!(whole.names == other.names, "{how}: the names differ");
+    assert_eq!(whole.labels, other.labels, "{how}");
+    assert_eq!(whole.missing, other.missing, "{how}");
+}
+
+/// What an outcome has in common with others: the words of its error, and about how many rows.
+fn kind(outcome: &Outcome) -> String {
+    let size = outcome.rows.len().checked_ilog2();
+    let words = outcome.error.as_deref().map(pattern).unwrap_or_default();
+    format!("{size:?} {words}; ")
+}
+
+/// The words of a text: no numbers, and nothing that is quoted.
+pub(crate) fn pattern(text: &str) -> String {
+    let mut words = String::new();
+    for (number, part) in text.split('"').enumerate() {
+        if number % 2 == 0 {
+            words.extend(part.chars().filter(|char| !char.is_ascii_digit()));
+        }
+    }
+    words
+}

@@ -1,0 +1,285 @@
+//! Everything that is read.
+//!
+//! A target is a name, inputs that are all right, what the format is made of, and what is checked.
+
+use crate::packed::{gzip, is_packed, zip, zstd};
+use crate::promises::{FILE, Known, Pieces, check_error, check_source, check_words, pattern};
+use crate::random::Random;
+use rueful_data::{
+    Bits, Column, Columns, PredictionColumns, Predictions, Reader, Role, Schema, Separator, Table,
+    Wishes, open_inputs,
+};
+use rueful_run::Spec;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use std::io::{Cursor, Read};
+
+/// Something that is read.
+pub(crate) struct Target {
+    pub(crate) name: &'static str,
+    /// Inputs that are all right.
+    pub(crate) seeds: fn() -> Vec<Vec<u8>>,
+    /// What inputs are made of.
+    pub(crate) tokens: &'static [&'static str],
+    /// Panics where a promise is broken; answers with the kind of outcome.
+    pub(crate) check: fn(&[u8]) -> String,
+}
+
+/// All of them.
+pub(crate) const ALL: &[Target] = &[
+    Target {
+        name: "libsvm",
+        seeds: || texts(&LIBSVM),
+        tokens: &["1:", "2:1", " 3:0.5", "#", "qid:1", "+1 ", "-1 ", "65536:1", "65537:1", "0:1"],
+        check: |bytes| check_schema(bytes, &Schema::Libsvm {}, Known::Lines),
+    },
+    Target {
+        name: "vw",
+        seeds: || texts(&VW),
+        tokens: &[
+            "|", " |f ", "|f:2 ", "a:", "a ", ":1", " 'tag", "tag|", "1 ", "^", "12:3", "a:b",
+        ],
+        check: |bytes| check_schema(bytes, &Schema::Vw { bits: few_bits() }, Known::Lines),
+    },
+    Target {
+        name: "csv",
+        seeds: || texts(&CSV),
+        tokens: TABLE,
+        // A record with quotes may begin before the line that is at fault.
+        check: |bytes| check_schema(bytes, &table(Separator::Comma, true), Known::Format),
+    },
+    Target {
+        name: "tsv",
+        seeds: || CSV.iter().map(|text| text.replace(',', "\t").into_bytes()).collect(),
+        tokens: TABLE,
+        check: |bytes| check_schema(bytes, &table(Separator::Tab, false), Known::Lines),
+    },
+    Target {
+        name: "unknown",
+        seeds: || texts(&[&LIBSVM[..], &VW, &CSV, &OTHERS].concat()),
+        tokens: TABLE,
+        check: check_unknown,
+    },
+    Target {
+        name: "gzip",
+        seeds: || LIBSVM.iter().map(|text| gzip(text.as_bytes())).collect(),
+        tokens: &["\u{1f}\u{8b}"],
+        check: |bytes| check_schema(bytes, &Schema::Libsvm {}, Known::Lines),
+    },
+    Target {
+        name: "zstd",
+        seeds: || LIBSVM.iter().map(|text| zstd(text.as_bytes())).collect(),
+        tokens: &[],
+        check: |bytes| check_schema(bytes, &Schema::Libsvm {}, Known::Lines),
+    },
+    Target {
+        name: "zip",
+        seeds: || LIBSVM.iter().flat_map(|text| [false, true].map(|is| zip(text, is))).collect(),
+        tokens: &[
+            "PK\u{3}\u{4}",
+            "PK\u{1}\u{2}",
+            "PK\u{5}\u{6}",
+            "PK\u{7}\u{8}",
+            "__MACOSX/",
+            "a/",
+        ],
+        check: |bytes| check_schema(bytes, &Schema::Libsvm {}, Known::Lines),
+    },
+    Target {
+        name: "predictions",
+        seeds: || texts(&PREDICTIONS),
+        tokens: &[",", "\"", "\"\"", "p", "p,q", "\t", ";", "\n0.5"],
+        check: check_predictions,
+    },
+    Target { name: "spec", seeds: || texts(&SPECS), tokens: JSON, check: check_json::<Spec> },
+    Target { name: "schema", seeds: || texts(&SCHEMAS), tokens: JSON, check: check_json::<Schema> },
+];
+
+const LIBSVM: [&str; 4] = [
+    "+1 1:0.5 3:-2e-1\n-1\t2:.25   4:1.\t\n",
+    "1 1:1\n-1 2:12 # a comment\n\n1\n",
+    "0 1:1 2:0 5:3.4e38\r\n1 7:1\r\n",
+    "2.5 1:1 65536:1\n-3e2 9:1e-40",
+];
+
+const VW: [&str; 5] = [
+    "1 | a b:2 c:0.5\n-1 |f 12:0.25 13:1\n",
+    "0.5 1 PFF/2009|T PFF |f t1:-0.02 r5:0.7\n0.25 1 'tag |T x\n",
+    "1 |n:2 city:paris a|m :1 :2\n\n-1 | 1:1 2:0.5 65536:2 65537:1\n",
+    "0 1 0 |a\r\n1 |b a a:2 |b a\r\n",
+    "spam |text hello world\nham |text bye\n",
+];
+
+const CSV: [&str; 4] = [
+    "y,a,b,c,d\n1,0.5,red,some words,x\n-1,2,blue,\"more, words\",\n",
+    "y,a,b,c,d\r\n1,,NA,\"two\nlines\",?\r\n0,1e-3,\"a \"\"b\"\"\",,\r\n",
+    "y,a,b,c,d\n1,1,1,1,1\n\n1,2,2,2,2",
+    "\u{feff}y,a,b,c,d\n2.5,-1e3,é,Ärger im Büro,0\n",
+];
+
+/// Files that are none of the formats above, or not yet known to be.
+const OTHERS: [&str; 9] = [
+    "@relation r\n@attribute y {-1,1}\n@attribute a numeric\n@data\n1,0.5\n-1,2\n",
+    "{\"y\": 1, \"a\": 0.5, \"b\": \"red\"}\n{\"y\": 0, \"a\": [1, 2], \"b\": null}\n",
+    "y;a\n1;0,5\n0;1\n",
+    "ham\tSee you, then\nspam\tWIN NOW\n",
+    "PAR1 and so on",
+    "ARROW1 and so on",
+    "%PDF-1.4",
+    "just words\nand more\n",
+    "1 2 3\n4 5 6\n",
+];
+
+const TABLE: &[&str] = &[
+    ",",
+    "\"",
+    "\"\"",
+    "\",\"",
+    "\t",
+    ";",
+    "|",
+    "NA",
+    "?",
+    "red",
+    "some words",
+    "y,a,b,c,d\n",
+    "\n1,2,3,4,5\n",
+    "@data\n",
+    "@relation x\n",
+    "@attribute y {0,1}\n",
+    "{\"y\":1}\n",
+    "{",
+    "}",
+    "[",
+];
+
+const PREDICTIONS: [&str; 4] =
+    ["0.5\n-1e3\n2\n", "p\n0.5\n1\n", "day,p,\"q, \"\"r\"\"\"\n1,0.5,2\n2,1,-1\n", "p\tq\n1\t2\n"];
+
+const SPECS: [&str; 2] = [
+    r#"{"data":{"file":"a","constant":true},"loss":{"name":"logistic"},"sigma":0.1,
+    "learner":{"name":"ogd","schedule":{"name":"inverse-sqrt","eta":0.5},
+    "set":{"name":"ball","radius":1.0},"gradient_bound":null},"comparators":{"name":"whole-space"}}"#,
+    r#"{"data":{"file":"b","constant":false},"loss":{"name":"quantile","tau":0.5},
+    "learner":{"name":"perceptron","eta":1},"comparators":{"name":"ball","radius":2}}"#,
+];
+
+const SCHEMAS: [&str; 3] = [
+    r#"{"format":"libsvm"}"#,
+    r#"{"format":"vw","bits":22}"#,
+    r#"{"format":"csv","separator":"comma","quotes":true,"header":false,"bits":8,
+    "columns":[{"name":"y","role":"label"},{"name":"a","role":"number"}]}"#,
+];
+
+const JSON: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\"",
+    "null",
+    "true",
+    "\"name\":",
+    "\\u0000",
+    "\\ud800",
+    "1e999",
+    "-1",
+    "{}",
+    "\"ball\"",
+    "\"square\"",
+    "\"eta\":1",
+    "[[[[[[[[[[[[[[[[",
+];
+
+fn texts(all: &[&str]) -> Vec<Vec<u8>> {
+    all.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+/// The fewest, so that names meet.
+fn few_bits() -> Bits {
+    Bits::try_from(*Bits::RANGE.start()).unwrap_or_default()
+}
+
+/// A table whose columns are known.
+fn table(separator: Separator, quotes: bool) -> Schema {
+    let roles = [Role::Label, Role::Number, Role::Category, Role::Text, Role::Drop];
+    let columns = ["y", "a", "b", "c", "d"].into_iter().zip(roles);
+    let columns: Vec<_> =
+        columns.map(|(name, role)| Column { name: name.to_owned(), role }).collect();
+    let columns = Columns::try_from(columns).expect("their names differ, and one is the label");
+    Schema::Csv(Table { separator, quotes, header: true, bits: few_bits(), columns })
+}
+
+/// A file whose format is known. One that is compressed has its lines within.
+fn check_schema(bytes: &[u8], schema: &Schema, known: Known) -> String {
+    let known = if is_packed(bytes) { Known::Format } else { known };
+    check_source(bytes, known, &|input, reading| Ok(Reader::new(vec![input], schema, reading)))
+}
+
+/// A file of which nothing is known, and one of which only the label is.
+fn check_unknown(bytes: &[u8]) -> String {
+    let mut kinds = String::new();
+    for label in [None, Some("y"), Some("1")] {
+        let wishes = Wishes { label: label.map(str::to_owned), ..Wishes::default() };
+        kinds += &check_source(bytes, Known::Nothing, &|input, reading| {
+            let opened = open_inputs(vec![input], &wishes, reading)?;
+            opened.notes.iter().for_each(|note| check_words(note));
+            let text = serde_json::to_string(&opened.schema).expect("a schema can be written");
+            check_json::<Schema>(text.as_bytes());
+            Ok(opened.reader)
+        });
+    }
+    kinds
+}
+
+/// Predictions, in all three ways of reading them.
+fn check_predictions(bytes: &[u8]) -> String {
+    let mut kinds = String::new();
+    for columns in [
+        PredictionColumns::Bare,
+        PredictionColumns::All,
+        PredictionColumns::Named(vec!["p".to_owned()]),
+    ] {
+        let whole = predictions(Cursor::new(bytes.to_vec()), &columns);
+        let random = Random::new(bytes.len() as u64);
+        let pieces = Pieces { rest: Cursor::new(bytes.to_vec()), random };
+        assert_eq!(whole, predictions(pieces, &columns), "in pieces, {columns:?}");
+        kinds += &format!("{:?} {}; ", whole.0.len().checked_ilog2(), pattern(&whole.1));
+    }
+    kinds
+}
+
+/// The rows, to the last bit, and the error.
+fn predictions(reader: impl Read, columns: &PredictionColumns) -> (Vec<Vec<u64>>, String) {
+    let mut rows = Vec::new();
+    let all = || {
+        let mut predictions = Predictions::new(FILE, reader, columns)?;
+        let mut row = Vec::new();
+        while predictions.next_row(&mut row)? {
+            assert!(row.iter().all(|number| number.is_finite()));
+            rows.push(row.iter().map(|number| number.to_bits()).collect());
+        }
+        Ok(())
+    };
+    let error = all().err().map(|error| {
+        check_error(&error);
+        error.to_string()
+    });
+    (rows, error.unwrap_or_default())
+}
+
+/// A description in JSON: what is read can be written and read again.
+fn check_json<T: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u8]) -> String {
+    match serde_json::from_slice::<T>(bytes) {
+        Ok(value) => {
+            let text = serde_json::to_string(&value).expect("what was read can be written");
+            let again = serde_json::from_str::<T>(&text);
+            assert!(again.as_ref().is_ok_and(|again| *again == value), "{text}: {again:?}");
+            "read".to_owned()
+        }
+        Err(error) => pattern(&error.to_string()),
+    }
+}
