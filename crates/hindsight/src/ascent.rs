@@ -81,7 +81,9 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
                 break;
             }
             last_check = state.sweep;
-            next_check = state.sweep + 1 + state.sweep / 2;
+            // When it should be done at this rate, and not much later.
+            let expected = (left / rate).ceil().clamp(1.0, 1.0 + (state.sweep / 2) as f64);
+            next_check = state.sweep + expected as u64;
         }
         Ok(state.dual.slopes)
     }
