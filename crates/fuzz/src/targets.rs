@@ -6,8 +6,8 @@ use crate::packed::{gzip, is_packed, zip, zstd};
 use crate::promises::{FILE, Known, Pieces, check_error, check_source, check_words, pattern};
 use crate::random::Random;
 use rueful_data::{
-    Bits, Column, Columns, PredictionColumns, Predictions, Reader, Role, Schema, Separator, Table,
-    Wishes, open_inputs,
+    Bits, Column, Columns, PredictionColumns, Predictions, Reader, Recognized, Role, Schema,
+    Separator, Table, Wishes, open_inputs, recognize,
 };
 use rueful_run::Spec;
 use serde::Serialize;
@@ -56,8 +56,33 @@ pub(crate) const ALL: &[Target] = &[
         check: |bytes| check_schema(bytes, &table(Separator::Tab, false), Known::Lines),
     },
     Target {
+        name: "arff",
+        seeds: || texts(&ARFF),
+        tokens: &[
+            "@data",
+            "@attribute b real\n",
+            "{",
+            "}",
+            "'",
+            "%",
+            "?",
+            ",",
+            "0 1,",
+            "\\'",
+            "red",
+        ],
+        // Without all of its declarations a file is read in another way.
+        check: |bytes| check_schema(bytes, &schema_of(ARFF[0]), Known::Format),
+    },
+    Target {
+        name: "jsonl",
+        seeds: || texts(&JSONL),
+        tokens: JSON,
+        check: |bytes| check_schema(bytes, &schema_of(JSONL[0]), Known::Lines),
+    },
+    Target {
         name: "unknown",
-        seeds: || texts(&[&LIBSVM[..], &VW, &CSV, &OTHERS].concat()),
+        seeds: || texts(&[&LIBSVM[..], &VW, &CSV, &ARFF, &JSONL, &OTHERS].concat()),
         tokens: TABLE,
         check: check_unknown,
     },
@@ -118,10 +143,21 @@ const CSV: [&str; 4] = [
     "\u{feff}y,a,b,c,d\n2.5,-1e3,é,Ärger im Büro,0\n",
 ];
 
-/// Files that are none of the formats above, or not yet known to be.
-const OTHERS: [&str; 9] = [
-    "@relation r\n@attribute y {-1,1}\n@attribute a numeric\n@data\n1,0.5\n-1,2\n",
-    "{\"y\": 1, \"a\": 0.5, \"b\": \"red\"}\n{\"y\": 0, \"a\": [1, 2], \"b\": null}\n",
+const ARFF: [&str; 2] = [
+    "@relation r\n@attribute y {-1,1}\n@attribute a numeric\n@attribute 'b c' {red,'dark blue'}\n\
+     @data\n1,0.5,red\n-1,?,'dark blue'\n",
+    "% why\n@RELATION r\n\n@ATTRIBUTE y {-1, 1}\n@ATTRIBUTE a NUMERIC\n\
+     @ATTRIBUTE 'b c' {red, 'dark blue'}\n@DATA\n{0 1, 1 2.5}\r\n{0 -1, 2 'dark blue'}\n",
+];
+
+const JSONL: [&str; 3] = [
+    "{\"y\": 1, \"a\": 0.5, \"b\": \"red\"}\n{\"y\": -1, \"a\": null, \"b\": \"blue\"}\n",
+    "{\"a\": {\"c\": [1, 2.5e-3], \"d\": true}, \"y\": \"1\"}\r\n\n{\"y\": 0}\n",
+    "{\"y\":2.5,\"\\u00e9\\n\":\"a \\\"b\\\"\"}",
+];
+
+/// Files that are none of the formats above.
+const OTHERS: [&str; 7] = [
     "y;a\n1;0,5\n0;1\n",
     "ham\tSee you, then\nspam\tWIN NOW\n",
     "PAR1 and so on",
@@ -211,6 +247,15 @@ fn table(separator: Separator, quotes: bool) -> Schema {
         columns.map(|(name, role)| Column { name: name.to_owned(), role }).collect();
     let columns = Columns::try_from(columns).expect("their names differ, and one is the label");
     Schema::Csv(Table { separator, quotes, header: true, bits: few_bits(), columns })
+}
+
+/// How a file like this one is read.
+fn schema_of(text: &str) -> Schema {
+    let wishes = Wishes { label: Some("y".to_owned()), ..Wishes::default() };
+    match recognize(FILE, text.as_bytes(), true, &wishes) {
+        Ok(Recognized::Text { schema, .. }) => schema,
+        other => panic!("not a file to begin with: {other:?}"),
+    }
 }
 
 /// A file whose format is known. One that is compressed has its lines within.
