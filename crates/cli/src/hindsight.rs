@@ -80,6 +80,9 @@ pub(crate) fn options(args: &SolverArgs, is_asked: bool) -> anyhow::Result<Optio
         }
         options.tolerance = tolerance;
     }
+    if args.max_passes == Some(0) {
+        bail!("--max-passes: at least 1, for one pass gives an interval already");
+    }
     options.max_passes = args.max_passes;
     Ok(options)
 }

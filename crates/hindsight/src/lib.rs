@@ -17,17 +17,15 @@
 //! |---|---|---|
 //! | any | linear | closed form: the end of the set |
 //! | up to 700 columns | square, logistic | Newton with exact steps over the set |
-//! | up to 700 columns | with a kink | primal-dual interior point (Mehrotra) |
-//! | more columns | all | dual coordinate ascent |
+//! | in memory | all others | dual coordinate ascent while it is fast, then the method of multipliers |
+//! | streamed, up to 700 columns | with a kink | ascent, then primal-dual interior point (Mehrotra) |
+//! | streamed, more columns | all others | dual coordinate ascent |
 //!
-//! Where the first method stops short of the tolerance and the data has at most 8 million nonzeros,
-//! a copy of it is taken into memory and Newton's method by conjugate gradients finishes; losses
-//! with a kink are smoothed for it, around multipliers that move. All methods only steer: the interval
-//! comes from pricing a feasible u and from a dual value, each with an allowance for rounding.
-//!
-//! Kinks, many columns and a box together are the hardest case, and the one in which the passes can
-//! run out before 10⁻⁶; a radius so large that U·T·Σ‖a_t x_t‖ roundings exceed the tolerance is the
-//! other. Either way the interval found so far is returned, and `converged` is false.
+//! Data is in memory if its [`Passes`] say so; up to 8 million nonzeros are copied there. All methods only
+//! steer: the interval comes from pricing a feasible u and from a dual value, each with an allowance
+//! for rounding. Where that allowance stands in the way, as in a ball of radius 10⁶, predictions
+//! and sums of slopes are computed without error from then on. If the passes run out, the interval
+//! found so far is returned, and `converged` is false.
 //!
 //! # Beside it
 //!
