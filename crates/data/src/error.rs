@@ -1,5 +1,6 @@
 //! What can go wrong between bytes and batches, told to the one who has to fix it.
 
+use crate::cache::CacheFault;
 use crate::recognize::Binary;
 use crate::schema::Schema;
 use std::io;
@@ -82,6 +83,36 @@ pub enum DataError {
     OnceOnly {
         /// The file.
         file: String,
+    },
+    /// A row of a file without lines that is not as it should be.
+    #[error("{}: row {row}: found \"{found}\", expected {expected}{}", printable(file), tail(hint))]
+    Row {
+        /// The file.
+        file: String,
+        /// The row, counted from 1.
+        row: u64,
+        /// What was found.
+        found: String,
+        /// What should have been there.
+        expected: String,
+        /// How it might be put right.
+        hint: Option<String>,
+    },
+    /// A file that should be a cache and is none that can be read.
+    #[error("{}: {fault}", printable(file))]
+    Cache {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        fault: CacheFault,
+    },
+    /// A file that could not be written.
+    #[error("cannot write {}: {error}", printable(file))]
+    Write {
+        /// The file.
+        file: String,
+        /// What the system says.
+        error: io::Error,
     },
     /// No input to read from.
     #[error("found no file to read, expected at least one")]

@@ -127,6 +127,23 @@ impl LabelCounts {
         }
     }
 
+    /// The same for a number that is there `times` times, in `row` first.
+    pub(crate) fn take_number_times(
+        &mut self,
+        rule: &LabelRule,
+        number: f64,
+        row: usize,
+        times: u64,
+    ) -> Option<f64> {
+        let label = self.take_number(rule, number, row, 0)?;
+        if let Some(entry) = self.entries.get_mut(self.last)
+            && entry.label == (number + 0.0).to_string()
+        {
+            entry.count += times - 1;
+        }
+        Some(label)
+    }
+
     #[inline]
     fn take_name(&mut self, rule: &LabelRule, text: &[u8], row: usize, at: usize) -> Option<f64> {
         let text = str::from_utf8(text).ok().filter(|text| !text.is_empty())?;

@@ -28,6 +28,7 @@
 //! ```
 
 mod arff;
+mod cache;
 mod census;
 mod chunk;
 mod error;
@@ -54,6 +55,9 @@ mod vw;
 mod zip;
 
 pub use arff::{Arff, AttributeKind};
+pub use cache::{
+    CacheFault, CacheSummary, CacheWriter, Cached, Provenance, SourceFile, write_cache,
+};
 pub use census::Census;
 pub use error::{DataError, printable};
 pub use input::{Follow, Input};

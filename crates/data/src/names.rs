@@ -203,6 +203,47 @@ impl Names {
         }
     }
 
+    /// The names kept, in the order they came: index, hash, name.
+    pub(crate) fn kept(&self) -> Vec<(u32, u64, &[u8])> {
+        let mut entries: Vec<_> = self.by_index.iter().collect();
+        entries.sort_unstable_by_key(|&(&index, entry)| (entry.start, entry.end, index));
+        let kept = entries
+            .into_iter()
+            .map(|(&index, entry)| (index, entry.hash, &self.bytes[entry.start..entry.end]));
+        kept.collect()
+    }
+
+    /// The hashes of the names that came second to their index, in their own order.
+    pub(crate) fn seconds(&self) -> Vec<u64> {
+        let mut seconds: Vec<_> = self.seconds.iter().copied().collect();
+        seconds.sort_unstable();
+        seconds
+    }
+
+    /// The names that were taken apart by [`kept`](Self::kept) and [`seconds`](Self::seconds);
+    /// nothing if no names can be taken apart into these.
+    pub(crate) fn put_together<'a>(
+        kept: impl IntoIterator<Item = (u32, u64, &'a [u8])>,
+        seconds: impl IntoIterator<Item = u64>,
+        is_full: bool,
+    ) -> Option<Self> {
+        let mut names = Self::default();
+        for (index, hash, name) in kept {
+            let before = names.by_index.len();
+            names.add(index, hash, name);
+            if names.by_index.len() == before {
+                return None;
+            }
+        }
+        for hash in seconds {
+            if names.len() >= NAMES_KEPT || !names.seconds.insert(hash) {
+                return None;
+            }
+        }
+        names.is_full = is_full;
+        Some(names)
+    }
+
     /// The name of an index: that of the feature which came to it first.
     pub fn get(&self, index: u32) -> Option<String> {
         let entry = self.by_index.get(&index)?;

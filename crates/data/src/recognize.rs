@@ -56,12 +56,17 @@ pub enum Binary {
     Parquet,
     /// Apache Arrow's file format, also called Feather.
     Arrow,
+    /// A file of rows as [`Cached`](crate::Cached) reads it.
+    Cache,
 }
 
 impl Binary {
     /// Their names, for `--format`, and their first bytes.
-    const ALL: [(Self, &'static str, &'static [u8]); 2] =
-        [(Self::Parquet, "parquet", b"PAR1"), (Self::Arrow, "arrow", b"ARROW1")];
+    const ALL: [(Self, &'static str, &'static [u8]); 3] = [
+        (Self::Parquet, "parquet", b"PAR1"),
+        (Self::Arrow, "arrow", b"ARROW1"),
+        (Self::Cache, "cache", crate::cache::MAGIC),
+    ];
 }
 
 impl fmt::Display for Binary {
@@ -69,6 +74,7 @@ impl fmt::Display for Binary {
         f.write_str(match self {
             Self::Parquet => "a Parquet file",
             Self::Arrow => "an Arrow file",
+            Self::Cache => "a rueful cache",
         })
     }
 }

@@ -56,16 +56,20 @@ impl Bytes {
 
     /// Makes `buffer` hold `length` bytes from `at` on; says whether they are there.
     pub(super) fn copy(&self, at: u64, length: usize, buffer: &mut Vec<u8>) -> bool {
-        buffer.clear();
         let Some(end) = at.checked_add(length as u64).filter(|&end| end <= self.len()) else {
             return false;
         };
         match self {
             Self::Memory(bytes) => {
+                buffer.clear();
                 buffer.extend_from_slice(&bytes[at as usize..end as usize]);
                 true
             }
-            Self::Mapped(mapped) => length == 0 || mapped.copy(at, end, buffer),
+            Self::Mapped(_) if length == 0 => {
+                buffer.clear();
+                true
+            }
+            Self::Mapped(mapped) => mapped.copy(at, end, buffer),
         }
     }
 }
@@ -77,7 +81,7 @@ impl Mapped {
             return false;
         }
         let Some(window) = self.window(at, end) else { return false };
-        buffer.resize((end - at) as usize, 0);
+        buffer.resize((end - at) as usize, 0); // What is there is not cleared but written over.
         copy_mapped(&window.map, (at - window.start) as usize, buffer);
         true
     }

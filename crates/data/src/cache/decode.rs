@@ -4,6 +4,9 @@ use super::layout::{BLOCK_CRC, BLOCK_HEAD, BlockHead, crc};
 use crate::labels::{LabelCounts, LabelRule};
 use rueful_core::{Batch, FeatureError};
 
+/// How many indices the rows have together that are copied at a time, where all are the same.
+const PATTERN: usize = 200;
+
 /// How rows are to be read: what of [`Reading`](crate::Reading) concerns a block.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
@@ -27,7 +30,7 @@ pub(super) struct Block {
     lengths: Vec<u32>,
     labels: Vec<f64>,
     importances: Vec<f32>,
-    /// The indices of every row, where they are the same for all.
+    /// The indices of every row, where they are the same for all: a few times over.
     pattern: Vec<u32>,
 }
 
@@ -162,6 +165,11 @@ impl Block {
             self.pattern.clear();
             self.pattern.extend_from_slice(&[0][..constant]);
             self.pattern.extend(indices.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)));
+            // Many short copies take longer than a few longer ones.
+            let row = self.pattern.len();
+            while row > 0 && self.pattern.len() < PATTERN {
+                self.pattern.extend_from_within(..row);
+            }
         }
         let (lengths, pattern) = (&*self.lengths, &*self.pattern);
         let written = self.batch.extend_with(lengths, &self.labels, |to_indices, to_values| {
@@ -262,15 +270,14 @@ impl Block {
     }
 }
 
-/// The same row over and over.
-fn repeat(row: &[u32], to: &mut [u32]) {
-    if !row.is_empty() {
-        to.chunks_exact_mut(row.len()).for_each(|place| place.copy_from_slice(row));
+/// The same rows over and over, the last time perhaps not all of them.
+fn repeat(rows: &[u32], to: &mut [u32]) {
+    if !rows.is_empty() {
+        to.chunks_mut(rows.len()).for_each(|place| place.copy_from_slice(&rows[..place.len()]));
     }
 }
 
-/// Indices from how many are left out before each. Sums that wrap around do not increase, which is
-/// noticed by the batch.
+/// Indices from how many are left out before each.
 #[inline]
 fn read_gaps<const WIDTH: usize>(
     lengths: &[u32],
@@ -283,15 +290,27 @@ fn read_gaps<const WIDTH: usize>(
         let (first, row) = row.split_at_mut(constant);
         first.fill(0);
         let (row_gaps, rest_gaps) = gaps.split_at(row.len());
-        let mut last = 0_u32;
-        for (place, gap) in row.iter_mut().zip(row_gaps) {
-            let mut wide = [0; 4];
-            wide[..WIDTH].copy_from_slice(gap);
-            last = last.wrapping_add(1 + u32::from_le_bytes(wide));
-            *place = last;
-        }
+        add_up(row_gaps, row);
         (to, gaps) = (rest, rest_gaps);
     }
+}
+
+/// Four at a time, which is faster. Sums that wrap around do not increase, and the batch notices.
+#[inline]
+fn add_up<const WIDTH: usize>(gaps: &[[u8; WIDTH]], to: &mut [u32]) {
+    let mut last = 0_u32;
+    let mut next = |gap: &[u8; WIDTH]| {
+        let mut wide = [0; 4];
+        wide[..WIDTH].copy_from_slice(gap);
+        last = last.wrapping_add(1 + u32::from_le_bytes(wide));
+        last
+    };
+    let (fours, rest) = gaps.as_chunks::<4>();
+    let (places, rest_places) = to.as_chunks_mut::<4>();
+    for (place, four) in places.iter_mut().zip(fours) {
+        *place = four.each_ref().map(&mut next);
+    }
+    rest_places.iter_mut().zip(rest).for_each(|(place, gap)| *place = next(gap));
 }
 
 /// Words of four bytes, with `first` before those of each row if there is a constant.

@@ -1,6 +1,6 @@
 //! What a cache was made from, to tell whether it still stands for that.
 
-use crate::{DataError, LabelRule, Schema};
+use crate::{DataError, LabelRule};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -11,8 +11,8 @@ use std::time::UNIX_EPOCH;
 pub struct Provenance {
     /// The files, in the order they were read.
     pub sources: Vec<SourceFile>,
-    /// How they were read.
-    pub schema: Schema,
+    /// How they were read: a [`Schema`](crate::Schema), or whatever else says it.
+    pub schema: serde_json::Value,
     /// The label that became +1, if that was said; all others became −1. Without it, labels are
     /// kept as the numbers they are in the files.
     pub positive: Option<String>,
@@ -60,13 +60,15 @@ impl Provenance {
     /// Looks at the files. To be done before they are read, so that a change meanwhile is noticed.
     pub fn look(
         paths: &[String],
-        schema: &Schema,
+        schema: &impl Serialize,
         positive: Option<&str>,
         max_index: u32,
     ) -> Result<Self, DataError> {
         let sources = paths.iter().map(|path| SourceFile::look(path)).collect::<Result<_, _>>()?;
         let positive = positive.map(str::to_owned);
-        Ok(Self { sources, schema: schema.clone(), positive, max_index })
+        // What has no JSON is told apart by nothing.
+        let schema = serde_json::to_value(schema).unwrap_or_default();
+        Ok(Self { sources, schema, positive, max_index })
     }
 
     /// The rule for the labels of rows that are to be stored.
@@ -83,7 +85,7 @@ impl Provenance {
     /// ```
     /// use rueful_data::{Provenance, Schema, SourceFile};
     /// let file = SourceFile { name: "a.txt".to_owned(), bytes: Some(90), modified: Some(7) };
-    /// let schema = Schema::Libsvm {};
+    /// let schema = serde_json::to_value(Schema::Libsvm {}).unwrap();
     /// let then = Provenance { sources: vec![file], schema, positive: None, max_index: 100 };
     /// let mut now = then.clone();
     /// assert_eq!(then.difference(&now), None);
