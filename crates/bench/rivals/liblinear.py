@@ -6,6 +6,7 @@ has norm U, for free, and the loosest -e that gets within 1e-3 of the optimum, f
 """
 
 import argparse
+import json
 import os
 import resource
 import shutil
@@ -21,29 +22,26 @@ import common  # noqa: E402
 
 GAP = 1e-3
 STOPS = ["10", "3", "1", "0.3", "0.1", "0.03", "0.01", "0.003", "0.001", "0.0003", "0.0001"]
-RADII = {"a9a": 2.0, "sparse": 10.0, "dense": 3.0}
+RADII = {"a9a": 2.0, "sparse": 10.0, "dense": 1.0}
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", metavar="FILE[@RADIUS]", help="LIBSVM text, labels +1 and -1")
     parser.add_argument("--rueful", metavar="PATH", help="the program [default: the release build]")
-    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--limit", type=float, default=100.0, help="seconds per run of LIBLINEAR")
-    plain = parser.add_mutually_exclusive_group()
-    plain.add_argument(
-        "--pass-seconds", type=float, metavar="SECONDS",
-        help="of one plain pass in memory, for a single file: adds the time of 300",
-    )
-    plain.add_argument(
-        "--features-per-second", type=float, metavar="RATE",
-        help="of the bare loop of rueful-bench: the same, from the nonzeros of each file",
+    parser.add_argument(
+        "--bench", metavar="PATH", help="rueful-bench [default: the release build, beside rueful]",
     )
     return parser.parse_args()
 
 
 def liblinear_path() -> str:
     path = shutil.which("liblinear-train") or os.environ.get("LIBLINEAR_TRAIN")
+    if not path and shutil.which("apt-get"):
+        subprocess.run(["apt-get", "install", "-y", "-qq", "liblinear-tools"], stdout=sys.stderr)
+        path = shutil.which("liblinear-train")
     if path:
         return path
     print("liblinear-train is not on the PATH: install liblinear-tools (Debian, Ubuntu),", file=sys.stderr)
@@ -95,6 +93,8 @@ def matching_cost(rueful: str, path: Path, radius: float) -> float:
     inner = hindsight(rueful, path, radius * 0.97, "1e-6")
     outer = hindsight(rueful, path, radius * 1.03, "1e-6")
     slope = (middle(inner) - middle(outer)) / (0.06 * radius)
+    if not outer["norm"] > radius or slope <= 0.0:
+        sys.exit(f"{path.name}: the best predictor has norm {outer['norm']:.3g}; give a smaller radius")
     return radius / (inner["examples"] * slope)
 
 
@@ -182,9 +182,13 @@ def nonzeros(path: Path) -> int:
         return sum(block.count(b":") for block in iter(lambda: file.read(1 << 24), b""))
 
 
-def pass_seconds(args, path: Path) -> float:
-    """How long one plain pass in memory takes."""
-    return args.pass_seconds or nonzeros(path) / args.features_per_second
+def features_per_second(bench: str, name: str) -> float | None:
+    """How fast the bare hinge loop goes over data of this name in memory, measured now."""
+    if name not in ("sparse", "dense"):
+        return None
+    command = [bench, "--data", name, "--only", "bare", "--repetitions", "5", "--json"]
+    lines = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return lines[0]["lines"][0]["features_per_second"]
 
 
 def both(times: tuple[float, float]) -> str:
@@ -206,8 +210,8 @@ def measure(args, rueful: str, program: str, given: str) -> list[str]:
     else:
         bound = f"< {ours[0] / args.limit:.2f}" if "finish" in why else "none"
         row += [why, "-", "-", "-", bound]
-    if args.pass_seconds or args.features_per_second:
-        row.append(f"{300 * pass_seconds(args, path):.1f} s")
+    rate = features_per_second(args.bench, path.stem)
+    row.append(f"{300 * nonzeros(path) / rate:.1f} s" if rate else "")
     return row
 
 
@@ -215,10 +219,10 @@ def main() -> None:
     args = arguments()
     program = liblinear_path()
     rueful = common.rueful_path(args.rueful)
+    args.bench = args.bench or str(Path(rueful).with_name("rueful-bench"))
     common.enter_environment()
     header = ["data", "radius", "C", "rueful", "LIBLINEAR", "stop", "its norm", "its gap", "ratio"]
-    if args.pass_seconds or args.features_per_second:
-        header.append("300 passes")
+    header.append("300 passes")
     rows = [measure(args, rueful, program, given) for given in args.files]
     print("\nSeconds on the clock, and in brackets of processor time.\n")
     print(common.table(header, rows))
