@@ -30,6 +30,13 @@ pub(crate) trait Format: Send + Sync {
     }
 }
 
+/// A name out of the data, to be part of a message: between quotes, cut where it gets long, and
+/// without anything that could upset a terminal.
+#[cold]
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", crate::error::excerpt(name.as_bytes()))
+}
+
 /// What is wrong with a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {

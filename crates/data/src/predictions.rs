@@ -4,6 +4,7 @@
 //! has first; a field may stand in double quotes, where "" is one quote, and ends on its line.
 
 use crate::error::excerpt;
+use crate::format::quoted;
 use crate::input::open_file;
 use crate::lines::{LineFault, Lines};
 use crate::{DataError, Limits};
@@ -208,7 +209,7 @@ impl Table {
             row.push(number.ok_or_else(|| Fault {
                 at: field.start,
                 found: excerpt(&line[field]),
-                expected: format!("a finite number in the column {name:?}"),
+                expected: format!("a finite number in the column {}", quoted(name)),
                 hint: None,
             })?);
         }
@@ -237,7 +238,7 @@ fn find(name: &str, all: &[String], header: &[u8]) -> Result<usize, Fault> {
             Err(Fault {
                 at: 0,
                 found: excerpt(header),
-                expected: format!("a header with {number} called {name:?}"),
+                expected: format!("a header with {number} called {}", quoted(name)),
                 hint: None,
             })
         }

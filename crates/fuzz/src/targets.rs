@@ -18,7 +18,7 @@ use std::io::{Cursor, Read};
 /// Something that is read.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
-    /// Inputs that are all right.
+    /// Inputs that are all right, and some that once were not.
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
     /// What inputs are made of.
     pub(crate) tokens: &'static [&'static str],
@@ -113,7 +113,7 @@ pub(crate) const ALL: &[Target] = &[
     },
     Target {
         name: "predictions",
-        seeds: || texts(&PREDICTIONS),
+        seeds: || [texts(&PREDICTIONS), vec![long_name()]].concat(),
         tokens: &[",", "\"", "\"\"", "p", "p,q", "\t", ";", "\n0.5"],
         check: check_predictions,
     },
@@ -136,18 +136,22 @@ const VW: [&str; 5] = [
     "spam |text hello world\nham |text bye\n",
 ];
 
-const CSV: [&str; 4] = [
+const CSV: [&str; 7] = [
+    "\n\"",
+    "\n@",
+    "y,,b,\r\r\n1,,,2\",\"",
     "y,a,b,c,d\n1,0.5,red,some words,x\n-1,2,blue,\"more, words\",\n",
     "y,a,b,c,d\r\n1,,NA,\"two\nlines\",?\r\n0,1e-3,\"a \"\"b\"\"\",,\r\n",
     "y,a,b,c,d\n1,1,1,1,1\n\n1,2,2,2,2",
     "\u{feff}y,a,b,c,d\n2.5,-1e3,é,Ärger im Büro,0\n",
 ];
 
-const ARFF: [&str; 2] = [
+const ARFF: [&str; 3] = [
     "@relation r\n@attribute y {-1,1}\n@attribute a numeric\n@attribute 'b c' {red,'dark blue'}\n\
      @data\n1,0.5,red\n-1,?,'dark blue'\n",
     "% why\n@RELATION r\n\n@ATTRIBUTE y {-1, 1}\n@ATTRIBUTE a NUMERIC\n\
      @ATTRIBUTE 'b c' {red, 'dark blue'}\n@DATA\n{0 1, 1 2.5}\r\n{0 -1, 2 'dark blue'}\n",
+    "\n@data\r",
 ];
 
 const JSONL: [&str; 3] = [
@@ -232,6 +236,11 @@ const JSON: &[&str] = &[
 
 fn texts(all: &[&str]) -> Vec<Vec<u8>> {
     all.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+/// A table with a name that does not fit in an error.
+fn long_name() -> Vec<u8> {
+    format!("{}\n1\nx\n", "p".repeat(2000)).into_bytes()
 }
 
 /// The fewest, so that names meet.

@@ -29,7 +29,9 @@ pub(super) struct Attribute {
 /// Whether the beginning of a file holds all of its header.
 pub(crate) fn has_data(text: &[u8]) -> bool {
     lines(text).any(|(start, line)| {
-        let has_end = start + line.len() < text.len();
+        // A carriage return that is the last byte may still be followed by anything.
+        let rest = &text[start + line.len()..];
+        let has_end = rest.starts_with(b"\n") || rest.starts_with(b"\r\n");
         has_end && keyword(line.trim_ascii()) == Some(Keyword::Data)
     })
 }

@@ -20,7 +20,7 @@ mod head;
 mod row;
 
 use crate::error::excerpt;
-use crate::format::{Fault, Format};
+use crate::format::{Fault, Format, quoted};
 use crate::rows::{Rows, Space};
 use crate::schema::{Column, Columns, Role, Wishes};
 use crate::source::Reading;
@@ -105,9 +105,9 @@ impl Arff {
                 (None, AttributeKind::Numeric) => Role::Number,
                 (None, AttributeKind::Nominal(_)) => Role::Category,
                 (None, AttributeKind::String) => {
-                    let word = argument(&name);
+                    let (shown, word) = (quoted(&name), argument(&name));
                     notes.push(format!(
-                        "attribute {name:?} is a string, taken for categories: --text {word} takes \
+                        "attribute {shown} is a string, taken for categories: --text {word} takes \
                          its words for features, --drop {word} leaves it out"
                     ));
                     Role::Category
@@ -192,7 +192,7 @@ impl ArffFormat {
         let known = self.arff.columns.iter().zip(&self.arff.kinds);
         for (attribute, (column, kind)) in head.attributes.iter().zip(known) {
             if attribute.name != column.name || attribute.kind != *kind {
-                let expected = format!("the attribute {:?} as declared before", column.name);
+                let expected = format!("the attribute {} as declared before", quoted(&column.name));
                 let found = attribute.name.as_bytes();
                 return Err(Fault::new(attribute.at, found, expected).hint(SAME));
             }

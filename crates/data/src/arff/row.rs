@@ -1,7 +1,7 @@
 //! The rows.
 
 use super::{Arff, AttributeKind};
-use crate::format::Fault;
+use crate::format::{self, Fault};
 use crate::rows::Rows as Output;
 use crate::schema::Role;
 use crate::table::plan::{Action, Filler, Plan};
@@ -149,8 +149,8 @@ impl Rows<'_> {
         }
         let value = word.content(self.bytes, row.buffer);
         if !self.checks.declared[column].has(value) {
-            let name = self.plan.name(column);
-            let expected = format!("one of the values declared for attribute {name:?}");
+            let name = format::quoted(self.plan.name(column));
+            let expected = format!("one of the values declared for attribute {name}");
             return Err(self.explain(row.start, Fault::new(at, value, expected)));
         }
         self.plan

@@ -1,7 +1,7 @@
 //! The keys that the first lines have, for a person to see.
 
 use super::parse::{Parser, Scratch, Sink};
-use crate::format::Fault;
+use crate::format::{Fault, quoted};
 use crate::schema::{Columns, listed as list};
 use crate::text::lines;
 use std::collections::HashSet;
@@ -71,7 +71,7 @@ pub(super) fn notes(beginning: &[u8], columns: &Columns) -> Vec<String> {
     let unseen =
         columns.iter().filter(|column| !keys.all.iter().any(|(k, _)| is_below(k, &column.name)));
     for column in unseen {
-        notes.push(format!("the key {:?} is not in the first lines", column.name));
+        notes.push(format!("the key {} is not in the first lines", quoted(&column.name)));
     }
     notes
 }

@@ -10,7 +10,7 @@ mod keys;
 mod parse;
 
 use crate::error::excerpt;
-use crate::format::{Fault, Format};
+use crate::format::{Fault, Format, quoted};
 use crate::labels::LabelRule;
 use crate::names::Prefix;
 use crate::number::{double_at, single_at};
@@ -163,7 +163,7 @@ impl Filler<'_> {
 
     fn finish(&mut self, line: &[u8], start: usize) -> Result<(), Fault> {
         let Some(label) = self.label else {
-            let expected = format!("a label under the key {:?}", self.format.columns.label());
+            let expected = format!("a label under the key {}", quoted(self.format.columns.label()));
             return Err(Fault::new(start, &line[start..], expected));
         };
         self.rows.finish(label).map_err(|_| {
@@ -273,7 +273,8 @@ impl Sink for Filler<'_> {
         match self.role(mark) {
             Some(Role::Drop) => Ok(()),
             Some(Role::Label) => {
-                let expected = format!("a label under the key {:?}", self.format.columns.label());
+                let expected =
+                    format!("a label under the key {}", quoted(self.format.columns.label()));
                 Err(Fault::new(at, b"null", expected).hint("a row without a label teaches nothing"))
             }
             _ => {

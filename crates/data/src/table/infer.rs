@@ -13,6 +13,7 @@ use super::plan::{argument, is_infinite, is_missing};
 use super::{Separator, Table};
 use crate::DataError;
 use crate::error::excerpt;
+use crate::format::quoted;
 use crate::number::double_at;
 use crate::schema::{Column, Columns, Role, Wishes};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -166,7 +167,7 @@ impl<'a> Sample<'a> {
             let found = if twice.is_empty() {
                 "two columns without a name".to_owned()
             } else {
-                format!("two columns named {:?}", excerpt(twice.as_bytes()))
+                format!("two columns named {}", quoted(twice))
             };
             let expected = "different names; --no-header takes the first line for a row".to_owned();
             return Err(DataError::Unsuitable { file: file.to_owned(), found, expected });
@@ -222,9 +223,9 @@ impl<'a> Sample<'a> {
                 ));
             }
             if values.is_empty() && !self.rows.is_empty() {
-                let (name, rows) = (&self.names[column], self.rows.len());
+                let (name, rows) = (quoted(&self.names[column]), self.rows.len());
                 notes.push(format!(
-                    "column {name:?} has no value in the first {rows} rows: taken for numbers"
+                    "column {name} has no value in the first {rows} rows: taken for numbers"
                 ));
             }
             return Role::Number;
@@ -236,7 +237,7 @@ impl<'a> Sample<'a> {
 
 /// What is odd about a category.
 fn category_note(name: &str, values: &[&[u8]]) -> Option<String> {
-    let word = argument(name);
+    let (name, word) = (quoted(name), argument(name));
     let blanks = |cell: &&[u8]| cell.iter().filter(|&&byte| byte == b' ').count();
     let distinct = values.iter().collect::<HashSet<_>>().len();
     let is_large = values.len() >= ENOUGH_VALUES;
@@ -245,22 +246,22 @@ fn category_note(name: &str, values: &[&[u8]]) -> Option<String> {
     let has_comma = |cell: &&&[u8]| cell.contains(&b',') && is_number(&swap_comma(cell));
     if values.iter().filter(has_comma).count() * 2 > values.len() {
         Some(format!(
-            "column {name:?} has decimal commas and is taken for categories: write points to have \
+            "column {name} has decimal commas and is taken for categories: write points to have \
              numbers"
         ))
     } else if numbers * 10 > values.len() * 9 {
         let odd = odd.unwrap_or_default();
         Some(format!(
-            "column {name:?} has numbers almost everywhere and is taken for categories because of \
+            "column {name} has numbers almost everywhere and is taken for categories because of \
              \"{odd}\""
         ))
     } else if values.iter().map(blanks).sum::<usize>() >= 3 * values.len() {
         Some(format!(
-            "column {name:?} looks like running text: --text {word} takes its words for features"
+            "column {name} looks like running text: --text {word} takes its words for features"
         ))
     } else if is_large && distinct * 10 > values.len() * 9 {
         Some(format!(
-            "column {name:?} has a new value in almost every row, like an identifier or free \
+            "column {name} has a new value in almost every row, like an identifier or free \
              text: --drop {word} or --text {word}"
         ))
     } else {

@@ -14,7 +14,7 @@ pub(crate) mod words;
 pub(crate) use infer::{has_rows, infer};
 
 use crate::Bits;
-use crate::format::{Fault, Format};
+use crate::format::{Fault, Format, quoted};
 use crate::rows::{Rows, Space};
 use crate::schema::Columns;
 use crate::source::Reading;
@@ -281,5 +281,6 @@ const SAME_HEADER: &str = "all files must begin with the same header";
 #[cold]
 fn header_fault(at: usize, found: &[u8], column: usize, name: &str) -> Fault {
     let number = column + 1;
-    Fault::new(at, found, format!("{name:?}, the name of column {number}")).hint(SAME_HEADER)
+    let expected = format!("{}, the name of column {number}", quoted(name));
+    Fault::new(at, found, expected).hint(SAME_HEADER)
 }

@@ -5,7 +5,8 @@
 //! order, and only rows that have such columns pay for sorting.
 
 use super::words::Words;
-use crate::format::Fault;
+use crate::error::excerpt;
+use crate::format::{Fault, quoted};
 use crate::labels::LabelRule;
 use crate::names::{Prefix, numeric};
 use crate::number::{double_at, single_at};
@@ -285,7 +286,7 @@ impl Plan {
 impl Plan {
     #[cold]
     fn no_label_fault(&self, cell: &[u8], at: usize) -> Fault {
-        let expected = format!("a label in column {:?}", self.columns.label());
+        let expected = format!("a label in column {}", quoted(self.columns.label()));
         Fault::new(at, cell, expected).hint("a row without a label teaches nothing")
     }
 
@@ -310,7 +311,7 @@ impl Plan {
             return Fault::new(at, cell, size_expected());
         }
         let name = self.name(column);
-        let fault = Fault::new(at, cell, format!("a finite number in column {name:?}"));
+        let fault = Fault::new(at, cell, format!("a finite number in column {}", quoted(name)));
         if is_infinite(cell) {
             return fault.hint("an infinite value cannot be learned from");
         }
@@ -341,9 +342,11 @@ pub(crate) fn is_infinite(cell: &[u8]) -> bool {
 
 /// A name as an argument on a command line.
 pub(crate) fn argument(name: &str) -> String {
+    // A name that is cut or has escapes is no longer the name, but harms no terminal.
+    let name = excerpt(name.as_bytes());
     let is_plain = |c: char| c.is_alphanumeric() || "_-.+:/@%=,".contains(c);
     if !name.is_empty() && name.chars().all(is_plain) {
-        name.to_owned()
+        name
     } else {
         format!("'{}'", name.replace('\'', r"'\''"))
     }
