@@ -3,7 +3,7 @@
 use crate::MEMORY;
 use crate::random::Random;
 use rueful_core::{Batch, Features};
-use rueful_data::{DataError, Follow, Input, LabelRule, Limits, Names, Reader, Reading, Source};
+use rueful_data::{DataError, Follow, Input, LabelRule, Limits, Names, Reading, Source};
 use std::io::{self, Cursor, ErrorKind, Read};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ enum Arrival {
 }
 
 /// Opens an input, or says why not.
-pub(crate) type Opener<'a> = &'a dyn Fn(Input, &Reading) -> Result<Reader, DataError>;
+pub(crate) type Opener<'a> = &'a dyn Fn(Input, &Reading) -> Result<Box<dyn Source>, DataError>;
 
 /// How inputs may be read.
 pub(crate) fn readings() -> [Reading; 4] {
@@ -143,7 +143,7 @@ fn read(bytes: &[u8], arrival: Arrival, reading: &Reading, open: Opener<'_>) -> 
     };
     match input(bytes, arrival).and_then(|input| open(input, reading)) {
         Ok(mut reader) => {
-            if let Some(error) = drain(&mut reader, &mut outcome.rows) {
+            if let Some(error) = drain(&mut *reader, &mut outcome.rows) {
                 outcome.fail(&error);
             }
             outcome.names = reader.names().clone();
@@ -186,7 +186,7 @@ impl Read for Pieces {
 }
 
 /// Reads to the end or to an error, and checks what a source promises on the way.
-fn drain(source: &mut Reader, rows: &mut Vec<Row>) -> Option<DataError> {
+fn drain(source: &mut dyn Source, rows: &mut Vec<Row>) -> Option<DataError> {
     let mut batch = Batch::default();
     let error = loop {
         match source.fill(&mut batch) {

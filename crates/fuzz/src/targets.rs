@@ -5,15 +5,18 @@
 use crate::packed::{gzip, is_packed, zip, zstd};
 use crate::promises::{FILE, Known, Pieces, check_error, check_source, check_words, pattern};
 use crate::random::Random;
+use rueful_core::Batch;
 use rueful_data::{
-    Bits, Column, Columns, PredictionColumns, Predictions, Reader, Recognized, Role, Schema,
-    Separator, Table, Wishes, open_inputs, recognize,
+    Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, Input, PredictionColumns,
+    Predictions, Provenance, Reader, Reading, Recognized, Role, Schema, Separator, Source, Table,
+    Wishes, open_inputs, recognize,
 };
 use rueful_run::Spec;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Something that is read.
 pub(crate) struct Target {
@@ -110,6 +113,13 @@ pub(crate) const ALL: &[Target] = &[
             "a/",
         ],
         check: |bytes| check_schema(bytes, &Schema::Libsvm {}, Known::Lines),
+    },
+    Target {
+        name: "cache",
+        seeds: || LIBSVM.iter().map(|text| cache_of(text)).collect(),
+        tokens: &[],
+        // What lies behind its checksums is seldom reached.
+        check: |bytes| check_source(bytes, Known::Format, &open_cache),
     },
     Target {
         name: "predictions",
@@ -270,7 +280,51 @@ fn schema_of(text: &str) -> Schema {
 /// A file whose format is known. One that is compressed has its lines within.
 fn check_schema(bytes: &[u8], schema: &Schema, known: Known) -> String {
     let known = if is_packed(bytes) { Known::Format } else { known };
-    check_source(bytes, known, &|input, reading| Ok(Reader::new(vec![input], schema, reading)))
+    check_source(bytes, known, &|input, reading| {
+        Ok(Box::new(Reader::new(vec![input], schema, reading)))
+    })
+}
+
+/// The cache of LIBSVM text.
+fn cache_of(text: &str) -> Vec<u8> {
+    let schema = Schema::Libsvm {};
+    let provenance = Provenance::look(&[], &schema, None, 1 << 16).expect("no file is looked at");
+    let kept = Kept::default();
+    let write = || {
+        let input = Input::new(FILE, Cursor::new(text.as_bytes().to_vec()), &Follow::No)?;
+        let reading = Reading { constant: false, ..Reading::new(provenance.label_rule()) };
+        let mut reader = Reader::new(vec![input], &schema, &reading);
+        let mut writer = CacheWriter::new(FILE, kept.clone(), &provenance)?;
+        let mut batch = Batch::default();
+        while reader.fill(&mut batch)? {
+            writer.append(&batch, false)?;
+        }
+        writer.finish(reader.names(), reader.labels(), reader.missing())
+    };
+    write().expect("the text is all right");
+    kept.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Bytes that are kept, to be looked at after they were written.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn open_cache(mut input: Input, reading: &Reading) -> Result<Box<dyn Source>, DataError> {
+    let mut bytes = Vec::new();
+    let read = input.read_to_end(&mut bytes);
+    read.map_err(|error| DataError::Read { file: FILE.to_owned(), error })?;
+    Ok(Box::new(Cached::from_bytes(FILE, bytes, reading)?))
 }
 
 /// A file of which nothing is known, and one of which only the label is.
@@ -283,7 +337,7 @@ fn check_unknown(bytes: &[u8]) -> String {
             opened.notes.iter().for_each(|note| check_words(note));
             let text = serde_json::to_string(&opened.schema).expect("a schema can be written");
             check_json::<Schema>(text.as_bytes());
-            Ok(opened.reader)
+            Ok(Box::new(opened.reader))
         });
     }
     kinds
