@@ -28,6 +28,7 @@
 //! ```
 
 mod arff;
+mod assemble;
 mod cache;
 mod census;
 mod chunk;
@@ -55,6 +56,7 @@ mod vw;
 mod zip;
 
 pub use arff::{Arff, AttributeKind};
+pub use assemble::{Assembler, Cell, Wrong, argument};
 pub use cache::{
     CacheFault, CacheSummary, CacheWriter, Cached, Provenance, SourceFile, write_cache,
 };

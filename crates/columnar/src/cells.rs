@@ -1,0 +1,210 @@
+//! From arrays of every type to the few that rows are made of.
+
+use crate::kind::Kind;
+use crate::trouble::Trouble;
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, StringViewArray};
+use arrow_schema::{DataType, TimeUnit};
+use arrow_select::take::take;
+use rueful_data::{Cell, Role};
+use std::sync::Arc;
+
+/// Powers of ten that are exact in double precision.
+const EXACT_POWERS: usize = 22;
+
+/// The cells of a column, in some rows.
+#[derive(Debug)]
+pub(crate) enum Cells {
+    /// Numbers; NaN for nothing.
+    Numbers(Vec<f64>),
+    Truths(BooleanArray),
+    Words(StringViewArray),
+    /// Nothing at all.
+    Nothing,
+}
+
+impl Cells {
+    /// The cells of an array, for a column of that role.
+    pub(crate) fn new(array: &ArrayRef, role: Role) -> Result<Self, Trouble> {
+        if let DataType::Dictionary(..) = array.data_type() {
+            return Self::new(&spread(array)?, role);
+        }
+        let is_name = matches!(role, Role::Category | Role::Text);
+        Ok(match Kind::of(array.data_type()) {
+            Kind::Number if is_name => Self::Words(number_names(array)?),
+            Kind::Number => Self::Numbers(numbers(array)?),
+            Kind::Truth => Self::Truths(array.as_boolean().clone()),
+            Kind::Word => Self::Words(words(array)?),
+            Kind::Moment => Self::Words(moment_names(array)?),
+            Kind::Nothing => Self::Nothing,
+            Kind::Other => return Err(unexpected(array)),
+        })
+    }
+
+    /// The cell of a row.
+    #[inline]
+    pub(crate) fn get(&self, row: usize) -> Cell<'_> {
+        match self {
+            Self::Numbers(numbers) => Cell::Number(numbers[row]),
+            Self::Words(words) if words.is_valid(row) => Cell::Text(words.value(row)),
+            Self::Truths(truths) if truths.is_valid(row) => Cell::Truth(truths.value(row)),
+            _ => Cell::Missing,
+        }
+    }
+}
+
+/// The values that the keys of a dictionary stand for; strings share their bytes.
+fn spread(array: &ArrayRef) -> Result<ArrayRef, Trouble> {
+    let dictionary = array.as_any_dictionary();
+    let values = dictionary.values();
+    let values = match Kind::of(values.data_type()) {
+        Kind::Word => Arc::new(words(values)?),
+        _ => Arc::clone(values),
+    };
+    Ok(take(&values, dictionary.keys(), None)?)
+}
+
+fn words(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
+    Ok(match array.data_type() {
+        DataType::Utf8 => StringViewArray::from(array.as_string::<i32>()),
+        DataType::LargeUtf8 => StringViewArray::from(array.as_string::<i64>()),
+        DataType::Utf8View => array.as_string_view().clone(),
+        _ => return Err(unexpected(array)),
+    })
+}
+
+/// Numbers in double precision: correctly rounded, as a text of them would be.
+fn numbers(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
+    use DataType as D;
+    Ok(match array.data_type() {
+        D::Int8 => each::<Int8Type>(array, f64::from),
+        D::Int16 => each::<Int16Type>(array, f64::from),
+        D::Int32 => each::<Int32Type>(array, f64::from),
+        D::Int64 => each::<Int64Type>(array, |number| number as f64),
+        D::UInt8 => each::<UInt8Type>(array, f64::from),
+        D::UInt16 => each::<UInt16Type>(array, f64::from),
+        D::UInt32 => each::<UInt32Type>(array, f64::from),
+        D::UInt64 => each::<UInt64Type>(array, |number| number as f64),
+        D::Float16 => each::<Float16Type>(array, f64::from),
+        D::Float32 => each::<Float32Type>(array, f64::from),
+        D::Float64 => each::<Float64Type>(array, |number| number),
+        D::Decimal32(_, scale) => decimals::<Decimal32Type>(array, *scale, |n| Some(n.into())),
+        D::Decimal64(_, scale) => decimals::<Decimal64Type>(array, *scale, Some),
+        D::Decimal128(_, scale) => decimals::<Decimal128Type>(array, *scale, |n| n.try_into().ok()),
+        D::Decimal256(_, scale) => {
+            decimals::<Decimal256Type>(array, *scale, |n| n.to_i128()?.try_into().ok())
+        }
+        _ => return Err(unexpected(array)),
+    })
+}
+
+fn each<T: ArrowPrimitiveType>(array: &ArrayRef, number: impl Fn(T::Native) -> f64) -> Vec<f64> {
+    let array = array.as_primitive::<T>();
+    let values = array.values().iter();
+    match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => values.map(|&value| number(value)).collect(),
+        Some(nulls) => values
+            .zip(nulls.iter())
+            .map(|(&value, is_valid)| if is_valid { number(value) } else { f64::NAN })
+            .collect(),
+    }
+}
+
+/// A quotient of exact numbers is correctly rounded; where they are not exact, the text is parsed.
+fn decimals<T: DecimalType>(
+    array: &ArrayRef,
+    scale: i8,
+    small: impl Fn(T::Native) -> Option<i64>,
+) -> Vec<f64> {
+    let array = array.as_primitive::<T>();
+    let power = usize::try_from(scale).ok().filter(|&scale| scale <= EXACT_POWERS);
+    let power = power.map(|scale| (0..scale).fold(1.0, |power, _| power * 10.0));
+    let value = |row| {
+        let exact = small(array.value(row)).filter(|number| number.unsigned_abs() <= 1 << 53);
+        match (exact, power) {
+            (Some(number), Some(power)) => number as f64 / power,
+            _ => array.value_as_string(row).parse().unwrap_or(f64::NAN),
+        }
+    };
+    (0..array.len()).map(|row| if array.is_valid(row) { value(row) } else { f64::NAN }).collect()
+}
+
+/// Numbers as names: whole ones with all their digits.
+fn number_names(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
+    use DataType as D;
+    Ok(match array.data_type() {
+        D::Int8 => names(array.as_primitive::<Int8Type>()),
+        D::Int16 => names(array.as_primitive::<Int16Type>()),
+        D::Int32 => names(array.as_primitive::<Int32Type>()),
+        D::Int64 => names(array.as_primitive::<Int64Type>()),
+        D::UInt8 => names(array.as_primitive::<UInt8Type>()),
+        D::UInt16 => names(array.as_primitive::<UInt16Type>()),
+        D::UInt32 => names(array.as_primitive::<UInt32Type>()),
+        D::UInt64 => names(array.as_primitive::<UInt64Type>()),
+        D::Float16 => names(array.as_primitive::<Float16Type>()),
+        D::Float32 => names(array.as_primitive::<Float32Type>()),
+        D::Float64 => names(array.as_primitive::<Float64Type>()),
+        D::Decimal32(..) => decimal_names::<Decimal32Type>(array),
+        D::Decimal64(..) => decimal_names::<Decimal64Type>(array),
+        D::Decimal128(..) => decimal_names::<Decimal128Type>(array),
+        D::Decimal256(..) => decimal_names::<Decimal256Type>(array),
+        _ => return Err(unexpected(array)),
+    })
+}
+
+/// What is not a number has the name `NaN`, which counts as missing.
+fn names<T: ArrowPrimitiveType>(array: &arrow_array::PrimitiveArray<T>) -> StringViewArray
+where
+    T::Native: std::fmt::Display,
+{
+    array.iter().map(|number| number.map(|number| number.to_string())).collect()
+}
+
+fn decimal_names<T: DecimalType>(array: &ArrayRef) -> StringViewArray {
+    let array = array.as_primitive::<T>();
+    named(array, |row| array.value_as_string(row))
+}
+
+fn named(array: &dyn Array, name: impl Fn(usize) -> String) -> StringViewArray {
+    (0..array.len()).map(|row| array.is_valid(row).then(|| name(row))).collect()
+}
+
+/// Dates and times as names: `2026-11-15`, `23:30:00`, `2026-11-15 23:30:00`; those with a time
+/// zone in UTC. One beyond the calendar is called by its number.
+fn moment_names(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
+    use DataType as D;
+    macro_rules! named_as {
+        ($type:ty, $value:ident) => {{
+            let array = array.as_primitive::<$type>();
+            named(array, |row| match array.$value(row) {
+                Some(moment) => moment.to_string(),
+                None => array.value(row).to_string(),
+            })
+        }};
+    }
+    Ok(match array.data_type() {
+        D::Date32 => named_as!(Date32Type, value_as_date),
+        D::Date64 => named_as!(Date64Type, value_as_date),
+        D::Time32(TimeUnit::Second) => named_as!(Time32SecondType, value_as_time),
+        D::Time32(_) => named_as!(Time32MillisecondType, value_as_time),
+        D::Time64(TimeUnit::Microsecond) => named_as!(Time64MicrosecondType, value_as_time),
+        D::Time64(_) => named_as!(Time64NanosecondType, value_as_time),
+        D::Timestamp(TimeUnit::Second, _) => named_as!(TimestampSecondType, value_as_datetime),
+        D::Timestamp(TimeUnit::Millisecond, _) => {
+            named_as!(TimestampMillisecondType, value_as_datetime)
+        }
+        D::Timestamp(TimeUnit::Microsecond, _) => {
+            named_as!(TimestampMicrosecondType, value_as_datetime)
+        }
+        D::Timestamp(TimeUnit::Nanosecond, _) => {
+            named_as!(TimestampNanosecondType, value_as_datetime)
+        }
+        _ => return Err(unexpected(array)),
+    })
+}
+
+#[cold]
+fn unexpected(array: &ArrayRef) -> Trouble {
+    Trouble::new(format!("a column of type {}", array.data_type()))
+}

@@ -1,0 +1,188 @@
+//! Files decoded piece by piece.
+
+use crate::cells::Cells;
+use crate::file::Meter;
+use crate::ipc::Ipc;
+use crate::layout::Format;
+use crate::parquet::{self, Parquet};
+use crate::trouble::{Trouble, guarded};
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use rueful_data::{DataError, Role};
+use std::vec;
+
+/// A piece has at most so many rows, and about so many cells if they are wide.
+const PIECE_ROWS: usize = 1 << 13;
+const PIECE_CELLS: usize = 1 << 19;
+
+/// How many rows of so many columns are decoded at a time.
+pub(crate) fn piece_rows(columns: usize) -> usize {
+    (PIECE_CELLS / columns.max(1)).clamp(1, PIECE_ROWS)
+}
+
+/// A file that is open.
+pub(crate) struct Table {
+    /// What it is called.
+    pub(crate) name: String,
+    pub(crate) schema: SchemaRef,
+    pub(crate) meter: Meter,
+    /// What there is to say about its size.
+    pub(crate) note: String,
+    inner: Inner,
+}
+
+enum Inner {
+    Parquet(Parquet),
+    Ipc(Ipc),
+}
+
+impl Table {
+    pub(crate) fn open(path: &str, format: Format) -> Result<Self, DataError> {
+        let name = if path == "-" { "standard input" } else { path };
+        guarded(name, || {
+            let (schema, meter, size, inner) = match format {
+                Format::Parquet => {
+                    let file = Parquet::open(path)?;
+                    let (rows, groups) = file.size();
+                    let size = format!(
+                        ", {} in {}",
+                        count(rows.unsigned_abs(), "row"),
+                        count(groups as u64, "group")
+                    );
+                    (file.schema(), file.meter(), size, Inner::Parquet(file))
+                }
+                Format::Arrow => {
+                    let (file, meter) = Ipc::open(path)?;
+                    (file.schema(), meter, String::new(), Inner::Ipc(file))
+                }
+            };
+            let note = format!("{format}, {}{size}", count(schema.fields().len() as u64, "column"));
+            Ok(Self { name: name.to_owned(), schema, meter, note, inner })
+        })
+    }
+
+    /// Refuses what cannot be decoded, as far as that is known before.
+    pub(crate) fn check(&self, projection: &[usize]) -> Result<(), DataError> {
+        guarded(&self.name, || match &self.inner {
+            Inner::Parquet(file) => file.check(projection),
+            Inner::Ipc(_) => Ok(()),
+        })
+    }
+}
+
+fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("one {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Some rows of a file.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    /// Which of the files they are from.
+    pub(crate) file: usize,
+    pub(crate) rows: usize,
+    /// The columns that are not dropped.
+    pub(crate) cells: Vec<Cells>,
+}
+
+/// Decodes one file after the other. Ends with the first error.
+pub(crate) struct Decode {
+    tables: vec::IntoIter<Table>,
+    /// The columns that are not dropped, and their roles.
+    projection: Vec<usize>,
+    roles: Vec<Role>,
+    current: Option<Current>,
+    /// How many files were begun.
+    files: usize,
+}
+
+/// The file that is being decoded.
+struct Current {
+    name: String,
+    meter: Meter,
+    rows: u64,
+    batches: Batches,
+}
+
+enum Batches {
+    Parquet(ParquetRecordBatchReader),
+    Ipc(Ipc),
+}
+
+impl Decode {
+    pub(crate) fn new(tables: Vec<Table>, columns: &[(usize, Role)]) -> Self {
+        let (projection, roles) = columns.iter().copied().unzip();
+        Self { tables: tables.into_iter(), projection, roles, current: None, files: 0 }
+    }
+
+    /// The next piece, unless the current file has ended.
+    fn next_piece(&mut self) -> Result<Option<Piece>, DataError> {
+        let Self { current, projection, roles, files, .. } = self;
+        let Some(Current { name, meter, rows, batches }) = current else { return Ok(None) };
+        let piece = guarded(name, || {
+            let Some(batch) = batches.next(projection)? else { return Ok(None) };
+            let columns = batch.columns().iter().zip(&*roles);
+            let cells = columns.map(|(array, &role)| Cells::new(array, role));
+            let cells: Vec<_> = cells.collect::<Result<_, _>>()?;
+            if cells.len() != roles.len() {
+                return Err(Trouble::new("columns that are not there"));
+            }
+            Ok(Some(Piece { file: *files - 1, rows: batch.num_rows(), cells }))
+        })?;
+        match &piece {
+            Some(piece) => *rows += piece.rows as u64,
+            None if *rows == 0 => return Err(DataError::EmptyFile { file: name.clone() }),
+            None => {
+                meter.end();
+                *current = None;
+            }
+        }
+        Ok(piece)
+    }
+
+    /// Begins with the next file, if there is one.
+    fn next_file(&mut self) -> Result<bool, DataError> {
+        let Some(table) = self.tables.next() else { return Ok(false) };
+        let Table { name, meter, inner, .. } = table;
+        let batches = guarded(&name, || match inner {
+            Inner::Parquet(file) => Ok(Batches::Parquet(file.decode(&self.projection)?)),
+            Inner::Ipc(file) => Ok(Batches::Ipc(file)),
+        })?;
+        self.current = Some(Current { name, meter, rows: 0, batches });
+        self.files += 1;
+        Ok(true)
+    }
+
+    fn advance(&mut self) -> Result<Option<Piece>, DataError> {
+        loop {
+            if let Some(piece) = self.next_piece()? {
+                return Ok(Some(piece));
+            }
+            if !self.next_file()? {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl Iterator for Decode {
+    type Item = Result<Piece, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.advance();
+        if next.is_err() {
+            self.current = None;
+            self.tables = Vec::new().into_iter();
+        }
+        next.transpose()
+    }
+}
+
+impl Batches {
+    fn next(&mut self, projection: &[usize]) -> Result<Option<RecordBatch>, Trouble> {
+        match self {
+            Self::Parquet(reader) => parquet::next(reader),
+            Self::Ipc(ipc) => ipc.next(projection, piece_rows(projection.len())),
+        }
+    }
+}

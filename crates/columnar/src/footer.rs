@@ -1,0 +1,187 @@
+//! How deep the columns of a Parquet file are nested.
+//!
+//! The decoder calls itself for columns within columns, as often as the file's footer says; a few
+//! bytes for each would exhaust its stack. So the footer, a struct in Thrift's compact protocol, is
+//! looked through first. Its field 2 lists the columns, parents before their children; field 5 of
+//! each says how many children it has.
+
+use crate::trouble::Trouble;
+
+/// Columns nested deeper are refused. A list within a list takes four.
+const MAX_DEPTH: usize = 128;
+/// Other values nested deeper are refused.
+const MAX_VALUE_DEPTH: usize = 32;
+
+const SCHEMA: i64 = 2;
+const CHILDREN: i64 = 5;
+
+/// Types of values, as the compact protocol numbers them.
+const STOP: u8 = 0;
+const TRUE: u8 = 1;
+const FALSE: u8 = 2;
+const BYTE: u8 = 3;
+const I16: u8 = 4;
+const I64: u8 = 6;
+const DOUBLE: u8 = 7;
+const BINARY: u8 = 8;
+const LIST: u8 = 9;
+const SET: u8 = 10;
+const MAP: u8 = 11;
+const STRUCT: u8 = 12;
+
+/// Refuses a footer whose columns are nested too deep.
+pub(crate) fn check(footer: &[u8]) -> Result<(), Trouble> {
+    let mut thrift = Thrift { rest: footer };
+    thrift.fields(|thrift, id, kind| match (id, kind) {
+        (SCHEMA, LIST) => thrift.schema(),
+        _ => thrift.skip(kind, 0),
+    })
+}
+
+/// What is left of a footer.
+struct Thrift<'a> {
+    rest: &'a [u8],
+}
+
+impl Thrift<'_> {
+    /// Passes over a struct, field by field: its number and type are known, its value is to be
+    /// passed over by the one who is asked.
+    fn fields(
+        &mut self,
+        mut pass: impl FnMut(&mut Self, i64, u8) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        let mut id: i64 = 0;
+        loop {
+            let head = self.byte()?;
+            let kind = head & 0xf;
+            if kind == STOP {
+                return Ok(());
+            }
+            id = match head >> 4 {
+                0 => self.signed()?,
+                step => id.saturating_add(step.into()),
+            };
+            pass(self, id, kind)?;
+        }
+    }
+
+    /// Passes over the list of columns, and follows it down.
+    fn schema(&mut self) -> Result<(), Trouble> {
+        let (kind, count) = self.list()?;
+        // How many children are to come on each level.
+        let mut levels: Vec<i64> = Vec::new();
+        for _ in 0..count {
+            let mut children = 0;
+            if kind != STRUCT {
+                return Err(damaged());
+            }
+            self.fields(|thrift, id, kind| match (id, kind) {
+                (CHILDREN, I16..=I64) => {
+                    children = thrift.signed()?;
+                    Ok(())
+                }
+                _ => thrift.skip(kind, 0),
+            })?;
+            if let Some(left) = levels.last_mut() {
+                *left -= 1;
+            }
+            if children > 0 {
+                levels.push(children);
+            }
+            while levels.last() == Some(&0) {
+                levels.pop();
+            }
+            if levels.len() > MAX_DEPTH {
+                let expected = format!("at most {MAX_DEPTH} levels");
+                return Err(Trouble::unsuitable("columns within columns", expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes over a value.
+    fn skip(&mut self, kind: u8, depth: usize) -> Result<(), Trouble> {
+        if depth > MAX_VALUE_DEPTH {
+            return Err(damaged());
+        }
+        match kind {
+            TRUE | FALSE => Ok(()),
+            BYTE => self.bytes(1),
+            I16..=I64 => self.unsigned().map(drop),
+            DOUBLE => self.bytes(8),
+            BINARY => {
+                let length = self.unsigned()?;
+                self.bytes(length)
+            }
+            LIST | SET => {
+                let (kind, count) = self.list()?;
+                self.skip_elements(&[kind], count, depth)
+            }
+            MAP => match self.unsigned()? {
+                0 => Ok(()),
+                count => {
+                    let kinds = self.byte()?;
+                    self.skip_elements(&[kinds >> 4, kinds & 0xf], count, depth)
+                }
+            },
+            STRUCT => self.fields(|thrift, _, kind| thrift.skip(kind, depth + 1)),
+            _ => Err(damaged()),
+        }
+    }
+
+    /// Passes over elements; a truth among them takes a byte.
+    fn skip_elements(&mut self, kinds: &[u8], count: u64, depth: usize) -> Result<(), Trouble> {
+        for _ in 0..count {
+            for &kind in kinds {
+                let kind = if matches!(kind, TRUE | FALSE) { BYTE } else { kind };
+                self.skip(kind, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The type and number of the elements of a list.
+    fn list(&mut self) -> Result<(u8, u64), Trouble> {
+        let head = self.byte()?;
+        let count = match head >> 4 {
+            15 => self.unsigned()?,
+            count => count.into(),
+        };
+        Ok((head & 0xf, count))
+    }
+
+    fn byte(&mut self) -> Result<u8, Trouble> {
+        let (&first, rest) = self.rest.split_first().ok_or_else(damaged)?;
+        self.rest = rest;
+        Ok(first)
+    }
+
+    fn bytes(&mut self, count: u64) -> Result<(), Trouble> {
+        let count = usize::try_from(count).map_err(|_| damaged())?;
+        self.rest = self.rest.get(count..).ok_or_else(damaged)?;
+        Ok(())
+    }
+
+    /// A number of seven bits a byte, the lowest first.
+    fn unsigned(&mut self) -> Result<u64, Trouble> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(damaged())
+    }
+
+    /// A number that alternates between positive and negative as it grows.
+    fn signed(&mut self) -> Result<i64, Trouble> {
+        let number = self.unsigned()?;
+        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+}
+
+fn damaged() -> Trouble {
+    Trouble::new("a footer that makes no sense")
+}

@@ -1,0 +1,106 @@
+//! From the names of files to a source of rows.
+
+use crate::decode::Table;
+use crate::kind::Kind;
+use crate::layout::{Format, Layout};
+use crate::source::Columnar;
+use arrow_schema::Schema;
+use rueful_data::{Columns, DataError, Reading, Role, Wishes};
+
+/// What pandas calls the numbers of rows when it saves them as a column.
+const PANDAS_INDEX: &str = "__index_level_0__";
+
+/// A source of rows, and what was found out about it.
+#[derive(Debug)]
+pub struct Opened {
+    /// How it is read: [`Columnar::open`] reads the same files, or others, in the same way.
+    pub layout: Layout,
+    /// What was inferred, in words.
+    pub notes: Vec<String>,
+    /// The rows.
+    pub source: Columnar,
+}
+
+/// Opens files to be read one after the other. What becomes of their columns, their types say as
+/// far as the wishes leave it open. All must have the same columns.
+pub fn open(
+    files: &[String],
+    format: Format,
+    wishes: &Wishes,
+    reading: &Reading,
+) -> Result<Opened, DataError> {
+    let first = files.first().ok_or(DataError::NoInput)?;
+    check_wishes(first, format, wishes)?;
+    let tables = open_all(files, format)?;
+    let table = tables.first().ok_or(DataError::NoInput)?;
+    let mut notes = vec![table.note.clone()];
+    let columns = columns(&table.name, &table.schema, wishes, &mut notes)?;
+    let layout = Layout { format, bits: wishes.bits, columns };
+    let source = Columnar::new(tables, &layout, reading)?;
+    Ok(Opened { layout, notes, source })
+}
+
+/// A column, and the type its file gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnType {
+    /// Its name.
+    pub name: String,
+    /// Its type, as Arrow writes it.
+    pub kind: String,
+}
+
+/// The columns of a file and their types, whether they can be learned from or not.
+pub fn inspect(file: &str, format: Format) -> Result<Vec<ColumnType>, DataError> {
+    let table = Table::open(file, format)?;
+    let fields = table.schema.fields().iter();
+    let described = fields.map(|field| ColumnType {
+        name: field.name().clone(),
+        kind: field.data_type().to_string(),
+    });
+    Ok(described.collect())
+}
+
+pub(crate) fn open_all(files: &[String], format: Format) -> Result<Vec<Table>, DataError> {
+    files.iter().map(|file| Table::open(file, format)).collect()
+}
+
+/// Refuses settings that mean nothing here.
+fn check_wishes(file: &str, format: Format, wishes: &Wishes) -> Result<(), DataError> {
+    if let Some(wished) = wishes.format.as_deref().filter(|&wished| wished != format.name()) {
+        return Err(DataError::Unsuitable {
+            file: file.to_owned(),
+            found: format!("{format}"),
+            expected: format!("{wished}, as --format says"),
+        });
+    }
+    if wishes.header.is_some() {
+        return Err(DataError::Useless {
+            file: file.to_owned(),
+            setting: "--header",
+            format: match format {
+                Format::Parquet => "Parquet",
+                Format::Arrow => "Arrow",
+            },
+            reason: "its columns have names already",
+        });
+    }
+    Ok(())
+}
+
+fn columns(
+    file: &str,
+    schema: &Schema,
+    wishes: &Wishes,
+    notes: &mut Vec<String>,
+) -> Result<Columns, DataError> {
+    let names: Vec<_> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let usual = |column: usize| Kind::of(schema.field(column).data_type()).usual_role();
+    let columns = Columns::wished(file, &names, wishes, notes, usual)?;
+    if columns.iter().any(|c| c.name == PANDAS_INDEX && c.role == Role::Number) {
+        notes.push(format!(
+            "column \"{PANDAS_INDEX}\" holds the row labels of pandas: --drop {PANDAS_INDEX} \
+             leaves it out"
+        ));
+    }
+    Ok(columns)
+}

@@ -1,0 +1,80 @@
+//! What goes wrong in a decoder, as an error that names the file.
+
+use arrow_schema::ArrowError;
+use parquet::errors::ParquetError;
+use rueful_data::{DataError, printable};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// How many characters of what a decoder says are repeated.
+const SAID_CHARS: usize = 200;
+
+/// What goes wrong.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// An error that says all there is to say.
+    Told(DataError),
+    /// A file that is not what is read: what was found, and what should have been there.
+    Unsuitable(String, String),
+    /// A decoder that gives up, and what it says.
+    Undecodable(String),
+}
+
+impl Trouble {
+    pub(crate) fn unsuitable(found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::Unsuitable(found.into(), expected.into())
+    }
+
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self::Undecodable(what.into())
+    }
+
+    fn error(self, file: &str) -> DataError {
+        match self {
+            Self::Told(error) => error,
+            Self::Unsuitable(found, expected) => {
+                DataError::Unsuitable { file: file.to_owned(), found, expected }
+            }
+            Self::Undecodable(said) => {
+                let said: String = printable(&said).chars().take(SAID_CHARS).collect();
+                let error = io::Error::other(format!("it is damaged or cut short ({said})"));
+                DataError::Read { file: file.to_owned(), error }
+            }
+        }
+    }
+}
+
+impl From<DataError> for Trouble {
+    fn from(error: DataError) -> Self {
+        Self::Told(error)
+    }
+}
+
+impl From<ParquetError> for Trouble {
+    fn from(error: ParquetError) -> Self {
+        Self::Undecodable(error.to_string())
+    }
+}
+
+impl From<ArrowError> for Trouble {
+    fn from(error: ArrowError) -> Self {
+        Self::Undecodable(error.to_string())
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Undecodable(error.to_string())
+    }
+}
+
+/// Does what a decoder is needed for. Decoders check what they read, but not all of it: one that
+/// panics has met a file it cannot decode, and what it was doing is given up.
+pub(crate) fn guarded<T>(
+    file: &str,
+    work: impl FnOnce() -> Result<T, Trouble>,
+) -> Result<T, DataError> {
+    let result = catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Trouble::new("what it says about itself makes no sense")));
+    result.map_err(|trouble| trouble.error(file))
+}

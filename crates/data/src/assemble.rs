@@ -1,0 +1,474 @@
+//! Rows out of typed cells, for files that are tables but not text.
+//!
+//! The rules are those of tables as text: the same names go to the same indices, the same cells
+//! are missing, the same labels are taken, and what is wrong is told in the same words. So a table
+//! has the same rows however it was saved. What a format's own types add: a number needs no
+//! parsing, and a truth is 1 or 0, or `true` or `false` where a name is wanted.
+
+use crate::error::excerpt;
+use crate::format::Fault;
+use crate::labels::{LabelCounts, LabelRule};
+use crate::rows::{Rows, Space};
+use crate::schema::{Column, Columns, Role, Wishes};
+use crate::source::{LabelsSeen, Reading};
+use crate::table::plan::{self, Action, Filler, Plan};
+use crate::{Bits, Census, DataError, Names};
+use rueful_core::Batch;
+use std::mem;
+
+/// What a cell holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
+    /// Nothing.
+    Missing,
+    /// A number; NaN is nothing as well.
+    Number(f64),
+    /// A truth.
+    Truth(bool),
+    /// Text, as it would be in a table of text: `NA` and the like are nothing.
+    Text(&'a str),
+}
+
+/// What is wrong with a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// The row, counted from 0 and from the last [`take`](Assembler::take) on.
+    pub row: usize,
+    /// What was found: its beginning if it is long, and nothing that could upset a terminal.
+    pub found: String,
+    /// What should have been there.
+    pub expected: String,
+    /// How it might be put right.
+    pub hint: Option<String>,
+}
+
+impl Wrong {
+    /// The error about it, in a file of which `before` rows came before that take.
+    pub fn error(self, file: &str, before: u64) -> DataError {
+        DataError::Row {
+            file: file.to_owned(),
+            row: before + self.row as u64 + 1,
+            found: self.found,
+            expected: self.expected,
+            hint: self.hint,
+        }
+    }
+}
+
+/// Puts rows together from cells, and counts them.
+///
+/// ```
+/// use rueful_core::Batch;
+/// use rueful_data::{Assembler, Bits, Cell, Column, Columns, LabelRule, Reading, Role};
+/// let column = |name: &str, role| Column { name: name.to_owned(), role };
+/// let columns = vec![column("age", Role::Number), column("y", Role::Label)];
+/// let columns = Columns::try_from(columns)?;
+/// let reading = Reading { constant: false, ..Reading::new(LabelRule::Signs) };
+/// let mut assembler = Assembler::new(&columns, Bits::default(), &reading);
+///
+/// let mut batch = Batch::default();
+/// for (age, y) in [(Cell::Number(31.0), true), (Cell::Missing, false)] {
+///     assembler.cell(0, age).unwrap();
+///     assembler.cell(1, Cell::Truth(y)).unwrap();
+///     assembler.finish_row().unwrap();
+/// }
+/// assembler.take(&mut batch).unwrap();
+/// assert_eq!(batch.labels(), [1.0, -1.0]);
+/// assert_eq!(batch.get(0).features.values(), [31.0]);
+/// assert_eq!(assembler.missing(), [1]);
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug)]
+pub struct Assembler {
+    plan: Plan,
+    rule: LabelRule,
+    /// The row being put together.
+    filler: Filler,
+    is_begun: bool,
+    has_label: bool,
+    label_column: usize,
+    /// The rows since the last take.
+    rows: Rows,
+    /// Of all rows that were taken.
+    labels: LabelCounts,
+    names: Names,
+    missing: Vec<u64>,
+    census: Census,
+}
+
+impl Assembler {
+    /// For a table of these columns.
+    pub fn new(columns: &Columns, bits: Bits, reading: &Reading) -> Self {
+        let space = Space { bits, max_index: reading.limits.max_index };
+        let plan = Plan::new(columns, space, reading);
+        let mut rows = Rows::default();
+        let filler = plan.filler(&mut rows);
+        Self {
+            plan,
+            rule: reading.labels.clone(),
+            filler,
+            is_begun: false,
+            has_label: false,
+            label_column: columns.iter().position(|c| c.role == Role::Label).unwrap_or(0),
+            rows,
+            labels: LabelCounts::default(),
+            names: Names::default(),
+            missing: Vec::new(),
+            census: Census::default(),
+        }
+    }
+
+    /// Takes the next cell of a row, in any order of the columns; one for each column but those
+    /// that are dropped, which may be left out. If it is wrong, so is the row: it is forgotten.
+    ///
+    /// # Panics
+    /// When there is no such column.
+    #[inline]
+    pub fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Wrong> {
+        if !self.is_begun {
+            self.begin();
+        }
+        if let (Cell::Number(number), Action::Number(place)) = (cell, &self.plan.actions[column]) {
+            let value = number as f32;
+            if value.is_finite() {
+                self.filler.numbers[*place] += value;
+                return Ok(());
+            }
+        }
+        self.any_cell(column, cell).map_err(|fault| self.wrong(fault))
+    }
+
+    fn begin(&mut self) {
+        self.plan.begin(&mut self.filler, &mut self.rows);
+        self.is_begun = true;
+        self.has_label = false;
+    }
+
+    fn any_cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
+        let Self { plan, filler, rows, rule, has_label, .. } = self;
+        let action = &plan.actions[column];
+        *has_label |= matches!(action, Action::Label);
+        let number = match (cell, action, &*rule) {
+            (Cell::Missing, ..) => return plan.missing(rows, column, b"null", 0),
+            (Cell::Number(number), ..) if number.is_nan() => {
+                return plan.missing(rows, column, b"NaN", 0);
+            }
+            (Cell::Text(text), ..) => {
+                return plan.cell(filler, rows, column, text.as_bytes(), 0);
+            }
+            (Cell::Number(number), ..) => number,
+            (Cell::Truth(truth), Action::Number(_), _)
+            | (Cell::Truth(truth), Action::Label, LabelRule::Signs | LabelRule::Numbers) => {
+                f64::from(u8::from(truth))
+            }
+            (Cell::Truth(truth), ..) => {
+                let word: &[u8] = if truth { b"true" } else { b"false" };
+                return plan.value(filler, rows, column, word, 0);
+            }
+        };
+        match action {
+            Action::Number(place) if (number as f32).is_finite() => {
+                filler.numbers[*place] += number as f32;
+            }
+            Action::Label => {
+                match rows.labels.take_number(rule, number, rows.batch.len(), 0) {
+                    Some(label) => filler.label = label,
+                    // Said in the words of the plan.
+                    None => plan.value(filler, rows, column, written(number).as_bytes(), 0)?,
+                }
+            }
+            _ => plan.value(filler, rows, column, written(number).as_bytes(), 0)?,
+        }
+        Ok(())
+    }
+
+    /// Ends the row.
+    pub fn finish_row(&mut self) -> Result<(), Wrong> {
+        if !self.is_begun {
+            self.begin();
+        }
+        if !self.has_label {
+            self.cell(self.label_column, Cell::Missing)?;
+        }
+        let finished = self.plan.finish(&self.filler, &mut self.rows, 0, b"this row");
+        finished.map_err(|fault| self.wrong(fault))?;
+        self.is_begun = false;
+        Ok(())
+    }
+
+    #[cold]
+    fn wrong(&mut self, fault: Fault) -> Wrong {
+        self.is_begun = false;
+        let Fault { found, expected, hint, .. } = fault;
+        Wrong { row: self.rows.batch.len(), found, expected, hint }
+    }
+
+    /// How many rows there are since the last take.
+    pub fn rows(&self) -> usize {
+        self.rows.batch.len()
+    }
+
+    /// How many features these rows have together.
+    pub fn nonzeros(&self) -> usize {
+        self.rows.batch.nonzeros()
+    }
+
+    /// Hands over the rows since the last take in place of what the batch holds, and counts them.
+    /// If a label does not go with those before it, they end before its row.
+    pub fn take(&mut self, batch: &mut Batch) -> Result<(), Wrong> {
+        let result = self.labels.absorb(&self.rows.labels, &self.rule).map_err(|conflict| {
+            self.rows.batch.truncate(conflict.row);
+            Wrong {
+                row: conflict.row,
+                found: excerpt(conflict.label.as_bytes()),
+                expected: self.rule.expected(),
+                hint: Some(conflict.hint),
+            }
+        });
+        self.rows.survey_indices();
+        self.names.learn(&self.rows.names);
+        self.census.count_with(&self.rows.batch, &self.rows.indices);
+        self.missing.resize(self.missing.len().max(self.rows.missing.len()), 0);
+        self.missing.iter_mut().zip(&self.rows.missing).for_each(|(sum, count)| *sum += count);
+        batch.clear();
+        mem::swap(batch, &mut self.rows.batch);
+        self.rows.clear();
+        self.is_begun = false;
+        result
+    }
+
+    /// Counts over the rows taken.
+    pub fn census(&self) -> &Census {
+        &self.census
+    }
+
+    /// What the features of the rows taken are called.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The labels of the rows taken, as they are written, where they are counted one by one.
+    pub fn labels(&self) -> LabelsSeen {
+        let counts = self.labels.iter().map(|entry| (entry.label.clone(), entry.count));
+        LabelsSeen { counts: counts.collect(), is_cut: self.labels.is_cut }
+    }
+
+    /// How many cells of the rows taken held nothing, by column.
+    pub fn missing(&self) -> &[u64] {
+        &self.missing
+    }
+}
+
+/// A number as a person would write it.
+fn written(number: f64) -> String {
+    if number.abs() < 1e16 { number.to_string() } else { format!("{number:?}") }
+}
+
+impl Columns {
+    /// The columns called `names`: what becomes of each is what is wished for, or else what
+    /// `usual` says. There must be a label. `notes` is told what a wish was taken to mean.
+    pub fn wished(
+        file: &str,
+        names: &[String],
+        wishes: &Wishes,
+        notes: &mut Vec<String>,
+        mut usual: impl FnMut(usize) -> Role,
+    ) -> Result<Self, DataError> {
+        let unsuitable = |found: String, expected: &str| DataError::Unsuitable {
+            file: file.to_owned(),
+            found,
+            expected: expected.to_owned(),
+        };
+        if let Some(twice) = Self::repeated(names) {
+            let found = format!("two columns named \"{}\"", excerpt(twice.as_bytes()));
+            return Err(unsuitable(found, "different names"));
+        }
+        let roles = wishes.roles(file, names, notes)?;
+        let columns = names.iter().zip(roles).enumerate().map(|(number, (name, wished))| Column {
+            name: name.clone(),
+            role: wished.unwrap_or_else(|| usual(number)),
+        });
+        Self::try_from(columns.collect::<Vec<_>>())
+            .map_err(|expected| unsuitable("columns that do not go together".to_owned(), &expected))
+    }
+}
+
+/// The name of a column as an argument on a command line.
+pub fn argument(name: &str) -> String {
+    plan::argument(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Follow, Input, Schema, Separator, Source, Table};
+    use proptest::prelude::*;
+
+    const ROLES: [(&str, Role); 5] = [
+        ("y", Role::Label),
+        ("a", Role::Number),
+        ("7", Role::Number),
+        ("job", Role::Category),
+        ("note", Role::Text),
+    ];
+
+    fn columns() -> Columns {
+        let column = |&(name, role): &(&str, Role)| Column { name: name.to_owned(), role };
+        Columns::try_from(ROLES.iter().map(column).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn assembler(labels: LabelRule) -> Assembler {
+        Assembler::new(&columns(), Bits::default(), &Reading::new(labels))
+    }
+
+    fn add(assembler: &mut Assembler, cells: &[Cell<'_>]) -> Result<(), Wrong> {
+        for (column, &cell) in cells.iter().enumerate() {
+            assembler.cell(column, cell)?;
+        }
+        assembler.finish_row()
+    }
+
+    fn message(labels: LabelRule, cells: &[Cell<'_>]) -> String {
+        let wrong = add(&mut assembler(labels), cells).unwrap_err();
+        wrong.error("data.parquet", 10).to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_as_for_text() {
+        use Cell::{Missing, Number, Text, Truth};
+        let signs = || LabelRule::Signs;
+        assert_eq!(
+            message(signs(), &[Number(3.0)]),
+            "data.parquet: row 11: found \"3\", expected a label that is -1 or +1, or 0 or 1; of \
+             two other labels, say which is +1 with --positive LABEL; regression losses such as \
+             square take any number"
+        );
+        for (cell, found) in [(Missing, "null"), (Number(f64::NAN), "NaN"), (Text("NA"), "NA")] {
+            assert_eq!(
+                message(signs(), &[cell]),
+                format!(
+                    "data.parquet: row 11: found \"{found}\", expected a label in column \"y\"; \
+                     a row without a label teaches nothing"
+                )
+            );
+        }
+        assert_eq!(
+            message(signs(), &[Truth(true), Number(f64::NEG_INFINITY)]),
+            "data.parquet: row 11: found \"-inf\", expected a finite number in column \"a\"; an \
+             infinite value cannot be learned from"
+        );
+        assert_eq!(
+            message(signs(), &[Truth(true), Number(-1e39)]),
+            "data.parquet: row 11: found \"-1e39\", expected a number that fits in single \
+             precision (at most 3.4028235e38 in size)"
+        );
+        assert_eq!(
+            message(signs(), &[Truth(true), Text("x")]),
+            "data.parquet: row 11: found \"x\", expected a finite number in column \"a\"; \
+             --categorical a takes its values as names, --drop a leaves it out"
+        );
+        let mut none = assembler(signs());
+        none.cell(1, Number(1.0)).unwrap();
+        assert_eq!(none.finish_row().unwrap_err().found, "null");
+        none.cell(0, Number(1.0)).unwrap();
+        none.finish_row().unwrap();
+        assert_eq!(none.nonzeros(), 1, "nothing is left of the row before");
+    }
+
+    #[test]
+    fn labels_that_do_not_go_together_end_the_rows() {
+        let mut both = assembler(LabelRule::Signs);
+        for label in [1.0, 0.0, -1.0, 1.0] {
+            add(&mut both, &[Cell::Number(label)]).unwrap();
+        }
+        let mut batch = Batch::default();
+        let wrong = both.take(&mut batch).unwrap_err();
+        assert_eq!((wrong.row, wrong.found.as_str(), batch.len()), (2, "-1", 2));
+        assert!(wrong.hint.unwrap().starts_with("-1 and 0 both appear"));
+        assert_eq!((both.census().examples, both.rows()), (2, 0));
+    }
+
+    #[test]
+    fn a_truth_is_a_number_or_a_name() {
+        let mut all = assembler(LabelRule::Positive("true".to_owned()));
+        let yes = Cell::Truth(true);
+        add(&mut all, &[yes, yes, Cell::Truth(false), yes, yes]).unwrap();
+        add(&mut all, &[Cell::Truth(false)]).unwrap();
+        let mut batch = Batch::default();
+        all.take(&mut batch).unwrap();
+        assert_eq!(batch.labels(), [1.0, -1.0]);
+        let x = batch.get(0).features;
+        let mut names: Vec<_> = x.indices().iter().filter_map(|&i| all.names().get(i)).collect();
+        names.sort();
+        assert_eq!(names, ["a", "job=true", "note:true"]);
+        let counts = [("true".to_owned(), 1), ("false".to_owned(), 1)];
+        assert_eq!(all.labels().counts, counts);
+    }
+
+    #[derive(Debug, Clone)]
+    struct Row {
+        label: f64,
+        numbers: [Option<f64>; 2],
+        job: Option<String>,
+        note: String,
+    }
+
+    fn row() -> impl Strategy<Value = Row> {
+        let number = prop_oneof![
+            Just(None),
+            (-1e3..1e3).prop_map(Some),
+            (-9i32..9).prop_map(|n| Some(f64::from(n)))
+        ];
+        let job = prop_oneof![Just(None), "[a-z]{1,3}|NA|[?]".prop_map(Some)];
+        ((-5i32..5).prop_map(f64::from), [number.clone(), number], job, "[a-c ]{0,9}|NA")
+            .prop_map(|(label, numbers, job, note)| Row { label, numbers, job, note })
+    }
+
+    fn text(rows: &[Row]) -> String {
+        let number = |n: Option<f64>| n.map(|n| n.to_string()).unwrap_or_default();
+        let line = |row: &Row| {
+            let job = row.job.as_deref().unwrap_or_default();
+            let [a, b] = row.numbers.map(number);
+            format!("{},{a},{b},{job},\"{}\"\n", row.label, row.note)
+        };
+        rows.iter().map(line).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_table_has_the_same_rows_as_text(rows in prop::collection::vec(row(), 1..20)) {
+            let reading = Reading::new(LabelRule::Any);
+            let mut typed = Assembler::new(&columns(), Bits::default(), &reading);
+            let number = |n: Option<f64>| n.map_or(Cell::Missing, Cell::Number);
+            for row in &rows {
+                let [a, b] = row.numbers.map(number);
+                let job = row.job.as_deref().map_or(Cell::Missing, Cell::Text);
+                let cells = [Cell::Number(row.label), a, b, job, Cell::Text(&row.note)];
+                add(&mut typed, &cells).unwrap();
+            }
+            let mut batch = Batch::default();
+            typed.take(&mut batch).unwrap();
+
+            let table = Table {
+                separator: Separator::Comma,
+                quotes: true,
+                header: false,
+                bits: Bits::default(),
+                columns: columns(),
+            };
+            let input = Input::new("text", std::io::Cursor::new(text(&rows)), &Follow::No).unwrap();
+            let mut source = crate::Reader::new(vec![input], &Schema::Csv(table), &reading);
+            let mut expected = Batch::default();
+            source.fill(&mut expected).unwrap();
+            prop_assert_eq!(batch.labels(), expected.labels());
+            for (one, other) in batch.iter().zip(expected.iter()) {
+                prop_assert_eq!(one.features.indices(), other.features.indices());
+                prop_assert_eq!(one.features.values(), other.features.values());
+            }
+            prop_assert_eq!(typed.census(), source.census());
+            prop_assert_eq!(typed.names(), source.names());
+            prop_assert_eq!(typed.labels(), source.labels());
+            prop_assert_eq!(typed.missing(), source.missing());
+        }
+    }
+}
