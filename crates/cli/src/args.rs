@@ -3,9 +3,10 @@
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use rueful_data::{Bits, Schema, Wishes};
+use rueful_data::{Bits, Wishes};
 use rueful_run::{
-    AuditSettings, DataSettings, LearnerSpec, Link, LossSpec, Manner, ScheduleSpec, Settings,
+    AuditSettings, DataSettings, Layout, LearnerSpec, Link, LossSpec, Manner, ScheduleSpec,
+    Settings,
 };
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Run(RunArgs),
     Data(DataArgs),
+    Convert(ConvertArgs),
     Hindsight(HindsightArgs),
     Audit(AuditArgs),
     /// Watch learners play the notes' games.
@@ -99,7 +101,7 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Format")]
 pub(crate) struct FormatArgs {
     /// The format [default: recognised by content and extension].
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Schema::NAMES))]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Layout::NAMES))]
     format: Option<String>,
 
     /// The column of the labels: its name, or its number from 1 on.
@@ -151,6 +153,10 @@ pub(crate) struct MannerArgs {
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 
+    /// Keep what was read beside the first file, in FILE.rueful-cache, and read it from there.
+    #[arg(long)]
+    cache: bool,
+
     /// Write how the file is read to a JSON file, for the next file to be read in the same way.
     #[arg(long, value_name = "JSON")]
     pub(crate) write_schema: Option<PathBuf>,
@@ -180,6 +186,40 @@ pub(crate) struct DataArgs {
     /// How many examples to show.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) show: usize,
+
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Make a compact binary file, which every command reads in place of the data, and faster.
+///
+/// The constant feature is not stored: whoever reads the file says whether there is one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rueful convert data/phishing.libsvm --out phishing.rueful-cache
+  rueful convert table.csv --label bought --positive yes --out table.rueful-cache
+  rueful run table.rueful-cache")]
+pub(crate) struct ConvertArgs {
+    /// The examples, in one file or several; `-` is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+
+    /// The file to write.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    /// Replace the file if it is there.
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    /// Threads that read [default: one for each core].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
 
     /// Print the result as one JSON object.
     #[arg(long)]
@@ -449,7 +489,7 @@ impl FormatArgs {
     }
 }
 
-fn read_schema(path: &Path) -> anyhow::Result<Schema> {
+fn read_schema(path: &Path) -> anyhow::Result<Layout> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     serde_json::from_str(&text).with_context(|| format!("{shown} does not say how a file is read"))
@@ -457,7 +497,7 @@ fn read_schema(path: &Path) -> anyhow::Result<Schema> {
 
 impl MannerArgs {
     pub(crate) fn manner(&self) -> Manner {
-        Manner { threads: self.threads, ..Manner::default() }
+        Manner { threads: self.threads, cache: self.cache, ..Manner::default() }
     }
 }
 

@@ -4,7 +4,7 @@ mod chart;
 mod view;
 
 use crate::args::AuditArgs;
-use crate::data::{file_name, progress_bar, reopen, write_schema};
+use crate::data::{file_name, progress_bar, reopen, tell, write_schema};
 use crate::{hindsight, output};
 use rueful_core::NonNegative;
 use rueful_data::{Follow, Input, Predictions};
@@ -13,6 +13,7 @@ use rueful_run::{AuditRun, Data, HindsightReport, LabelUse, Replay};
 
 pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
     let settings = args.settings();
+    settings.check()?;
     let labels = LabelUse::Learn(settings.loss()?.labels());
     let manner = args.manner.manner();
     let files = [args.file.clone()];
@@ -26,8 +27,9 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
             args.file.clone()
         }
     };
-    let Data { spec: data, notes, mut source } = reading.open(labels, &manner)?;
-    notes.iter().for_each(|note| output::note(note));
+    let opened = reading.open(labels, &manner)?;
+    tell(&opened);
+    let Data { spec: data, mut source, .. } = opened;
     write_schema(&args.manner, &data)?;
     let spec = settings.resolve(data, &said)?;
     let options = hindsight::options(&args.solver, args.hindsight)?;

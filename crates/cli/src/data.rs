@@ -94,9 +94,16 @@ pub(crate) fn open(
     labels: LabelUse,
 ) -> anyhow::Result<Data> {
     let data = format.settings(files)?.open(labels, manner)?;
-    data.notes.iter().for_each(|note| output::note(note));
+    tell(&data);
     write_schema(manner_args, &data.spec)?;
     Ok(data)
+}
+
+/// Says what was inferred, where there is more to it than the name of a format.
+pub(crate) fn tell(data: &Data) {
+    if !data.spec.schema.columns().is_empty() {
+        data.notes.iter().for_each(|note| output::note(note));
+    }
 }
 
 /// Opens data once more, which not all of it allows.

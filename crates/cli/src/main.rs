@@ -3,6 +3,7 @@
 mod args;
 mod audit;
 mod chart;
+mod convert;
 mod data;
 mod hindsight;
 mod numbers;
@@ -26,6 +27,7 @@ fn execute(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Data(args) => data::data(args),
+        Command::Convert(args) => convert::convert(args),
         Command::Hindsight(args) => hindsight::hindsight(args),
         Command::Audit(args) => audit::audit(args),
         Command::Play { game: Game::Erm(args) } => play::erm(args),

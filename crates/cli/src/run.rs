@@ -120,6 +120,7 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
         return Ok(Described { spec, notes: Vec::new(), source });
     }
     let settings = args.settings();
+    settings.check()?;
     let labels = LabelUse::Learn(settings.loss()?.labels());
     let Data { spec: read, source, .. } =
         data::open(&args.files, &args.format, &args.manner, manner, labels)?;

@@ -226,19 +226,33 @@ impl LabelCounts {
                  two labels; three are too many"
                     .to_owned(),
             ),
-            LabelRule::Positive(_) if self.entries.len() >= 2 => {
+            LabelRule::Positive(positive) if !is_label(positive, label) => {
+                let is_other = |known: &&LabelCount| !is_label(positive, &known.label);
+                let other = self.entries.iter().find(is_other)?;
                 let quoted =
                     |known: &LabelCount| format!("\"{}\"", excerpt(known.label.as_bytes()));
-                let known: Vec<_> = self.entries.iter().map(quoted).collect();
-                Some(format!(
-                    "a third label, after {}: there can be two, the one that --positive names \
-                     and one other",
-                    known.join(" and ")
-                ))
+                Some(if self.entries.len() > 1 {
+                    let known: Vec<_> = self.entries.iter().map(quoted).collect();
+                    format!(
+                        "a third label, after {}: there can be two, the one that --positive \
+                         names and one other",
+                        known.join(" and ")
+                    )
+                } else {
+                    format!(
+                        "neither this nor {}, the label before, is the one that --positive names",
+                        quoted(other)
+                    )
+                })
             }
             _ => None,
         }
     }
+}
+
+/// Whether a label is the one that was named: the same text, or the same number.
+fn is_label(named: &str, label: &str) -> bool {
+    named == label || named.trim().parse::<f64>().is_ok_and(|number| label.parse() == Ok(number))
 }
 
 const SIGNS: [(f64, &str); 3] = [(1.0, "1"), (-1.0, "-1"), (0.0, "0")];
@@ -298,6 +312,11 @@ mod tests {
         assert_eq!(entries, [("4", 4), ("2", 4)]);
         let conflict = stream.absorb(&take(&rule, &["2", "5"]).1, &rule).unwrap_err();
         assert_eq!((conflict.row, conflict.label.as_str()), (1, "5"));
+        let (_, misspelt) = take(&LabelRule::Positive("Spam".to_owned()), &["ham", "spam"]);
+        let rule = LabelRule::Positive("Spam".to_owned());
+        let conflict = LabelCounts::default().absorb(&misspelt, &rule).unwrap_err();
+        assert_eq!(conflict.row, 1);
+        assert!(conflict.hint.starts_with("neither this nor \"ham\""), "{}", conflict.hint);
         let names = LabelRule::Positive("spam".to_owned());
         assert_eq!(take(&names, &["spam", "ham", ""]).0, [Some(1.0), Some(-1.0), None]);
     }

@@ -214,7 +214,7 @@ impl Kind {
         if has(b'|') {
             return Some(if is_vw(&rows) { Self::Vw } else { Self::Table(&[Separator::Bar]) });
         }
-        if is_libsvm(first) {
+        if rows.iter().any(|row| is_libsvm(row)) {
             return Some(Self::Libsvm);
         }
         if has(b',') || has(b'\t') || has(b';') {
@@ -331,7 +331,8 @@ fn refusal(text: &[u8]) -> Option<(&'static str, &'static str)> {
 
 #[cold]
 fn unknown(file: &str, text: &[u8]) -> DataError {
-    let line = lines(text).map(|(_, line)| line.trim_ascii()).find(|line| !line.is_empty());
+    let is_row = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
+    let line = lines(text).map(|(_, line)| line.trim_ascii()).find(is_row);
     match line {
         None => DataError::EmptyFile { file: file.to_owned() },
         Some(line) => DataError::Unsuitable {
@@ -350,8 +351,17 @@ fn is_vw(rows: &[&[u8]]) -> bool {
         let before = row.split(|&byte| byte == b'|').next().unwrap_or_default();
         before.is_empty() || before.ends_with(b" ") || before.ends_with(b"\t")
     };
+    // A tag may touch the bar, after a label.
+    let has_tag = |row: &&[u8]| {
+        let before = row.split(|&byte| byte == b'|').next().unwrap_or_default();
+        let mut words = before.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
+        words.next().is_some_and(is_number) && words.next().is_some()
+    };
     let count = rows.first().map_or(0, bars);
-    rows.iter().any(begins_namespace) || rows.len() < 2 || rows.iter().any(|row| bars(row) != count)
+    rows.iter().any(begins_namespace)
+        || rows.iter().any(has_tag)
+        || rows.len() < 2
+        || rows.iter().any(|row| bars(row) != count)
 }
 
 /// Whether lines begin an ARFF file, comments passed over.
@@ -366,7 +376,7 @@ fn is_arff(rows: &[&[u8]]) -> bool {
 }
 
 /// Whether a line is LIBSVM text: after the first token come features and nothing else; or that is
-/// a number, and something comes that begins like a feature.
+/// a number, and something with a colon comes after it, be it right or not.
 fn is_libsvm(line: &[u8]) -> bool {
     let text = line.split(|&byte| byte == b'#').next().unwrap_or_default();
     let mut tokens =
@@ -378,7 +388,7 @@ fn is_libsvm(line: &[u8]) -> bool {
         (begins, begins && is_number(&token[digits + 1..]))
     });
     if starts_with_number {
-        others.any(|(begins, _)| begins)
+        text.contains(&b':')
     } else {
         others.next().is_some_and(|(_, is_feature)| is_feature) && others.all(|(_, is)| is)
     }

@@ -125,6 +125,11 @@ impl AuditSettings {
         })
     }
 
+    /// Refuses what contradicts itself, whatever the data.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        self.resolve(DataSpec::libsvm(""), "").map(|_| ())
+    }
+
     /// The loss alone.
     pub fn loss(&self) -> Result<LossSpec, SettingsError> {
         let (loss, tau) = (self.loss.clone(), self.tau);
@@ -779,7 +784,9 @@ mod tests {
 
     #[test]
     fn settings_are_checked_as_those_of_a_run() {
-        let refusal = |settings: AuditSettings| settings.resolve("x", "p").unwrap_err().to_string();
+        let refusal = |settings: AuditSettings| {
+            settings.resolve(DataSpec::libsvm("x"), "p").unwrap_err().to_string()
+        };
         let plain = AuditSettings::default;
         assert!(refusal(AuditSettings { radius: Some(0.0), ..plain() }).starts_with("--radius: 0"));
         assert!(refusal(AuditSettings { tau: Some(0.5), ..plain() }).starts_with("--tau belongs"));
@@ -795,8 +802,11 @@ mod tests {
     /// The predictions of a learner of this project, audited, give the books of its run.
     #[test]
     fn the_audit_of_a_run_is_the_run() {
-        let spec = Settings::default().resolve("x", &mut |_| Ok(Survey::default())).unwrap().spec;
-        let audit_spec = AuditSettings::default().resolve("x", "p").unwrap();
+        let spec = Settings::default()
+            .resolve(DataSpec::libsvm("x"), &mut |_| Ok(Survey::default()))
+            .unwrap()
+            .spec;
+        let audit_spec = AuditSettings::default().resolve(DataSpec::libsvm("x"), "p").unwrap();
         let mut run = Run::new(spec.clone()).unwrap();
         run.drive(&mut source(&audit_spec, XOR), |_, _, _| ()).unwrap();
 

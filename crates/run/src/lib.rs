@@ -5,6 +5,7 @@
 //! from a source through a learner into a ledger; [`Report`] is what can be said afterwards.
 
 mod audit;
+mod cache;
 mod columns;
 mod data;
 mod dispatch;
@@ -20,7 +21,7 @@ pub use audit::{
     WindowReport,
 };
 pub use columns::Columns;
-pub use data::{Data, DataSettings, DataSpec, LabelUse, Manner};
+pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::build;
 pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,

@@ -130,6 +130,17 @@ impl Settings {
         Ok(Resolved { spec, notes: resolver.notes })
     }
 
+    /// Refuses what contradicts itself, whatever the data.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let plausible = Survey {
+            examples: 1,
+            example_norm_max: 1.0,
+            weighted_norm_max: 1.0,
+            label_abs_max: 1.0,
+        };
+        self.resolve(DataSpec::libsvm(""), &mut |_| Ok(plausible)).map(|_| ())
+    }
+
     /// The loss, σ and comparators alone, for questions that involve no learner. The comparators
     /// are a ball, or all of R^d where σ > 0 and no radius is given.
     pub fn comparison(&self) -> Result<(LossSpec, NonNegative, AnySet), SettingsError> {

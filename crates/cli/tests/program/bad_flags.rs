@@ -43,7 +43,7 @@ const CONTRADICTIONS: [&str; 35] = [
 ];
 
 /// What the flag parser refuses.
-const USAGE: [&str; 13] = [
+const USAGE: [&str; 12] = [
     "--learner sgd",
     "--loss bent",
     "--schedule slow",
@@ -54,7 +54,6 @@ const USAGE: [&str; 13] = [
     "--eta 1 --eta 2",
     "--json --json",
     "--radius",
-    "another-file",
     "--spec report.json --loss hinge",
     "--spec report.json --no-constant",
 ];

@@ -16,7 +16,7 @@ fn ask_about(text: &[u8]) -> Said {
 /// A good spec; the tests spoil it.
 fn good() -> Value {
     json!({
-        "data": { "file": DATA, "constant": true },
+        "data": { "files": [DATA], "schema": { "format": "libsvm" }, "constant": true },
         "loss": { "name": "hinge" },
         "sigma": 0.0,
         "learner": {
@@ -50,7 +50,11 @@ fn the_good_spec_runs() {
 fn what_is_unknown_is_named() {
     for (place, value, says) in [
         ("/seed", json!(1), "unknown field `seed`"),
-        ("/data/skip", json!(1), "unknown field `skip`, expected `file` or `constant`"),
+        (
+            "/data/skip",
+            json!(1),
+            "unknown field `skip`, expected one of `files`, `schema`, `positive`, `constant`",
+        ),
         ("/loss/tau", json!(0.5), "unknown field `tau`"),
         ("/loss/name", json!("bent"), "unknown variant `bent`, expected one of"),
         ("/learner/eta", json!(1), "unknown field `eta`"),

@@ -64,9 +64,16 @@ impl Said {
     pub(crate) fn refusal(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert_eq!(self.stdout, "", "{}", self.stderr);
-        assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
-        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
-        self.stderr
+        // What was inferred about the data is said before.
+        let mut complaint = &*self.stderr;
+        while let Some((_, rest)) =
+            complaint.split_once('\n').filter(|(first, _)| first.starts_with("note: "))
+        {
+            complaint = rest;
+        }
+        assert!(complaint.starts_with("error: "), "{}", self.stderr);
+        assert!(!complaint.contains("panicked"), "{}", self.stderr);
+        complaint.to_owned()
     }
 
     /// A refusal in one line, as all are but those of the flag parser.

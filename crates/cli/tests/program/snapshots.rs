@@ -50,6 +50,9 @@ fn the_adversaries() {
 fn help_for_every_command() {
     pin("help", "--help");
     pin("help-run", "run --help");
+    pin("help-data", "data --help");
+    pin("help-convert", "convert --help");
+    pin("help-hindsight", "hindsight --help");
     pin("help-play", "play --help");
     pin("help-play-erm", "play erm --help");
     pin("help-play-adversary", "play adversary --help");

@@ -99,7 +99,7 @@ fn other_files_are_refused_with_advice() {
     }
     let empty = "x: expected examples, found none in the whole file";
     assert_eq!(format("x", b"", &none), Err(empty.to_owned()));
-    assert!(format("x", b"\n \n# nothing\n", &none).unwrap_err().contains("not known"));
+    assert!(format("x", b"\n \n# nothing\n", &none).unwrap_err().contains("found none"));
 }
 
 #[test]

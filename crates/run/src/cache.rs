@@ -1,0 +1,70 @@
+//! Text kept beside itself in a compact binary file, for reading it again and again.
+
+use crate::data::{DataSpec, LabelUse, Layout, Manner};
+use rueful_core::loss::Labels;
+use rueful_data::{
+    CacheFault, CacheSummary, Cached, DataError, Follow, Limits, Provenance, Source, write_cache,
+};
+
+/// What a cache of a file is called.
+const EXTENSION: &str = "rueful-cache";
+
+impl DataSpec {
+    /// Reads the files to their end into a cache at `path`, which is replaced if it is there.
+    pub fn convert(&self, path: &str, manner: &Manner) -> Result<CacheSummary, DataError> {
+        let provenance = self.provenance()?;
+        let mut source = self.open_for_storing(manner)?;
+        write_cache(path, &provenance, &mut *source, false)
+    }
+
+    /// Rows as a cache has them: without the constant, labels as the numbers they are.
+    fn open_for_storing(&self, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
+        let bare = Self { constant: false, ..self.clone() };
+        let manner = Manner { follow: Follow::No, cache: false, ..manner.clone() };
+        bare.open(LabelUse::Learn(Labels::Numbers), &manner)
+    }
+
+    /// The rows from the cache beside the first file; made, or made anew, if it does not stand for
+    /// the files as they are now.
+    pub(crate) fn open_cache(
+        &self,
+        labels: LabelUse,
+        manner: &Manner,
+    ) -> Result<Box<dyn Source>, DataError> {
+        if let Some(file) = self.once_only() {
+            return Err(DataError::OnceOnly { file: file.to_owned() });
+        }
+        let first = self.files.first().ok_or(DataError::NoInput)?;
+        let path = format!("{first}.{EXTENSION}");
+        let reading = manner.reading(labels, self.positive.as_deref(), self.constant);
+        if std::fs::exists(&path).is_ok_and(|is_there| is_there) {
+            match Cached::open(&path, &reading) {
+                Ok(cached) if cached.provenance().difference(&self.provenance()?).is_none() => {
+                    return Ok(Box::new(cached));
+                }
+                // Somebody else's file is not ours to replace.
+                Err(error @ DataError::Cache { fault: CacheFault::NotACache, .. }) => {
+                    return Err(error);
+                }
+                _ => {}
+            }
+        }
+        self.convert(&path, manner)?;
+        Ok(Box::new(Cached::open(&path, &reading)?))
+    }
+
+    /// What a cache of these files says about itself.
+    pub fn provenance(&self) -> Result<Provenance, DataError> {
+        let positive = self.positive.as_deref();
+        let max_index = Limits::default().max_index;
+        match &self.schema {
+            Layout::Text(schema) => Provenance::look(&self.files, schema, positive, max_index),
+            Layout::Columnar(layout) => Provenance::look(&self.files, layout, positive, max_index),
+            Layout::Cache(_) => Err(DataError::Unsuitable {
+                file: self.name(),
+                found: "a rueful cache".to_owned(),
+                expected: "the data it was made from".to_owned(),
+            }),
+        }
+    }
+}
