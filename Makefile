@@ -21,7 +21,6 @@ test: cargo liblinear ## check format, lints and documentation, then run every t
 # The program and the library are both named rueful: only the library's pages are built.
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude rueful-cli --no-deps --locked
 	cargo test --workspace --locked
-	cargo run -p rueful-fuzz --locked -- --iterations 2000
 
 bench: cargo ## measure: learning from memory, then the race against other programs
 	cargo build --release -p rueful-bench -p rueful-cli

@@ -37,6 +37,8 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
 start = time.perf_counter()
 x, y = load_svmlight_file(sys.argv[1])
+# It reads indices of 64 bits and learns from those of 32.
+x.indices, x.indptr = x.indices.astype("int32"), x.indptr.astype("int32")
 loaded = time.perf_counter()
 SGDClassifier(loss="hinge", shuffle=False).partial_fit(x, y, classes=[-1, 1])
 end = time.perf_counter()

@@ -43,9 +43,12 @@ pub(crate) fn floor(part: Part, path: &Path) -> Result<()> {
 fn blocks(path: &Path, mut see: impl FnMut(&[u8])) -> Result<()> {
     let told = || format!("cannot read {}", path.display());
     let mut file = File::open(path).with_context(told)?;
-    let mut block = vec![0; BLOCK];
+    // The system copies to aligned memory faster.
+    let mut memory = vec![0_u8; BLOCK + 64];
+    let start = memory.as_ptr().align_offset(64).min(64);
+    let block = &mut memory[start..start + BLOCK];
     loop {
-        let count = file.read(&mut block).with_context(told)?;
+        let count = file.read(block).with_context(told)?;
         if count == 0 {
             return Ok(());
         }

@@ -17,10 +17,16 @@ const FIRST_CHUNK: usize = 1 << 14;
 /// What some editors put before text, to say that it is UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Where a byte of a file goes in memory has the same remainder as its place in the file: then the
+/// system copies three times as fast, on some machines.
+const ALIGNMENT: usize = 64;
+
 /// A piece of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     buffer: Vec<u8>,
+    /// Where the text begins in the buffer.
+    start: usize,
     len: usize,
     is_first: bool,
     /// Which of the files it is from.
@@ -29,19 +35,44 @@ pub(crate) struct Chunk {
 
 impl Chunk {
     pub(crate) fn text(&self) -> Text<'_> {
-        Text::new(&self.buffer, self.len, self.is_first)
+        Text::new(&self.buffer[self.start..], self.len, self.is_first)
     }
 
     pub(crate) fn is_first(&self) -> bool {
         self.is_first
     }
 
+    /// Begins with `carry`. What is read behind it comes from place `offset` of the file.
+    fn begin(&mut self, carry: &[u8], room: usize, offset: u64) {
+        let size = room + ALIGNMENT + PADDING;
+        if self.buffer.len() > 4 * size {
+            self.buffer = Vec::new();
+        }
+        if self.buffer.len() < size {
+            self.buffer.resize(size, 0);
+        }
+        let behind = self.buffer.as_ptr().addr() + carry.len();
+        self.start = (offset as usize).wrapping_sub(behind) % ALIGNMENT;
+        self.bytes()[..carry.len()].copy_from_slice(carry);
+    }
+
+    /// Makes room for so many bytes.
+    fn grow(&mut self, room: usize) {
+        self.buffer.resize(self.start + room + PADDING, 0);
+    }
+
+    /// The text and the room behind it.
+    fn bytes(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.start..]
+    }
+
     /// Puts the padding behind the text, a line end first.
     fn seal(&mut self, len: usize) {
         self.len = len;
-        self.buffer.resize(self.buffer.len().max(len + PADDING), 0);
-        self.buffer[len..len + PADDING].fill(0);
-        self.buffer[len] = b'\n';
+        let end = self.start + len;
+        self.buffer.resize(self.buffer.len().max(end + PADDING), 0);
+        self.buffer[end..end + PADDING].fill(0);
+        self.buffer[end] = b'\n';
     }
 }
 
@@ -64,6 +95,8 @@ pub(crate) struct Chunker {
     file: usize,
     is_first: bool,
     limit: usize,
+    /// How many bytes of the file have been taken.
+    offset: u64,
     /// What went wrong behind the bytes that were read.
     failed: Option<io::Error>,
     /// Bytes taken from each file.
@@ -80,6 +113,7 @@ impl Chunker {
             file: 0,
             is_first: true,
             limit,
+            offset: 0,
             failed: None,
             taken,
         }
@@ -104,16 +138,15 @@ impl Chunker {
         let small = usual.min(self.limit.saturating_add(2));
         let mut len = self.carry.len();
         let mut room = small.max(len + small / 2);
-        chunk.buffer.resize(room.max(chunk.buffer.len().min(4 * small)), 0);
-        chunk.buffer.truncate(4 * small.max(room));
-        chunk.buffer[..len].copy_from_slice(&self.carry);
+        chunk.begin(&self.carry, room, self.offset);
         let mut is_end = false;
         let cut = loop {
             while len < room && !is_end {
-                match input.read(&mut chunk.buffer[len..room]) {
+                match input.read(&mut chunk.bytes()[len..room]) {
                     Ok(count) => {
                         is_end = count == 0;
                         len += count;
+                        self.offset += count as u64;
                     }
                     Err(error) => self.failed = Some(error),
                 }
@@ -122,17 +155,20 @@ impl Chunker {
                 }
             }
             if self.is_first && len >= BYTE_ORDER_MARK.len() {
-                if chunk.buffer.starts_with(BYTE_ORDER_MARK) {
-                    chunk.buffer.copy_within(BYTE_ORDER_MARK.len()..len, 0);
+                if chunk.bytes().starts_with(BYTE_ORDER_MARK) {
+                    chunk.start += BYTE_ORDER_MARK.len();
                     len -= BYTE_ORDER_MARK.len();
+                    room -= BYTE_ORDER_MARK.len();
                 }
                 self.is_first = false;
             }
             if is_end {
                 break len;
             }
-            let piece = &chunk.buffer[..len];
-            let is_whole = !chunk.is_first || self.format.has_head(piece);
+            let first = chunk.is_first;
+            let piece = &*chunk.bytes();
+            let piece = &piece[..len];
+            let is_whole = !first || self.format.has_head(piece);
             if is_whole && let Some(cut) = self.format.cut(piece) {
                 break cut;
             }
@@ -145,22 +181,23 @@ impl Chunker {
                     return Err(ChunkFault::TooLong);
                 }
                 room = room.saturating_mul(2).min(self.limit.saturating_add(2));
-                chunk.buffer.resize(room, 0);
+                chunk.grow(room);
             }
         };
-        let cut = self.before_long_record(&chunk.buffer[..cut]).unwrap_or(cut);
+        let cut = self.before_long_record(&chunk.bytes()[..cut]).unwrap_or(cut);
         if cut == 0 && len > 0 && self.failed.is_none() {
             chunk.seal(len);
             return Err(ChunkFault::TooLong);
         }
         let is_end = is_end && cut == len;
         self.carry.clear();
-        self.carry.extend_from_slice(&chunk.buffer[cut..len]);
+        self.carry.extend_from_slice(&chunk.bytes()[cut..len]);
         chunk.seal(cut);
         self.is_first = is_end;
         if is_end {
             self.inputs.pop_front();
             self.file += 1;
+            self.offset = 0;
         }
         Ok(true)
     }

@@ -183,6 +183,8 @@ impl Reader {
         }
         if let Err(conflict) = self.labels.absorb(&work.rows.labels, &self.rule) {
             work.rows.batch.truncate(conflict.row);
+            work.rows.indices.clear();
+            work.rows.indices.extend_from_slice(work.rows.batch.indices());
             let expected = self.rule.expected();
             let fault = Fault::new(conflict.at, conflict.label.as_bytes(), expected);
             self.broken = Some(self.fault_error(work, fault.hint(conflict.hint)));
