@@ -333,11 +333,13 @@ proptest! {
 
     #[test]
     fn a_cut_gives_an_error_or_a_prefix(lines in prop::collection::vec(soup(), 1..5)) {
+        // What is no object may become one when it is cut: `{"y":0}}`.
+        let lines: Vec<_> = lines.into_iter().filter(|line| obvious(line).is_some()).collect();
         let text = lines.join("\n");
         let (whole, _) = drain(&mut reader(&[text.as_bytes()], &schema(), &NUMBERS));
         for cut in 0..text.len() {
             let (found, _) = drain(&mut reader(&[&text.as_bytes()[..cut]], &schema(), &NUMBERS));
-            // A line that is cut is no object, so nothing can be read differently.
+            // An object that is cut is none, so nothing can be read differently.
             prop_assert!(found.len() <= whole.len());
             prop_assert_eq!(&found[..], &whole[..found.len()]);
         }
