@@ -67,6 +67,47 @@ impl OpenRow<'_> {
         Ok(())
     }
 
+    /// Appends the features that `write` puts into the room there is, from its beginning on: it
+    /// says how many. What comes of it is what pushing them one by one would give, to the last bit,
+    /// for less; on an error the row is as it was.
+    ///
+    /// # Panics
+    /// When `write` speaks of more features than there is room for.
+    #[inline]
+    pub fn append_with(
+        &mut self,
+        write: impl FnOnce(&mut [u32], &mut [f32]) -> usize,
+    ) -> Result<(), FeatureError> {
+        let start = self.len;
+        let end = start + write(&mut self.indices[start..], &mut self.values[start..]);
+        let (indices, values) = (&self.indices[start..end], &self.values[start..end]);
+        let Some((&first, &last)) = indices.first().zip(indices.last()) else { return Ok(()) };
+        let norm_sq = bulk::add_squares(self.norm_sq, values);
+        let is_plain = u64::from(first) >= self.next
+            && bulk::descents(indices) == 0
+            && !bulk::has_zeros(values)
+            && norm_sq.is_finite();
+        if !is_plain {
+            return self.append_one_by_one(end);
+        }
+        (self.len, self.next, self.norm_sq) = (end, u64::from(last) + 1, norm_sq);
+        Ok(())
+    }
+
+    /// The slow twin, for features with zeros or faults among them.
+    #[cold]
+    fn append_one_by_one(&mut self, end: usize) -> Result<(), FeatureError> {
+        let before = (self.len, self.next, self.norm_sq);
+        for i in self.len..end {
+            // What is written lies at or before what is read.
+            if let Err(error) = self.push(self.indices[i], self.values[i]) {
+                (self.len, self.next, self.norm_sq) = before;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     #[cold]
     fn fault(&self, index: u32, value: f32) -> FeatureError {
         if u64::from(index) < self.next {
@@ -325,12 +366,15 @@ mod bulk {
 
     /// Whether no value is 0 and indices increase within every row.
     pub(super) fn are_rows(lengths: &[u32], indices: &[u32], values: &[f32]) -> bool {
-        let zeros = values.iter().fold(0, |zeros, &value| zeros | u32::from(value == 0.0));
-        zeros == 0 && descents(indices) == descents_between(lengths, indices)
+        !has_zeros(values) && descents(indices) == descents_between(lengths, indices)
+    }
+
+    pub(super) fn has_zeros(values: &[f32]) -> bool {
+        values.iter().fold(0, |zeros, &value| zeros | u32::from(value == 0.0)) != 0
     }
 
     /// How many indices do not lie above the one before.
-    fn descents(indices: &[u32]) -> u64 {
+    pub(super) fn descents(indices: &[u32]) -> u64 {
         let nexts = indices.get(1..).unwrap_or_default();
         let stretches = indices.chunks(STRETCH).zip(nexts.chunks(STRETCH));
         let count = |(indices, nexts): (&[u32], &[u32])| {
@@ -384,7 +428,7 @@ mod bulk {
     }
 
     #[inline]
-    fn add_squares(sum: f64, values: &[f32]) -> f64 {
+    pub(super) fn add_squares(sum: f64, values: &[f32]) -> f64 {
         values.iter().fold(sum, |sum, &value| sum + f64::from(value) * f64::from(value))
     }
 }
@@ -413,6 +457,41 @@ mod tests {
         batch.clear();
         assert!(batch.is_empty());
         assert_eq!(batch.dimension(), 0);
+    }
+
+    #[test]
+    fn features_appended_together_are_features_pushed_one_by_one() {
+        let runs: [&[(u32, f32)]; 6] = [
+            &[],
+            &[(2, 0.1), (5, -3.0), (9, 1e30)],
+            &[(2, 0.0), (5, -3.0), (7, -0.0), (9, 4.0), (11, 0.0)],
+            &[(2, 0.1), (2, 1.0)],
+            &[(2, 0.1), (5, f32::NAN), (6, 1.0)],
+            &[(1, 0.1)],
+        ];
+        for run in runs {
+            let (mut together, mut one_by_one) = (Batch::default(), Batch::default());
+            let mut row = together.open_row(8);
+            let mut twin = one_by_one.open_row(8);
+            row.push(1, 2.0).unwrap();
+            twin.push(1, 2.0).unwrap();
+            let appended = row.append_with(|indices, values| {
+                for (i, &(index, value)) in run.iter().enumerate() {
+                    (indices[i], values[i]) = (index, value);
+                }
+                run.len()
+            });
+            let pushed = run.iter().try_for_each(|&(index, value)| twin.push(index, value));
+            assert_eq!(format!("{appended:?}"), format!("{pushed:?}"), "{run:?}");
+            if pushed.is_err() {
+                assert_eq!((row.last(), row.len), (Some(1), 1), "as it was");
+                continue;
+            }
+            assert_eq!(row.last(), twin.last());
+            row.finish(1.0);
+            twin.finish(1.0);
+            assert_eq!(together, one_by_one, "{run:?}");
+        }
     }
 
     #[test]

@@ -6,13 +6,13 @@
 //! way through `fast_float2`.
 
 /// Integers up to here are exact as `f64`.
-pub(crate) const EXACT_MANTISSA: u64 = 1 << 53;
+const EXACT_MANTISSA: u64 = 1 << 53;
 
 /// Any run of this many digits fits in 63 bits: integers with a sign become `f64` faster.
 const EXACT_DIGITS: usize = 18;
 
 /// The powers of ten that are exact as `f64`.
-pub(crate) const POWERS: [f64; 23] = [
+const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
@@ -128,7 +128,7 @@ impl Decimal {
 
 /// ±size, without a branch: in many files as many numbers are negative as not.
 #[inline(always)]
-pub(crate) fn signed(size: f64, negative: bool) -> f64 {
+fn signed(size: f64, negative: bool) -> f64 {
     f64::from_bits(size.to_bits() ^ u64::from(negative) << 63)
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn signed(size: f64, negative: bool) -> f64 {
 pub(crate) fn rounds_like_its_neighbours(value: f64) -> bool {
     const MIDDLE: u64 = 1 << 28;
     let dropped = value.to_bits() & (2 * MIDDLE - 1);
-    dropped.abs_diff(MIDDLE) > 4
+    dropped.wrapping_sub(MIDDLE - 4) > 8
 }
 
 /// Whether a minus sign is at `at`, and where the sign ends if there is any.

@@ -2,12 +2,12 @@
 //!
 //! Two things cost time when such tokens are read byte by byte. Numbers of different length make
 //! the processor guess wrong where they end; and where a number begins is known only when the one
-//! before it has been read. Here 32 bytes at once are compared with the digits: the places of the
-//! others tell where the colon is, the sign, the point and the end. The digits are then put
-//! together by arithmetic that is the same for any number of them. So there is little to guess,
-//! and while one token is being put together the next ones are found.
+//! before it has been read. Here 32 bytes at once are compared with the digits and the minus sign:
+//! the places of the others tell where the colon is, the point and the end, whatever the sign. The
+//! digits are then put together by arithmetic that is the same for any number of them. So there is
+//! little to guess, and while one token is being put together the next ones are found.
 
-use crate::number::{EXACT_MANTISSA, POWERS, rounds_like_its_neighbours, signed};
+use crate::number::rounds_like_its_neighbours;
 
 /// Bytes that must be there before and behind the place where a token begins.
 const BEFORE: usize = 16;
@@ -30,61 +30,132 @@ const SHIFTS: [u64; DECIMALS + 1] = {
     shifts
 };
 
-/// An index and a value, and where the token ends: at a byte that is no digit.
+/// What so many decimals multiply a whole number by, rounded; and for negative numbers.
+const TENTHS: [[f64; DECIMALS + 1]; 2] = {
+    let mut tenths = [[0.0; DECIMALS + 1]; 2];
+    let mut i = 0;
+    while i <= DECIMALS {
+        let tenth = 1.0 / SHIFTS[i] as f64;
+        (tenths[0][i], tenths[1][i]) = (tenth, -tenth);
+        i += 1;
+    }
+    tenths
+};
+
+/// An index and a value; where the token ends, and the byte there: no digit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Pair {
-    pub(crate) index: u32,
-    pub(crate) value: f32,
-    pub(crate) end: usize,
+struct Pair {
+    index: u32,
+    value: f32,
+    end: usize,
+    after: u8,
+}
+
+/// Reads the tokens that follow each other from `at` on, a blank between them, for as long as they
+/// have the form of almost all and there is room for them: how many these were, and where the next
+/// one may begin. The last of a line is among them if the line ends right behind it; then that is
+/// where it ends. What has another form is left to [`integer_at`](crate::number::integer_at) and
+/// [`single_at`](crate::number::single_at), which know every form.
+#[inline]
+pub(crate) fn pairs_at(
+    text: &[u8],
+    at: usize,
+    indices: &mut [u32],
+    values: &mut [f32],
+) -> (usize, usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(machine) = Avx2::detect() {
+        return machine.pairs_at(text, at, indices, values);
+    }
+    pairs_with::<Plain>(text, at, indices, values)
+}
+
+#[inline(always)] // The machine's instructions come from the caller.
+fn pairs_with<M: Machine>(
+    text: &[u8],
+    mut at: usize,
+    indices: &mut [u32],
+    values: &mut [f32],
+) -> (usize, usize) {
+    let mut count = 0;
+    for (room_for_index, room_for_value) in indices.iter_mut().zip(values) {
+        let Some(Pair { index, value, end, after }) = pair_at::<M>(text, at) else { break };
+        let is_last = after == b'\n';
+        if after != b' ' && !is_last {
+            break;
+        }
+        (*room_for_index, *room_for_value) = (index, value);
+        count += 1;
+        if is_last {
+            return (count, end);
+        }
+        at = end + 1;
+    }
+    (count, at)
 }
 
 /// The token at `at`, if it is made of up to eight digits, a colon, perhaps a minus sign, a digit,
-/// and perhaps a point and up to sixteen digits. Almost all are; whoever gets no answer must ask
-/// [`integer_at`](crate::number::integer_at) and [`single_at`](crate::number::single_at), which
-/// know every form.
-#[inline(always)] // The answer stays in registers, and the machine's instructions come from the caller.
-pub(crate) fn pair_at<M: Machine>(text: &[u8], at: usize) -> Option<Pair> {
-    let around: &Around = text.get(at.checked_sub(BEFORE)?..)?.first_chunk()?;
+/// and perhaps a point and up to sixteen digits.
+#[inline(always)] // As above, and the answer stays in registers.
+fn pair_at<M: Machine>(text: &[u8], at: usize) -> Option<Pair> {
+    let around: &Around = text.get(at.wrapping_sub(BEFORE)..)?.first_chunk()?;
     let byte = |place: usize| around[BEFORE + (place & (WINDOW - 1))];
-    let others = M::others(around);
+    let Marks { others, minuses } = M::marks(around);
     let colon = others.trailing_zeros() as usize;
+    let after_colon = others & others.wrapping_sub(1);
+    let point = after_colon.trailing_zeros() as usize;
+    let after_point = after_colon & after_colon.wrapping_sub(1);
+    let end = after_point.trailing_zeros() as usize;
     if byte(colon) != b':' || colon.wrapping_sub(1) > 7 {
         return None;
     }
-    let after_colon = others & others.wrapping_sub(1);
-    let negative = byte(colon + 1) == b'-';
-    let start = colon + 1 + usize::from(negative);
-    let after_sign = if negative { after_colon & after_colon.wrapping_sub(1) } else { after_colon };
-    // Where the digits before a point end: after one.
-    let point = after_sign.trailing_zeros() as usize;
+    // Where a minus may be, and whether it is there.
+    let sign_place = (2_u32 << colon) & minuses;
+    let negative = usize::from(sign_place != 0);
+    let start = colon + 1 + negative;
     if point != start + 1 {
         return None;
     }
     let first = u64::from(byte(start) - b'0');
     if byte(point) != b'.' {
-        let value = signed(first as i64 as f64, negative) as f32;
+        let is_clean = minuses & up_to_first(after_colon) == sign_place;
+        let value = first as i64 as f64 * TENTHS[negative][0];
         let index = M::eight_digits(around, colon) as u32;
-        return Some(Pair { index, value, end: at + point });
+        let pair = Pair { index, value: value as f32, end: at + point, after: byte(point) };
+        return is_clean.then_some(pair);
     }
-    let after_point = after_sign & after_sign.wrapping_sub(1);
-    let end = after_point.trailing_zeros() as usize;
-    let decimals = end - point - 1;
-    if end >= WINDOW || decimals > DECIMALS {
+    let decimals = end.wrapping_sub(point + 1);
+    let is_clean = minuses & up_to_first(after_point) == sign_place;
+    if end >= WINDOW || decimals > DECIMALS || !is_clean {
         return None;
     }
     let (index, fraction) = M::digits(around, colon, end, decimals);
     let mantissa = first * SHIFTS[decimals] + fraction;
-    let size = mantissa as i64 as f64 / POWERS[decimals];
-    if mantissa > EXACT_MANTISSA && !rounds_like_its_neighbours(size) {
+    // Three roundings: of a mantissa above 2^53, of the factor, and of the product.
+    let value = mantissa as i64 as f64 * TENTHS[negative][decimals];
+    if !rounds_like_its_neighbours(value) {
         return None;
     }
-    Some(Pair { index, value: signed(size, negative) as f32, end: at + end })
+    Some(Pair { index, value: value as f32, end: at + end, after: byte(end) })
+}
+
+/// The bits up to the first that is set, itself included.
+#[inline(always)]
+fn up_to_first(bits: u32) -> u32 {
+    bits ^ bits.wrapping_sub(1)
+}
+
+/// The window's bytes by kind, a bit for each.
+struct Marks {
+    /// Neither digits nor minus signs.
+    others: u32,
+    minuses: u32,
 }
 
 /// What depends on the processor. All give the same answers.
-pub(crate) trait Machine {
-    /// The bytes of the window that are no digits, a bit for each.
-    fn others(around: &Around) -> u32;
+trait Machine {
+    /// What kinds of bytes the window has.
+    fn marks(around: &Around) -> Marks;
 
     /// The number made of the `count` ≤ 8 digits the window begins with.
     fn eight_digits(around: &Around, count: usize) -> u64;
@@ -95,7 +166,7 @@ pub(crate) trait Machine {
 }
 
 /// Any processor: eight bytes at a time in ordinary registers.
-pub(crate) struct Plain;
+struct Plain;
 
 impl Plain {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -121,12 +192,14 @@ impl Plain {
 
 impl Machine for Plain {
     #[inline(always)]
-    fn others(around: &Around) -> u32 {
-        let mut others = 0;
-        for (place, byte) in around[BEFORE..].iter().enumerate() {
-            others |= u32::from(byte.wrapping_sub(b'0') > 9) << place;
+    fn marks(around: &Around) -> Marks {
+        let mut marks = Marks { others: 0, minuses: 0 };
+        for (place, &byte) in around[BEFORE..].iter().enumerate() {
+            let is_minus = byte == b'-';
+            marks.minuses |= u32::from(is_minus) << place;
+            marks.others |= u32::from(byte.wrapping_sub(b'0') > 9 && !is_minus) << place;
         }
-        others
+        marks
     }
 
     #[inline(always)]
@@ -145,7 +218,7 @@ impl Machine for Plain {
 
 /// Processors with AVX2, which is nearly all with an x86_64 instruction set.
 #[cfg(target_arch = "x86_64")]
-pub(crate) struct Avx2 {
+struct Avx2 {
     /// Made only by [`detect`](Self::detect).
     _private: (),
 }
@@ -153,12 +226,13 @@ pub(crate) struct Avx2 {
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod avx2 {
-    use super::{Around, Avx2, BEFORE, Machine, SHIFTS, WINDOW};
+    use super::{Around, Avx2, BEFORE, Machine, Marks, SHIFTS, WINDOW};
     use std::arch::x86_64::{
         __m128i, __m256i, _mm_cvtsi128_si64, _mm_loadu_si128, _mm256_add_epi8, _mm256_and_si256,
-        _mm256_castsi256_si128, _mm256_cmpgt_epi8, _mm256_extracti128_si256, _mm256_loadu_si256,
-        _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_epi8, _mm256_packus_epi32,
-        _mm256_set_m128i, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_sub_epi8,
+        _mm256_andnot_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8,
+        _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
+        _mm256_movemask_epi8, _mm256_packus_epi32, _mm256_set_m128i, _mm256_set1_epi8,
+        _mm256_set1_epi16, _mm256_set1_epi32, _mm256_sub_epi8,
     };
 
     /// Sixteen zeros, then sixteen bytes of ones: a load that begins `count` bytes after the
@@ -175,11 +249,34 @@ mod avx2 {
 
     impl Avx2 {
         /// Whether this processor has the instructions.
-        pub(crate) fn detect() -> Option<Self> {
+        #[inline]
+        pub(super) fn detect() -> Option<Self> {
             let has_all = is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2");
             has_all.then_some(Self { _private: () })
+        }
+
+        #[inline]
+        pub(super) fn pairs_at(
+            self,
+            text: &[u8],
+            at: usize,
+            indices: &mut [u32],
+            values: &mut [f32],
+        ) -> (usize, usize) {
+            // SAFETY: the processor has the instructions, for that is how an `Avx2` is made.
+            unsafe { Self::pairs_with_avx2(text, at, indices, values) }
+        }
+
+        #[target_feature(enable = "avx2,bmi1,bmi2")]
+        fn pairs_with_avx2(
+            text: &[u8],
+            at: usize,
+            indices: &mut [u32],
+            values: &mut [f32],
+        ) -> (usize, usize) {
+            super::pairs_with::<Self>(text, at, indices, values)
         }
     }
 
@@ -192,7 +289,7 @@ mod avx2 {
 
     impl Machine for Avx2 {
         #[inline(always)]
-        fn others(around: &Around) -> u32 {
+        fn marks(around: &Around) -> Marks {
             let window: &[u8; WINDOW] = around.last_chunk().unwrap_or(&[0; WINDOW]);
             // SAFETY: only a processor with these instructions gets here, for that is how an
             // `Avx2` is made; 32 bytes are there to be read, and the load needs no alignment.
@@ -200,8 +297,13 @@ mod avx2 {
                 let bytes = _mm256_loadu_si256(window.as_ptr().cast::<__m256i>());
                 // The digits become the ten highest signed bytes.
                 let shifted = _mm256_add_epi8(bytes, _mm256_set1_epi8(0x7f - b'9' as i8));
-                let others = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x76), shifted);
-                _mm256_movemask_epi8(others) as u32
+                let not_digits = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x76), shifted);
+                let minuses = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'-' as i8));
+                let others = _mm256_andnot_si256(minuses, not_digits);
+                Marks {
+                    others: _mm256_movemask_epi8(others) as u32,
+                    minuses: _mm256_movemask_epi8(minuses) as u32,
+                }
             }
         }
 
@@ -252,7 +354,7 @@ mod tests {
         let (index, colon) = integer_at(text, at);
         let (value, end) = single_at(text, colon + 1)?;
         let is_pair = colon > at && text[colon] == b':';
-        is_pair.then_some(Pair { index: index as u32, value, end })
+        is_pair.then_some(Pair { index: index as u32, value, end, after: text[end] })
     }
 
     /// What the machines say, which must be the same.

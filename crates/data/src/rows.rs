@@ -108,12 +108,29 @@ impl Rows {
         if self.reported.len() < words {
             self.reported.resize(words, 0);
         }
-        for &index in self.batch.indices() {
-            let word = &mut self.reported[index as usize / 64];
-            if *word >> (index % 64) & 1 == 0 {
-                *word |= 1 << (index % 64);
-                self.indices.push(index);
+        // After a while hardly any index is new: most are passed over eight at a time.
+        let (eights, rest) = self.batch.indices().as_chunks::<8>();
+        for eight in eights {
+            let all = eight.iter().fold(1, |all, &index| all & bit_of(&self.reported, index));
+            if all == 0 {
+                report(eight, &mut self.reported, &mut self.indices);
             }
+        }
+        report(rest, &mut self.reported, &mut self.indices);
+    }
+}
+
+/// Whether an index was reported before, in the lowest bit.
+#[inline(always)]
+fn bit_of(reported: &[u64], index: u32) -> u64 {
+    reported[index as usize / 64] >> (index % 64)
+}
+
+fn report(indices: &[u32], reported: &mut [u64], new: &mut Vec<u32>) {
+    for &index in indices {
+        if bit_of(reported, index) & 1 == 0 {
+            reported[index as usize / 64] |= 1 << (index % 64);
+            new.push(index);
         }
     }
 }

@@ -9,13 +9,9 @@ mod row;
 
 use crate::format::{Fault, Format};
 use crate::labels::LabelRule;
-#[cfg(target_arch = "x86_64")]
-use crate::pair::Avx2;
-use crate::pair::{Machine, Plain};
 use crate::rows::Rows;
 use crate::text::Text;
 use row::Lines;
-use std::marker::PhantomData;
 
 /// The format, and what is to be done with its rows.
 #[derive(Debug, Clone)]
@@ -27,26 +23,7 @@ pub(crate) struct Libsvm {
 
 impl Format for Libsvm {
     fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
-        #[cfg(target_arch = "x86_64")]
-        if Avx2::detect().is_some() {
-            // SAFETY: the processor has the instructions.
-            #[allow(unsafe_code)]
-            return unsafe { self.read_with_avx2(text, rows) };
-        }
-        self.read_with::<Plain>(text, rows)
-    }
-}
-
-impl Libsvm {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2")]
-    fn read_with_avx2(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
-        self.read_with::<Avx2>(text, rows)
-    }
-
-    #[inline(always)]
-    fn read_with<M: Machine>(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
-        let lines = Lines::<M> { text, format: self, machine: PhantomData };
+        let lines = Lines { text, format: self };
         let mut at = 0;
         while at < text.len() {
             at = lines.read_line(at, rows)?;

@@ -7,19 +7,17 @@
 use super::Libsvm;
 use crate::format::Fault;
 use crate::number::{double_at, integer_at, single_at};
-use crate::pair::{Machine, Pair, pair_at};
+use crate::pair::pairs_at;
 use crate::rows::Rows;
 use crate::text::Text;
 use rueful_core::OpenRow;
-use std::marker::PhantomData;
 
 const LINE_FORM: &str = "a line is: label index:value index:value …";
 
 /// A text on its way into rows.
-pub(super) struct Lines<'a, M> {
+pub(super) struct Lines<'a> {
     pub(super) text: Text<'a>,
     pub(super) format: &'a Libsvm,
-    pub(super) machine: PhantomData<M>,
 }
 
 /// A feature as it is written.
@@ -30,7 +28,7 @@ struct Feature {
     next: usize,
 }
 
-impl<M: Machine> Lines<'_, M> {
+impl Lines<'_> {
     /// Adds the row of the line that begins at `at`, if it has one; says where the next line
     /// begins.
     #[inline(always)]
@@ -52,23 +50,37 @@ impl<M: Machine> Lines<'_, M> {
         Ok(self.next_line(end))
     }
 
-    /// Most of the time is spent here, so the loop first takes for granted that an ordinary
-    /// feature comes next, and asks what else it is if none does.
-    #[inline(always)] // What instructions there are is the caller's to say.
+    /// Reads the features from `at` on; says where the line ends. Ordinary features are read in
+    /// one go. Where that is refused, one of them is wrong, and it is found one by one.
+    #[inline]
     fn read_features(&self, mut at: usize, row: &mut OpenRow<'_>) -> Result<usize, Fault> {
         let text = self.text.padded();
+        let mut is_refused = false;
         loop {
-            while let Some(Pair { index, value, end }) = pair_at::<M>(text, at) {
-                let is_allowed = index.wrapping_sub(1) < self.format.max_index;
-                if text[end] != b' ' || !is_allowed || row.push(index, value).is_err() {
-                    break;
+            if !is_refused {
+                let mut next = at;
+                let appended = row.append_with(|indices, values| {
+                    let count;
+                    (count, next) = pairs_at(text, at, indices, values);
+                    let are_allowed = self.are_allowed(&indices[..count]);
+                    is_refused = !are_allowed;
+                    if are_allowed { count } else { 0 }
+                });
+                is_refused |= appended.is_err();
+                if !is_refused {
+                    at = next;
                 }
-                at = end + 1;
             }
             if let Some(end) = self.read_feature(&mut at, row)? {
                 return Ok(end);
             }
         }
+    }
+
+    /// Whether indices that increase lie within the limits.
+    fn are_allowed(&self, indices: &[u32]) -> bool {
+        let ends = indices.first().zip(indices.last());
+        ends.is_none_or(|(&first, &last)| first > 0 && last <= self.format.max_index)
     }
 
     /// Reads a feature of any form, or one that is wrong, or the end of the line: says where that
@@ -174,7 +186,7 @@ fn is_feature(token: &[u8]) -> bool {
 }
 
 /// The explanations.
-impl<M: Machine> Lines<'_, M> {
+impl Lines<'_> {
     #[cold]
     fn label_fault(&self, at: usize) -> Fault {
         let rule = &self.format.rule;
