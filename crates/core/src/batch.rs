@@ -169,8 +169,13 @@ impl Batch {
     #[cold]
     fn lengthen(&mut self, least: usize) {
         let length = least.max(self.indices.len() + self.indices.len() / 2);
-        self.indices.resize(length, 0);
-        self.values.resize(length, 0.0);
+        if self.is_empty() {
+            // Zeros from the system, which come page by page when they are written over.
+            (self.indices, self.values) = (vec![0; length], vec![0.0; length]);
+        } else {
+            self.indices.resize(length, 0);
+            self.values.resize(length, 0.0);
+        }
     }
 
     /// Appends a whole row; on an error the batch is as it was.
@@ -268,6 +273,24 @@ impl Batch {
             (indices, values) = (index_rest, value_rest);
         }
         Ok(())
+    }
+
+    /// Appends the rows of another batch.
+    pub fn append(&mut self, other: &Self) {
+        let (rows, start) = (self.len(), self.nonzeros());
+        self.indices.truncate(start);
+        self.indices.extend_from_slice(other.indices());
+        self.values.truncate(start);
+        self.values.extend_from_slice(&other.values[..other.nonzeros()]);
+        self.ends.extend(other.ends.iter().map(|end| start + end));
+        self.labels.extend_from_slice(&other.labels);
+        self.norms_sq.extend_from_slice(&other.norms_sq);
+        if !self.importances.is_empty() || !other.importances.is_empty() {
+            self.importances.resize(rows, 1.0);
+            self.importances.extend_from_slice(&other.importances);
+            self.importances.resize(self.len(), 1.0);
+        }
+        self.dimension = self.dimension.max(other.dimension);
     }
 
     /// Drops all rows and keeps the memory.
@@ -491,6 +514,26 @@ mod tests {
             row.finish(1.0);
             twin.finish(1.0);
             assert_eq!(together, one_by_one, "{run:?}");
+        }
+    }
+
+    #[test]
+    fn a_batch_appended_is_its_rows_pushed() {
+        let rows = |range: std::ops::Range<u32>| {
+            let mut batch = Batch::default();
+            for i in range {
+                let mut row = batch.open_row(9);
+                row.push(i, 0.5 + i as f32).unwrap();
+                row.push(7 * i + 1, 2.0).unwrap();
+                row.finish_weighted(f64::from(i), if i % 3 == 2 { 4.0 } else { 1.0 });
+            }
+            batch
+        };
+        for (middle, end) in [(0, 0), (0, 5), (2, 2), (2, 5), (3, 4), (2, 3)] {
+            let mut batch = rows(0..middle);
+            batch.append(&rows(middle..end));
+            assert_eq!(batch, rows(0..end), "{middle} {end}");
+            assert_eq!(batch.dimension(), rows(0..end).dimension());
         }
     }
 

@@ -29,6 +29,13 @@ fn dot_sparse(v: &[f64], x: &Features<'_>) -> f64 {
             lanes[lane] += v[i[lane] as usize] * f64::from(value[lane]);
         }
     }
+    let (index_halves, index_rest) = index_rest.as_chunks::<{ LANES / 2 }>();
+    let (value_halves, value_rest) = value_rest.as_chunks::<{ LANES / 2 }>();
+    for (i, value) in index_halves.iter().zip(value_halves) {
+        for lane in 0..LANES / 2 {
+            lanes[lane] += v[i[lane] as usize] * f64::from(value[lane]);
+        }
+    }
     let mut rest = 0.0;
     for (&i, &value) in index_rest.iter().zip(value_rest) {
         rest += v[i as usize] * f64::from(value);
@@ -44,6 +51,13 @@ fn dot_dense(v: &[f64], x: &[f32]) -> f64 {
     let mut lanes = [0.0; LANES];
     for (v, x) in v_rows.iter().zip(x_rows) {
         for lane in 0..LANES {
+            lanes[lane] += v[lane] * f64::from(x[lane]);
+        }
+    }
+    let (v_halves, v_rest) = v_rest.as_chunks::<{ LANES / 2 }>();
+    let (x_halves, x_rest) = x_rest.as_chunks::<{ LANES / 2 }>();
+    for (v, x) in v_halves.iter().zip(x_halves) {
+        for lane in 0..LANES / 2 {
             lanes[lane] += v[lane] * f64::from(x[lane]);
         }
     }

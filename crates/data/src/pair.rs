@@ -42,12 +42,12 @@ const TENTHS: [[f64; DECIMALS + 1]; 2] = {
     tenths
 };
 
-/// An index and a value; where the token ends, and the byte there: no digit.
+/// An index and a value; how long the token is, and the byte behind it: no digit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Pair {
     index: u32,
     value: f32,
-    end: usize,
+    length: usize,
     after: u8,
 }
 
@@ -77,30 +77,79 @@ fn pairs_with<M: Machine>(
     indices: &mut [u32],
     values: &mut [f32],
 ) -> (usize, usize) {
+    let room = indices.len().min(values.len());
+    let (indices, values) = (&mut indices[..room], &mut values[..room]);
     let mut count = 0;
-    for (room_for_index, room_for_value) in indices.iter_mut().zip(values) {
-        let Some(Pair { index, value, end, after }) = pair_at::<M>(text, at) else { break };
+    while count < room {
+        let Some(around) = around(text, at) else { break };
+        let marks = M::marks(around);
+        let (ones, length) =
+            short_pairs(around, &marks, &mut indices[count..], &mut values[count..]);
+        if ones > 0 {
+            (count, at) = (count + ones, at + length);
+            continue;
+        }
+        let Some(Pair { index, value, length, after }) = pair::<M>(around, &marks) else { break };
         let is_last = after == b'\n';
         if after != b' ' && !is_last {
             break;
         }
-        (*room_for_index, *room_for_value) = (index, value);
+        (indices[count], values[count]) = (index, value);
         count += 1;
+        at += length;
         if is_last {
-            return (count, end);
+            break;
         }
-        at = end + 1;
+        at += 1;
     }
     (count, at)
 }
 
-/// The token at `at`, if it is made of up to eight digits, a colon, perhaps a minus sign, a digit,
-/// and perhaps a point and up to sixteen digits.
+#[inline(always)]
+fn around(text: &[u8], at: usize) -> Option<&Around> {
+    text.get(at.wrapping_sub(BEFORE)..)?.first_chunk()
+}
+
+#[inline(always)]
+fn byte(around: &Around, place: usize) -> u8 {
+    around[BEFORE + (place & (WINDOW - 1))]
+}
+
+/// Tokens with a single digit for a value, and the blanks behind them: as many as the window begins
+/// with. How many these are, and how long.
+#[inline(always)] // As above.
+fn short_pairs(
+    around: &Around,
+    marks: &Marks,
+    indices: &mut [u32],
+    values: &mut [f32],
+) -> (usize, usize) {
+    let mut others = marks.others;
+    let (mut count, mut start) = (0, 0);
+    for (index, value) in indices.iter_mut().zip(values) {
+        let colon = others.trailing_zeros() as usize;
+        let after_colon = others & others.wrapping_sub(1);
+        let end = after_colon.trailing_zeros() as usize;
+        let digits = colon.wrapping_sub(start);
+        let is_short = end == colon + 2 && byte(around, end) == b' ' && end < WINDOW;
+        let is_pair = byte(around, colon) == b':' && digits.wrapping_sub(1) < 8;
+        if !is_short || !is_pair || marks.minuses != 0 {
+            break;
+        }
+        *index = Plain::number(Plain::eight_before(around, colon), digits) as u32;
+        *value = f32::from(byte(around, colon + 1) - b'0');
+        others = after_colon & after_colon.wrapping_sub(1);
+        (count, start) = (count + 1, end + 1);
+    }
+    (count, start)
+}
+
+/// The token the window begins with, if it is made of up to eight digits, a colon, perhaps a minus
+/// sign, a digit, and perhaps a point and up to sixteen digits.
 #[inline(always)] // As above, and the answer stays in registers.
-fn pair_at<M: Machine>(text: &[u8], at: usize) -> Option<Pair> {
-    let around: &Around = text.get(at.wrapping_sub(BEFORE)..)?.first_chunk()?;
-    let byte = |place: usize| around[BEFORE + (place & (WINDOW - 1))];
-    let Marks { others, minuses } = M::marks(around);
+fn pair<M: Machine>(around: &Around, marks: &Marks) -> Option<Pair> {
+    let byte = |place| byte(around, place);
+    let &Marks { others, minuses } = marks;
     let colon = others.trailing_zeros() as usize;
     let after_colon = others & others.wrapping_sub(1);
     let point = after_colon.trailing_zeros() as usize;
@@ -116,12 +165,13 @@ fn pair_at<M: Machine>(text: &[u8], at: usize) -> Option<Pair> {
     if point != start + 1 {
         return None;
     }
-    let first = u64::from(byte(start) - b'0');
+    // Of a second minus this makes nonsense; it is found out below.
+    let first = u64::from(byte(start).wrapping_sub(b'0'));
     if byte(point) != b'.' {
         let is_clean = minuses & up_to_first(after_colon) == sign_place;
         let value = first as i64 as f64 * TENTHS[negative][0];
         let index = M::eight_digits(around, colon) as u32;
-        let pair = Pair { index, value: value as f32, end: at + point, after: byte(point) };
+        let pair = Pair { index, value: value as f32, length: point, after: byte(point) };
         return is_clean.then_some(pair);
     }
     let decimals = end.wrapping_sub(point + 1);
@@ -136,7 +186,7 @@ fn pair_at<M: Machine>(text: &[u8], at: usize) -> Option<Pair> {
     if !rounds_like_its_neighbours(value) {
         return None;
     }
-    Some(Pair { index, value: value as f32, end: at + end, after: byte(end) })
+    Some(Pair { index, value: value as f32, length: end, after: byte(end) })
 }
 
 /// The bits up to the first that is set, itself included.
@@ -354,17 +404,40 @@ mod tests {
         let (index, colon) = integer_at(text, at);
         let (value, end) = single_at(text, colon + 1)?;
         let is_pair = colon > at && text[colon] == b':';
-        is_pair.then_some(Pair { index: index as u32, value, end, after: text[end] })
+        let (length, after) = (end - at, text[end]);
+        is_pair.then_some(Pair { index: index as u32, value, length, after })
     }
 
     /// What the machines say, which must be the same.
     fn quickly(text: &[u8]) -> Option<Pair> {
-        let plain = pair_at::<Plain>(text, BEFORE);
+        fn with<M: Machine>(text: &[u8]) -> Option<Pair> {
+            let around = around(text, BEFORE)?;
+            pair::<M>(around, &M::marks(around))
+        }
+        let plain = with::<Plain>(text);
         #[cfg(target_arch = "x86_64")]
         if Avx2::detect().is_some() {
-            assert_eq!(pair_at::<Avx2>(text, BEFORE), plain);
+            assert_eq!(with::<Avx2>(text), plain);
         }
         plain
+    }
+
+    /// Token by token, what the readers that know every form say, until one of them has another
+    /// form than `quickly` knows.
+    fn run_slowly(text: &[u8]) -> (Vec<(u32, f32)>, usize) {
+        let (mut pairs, mut at) = (Vec::new(), BEFORE);
+        while let Some(Pair { index, value, length, after }) = quickly(&text[at - BEFORE..]) {
+            if after != b' ' && after != b'\n' {
+                break;
+            }
+            assert_eq!(slowly(text, at).map(|pair| (pair.index, pair.value)), Some((index, value)));
+            pairs.push((index, value));
+            at += length + usize::from(after == b' ');
+            if after == b'\n' {
+                break;
+            }
+        }
+        (pairs, at)
     }
 
     proptest! {
@@ -383,9 +456,34 @@ mod tests {
             }
             if let Some(pair) = quickly(&text) {
                 // An exponent makes another number of it; whoever asks looks at what follows.
-                if !b"eE".contains(&text[pair.end]) {
+                if !b"eE".contains(&pair.after) {
                     prop_assert_eq!(Some(pair), slowly(&text, BEFORE));
                 }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+        #[test]
+        fn tokens_in_a_row_are_the_tokens_one_by_one(
+            tokens in prop::collection::vec(
+                "[0-9]{1,3}:[0-9]|[0-9]{1,9}:-?[0-9]|[0-9]{1,5}:-?[0-9][.][0-9]{0,9}|[0-9:. -]{1,6}",
+                0..20,
+            ),
+            end in prop::sample::select(vec!["\n", " \n", "\r\n", "\t", "#"]),
+            room in 0_usize..25,
+        ) {
+            let text = padded(&(tokens.join(" ") + end));
+            let (expected, expected_end) = run_slowly(&text);
+            let (mut indices, mut values) = ([0; 25], [0.0; 25]);
+            let (count, at) =
+                pairs_at(&text, BEFORE, &mut indices[..room], &mut values[..room]);
+            let pairs: Vec<_> = indices.into_iter().zip(values).take(count).collect();
+            prop_assert_eq!(&pairs[..], &expected[..room.min(expected.len())]);
+            if expected.len() < room {
+                prop_assert_eq!(at, expected_end);
             }
         }
     }

@@ -10,6 +10,10 @@
 //! u = −S/λ, p = u·x_t and q = ‖x_t‖²/λ it is the slope of the loss smoothed by q, taken at
 //! p + q·a_t. A sweep improves every slope once, and λ is set anew after it. The comparator is
 //! −S/λ, brought into the set.
+//!
+//! Sweeps in ever the same order take many times as long as sweeps in random order. Data in memory
+//! is visited in another order every time, which is far from the others and needs no memory;
+//! data that is read anew comes in its own.
 
 use crate::bracket::Bracket;
 use crate::cost::Cost;
@@ -19,6 +23,7 @@ use crate::proof::Proof;
 use crate::prox::{Counted, ProxLoss};
 use crate::set::{make_feasible, norm};
 use crate::survey::{Dual, Shape};
+use rueful_core::Example;
 use rueful_core::set::{AnySet, FeasibleSet};
 
 pub(crate) struct Ascent<'a, L, P> {
@@ -29,20 +34,36 @@ pub(crate) struct Ascent<'a, L, P> {
 }
 
 /// How many more sweeps it may take to be done, if another method could take over; and how many
-/// come before that is asked.
+/// come before that is asked at the latest.
 const PATIENCE: f64 = 30.0;
 const FIRST_SWEEPS: u64 = 4;
 
 /// The first λ is this times ‖S‖/U for the steepest slopes: those of the solution are flatter.
 const FIRST_LAMBDA: f64 = 0.1;
 
+/// In the first sweeps λ goes further than it should, by this power: it goes the same way for a
+/// while.
+const OVERSHOOT: f64 = 1.5;
+const OVERSHOOTING_SWEEPS: u64 = 8;
+
+/// Examples in memory are visited in runs of so many, which lie side by side.
+const RUN: usize = 8;
+
+/// The most classes the runs are put in, by the remainder of their number: an order is an order of
+/// the classes. A power of two, so that odd numbers step through all of them.
+const CLASSES: usize = 256;
+
 /// How far ascent has come.
 struct State {
     dual: Dual,
+    /// What the next sweep takes for ‖S‖/U, and what it is.
     lambda: f64,
+    ratio: f64,
     /// How often an example's slope has stayed where it was; such examples are visited less.
     rest: Vec<u8>,
     sweep: u64,
+    /// How much the last sweep raised the dual value with its λ.
+    gain: f64,
 }
 
 impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
@@ -60,16 +81,21 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
         let reach = self.problem.comparators.reach(shape.dimension);
         let mut state = State {
             lambda: (FIRST_LAMBDA * steepness / reach).max(least),
+            ratio: f64::NAN,
             dual,
             rest: vec![0; shape.examples as usize],
             sweep: 0,
+            gain: 0.0,
         };
         let (mut last_check, mut next_check) = (0, 1);
         while !bracket.is_converged(self.options) && bracket.allows(2) {
             self.sweep(&mut state)?;
             bracket.passes += 1;
             self.retune(&mut state, least);
-            if state.sweep < next_check && bracket.allows(2) {
+            // As long as a sweep gains more than the gap may be in the end, that is too wide.
+            let may_be_done = state.sweep >= next_check && state.gain <= bracket.goal();
+            let is_overdue = state.sweep >= 2 * last_check + FIRST_SWEEPS;
+            if !may_be_done && !is_overdue && bracket.allows(2) {
                 continue;
             }
             let before = bracket.relative_gap();
@@ -100,53 +126,56 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
     /// Improves every slope once, those that have been at rest less often.
     fn sweep(&mut self, state: &mut State) -> Result<(), P::Error> {
         state.sweep += 1;
-        let sweep = state.sweep;
-        let lambda = state.lambda;
-        let mut place = 0;
+        state.gain = 0.0;
         let problem = self.problem;
-        self.data.pass(&mut |batch, rows| {
-            for row in 0..rows {
-                let t = place + row;
-                let rest = u64::from(state.rest[t]);
-                if rest > 1 && !(sweep + t as u64).is_multiple_of(rest.min(8)) {
-                    continue;
+        let inverse = 1.0 / state.lambda;
+        let Some(held) = self.data.held() else {
+            let mut start = 0;
+            return self.data.pass(&mut |batch, rows| {
+                (0..rows)
+                    .for_each(|row| state.visit(problem, inverse, start + row, || batch.get(row)));
+                start += rows;
+            });
+        };
+        let classes = (state.rest.len() / RUN).next_power_of_two().min(CLASSES);
+        let period = RUN * classes;
+        let step = 2 * state.sweep as usize + 1;
+        for class in (0..classes).map(|k| k * step % classes) {
+            let mut start = 0;
+            for &(batch, rows) in &held {
+                // Where the first run of the class begins, and how many rows one goes on for that
+                // began in the batch before.
+                let first = (RUN * class).wrapping_sub(start) % period;
+                let rest = (first + RUN).saturating_sub(period);
+                let runs = (first..rows).step_by(period).map(|run| run..rows.min(run + RUN));
+                for row in (0..rest.min(rows)).chain(runs.flatten()) {
+                    state.visit(problem, inverse, start + row, || batch.get(row));
                 }
-                let example = batch.get(row);
-                let x = &example.features;
-                let q = x.norm_sq() / lambda;
-                let p = match &problem.comparators {
-                    AnySet::Box(sides) => box_dot(sides, &state.dual.sum, lambda, x),
-                    _ => -x.dot(&state.dual.sum) / lambda,
-                };
-                let old = state.dual.slopes[t];
-                let new = Counted::new(problem.loss, &example).prox(p + q * old, q);
-                if new == old {
-                    state.rest[t] = state.rest[t].saturating_add(1);
-                } else {
-                    state.rest[t] = 0;
-                    state.dual.slopes[t] = new;
-                    x.add_to(&mut state.dual.sum, new - old);
-                }
+                start += rows;
             }
-            place += rows;
-        })
+        }
+        Ok(())
     }
 
     fn retune(&self, state: &mut State, least: f64) {
-        state.lambda = match &self.problem.comparators {
-            AnySet::Ball(ball) => {
-                let ratio = norm(&state.dual.sum) / (state.lambda * ball.radius.get());
-                (state.lambda * ratio).max(least)
-            }
-            AnySet::Box(_) => (0.7 * state.lambda).max(least),
+        let before = state.lambda;
+        state.ratio = match &self.problem.comparators {
+            AnySet::Ball(ball) => (norm(&state.dual.sum) / ball.radius.get()).max(least),
+            AnySet::Box(_) => (0.7 * before).max(least),
             AnySet::WholeSpace(_) => least,
         };
+        let is_early = state.sweep <= OVERSHOOTING_SWEEPS;
+        state.lambda = match &self.problem.comparators {
+            AnySet::Ball(_) if is_early => before * (state.ratio / before).powf(OVERSHOOT),
+            _ => state.ratio,
+        };
+        state.lambda = state.lambda.max(least);
     }
 
-    /// Prices −S/λ, and proves what the slopes prove. S is added up anew on the way.
+    /// Prices −S/λ with λ = ‖S‖/U, and proves what the slopes prove. S is added up anew on the way.
     fn check(&mut self, state: &mut State, bracket: &mut Bracket) -> Result<(), P::Error> {
         let problem = self.problem;
-        let mut u: Vec<f64> = state.dual.sum.iter().map(|s| -s / state.lambda).collect();
+        let mut u: Vec<f64> = state.dual.sum.iter().map(|s| -s / state.ratio).collect();
         make_feasible(&problem.comparators, &mut u);
         let mut cost = Cost::at(&u, bracket.careful);
         let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
@@ -169,16 +198,52 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
     }
 }
 
+impl State {
+    /// Improves the slope of example t with 1/λ, unless it has been at rest and it is not its turn.
+    #[inline(always)]
+    fn visit<'a, L: ProxLoss>(
+        &mut self,
+        problem: &Problem<L>,
+        inverse: f64,
+        t: usize,
+        example: impl FnOnce() -> Example<'a>,
+    ) {
+        let rest = u64::from(self.rest[t]);
+        if rest > 1 && !(self.sweep + t as u64).is_multiple_of(rest.min(8)) {
+            return;
+        }
+        let example = example();
+        let x = &example.features;
+        let q = x.norm_sq() * inverse;
+        let p = match &problem.comparators {
+            AnySet::Box(sides) => box_dot(sides, &self.dual.sum, inverse, x),
+            _ => -x.dot(&self.dual.sum) * inverse,
+        };
+        let old = self.dual.slopes[t];
+        let loss = Counted::new(problem.loss, &example);
+        let new = loss.prox(p + q * old, q);
+        if new == old {
+            self.rest[t] = self.rest[t].saturating_add(1);
+        } else {
+            self.rest[t] = 0;
+            self.dual.slopes[t] = new;
+            let step = new - old;
+            self.gain += step * (p - 0.5 * q * step) + loss.conjugate(old) - loss.conjugate(new);
+            x.add_to(&mut self.dual.sum, step);
+        }
+    }
+}
+
 fn box_dot(
     sides: &rueful_core::set::BoxSet,
     sum: &[f64],
-    lambda: f64,
+    inverse: f64,
     x: &rueful_core::Features<'_>,
 ) -> f64 {
     x.iter()
         .map(|(i, x)| {
             let (lower, upper) = sides.extent(i);
-            (-sum[i] / lambda).clamp(lower, upper) * x
+            (-sum[i] * inverse).clamp(lower, upper) * x
         })
         .sum()
 }

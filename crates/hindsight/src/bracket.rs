@@ -62,16 +62,22 @@ impl Bracket {
         // Both ends are proved: if they cross, one of them was given to us and is wrong.
         self.lower = self.lower.max(floor).min(self.upper);
         let allowed = given_up + slack;
-        let scale = self.upper.abs().max(self.least_scale);
-        self.careful |=
-            allowed > 0.1 * self.tolerance * scale && allowed > 0.01 * (self.upper - self.lower);
+        self.careful |= allowed > 0.1 * self.goal() && allowed > 0.01 * (self.upper - self.lower);
         watch(self.progress());
+    }
+
+    /// What the gap may be in the end.
+    pub(crate) fn goal(&self) -> f64 {
+        self.tolerance * self.scale()
+    }
+
+    fn scale(&self) -> f64 {
+        self.upper.abs().max(self.least_scale)
     }
 
     /// The gap relative to the minimum, see [`Progress::relative_gap`].
     pub(crate) fn relative_gap(&self) -> f64 {
-        let scale = self.upper.abs().max(self.least_scale);
-        if self.upper <= self.lower { 0.0 } else { (self.upper - self.lower) / scale }
+        if self.upper <= self.lower { 0.0 } else { (self.upper - self.lower) / self.scale() }
     }
 
     pub(crate) fn is_converged(&self, options: &Options) -> bool {

@@ -8,6 +8,10 @@ use rueful_hindsight::Passes;
 /// How a source is opened once more.
 pub type Open<'a> = dyn Fn() -> Result<Box<dyn Source>, DataError> + 'a;
 
+/// Batches are kept together up to so many nonzeros: solvers jump about in many small ones less
+/// easily.
+const KEPT_TOGETHER: usize = 1 << 18;
+
 /// A stream that can be replayed.
 ///
 /// Features by name lie scattered over a large space of indices. Solvers are shown them side by
@@ -56,10 +60,17 @@ impl<'a> Replay<'a> {
     /// Keeps the next batch of the stream, as long as all of it fits.
     pub fn keep(&mut self, batch: &Batch) {
         self.nonzeros += batch.nonzeros() as u64;
-        if self.is_kept() {
-            self.kept.push(batch.clone());
-        } else {
+        if !self.is_kept() {
             self.kept = Vec::new();
+            return;
+        }
+        match self.kept.last_mut() {
+            Some(last) if last.nonzeros() + batch.nonzeros() <= KEPT_TOGETHER => last.append(batch),
+            _ => {
+                let mut kept = Batch::default();
+                kept.append(batch);
+                self.kept.push(kept);
+            }
         }
     }
 
@@ -101,6 +112,10 @@ impl Passes for Replay<'_> {
             }
         }
         Ok(())
+    }
+
+    fn held(&self) -> Option<Vec<(&Batch, usize)>> {
+        self.is_kept().then(|| self.kept.iter().map(|batch| (batch, batch.len())).collect())
     }
 }
 
