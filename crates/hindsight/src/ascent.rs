@@ -33,10 +33,10 @@ pub(crate) struct Ascent<'a, L, P> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// How many more sweeps it may take to be done, if another method could take over; and how many
-/// come before that is asked at the latest.
+/// How many more sweeps it may take to be done, if another method could take over; and after how
+/// many that is asked at the latest.
 const PATIENCE: f64 = 30.0;
-const FIRST_SWEEPS: u64 = 4;
+const FIRST_SWEEPS: u64 = 8;
 
 /// The first λ is this times ‖S‖/U for the steepest slopes: those of the solution are flatter.
 const FIRST_LAMBDA: f64 = 0.1;
@@ -47,7 +47,7 @@ const OVERSHOOT: f64 = 1.5;
 const OVERSHOOTING_SWEEPS: u64 = 8;
 
 /// Examples in memory are visited in runs of so many, which lie side by side.
-const RUN: usize = 8;
+const RUN: usize = 16;
 
 /// The most classes the runs are put in, by the remainder of their number: an order is an order of
 /// the classes. A power of two, so that odd numbers step through all of them.
@@ -103,7 +103,7 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
             let rate = (before / bracket.relative_gap()).ln() / (state.sweep - last_check) as f64;
             let left = (bracket.relative_gap() / self.options.tolerance).ln();
             let soon = left <= PATIENCE * rate;
-            if has_successor && state.sweep >= FIRST_SWEEPS && !soon {
+            if has_successor && state.sweep > 1 && !soon {
                 break;
             }
             last_check = state.sweep;

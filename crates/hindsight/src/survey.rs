@@ -66,6 +66,7 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
 ) -> Result<Survey, P::Error> {
     let given = start.slopes;
     let mut u = start.comparator;
+    let starts_at_zero = u.iter().all(|&u| u == 0.0);
     make_feasible(&problem.comparators, &mut u);
     let (mut at_zero, mut at_start) = (Cost::at(&[], false), Cost::at(&u, false));
     let mut proof = Proof::new(problem.sigma, u.len(), false);
@@ -81,8 +82,8 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
             let loss = Counted::new(problem.loss, &example);
             let zero = loss.at(0.0);
             at_zero.add(zero, 0.0, x);
-            let p = x.dot(&u);
-            let here = loss.at(p);
+            let p = if starts_at_zero { 0.0 } else { x.dot(&u) };
+            let here = if starts_at_zero { zero } else { loss.at(p) };
             at_start.add(here, p, x);
             let first = given.get(slopes.len()).copied();
             let first = first.filter(|&a| loss.conjugate(a).is_finite());

@@ -12,6 +12,9 @@ pub type Open<'a> = dyn Fn() -> Result<Box<dyn Source>, DataError> + 'a;
 /// easily.
 const KEPT_TOGETHER: usize = 1 << 18;
 
+/// A batch of so many nonzeros is large enough to be kept by itself.
+const LARGE: usize = 1 << 12;
+
 /// A stream that can be replayed.
 ///
 /// Features by name lie scattered over a large space of indices. Solvers are shown them side by
@@ -51,10 +54,21 @@ impl<'a> Replay<'a> {
         let mut replay = Self::new(open, limit);
         let mut batch = Batch::default();
         while source.fill(&mut batch)? {
-            replay.keep(&batch);
+            replay.keep_whole(&mut batch);
         }
         replay.settle(source.census());
         Ok(replay)
+    }
+
+    /// Keeps the next batch of the stream, as long as all of it fits; a large one as it is, without
+    /// a copy, which leaves an empty one behind.
+    fn keep_whole(&mut self, batch: &mut Batch) {
+        let nonzeros = batch.nonzeros();
+        if nonzeros < LARGE || self.nonzeros + nonzeros as u64 > self.limit {
+            return self.keep(batch);
+        }
+        self.nonzeros += nonzeros as u64;
+        self.kept.push(std::mem::take(batch));
     }
 
     /// Keeps the next batch of the stream, as long as all of it fits.
