@@ -92,8 +92,9 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
             self.sweep(&mut state)?;
             bracket.passes += 1;
             self.retune(&mut state, least);
-            // As long as a sweep gains more than the gap may be in the end, that is too wide.
-            let may_be_done = state.sweep >= next_check && state.gain <= bracket.goal();
+            // As long as a sweep gains much, the gap is wide: what is left on both sides of the
+            // minimum is about what the last sweep gained on one.
+            let may_be_done = state.sweep >= next_check && state.gain <= 0.5 * bracket.goal();
             let is_overdue = state.sweep >= 2 * last_check + FIRST_SWEEPS;
             if !may_be_done && !is_overdue && bracket.allows(2) {
                 continue;
