@@ -302,6 +302,19 @@ impl Batch {
         self.dimension = 0;
     }
 
+    /// Drops the first `rows` rows.
+    pub fn remove_first(&mut self, rows: usize) {
+        let start = rows.checked_sub(1).map_or(0, |last| self.ends[last]);
+        self.indices.drain(..start);
+        self.values.drain(..start);
+        self.ends.drain(..rows);
+        self.ends.iter_mut().for_each(|end| *end -= start);
+        self.labels.drain(..rows);
+        self.importances.drain(..rows.min(self.importances.len()));
+        self.norms_sq.drain(..rows);
+        self.dimension = self.iter().map(|row| row.features.dimension()).max().unwrap_or(0);
+    }
+
     /// Keeps the first `rows` rows only.
     pub fn truncate(&mut self, rows: usize) {
         self.ends.truncate(rows);
@@ -534,6 +547,9 @@ mod tests {
             batch.append(&rows(middle..end));
             assert_eq!(batch, rows(0..end), "{middle} {end}");
             assert_eq!(batch.dimension(), rows(0..end).dimension());
+            batch.remove_first(middle as usize);
+            assert_eq!(batch, rows(middle..end), "{middle} {end}");
+            assert_eq!(batch.dimension(), rows(middle..end).dimension());
         }
     }
 

@@ -111,7 +111,7 @@ impl Assembler {
             has_label: false,
             label_column: columns.iter().position(|c| c.role == Role::Label).unwrap_or(0),
             rows,
-            labels: LabelCounts::default(),
+            labels: LabelCounts::after(&reading.known_labels),
             names: Names::default(),
             missing: Vec::new(),
             census: Census::default(),
@@ -249,8 +249,7 @@ impl Assembler {
 
     /// The labels of the rows taken, as they are written, where they are counted one by one.
     pub fn labels(&self) -> LabelsSeen {
-        let counts = self.labels.iter().map(|entry| (entry.label.clone(), entry.count));
-        LabelsSeen { counts: counts.collect(), is_cut: self.labels.is_cut }
+        self.labels.seen()
     }
 
     /// How many cells of the rows taken held nothing, by column.

@@ -1,6 +1,7 @@
 //! What a stream held.
 
 use rueful_core::{Batch, Sum};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Counts over the rows a source has delivered. A value of 0 is an absent feature and is not
 /// counted; the constant feature is one like any other.
@@ -17,7 +18,7 @@ use rueful_core::{Batch, Sum};
 /// assert_eq!((census.examples, census.nonzeros, census.features), (2, 3, 2));
 /// # Ok::<(), rueful_core::FeatureError>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Census {
     /// Rows.
     pub examples: u64,
@@ -27,7 +28,8 @@ pub struct Census {
     pub features: u64,
     /// One more than the largest index seen.
     pub dimension: u64,
-    /// Σ y_t, of the labels as they are learned from.
+    /// Σ y_t, of the labels as they are learned from; not put away with the rest.
+    #[serde(skip)]
     pub label_sum: Sum,
     /// One bit per index up to the largest seen: at most an eighth of a byte per index allowed.
     seen: Vec<u64>,
@@ -62,9 +64,48 @@ impl Census {
         new
     }
 
+    /// Adds what another part of the stream held.
+    pub fn extend(&mut self, later: &Self) {
+        self.examples += later.examples;
+        self.nonzeros += later.nonzeros;
+        self.dimension = self.dimension.max(later.dimension);
+        self.label_sum.merge(later.label_sum);
+        self.seen.resize(self.seen.len().max(later.seen.len()), 0);
+        self.seen.iter_mut().zip(&later.seen).for_each(|(word, later)| *word |= later);
+        self.features = self.count_seen();
+    }
+
+    fn count_seen(&self) -> u64 {
+        self.seen.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
     /// Whether a feature of this index was seen.
     pub fn has(&self, index: u32) -> bool {
         self.seen.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+}
+
+/// What is read must not contradict itself.
+impl<'de> Deserialize<'de> for Census {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Read {
+            examples: u64,
+            nonzeros: u64,
+            features: u64,
+            dimension: u64,
+            seen: Vec<u64>,
+        }
+        let Read { examples, nonzeros, features, dimension, seen } =
+            Read::deserialize(deserializer)?;
+        let label_sum = Sum::default();
+        let census = Self { examples, nonzeros, features, dimension, label_sum, seen };
+        if census.count_seen() == features && dimension <= 64 * census.seen.len() as u64 {
+            Ok(census)
+        } else {
+            Err(serde::de::Error::custom("counts that contradict each other"))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::error::excerpt;
 use crate::number::double_at;
+use crate::source::LabelsSeen;
 use rueful_core::loss::Labels;
 use serde::{Deserialize, Serialize};
 
@@ -185,8 +186,22 @@ impl LabelCounts {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &LabelCount> {
-        self.entries.iter()
+    /// Labels that came before those that are counted here.
+    pub(crate) fn after(known: &[String]) -> Self {
+        let entry = |label: &String| LabelCount {
+            label: label.clone(),
+            count: 0,
+            first_row: 0,
+            first_at: 0,
+        };
+        Self { entries: known.iter().take(COUNTED).map(entry).collect(), ..Self::default() }
+    }
+
+    /// The labels counted.
+    pub(crate) fn seen(&self) -> LabelsSeen {
+        let counted = self.entries.iter().filter(|entry| entry.count > 0);
+        let counts = counted.map(|entry| (entry.label.clone(), entry.count));
+        LabelsSeen { counts: counts.collect(), is_cut: self.is_cut }
     }
 
     pub(crate) fn clear(&mut self) {

@@ -4,7 +4,7 @@
 //! hashed to one of 2^bits − 1 indices from 1 on; index 0 is the constant's. Two names can meet:
 //! what is known about that is counted.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -244,6 +244,26 @@ impl Names {
         Some(names)
     }
 
+    /// Adds the names of a later part of the stream.
+    pub(crate) fn extend(&mut self, later: &Self) {
+        for (index, hash, name) in later.kept() {
+            self.add(index, hash, name);
+        }
+        // What came second there may be what came first here.
+        let firsts: HashSet<u64> = self.by_index.values().map(|entry| entry.hash).collect();
+        for hash in later.seconds() {
+            if firsts.contains(&hash) || self.seconds.contains(&hash) {
+                continue;
+            }
+            if self.len() < NAMES_KEPT {
+                self.seconds.insert(hash);
+            } else {
+                self.is_full = true;
+            }
+        }
+        self.is_full |= later.is_full;
+    }
+
     /// The name of an index: that of the feature which came to it first.
     pub fn get(&self, index: u32) -> Option<String> {
         let entry = self.by_index.get(&index)?;
@@ -268,6 +288,33 @@ impl Names {
     /// Whether there were more names than are kept.
     pub fn is_full(&self) -> bool {
         self.is_full
+    }
+}
+
+/// Names as they are put away: those kept in the order they came, and who came second.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PutAway {
+    kept: Vec<(u32, u64, Vec<u8>)>,
+    seconds: Vec<u64>,
+    is_full: bool,
+}
+
+impl Serialize for Names {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let kept = self.kept().into_iter().map(|(index, hash, name)| (index, hash, name.to_vec()));
+        let put_away =
+            PutAway { kept: kept.collect(), seconds: self.seconds(), is_full: self.is_full };
+        put_away.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let PutAway { kept, seconds, is_full } = PutAway::deserialize(deserializer)?;
+        let kept = kept.iter().map(|(index, hash, name)| (*index, *hash, &name[..]));
+        Self::put_together(kept, seconds, is_full)
+            .ok_or_else(|| serde::de::Error::custom("names that cannot be kept together"))
     }
 }
 

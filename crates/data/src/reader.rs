@@ -123,7 +123,7 @@ impl Reader {
     /// Reads the inputs one after the other.
     pub fn new(inputs: Vec<Input>, schema: &Schema, reading: &Reading) -> Self {
         let format = schema.format(reading);
-        let Reading { labels: rule, limits, threads, .. } = reading.clone();
+        let Reading { labels: rule, known_labels, limits, threads, .. } = reading.clone();
         let files = inputs.iter().map(|input| FileSoFar {
             name: input.name().to_owned(),
             lines: 0,
@@ -156,7 +156,7 @@ impl Reader {
             next: 0,
             files,
             rule,
-            labels: LabelCounts::default(),
+            labels: LabelCounts::after(&known_labels),
             names: Names::default(),
             missing: Vec::new(),
             census: Census::default(),
@@ -281,8 +281,7 @@ impl Source for Reader {
     }
 
     fn labels(&self) -> LabelsSeen {
-        let counts = self.labels.iter().map(|entry| (entry.label.clone(), entry.count));
-        LabelsSeen { counts: counts.collect(), is_cut: self.labels.is_cut }
+        self.labels.seen()
     }
 
     fn missing(&self) -> &[u64] {

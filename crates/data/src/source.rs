@@ -3,6 +3,7 @@
 use crate::names::Names;
 use crate::{Census, DataError, LabelRule};
 use rueful_core::Batch;
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 
 /// A stream of examples, read batch by batch.
@@ -36,7 +37,7 @@ pub trait Source {
 }
 
 /// Labels as they are written, and how often each was seen.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelsSeen {
     /// The labels in the order they came.
     pub counts: Vec<(String, u64)>,
@@ -49,6 +50,8 @@ pub struct LabelsSeen {
 pub struct Reading {
     /// Which labels are taken, and what they become.
     pub labels: LabelRule,
+    /// Labels that came before in the stream: what comes now must go with them.
+    pub known_labels: Vec<String>,
     /// Whether every row gets a feature of index 0 and value 1, whose weight is the intercept.
     pub constant: bool,
     /// What is refused for its size.
@@ -61,7 +64,13 @@ impl Reading {
     /// With the constant, the usual limits and all cores.
     pub fn new(labels: LabelRule) -> Self {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self { labels, constant: true, limits: Limits::default(), threads }
+        Self {
+            labels,
+            known_labels: Vec::new(),
+            constant: true,
+            limits: Limits::default(),
+            threads,
+        }
     }
 }
 

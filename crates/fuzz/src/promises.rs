@@ -58,7 +58,7 @@ pub(crate) fn readings() -> [Reading; 4] {
         [LabelRule::Numbers, LabelRule::Signs, LabelRule::Any, LabelRule::Positive("1".to_owned())];
     rules.map(|labels| {
         let constant = labels == LabelRule::Signs;
-        Reading { labels, constant, limits, threads: NonZeroUsize::MIN }
+        Reading { constant, limits, threads: NonZeroUsize::MIN, ..Reading::new(labels) }
     })
 }
 

@@ -5,7 +5,8 @@
 use crate::spec::{LearnerSpec, ScheduleSpec, Spec, SpecError, with_loss};
 use rueful_core::Objective;
 use rueful_core::learner::{
-    FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
+    FollowTheLeader, Learner, Minimax, Ogd, Perceptron, Plain, RegularizedErm, Resumable,
+    StronglyConvexOgd,
 };
 use rueful_core::loss::Loss;
 use rueful_core::set::AnySet;
@@ -35,28 +36,86 @@ macro_rules! with_set {
     };
 }
 
-/// The learner a description stands for, at w_1 = 0.
-pub fn build(spec: &Spec) -> Result<Box<dyn Learner>, SpecError> {
-    spec.check()?;
-    with_loss!(spec.loss, loss => build_with(spec, loss))
+/// A learner of any kind whose state can be put away.
+pub trait SavedLearner: Learner {
+    /// Its whole state, as [`restore`] takes it.
+    fn save(&self) -> Result<Vec<u8>, postcard::Error>;
 }
 
-fn build_with<L: Loss>(spec: &Spec, loss: L) -> Result<Box<dyn Learner>, SpecError> {
+impl<T: Resumable> SavedLearner for T {
+    fn save(&self) -> Result<Vec<u8>, postcard::Error> {
+        postcard::to_allocvec(self)
+    }
+}
+
+/// The learner a description stands for, at w_1 = 0.
+pub fn build(spec: &Spec) -> Result<Box<dyn SavedLearner>, SpecError> {
+    choose(spec, Fresh)
+}
+
+/// The same in a state that was saved; nothing if that is no state of such a learner.
+pub(crate) fn restore(
+    spec: &Spec,
+    state: &[u8],
+) -> Result<Option<Box<dyn SavedLearner>>, SpecError> {
+    choose(spec, Saved { state })
+}
+
+/// What is made of a learner once its type is known.
+trait Make {
+    type Made;
+    fn make<T: Resumable + 'static>(self, fresh: T) -> Self::Made;
+}
+
+struct Fresh;
+
+impl Make for Fresh {
+    type Made = Box<dyn SavedLearner>;
+
+    fn make<T: Resumable + 'static>(self, fresh: T) -> Self::Made {
+        Box::new(fresh)
+    }
+}
+
+struct Saved<'a> {
+    state: &'a [u8],
+}
+
+impl Make for Saved<'_> {
+    type Made = Option<Box<dyn SavedLearner>>;
+
+    fn make<T: Resumable + 'static>(self, fresh: T) -> Self::Made {
+        let (state, rest) = postcard::take_from_bytes::<T>(self.state).ok()?;
+        let is_one = rest.is_empty() && state.continues(&fresh);
+        is_one.then(|| Box::new(state) as Box<dyn SavedLearner>)
+    }
+}
+
+fn choose<M: Make>(spec: &Spec, make: M) -> Result<M::Made, SpecError> {
+    spec.check()?;
+    with_loss!(spec.loss, loss => choose_with(spec, loss, make))
+}
+
+fn choose_with<L: Loss + Plain, M: Make>(
+    spec: &Spec,
+    loss: L,
+    make: M,
+) -> Result<M::Made, SpecError> {
     Ok(match &spec.learner {
         LearnerSpec::Ogd { schedule, set, gradient_bound } => {
             let objective = Objective { loss, sigma: spec.sigma };
             with_schedule!(*schedule, schedule => with_set!(set, set => {
-                Box::new(Ogd::new(objective, schedule, set).with_gradient_bound(*gradient_bound))
+                make.make(Ogd::new(objective, schedule, set).with_gradient_bound(*gradient_bound))
             }))
         }
         LearnerSpec::StronglyConvexOgd { gradient_bound } => {
             let learner = StronglyConvexOgd::new(loss, positive(spec.sigma)?);
-            Box::new(learner.with_gradient_bound(*gradient_bound))
+            make.make(learner.with_gradient_bound(*gradient_bound))
         }
-        LearnerSpec::Perceptron { eta } => Box::new(Perceptron::new(loss, *eta)),
-        LearnerSpec::Erm { set: AnySet::Ball(set) } => Box::new(FollowTheLeader::new(loss, *set)),
+        LearnerSpec::Perceptron { eta } => make.make(Perceptron::new(loss, *eta)),
+        LearnerSpec::Erm { set: AnySet::Ball(set) } => make.make(FollowTheLeader::new(loss, *set)),
         LearnerSpec::Erm { set: AnySet::Box(set) } => {
-            Box::new(FollowTheLeader::new(loss, set.clone()))
+            make.make(FollowTheLeader::new(loss, set.clone()))
         }
         LearnerSpec::Erm { set: AnySet::WholeSpace(_) } => {
             return Err(SpecError::new("erm needs a bounded set"));
@@ -64,11 +123,11 @@ fn build_with<L: Loss>(spec: &Spec, loss: L) -> Result<Box<dyn Learner>, SpecErr
         LearnerSpec::RegularizedErm { schedule, set, gradient_bound } => {
             with_schedule!(*schedule, schedule => with_set!(set, set => {
                 let learner = RegularizedErm::new(loss, schedule, set);
-                Box::new(learner.with_gradient_bound(*gradient_bound))
+                make.make(learner.with_gradient_bound(*gradient_bound))
             }))
         }
         LearnerSpec::Minimax { set, gradient_bound, horizon } => {
-            Box::new(Minimax::new(loss, *set, *gradient_bound, *horizon))
+            make.make(Minimax::new(loss, *set, *gradient_bound, *horizon))
         }
     })
 }

@@ -10,6 +10,7 @@ mod columns;
 mod data;
 mod dispatch;
 mod hindsight;
+mod model;
 mod replay;
 mod report;
 mod run;
@@ -22,11 +23,12 @@ pub use audit::{
 };
 pub use columns::Columns;
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
-pub use dispatch::build;
+pub use dispatch::{SavedLearner, build};
 pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,
     bound_mistakes, curve_in_hindsight,
 };
+pub use model::{Model, ModelError, Stream};
 pub use replay::{Open, Replay};
 pub use report::{BoundReport, CurveReport, Report};
 pub use run::{Progress, Run, RunError};

@@ -11,7 +11,7 @@
 //! u = 0 loses nothing, (2) of the notes. It is here to be seen failing, and it has no bound; the
 //! certificate holds for it as for anyone.
 
-use super::{AnySet, Example, Features, Learner, Promise, Round};
+use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::loss::Loss;
 use crate::set::Bounded;
 use crate::weights::Weights;
@@ -83,5 +83,12 @@ impl<L: Loss, W: Bounded> Learner for FollowTheLeader<L, W> {
 
     fn promise(&self, _comparators: &AnySet) -> Promise {
         Promise::none("ERM has no regret bound: it can lose in every round, (2) of the notes")
+    }
+}
+
+impl<L: Loss + Plain, W: Bounded + Plain> Resumable for FollowTheLeader<L, W> {
+    fn continues(&self, fresh: &Self) -> bool {
+        let later = Self { sums: self.sums.clone(), rounds: self.rounds, ..fresh.clone() };
+        *self == later && self.sums.is_sound()
     }
 }

@@ -13,7 +13,7 @@
 //! ```
 
 use super::steps::Steps;
-use super::{AnySet, Example, Features, Learner, Promise, Round};
+use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::bound::{Bound, game_value};
 use crate::loss::Loss;
 use crate::number::Positive;
@@ -146,5 +146,17 @@ impl<L: Loss> Learner for Minimax<L> {
             .gradient_bound(Some(self.gradient_bound))
             .map(|measured| Bound::new(value * (measured / g).powi(2), "minimax strategy: UG√T"));
         Promise { data, theorem }
+    }
+}
+
+impl<L: Loss + Plain> Resumable for Minimax<L> {
+    fn continues(&self, fresh: &Self) -> bool {
+        let later = Self {
+            sums: self.sums.clone(),
+            steps: self.steps,
+            unspent: self.unspent,
+            ..fresh.clone()
+        };
+        *self == later && self.sums.is_sound() && self.steps.are_sound()
     }
 }

@@ -21,6 +21,8 @@ use crate::bound::Promise;
 use crate::features::{Example, Features};
 use crate::round::Round;
 use crate::set::AnySet;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// An online learner of linear predictors, starting from w_1 = 0.
 ///
@@ -54,4 +56,17 @@ pub trait Learner: Send {
         rounds.clear();
         rounds.extend(batch.iter().map(|example| self.learn(&example)));
     }
+}
+
+/// Parameters as plain data.
+pub trait Plain: Clone + PartialEq + Serialize + DeserializeOwned {}
+
+impl<T: Clone + PartialEq + Serialize + DeserializeOwned> Plain for T {}
+
+/// A learner that can be put away and taken out again. Its state is plain serde data; what comes
+/// back may come from anywhere, and is not to be trusted until it is compared with a fresh one.
+pub trait Resumable: Learner + Serialize + DeserializeOwned {
+    /// Whether this can be a later state of `fresh`, a learner that has seen nothing: the same
+    /// parameters, and numbers that go together.
+    fn continues(&self, fresh: &Self) -> bool;
 }

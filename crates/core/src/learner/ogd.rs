@@ -20,7 +20,7 @@
 //! σ-strongly convex, each growth of 1/η_t counts less σ, and no η_t is longer than 1/σ.
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Example, Features, Learner, Promise, Round};
+use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::loss::Loss;
 use crate::number::Positive;
 use crate::round::Objective;
@@ -142,5 +142,12 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
             finite_bound(promised + 0.5 * self.schedule.energy(&facts), S::REFERENCE, unbounded)
         });
         Promise { data, theorem }
+    }
+}
+
+impl<L: Loss + Plain, S: Schedule + Plain, W: FeasibleSet + Plain> Resumable for Ogd<L, S, W> {
+    fn continues(&self, fresh: &Self) -> bool {
+        let later = Self { weights: self.weights.clone(), steps: self.steps, ..fresh.clone() };
+        *self == later && self.weights.is_sound() && self.steps.are_sound()
     }
 }

@@ -15,7 +15,7 @@
 //! ≤ U²/(2η) + (η/2) Σ_{mistakes}‖x_t‖².
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Example, Features, Learner, Promise, Round};
+use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::loss::{Loss, PerceptronLoss};
 use crate::number::Positive;
 use crate::schedule::{Constant, Schedule};
@@ -125,5 +125,17 @@ impl<L: Loss> Learner for Perceptron<L> {
             finite_bound(paid + 0.5 * self.schedule.energy(&facts), Constant::REFERENCE, unbounded)
         });
         Promise { data, theorem }
+    }
+}
+
+impl<L: Loss + Plain> Resumable for Perceptron<L> {
+    fn continues(&self, fresh: &Self) -> bool {
+        let later = Self {
+            weights: self.weights.clone(),
+            steps: self.steps,
+            is_weighted: self.is_weighted,
+            ..fresh.clone()
+        };
+        *self == later && self.weights.is_sound() && self.steps.are_sound()
     }
 }

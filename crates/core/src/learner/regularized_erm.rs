@@ -18,7 +18,7 @@
 //! For a fixed α that is αU²/2 + TG²/(2α), which is UG√T for α = (G/U)√T.
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Example, Features, Learner, Promise, Round};
+use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::loss::Loss;
 use crate::number::Positive;
 use crate::schedule::Schedule;
@@ -149,6 +149,16 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
             )
         });
         Promise { data, theorem }
+    }
+}
+
+impl<L: Loss + Plain, S: Schedule + Plain, W: FeasibleSet + Plain> Resumable
+    for RegularizedErm<L, S, W>
+{
+    fn continues(&self, fresh: &Self) -> bool {
+        let mut later = Self { sums: self.sums.clone(), steps: self.steps, ..fresh.clone() };
+        later.diameter = bounded(later.set.diameter(later.sums.dimension()));
+        *self == later && self.sums.is_sound() && self.steps.are_sound()
     }
 }
 

@@ -48,6 +48,13 @@ impl Steps {
         eta
     }
 
+    /// Whether what was read from somewhere can be sums of squares and of steps.
+    pub(crate) fn are_sound(&self) -> bool {
+        let sums = [self.gradients_sq.value(), self.gradient_sq_max, self.energy.value()];
+        let steps = [self.first_inverse, self.last_inverse, self.growth];
+        sums.iter().chain(&steps).all(|value| (0.0..=f64::MAX).contains(value))
+    }
+
     /// Counts a round in which g_t = 0, so that no step can lead anywhere.
     ///
     /// The proof of (8) can do without it. 0 is a subgradient of ℓ_t at w_t, so ℓ_t(w_t) ≤ ℓ_t(u)

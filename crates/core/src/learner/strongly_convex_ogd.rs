@@ -13,7 +13,7 @@
 //! Proved, for every u ∈ R^d: R_T(u) ≤ (1/2σ) Σ‖g_t‖²/t ≤ (G²/2σ)(1 + ln T).
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Example, Features, Learner, Promise, Round};
+use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::bound::{Bound, strongly_convex};
 use crate::loss::Loss;
 use crate::number::Positive;
@@ -109,5 +109,12 @@ impl<L: Loss> Learner for StronglyConvexOgd<L> {
             Bound::new(strongly_convex(g, sigma, rounds), reference)
         });
         Promise { data, theorem }
+    }
+}
+
+impl<L: Loss + Plain> Resumable for StronglyConvexOgd<L> {
+    fn continues(&self, fresh: &Self) -> bool {
+        let later = Self { weights: self.weights.clone(), steps: self.steps, ..fresh.clone() };
+        *self == later && self.weights.is_sound() && self.steps.are_sound()
     }
 }

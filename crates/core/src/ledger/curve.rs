@@ -37,6 +37,16 @@ impl CurvePoint {
         }
     }
 
+    /// Whether what was read from somewhere can be such a point.
+    pub(super) fn is_sound(&self) -> bool {
+        let numbers = [self.loss, self.offset, self.slopes_norm, self.curvature];
+        let slack = [self.slack.0, self.slack.1];
+        self.rounds > 0
+            && self.mistakes <= self.rounds
+            && numbers.iter().chain(&slack).all(|number| number.is_finite())
+            && self.certificate.is_none_or(f64::is_finite)
+    }
+
     /// t
     pub fn rounds(&self) -> u64 {
         self.rounds

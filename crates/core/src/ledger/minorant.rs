@@ -48,6 +48,16 @@ impl Minorant {
         }
     }
 
+    /// Whether what was read from somewhere can be such sums.
+    pub(super) fn is_sound(&self) -> bool {
+        let is_size = |size: f64| (0.0..=f64::MAX).contains(&size);
+        self.offset.value().is_finite()
+            && self.slopes.iter().all(|slope| slope.is_finite())
+            && is_size(self.energy.value())
+            && is_size(self.magnitude)
+            && self.touched >= self.rounds
+    }
+
     /// Makes room for features below `dimension`.
     pub fn grow(&mut self, dimension: usize) {
         vector::grow(&mut self.slopes, dimension);

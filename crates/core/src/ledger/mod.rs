@@ -195,6 +195,21 @@ impl Ledger {
         if own == other { Ok(()) } else { Err(LedgerError::DifferentSigma { own, other }) }
     }
 
+    /// Whether this, read from somewhere, can be a later state of `fresh`, a ledger without rounds:
+    /// the same comparators and σ, and numbers that go together.
+    pub fn continues(&self, fresh: &Self) -> bool {
+        let rounds = self.rounds();
+        let is_size = |size: f64| (0.0..=f64::MAX).contains(&size);
+        self.comparators == fresh.comparators
+            && self.minorant().sigma() == fresh.minorant().sigma()
+            && self.tally.is_sound()
+            && is_size(self.gradient_sq_max)
+            && is_size(self.example_sq_max)
+            && self.curve.iter().all(|point| point.is_sound() && point.rounds() <= rounds)
+            && self.curve.is_sorted_by(|a, b| a.rounds() < b.rounds())
+            && self.next_mark > rounds
+    }
+
     /// The rungs above the exact regret: this ledger's certificate, and above it the learner's
     /// promise.
     pub fn ladder(&self, promise: Promise) -> Ladder {

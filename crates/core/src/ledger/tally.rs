@@ -64,6 +64,15 @@ impl Tally {
         })
     }
 
+    /// Whether what was read from somewhere can be such sums.
+    pub(super) fn is_sound(&self) -> bool {
+        self.loss.value().is_finite()
+            && self.penalty.value() >= 0.0
+            && self.penalty.value().is_finite()
+            && self.mistakes <= self.rounds()
+            && self.minorant.is_sound()
+    }
+
     /// T
     #[inline]
     pub fn rounds(&self) -> u64 {

@@ -35,6 +35,14 @@ impl Accounts {
         self.squares.carry();
     }
 
+    /// Whether what was read from somewhere can be the accounts of v.
+    pub(super) fn are_sound(&self, v: &[f64]) -> bool {
+        let is_entered = |(i, &v): (usize, &f64)| v == 0.0 || self.support.has(i);
+        let are_kept = || self.squares == Squares::of(v) && v.iter().enumerate().all(is_entered);
+        self.support.is_sound(v.len())
+            && if self.open { are_kept() } else { self.squares == Squares::default() }
+    }
+
     /// Enters that v_i was `old` and is `new`.
     #[inline]
     pub(super) fn enter(&mut self, i: usize, old: f64, new: f64) {

@@ -43,6 +43,31 @@ impl Indices {
         }
     }
 
+    /// Whether what was read from somewhere is such a set, with room for indices below `bound` and
+    /// none beyond.
+    pub(super) fn is_sound(&self, bound: usize) -> bool {
+        let bit =
+            |level: &[u64], i: usize| level.get(i / 64).is_some_and(|w| w >> (i % 64) & 1 == 1);
+        let Some((finest, last)) = self.levels.first().zip(self.levels.last()) else {
+            return bound == 0;
+        };
+        let is_summary = |(below, above): (&Vec<u64>, &Vec<u64>)| {
+            above.len() == below.len().div_ceil(64)
+                && (0..64 * above.len())
+                    .all(|i| bit(above, i) == below.get(i).is_some_and(|&word| word != 0))
+        };
+        finest.len() == bound.div_ceil(64)
+            && (bound..64 * finest.len()).all(|i| !bit(finest, i))
+            && last.len() <= 1
+            && self.levels.iter().zip(&self.levels[1..]).all(is_summary)
+    }
+
+    /// Whether an index is in the set.
+    pub(super) fn has(&self, index: usize) -> bool {
+        let word = self.levels.first().and_then(|finest| finest.get(index / 64));
+        word.is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+
     /// Goes through the set in order and keeps the indices for which `keep` says so.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
         retain_below(&mut self.levels, 0, &mut keep);

@@ -91,6 +91,19 @@ impl Weights {
         }
     }
 
+    /// Whether what was read from somewhere can be such a vector: finite, with a norm and accounts
+    /// that are its own. One pass over all coordinates.
+    pub fn is_sound(&self) -> bool {
+        let off = (self.norm_sq - self.measured()).abs();
+        self.vector.iter().all(|v| v.is_finite())
+            && SCALE_RANGE.contains(&self.scale.abs())
+            && self.norm_sq >= 0.0
+            && self.norm_error >= 0.0
+            && self.norm_error.is_finite()
+            && off <= self.norm_error + NORM_TOLERANCE * self.norm_sq
+            && self.accounts.are_sound(&self.vector)
+    }
+
     /// How many coordinates there is room for.
     #[inline]
     pub fn dimension(&self) -> usize {

@@ -34,6 +34,14 @@ impl Default for Squares {
 }
 
 impl Squares {
+    /// The sum of the squares of some numbers.
+    pub(super) fn of(numbers: &[f64]) -> Self {
+        let mut squares = Self::default();
+        numbers.iter().for_each(|&v| squares.add(v));
+        squares.carry();
+        squares
+    }
+
     /// The sum of nothing.
     pub(super) fn clear(&mut self) {
         self.digits.fill(0);
@@ -155,13 +163,6 @@ mod tests {
         prop_oneof![1 => awkward, 2 => -2.0..2.0_f64, 2 => finite]
     }
 
-    fn sum_of(numbers: &[f64]) -> Squares {
-        let mut squares = Squares::default();
-        numbers.iter().for_each(|&v| squares.add(v));
-        squares.carry();
-        squares
-    }
-
     /// The same integer the obvious way: long addition, bit by bit.
     fn bits_of(numbers: &[f64]) -> Vec<u8> {
         let mut total = vec![0_u8; 32 * DIGITS];
@@ -184,7 +185,7 @@ mod tests {
 
         #[test]
         fn the_digits_are_those_of_long_addition(numbers in prop::collection::vec(double(), 0..8)) {
-            let sum = sum_of(&numbers);
+            let sum = Squares::of(&numbers);
             for (k, chunk) in bits_of(&numbers).chunks(32).enumerate() {
                 let digit = chunk.iter().rev().fold(0_i64, |digit, &bit| 2 * digit + i64::from(bit));
                 prop_assert_eq!(sum.digits[k], digit);
@@ -196,16 +197,16 @@ mod tests {
             kept in prop::collection::vec(double(), 0..20),
             gone in prop::collection::vec(double(), 0..20),
         ) {
-            let mut sum = sum_of(&gone);
+            let mut sum = Squares::of(&gone);
             kept.iter().for_each(|&v| sum.add(v));
             gone.iter().for_each(|&v| sum.remove(v));
             sum.carry();
-            prop_assert_eq!(sum, sum_of(&kept));
+            prop_assert_eq!(sum, Squares::of(&kept));
         }
 
         #[test]
         fn a_single_square_is_rounded_a_few_times(v in double(), k in -3.0..3.0_f64) {
-            let (found, exact) = (sum_of(&[v]).times_square(k), (k * v) * (k * v));
+            let (found, exact) = (Squares::of(&[v]).times_square(k), (k * v) * (k * v));
             let normal = exact.is_finite() && exact > 1e-290;
             prop_assert!(!normal || (found / exact - 1.0).abs() < 8.0 * f64::EPSILON);
         }
@@ -213,7 +214,7 @@ mod tests {
 
     #[test]
     fn small_squares_survive_large_ones() {
-        let mut sum = sum_of(&[1e150, 1e-150, 3.0]);
+        let mut sum = Squares::of(&[1e150, 1e-150, 3.0]);
         sum.remove(1e150);
         sum.carry();
         assert_eq!(sum.times_square(1.0), 9.0);
@@ -227,15 +228,15 @@ mod tests {
 
     #[test]
     fn a_factor_brings_the_ends_of_the_range_back() {
-        let largest = sum_of(&[f64::MAX]).times_square(1.0 / f64::MAX);
+        let largest = Squares::of(&[f64::MAX]).times_square(1.0 / f64::MAX);
         assert!((largest - 1.0).abs() < 1e-15, "{largest}");
-        let smallest = sum_of(&[5e-324; 9]).times_square(1e300) / (1e300 * 5e-324_f64).powi(2);
+        let smallest = Squares::of(&[5e-324; 9]).times_square(1e300) / (1e300 * 5e-324_f64).powi(2);
         assert!((smallest / 9.0 - 1.0).abs() < 1e-14, "{smallest}");
     }
 
     #[test]
     fn the_wild_are_counted() {
-        let mut sum = sum_of(&[1.0, f64::INFINITY, f64::NAN]);
+        let mut sum = Squares::of(&[1.0, f64::INFINITY, f64::NAN]);
         assert_eq!(sum.times_square(1.0), f64::INFINITY);
         sum.remove(f64::NAN);
         sum.remove(f64::INFINITY);

@@ -140,7 +140,7 @@ impl Cached {
             summary: frame.summary,
             names: frame.names,
             census: Census::default(),
-            labels: LabelCounts::default(),
+            labels: LabelCounts::after(&reading.known_labels),
             next: 0,
             bytes_read: frame.first_block,
             broken: None,
@@ -266,8 +266,7 @@ impl Source for Cached {
         if self.provenance.positive.is_some() {
             return self.summary.labels_seen();
         }
-        let counts = self.labels.iter().map(|entry| (entry.label.clone(), entry.count));
-        LabelsSeen { counts: counts.collect(), is_cut: self.labels.is_cut }
+        self.labels.seen()
     }
 
     /// Those of all rows, from the start.

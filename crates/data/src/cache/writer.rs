@@ -4,12 +4,11 @@ use super::encode::Pending;
 use super::footer::{self, CacheSummary};
 use super::layout::{HEADER, MAGIC, ROW_MAX, VERSION, crc};
 use super::provenance::Provenance;
+use crate::replace::{Beside, Replacement};
 use crate::{DataError, LabelsSeen, Names, Source};
 use rueful_core::{Batch, Example, Sum};
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::Write;
+use std::path::Path;
 
 /// So many different labels are counted one by one.
 const LABELS_COUNTED: usize = 64;
@@ -21,7 +20,7 @@ const LABELS_COUNTED: usize = 64;
 #[derive(Debug)]
 pub struct CacheWriter {
     name: String,
-    out: Output,
+    out: Replacement,
     /// How many bytes have been written.
     at: u64,
     pending: Pending,
@@ -35,7 +34,7 @@ pub struct CacheWriter {
 impl CacheWriter {
     /// Begins a file. What is there and is not a file, such as a pipe, is written to directly.
     pub fn create(path: &str, provenance: &Provenance) -> Result<Self, DataError> {
-        let out = Output::create(path)
+        let out = Replacement::begin(Path::new(path), Beside::Anyone)
             .map_err(|error| DataError::Write { file: path.to_owned(), error })?;
         Self::begin(path.to_owned(), out, provenance)
     }
@@ -46,10 +45,10 @@ impl CacheWriter {
         out: impl Write + Send + 'static,
         provenance: &Provenance,
     ) -> Result<Self, DataError> {
-        Self::begin(name.into(), Output::Stream(Box::new(out)), provenance)
+        Self::begin(name.into(), Replacement::Stream(Box::new(out)), provenance)
     }
 
-    fn begin(name: String, out: Output, provenance: &Provenance) -> Result<Self, DataError> {
+    fn begin(name: String, out: Replacement, provenance: &Provenance) -> Result<Self, DataError> {
         let mut writer = Self {
             name,
             out,
@@ -186,77 +185,4 @@ pub fn write_cache(
         writer.append(&batch, constant)?;
     }
     writer.finish(source.names(), source.labels(), source.missing())
-}
-
-/// Where the bytes go.
-enum Output {
-    Stream(Box<dyn Write + Send>),
-    File(Unfinished),
-}
-
-/// A file under another name than it is to have; removed unless it gets it.
-#[derive(Debug)]
-struct Unfinished {
-    file: File,
-    path: PathBuf,
-    target: PathBuf,
-}
-
-impl Output {
-    fn create(path: &str) -> io::Result<Self> {
-        // A link stays one: what it points to is replaced.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
-        if fs::metadata(&target).is_ok_and(|facts| !facts.is_file()) {
-            return Ok(Self::Stream(Box::new(File::options().write(true).open(target)?)));
-        }
-        let path = beside(&target);
-        let file = File::create(&path)?;
-        Ok(Self::File(Unfinished { file, path, target }))
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Stream(stream) => stream.write_all(bytes),
-            Self::File(unfinished) => unfinished.file.write_all(bytes),
-        }
-    }
-
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Stream(mut stream) => stream.flush(),
-            Self::File(unfinished) => {
-                // A full disk may be told only now; and the name must not come before the bytes.
-                unfinished.file.sync_all()?;
-                fs::rename(&unfinished.path, &unfinished.target)
-            }
-        }
-    }
-}
-
-/// How many files this process has begun.
-static WRITERS: AtomicU64 = AtomicU64::new(0);
-
-/// A name next to `target` that no one else uses.
-fn beside(target: &Path) -> PathBuf {
-    let mut name = target.file_name().unwrap_or_default().to_owned();
-    let number = WRITERS.fetch_add(1, Ordering::Relaxed);
-    name.push(format!(".{}-{number}.part", std::process::id()));
-    target.with_file_name(name)
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        // After the renaming there is nothing of that name; and if it cannot be removed, its name
-        // tells what it is.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-impl std::fmt::Debug for Output {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Stream(_) => f.write_str("Stream"),
-            Self::File(unfinished) => unfinished.fmt(f),
-        }
-    }
 }

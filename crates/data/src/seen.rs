@@ -1,0 +1,106 @@
+//! What a stream held, put away with what was learned from it, and put together with what comes
+//! later.
+
+use crate::names::Names;
+use crate::{Census, LabelsSeen, Source};
+use serde::{Deserialize, Serialize};
+
+/// Counts, names, labels and missing cells of the rows so far.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Rows, features, indices.
+    pub census: Census,
+    /// What the features are called, where they have names.
+    pub names: Names,
+    /// The labels as they are written, where they are counted one by one.
+    pub labels: LabelsSeen,
+    /// Cells without a value, by column.
+    pub missing: Vec<u64>,
+}
+
+impl Seen {
+    /// What a source has delivered so far.
+    pub fn of(source: &dyn Source) -> Self {
+        Self {
+            census: source.census().clone(),
+            names: source.names().clone(),
+            labels: source.labels(),
+            missing: source.missing().to_vec(),
+        }
+    }
+
+    /// Adds what came later in the stream.
+    pub fn extend(&mut self, later: &Self) {
+        self.census.extend(&later.census);
+        self.names.extend(&later.names);
+        self.labels.extend(&later.labels);
+        if self.missing.len() < later.missing.len() {
+            self.missing.resize(later.missing.len(), 0);
+        }
+        self.missing.iter_mut().zip(&later.missing).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+impl LabelsSeen {
+    fn extend(&mut self, later: &Self) {
+        for (label, count) in &later.counts {
+            match self.counts.iter_mut().find(|(known, _)| known == label) {
+                Some((_, sum)) => *sum += count,
+                None => self.counts.push((label.clone(), *count)),
+            }
+        }
+        self.is_cut |= later.is_cut;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Follow, Input, LabelRule, Reader, Reading, Schema};
+    use proptest::prelude::*;
+    use rueful_core::Batch;
+
+    fn read(text: &str) -> Seen {
+        let input = Input::new("text", text.as_bytes().to_vec().leak() as &[u8], &Follow::No);
+        let schema = Schema::Vw { bits: 8.try_into().unwrap() };
+        let reading = Reading::new(LabelRule::Numbers);
+        let mut reader = Reader::new(vec![input.unwrap()], &schema, &reading);
+        let mut batch = Batch::default();
+        while reader.fill(&mut batch).unwrap() {}
+        Seen::of(&reader)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// With 255 indices, names meet.
+        #[test]
+        fn parts_put_together_are_the_whole(
+            rows in prop::collection::vec(prop::collection::vec(0_u16..400, 0..12), 2..40),
+            middle in any::<prop::sample::Index>(),
+        ) {
+            let line = |row: &Vec<u16>| {
+                let names: Vec<String> = row.iter().map(|name| format!("n{name}")).collect();
+                format!("1 | {}\n", names.join(" "))
+            };
+            let text = |rows: &[Vec<u16>]| rows.iter().map(line).collect::<String>();
+            let middle = 1 + middle.index(rows.len() - 1);
+            let mut parts = read(&text(&rows[..middle]));
+            parts.extend(&read(&text(&rows[middle..])));
+            prop_assert_eq!(&parts, &read(&text(&rows)));
+            parts.census.label_sum = rueful_core::Sum::default();
+            let bytes = postcard::to_allocvec(&parts).unwrap();
+            prop_assert_eq!(&postcard::from_bytes::<Seen>(&bytes).unwrap(), &parts);
+            let json = serde_json::to_string(&parts).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<Seen>(&json).unwrap(), &parts);
+        }
+    }
+
+    #[test]
+    fn a_census_that_contradicts_itself_is_refused() {
+        let mut seen = read("1 | a b\n");
+        seen.census.features += 1;
+        let bytes = postcard::to_allocvec(&seen).unwrap();
+        assert!(postcard::from_bytes::<Seen>(&bytes).is_err());
+    }
+}
