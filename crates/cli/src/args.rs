@@ -8,7 +8,7 @@ use rueful_run::{
     AuditSettings, DataSettings, Layout, LearnerSpec, Link, LossSpec, Manner, ScheduleSpec,
     Settings,
 };
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 /// An online learner that knows its own regret.
@@ -56,14 +56,20 @@ Examples:
   rueful run data/phishing.libsvm --gradient-bound 4
       steps tuned to gradients of norm at most 4, with the notes' theorem (9)
   rueful run data/phishing.libsvm --hindsight
-      and the exact regret, by solving for the best predictor afterwards")]
+      and the exact regret, by solving for the best predictor afterwards
+  rueful run monday.csv --label clicked --save clicks.rueful
+  rueful run tuesday.csv --resume clicks.rueful --save clicks.rueful
+      the same as one run over both days, to the last bit")]
 pub(crate) struct RunArgs {
     /// The examples, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required_unless_present = "spec")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["spec", "resume"])]
     pub(crate) files: Vec<String>,
 
     #[command(flatten)]
     pub(crate) learner: LearnerArgs,
+
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 
     /// Read everything from the `spec` of an earlier report, a JSON file; FILE replaces its data.
     #[arg(long, value_name = "JSON", conflicts_with_all = ["LearnerArgs", "FormatArgs"])]
@@ -90,9 +96,37 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) curve_hindsight: bool,
 
+    /// Say nothing on the way, only the report.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
     /// Print the report as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What a run leaves behind, and where it goes on.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Keeping")]
+pub(crate) struct KeepArgs {
+    /// Save the run when it ends, however it ends: weights, ledger, names, how to read the data.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) save: Option<PathBuf>,
+
+    /// Go on where a saved run was: with FILE if one is given, or in its own data, behind the
+    /// examples it has learned from.
+    #[arg(long, value_name = "MODEL", conflicts_with_all = [
+        "LearnerArgs", "FormatArgs", "spec", "hindsight", "curve_hindsight",
+    ])]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Save about every N examples on the way, too.
+    #[arg(long, value_name = "N", requires = "save")]
+    pub(crate) checkpoint_every: Option<NonZeroU64>,
+
+    /// Write the predictions, each made before its example was learned from, one on a line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) predictions: Option<PathBuf>,
 }
 
 /// How the bytes become examples.

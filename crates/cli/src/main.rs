@@ -6,9 +6,12 @@ mod chart;
 mod convert;
 mod data;
 mod hindsight;
+mod interrupt;
 mod numbers;
 mod output;
 mod play;
+mod predictions;
+mod progress;
 mod run;
 mod view;
 
@@ -18,19 +21,20 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match execute(&Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => output::fail(&error),
     }
 }
 
-fn execute(cli: &Cli) -> anyhow::Result<()> {
+fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
-        Command::Run(args) => run::run(args),
-        Command::Data(args) => data::data(args),
-        Command::Convert(args) => convert::convert(args),
-        Command::Hindsight(args) => hindsight::hindsight(args),
-        Command::Audit(args) => audit::audit(args),
-        Command::Play { game: Game::Erm(args) } => play::erm(args),
-        Command::Play { game: Game::Adversary(args) } => play::adversary(args),
+        Command::Run(args) => return run::run(args),
+        Command::Data(args) => data::data(args)?,
+        Command::Convert(args) => convert::convert(args)?,
+        Command::Hindsight(args) => hindsight::hindsight(args)?,
+        Command::Audit(args) => audit::audit(args)?,
+        Command::Play { game: Game::Erm(args) } => play::erm(args)?,
+        Command::Play { game: Game::Adversary(args) } => play::adversary(args)?,
     }
+    Ok(ExitCode::SUCCESS)
 }

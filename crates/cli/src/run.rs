@@ -1,32 +1,45 @@
 //! `rueful run`
 
 use crate::args::RunArgs;
-use crate::{data, hindsight, output, view};
+use crate::predictions::PredictionsFile;
+use crate::progress::Watch;
+use crate::{data, hindsight, interrupt, numbers, output, view};
 use anyhow::{Context, bail};
 use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::{Options, Solution, Start};
 use rueful_run::{
-    Data, HindsightReport, LabelUse, LearnerSpec, LossSpec, Manner, Replay, Resolved, Run,
-    SettingsError, Spec, SquareWatch, bound_mistakes, curve_in_hindsight,
+    Data, DataSpec, HindsightReport, LabelUse, LearnerSpec, LossSpec, Manner, Model, Replay,
+    Resolved, Run, SettingsError, Spec, SquareWatch, bound_mistakes, curve_in_hindsight,
 };
+use std::num::NonZeroU64;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let looks_back = args.hindsight || args.curve_hindsight;
     let options = hindsight::options(&args.solver, looks_back)?;
-    let manner = Manner { follow: follow(args)?, ..args.manner.manner() };
-    let Described { spec, notes, mut source } = describe(args, &manner)?;
+    let stop = interrupt::listen()?;
+    let manner = Manner { follow: follow(args, &stop), ..args.manner.manner() };
+    let Begun { mut run, notes, mut source, manner } = begin(args, manner)?;
+    let resumed = run.ledger().rounds();
+    let spec = run.spec().clone();
     let labels = LabelUse::Learn(spec.loss.labels());
     let reopen = || data::reopen(&spec.data, labels, &manner);
     let mut replay = Replay::new(&reopen, hindsight::kept_nonzeros(&args.solver));
     let mut slopes = Vec::new();
     let mut square = SquareWatch::new(&spec).filter(|_| looks_back);
 
-    let mut run = Run::new(spec.clone())?;
-    let bar = data::progress_bar(&spec.data);
-    let finished = run.drive(&mut *source, |batch, rounds, progress| {
+    let mut keeper = Keeper::new(args, &run)?;
+    let mut watch = Watch::new(&run, args.quiet);
+    let finished = loop {
+        match run.advance(&mut *source) {
+            Ok(true) => {}
+            Ok(false) => break Ok(()),
+            Err(error) => break Err(error.into()),
+        }
+        let (batch, rounds) = run.last();
         if looks_back {
             replay.keep(batch);
             slopes.extend(rounds.iter().map(|round| round.slope));
@@ -34,14 +47,25 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
         if let Some(square) = &mut square {
             square.observe(batch, args.curve_hindsight);
         }
-        bar.set_position(progress.bytes);
-        bar.set_message(format!("average loss {:.4}", progress.sequential_risk));
-    });
-    bar.finish_and_clear();
-    finished?;
+        watch.tell(&run, &*source);
+        if let Err(error) = keeper.keep(&run, &*source) {
+            break Err(error);
+        }
+        if stop.load(Ordering::Relaxed) {
+            break Ok(());
+        }
+    };
+    watch.finish();
+    keeper.finish(&run, &*source, finished)?;
+    let was_interrupted = stop.load(Ordering::Relaxed) && !args.follow;
+    if was_interrupted {
+        let examples = numbers::count(run.ledger().rounds());
+        output::note(&format!("interrupted: this is about the first {examples} examples"));
+    }
 
     replay.settle(source.census());
     let mut report = run.report(&*source);
+    report.resumed = args.keep.resume.as_ref().map(|_| resumed);
     if args.hindsight {
         let known = square.as_ref().and_then(|square| square.solution(&options));
         let solution = match known {
@@ -67,9 +91,88 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     }
     if args.json {
         notes.iter().for_each(|note| output::note(note));
-        output::print_json(&report)
+        output::print_json(&report)?;
     } else {
-        output::print(&view::report(&report, &notes))
+        output::print(&view::report(&report, &notes))?;
+    }
+    Ok(if was_interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS })
+}
+
+/// What a run leaves behind on its way: predictions, and models.
+struct Keeper<'a> {
+    predictions: Option<PredictionsFile>,
+    model: Option<&'a Path>,
+    checkpoint_every: Option<u64>,
+    next_checkpoint: u64,
+    /// The round of the model on the disk, if this run wrote it.
+    saved: Option<u64>,
+}
+
+impl<'a> Keeper<'a> {
+    fn new(args: &'a RunArgs, run: &Run) -> anyhow::Result<Self> {
+        let every = args.keep.checkpoint_every.map(NonZeroU64::get);
+        Ok(Self {
+            predictions: args
+                .keep
+                .predictions
+                .as_deref()
+                .map(PredictionsFile::create)
+                .transpose()?,
+            model: args.keep.save.as_deref(),
+            checkpoint_every: every,
+            next_checkpoint: run.ledger().rounds().saturating_add(every.unwrap_or(u64::MAX)),
+            saved: None,
+        })
+    }
+
+    /// After every batch.
+    fn keep(&mut self, run: &Run, source: &dyn Source) -> anyhow::Result<()> {
+        if let Some(predictions) = &mut self.predictions {
+            predictions.write(run.last().1)?;
+        }
+        let rounds = run.ledger().rounds();
+        if let Some(every) = self.checkpoint_every
+            && rounds >= self.next_checkpoint
+        {
+            self.save(run, source)?;
+            self.next_checkpoint = rounds.saturating_add(every);
+        }
+        Ok(())
+    }
+
+    fn save(&mut self, run: &Run, source: &dyn Source) -> anyhow::Result<()> {
+        let rounds = run.ledger().rounds();
+        if let Some(path) = self.model
+            && self.saved != Some(rounds)
+        {
+            run.save(source, path)?;
+            self.saved = Some(rounds);
+        }
+        Ok(())
+    }
+
+    /// At the end, however it came about: what was learned is saved, if only for a while.
+    fn finish(
+        mut self,
+        run: &Run,
+        source: &dyn Source,
+        finished: anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let predictions = self.predictions.take().map_or(Ok(()), PredictionsFile::finish);
+        let Err(error) = finished else {
+            self.save(run, source)?;
+            return predictions;
+        };
+        let learned = run.ledger().rounds();
+        if let Some(path) = self.model
+            && learned > 0
+            && run.learner().rounds() == learned
+            && self.save(run, source).is_ok()
+        {
+            let (examples, path) = (numbers::count(learned), path.display());
+            output::note(&format!("what was learned from {examples} examples is in {path}"));
+        }
+        Err(error)
     }
 }
 
@@ -90,16 +193,55 @@ fn look_back(
 }
 
 /// Whether files are followed, and until when: an interrupt ends the stream, not the program.
-fn follow(args: &RunArgs) -> anyhow::Result<Follow> {
+fn follow(args: &RunArgs, stop: &Arc<AtomicBool>) -> Follow {
     if !args.follow {
-        return Ok(Follow::No);
+        return Follow::No;
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stop);
-    ctrlc::set_handler(move || told.store(true, Ordering::Relaxed))
-        .context("cannot listen for interrupts")?;
-    output::note("learning from what comes; an interrupt (Ctrl-C) ends it, with the report");
-    Ok(Follow::Until(stop))
+    if !args.quiet {
+        output::note("learning from what comes; an interrupt (Ctrl-C) ends it, with the report");
+    }
+    Follow::Until(Arc::clone(stop))
+}
+
+/// A run, and where it begins.
+struct Begun {
+    run: Run,
+    notes: Vec<String>,
+    source: Box<dyn Source>,
+    manner: Manner,
+}
+
+/// A run that begins, or one that goes on.
+fn begin(args: &RunArgs, manner: Manner) -> anyhow::Result<Begun> {
+    if let Some(path) = &args.keep.resume {
+        return go_on(args, Model::open(path)?, manner);
+    }
+    let Described { spec, notes, source } = describe(args, &manner)?;
+    Ok(Begun { run: Run::new(spec)?, notes, source, manner })
+}
+
+/// A run that goes on, in the data it was at or in others.
+fn go_on(args: &RunArgs, model: Model, manner: Manner) -> anyhow::Result<Begun> {
+    let labels = LabelUse::Learn(model.spec.loss.labels());
+    let before = if args.files.is_empty() {
+        if let Some(file) = model.spec.data.once_only() {
+            let file = if file == "-" { "standard input" } else { file };
+            bail!("the model was learning from {file}, which cannot be read again: name a file");
+        }
+        model.stream.before.labels.clone()
+    } else {
+        model.stream.seen().labels
+    };
+    let known_labels = before.counts.into_iter().map(|(label, _)| label).collect();
+    let manner = Manner { known_labels, ..manner };
+    let run = if args.files.is_empty() {
+        Run::resume(model)
+    } else {
+        let data = DataSpec { files: args.files.clone(), ..model.spec.data.clone() };
+        Run::resume_with(model, data)
+    };
+    let source = run.spec().data.open(labels, &manner)?;
+    Ok(Begun { run, notes: Vec::new(), source, manner })
 }
 
 /// A run that is about to begin.

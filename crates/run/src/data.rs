@@ -70,6 +70,8 @@ pub struct Manner {
     pub follow: Follow,
     /// Whether to read through a cache beside the first file, making it if need be.
     pub cache: bool,
+    /// Labels that came before in the stream: what comes now must go with them.
+    pub known_labels: Vec<String>,
 }
 
 /// Data that is open.
@@ -323,7 +325,8 @@ impl Manner {
             (LabelUse::Look, Some(positive)) => LabelRule::Positive(positive.to_owned()),
             (LabelUse::Look, None) => LabelRule::Any,
         };
-        let mut reading = Reading { constant, ..Reading::new(rule) };
+        let known_labels = self.known_labels.clone();
+        let mut reading = Reading { constant, known_labels, ..Reading::new(rule) };
         if let Some(threads) = self.threads {
             reading.threads = threads;
         }

@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 pub struct Report {
     /// T
     pub examples: u64,
+    /// How many of them were learned from before the run was resumed; there when it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<u64>,
     /// Distinct feature indices seen, the constant one included.
     pub features: u64,
     /// Stored feature values, the constant ones included.
@@ -85,6 +88,7 @@ impl Report {
         let classifies = spec.loss.labels() == Labels::Signs;
         Self {
             examples: rounds,
+            resumed: None,
             features: census.features,
             nonzeros: census.nonzeros,
             sequential_risk: ledger.sequential_risk(),

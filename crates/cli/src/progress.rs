@@ -1,0 +1,101 @@
+//! What is said while a run is under way: a bar on a terminal, and elsewhere a line at rounds 1, 2,
+//! 4, 8, …, in the shape that users of Vowpal Wabbit know.
+
+use crate::data;
+use indicatif::ProgressBar;
+use rueful_data::Source;
+use rueful_run::Run;
+use std::io::{self, IsTerminal, Write};
+
+/// Watches a run.
+pub(crate) enum Watch {
+    Quiet,
+    Bar(ProgressBar),
+    Lines(Lines),
+}
+
+impl Watch {
+    pub(crate) fn new(run: &Run, is_quiet: bool) -> Self {
+        if is_quiet {
+            Self::Quiet
+        } else if io::stderr().is_terminal() {
+            Self::Bar(data::progress_bar(&run.spec().data))
+        } else {
+            Self::Lines(Lines::new(run))
+        }
+    }
+
+    /// Tells of the rows that were learned from last.
+    pub(crate) fn tell(&mut self, run: &Run, source: &dyn Source) {
+        match self {
+            Self::Quiet => {}
+            Self::Bar(bar) => {
+                let progress = run.progress(source);
+                bar.set_position(progress.bytes);
+                bar.set_message(format!("average loss {:.4}", progress.sequential_risk));
+            }
+            Self::Lines(lines) => lines.tell(run),
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A round and the cumulative loss up to it.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    round: u64,
+    loss: f64,
+}
+
+/// Lines that come ever more rarely.
+pub(crate) struct Lines {
+    next: u64,
+    /// Where the line before ended.
+    last: Moment,
+    has_begun: bool,
+}
+
+const HEAD: &str = "\
+average    since         example        current        current  current
+loss       last          counter          label     prediction features";
+
+impl Lines {
+    fn new(run: &Run) -> Self {
+        let round = run.ledger().rounds();
+        let last = Moment { round, loss: run.ledger().loss() };
+        Self { next: (round + 1).next_power_of_two(), last, has_begun: false }
+    }
+
+    fn tell(&mut self, run: &Run) {
+        let (batch, rounds) = run.last();
+        let end = Moment { round: run.ledger().rounds(), loss: run.ledger().loss() };
+        let first = end.round + 1 - batch.len() as u64;
+        while (first..=end.round).contains(&self.next) {
+            let row = (self.next - first) as usize;
+            let after: f64 = rounds[row + 1..].iter().map(rueful_core::Round::loss).sum();
+            let now = Moment { round: self.next, loss: end.loss - after };
+            let example = batch.get(row);
+            let prediction = rounds[row].prediction;
+            self.say(now, example.label, prediction, example.features.len());
+            self.next *= 2;
+        }
+    }
+
+    fn say(&mut self, now: Moment, label: f64, prediction: f64, features: usize) {
+        let average = now.loss / now.round as f64;
+        let since = (now.loss - self.last.loss) / (now.round - self.last.round) as f64;
+        let head = if self.has_begun { String::new() } else { format!("{HEAD}\n") };
+        let line = format!(
+            "{average:<10.6} {since:<10.6} {:>10} {label:>14.4} {prediction:>14.4} {features:>8}",
+            now.round
+        );
+        // A lost line must not stop a run.
+        let _ = writeln!(io::stderr(), "{head}{line}");
+        (self.last, self.has_begun) = (now, true);
+    }
+}
