@@ -5,15 +5,19 @@ mod audit;
 mod chart;
 mod convert;
 mod data;
+mod explain;
 mod hindsight;
+mod inspect;
 mod interrupt;
 mod numbers;
 mod output;
 mod play;
+mod predict;
 mod predictions;
 mod progress;
 mod run;
 mod view;
+mod weights;
 
 use args::{Cli, Command, Game};
 use clap::Parser;
@@ -33,6 +37,10 @@ fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Convert(args) => convert::convert(args)?,
         Command::Hindsight(args) => hindsight::hindsight(args)?,
         Command::Audit(args) => audit::audit(args)?,
+        Command::Inspect(args) => inspect::inspect(args)?,
+        Command::Predict(args) => predict::predict(args)?,
+        Command::Weights(args) => weights::weights(args)?,
+        Command::Explain(args) => explain::explain(args)?,
         Command::Play { game: Game::Erm(args) } => play::erm(args)?,
         Command::Play { game: Game::Adversary(args) } => play::adversary(args)?,
     }

@@ -64,12 +64,20 @@ fn about(report: &Report, notes: &[String]) -> Table {
         row("data", spec.data.name()),
         row("learner", learner(spec)),
         row("loss", loss(spec)),
-        row("examples", count(report.examples)),
+        row("examples", examples(report)),
         row("features", features(report)),
         row("norms", norms(report)),
     ];
     rows.extend(notes.iter().map(|note| row("note", note.clone())));
     plain(rows)
+}
+
+fn examples(report: &Report) -> String {
+    let all = count(report.examples);
+    match report.resumed {
+        Some(before) => format!("{all}, {} of them in earlier runs", count(before)),
+        None => all,
+    }
 }
 
 fn features(report: &Report) -> String {
@@ -83,7 +91,7 @@ fn norms(report: &Report) -> String {
     format!("largest example {x}, largest gradient {g}")
 }
 
-fn learner(spec: &Spec) -> String {
+pub(crate) fn learner(spec: &Spec) -> String {
     match &spec.learner {
         LearnerSpec::Ogd { schedule, set, .. } => {
             format!("projected OGD: {}, {}", steps(schedule), kept_in(set))
@@ -138,7 +146,7 @@ fn kept_in(set: &AnySet) -> String {
     }
 }
 
-fn loss(spec: &Spec) -> String {
+pub(crate) fn loss(spec: &Spec) -> String {
     let name = match &spec.loss {
         LossSpec::Quantile(quantile) => format!("quantile, τ = {}", quantile.tau),
         other => other.name().to_owned(),
@@ -150,7 +158,7 @@ fn loss(spec: &Spec) -> String {
     }
 }
 
-fn comparators(spec: &Spec) -> String {
+pub(crate) fn comparators(spec: &Spec) -> String {
     match &spec.comparators {
         AnySet::Ball(ball) => format!("every linear predictor with ‖u‖ ≤ {}", ball.radius),
         AnySet::Box(_) => "every linear predictor in the box".to_owned(),

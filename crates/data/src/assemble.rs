@@ -187,7 +187,7 @@ impl Assembler {
         if !self.is_begun {
             self.begin();
         }
-        if !self.has_label {
+        if !self.has_label && self.rule != LabelRule::Ignored {
             self.cell(self.label_column, Cell::Missing)?;
         }
         let finished = self.plan.finish(&self.filler, &mut self.rows, 0, b"this row");

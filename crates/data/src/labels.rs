@@ -21,6 +21,8 @@ pub enum LabelRule {
     Positive(String),
     /// For looking only: numbers as they are, anything else counted and taken for 0.
     Any,
+    /// For predicting only: there may be none, and those there are are passed over.
+    Ignored,
 }
 
 impl LabelRule {
@@ -40,7 +42,7 @@ impl LabelRule {
             Self::Signs => "a label that is -1 or +1, or 0 or 1".to_owned(),
             Self::Numbers => "a label that is a finite number".to_owned(),
             Self::Positive(positive) => format!("{positive:?} or the one other label"),
-            Self::Any => "a label".to_owned(),
+            Self::Any | Self::Ignored => "a label".to_owned(),
         }
     }
 
@@ -88,6 +90,9 @@ impl LabelCounts {
         row: usize,
         at: usize,
     ) -> Option<f64> {
+        if *rule == LabelRule::Ignored {
+            return Some(0.0);
+        }
         let number = double_at(text, 0).filter(|&(_, end)| end == text.len()).map(|(n, _)| n);
         match number {
             Some(number) => self.take_number(rule, number, row, at),
@@ -125,6 +130,7 @@ impl LabelCounts {
                 self.count(&number.to_string(), row, at);
                 Some(number)
             }
+            LabelRule::Ignored => Some(0.0),
         }
     }
 
@@ -150,6 +156,7 @@ impl LabelCounts {
         let text = str::from_utf8(text).ok().filter(|text| !text.is_empty())?;
         match rule {
             LabelRule::Numbers | LabelRule::Signs => None,
+            LabelRule::Ignored => Some(0.0),
             LabelRule::Positive(positive) => {
                 self.count(text, row, at);
                 Some(if text == positive { 1.0 } else { -1.0 })

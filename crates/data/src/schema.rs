@@ -55,6 +55,12 @@ impl Columns {
         self.iter().find(|column| column.role == Role::Label).map_or("", |column| &column.name)
     }
 
+    /// The columns of the same table without its labels.
+    #[must_use]
+    pub fn without_label(&self) -> Self {
+        Self(self.iter().filter(|column| column.role != Role::Label).cloned().collect())
+    }
+
     /// A name that is there twice.
     pub(crate) fn repeated(names: &[String]) -> Option<&str> {
         let mut seen = HashSet::new();
@@ -213,6 +219,19 @@ pub(crate) fn listed(names: &[String]) -> String {
 }
 
 impl Schema {
+    /// The same without labels, as data have it that are to be predicted: a table has no such
+    /// column, and other formats are as they are.
+    #[must_use]
+    pub fn without_label(&self) -> Self {
+        match self {
+            Self::Csv(table) => {
+                Self::Csv(Table { columns: table.columns.without_label(), ..table.clone() })
+            }
+            Self::Arff(arff) => Self::Arff(arff.without_label()),
+            other => other.clone(),
+        }
+    }
+
     /// The names of the formats.
     pub const NAMES: [&'static str; 6] = ["libsvm", "vw", "csv", "tsv", "jsonl", "arff"];
 

@@ -91,6 +91,8 @@ pub enum LabelUse {
     Learn(Labels),
     /// Any: they are only looked at.
     Look,
+    /// None: there need not be any.
+    Ignore,
 }
 
 /// How files are read, what was inferred about that, and their rows.
@@ -285,6 +287,20 @@ impl DataSpec {
         Self { files, schema, positive: None, constant: true }
     }
 
+    /// The same layout without labels, for data that are to be predicted.
+    #[must_use]
+    pub fn without_label(&self) -> Self {
+        let schema = match &self.schema {
+            Layout::Text(schema) => Layout::Text(schema.without_label()),
+            Layout::Columnar(layout) => Layout::Columnar(rueful_columnar::Layout {
+                columns: layout.columns.without_label(),
+                ..layout.clone()
+            }),
+            Layout::Cache(cache) => Layout::Cache(cache.clone()),
+        };
+        Self { schema, ..self.clone() }
+    }
+
     /// Opens the files once more.
     pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
         if manner.cache {
@@ -322,6 +338,7 @@ impl Manner {
     ) -> Reading {
         let rule = match (labels, positive) {
             (LabelUse::Learn(labels), _) => LabelRule::new(labels, positive),
+            (LabelUse::Ignore, _) => LabelRule::Ignored,
             (LabelUse::Look, Some(positive)) => LabelRule::Positive(positive.to_owned()),
             (LabelUse::Look, None) => LabelRule::Any,
         };

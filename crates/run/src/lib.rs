@@ -11,6 +11,7 @@ mod data;
 mod dispatch;
 mod hindsight;
 mod model;
+mod predict;
 mod replay;
 mod report;
 mod run;
@@ -29,6 +30,7 @@ pub use hindsight::{
     bound_mistakes, curve_in_hindsight,
 };
 pub use model::{Model, ModelError, Stream};
+pub use predict::{Contribution, Explanation, Scored};
 pub use replay::{Open, Replay};
 pub use report::{BoundReport, CurveReport, Report};
 pub use run::{Progress, Run, RunError};

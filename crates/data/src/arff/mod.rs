@@ -80,6 +80,17 @@ pub enum AttributeKind {
 }
 
 impl Arff {
+    /// The same without the attribute of the labels.
+    pub(crate) fn without_label(&self) -> Self {
+        let pairs = self.columns.iter().zip(&self.kinds);
+        let kept = pairs.filter(|(column, _)| column.role != Role::Label);
+        Self {
+            bits: self.bits,
+            columns: self.columns.without_label(),
+            kinds: kept.map(|(_, kind)| kind.clone()).collect(),
+        }
+    }
+
     /// What each attribute is declared to be.
     pub fn kinds(&self) -> &[AttributeKind] {
         &self.kinds

@@ -162,7 +162,8 @@ impl Filler<'_> {
     }
 
     fn finish(&mut self, line: &[u8], start: usize) -> Result<(), Fault> {
-        let Some(label) = self.label else {
+        let unlabeled = (self.format.rule == LabelRule::Ignored).then_some(0.0);
+        let Some(label) = self.label.or(unlabeled) else {
             let expected = format!("a label under the key {}", quoted(self.format.columns.label()));
             return Err(Fault::new(start, &line[start..], expected));
         };

@@ -92,7 +92,7 @@ impl Lines<'_> {
                 return Err(self.label_fault(place));
             }
             rows.labels.take(rule, word, row, start).ok_or_else(|| self.label_fault(place))?
-        } else if *rule == LabelRule::Any {
+        } else if matches!(rule, LabelRule::Any | LabelRule::Ignored) {
             rows.labels.take(rule, NO_LABEL, row, start).unwrap_or(0.0)
         } else {
             return Err(self.no_label_fault(start, bar));

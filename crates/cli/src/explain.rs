@@ -1,0 +1,89 @@
+//! `rueful explain`
+
+use crate::args::ExplainArgs;
+use crate::numbers::{count, short};
+use crate::{output, predict, view, weights};
+use anyhow::bail;
+use rueful_core::Batch;
+use rueful_data::Source;
+use rueful_run::{Explanation, Model};
+use serde::Serialize;
+
+/// One example, what is predicted for it, and why.
+#[derive(Serialize)]
+struct Explained {
+    row: u64,
+    #[serde(flatten)]
+    explanation: Explanation,
+    /// What the example's own label is, as it is learned from, and what the prediction costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actual: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loss: Option<f64>,
+}
+
+pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
+    let model = Model::open(&args.model)?;
+    let mut source = predict::open(&model, &args.files, args.no_label, args.manner())?;
+    let explained = find(&model, &mut *source, args)?;
+    if args.json {
+        output::print_json(&explained)
+    } else {
+        output::print(&render(&model, &explained, args.top))
+    }
+}
+
+/// Goes to the row that was asked for.
+fn find(model: &Model, source: &mut dyn Source, args: &ExplainArgs) -> anyhow::Result<Explained> {
+    let (mut batch, mut before) = (Batch::default(), 0);
+    while source.fill(&mut batch)? {
+        let place = args.row.get() - 1 - before;
+        if place < batch.len() as u64 {
+            let example = batch.get(place as usize);
+            let explanation = model.explain(&example, source.names());
+            let (loss, _) = model.judge(explanation.scored.score, example.label);
+            let known = !args.no_label;
+            return Ok(Explained {
+                row: args.row.get(),
+                explanation,
+                actual: known.then_some(example.label),
+                loss: known.then_some(loss),
+            });
+        }
+        before += batch.len() as u64;
+    }
+    bail!("there is no row {}: the data have {}", args.row, count(before))
+}
+
+fn render(model: &Model, explained: &Explained, top: usize) -> String {
+    let Explanation { scored, contributions } = &explained.explanation;
+    let mut facts = vec![vec!["score".to_owned(), short(scored.score)]];
+    let mut fact = |name: &str, value: Option<String>| {
+        facts.extend(value.map(|value| vec![name.to_owned(), value]));
+    };
+    fact("predicted", scored.label.as_deref().map(rueful_data::printable));
+    fact("probability", scored.probability.map(short));
+    fact("actual", explained.actual.map(|label| label.to_string()));
+    fact(&format!("{} loss", model.spec.loss.name()), explained.loss.map(short));
+    let title = format!("Row {}", count(explained.row));
+    view::headed(&title, &view::plain(facts)) + &contributions_table(contributions, top)
+}
+
+fn contributions_table(contributions: &[rueful_run::Contribution], top: usize) -> String {
+    let head = ["", "value", "weight", "value · weight"].map(str::to_owned).to_vec();
+    let line = |c: &rueful_run::Contribution| {
+        let name = weights::name(c.name.as_deref(), c.index.into());
+        vec![name, short(c.value.into()), short(c.weight), short(c.contribution)]
+    };
+    let mut rows = vec![head];
+    rows.extend(contributions.iter().take(top).map(line));
+    let rest = contributions.get(top..).unwrap_or_default();
+    if !rest.is_empty() {
+        let sum = rest.iter().map(|c| c.contribution).sum();
+        let others = format!("{} others", count(rest.len() as u64));
+        rows.push(vec![others, String::new(), String::new(), short(sum)]);
+    }
+    let score = contributions.iter().map(|c| c.contribution).sum();
+    rows.push(vec!["score".to_owned(), String::new(), String::new(), short(score)]);
+    view::headed("Why", &view::numbers_table(rows, 1..=3))
+}

@@ -1,0 +1,109 @@
+//! `rueful inspect`
+
+use crate::args::InspectArgs;
+use crate::numbers::{count, percent, short};
+use crate::{output, view};
+use anyhow::Context;
+use rueful_core::loss::Labels;
+use rueful_run::{Model, Spec};
+use serde::Serialize;
+
+/// What is in a model, as JSON has it.
+#[derive(Serialize)]
+struct Inside {
+    bytes: u64,
+    written_by: String,
+    examples: u64,
+    /// How many of them are rows of the data of the spec.
+    position: u64,
+    features: u64,
+    nonzeros: u64,
+    /// Weights that are not 0.
+    weights: usize,
+    norm: f64,
+    names: usize,
+    collisions: usize,
+    labels: Vec<(String, u64)>,
+    missing: u64,
+    sequential_risk: f64,
+    mistake_rate: Option<f64>,
+    certificate: Option<f64>,
+    spec: Spec,
+}
+
+pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<()> {
+    let path = &args.model;
+    let bytes =
+        std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
+    let inside = Inside::new(Model::open(path)?, bytes);
+    if args.json { output::print_json(&inside) } else { output::print(&inside.render()) }
+}
+
+impl Inside {
+    fn new(model: Model, bytes: u64) -> Self {
+        let (ledger, seen) = (&model.ledger, model.stream.seen());
+        let certificate = ledger.per_round(ledger.certificate(ledger.comparators()));
+        let weights = model.learner.weights();
+        let classifies = model.spec.loss.labels() == Labels::Signs;
+        Self {
+            bytes,
+            examples: ledger.rounds(),
+            position: model.stream.position,
+            features: seen.census.features,
+            nonzeros: seen.census.nonzeros,
+            weights: weights.iter().filter(|&&weight| weight != 0.0).count(),
+            norm: weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt(),
+            names: seen.names.len(),
+            collisions: seen.names.collisions(),
+            labels: seen.labels.counts,
+            missing: seen.missing.iter().sum(),
+            sequential_risk: ledger.sequential_risk(),
+            mistake_rate: classifies.then(|| ledger.per_round(ledger.mistakes() as f64)),
+            certificate: certificate.is_finite().then_some(certificate),
+            written_by: model.written_by,
+            spec: model.spec,
+        }
+    }
+
+    fn render(&self) -> String {
+        let spec = &self.spec;
+        let row = |name: &str, value: String| vec![name.to_owned(), value];
+        let mut rows = vec![
+            row(
+                "file",
+                format!("{} bytes, written by rueful {}", count(self.bytes), self.written_by),
+            ),
+            row("learner", view::learner(spec)),
+            row("loss", view::loss(spec)),
+            row("data", format!("{} ({})", spec.data.name(), spec.data.schema.name())),
+            row("examples", self.examples_told()),
+            row("features", format!("{}; {} nonzeros", count(self.features), count(self.nonzeros))),
+            row("weights", format!("{} that are not 0, ‖w‖ = {}", self.weights, short(self.norm))),
+        ];
+        if self.names > 0 {
+            let (names, met) = (count(self.names as u64), count(self.collisions as u64));
+            rows.push(row("names", format!("{names}, {met} of them share an index with another")));
+        }
+        if !self.labels.is_empty() {
+            let told = |(label, times): &(String, u64)| {
+                format!("{} ({})", rueful_data::printable(label), count(*times))
+            };
+            let labels: Vec<String> = self.labels.iter().map(told).collect();
+            rows.push(row("labels", labels.join(", ")));
+        }
+        rows.push(row("sequential risk", short(self.sequential_risk)));
+        rows.extend(self.mistake_rate.map(|rate| row("mistakes", percent(rate))));
+        rows.extend(self.certificate.map(|value| {
+            row("certificate", format!("{} against {}", short(value), view::comparators(spec)))
+        }));
+        view::headed("A run put away", &view::plain(rows))
+    }
+
+    fn examples_told(&self) -> String {
+        let before = self.examples - self.position;
+        match before {
+            0 => count(self.examples),
+            _ => format!("{}, {} of them before these data", count(self.examples), count(before)),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `rueful predict`
+
+use crate::args::{PredictArgs, Wanted};
+use crate::numbers::{count, percent, short};
+use crate::output;
+use anyhow::{Context, bail};
+use rueful_core::Batch;
+use rueful_data::Source;
+use rueful_run::{DataSpec, LabelUse, LossSpec, Manner, Model, Scored};
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
+
+pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
+    let model = Model::open(&args.model)?;
+    if args.wanted == Wanted::Probability && !matches!(model.spec.loss, LossSpec::Logistic(_)) {
+        let loss = model.spec.loss.name();
+        bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
+    }
+    let mut source = open(&model, &args.files, args.no_label, args.manner())?;
+    let mut out: Box<dyn Write> = match &args.out {
+        Some(path) => Box::new(BufWriter::new(
+            File::create(path).with_context(|| format!("cannot write {}", path.display()))?,
+        )),
+        None => Box::new(BufWriter::new(io::stdout().lock())),
+    };
+    let mut tally = Judgement::default();
+    let done = go_through(&model, &mut *source, args, &mut *out, &mut tally);
+    match done.and_then(|()| Ok(out.flush()?)) {
+        Err(error) if is_closed_pipe(&error) => return Ok(()),
+        done => done?,
+    }
+    if !args.quiet {
+        output::note(&tally.told(&model, args.no_label));
+    }
+    Ok(())
+}
+
+/// Data to be looked at with a model, read as it has learned to.
+pub(crate) fn open(
+    model: &Model,
+    files: &[String],
+    no_label: bool,
+    manner: Manner,
+) -> anyhow::Result<Box<dyn Source>> {
+    let data = DataSpec { files: files.to_vec(), ..model.spec.data.clone() };
+    let opened = if no_label {
+        data.without_label().open(LabelUse::Ignore, &manner)
+    } else {
+        data.open(LabelUse::Learn(model.spec.loss.labels()), &manner)
+    };
+    opened.with_context(|| "the data are read as those the model has learned from")
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<io::Error>();
+    cause.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+fn go_through(
+    model: &Model,
+    source: &mut dyn Source,
+    args: &PredictArgs,
+    out: &mut dyn Write,
+    tally: &mut Judgement,
+) -> anyhow::Result<()> {
+    let mut batch = Batch::default();
+    while source.fill(&mut batch)? {
+        for example in batch.iter() {
+            let scored = model.score(&example.features);
+            tally.add(model, scored.score, example.label);
+            if args.json {
+                serde_json::to_writer(&mut *out, &scored)?;
+                writeln!(out)?;
+            } else {
+                writeln!(out, "{}", args.wanted.of(&scored))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Wanted {
+    fn of(self, scored: &Scored) -> String {
+        match self {
+            Self::Score => scored.score.to_string(),
+            Self::Label => scored.label.clone().unwrap_or_else(|| "-1".to_owned()),
+            Self::Probability => scored.probability.unwrap_or(f64::NAN).to_string(),
+        }
+    }
+}
+
+/// How good the predictions were, where there are labels.
+#[derive(Debug, Default)]
+struct Judgement {
+    examples: u64,
+    loss: f64,
+    mistakes: Option<u64>,
+}
+
+impl Judgement {
+    fn add(&mut self, model: &Model, score: f64, label: f64) {
+        let (loss, is_mistake) = model.judge(score, label);
+        self.examples += 1;
+        self.loss += loss;
+        if let Some(is_mistake) = is_mistake {
+            *self.mistakes.get_or_insert(0) += u64::from(is_mistake);
+        }
+    }
+
+    fn told(&self, model: &Model, no_label: bool) -> String {
+        let examples = count(self.examples);
+        if no_label {
+            return format!("{examples} predictions");
+        }
+        let average = short(self.loss / self.examples as f64);
+        let loss = model.spec.loss.name();
+        let mistakes = self.mistakes.map(|mistakes| {
+            format!(", {} mistakes", percent(mistakes as f64 / self.examples as f64))
+        });
+        format!(
+            "{examples} predictions: average {loss} loss {average}{}",
+            mistakes.unwrap_or_default()
+        )
+    }
+}

@@ -1,0 +1,47 @@
+//! `rueful weights`
+
+use crate::args::WeightsArgs;
+use crate::numbers::{count, short};
+use crate::{output, view};
+use rueful_run::{Model, Weight};
+use serde::Serialize;
+
+/// The weights of a model, as JSON has them.
+#[derive(Serialize)]
+struct Listed<'a> {
+    /// How many are not 0.
+    nonzero: usize,
+    /// ‖w‖
+    norm: f64,
+    weights: &'a [Weight],
+}
+
+pub(crate) fn weights(args: &WeightsArgs) -> anyhow::Result<()> {
+    let model = Model::open(&args.model)?;
+    let all = model.weights();
+    let norm = all.iter().map(|entry| entry.weight * entry.weight).sum::<f64>().sqrt();
+    let shown = if args.all { &all[..] } else { &all[..all.len().min(args.top)] };
+    if args.json {
+        return output::print_json(&Listed { nonzero: all.len(), norm, weights: shown });
+    }
+    let rows = shown
+        .iter()
+        .map(|entry| vec![name(entry.name.as_deref(), entry.index as u64), short(entry.weight)]);
+    let title = match all.len() - shown.len() {
+        0 => {
+            format!("All {} weights that are not 0; ‖w‖ = {}", count(all.len() as u64), short(norm))
+        }
+        _ => format!(
+            "The largest {} of {} weights that are not 0; ‖w‖ = {}",
+            count(shown.len() as u64),
+            count(all.len() as u64),
+            short(norm)
+        ),
+    };
+    output::print(&view::headed(&title, &view::numbers_table(rows.collect(), 1..=1)))
+}
+
+/// A feature in a table.
+pub(crate) fn name(name: Option<&str>, index: u64) -> String {
+    name.map_or_else(|| format!("feature {index}"), rueful_data::printable)
+}

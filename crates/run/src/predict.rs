@@ -1,0 +1,133 @@
+//! What a model says of an example, and why.
+
+use crate::hindsight::Weight;
+use crate::model::Model;
+use crate::spec::{LossSpec, with_loss};
+use rueful_core::loss::{Labels, ZeroOne};
+use rueful_core::{Example, Features, Round};
+use rueful_data::Names;
+use serde::Serialize;
+
+/// A prediction in its several forms.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Scored {
+    /// w·x
+    pub score: f64,
+    /// The label it stands for, as labels are written in the data; for numbers, the score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// How likely the positive label is, for the logistic loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+}
+
+/// A prediction taken apart: the contributions add up to the score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// What is predicted.
+    #[serde(flatten)]
+    pub scored: Scored,
+    /// w_i x_i, the largest first.
+    pub contributions: Vec<Contribution>,
+}
+
+/// What one feature adds to a score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Contribution {
+    /// Its index.
+    pub index: u32,
+    /// Its name, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// x_i
+    pub value: f32,
+    /// w_i
+    pub weight: f64,
+    /// w_i x_i
+    pub contribution: f64,
+}
+
+impl Model {
+    /// What it says of an example.
+    pub fn score(&self, x: &Features<'_>) -> Scored {
+        let score = self.learner.predict(x);
+        Scored { score, label: self.label_of(score), probability: self.probability_of(score) }
+    }
+
+    /// 1/(1 + e^{−p}), which only the logistic loss means.
+    fn probability_of(&self, score: f64) -> Option<f64> {
+        matches!(self.spec.loss, LossSpec::Logistic(_)).then(|| 1.0 / (1.0 + (-score).exp()))
+    }
+
+    fn label_of(&self, score: f64) -> Option<String> {
+        match self.spec.loss.labels() {
+            Labels::Numbers => Some(score.to_string()),
+            Labels::Signs => self.class_of(score > 0.0),
+        }
+    }
+
+    /// How the label of a class is written in the data. The negative one must have been seen.
+    pub fn class_of(&self, is_positive: bool) -> Option<String> {
+        let positive = self.spec.data.positive.as_deref().unwrap_or("1");
+        if is_positive {
+            return Some(positive.to_owned());
+        }
+        let counted = self.stream.before.labels.counts.iter().chain(&self.stream.now.labels.counts);
+        let is_other = |label: &&String| {
+            *label != positive
+                && (label.parse::<f64>().is_err() || label.parse::<f64>() != positive.parse())
+        };
+        counted.map(|(label, _)| label).find(is_other).cloned()
+    }
+
+    /// What the example's label would cost the prediction, and whether that has the wrong sign;
+    /// for a loss of numbers, nobody can say.
+    pub fn judge(&self, score: f64, label: f64) -> (f64, Option<bool>) {
+        let round = with_loss!(self.spec.loss, loss => Round::of(&loss, score, label));
+        let classifies = self.spec.loss.labels() == Labels::Signs;
+        (round.value, classifies.then(|| ZeroOne {}.is_mistake(score, label)))
+    }
+
+    /// Takes a prediction apart.
+    pub fn explain(&self, example: &Example<'_>, names: &Names) -> Explanation {
+        let x = &example.features;
+        let weights = self.learner.weights();
+        let contribution = |(i, value): (usize, f64)| {
+            let weight = weights.get(i).copied().unwrap_or(0.0);
+            let name = self.name_of(i as u32, names);
+            let contribution = weight * value;
+            Contribution { index: i as u32, name, value: value as f32, weight, contribution }
+        };
+        let mut contributions: Vec<_> = x.iter().map(contribution).collect();
+        contributions.sort_by(|a, b| {
+            b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.index.cmp(&b.index))
+        });
+        Explanation { scored: self.score(x), contributions }
+    }
+
+    /// What a feature is called: in the data at hand, or in those that were learned from.
+    pub fn name_of(&self, index: u32, names: &Names) -> Option<String> {
+        if index == 0 && self.spec.data.constant {
+            return Some("constant".to_owned());
+        }
+        let known = [names, &self.stream.now.names, &self.stream.before.names];
+        known.iter().find_map(|names| names.get(index))
+    }
+
+    /// Its weights that are not 0, the largest first.
+    pub fn weights(&self) -> Vec<Weight> {
+        let none = Names::default();
+        let weights = self.learner.weights().into_iter().enumerate();
+        let mut weights: Vec<Weight> = weights
+            .filter(|&(_, weight)| weight != 0.0)
+            .map(|(index, weight)| Weight {
+                index,
+                name: self.name_of(index as u32, &none),
+                weight,
+            })
+            .collect();
+        weights
+            .sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.index.cmp(&b.index)));
+        weights
+    }
+}
