@@ -9,7 +9,8 @@ use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::{Options, Solution, Start};
 use rueful_run::{
     Data, DataSpec, HindsightReport, LabelUse, LearnerSpec, LossSpec, Manner, Model, Replay,
-    Resolved, Run, SettingsError, Spec, SquareWatch, bound_mistakes, curve_in_hindsight,
+    Resolved, Run, SettingsError, Spec, SquareWatch, bound_mistakes, check_place,
+    curve_in_hindsight,
 };
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -111,6 +112,7 @@ struct Keeper<'a> {
 impl<'a> Keeper<'a> {
     fn new(args: &'a RunArgs, run: &Run) -> anyhow::Result<Self> {
         let every = args.keep.checkpoint_every.map(NonZeroU64::get);
+        args.keep.save.as_deref().map_or(Ok(()), check_place)?;
         Ok(Self {
             predictions: args
                 .keep

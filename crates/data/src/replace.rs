@@ -28,6 +28,11 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.finish()
 }
 
+/// Whether [`replace_file`] could begin, as far as that can be told.
+pub fn can_replace_file(path: &Path) -> io::Result<()> {
+    Replacement::begin(path, Beside::Nobody).map(|_| ())
+}
+
 /// A file that is being written.
 pub(crate) enum Replacement {
     Stream(Box<dyn Write + Send>),

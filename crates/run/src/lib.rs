@@ -29,7 +29,7 @@ pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,
     bound_mistakes, curve_in_hindsight,
 };
-pub use model::{Model, ModelError, Stream};
+pub use model::{Model, ModelError, Stream, check_place};
 pub use predict::{Contribution, Explanation, Scored};
 pub use replay::{Open, Replay};
 pub use report::{BoundReport, CurveReport, Report};

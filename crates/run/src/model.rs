@@ -13,7 +13,7 @@
 use crate::dispatch::{SavedLearner, restore};
 use crate::spec::Spec;
 use rueful_core::Ledger;
-use rueful_data::{Seen, printable, replace_file};
+use rueful_data::{Seen, can_replace_file, printable, replace_file};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -178,6 +178,12 @@ fn checksum(bytes: &[u8]) -> u32 {
     hasher.update(&bytes[..HEADER - 4]);
     hasher.update(&bytes[HEADER..]);
     hasher.finalize()
+}
+
+/// Refuses a place where no model can be saved, before there is one.
+pub fn check_place(path: &Path) -> Result<(), ModelError> {
+    can_replace_file(path)
+        .map_err(|error| ModelError::Write { file: path.display().to_string(), error })
 }
 
 /// Puts the bytes of a model in a file, which is there whole or not at all.

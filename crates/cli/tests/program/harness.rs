@@ -64,10 +64,11 @@ impl Said {
     pub(crate) fn refusal(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert_eq!(self.stdout, "", "{}", self.stderr);
-        // What was inferred about the data is said before.
+        // What was inferred about the data is said before, and how far it came.
         let mut complaint = &*self.stderr;
-        while let Some((_, rest)) =
-            complaint.split_once('\n').filter(|(first, _)| first.starts_with("note: "))
+        while let Some((first, rest)) = complaint.split_once('\n')
+            && !first.starts_with("error: ")
+            && !rest.is_empty()
         {
             complaint = rest;
         }

@@ -10,6 +10,7 @@ mod bad_input;
 mod bad_spec;
 mod harness;
 mod json;
+mod keeping;
 mod pipe;
 mod play;
 mod reading;

@@ -1,0 +1,387 @@
+//! Runs that are saved, killed, resumed and asked: what was learned is there, whole.
+
+use crate::harness::{DATA, Said, ask_in, program, root};
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Every learner, with what it must be told.
+const LEARNERS: [&str; 6] = [
+    "ogd",
+    "strongly-convex-ogd",
+    "perceptron",
+    "erm",
+    "regularized-erm",
+    "minimax --horizon 100000 --gradient-bound 4",
+];
+
+/// A folder with the project's stream, in one piece and in two.
+fn desk() -> TempDir {
+    let folder = TempDir::new().expect("a directory");
+    let text = fs::read_to_string(root().join(DATA)).expect("the stream is there");
+    let middle = text.match_indices('\n').nth(599).expect("600 lines").0 + 1;
+    write(&folder, "all.libsvm", &text);
+    write(&folder, "one.libsvm", &text[..middle]);
+    write(&folder, "two.libsvm", &text[middle..]);
+    folder
+}
+
+fn write(folder: &TempDir, name: &str, text: impl AsRef<[u8]>) {
+    fs::write(folder.path().join(name), text).expect("the file is written");
+}
+
+fn bytes(folder: &TempDir, name: &str) -> Vec<u8> {
+    fs::read(folder.path().join(name)).expect("the file is there")
+}
+
+fn say(folder: &TempDir, line: &str) -> Said {
+    ask_in(folder.path(), line)
+}
+
+/// A report without what tells how the run came about.
+fn facts(mut report: Value) -> Value {
+    let facts = report.as_object_mut().expect("an object");
+    facts.remove("spec");
+    facts.remove("resumed");
+    report
+}
+
+#[test]
+fn a_run_in_two_parts_is_the_run_of_both() {
+    let desk = desk();
+    for learner in LEARNERS {
+        say(&desk, &format!("run one.libsvm --learner {learner} --save m.rueful -q")).result();
+        let second = "run two.libsvm --resume m.rueful --save m.rueful -q --json";
+        let parts = say(&desk, second).json();
+        let whole =
+            format!("run one.libsvm two.libsvm --learner {learner} --save w.rueful -q --json");
+        let whole = say(&desk, &whole).json();
+        assert_eq!(parts["resumed"], 600);
+        assert_eq!(facts(parts), facts(whole), "{learner}");
+        let weights = |model| say(&desk, &format!("weights {model} --all --json")).result();
+        assert_eq!(weights("m.rueful"), weights("w.rueful"), "{learner}");
+    }
+}
+
+/// The same rows many times over: long enough to be killed in.
+fn long_stream(folder: &TempDir) {
+    let text = fs::read_to_string(root().join(DATA)).expect("the stream is there");
+    write(folder, "long.libsvm", text.repeat(48));
+}
+
+/// Numbers that look random.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+fn start(folder: &TempDir, line: &str) -> Child {
+    let mut command = program(folder.path());
+    command.args(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().expect("the program starts")
+}
+
+#[test]
+fn killed_at_any_moment_a_run_goes_on_to_the_same_bytes() {
+    let folder = TempDir::new().expect("a directory");
+    long_stream(&folder);
+    let mut dice = Dice(7);
+    for learner in LEARNERS {
+        let keeping = "--save m.rueful --checkpoint-every 1000 -q";
+        let begin = format!("run long.libsvm --learner {learner} {keeping}");
+        say(&folder, &begin).result();
+        let unbroken = bytes(&folder, "m.rueful");
+        fs::remove_file(folder.path().join("m.rueful")).expect("it was there");
+        for _ in 0..8 {
+            let has_model = folder.path().join("m.rueful").exists();
+            let resume = format!("run --resume m.rueful {keeping}");
+            let mut child = start(&folder, if has_model { &resume } else { &begin });
+            thread::sleep(Duration::from_millis(dice.below(60)));
+            let _ = child.kill();
+            child.wait().expect("it ends");
+            if folder.path().join("m.rueful").exists() {
+                say(&folder, "inspect m.rueful").result();
+            }
+        }
+        if folder.path().join("m.rueful").exists() {
+            say(&folder, &format!("run --resume m.rueful {keeping}")).result();
+        } else {
+            say(&folder, &begin).result();
+        }
+        assert_eq!(bytes(&folder, "m.rueful"), unbroken, "{learner}");
+        fs::remove_file(folder.path().join("m.rueful")).expect("it is there");
+        // What a killed program left is written over by the next.
+        let left = fs::read_dir(folder.path()).expect("the folder").count();
+        assert!(left <= 2, "{left} files");
+        let _ = fs::remove_file(folder.path().join("m.rueful.part"));
+    }
+}
+
+/// A limit on the size of files does what a full disk does.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_old_model() {
+    let desk = desk();
+    say(&desk, "run one.libsvm --save m.rueful -q").result();
+    let old = bytes(&desk, "m.rueful");
+    let rueful = env!("CARGO_BIN_EXE_rueful");
+    let line = "run two.libsvm --resume m.rueful --save m.rueful -q";
+    let script = format!("trap '' XFSZ; ulimit -f 1; exec {rueful} {line}");
+    let output = Command::new("sh").args(["-c", &script]).current_dir(desk.path()).output();
+    let output = output.expect("a shell");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    assert!(complaint.contains("error: cannot save m.rueful: "), "{complaint}");
+    assert!(complaint.contains("unharmed"), "{complaint}");
+    assert_eq!(bytes(&desk, "m.rueful"), old);
+    assert!(!desk.path().join("m.rueful.part").exists());
+}
+
+#[test]
+fn a_place_that_cannot_be_written_to_is_told_before_anything_is_learned() {
+    let desk = desk();
+    for place in ["missing/m.rueful", "."] {
+        let said = say(&desk, &format!("run all.libsvm --save {place}"));
+        let complaint = said.refusal(1);
+        assert!(complaint.contains("cannot save"), "{complaint}");
+    }
+}
+
+#[test]
+fn what_was_learned_before_an_error_is_saved() {
+    let desk = desk();
+    let mut text = bytes(&desk, "one.libsvm");
+    text.extend_from_slice(b"1 7:nonsense\n");
+    write(&desk, "broken.libsvm", &text);
+    let said = say(&desk, "run broken.libsvm --save m.rueful -q");
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("broken.libsvm:601:3"), "{}", said.stderr);
+    assert!(said.stderr.contains("learned from 600 examples is in m.rueful"), "{}", said.stderr);
+    say(&desk, "run one.libsvm --save one.rueful -q").result();
+    let weights = |model| say(&desk, &format!("weights {model} --all --json")).result();
+    assert_eq!(weights("m.rueful"), weights("one.rueful"));
+}
+
+#[test]
+fn a_file_that_has_grown_is_gone_on_with() {
+    let desk = desk();
+    fs::copy(desk.path().join("one.libsvm"), desk.path().join("log.libsvm")).expect("a copy");
+    say(&desk, "run log.libsvm --save m.rueful -q").result();
+    fs::copy(desk.path().join("all.libsvm"), desk.path().join("log.libsvm")).expect("a copy");
+    let grown = say(&desk, "run --resume m.rueful -q --json").json();
+    assert_eq!((&grown["examples"], &grown["resumed"]), (&1250.into(), &600.into()));
+    let whole = say(&desk, "run all.libsvm -q --json").json();
+    assert_eq!(facts(grown), facts(whole));
+    fs::copy(desk.path().join("two.libsvm"), desk.path().join("log.libsvm")).expect("a copy");
+    say(&desk, "run two.libsvm --resume m.rueful --save m.rueful -q").result();
+    write(&desk, "two.libsvm", "1 1:1\n");
+    let complaint = say(&desk, "run --resume m.rueful -q").refusal(1);
+    assert!(
+        complaint.contains("learned from 650 rows of these data, and they have 1"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn labels_must_go_with_those_before() {
+    let desk = desk();
+    write(&desk, "zeros.libsvm", "0 1:1\n1 2:1\n");
+    say(&desk, "run one.libsvm --save m.rueful -q").result();
+    let complaint = say(&desk, "run zeros.libsvm --resume m.rueful -q").refusal(1);
+    assert!(complaint.contains("-1 and 0 both appear"), "{complaint}");
+}
+
+#[test]
+fn predictions_are_those_an_audit_certifies() {
+    let desk = desk();
+    let run = say(&desk, "run all.libsvm --loss logistic --predictions p.txt -q --json").json();
+    let line = "audit all.libsvm --loss logistic --radius 10 --predictions p.txt --json";
+    let audit = say(&desk, line).json();
+    assert_eq!(run["sequential_risk"], audit["sequential_risk"]);
+    assert_eq!(run["certificate"], audit["certificate"]);
+}
+
+const TABLE: &str = "\
+age,job,pay,bought
+31,clerk,2100,yes
+47,,3400,no
+25,smith,?,yes
+52,clerk,4100,no
+";
+
+#[test]
+fn predictions_and_their_reasons() {
+    let desk = desk();
+    write(&desk, "table.csv", TABLE);
+    let unlabeled: String = TABLE
+        .lines()
+        .map(|line| line.rsplit_once(',').expect("cells").0.to_owned() + "\n")
+        .collect();
+    write(&desk, "new.csv", unlabeled);
+    let learn = "run table.csv --label bought --positive yes --loss logistic --save m.rueful -q";
+    say(&desk, learn).result();
+    let scores = say(&desk, "predict m.rueful table.csv");
+    assert!(scores.stderr.contains("4 predictions: average logistic loss"), "{}", scores.stderr);
+    let scores = scores.result();
+    assert_eq!(scores.lines().count(), 4);
+    let without = say(&desk, "predict m.rueful new.csv --no-label -q");
+    assert_eq!((without.stdout.as_str(), without.stderr.as_str()), (scores.as_str(), ""));
+    let labels = say(&desk, "predict m.rueful table.csv --as label -q").result();
+    let expected: String = scores
+        .lines()
+        .map(|score| if score.parse::<f64>().expect("a number") > 0.0 { "yes\n" } else { "no\n" })
+        .collect();
+    assert_eq!(labels, expected);
+    let all = say(&desk, "predict m.rueful table.csv --json -q").result();
+    for (line, score) in all.lines().zip(scores.lines()) {
+        let scored: Value = serde_json::from_str(line).expect("JSON");
+        let score: f64 = score.parse().expect("a number");
+        assert_eq!(scored["score"], score);
+        let probability = scored["probability"].as_f64().expect("a number");
+        assert!((probability - 1.0 / (1.0 + (-score).exp())).abs() < 1e-15);
+    }
+    for (row, score) in scores.lines().enumerate() {
+        let line = format!("explain m.rueful table.csv --row {} --json", row + 1);
+        let explained = say(&desk, &line).json();
+        let parts = explained["contributions"].as_array().expect("an array");
+        let sum: f64 =
+            parts.iter().map(|part| part["contribution"].as_f64().expect("a number")).sum();
+        let score: f64 = score.parse().expect("a number");
+        assert!((sum - score).abs() <= 1e-12 * (1.0 + score.abs()), "{explained}");
+        assert!(parts.iter().any(|part| part["name"] == "age"), "{explained}");
+    }
+    let beyond = say(&desk, "explain m.rueful table.csv --row 5").refusal(1);
+    assert!(beyond.contains("there is no row 5: the data have 4"), "{beyond}");
+    let header = say(&desk, "predict m.rueful new.csv").refusal(1);
+    assert!(header.contains("new.csv:1"), "{header}");
+}
+
+#[test]
+fn only_the_logistic_loss_has_probabilities() {
+    let desk = desk();
+    say(&desk, "run one.libsvm --save m.rueful -q").result();
+    let complaint = say(&desk, "predict m.rueful two.libsvm --as probability").refusal(1);
+    assert!(complaint.contains("learn with --loss logistic"), "{complaint}");
+}
+
+#[test]
+fn a_model_says_what_is_in_it() {
+    let desk = desk();
+    let report = say(&desk, "run all.libsvm --save m.rueful -q --json").json();
+    let inside = say(&desk, "inspect m.rueful --json").json();
+    for key in ["examples", "features", "nonzeros", "sequential_risk", "mistake_rate", "spec"] {
+        assert_eq!(inside[key], report[key], "{key}");
+    }
+    assert_eq!(inside["certificate"], report["certificate"]);
+    let text = say(&desk, "inspect m.rueful").result();
+    assert!(text.contains("projected OGD") && text.contains("1,250"), "{text}");
+}
+
+#[test]
+fn what_is_no_model_is_named_for_what_it_is() {
+    let desk = desk();
+    say(&desk, "run one.libsvm --save m.rueful -q").result();
+    let model = bytes(&desk, "m.rueful");
+    let refusal = |content: &[u8]| {
+        write(&desk, "x.rueful", content);
+        let complaints = ["inspect x.rueful", "weights x.rueful", "predict x.rueful two.libsvm"]
+            .map(|line| say(&desk, line).refusal(1));
+        let resumed = say(&desk, "run two.libsvm --resume x.rueful").refusal(1);
+        assert!(complaints.iter().all(|complaint| *complaint == resumed), "{complaints:?}");
+        resumed
+    };
+    assert!(refusal(&model[..model.len() / 2]).contains("cut short"));
+    let mut flipped = model.clone();
+    flipped[100] ^= 1;
+    assert!(refusal(&flipped).contains("checksum"));
+    let mut future = model.clone();
+    future[12] = 9;
+    assert!(refusal(&future).contains("of version 9"));
+    assert!(refusal(b"{\"spec\": {}}").contains("looks like JSON"));
+    assert!(refusal(b"").contains("is empty"));
+    let missing = say(&desk, "inspect nowhere.rueful").refusal(1);
+    assert!(missing.contains("cannot read nowhere.rueful"), "{missing}");
+}
+
+#[test]
+fn a_model_settles_what_flags_would() {
+    let desk = desk();
+    say(&desk, "run one.libsvm --save m.rueful -q").result();
+    for flag in ["--loss square", "--radius 3", "--label 1", "--hindsight", "--spec x.json"] {
+        let said = say(&desk, &format!("run two.libsvm --resume m.rueful {flag}"));
+        assert!(said.refusal(2).contains("--resume"), "{flag}");
+    }
+    let complaint = say(&desk, "run two.libsvm --checkpoint-every 10").refusal(2);
+    assert!(complaint.contains("--save"), "{complaint}");
+}
+
+/// Rows come for as long as the program takes them; an interrupt ends that.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_run_with_its_report_and_its_model() {
+    let desk = desk();
+    let mut child = program(desk.path())
+        .args(["run", "-", "--format", "libsvm", "--save", "m.rueful", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let rows = bytes(&desk, "all.libsvm");
+    stdin.write_all(&rows).expect("it reads");
+    let interrupt = || Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let begun = Instant::now();
+    let mut is_told = false;
+    // The program may not be listening yet when it is told first; told twice, it would end at once.
+    while stdin.write_all(&rows).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it goes on and on");
+        if !is_told && begun.elapsed() > Duration::from_millis(500) {
+            assert!(interrupt().expect("kill is there").success());
+            is_told = true;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{complaint}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let inside = ask_in(desk.path(), "inspect m.rueful --json").json();
+    assert_eq!(report["examples"], inside["examples"]);
+    assert!(complaint.contains("interrupted"), "{complaint}");
+    assert!(Path::new(desk.path()).join("m.rueful").exists());
+}
+
+#[test]
+fn progress_is_told_in_lines_that_come_ever_more_rarely() {
+    let desk = desk();
+    let said = say(&desk, "run all.libsvm --loss square --json");
+    let told = said.stderr.clone();
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines[0].starts_with("average") && lines[1].starts_with("loss"), "{lines:?}");
+    let report = said.json();
+    let counters: Vec<u64> = lines[2..]
+        .iter()
+        .map(|line| line.split_whitespace().nth(2).expect("a cell").parse().expect("a number"))
+        .collect();
+    assert_eq!(counters, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+    for (line, point) in lines[2..].iter().zip(report["curve"].as_array().expect("an array")) {
+        let average: f64 =
+            line.split_whitespace().next().expect("a cell").parse().expect("a number");
+        let risk = point["sequential_risk"].as_f64().expect("a number");
+        assert!((average - risk).abs() <= 1e-6 * (1.0 + risk), "{line}: {risk}");
+    }
+    let quiet = say(&desk, "run all.libsvm -q");
+    assert_eq!(quiet.stderr, "");
+}
