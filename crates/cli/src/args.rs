@@ -56,7 +56,9 @@ Examples:
   rueful run data/phishing.libsvm --gradient-bound 4
       steps tuned to gradients of norm at most 4, with the notes' theorem (9)
   rueful run data/phishing.libsvm --hindsight
-      and the exact regret, by solving for the best predictor afterwards")]
+      and the exact regret, by solving for the best predictor afterwards
+  rueful run data/phishing.libsvm --loss logistic --print-spec > run.toml
+      all settings in a file, to look at, to change, and for rueful run --spec run.toml")]
 pub(crate) struct RunArgs {
     /// The examples, in one file or several; `-` is standard input.
     #[arg(value_name = "FILE", required_unless_present = "spec")]
@@ -65,9 +67,14 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) learner: LearnerArgs,
 
-    /// Read everything from the `spec` of an earlier report, a JSON file; FILE replaces its data.
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["LearnerArgs", "FormatArgs"])]
+    /// Read everything from a TOML or JSON file: what --print-spec prints, or an earlier report. FILE
+    /// replaces its data.
+    #[arg(long, value_name = "SPEC", conflicts_with_all = ["LearnerArgs", "FormatArgs"])]
     pub(crate) spec: Option<PathBuf>,
+
+    /// Print the complete description of the run, and do not run it: as TOML, or as JSON with --json.
+    #[arg(long, conflicts_with_all = ["follow", "hindsight", "curve_hindsight"])]
+    pub(crate) print_spec: bool,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,

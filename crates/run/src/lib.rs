@@ -15,6 +15,7 @@ mod report;
 mod run;
 mod settings;
 mod spec;
+mod spec_file;
 
 pub use audit::{
     AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Link, ModelReport, NamedReport,
@@ -32,3 +33,4 @@ pub use report::{BoundReport, CurveReport, Report};
 pub use run::{Progress, Run, RunError};
 pub use settings::{Resolved, Settings, SettingsError};
 pub use spec::{LearnerSpec, LossSpec, ScheduleSpec, Spec, SpecError};
+pub use spec_file::{Notation, SpecFileError};
