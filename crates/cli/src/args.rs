@@ -5,8 +5,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rueful_data::{Bits, Wishes};
 use rueful_run::{
-    AuditSettings, DataSettings, Layout, LearnerSpec, Link, LossSpec, Manner, ScheduleSpec,
-    Settings,
+    AuditSettings, ClassWeights, DataSettings, Layout, LearnerSpec, Link, LossSpec, Manner,
+    ScheduleSpec, Settings,
 };
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -67,13 +67,25 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) learner: LearnerArgs,
 
+    #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+
     /// Read everything from a TOML or JSON file: what --print-spec prints, or an earlier report. FILE
     /// replaces its data.
-    #[arg(long, value_name = "SPEC", conflicts_with_all = ["LearnerArgs", "FormatArgs"])]
+    #[arg(
+        long,
+        value_name = "SPEC",
+        help_heading = "Description",
+        conflicts_with_all = ["LearnerArgs", "WeightArgs", "FormatArgs"]
+    )]
     pub(crate) spec: Option<PathBuf>,
 
     /// Print the complete description of the run, and do not run it: as TOML, or as JSON with --json.
-    #[arg(long, conflicts_with_all = ["follow", "hindsight", "curve_hindsight"])]
+    #[arg(
+        long,
+        help_heading = "Description",
+        conflicts_with_all = ["follow", "hindsight", "curve_hindsight"]
+    )]
     pub(crate) print_spec: bool,
 
     #[command(flatten)]
@@ -150,6 +162,20 @@ pub(crate) struct FormatArgs {
     /// Read the file as this schema says, a JSON file that --write-schema made.
     #[arg(long, value_name = "JSON")]
     schema: Option<PathBuf>,
+}
+
+/// How much the examples of a class count.
+#[derive(Debug, Clone, Default, Args)]
+#[group(multiple = true)]
+#[command(next_help_heading = "Class weights")]
+pub(crate) struct WeightArgs {
+    /// Examples of the class +1 count W times as much; with 0 they are left out [default: 1].
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    positive_weight: Option<f64>,
+
+    /// Examples of the class -1 count W times as much; with 0 they are left out [default: 1].
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    negative_weight: Option<f64>,
 }
 
 /// How reading goes about it; the examples are the same.
@@ -281,6 +307,9 @@ pub(crate) struct HindsightArgs {
     pub(crate) sigma: Option<f64>,
 
     #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+
+    #[command(flatten)]
     pub(crate) format: FormatArgs,
 
     #[command(flatten)]
@@ -400,6 +429,9 @@ pub(crate) struct AuditArgs {
     pub(crate) solver: SolverArgs,
 
     #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+
+    #[command(flatten)]
     pub(crate) format: FormatArgs,
 
     #[command(flatten)]
@@ -492,7 +524,16 @@ impl FormatArgs {
             schema,
             positive: self.positive.clone(),
             no_constant: self.no_constant,
+            class_weights: None,
         })
+    }
+}
+
+impl WeightArgs {
+    /// The settings of data whose classes are weighted.
+    pub(crate) fn weigh(&self, data: DataSettings) -> anyhow::Result<DataSettings> {
+        let class_weights = ClassWeights::asked(self.positive_weight, self.negative_weight)?;
+        Ok(DataSettings { class_weights, ..data })
     }
 }
 

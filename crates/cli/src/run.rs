@@ -122,8 +122,8 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
     let settings = args.settings();
     settings.check()?;
     let labels = LabelUse::Learn(settings.loss()?.labels());
-    let Data { spec: read, source, .. } =
-        data::open(&args.files, &args.format, &args.manner, manner, labels)?;
+    let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
+    let Data { spec: read, source, .. } = data::open(&reading, &args.manner, manner, labels)?;
     let mut look_ahead = |_: &LossSpec| -> Result<Survey, DataError> {
         survey(&mut *data::reopen(&read, labels, manner)?)
     };

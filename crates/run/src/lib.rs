@@ -16,6 +16,7 @@ mod run;
 mod settings;
 mod spec;
 mod spec_file;
+mod weighted;
 
 pub use audit::{
     AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Link, ModelReport, NamedReport,
@@ -34,3 +35,4 @@ pub use run::{Progress, Run, RunError};
 pub use settings::{Resolved, Settings, SettingsError};
 pub use spec::{LearnerSpec, LossSpec, ScheduleSpec, Spec, SpecError};
 pub use spec_file::{Notation, SpecFileError};
+pub use weighted::{ClassWeight, ClassWeights};

@@ -163,7 +163,7 @@ fn one_line(message: &str) -> String {
 mod tests {
     use super::*;
     use crate::spec::{LearnerSpec, LossSpec, ScheduleSpec};
-    use crate::{DataSpec, Layout};
+    use crate::{ClassWeights, DataSpec, Layout};
     use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
     use rueful_core::schedule::{AdaGradNorm, Constant, Horizon, InverseSqrt, InverseTime};
     use rueful_core::set::{AnySet, Ball, BoxSet, Interval, WholeSpace};
@@ -306,6 +306,17 @@ mod tests {
             let positive = positive.map(str::to_owned);
             let data = DataSpec { files, schema, positive, ..DataSpec::libsvm("") };
             assert_comes_back(&Spec { data, ..spec() });
+        }
+    }
+
+    #[test]
+    fn weights_of_classes_come_back() {
+        for number in [0.0, 1.0 / 3.0, 1e-30, 1e30] {
+            let class_weights = ClassWeights::asked(Some(number), None).unwrap();
+            assert_comes_back(&Spec {
+                data: DataSpec { class_weights, ..DataSpec::libsvm("data") },
+                ..spec()
+            });
         }
     }
 

@@ -61,7 +61,7 @@ fn what_is_unknown_is_named() {
         (
             "/data/skip",
             json!(1),
-            "unknown field `skip`, expected one of `files`, `schema`, `positive`, `constant`",
+            "unknown field `skip`, expected one of `files`, `schema`, `positive`, `constant`, ",
         ),
         ("/loss/tau", json!(0.5), "unknown field `tau`"),
         ("/loss/name", json!("bent"), "unknown variant `bent`, expected one of"),

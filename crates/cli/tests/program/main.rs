@@ -16,3 +16,4 @@ mod reading;
 mod snapshots;
 mod spec;
 mod textbook;
+mod weights;
