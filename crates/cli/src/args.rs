@@ -5,8 +5,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rueful_data::{Bits, Wishes};
 use rueful_run::{
-    AuditSettings, DataSettings, Layout, LearnerSpec, Link, LossSpec, Manner, ScheduleSpec,
-    Settings,
+    AuditSettings, ClassWeights, DataSettings, Layout, LearnerSpec, Link, LossSpec, Manner,
+    ScheduleSpec, Settings,
 };
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -61,6 +61,8 @@ Examples:
       steps tuned to gradients of norm at most 4, with the notes' theorem (9)
   rueful run data/phishing.libsvm --hindsight
       and the exact regret, by solving for the best predictor afterwards
+  rueful run data/phishing.libsvm --loss logistic --print-spec > run.toml
+      all settings in a file, to look at, to change, and for rueful run --spec run.toml
   rueful run monday.csv --label clicked --save clicks.rueful
   rueful run tuesday.csv --resume clicks.rueful --save clicks.rueful
       the same as one run over both days, to the last bit")]
@@ -75,9 +77,28 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
 
-    /// Read everything from the `spec` of an earlier report, a JSON file; FILE replaces its data.
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["LearnerArgs", "FormatArgs"])]
+    #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+
+    /// Read everything from a TOML or JSON file: what --print-spec prints, or an earlier report. FILE
+    /// replaces its data.
+    #[arg(
+        long,
+        value_name = "SPEC",
+        help_heading = "Description",
+        conflicts_with_all = ["LearnerArgs", "WeightArgs", "FormatArgs"]
+    )]
     pub(crate) spec: Option<PathBuf>,
+
+    /// Print the complete description of the run, and do not run it: as TOML, or as JSON with --json.
+    #[arg(
+        long,
+        help_heading = "Description",
+        conflicts_with_all = [
+            "follow", "hindsight", "curve_hindsight", "save", "predictions",
+        ]
+    )]
+    pub(crate) print_spec: bool,
 
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -120,7 +141,8 @@ pub(crate) struct KeepArgs {
     /// Go on where a saved run was: with FILE if one is given, or in its own data, behind the
     /// examples it has learned from.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
-        "LearnerArgs", "FormatArgs", "spec", "hindsight", "curve_hindsight",
+        "LearnerArgs", "WeightArgs", "FormatArgs", "spec", "print_spec", "hindsight",
+        "curve_hindsight",
     ])]
     pub(crate) resume: Option<PathBuf>,
 
@@ -181,6 +203,20 @@ pub(crate) struct FormatArgs {
     /// Read the file as this schema says, a JSON file that --write-schema made.
     #[arg(long, value_name = "JSON")]
     schema: Option<PathBuf>,
+}
+
+/// How much the examples of a class count.
+#[derive(Debug, Clone, Default, Args)]
+#[group(multiple = true)]
+#[command(next_help_heading = "Class weights")]
+pub(crate) struct WeightArgs {
+    /// Examples of the class +1 count W times as much; with 0 they are left out [default: 1].
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    positive_weight: Option<f64>,
+
+    /// Examples of the class -1 count W times as much; with 0 they are left out [default: 1].
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    negative_weight: Option<f64>,
 }
 
 /// How reading goes about it; the examples are the same.
@@ -312,6 +348,9 @@ pub(crate) struct HindsightArgs {
     pub(crate) sigma: Option<f64>,
 
     #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+
+    #[command(flatten)]
     pub(crate) format: FormatArgs,
 
     #[command(flatten)]
@@ -431,6 +470,9 @@ pub(crate) struct AuditArgs {
     pub(crate) solver: SolverArgs,
 
     #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+
+    #[command(flatten)]
     pub(crate) format: FormatArgs,
 
     #[command(flatten)]
@@ -523,7 +565,16 @@ impl FormatArgs {
             schema,
             positive: self.positive.clone(),
             no_constant: self.no_constant,
+            class_weights: None,
         })
+    }
+}
+
+impl WeightArgs {
+    /// The settings of data whose classes are weighted.
+    pub(crate) fn weigh(&self, data: DataSettings) -> anyhow::Result<DataSettings> {
+        let class_weights = ClassWeights::asked(self.positive_weight, self.negative_weight)?;
+        Ok(DataSettings { class_weights, ..data })
     }
 }
 

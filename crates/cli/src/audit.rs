@@ -17,7 +17,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
     let labels = LabelUse::Learn(settings.loss()?.labels());
     let manner = args.manner.manner();
     let files = [args.file.clone()];
-    let mut reading = args.format.settings(&files)?;
+    let mut reading = args.weights.weigh(args.format.settings(&files)?)?;
     // Without a file of their own the predictions are columns of the examples' table, and no
     // features.
     let said = match &args.predictions {

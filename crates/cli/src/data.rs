@@ -1,13 +1,13 @@
 //! `rueful data`, and opening data for the other commands.
 
-use crate::args::{DataArgs, FormatArgs, MannerArgs};
+use crate::args::{DataArgs, MannerArgs};
 use crate::numbers::{count, short};
 use crate::{output, view};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use rueful_core::{Batch, Example};
 use rueful_data::{Column, DataError, Names, Role, Source, printable};
-use rueful_run::{Data, DataSpec, LabelUse, Manner};
+use rueful_run::{Data, DataSettings, DataSpec, LabelUse, Manner};
 use serde::Serialize;
 use std::path::Path;
 
@@ -87,13 +87,12 @@ pub(crate) fn name_of(names: &Names, constant: bool, index: u32) -> Option<Strin
 
 /// Opens what a command learns from, saying what was inferred.
 pub(crate) fn open(
-    files: &[String],
-    format: &FormatArgs,
+    settings: &DataSettings,
     manner_args: &MannerArgs,
     manner: &Manner,
     labels: LabelUse,
 ) -> anyhow::Result<Data> {
-    let data = format.settings(files)?.open(labels, manner)?;
+    let data = settings.open(labels, manner)?;
     tell(&data);
     write_schema(manner_args, &data.spec)?;
     Ok(data)

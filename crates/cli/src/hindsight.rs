@@ -38,8 +38,8 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<()> {
     let (loss, sigma, comparators) = settings.comparison()?;
     let labels = LabelUse::Learn(loss.labels());
     let manner = args.manner.manner();
-    let Data { spec, mut source, .. } =
-        data::open(&args.files, &args.format, &args.manner, &manner, labels)?;
+    let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
+    let Data { spec, mut source, .. } = data::open(&reading, &args.manner, &manner, labels)?;
     let reopen = || data::reopen(&spec, labels, &manner);
     let mut data = Replay::read(&mut *source, &reopen, kept_nonzeros(&args.solver))?;
     let solution = look_back(&loss, sigma, &comparators, &mut data, Start::default(), &options)?;
@@ -137,8 +137,10 @@ fn question(answer: &Answer) -> String {
         AnySet::WholeSpace(_) => "any u".to_owned(),
     };
     let examples = count(answer.found.examples);
+    let weights = answer.data.class_weights;
+    let weights = weights.map_or(String::new(), |weights| format!("; {weights}"));
     format!(
-        "{}{penalty} over {set}, {examples} examples of {}",
+        "{}{penalty} over {set}, {examples} examples of {}{weights}",
         answer.loss.name(),
         answer.data.name()
     )

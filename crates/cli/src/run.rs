@@ -4,12 +4,12 @@ use crate::args::RunArgs;
 use crate::predictions::PredictionsFile;
 use crate::progress::Watch;
 use crate::{data, hindsight, interrupt, numbers, output, view};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::{Options, Solution, Start};
 use rueful_run::{
-    Data, DataSpec, HindsightReport, LabelUse, LearnerSpec, LossSpec, Manner, Model, Replay,
-    Resolved, Run, SettingsError, Spec, SquareWatch, bound_mistakes, check_place,
+    Data, DataSpec, HindsightReport, LabelUse, LearnerSpec, LossSpec, Manner, Model, Notation,
+    Replay, Resolved, Run, SettingsError, Spec, SquareWatch, bound_mistakes, check_place,
     curve_in_hindsight,
 };
 use std::num::NonZeroU64;
@@ -21,6 +21,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let looks_back = args.hindsight || args.curve_hindsight;
     let options = hindsight::options(&args.solver, looks_back)?;
+    if args.print_spec {
+        return print_spec(args).map(|()| ExitCode::SUCCESS);
+    }
     let stop = interrupt::listen()?;
     let manner = Manner { follow: follow(args, &stop), ..args.manner.manner() };
     let Begun { mut run, notes, mut source, manner } = begin(args, manner)?;
@@ -256,18 +259,15 @@ struct Described {
 /// The description of the run, from the flags or from a file, and its data.
 fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
     if let Some(path) = &args.spec {
-        let mut spec = read_spec(path)?;
-        if !args.files.is_empty() {
-            spec.data.files.clone_from(&args.files);
-        }
+        let spec = read_spec(path, &args.files)?;
         let source = spec.data.open(LabelUse::Learn(spec.loss.labels()), manner)?;
         return Ok(Described { spec, notes: Vec::new(), source });
     }
     let settings = args.settings();
     settings.check()?;
     let labels = LabelUse::Learn(settings.loss()?.labels());
-    let Data { spec: read, source, .. } =
-        data::open(&args.files, &args.format, &args.manner, manner, labels)?;
+    let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
+    let Data { spec: read, source, .. } = data::open(&reading, &args.manner, manner, labels)?;
     let mut look_ahead = |_: &LossSpec| -> Result<Survey, DataError> {
         survey(&mut *data::reopen(&read, labels, manner)?)
     };
@@ -280,15 +280,25 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
     Ok(Described { spec, notes, source })
 }
 
-/// Reads a spec, or the report that contains one.
-fn read_spec(path: &Path) -> anyhow::Result<Spec> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
-    let mut value: serde_json::Value =
-        serde_json::from_str(&text).with_context(|| format!("{shown} is not JSON"))?;
-    if let Some(spec) = value.get_mut("spec") {
-        value = spec.take();
+/// The description in a file; `files`, if there are any, replace its own.
+fn read_spec(path: &Path, files: &[String]) -> anyhow::Result<Spec> {
+    let mut spec = Spec::read(path)?;
+    if !files.is_empty() {
+        spec.data.files = files.to_vec();
     }
-    serde_path_to_error::deserialize(value)
-        .with_context(|| format!("{shown} does not describe a run"))
+    Ok(spec)
+}
+
+/// Prints the description of a run in place of running it.
+fn print_spec(args: &RunArgs) -> anyhow::Result<()> {
+    let spec = match &args.spec {
+        Some(path) => read_spec(path, &args.files)?,
+        None => {
+            let described = describe(args, &args.manner.manner())?;
+            described.notes.iter().for_each(|note| output::note(note));
+            described.spec
+        }
+    };
+    let notation = if args.json { Notation::Json } else { Notation::Toml };
+    output::print(&spec.to_text(notation)?)
 }

@@ -68,6 +68,7 @@ fn about(report: &Report, notes: &[String]) -> Table {
         row("features", features(report)),
         row("norms", norms(report)),
     ];
+    rows.extend(spec.data.class_weights.map(|weights| row("weights", weights.to_string())));
     rows.extend(notes.iter().map(|note| row("note", note.clone())));
     plain(rows)
 }

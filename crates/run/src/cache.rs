@@ -17,9 +17,10 @@ impl DataSpec {
         write_cache(path, &provenance, &mut *source, false)
     }
 
-    /// Rows as a cache has them: without the constant, labels as the numbers they are.
+    /// Rows as a cache has them: without the constant or the weights of classes, labels as the
+    /// numbers they are.
     fn open_for_storing(&self, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
-        let bare = Self { constant: false, ..self.clone() };
+        let bare = Self { constant: false, class_weights: None, ..self.clone() };
         let manner = Manner { follow: Follow::No, cache: false, ..manner.clone() };
         bare.open(LabelUse::Learn(Labels::Numbers), &manner)
     }

@@ -1,6 +1,7 @@
 //! What is read, and how: from what a person says to a source that can be opened again.
 
 use crate::settings::SettingsError;
+use crate::weighted::{ClassWeights, Weighted};
 use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
@@ -12,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::num::NonZeroUsize;
 
 /// What is read, and how: complete, so that the same rows can be read again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSpec {
     /// The files, one after the other; `-` is standard input.
@@ -24,6 +25,9 @@ pub struct DataSpec {
     pub positive: Option<String>,
     /// Whether every example gets one more feature that is always 1.
     pub constant: bool,
+    /// How much the examples of each class count, where it is not alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_weights: Option<ClassWeights>,
 }
 
 /// A format, be it text or not, and everything about it that is not in the rows themselves.
@@ -47,7 +51,7 @@ pub enum CacheLayout {
 }
 
 /// What was asked for; everything but the files may be left out.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DataSettings {
     /// The files, one after the other; `-` is standard input.
     pub files: Vec<String>,
@@ -59,6 +63,8 @@ pub struct DataSettings {
     pub positive: Option<String>,
     /// No feature that is always 1.
     pub no_constant: bool,
+    /// How much the examples of each class count.
+    pub class_weights: Option<ClassWeights>,
 }
 
 /// How reading goes about it, which makes no difference to the rows.
@@ -101,12 +107,16 @@ type Recognized = (Layout, Vec<String>, Box<dyn Source>);
 impl DataSettings {
     /// Opens the files, finding out what is not said.
     pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Data, SettingsError> {
+        if let (Some(weights), LabelUse::Learn(labels)) = (self.class_weights, labels) {
+            weights.check(labels, self.positive.is_some())?;
+        }
         let reading = manner.reading(labels, self.positive.as_deref(), !self.no_constant);
         let spec = |schema| DataSpec {
             files: self.files.clone(),
             schema,
             positive: self.positive.clone(),
             constant: !self.no_constant,
+            class_weights: self.class_weights,
         };
         if let Some(layout) = &self.schema {
             self.refuse_wishes()?;
@@ -119,6 +129,7 @@ impl DataSettings {
         if manner.cache {
             source = spec.open_cache(labels, manner)?;
         }
+        let source = spec.weigh(source);
         Ok(Data { spec, notes, source })
     }
 
@@ -284,7 +295,7 @@ impl DataSpec {
     /// A file of LIBSVM text, read with the constant.
     pub fn libsvm(file: &str) -> Self {
         let (files, schema) = (vec![file.to_owned()], Layout::Text(Schema::Libsvm {}));
-        Self { files, schema, positive: None, constant: true }
+        Self { files, schema, positive: None, constant: true, class_weights: None }
     }
 
     /// The same layout without labels, for data that are to be predicted.
@@ -303,11 +314,21 @@ impl DataSpec {
 
     /// Opens the files once more.
     pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
-        if manner.cache {
-            return self.open_cache(labels, manner);
+        let source = if manner.cache {
+            self.open_cache(labels, manner)?
+        } else {
+            let reading = manner.reading(labels, self.positive.as_deref(), self.constant);
+            self.schema.open(&self.files, &reading, &manner.follow)?
+        };
+        Ok(self.weigh(source))
+    }
+
+    /// The same rows, each counting as much as its class.
+    fn weigh(&self, source: Box<dyn Source>) -> Box<dyn Source> {
+        match self.class_weights {
+            Some(weights) => Box::new(Weighted::new(source, weights, self.name())),
+            None => source,
         }
-        let reading = manner.reading(labels, self.positive.as_deref(), self.constant);
-        self.schema.open(&self.files, &reading, &manner.follow)
     }
 
     /// The first file that can be read only once, such as standard input or a pipe.

@@ -17,6 +17,8 @@ mod report;
 mod run;
 mod settings;
 mod spec;
+mod spec_file;
+mod weighted;
 
 pub use audit::{
     AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Link, ModelReport, NamedReport,
@@ -36,3 +38,5 @@ pub use report::{BoundReport, CurveReport, Report};
 pub use run::{Progress, Run, RunError};
 pub use settings::{Resolved, Settings, SettingsError};
 pub use spec::{LearnerSpec, LossSpec, ScheduleSpec, Spec, SpecError};
+pub use spec_file::{Notation, SpecFileError};
+pub use weighted::{ClassWeight, ClassWeights};

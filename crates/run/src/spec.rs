@@ -237,6 +237,9 @@ impl Spec {
                 self.learner.name()
             )));
         }
+        if let Some(weights) = &self.data.class_weights {
+            weights.check(self.loss.labels(), self.data.positive.is_some())?;
+        }
         match &self.learner {
             LearnerSpec::StronglyConvexOgd { .. } if sigma == 0.0 => {
                 Err(SpecError::new("strongly-convex-ogd needs a sigma above 0"))

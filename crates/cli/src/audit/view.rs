@@ -59,6 +59,7 @@ fn about(report: &AuditReport) -> Table {
         row("features", features(report)),
         row("norms", norms(report)),
     ]);
+    rows.extend(report.data.class_weights.map(|weights| row("weights", weights.to_string())));
     plain(rows)
 }
 

@@ -13,6 +13,14 @@ fn ask_about(text: &[u8]) -> Said {
     ask(&format!("run --spec {}", path.display()))
 }
 
+/// Runs the program on a spec in TOML.
+fn ask_about_toml(text: &str) -> Said {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("spec.toml");
+    fs::write(&path, text).expect("the spec is written");
+    ask(&format!("run --spec {}", path.display()))
+}
+
 /// A good spec; the tests spoil it.
 fn good() -> Value {
     json!({
@@ -53,7 +61,7 @@ fn what_is_unknown_is_named() {
         (
             "/data/skip",
             json!(1),
-            "unknown field `skip`, expected one of `files`, `schema`, `positive`, `constant`",
+            "unknown field `skip`, expected one of `files`, `schema`, `positive`, `constant`, ",
         ),
         ("/loss/tau", json!(0.5), "unknown field `tau`"),
         ("/loss/name", json!("bent"), "unknown variant `bent`, expected one of"),
@@ -128,5 +136,53 @@ fn a_run_that_diverges_says_so_and_what_to_do() {
     assert!(text.starts_with("error: the run diverged: round 43 "), "{text}");
     for remedy in ["smaller steps", "a bounded set", "scaled features"] {
         assert!(text.contains(remedy), "{text}");
+    }
+}
+
+/// The data named here do not exist: whoever looks for them first has begun too early.
+const TOML: &str = "\
+sigma = 0
+
+[data]
+files = [\"nowhere\"]
+constant = true
+schema = { format = \"libsvm\" }
+
+[loss]
+name = \"hinge\"
+
+[learner]
+name = \"ogd\"
+schedule = { name = \"constant\", eta = 0.1 }
+set = { name = \"ball\", radius = 1 }
+
+[comparators]
+name = \"box\"
+rest = [-1, 1]
+";
+
+#[test]
+fn toml_is_refused_before_data_is_opened() {
+    let text = ask_about_toml(TOML).one_line();
+    assert!(text.starts_with("error: cannot open nowhere: "), "{text}");
+    for (from, to, says) in [
+        ("sigma = 0", "sigma = 20", "describes a run that cannot be: a constant step of 0.1"),
+        ("sigma = 0", "sigma = -1", "sigma: -1 is not 0, or a number between"),
+        ("sigma = 0", "sigma == 0", "is not TOML: "),
+        ("sigma = 0", "sigma = 0\nsigma = 0", " at line 2 column 1"),
+        ("sigma = 0", "seed = 1", "unknown field `seed`, expected one of `data`"),
+        ("constant = true", "", "data: missing field `constant`"),
+        ("constant = true", "constant = 1", "data.constant: invalid type: integer `1`"),
+        ("\"libsvm\"", "\"word\"", "data.schema: unknown variant `word`"),
+        ("eta = 0.1", "eta = inf", "learner: inf is not a number between 1e-100 and 1e100"),
+        ("eta = 0.1", "eta = 0.1, tau = 1", "learner: unknown field `tau`, expected `eta`"),
+        ("\"ogd\"", "\"sgd\"", "learner.name: unknown variant `sgd`, expected one of"),
+        ("[-1, 1]", "[1, -1]", "comparators: [1, -1] is not an interval around 0"),
+        ("[-1, 1]", "[-1, 1", "spec.toml is not TOML: "),
+    ] {
+        let text = ask_about_toml(&TOML.replace(from, to)).one_line();
+        assert!(text.contains(says), "{to}: {text}");
+        assert!(text.contains("spec.toml"), "{text}");
+        assert!(!text.contains("cannot open"), "{text}");
     }
 }

@@ -267,7 +267,7 @@ fn one_example_is_enough() {
 /// What had to be measured beforehand is said beside the JSON, not in it.
 #[test]
 fn notes_go_to_the_standard_error() {
-    let said = ask(&format!("run {DATA} --json --learner minimax"));
+    let said = ask(&format!("run {DATA} --json --learner minimax -q"));
     assert_eq!(
         said.stderr,
         "note: G = 3.0413812651491097 is measured in a first pass over the data\n\

@@ -17,3 +17,4 @@ mod reading;
 mod snapshots;
 mod spec;
 mod textbook;
+mod weights;

@@ -20,8 +20,8 @@ fn finish(line: &str, stdout: Stdio) -> Said {
 #[test]
 fn a_reader_who_has_heard_enough_is_no_error() {
     for line in [
-        &*format!("run {DATA}"),
-        &*format!("run {DATA} --json"),
+        &*format!("run {DATA} -q"),
+        &*format!("run {DATA} --json -q"),
         "play erm",
         "play adversary --json",
         "--help",

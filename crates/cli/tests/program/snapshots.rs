@@ -23,6 +23,7 @@ fn reports_with_something_special() {
     pin("run-small-bound", &format!("run {DATA} --gradient-bound 2"));
     pin("run-regression", &format!("run {DATA} --loss quantile --tau 0.9 --no-constant"));
     pin("run-penalty", &format!("run {DATA} --loss logistic --sigma 0.01"));
+    pin("run-weighted", &format!("run {DATA} --positive-weight 2 --negative-weight 0.5"));
     pin("run-late", &format!("run {DATA} --learner minimax --horizon 1000 --gradient-bound 4"));
     pin(
         "run-beaten",

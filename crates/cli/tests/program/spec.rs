@@ -1,8 +1,10 @@
-//! The spec of a report is the whole run: fed back, it gives the same bytes.
+//! The spec of a report is the whole run: fed back, it gives the same bytes. So does the spec that
+//! is printed in place of a run, as TOML or as JSON.
 
-use crate::harness::{DATA, ask};
-use rueful_run::LearnerSpec;
+use crate::harness::{DATA, ask, ask_in, assert_snapshot};
+use rueful_run::{LearnerSpec, LossSpec};
 use std::fs;
+use std::path::Path;
 use tempfile::TempDir;
 
 /// Writes a report to a file and returns both.
@@ -17,6 +19,14 @@ fn assert_repeats(flags: &str) {
     let directory = TempDir::new().expect("a directory");
     let (report, path) = report(&directory, &format!("run {DATA} --json {flags}"));
     assert_eq!(ask(&format!("run --spec {path} --json")).result(), report, "{flags}");
+    for (how, file) in [("", "spec.toml"), (" --json", "spec.json"), ("", "spec"), (" --json", "")]
+    {
+        let file = directory.path().join(format!("printed-{file}"));
+        let printed = ask(&format!("run {DATA} {flags} --print-spec{how}")).result();
+        fs::write(&file, &printed).expect("the spec is written");
+        let again = ask(&format!("run --spec {} --json", file.display())).result();
+        assert_eq!(again, report, "{flags}: {printed}");
+    }
 }
 
 #[test]
@@ -50,4 +60,72 @@ fn a_file_replaces_the_one_in_the_spec() {
     let (report, path) = report(&directory, &format!("run {DATA} --json"));
     let again = ask(&format!("run --spec {path} --json ./{DATA}")).result();
     assert_eq!(again.replace(&format!("./{DATA}"), DATA), report);
+}
+
+#[test]
+fn every_loss_is_printed_as_it_is_run() {
+    for loss in LossSpec::NAMES {
+        assert_repeats(&format!("--loss {loss}"));
+    }
+}
+
+/// Runs a command in a folder, then what it prints with `--print-spec`.
+fn assert_repeats_in(folder: &Path, line: &str) {
+    let report = ask_in(folder, &format!("run {line} --json")).result();
+    let printed = ask_in(folder, &format!("run {line} --print-spec")).result();
+    fs::write(folder.join("run.toml"), &printed).expect("the spec is written");
+    let again = ask_in(folder, "run --spec run.toml --json").result();
+    assert_eq!(again, report, "{printed}");
+    let once_more = ask_in(folder, "run --spec run.toml --print-spec").result();
+    assert_eq!(once_more, printed);
+}
+
+#[test]
+fn every_format_is_in_the_spec() {
+    let folder = TempDir::new().expect("a directory");
+    let write = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).expect("the file is written");
+    };
+    let table = "age,the job,pay,y\n31,clerk,2100,yes\n47,,3400,no\n25,smith,?,yes\n";
+    write("plain.libsvm", "1 1:0.5 2:1\n0 2:2\n1 1:1\n");
+    write("named.vw", "1 2 |a x:0.5 y\n-1 |a y:2 |b z\n");
+    write("table.csv", table);
+    write("table.tsv", &table.replace(',', "\t"));
+    write("rows.jsonl", "{\"y\": 1, \"age\": 31}\n{\"y\": -1, \"job\": \"clerk\"}\n");
+    write(
+        "weka.arff",
+        "@relation r\n@attribute age numeric\n@attribute job {clerk, 'black smith'}\n\
+         @attribute y {no, yes}\n@data\n31,clerk,yes\n47,'black smith',no\n",
+    );
+    let converted =
+        ask_in(folder.path(), "convert table.csv --label y --positive yes -o table.bin");
+    assert_eq!(converted.code, Some(0), "{}", converted.stderr);
+    for line in [
+        "plain.libsvm --no-constant",
+        "plain.libsvm ./plain.libsvm --learner minimax",
+        "named.vw --bits 9",
+        "table.csv --label y --positive yes --drop pay",
+        "table.csv --label age --loss square --categorical pay",
+        "table.tsv --label 4 --positive no --text 2",
+        "rows.jsonl --label y",
+        "weka.arff --label y --positive yes",
+        "table.bin --schedule horizon",
+    ] {
+        assert_repeats_in(folder.path(), line);
+    }
+}
+
+#[test]
+fn a_printed_spec_is_pinned() {
+    let line = format!("run {DATA} --loss quantile --tau 0.9 --gradient-bound 4 --print-spec");
+    assert_snapshot("print-spec", &format!("$ rueful {line}\n{}", ask(&line).result()));
+}
+
+/// Settings that would not show in a spec are not taken for granted.
+#[test]
+fn printing_a_spec_and_running_are_two_things() {
+    for flag in ["--hindsight", "--curve-hindsight", "--follow"] {
+        let text = ask(&format!("run {DATA} --print-spec {flag}")).refusal(2);
+        assert!(text.contains("cannot be used with"), "{text}");
+    }
 }

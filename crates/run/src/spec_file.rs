@@ -1,0 +1,345 @@
+//! Descriptions of runs in files: TOML for people, JSON for programs.
+//!
+//! What a file says is refused as a whole or taken as a whole: what is unknown, missing or
+//! contradictory is an error that names the file and the place, before any data is opened.
+
+use crate::spec::{Spec, SpecError};
+use serde::Deserializer;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use thiserror::Error;
+
+/// How a description is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notation {
+    /// For people.
+    Toml,
+    /// For programs.
+    Json,
+}
+
+impl Notation {
+    /// That of a file: as its extension says, and otherwise JSON if it begins with a brace.
+    ///
+    /// ```
+    /// use rueful_run::Notation;
+    /// assert_eq!(Notation::of("run.toml".as_ref(), "{"), Notation::Toml);
+    /// assert_eq!(Notation::of("run".as_ref(), " {}"), Notation::Json);
+    /// assert_eq!(Notation::of("run".as_ref(), "[data]"), Notation::Toml);
+    /// ```
+    pub fn of(path: &Path, text: &str) -> Self {
+        let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+        match extension.as_deref() {
+            Some("toml") => Self::Toml,
+            Some("json") => Self::Json,
+            _ if text.trim_start().starts_with('{') => Self::Json,
+            _ => Self::Toml,
+        }
+    }
+}
+
+impl fmt::Display for Notation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Toml => "TOML",
+            Self::Json => "JSON",
+        })
+    }
+}
+
+/// Why a file does not describe a run.
+#[derive(Debug, Error)]
+pub enum SpecFileError {
+    /// It cannot be read.
+    #[error("cannot read {file}: {why}")]
+    Unread {
+        /// The file.
+        file: String,
+        /// Why not.
+        why: io::Error,
+    },
+    /// It is not written as it should be.
+    #[error("{file} is not {notation}: {why}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// What it should be.
+        notation: Notation,
+        /// What is wrong, with line and column.
+        why: String,
+    },
+    /// A field is unknown, missing, or holds what it cannot hold.
+    #[error(
+        "{file} does not describe a run: {why}; rueful run FILE --print-spec prints a complete one"
+    )]
+    Field {
+        /// The file.
+        file: String,
+        /// The field and what is wrong with it.
+        why: String,
+    },
+    /// The fields contradict each other.
+    #[error("{file} describes a run that cannot be: {why}")]
+    Contradiction {
+        /// The file.
+        file: String,
+        /// What to do about it.
+        why: SpecError,
+    },
+}
+
+impl Spec {
+    /// Reads a description, or the report that contains one, and checks it.
+    pub fn read(path: &Path) -> Result<Self, SpecFileError> {
+        let file = path.display().to_string();
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(why) => return Err(SpecFileError::Unread { file, why }),
+        };
+        let text = text.trim_start_matches('\u{feff}');
+        let spec = parse(&file, text, Notation::of(path, text))?;
+        match spec.check() {
+            Ok(()) => Ok(spec),
+            Err(why) => Err(SpecFileError::Contradiction { file, why }),
+        }
+    }
+
+    /// The description as text that [`read`](Self::read) takes, every number to its last bit.
+    pub fn to_text(&self, notation: Notation) -> Result<String, SpecError> {
+        match notation {
+            Notation::Toml => toml::to_string(self)
+                .map_err(|why| SpecError::new(format!("TOML cannot hold it, JSON can: {why}"))),
+            Notation::Json => serde_json::to_string_pretty(self)
+                .map(|text| text + "\n")
+                .map_err(|why| SpecError::new(why.to_string())),
+        }
+    }
+}
+
+fn parse(file: &str, text: &str, notation: Notation) -> Result<Spec, SpecFileError> {
+    let syntax = |why| SpecFileError::Syntax { file: file.to_owned(), notation, why };
+    let found = match notation {
+        Notation::Json => {
+            let whole: serde_json::Value =
+                serde_json::from_str(text).map_err(|why| syntax(why.to_string()))?;
+            describe(whole.get("spec").unwrap_or(&whole).clone())
+        }
+        Notation::Toml => {
+            let mut whole: toml::Table =
+                toml::from_str(text).map_err(|why| syntax(placed(text, &why)))?;
+            let inner = whole.remove("spec");
+            describe(inner.unwrap_or(toml::Value::Table(whole)))
+        }
+    };
+    found.map_err(|why| SpecFileError::Field { file: file.to_owned(), why })
+}
+
+/// The description that a value is; what is wrong comes with the path of the field.
+fn describe<'de>(value: impl Deserializer<'de>) -> Result<Spec, String> {
+    let found = serde_path_to_error::deserialize(value);
+    found.map_err(|error| one_line(&error.to_string()))
+}
+
+/// A fault in TOML, with its place, in one line.
+fn placed(text: &str, fault: &toml::de::Error) -> String {
+    let message = one_line(fault.message());
+    let Some(before) = fault.span().and_then(|span| text.get(..span.start)) else {
+        return message;
+    };
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("{message} at line {line} column {column}")
+}
+
+/// A message in one line, without the place that TOML adds in one of its own.
+fn one_line(message: &str) -> String {
+    let lines = message.trim().lines().map(str::trim);
+    lines.filter(|line| !line.starts_with("in `")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{LearnerSpec, LossSpec, ScheduleSpec};
+    use crate::{ClassWeights, DataSpec, Layout};
+    use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
+    use rueful_core::schedule::{AdaGradNorm, Constant, Horizon, InverseSqrt, InverseTime};
+    use rueful_core::set::{AnySet, Ball, BoxSet, Interval, WholeSpace};
+    use rueful_core::{NonNegative, OpenUnit, Positive};
+    use std::num::NonZeroU64;
+
+    /// A number whose digits do not end, and numbers at the ends of their range.
+    const AWKWARD: [f64; 5] = [1.0 / 3.0, 0.1 + 0.2, 1e-100, 1e100, 1.0];
+
+    fn positive(number: f64) -> Positive {
+        Positive::new(number).unwrap()
+    }
+
+    fn losses() -> Vec<LossSpec> {
+        let mut losses = vec![
+            LossSpec::Square(Square {}),
+            LossSpec::Absolute(Absolute {}),
+            LossSpec::Hinge(Hinge {}),
+            LossSpec::Perceptron(PerceptronLoss {}),
+            LossSpec::Logistic(Logistic {}),
+            LossSpec::Linear(Linear {}),
+        ];
+        let quantile = |tau| LossSpec::Quantile(Quantile { tau: OpenUnit::new(tau).unwrap() });
+        losses.extend([1.0 / 3.0, f64::MIN_POSITIVE, 1.0 - f64::EPSILON / 2.0].map(quantile));
+        losses
+    }
+
+    fn schedules(number: f64) -> [ScheduleSpec; 5] {
+        let eta = positive(number);
+        let rounds = NonZeroU64::new(i64::MAX as u64).unwrap();
+        [
+            ScheduleSpec::Constant(Constant { eta }),
+            ScheduleSpec::InverseSqrt(InverseSqrt { eta }),
+            ScheduleSpec::InverseTime(InverseTime { sigma: eta }),
+            ScheduleSpec::Horizon(Horizon { radius: eta, gradient_bound: eta, rounds }),
+            ScheduleSpec::AdaGradNorm(AdaGradNorm { diameter: eta }),
+        ]
+    }
+
+    fn sets(number: f64) -> [AnySet; 4] {
+        let side = |lower, upper| Interval::new(lower, upper).unwrap();
+        [
+            Ball { radius: positive(number) }.into(),
+            BoxSet::cube(positive(number)).into(),
+            BoxSet::new(vec![side(-number, 0.0), side(0.0, number)], side(-0.0, 0.0)).into(),
+            WholeSpace {}.into(),
+        ]
+    }
+
+    fn learners(number: f64) -> Vec<LearnerSpec> {
+        let g = positive(number);
+        let mut learners = vec![
+            LearnerSpec::Perceptron { eta: g },
+            LearnerSpec::Minimax {
+                set: Ball { radius: g },
+                gradient_bound: g,
+                horizon: NonZeroU64::MIN,
+            },
+        ];
+        for gradient_bound in [None, Some(g)] {
+            learners.push(LearnerSpec::StronglyConvexOgd { gradient_bound });
+            for (schedule, set) in schedules(number).iter().zip(sets(number).iter().cycle()) {
+                let (schedule, set) = (*schedule, set.clone());
+                learners.push(LearnerSpec::Erm { set: set.clone() });
+                learners.push(LearnerSpec::Ogd { schedule, set: set.clone(), gradient_bound });
+                learners.push(LearnerSpec::RegularizedErm { schedule, set, gradient_bound });
+            }
+        }
+        learners
+    }
+
+    /// One layout for every name, some of them with all that can be in them.
+    fn layouts() -> Vec<Layout> {
+        let columns = r#"[{"name": "a \"b\"\n= [c]", "role": "label"},
+            {"name": "", "role": "number"}, {"name": "1", "role": "category"},
+            {"name": "ü", "role": "text"}, {"name": "x.y", "role": "drop"}]"#;
+        let table = |separator| {
+            format!(
+                r#"{{"format": "csv", "separator": "{separator}", "quotes": true,
+                "header": false, "bits": 20, "columns": {columns}}}"#
+            )
+        };
+        let kinds = r#"["numeric", "numeric", {"nominal": ["a", "b, c"]}, "string", "date"]"#;
+        let texts = [
+            r#"{"format": "libsvm"}"#.to_owned(),
+            r#"{"format": "vw", "bits": 9}"#.to_owned(),
+            table("comma"),
+            table("tab"),
+            format!(r#"{{"format": "jsonl", "bits": 22, "columns": {columns}}}"#),
+            format!(r#"{{"format": "arff", "bits": 8, "columns": {columns}, "kinds": {kinds}}}"#),
+            format!(r#"{{"format": "parquet", "bits": 26, "columns": {columns}}}"#),
+            format!(r#"{{"format": "arrow", "bits": 26, "columns": {columns}}}"#),
+            r#"{"format": "cache"}"#.to_owned(),
+        ];
+        texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+    }
+
+    fn spec() -> Spec {
+        Spec {
+            data: DataSpec::libsvm("data"),
+            loss: LossSpec::Hinge(Hinge {}),
+            sigma: NonNegative::ZERO,
+            learner: LearnerSpec::Perceptron { eta: Positive::ONE },
+            comparators: WholeSpace {}.into(),
+        }
+    }
+
+    #[track_caller]
+    fn assert_comes_back(spec: &Spec) {
+        for notation in [Notation::Toml, Notation::Json] {
+            let text = spec.to_text(notation).unwrap();
+            assert_eq!(&parse("file", &text, notation).unwrap(), spec, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_loss_learner_schedule_and_set_comes_back() {
+        for loss in losses() {
+            assert_comes_back(&Spec { loss, ..spec() });
+        }
+        for number in AWKWARD {
+            for learner in learners(number) {
+                assert_comes_back(&Spec { learner, ..spec() });
+            }
+            for comparators in sets(number) {
+                let sigma = positive(number).into();
+                assert_comes_back(&Spec { sigma, comparators, ..spec() });
+            }
+        }
+    }
+
+    #[test]
+    fn every_layout_comes_back() {
+        let layouts = layouts();
+        let names: Vec<_> = layouts.iter().map(Layout::name).collect();
+        assert_eq!(names, Layout::NAMES);
+        for (schema, positive) in layouts.into_iter().zip([None, Some("a \\ \"b\"")].iter().cycle())
+        {
+            let files = vec!["one file".to_owned(), "-".to_owned(), "C:\\two".to_owned()];
+            let positive = positive.map(str::to_owned);
+            let data = DataSpec { files, schema, positive, ..DataSpec::libsvm("") };
+            assert_comes_back(&Spec { data, ..spec() });
+        }
+    }
+
+    #[test]
+    fn weights_of_classes_come_back() {
+        for number in [0.0, 1.0 / 3.0, 1e-30, 1e30] {
+            let class_weights = ClassWeights::asked(Some(number), None).unwrap();
+            assert_comes_back(&Spec {
+                data: DataSpec { class_weights, ..DataSpec::libsvm("data") },
+                ..spec()
+            });
+        }
+    }
+
+    #[test]
+    fn a_report_in_either_notation_holds_its_spec() {
+        let toml = format!("[spec]\n{}", spec().to_text(Notation::Toml).unwrap());
+        let toml = toml.replace("\n[", "\n[spec.");
+        assert_eq!(parse("file", &toml, Notation::Toml).unwrap(), spec());
+    }
+
+    #[test]
+    fn faults_are_told_in_one_line_with_their_place() {
+        let refusal = |text: &str| parse("f", text, Notation::Toml).unwrap_err().to_string();
+        let good = spec().to_text(Notation::Toml).unwrap();
+        let text = refusal(&good.replace("eta = 1.0", "eta = 1,0"));
+        assert!(text.starts_with("f is not TOML: ") && text.contains(" at line "), "{text}");
+        let text = refusal(&format!("seed = 1\n{good}"));
+        assert!(text.starts_with("f does not describe a run: "), "{text}");
+        assert!(text.contains("unknown field `seed`"), "{text}");
+        let text = refusal(&good.replace("eta = 1.0", "eta = nan"));
+        assert!(text.contains("learner: NaN is not a number between"), "{text}");
+        let text = refusal(&format!("{good}radius = 1.0\n"));
+        assert!(!text.contains('\n') && text.contains("comparators: "), "{text}");
+        assert!(refusal("").contains("missing field `data`"));
+    }
+}

@@ -1,0 +1,318 @@
+//! Class weights: examples that count more, or less, for their label.
+//!
+//! The importance of an example is multiplied by the weight of its class where a source is opened,
+//! so that learners, ledgers, solvers and surveys all see the same rows. An example of importance 0
+//! is no example: it is left out, as readers leave it out.
+
+use crate::settings::SettingsError;
+use crate::spec::SpecError;
+use rueful_core::loss::Labels;
+use rueful_core::{Batch, OutOfRange};
+use rueful_data::{Census, DataError, LabelsSeen, Names, Source};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How many times the examples of a class count: 0, or a number of sane size.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct ClassWeight(f64);
+
+impl ClassWeight {
+    /// Accepts 0 and numbers that importances in single precision can be multiplied by.
+    pub fn new(weight: f64) -> Result<Self, OutOfRange> {
+        if weight == 0.0 || (1e-30..=1e30).contains(&weight) {
+            // No sign for zero.
+            Ok(Self(weight.abs()))
+        } else {
+            Err(OutOfRange { found: weight, expected: "0, or a number between 1e-30 and 1e30" })
+        }
+    }
+
+    /// The number itself.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for ClassWeight {
+    fn default() -> Self {
+        Self(1.0)
+    }
+}
+
+impl TryFrom<f64> for ClassWeight {
+    type Error = OutOfRange;
+    fn try_from(weight: f64) -> Result<Self, OutOfRange> {
+        Self::new(weight)
+    }
+}
+
+impl From<ClassWeight> for f64 {
+    fn from(weight: ClassWeight) -> f64 {
+        weight.0
+    }
+}
+
+/// How much the examples of the two classes count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassWeights {
+    /// Examples of the class +1 count so many times as much.
+    #[serde(default)]
+    pub positive: ClassWeight,
+    /// Examples of the class −1 count so many times as much.
+    #[serde(default)]
+    pub negative: ClassWeight,
+}
+
+impl ClassWeights {
+    /// The weights that were asked for, if any were; the other one is 1.
+    pub fn asked(
+        positive: Option<f64>,
+        negative: Option<f64>,
+    ) -> Result<Option<Self>, SettingsError> {
+        if positive.is_none() && negative.is_none() {
+            return Ok(None);
+        }
+        let weight = |flag, asked: Option<f64>| {
+            let weight = asked.map_or(Ok(ClassWeight::default()), ClassWeight::new);
+            weight.map_err(|why| SettingsError::Number { flag, why })
+        };
+        Ok(Some(Self {
+            positive: weight("positive-weight", positive)?,
+            negative: weight("negative-weight", negative)?,
+        }))
+    }
+
+    /// Refuses weights where there are no classes, and weights that leave nothing. There are two
+    /// classes where a loss takes signs, and where a label is said to be +1.
+    pub(crate) fn check(&self, labels: Labels, names_positive: bool) -> Result<(), SpecError> {
+        if labels == Labels::Numbers && !names_positive {
+            return Err(SpecError::new(
+                "class weights are for the classes +1 and -1, and the labels of this loss are \
+                 numbers: leave the weights out, or choose hinge, logistic or perceptron",
+            ));
+        }
+        if self.positive.get() == 0.0 && self.negative.get() == 0.0 {
+            return Err(SpecError::new(
+                "both classes have the weight 0: one of them must be above it, or nothing is left",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether a class is left out altogether.
+    pub(crate) fn leave_out(&self) -> bool {
+        self.positive.get() == 0.0 || self.negative.get() == 0.0
+    }
+
+    fn of(&self, label: f64) -> f64 {
+        if label > 0.0 { self.positive.get() } else { self.negative.get() }
+    }
+}
+
+impl fmt::Display for ClassWeights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+1 counts {}, -1 counts {}", self.positive.get(), self.negative.get())
+    }
+}
+
+/// A source whose rows count as much as their class says.
+pub(crate) struct Weighted {
+    rows: Box<dyn Source>,
+    weights: ClassWeights,
+    /// What the data is called in errors.
+    name: String,
+    importances: Vec<f32>,
+    /// Where rows go while some of them are left out.
+    whole: Batch,
+    /// The rows that were left, where a class is left out.
+    left: Option<Census>,
+    ending: Ending,
+}
+
+/// What comes after the rows delivered so far.
+enum Ending {
+    Open,
+    Fault(DataError),
+    Over,
+}
+
+impl Weighted {
+    /// The rows of a source, weighted.
+    pub(crate) fn new(rows: Box<dyn Source>, weights: ClassWeights, name: String) -> Self {
+        Self {
+            rows,
+            weights,
+            name,
+            importances: Vec::new(),
+            whole: Batch::default(),
+            left: weights.leave_out().then(Census::default),
+            ending: Ending::Open,
+        }
+    }
+
+    /// Multiplies importances up to the first row that cannot be weighted.
+    fn weigh(&mut self, batch: &mut Batch) {
+        self.importances.clear();
+        let weights = self.weights;
+        let products = batch.iter().map(|row| (row.importance * weights.of(row.label)) as f32);
+        self.importances.extend(products.take_while(|product| product.is_finite()));
+        let rows = self.importances.len();
+        if rows < batch.len() {
+            let importance = batch.get(rows).importance;
+            self.ending = Ending::Fault(self.too_large(importance));
+            batch.truncate(rows);
+        }
+        batch.weigh_last(&self.importances);
+    }
+
+    /// Leaves out the rows that do not count.
+    fn thin(&mut self, batch: &mut Batch) {
+        if self.importances.iter().all(|&importance| importance > 0.0) {
+            return;
+        }
+        std::mem::swap(batch, &mut self.whole);
+        batch.clear();
+        let rows = self.whole.iter().zip(&self.importances);
+        for (example, &importance) in rows.filter(|&(_, &importance)| importance > 0.0) {
+            let x = example.features;
+            let pushed = batch.push(x.indices(), x.values(), example.label);
+            pushed.expect("features of a batch go into any other");
+            batch.weigh_last(&[importance]);
+        }
+    }
+
+    #[cold]
+    fn too_large(&self, importance: f64) -> DataError {
+        DataError::Unsuitable {
+            file: self.name.clone(),
+            found: format!("an example of importance {importance:e} in a class with a weight"),
+            expected: "a product that single precision holds: choose smaller weights".to_owned(),
+        }
+    }
+}
+
+impl Source for Weighted {
+    fn fill(&mut self, batch: &mut Batch) -> Result<bool, DataError> {
+        batch.clear();
+        while let Ending::Open = self.ending {
+            if !self.rows.fill(batch)? {
+                return Ok(false);
+            }
+            self.weigh(batch);
+            self.thin(batch);
+            if let Some(left) = &mut self.left {
+                left.count(batch);
+            }
+            if !batch.is_empty() {
+                return Ok(true);
+            }
+        }
+        match std::mem::replace(&mut self.ending, Ending::Over) {
+            Ending::Fault(error) => Err(error),
+            Ending::Open | Ending::Over => Ok(false),
+        }
+    }
+
+    fn census(&self) -> &Census {
+        self.left.as_ref().unwrap_or_else(|| self.rows.census())
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.rows.bytes_read()
+    }
+
+    fn names(&self) -> &Names {
+        self.rows.names()
+    }
+
+    fn labels(&self) -> LabelsSeen {
+        self.rows.labels()
+    }
+
+    fn missing(&self) -> &[u64] {
+        self.rows.missing()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema};
+
+    const TEXT: &str = "1 0.5 |a x\n-1 |a y\n1 |a x:2\n-1 3 |b z\n-1 |a x\n";
+
+    fn rows(text: &'static str) -> Box<dyn Source> {
+        let input = Input::new("text", text.as_bytes(), &Follow::No).unwrap();
+        let schema = Schema::Vw { bits: rueful_data::Bits::default() };
+        Box::new(Reader::new(vec![input], &schema, &Reading::new(LabelRule::Signs)))
+    }
+
+    fn weighted(text: &'static str, positive: f64, negative: f64) -> Weighted {
+        let weights = ClassWeights::asked(Some(positive), Some(negative)).unwrap().unwrap();
+        Weighted::new(rows(text), weights, "text".to_owned())
+    }
+
+    /// All rows: label, importance, features.
+    fn all(source: &mut dyn Source) -> Vec<(f64, f64, Vec<u32>)> {
+        let (mut batch, mut all) = (Batch::default(), Vec::new());
+        while source.fill(&mut batch).unwrap() {
+            assert!(!batch.is_empty());
+            let row = |row: rueful_core::Example<'_>| {
+                (row.label, row.importance, row.features.indices().to_vec())
+            };
+            all.extend(batch.iter().map(row));
+        }
+        assert!(!source.fill(&mut batch).unwrap() && batch.is_empty());
+        all
+    }
+
+    #[test]
+    fn importances_are_multiplied() {
+        let mut source = weighted(TEXT, 2.0, 0.25);
+        let importances: Vec<f64> = all(&mut source).iter().map(|row| row.1).collect();
+        assert_eq!(importances, [1.0, 0.25, 2.0, 0.75, 0.25]);
+        let mut plain = rows(TEXT);
+        all(&mut *plain);
+        assert_eq!(source.census(), plain.census());
+        assert_eq!(source.bytes_read(), TEXT.len() as u64);
+    }
+
+    #[test]
+    fn a_class_of_weight_0_is_left_out() {
+        let mut source = weighted(TEXT, 2.0, 0.0);
+        let mut same = rows("1 1 |a x\n1 2 |a x:2\n");
+        assert_eq!(all(&mut source), all(&mut *same));
+        assert_eq!(source.census(), same.census());
+        let mut none = weighted("-1 |a x\n-1 |a y\n", 1.0, 0.0);
+        assert_eq!(all(&mut none), []);
+        assert_eq!(none.census().examples, 0);
+    }
+
+    #[test]
+    fn what_is_too_large_comes_after_what_is_not() {
+        let mut source = weighted("1 |a x\n1 1e38 |a x\n1 |a x\n", 1e3, 1.0);
+        let mut batch = Batch::default();
+        assert!(source.fill(&mut batch).unwrap());
+        assert_eq!((batch.len(), batch.get(0).importance), (1, 1e3));
+        let error = source.fill(&mut batch).unwrap_err().to_string();
+        assert!(error.contains("choose smaller weights"), "{error}");
+        assert!(!source.fill(&mut batch).unwrap());
+    }
+
+    #[test]
+    fn weights_without_classes_or_examples_are_refused() {
+        let both = ClassWeights::default();
+        assert!(both.check(Labels::Signs, false).is_ok());
+        assert!(both.check(Labels::Numbers, true).is_ok());
+        assert!(both.check(Labels::Numbers, false).is_err());
+        let none = ClassWeights::asked(Some(0.0), Some(0.0)).unwrap().unwrap();
+        assert!(none.check(Labels::Signs, false).is_err());
+        for weight in [-1.0, f64::NAN, f64::INFINITY, 1e31, 1e-31] {
+            let error = ClassWeights::asked(None, Some(weight)).unwrap_err().to_string();
+            assert!(error.starts_with("--negative-weight: "), "{error}");
+        }
+        assert_eq!(ClassWeights::asked(None, None).unwrap(), None);
+    }
+}
