@@ -7,6 +7,7 @@
 
 mod campaign;
 mod minimize;
+mod models;
 mod mutate;
 mod packed;
 mod promises;

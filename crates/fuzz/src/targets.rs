@@ -2,6 +2,7 @@
 //!
 //! A target is a name, inputs that are all right, what the format is made of, and what is checked.
 
+use crate::models;
 use crate::packed::{gzip, is_packed, zip, zstd};
 use crate::promises::{FILE, Known, Pieces, check_error, check_source, check_words, pattern};
 use crate::random::Random;
@@ -114,6 +115,7 @@ pub(crate) const ALL: &[Target] = &[
         ],
         check: |bytes| check_schema(bytes, &Schema::Libsvm {}, Known::Lines),
     },
+    Target { name: "model", seeds: models::seeds, tokens: &[], check: models::check },
     Target {
         name: "cache",
         seeds: || LIBSVM.iter().map(|text| cache_of(text)).collect(),

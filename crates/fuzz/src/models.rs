@@ -1,0 +1,63 @@
+//! Models: what is opened can be gone on with.
+
+use crate::promises::{FILE, pattern};
+use rueful_core::learner::Learner;
+use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema, Survey};
+use rueful_run::{DataSpec, LearnerSpec, Model, Run, Settings};
+use std::io::Cursor;
+
+/// Where the header of a model has the length and the checksum of the rest.
+const LENGTH: std::ops::Range<usize> = 16..24;
+const CHECKSUM: std::ops::Range<usize> = 24..28;
+
+const ROWS: &str = "1 1:2 3:1\n-1 2:1\n1 1:1 70:0.5\n-1 1:4\n";
+
+fn reader() -> Reader {
+    let input = Input::new(FILE, Cursor::new(ROWS.as_bytes()), &Follow::No);
+    let input = input.expect("rows in memory can be read");
+    Reader::new(vec![input], &Schema::Libsvm {}, &Reading::new(LabelRule::Signs))
+}
+
+/// A model of every learner.
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
+    LearnerSpec::NAMES.iter().map(|learner| model_of(learner)).collect()
+}
+
+fn model_of(learner: &str) -> Vec<u8> {
+    let settings = Settings { learner: Some(learner.to_owned()), ..Settings::default() };
+    let survey = Survey { examples: 99, weighted_norm_max: 9.0, ..Survey::default() };
+    let resolved = settings.resolve(DataSpec::libsvm(FILE), &mut |_| Ok(survey));
+    let spec = resolved.expect("the settings are all right").spec;
+    let mut run = Run::new(spec).expect("the spec is all right");
+    let mut source = reader();
+    while run.advance(&mut source).expect("the rows are all right") {}
+    run.to_bytes(&source).expect("a run can be put away")
+}
+
+/// As it is, and with a length and a checksum that are right: else little else would be looked at.
+pub(crate) fn check(bytes: &[u8]) -> String {
+    let mut sealed = bytes.to_vec();
+    if sealed.len() >= CHECKSUM.end {
+        let length = (sealed.len() - CHECKSUM.end) as u64;
+        sealed[LENGTH].copy_from_slice(&length.to_le_bytes());
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&sealed[..LENGTH.end]);
+        hasher.update(&sealed[CHECKSUM.end..]);
+        sealed[CHECKSUM].copy_from_slice(&hasher.finalize().to_le_bytes());
+    }
+    format!("{}; {}", open(bytes), open(&sealed))
+}
+
+fn open(bytes: &[u8]) -> String {
+    let model = match Model::decode(bytes, FILE) {
+        Ok(model) => model,
+        Err(error) => return pattern(&error.to_string()),
+    };
+    assert!(model.learner.weights().iter().all(|weight| !weight.is_nan()));
+    let mut run = Run::resume_with(model, DataSpec::libsvm(FILE));
+    let mut source = reader();
+    // Numbers near the end of the range may leave it.
+    while run.advance(&mut source).unwrap_or(false) {}
+    run.report(&source);
+    "a model".to_owned()
+}
