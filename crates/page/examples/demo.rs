@@ -75,7 +75,7 @@ fn curve() -> Vec<Point> {
         t,
         risk,
         certificate: Some(certificate),
-        comparator: Some(Interval { lower: best - 2e-5, upper: best }),
+        comparator: Some(Interval { lower: (best - 2e-5).max(0.0), upper: best }),
         regret: Some(Interval { lower: risk - best, upper: risk - best + 2e-5 }),
     };
     CURVE.iter().map(point).collect()

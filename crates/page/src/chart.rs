@@ -1,8 +1,9 @@
 //! Lines over two axes, each labelled where it ends.
 
+use crate::Interval;
 use crate::number::{drawable, px, short, tick};
 use crate::scale::{Kind, Scale};
-use crate::svg::{Canvas, Marker};
+use crate::svg::{Canvas, Marker, width};
 
 /// Points this many and more are drawn as a line alone.
 const MANY: usize = 60;
@@ -48,6 +49,28 @@ pub(crate) struct Series {
 }
 
 impl Series {
+    /// A line that is called what it looks like. Where a value is missing, it is interrupted.
+    pub(crate) fn new(
+        (name, class): (&'static str, &'static str),
+        marker: Marker,
+        points: impl Iterator<Item = (f64, Option<Interval>)>,
+        value: impl Fn(Interval) -> String,
+    ) -> Self {
+        let missing = Interval::from(f64::NAN);
+        let point = |(x, y): (f64, Option<Interval>)| (x, y.unwrap_or(missing));
+        let points: Vec<_> = points.map(point).map(|(x, y)| (x, y.lower, y.upper)).collect();
+        let mut series = Self { name, class, marker, points, value: String::new() };
+        let last = series.visible().next_back();
+        series.value =
+            last.map(|(_, lower, upper)| value(Interval { lower, upper })).unwrap_or_default();
+        series
+    }
+
+    /// Whether there is anything to draw.
+    pub(crate) fn is_visible(&self) -> bool {
+        self.visible().next().is_some()
+    }
+
     /// Those of its points that can be drawn.
     fn visible(&self) -> impl DoubleEndedIterator<Item = (f64, f64, f64)> {
         let drawn = |p: &&(f64, f64, f64)| drawable(p.0) && drawable(p.1) && drawable(p.2);
@@ -94,15 +117,21 @@ impl Chart {
     /// Grid, ticks and the names of the axes.
     pub(crate) fn axes(&self, canvas: &mut Canvas, x_name: &str, y_name: &str) {
         let Area { left, right, top, bottom } = self.area;
+        let (mut rows, mut columns) = (Vec::new(), Vec::new());
         for (value, y) in self.y.ticks(((bottom - top) / 36.0) as usize) {
             let class = if value == 0.0 { "zero" } else { "grid" };
             canvas.line((left, y), (right, y), class);
-            canvas.text((left - 8.0, y + 4.0), "small soft end", &tick(value));
+            if claim(&mut rows, y, 13.0) {
+                canvas.text((left - 8.0, y + 4.0), "small soft end", &tick(value));
+            }
         }
         canvas.line((left, bottom), (right, bottom), "axis");
         for (value, x) in self.x.ticks(((right - left) / 40.0) as usize) {
             canvas.line((x, bottom), (x, bottom + 5.0), "axis");
-            canvas.text((x, bottom + 18.0), "small soft middle", &tick(value));
+            let text = tick(value);
+            if claim(&mut columns, x, width(&text, 11.0) + 8.0) {
+                canvas.text((x, bottom + 18.0), "small soft middle", &text);
+            }
         }
         let names = [(top - 16.0, y_name, self.y.kind), (bottom + 36.0, x_name, self.x.kind)];
         for (y, name, kind) in names {
@@ -189,6 +218,16 @@ fn label(canvas: &mut Canvas, (x, y): (f64, f64), series: &Series) {
     }
     canvas.text((x, y), &format!("strong {}", series.class), series.name);
     canvas.text((x, y + 13.0), "small", &series.value);
+}
+
+/// Takes a place of some size around a middle, unless it is taken already.
+fn claim(taken: &mut Vec<(f64, f64)>, middle: f64, size: f64) -> bool {
+    let (from, to) = (middle - size / 2.0, middle + size / 2.0);
+    let free = taken.iter().all(|&(start, end)| to <= start || end <= from);
+    if free {
+        taken.push((from, to));
+    }
+    free
 }
 
 /// Places near those wanted, which increase, at least a gap apart and within limits if they fit.

@@ -83,7 +83,7 @@ pub(crate) fn svg(page: &Page) -> String {
     let room = canvas.width - 2.0 * MARGIN;
     canvas.rect((0.0, 0.0), (canvas.width, canvas.height), "ground");
     let mut top = MARGIN + 18.0;
-    canvas.text((MARGIN, top), "title", &shortened(&page.title, 20.0, room));
+    canvas.text((MARGIN, top), "title", &shortened(&page.title, 23.0, room));
     for line in wrapped(&page.subtitle, 12.0, room, 2) {
         top += 22.0;
         canvas.text((MARGIN, top), "soft", &line);

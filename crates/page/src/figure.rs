@@ -6,11 +6,11 @@ pub(crate) mod radii;
 pub(crate) mod weights;
 pub(crate) mod windows;
 
-use crate::Page;
 use crate::escape::escape;
 use crate::number::short;
 use crate::svg::{Canvas, Spoken};
 use crate::table::Table;
+use crate::{Interval, Page};
 
 /// The class and width of the two sizes in which every picture is drawn. The page shows one.
 const SIZES: [(&str, f64); 2] = [("wide", 720.0), ("narrow", 340.0)];
@@ -72,13 +72,13 @@ pub(crate) fn all(page: &Page) -> Vec<Figure> {
 }
 
 /// The upper end of an interval, said to be one if the ends print differently.
-fn at_most(lower: f64, upper: f64) -> String {
-    let (low, high) = (short(lower), short(upper));
+fn at_most(value: Interval) -> String {
+    let (low, high) = (short(value.lower), short(value.upper));
     if low == high { high } else { format!("≤ {high}") }
 }
 
 /// An interval, or one number if its ends print the same.
-fn range(lower: f64, upper: f64) -> String {
-    let (low, high) = (short(lower), short(upper));
+fn range(value: Interval) -> String {
+    let (low, high) = (short(value.lower), short(value.upper));
     if low == high { high } else { format!("{low} to {high}") }
 }

@@ -31,7 +31,7 @@ impl Table {
         let head: String = self.columns.iter().map(|column| column.head()).collect();
         let rows: String = self.rows.iter().map(|row| self.row(row)).collect();
         format!(
-            "<div class=\"scroll\"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\
+            "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\
              </table></div>\n"
         )
     }

@@ -9,10 +9,14 @@ use crate::table::{Table, numbers};
 use crate::{Interval, Page, Point, RungKind};
 
 pub(crate) const HEADING: &str = "Risk and regret over time";
-pub(crate) const CAPTION: &str = "Each point is an average over all rounds up to t. The sequential \
-    risk is what the predictions cost; the certificate is the most that any of the compared \
-    predictors could have saved of it, proved for this very stream. A certificate that falls \
-    means that the learner catches up with the best of them. The bounds are known at the end only.";
+const CAPTION: &str = "Each point is an average over all rounds up to t. The sequential risk is \
+    what the predictions cost; the certificate is the most that any of the compared predictors \
+    could have saved of it, proved for this very stream. A certificate that falls means that the \
+    learner catches up with the best of them. The bounds are known at the end only.";
+const CAPTION_SOLVED: &str = "Each point is an average over all rounds up to t. The sequential \
+    risk is what the predictions cost. Best fixed is what the best predictor for just these rounds \
+    would have cost, found afterwards; the regret is the difference. The certificate bounds the \
+    regret and needs no solving. The bounds are known at the end only.";
 
 pub(crate) fn figure(page: &Page) -> Option<Figure> {
     let last = page.curve.last()?;
@@ -20,7 +24,7 @@ pub(crate) fn figure(page: &Page) -> Option<Figure> {
         id: "curve",
         heading: HEADING,
         finding: finding(page, last),
-        caption: CAPTION,
+        caption: if solved(&page.curve) { CAPTION_SOLVED } else { CAPTION },
         numbers: table(&page.curve),
         ..Figure::default()
     };
@@ -45,43 +49,34 @@ pub(crate) fn draw(page: &Page, canvas: &mut Canvas, above: f64, margin: f64) {
 
 fn series(page: &Page) -> Vec<Series> {
     let mut series = vec![
-        line(page, "risk", "risk", Marker::Circle, |p| Some(p.risk.into())),
-        line(page, "certificate", "certificate", Marker::Square, |p| Some(p.certificate?.into())),
-        line(page, "regret", "regret", Marker::Diamond, |p| p.regret),
-        line(page, "best fixed", "comparator", Marker::Triangle, |p| p.comparator),
+        line(page, ("risk", "risk"), Marker::Circle, |p| Some(p.risk.into())),
+        line(page, ("certificate", "certificate"), Marker::Square, |p| Some(p.certificate?.into())),
+        line(page, ("regret", "regret"), Marker::Diamond, |p| p.regret),
+        line(page, ("best fixed", "comparator"), Marker::Triangle, |p| p.comparator),
         bound(page, RungKind::Data, "data bound"),
         bound(page, RungKind::Theorem, "theorem"),
     ];
-    series.retain(|one| !one.points.is_empty());
+    series.retain(Series::is_visible);
     series
 }
 
 fn line(
     page: &Page,
-    name: &'static str,
-    class: &'static str,
+    names: (&'static str, &'static str),
     marker: Marker,
     of: impl Fn(&Point) -> Option<Interval>,
 ) -> Series {
     // Round 0 has no place on a logarithmic axis.
     let rounds = page.curve.iter().filter(|p| p.t > 0);
-    let points: Vec<_> =
-        rounds.filter_map(|p| of(p).map(|value| (p.t as f64, value.lower, value.upper))).collect();
-    let value = points.last().map(|&(_, lower, upper)| at_most(lower, upper)).unwrap_or_default();
-    Series { name, class, marker, points, value }
+    Series::new(names, marker, rounds.map(|p| (p.t as f64, of(p))), at_most)
 }
 
 /// A bound is one point, at the last round.
 fn bound(page: &Page, kind: RungKind, name: &'static str) -> Series {
     let rung = page.ladder.iter().find(|rung| rung.kind == kind).and_then(|rung| rung.value);
     let end = page.curve.last().filter(|p| p.t > 0);
-    let points: Vec<_> = end
-        .zip(rung)
-        .map(|(p, value)| (p.t as f64, value.upper, value.upper))
-        .into_iter()
-        .collect();
-    let value = rung.map(|value| short(value.upper)).unwrap_or_default();
-    Series { name, class: "bound", marker: Marker::Bar, points, value }
+    let point = end.map(|p| (p.t as f64, rung.map(|value| value.upper.into())));
+    Series::new((name, "bound"), Marker::Bar, point.into_iter(), at_most)
 }
 
 /// What the end of the curve says, in words.
@@ -106,12 +101,16 @@ fn comparators(page: &Page) -> &str {
     if page.comparators.is_empty() { "every fixed predictor" } else { &page.comparators }
 }
 
+/// Whether the best comparator is known anywhere.
+fn solved(curve: &[Point]) -> bool {
+    curve.iter().any(|p| p.comparator.is_some() || p.regret.is_some())
+}
+
 fn table(curve: &[Point]) -> Table {
-    let solved = curve.iter().any(|p| p.comparator.is_some() || p.regret.is_some());
     let mut columns = vec![numbers("t"), numbers("sequential risk"), numbers("certificate")];
-    if solved {
-        columns.extend([numbers("best fixed ≥"), numbers("≤")]);
-        columns.extend([numbers("regret ≥"), numbers("≤")]);
+    if solved(curve) {
+        columns.extend([numbers("best fixed ≥"), numbers("best fixed ≤")]);
+        columns.extend([numbers("regret ≥"), numbers("regret ≤")]);
     }
     // Cells beyond the last column are not shown.
     Table { columns, rows: curve.iter().map(row).collect() }

@@ -32,18 +32,25 @@ fn draw(ladder: &[Rung], width: f64) -> Canvas {
     let room = width - 8.0;
     let meanings: Vec<Vec<String>> =
         ladder.iter().map(|rung| wrapped(&rung.meaning, SMALL, room, 3)).collect();
-    let heights = meanings.iter().map(|lines| 54.0 + 15.0 * lines.len() as f64);
+    let height =
+        |(rung, lines): (&Rung, &Vec<String>)| head(rung) + 15.0 * lines.len() as f64 + 20.0;
+    let heights = ladder.iter().zip(&meanings).map(height);
     let mut canvas = Canvas::new(width, heights.sum::<f64>() - 14.0);
     let scale = scale(ladder, room);
     let mut top = 0.0;
     for (rung, lines) in ladder.iter().zip(&meanings) {
         draw_rung(&mut canvas, &scale, rung, top);
         for (i, line) in lines.iter().enumerate() {
-            canvas.text((0.0, top + 49.0 + 15.0 * i as f64), "small soft", line);
+            canvas.text((0.0, top + head(rung) + 15.0 * (i + 1) as f64), "small soft", line);
         }
-        top += 54.0 + 15.0 * lines.len() as f64;
+        top += height((rung, lines));
     }
     canvas
+}
+
+/// The height of name and bar; what is withheld has no bar.
+fn head(rung: &Rung) -> f64 {
+    if rung.value.is_some() { 35.0 } else { 17.0 }
 }
 
 fn scale(ladder: &[Rung], room: f64) -> Scale {
@@ -54,7 +61,7 @@ fn scale(ladder: &[Rung], room: f64) -> Scale {
 
 fn draw_rung(canvas: &mut Canvas, scale: &Scale, rung: &Rung, top: f64) {
     let class = class(rung.kind);
-    let value = rung.value.map_or_else(|| "withheld".to_owned(), printed);
+    let value = rung.value.map_or_else(|| "withheld".to_owned(), range);
     canvas.open(&format!("{}: {value}", rung.kind.name()));
     canvas.named((0.0, top + 15.0), class, rung.kind.name(), &value);
     if let Some(value) = rung.value {
@@ -85,10 +92,6 @@ fn class(kind: RungKind) -> &'static str {
     }
 }
 
-fn printed(value: Interval) -> String {
-    range(value.lower, value.upper)
-}
-
 /// How far the certificate lies below the highest rung, and above the regret.
 fn finding(ladder: &[Rung]) -> String {
     let value = |kind| ladder.iter().find(|rung| rung.kind == kind).and_then(|rung| rung.value);
@@ -102,7 +105,7 @@ fn finding(ladder: &[Rung]) -> String {
         text += &format!(" The {} allows {}.", kind.name(), times(bound.upper, certificate));
     }
     if let Some(regret) = value(RungKind::Regret) {
-        text += &format!(" The exact regret is {}.", printed(regret));
+        text += &format!(" The exact regret is {}.", range(regret));
     }
     text
 }
@@ -124,11 +127,12 @@ fn table(ladder: &[Rung]) -> Table {
     Table { columns, rows: ladder.iter().map(row).collect() }
 }
 
-/// Only the regret is bounded from below; the other rungs are what they are.
+/// Every rung says what the regret is at most; only the regret itself is known from below.
 fn row(rung: &Rung) -> Vec<String> {
+    let lower = rung.value.filter(|_| rung.kind == RungKind::Regret);
     vec![
         rung.kind.name().to_owned(),
-        exact_or_dash(rung.value.map(|value| value.lower)),
+        exact_or_dash(lower.map(|value| value.lower)),
         exact_or_dash(rung.value.map(|value| value.upper)),
         rung.meaning.clone(),
     ]

@@ -1,6 +1,6 @@
 //! The certificate as a function of the comparators' norm.
 
-use super::Figure;
+use super::{Figure, range};
 use crate::chart::{Area, Chart, Series, narrow};
 use crate::number::{drawable, exact, short, tick};
 use crate::scale::Kind;
@@ -53,11 +53,10 @@ fn mark_own(canvas: &mut Canvas, chart: &Chart, own: Option<f64>) {
 }
 
 fn series(page: &Page) -> Series {
-    let mut points: Vec<_> =
-        drawn(page).map(|p| (p.radius, p.certificate, p.certificate)).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let value = points.last().map(|&(_, value, _)| short(value)).unwrap_or_default();
-    Series { name: "certificate", class: "certificate", marker: Marker::Square, points, value }
+    let mut points: Vec<&Radius> = drawn(page).collect();
+    points.sort_by(|a, b| a.radius.total_cmp(&b.radius));
+    let points = points.into_iter().map(|p| (p.radius, Some(p.certificate.into())));
+    Series::new(("certificate", "certificate"), Marker::Square, points, range)
 }
 
 /// Those that have a place on the axes.

@@ -14,7 +14,7 @@ const CAPTION: &str = "A bar to the right raises the prediction when its feature
 /// So many weights are drawn; the table has all.
 const MOST: usize = 30;
 /// Room for a number beside a bar.
-const NUMBER: f64 = 58.0;
+const NUMBER: f64 = 68.0;
 
 pub(crate) fn figure(page: &Page) -> Option<Figure> {
     let largest = largest(&page.weights);
@@ -40,7 +40,8 @@ fn largest(weights: &[Weight]) -> Vec<&Weight> {
 
 fn finding(first: &Weight) -> String {
     let name = shortened(&first.name, TEXT, 400.0);
-    format!("The largest in size belongs to {name}: {}.", short(first.value))
+    // The name comes last, so that one written from right to left moves nothing else.
+    format!("The largest in size, {}, belongs to {name}", short(first.value))
 }
 
 /// Names stand beside their bars, or above them where the screen is small.
@@ -90,7 +91,9 @@ fn bar(canvas: &mut Canvas, scale: &Scale, value: f64, top: f64) {
     };
     let down = value < 0.0;
     canvas.rect((zero, top + 3.0), (end, top + 15.0), if down { "regret" } else { "certificate" });
-    canvas.line((zero, top - 1.0), (zero, top + 19.0), "zero");
+    // Beside names, the pieces join to one line; below names, they stay clear of them.
+    let reach = if narrow(canvas.width) { 7.0 } else { 10.0 };
+    canvas.line((zero, top + 9.0 - reach), (zero, top + 9.0 + reach), "zero");
     let (x, class) = if down { (end - 5.0, "small soft end") } else { (end + 5.0, "small soft") };
     canvas.text((x, top + 13.0), class, &short(value));
 }

@@ -1,12 +1,12 @@
 //! Stretches of the stream, each judged alone: where the world moved.
 
-use super::Figure;
+use super::{Figure, range};
 use crate::chart::{Area, Chart, Series, narrow};
 use crate::number::{count, drawable, exact, exact_or_dash, short};
 use crate::scale::Kind;
 use crate::svg::{Canvas, Marker};
 use crate::table::{Table, numbers};
-use crate::{Page, Window};
+use crate::{Interval, Page, Window};
 
 const HEADING: &str = "Window by window";
 const CAPTION: &str = "Every step is a stretch of the stream judged alone: its average loss, and \
@@ -31,7 +31,7 @@ fn draw(windows: &[Window], width: f64) -> Canvas {
         steps(windows, "risk", Marker::Circle, |w| Some(w.risk)),
         steps(windows, "certificate", Marker::Square, |w| w.certificate),
     ];
-    series.retain(|one| !one.points.is_empty());
+    series.retain(Series::is_visible);
     let area = Area::within(&canvas, 0.0, 0.0);
     let Some(chart) = Chart::of(&mut canvas, &series, area, Kind::Linear) else {
         return canvas;
@@ -43,27 +43,27 @@ fn draw(windows: &[Window], width: f64) -> Canvas {
     canvas
 }
 
+/// Two points for every window, one at each end.
 fn steps(
     windows: &[Window],
     name: &'static str,
     marker: Marker,
     of: impl Fn(&Window) -> Option<f64>,
 ) -> Series {
-    let ends = |w: &Window| [w.from.saturating_sub(1) as f64, w.to as f64];
-    // Where a value is missing, the line is interrupted.
-    let value = |w: &Window| of(w).unwrap_or(f64::NAN);
-    let points: Vec<_> =
-        windows.iter().flat_map(|w| ends(w).map(|t| (t, value(w), value(w)))).collect();
-    let last = windows.iter().rev().find_map(of);
-    let points = if last.is_some() { points } else { Vec::new() };
-    Series { name, class: name, marker, points, value: last.map(short).unwrap_or_default() }
+    let value = |w: &Window| of(w).map(Interval::from);
+    let points = windows.iter().flat_map(|w| ends(w).map(|t| (t, value(w))));
+    Series::new((name, name), marker, points, range)
+}
+
+/// Where a window begins, after the round before it, and where it ends.
+fn ends(window: &Window) -> [f64; 2] {
+    [window.from.saturating_sub(1) as f64, window.to as f64]
 }
 
 /// Invisible columns that say the numbers of their window.
 fn tips(canvas: &mut Canvas, chart: &Chart, windows: &[Window]) {
     for window in windows {
-        let ends = (window.from.saturating_sub(1) as f64, window.to as f64);
-        if let (Some(from), Some(to)) = (chart.x.place(ends.0), chart.x.place(ends.1)) {
+        if let [Some(from), Some(to)] = ends(window).map(|t| chart.x.place(t)) {
             canvas.open(&tip(window));
             canvas.rect((from, chart.area.top), (to, chart.area.bottom), "hit");
             canvas.close();
