@@ -1,0 +1,260 @@
+//! Lines over two axes, each labelled where it ends.
+
+use crate::Interval;
+use crate::number::{drawable, px, short, tick};
+use crate::scale::{Kind, Scale};
+use crate::svg::{Canvas, Marker, width};
+
+/// Points this many and more are drawn as a line alone.
+const MANY: usize = 60;
+
+/// Where a chart lies in its picture.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) right: f64,
+    pub(crate) top: f64,
+    pub(crate) bottom: f64,
+}
+
+impl Area {
+    /// The area of a picture, but for a header and a margin, with room for axes, and for labels at
+    /// the right.
+    pub(crate) fn within(canvas: &Canvas, above: f64, margin: f64) -> Self {
+        let labels = if narrow(canvas.width) { 92.0 } else { 142.0 };
+        Self {
+            left: margin + 46.0,
+            right: canvas.width - margin - labels,
+            top: above + 30.0,
+            bottom: canvas.height - margin - 40.0,
+        }
+    }
+}
+
+/// Whether a picture is for a small screen.
+pub(crate) fn narrow(width: f64) -> bool {
+    width < 500.0
+}
+
+/// A line: its points in order, and how it looks and is called.
+#[derive(Debug, Clone)]
+pub(crate) struct Series {
+    pub(crate) name: &'static str,
+    pub(crate) class: &'static str,
+    pub(crate) marker: Marker,
+    /// x, and between what y lies.
+    pub(crate) points: Vec<(f64, f64, f64)>,
+    /// What is printed at its end.
+    pub(crate) value: String,
+}
+
+impl Series {
+    /// A line that is called what it looks like. Where a value is missing, it is interrupted.
+    pub(crate) fn new(
+        (name, class): (&'static str, &'static str),
+        marker: Marker,
+        points: impl Iterator<Item = (f64, Option<Interval>)>,
+        value: impl Fn(Interval) -> String,
+    ) -> Self {
+        let missing = Interval::from(f64::NAN);
+        let point = |(x, y): (f64, Option<Interval>)| (x, y.unwrap_or(missing));
+        let points: Vec<_> = points.map(point).map(|(x, y)| (x, y.lower, y.upper)).collect();
+        let mut series = Self { name, class, marker, points, value: String::new() };
+        let last = series.visible().next_back();
+        series.value =
+            last.map(|(_, lower, upper)| value(Interval { lower, upper })).unwrap_or_default();
+        series
+    }
+
+    /// Whether there is anything to draw.
+    pub(crate) fn is_visible(&self) -> bool {
+        self.visible().next().is_some()
+    }
+
+    /// Those of its points that can be drawn.
+    fn visible(&self) -> impl DoubleEndedIterator<Item = (f64, f64, f64)> {
+        let drawn = |p: &&(f64, f64, f64)| drawable(p.0) && drawable(p.1) && drawable(p.2);
+        self.points.iter().filter(drawn).copied()
+    }
+
+    fn is_interval(&self) -> bool {
+        self.visible().any(|(_, low, high)| low != high)
+    }
+}
+
+/// All values of some series on their two axes.
+fn values(series: &[Series]) -> (Vec<f64>, Vec<f64>) {
+    let visible = || series.iter().flat_map(Series::visible);
+    (visible().map(|p| p.0).collect(), visible().flat_map(|p| [p.1, p.2]).collect())
+}
+
+/// Two axes and where they lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chart {
+    pub(crate) area: Area,
+    pub(crate) x: Scale,
+    pub(crate) y: Scale,
+}
+
+impl Chart {
+    /// Axes that hold all of the series, the horizontal one as asked for. Where there is nothing to
+    /// draw, the picture says so instead.
+    pub(crate) fn of(canvas: &mut Canvas, series: &[Series], area: Area, x: Kind) -> Option<Self> {
+        let (xs, ys) = values(series);
+        if xs.is_empty() {
+            canvas.text((area.left - 46.0, area.top), "soft", "There is nothing to draw.");
+            return None;
+        }
+        let x = Scale::tight(x, &xs, (area.left, area.right));
+        let y = Scale::fit(Kind::of(&ys), &ys, (area.bottom, area.top));
+        Some(Self { area, x, y })
+    }
+
+    fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+        Some((self.x.place(x)?, self.y.place(y)?))
+    }
+
+    /// Grid, ticks and the names of the axes.
+    pub(crate) fn axes(&self, canvas: &mut Canvas, x_name: &str, y_name: &str) {
+        let Area { left, right, top, bottom } = self.area;
+        let (mut rows, mut columns) = (Vec::new(), Vec::new());
+        for (value, y) in self.y.ticks(((bottom - top) / 36.0) as usize) {
+            let class = if value == 0.0 { "zero" } else { "grid" };
+            canvas.line((left, y), (right, y), class);
+            if claim(&mut rows, y, 13.0) {
+                canvas.text((left - 8.0, y + 4.0), "small soft end", &tick(value));
+            }
+        }
+        canvas.line((left, bottom), (right, bottom), "axis");
+        for (value, x) in self.x.ticks(((right - left) / 40.0) as usize) {
+            canvas.line((x, bottom), (x, bottom + 5.0), "axis");
+            let text = tick(value);
+            if claim(&mut columns, x, width(&text, 11.0) + 8.0) {
+                canvas.text((x, bottom + 18.0), "small soft middle", &text);
+            }
+        }
+        let names = [(top - 16.0, y_name, self.y.kind), (bottom + 36.0, x_name, self.x.kind)];
+        for (y, name, kind) in names {
+            canvas.text((left - 46.0, y), "small soft", &format!("{name}, {}", kind.words()));
+        }
+    }
+
+    /// The lines with their bands and points.
+    pub(crate) fn lines(&self, canvas: &mut Canvas, series: &[Series]) {
+        for one in series.iter().rev() {
+            self.band(canvas, one);
+            self.trace(canvas, one, "curve");
+        }
+        for one in series.iter().rev().filter(|one| one.points.len() < MANY) {
+            self.markers(canvas, one);
+        }
+    }
+
+    /// Steps instead of lines: for every point there are two, one at each end of its stretch.
+    pub(crate) fn steps(&self, canvas: &mut Canvas, series: &[Series]) {
+        for one in series.iter().rev() {
+            self.trace(canvas, one, "curve step");
+        }
+    }
+
+    /// A path through the upper ends, interrupted where there is nothing to draw.
+    fn trace(&self, canvas: &mut Canvas, series: &Series, class: &str) {
+        let mut path = String::new();
+        let mut pen = 'M';
+        for &(x, _, y) in &series.points {
+            let Some((x, y)) = self.place(x, y) else {
+                pen = 'M';
+                continue;
+            };
+            path += &format!("{pen}{} {}", px(x), px(y));
+            pen = 'L';
+        }
+        if !path.is_empty() {
+            canvas.path(&path, &format!("{class} {}", series.class));
+        }
+    }
+
+    fn band(&self, canvas: &mut Canvas, series: &Series) {
+        if !series.is_interval() {
+            return;
+        }
+        let upper = series.visible().filter_map(|(x, _, high)| self.place(x, high));
+        let lower = series.visible().rev().filter_map(|(x, low, _)| self.place(x, low));
+        let corners: Vec<String> =
+            upper.chain(lower).map(|(x, y)| format!("{} {}", px(x), px(y))).collect();
+        if !corners.is_empty() {
+            canvas.path(&format!("M{}Z", corners.join("L")), &format!("band {}", series.class));
+        }
+    }
+
+    fn markers(&self, canvas: &mut Canvas, series: &Series) {
+        for (x, _, y) in series.visible() {
+            if let Some(at) = self.place(x, y) {
+                let tip = format!("{} {} at {}", series.name, short(y), tick(x));
+                canvas.marker(at, series.marker, series.class, &tip);
+            }
+        }
+    }
+
+    /// Name and value of every line, beside its end, moved apart where they would overlap.
+    pub(crate) fn labels(&self, canvas: &mut Canvas, series: &[Series]) {
+        let end = |one: &Series| one.visible().filter_map(|(x, _, y)| self.place(x, y)).next_back();
+        let mut ends: Vec<_> = series.iter().filter_map(|one| Some((end(one)?, one))).collect();
+        ends.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
+        let gap = if narrow(canvas.width) { 30.0 } else { 17.0 };
+        let wanted: Vec<f64> = ends.iter().map(|(at, _)| at.1).collect();
+        let places = spread(&wanted, gap, (self.area.top - 6.0, self.area.bottom));
+        for ((at, one), y) in ends.into_iter().zip(places) {
+            let x = self.area.right + 12.0;
+            canvas.line((at.0 + 5.0, at.1), (x - 3.0, y), "leader");
+            label(canvas, (x, y), one);
+        }
+    }
+}
+
+fn label(canvas: &mut Canvas, (x, y): (f64, f64), series: &Series) {
+    if !narrow(canvas.width) {
+        return canvas.named((x, y + 4.0), series.class, series.name, &series.value);
+    }
+    canvas.text((x, y), &format!("strong {}", series.class), series.name);
+    canvas.text((x, y + 13.0), "small", &series.value);
+}
+
+/// Takes a place of some size around a middle, unless it is taken already.
+fn claim(taken: &mut Vec<(f64, f64)>, middle: f64, size: f64) -> bool {
+    let (from, to) = (middle - size / 2.0, middle + size / 2.0);
+    let free = taken.iter().all(|&(start, end)| to <= start || end <= from);
+    if free {
+        taken.push((from, to));
+    }
+    free
+}
+
+/// Places near those wanted, which increase, at least a gap apart and within limits if they fit.
+fn spread(wanted: &[f64], gap: f64, (low, high): (f64, f64)) -> Vec<f64> {
+    let mut places = wanted.to_vec();
+    let mut floor = low;
+    for place in &mut places {
+        *place = place.max(floor);
+        floor = *place + gap;
+    }
+    let mut ceiling = high;
+    for place in places.iter_mut().rev() {
+        *place = place.min(ceiling);
+        ceiling = *place - gap;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_move_apart() {
+        assert_eq!(spread(&[10.0, 50.0], 15.0, (0.0, 100.0)), [10.0, 50.0]);
+        assert_eq!(spread(&[10.0, 12.0, 13.0], 15.0, (0.0, 100.0)), [10.0, 25.0, 40.0]);
+        assert_eq!(spread(&[95.0, 99.0, 99.0], 15.0, (0.0, 100.0)), [70.0, 85.0, 100.0]);
+        assert!(spread(&[], 15.0, (0.0, 100.0)).is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+//! The pictures of the page, each with what it shows, how to read it, and its numbers.
+
+pub(crate) mod curve;
+pub(crate) mod ladder;
+pub(crate) mod radii;
+pub(crate) mod weights;
+pub(crate) mod windows;
+
+use crate::escape::escape;
+use crate::number::short;
+use crate::svg::{Canvas, Spoken};
+use crate::table::Table;
+use crate::{Interval, Page};
+
+/// The class and width of the two sizes in which every picture is drawn. The page shows one.
+const SIZES: [(&str, f64); 2] = [("wide", 720.0), ("narrow", 340.0)];
+
+/// A section of the page.
+#[derive(Debug, Default)]
+pub(crate) struct Figure {
+    pub(crate) id: &'static str,
+    pub(crate) heading: &'static str,
+    /// What there is to see in this run.
+    pub(crate) finding: String,
+    /// How to read the picture.
+    pub(crate) caption: &'static str,
+    /// The picture in both sizes; none if there is nothing to draw.
+    pub(crate) pictures: Vec<String>,
+    /// The same in numbers.
+    pub(crate) numbers: Table,
+}
+
+impl Figure {
+    /// Adds the pictures.
+    fn drawn(mut self, draw: impl Fn(f64) -> Canvas) -> Self {
+        for (class, width) in SIZES {
+            let id = format!("{}-{class}", self.id);
+            let spoken = Spoken { id: &id, title: self.heading, description: self.caption };
+            self.pictures.push(draw(width).finish(class, &spoken, ""));
+        }
+        self
+    }
+
+    pub(crate) fn html(&self) -> String {
+        let (id, heading, finding) = (self.id, escape(self.heading), escape(&self.finding));
+        let figure = self.figure();
+        format!(
+            "<section id=\"{id}\">\n<header><h2>{heading}</h2>\n<p class=\"finding\">{finding}</p>\
+             </header>\n{figure}</section>\n"
+        )
+    }
+
+    fn figure(&self) -> String {
+        if self.pictures.is_empty() {
+            return String::new();
+        }
+        format!(
+            "<figure>\n{}<figcaption>{}</figcaption>\n<details><summary>Numbers</summary>\n{}\
+             </details></figure>\n",
+            self.pictures.concat(),
+            escape(self.caption),
+            self.numbers.html()
+        )
+    }
+}
+
+/// All pictures, in the order of the page.
+pub(crate) fn all(page: &Page) -> Vec<Figure> {
+    let sections: [fn(&Page) -> Option<Figure>; 5] =
+        [curve::figure, ladder::figure, radii::figure, windows::figure, weights::figure];
+    sections.iter().filter_map(|figure| figure(page)).collect()
+}
+
+/// The upper end of an interval, said to be one if the ends print differently.
+fn at_most(value: Interval) -> String {
+    let (low, high) = (short(value.lower), short(value.upper));
+    if low == high { high } else { format!("≤ {high}") }
+}
+
+/// An interval, or one number if its ends print the same.
+fn range(value: Interval) -> String {
+    let (low, high) = (short(value.lower), short(value.upper));
+    if low == high { high } else { format!("{low} to {high}") }
+}

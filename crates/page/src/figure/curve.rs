@@ -1,0 +1,124 @@
+//! Sequential risk, best comparator, regret and certificate over the rounds.
+
+use super::{Figure, at_most};
+use crate::chart::{Area, Chart, Series, narrow};
+use crate::number::{count, exact, exact_or_dash, short};
+use crate::scale::Kind;
+use crate::svg::{Canvas, Marker};
+use crate::table::{Table, numbers};
+use crate::{Interval, Page, Point, RungKind};
+
+pub(crate) const HEADING: &str = "Risk and regret over time";
+const CAPTION: &str = "Each point is an average over all rounds up to t. The sequential risk is \
+    what the predictions cost; the certificate is the most that any of the compared predictors \
+    could have saved of it, proved for this very stream. A certificate that falls means that the \
+    learner catches up with the best of them. The bounds are known at the end only.";
+const CAPTION_SOLVED: &str = "Each point is an average over all rounds up to t. The sequential \
+    risk is what the predictions cost. Best fixed is what the best predictor for just these rounds \
+    would have cost, found afterwards; the regret is the difference. The certificate bounds the \
+    regret and needs no solving. The bounds are known at the end only.";
+
+pub(crate) fn figure(page: &Page) -> Option<Figure> {
+    let last = page.curve.last()?;
+    let figure = Figure {
+        id: "curve",
+        heading: HEADING,
+        finding: finding(page, last),
+        caption: if solved(&page.curve) { CAPTION_SOLVED } else { CAPTION },
+        numbers: table(&page.curve),
+        ..Figure::default()
+    };
+    Some(figure.drawn(|width| {
+        let mut canvas = Canvas::new(width, if narrow(width) { 320.0 } else { 400.0 });
+        draw(page, &mut canvas, 0.0, 0.0);
+        canvas
+    }))
+}
+
+/// Draws below a header of some height and within a margin.
+pub(crate) fn draw(page: &Page, canvas: &mut Canvas, above: f64, margin: f64) {
+    let series = series(page);
+    let area = Area::within(canvas, above, margin);
+    let Some(chart) = Chart::of(canvas, &series, area, Kind::Log) else {
+        return;
+    };
+    chart.axes(canvas, "rounds t", "per round");
+    chart.lines(canvas, &series);
+    chart.labels(canvas, &series);
+}
+
+fn series(page: &Page) -> Vec<Series> {
+    let mut series = vec![
+        line(page, ("risk", "risk"), Marker::Circle, |p| Some(p.risk.into())),
+        line(page, ("certificate", "certificate"), Marker::Square, |p| Some(p.certificate?.into())),
+        line(page, ("regret", "regret"), Marker::Diamond, |p| p.regret),
+        line(page, ("best fixed", "comparator"), Marker::Triangle, |p| p.comparator),
+        bound(page, RungKind::Data, "data bound"),
+        bound(page, RungKind::Theorem, "theorem"),
+    ];
+    series.retain(Series::is_visible);
+    series
+}
+
+fn line(
+    page: &Page,
+    names: (&'static str, &'static str),
+    marker: Marker,
+    of: impl Fn(&Point) -> Option<Interval>,
+) -> Series {
+    // Round 0 has no place on a logarithmic axis.
+    let rounds = page.curve.iter().filter(|p| p.t > 0);
+    Series::new(names, marker, rounds.map(|p| (p.t as f64, of(p))), at_most)
+}
+
+/// A bound is one point, at the last round.
+fn bound(page: &Page, kind: RungKind, name: &'static str) -> Series {
+    let rung = page.ladder.iter().find(|rung| rung.kind == kind).and_then(|rung| rung.value);
+    let end = page.curve.last().filter(|p| p.t > 0);
+    let point = end.map(|p| (p.t as f64, rung.map(|value| value.upper.into())));
+    Series::new((name, "bound"), Marker::Bar, point.into_iter(), at_most)
+}
+
+/// What the end of the curve says, in words.
+pub(crate) fn finding(page: &Page, last: &Point) -> String {
+    let risk = format!("After {} rounds the risk is {}.", count(last.t), short(last.risk));
+    match last.certificate {
+        Some(bound) if bound < 0.0 => format!(
+            "{risk} The predictions beat {} by at least {} per round.",
+            comparators(page),
+            short(-bound)
+        ),
+        Some(bound) if bound.is_finite() => format!(
+            "{risk} Against {}, the regret is at most {} per round.",
+            comparators(page),
+            short(bound)
+        ),
+        _ => risk,
+    }
+}
+
+fn comparators(page: &Page) -> &str {
+    if page.comparators.is_empty() { "every fixed predictor" } else { &page.comparators }
+}
+
+/// Whether the best comparator is known anywhere.
+fn solved(curve: &[Point]) -> bool {
+    curve.iter().any(|p| p.comparator.is_some() || p.regret.is_some())
+}
+
+fn table(curve: &[Point]) -> Table {
+    let mut columns = vec![numbers("t"), numbers("sequential risk"), numbers("certificate")];
+    if solved(curve) {
+        columns.extend([numbers("best fixed ≥"), numbers("best fixed ≤")]);
+        columns.extend([numbers("regret ≥"), numbers("regret ≤")]);
+    }
+    // Cells beyond the last column are not shown.
+    Table { columns, rows: curve.iter().map(row).collect() }
+}
+
+fn row(p: &Point) -> Vec<String> {
+    let ends = [p.comparator, p.regret].map(|value| value.map(|v| [v.lower, v.upper]));
+    let ends = ends.into_iter().flat_map(|pair| pair.map_or([None, None], |pair| pair.map(Some)));
+    let first = [p.t.to_string(), exact(p.risk), exact_or_dash(p.certificate)];
+    first.into_iter().chain(ends.map(exact_or_dash)).collect()
+}

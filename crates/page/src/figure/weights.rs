@@ -1,0 +1,116 @@
+//! The largest weights.
+
+use super::Figure;
+use crate::chart::narrow;
+use crate::number::{drawable, exact, short};
+use crate::scale::{Kind, Scale, extent};
+use crate::svg::{Canvas, TEXT, shortened};
+use crate::table::{Table, numbers, words};
+use crate::{Page, Weight};
+
+const CAPTION: &str = "A bar to the right raises the prediction when its feature does, a bar to \
+    the left lowers it. Weights are per unit of their feature, so features on different scales do \
+    not compare.";
+/// So many weights are drawn; the table has all.
+const MOST: usize = 30;
+/// Room for a number beside a bar.
+const NUMBER: f64 = 68.0;
+
+pub(crate) fn figure(page: &Page) -> Option<Figure> {
+    let largest = largest(&page.weights);
+    let first = largest.first()?;
+    let figure = Figure {
+        id: "weights",
+        heading: "Largest weights",
+        finding: finding(first),
+        caption: CAPTION,
+        numbers: table(&page.weights),
+        ..Figure::default()
+    };
+    Some(figure.drawn(|width| draw(&largest, width)))
+}
+
+/// Those that are drawn, the largest first.
+fn largest(weights: &[Weight]) -> Vec<&Weight> {
+    let mut weights: Vec<&Weight> = weights.iter().filter(|w| drawable(w.value)).collect();
+    weights.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+    weights.truncate(MOST);
+    weights
+}
+
+fn finding(first: &Weight) -> String {
+    let name = shortened(&first.name, TEXT, 400.0);
+    // The name comes last, so that one written from right to left moves nothing else.
+    format!("The largest in size, {}, belongs to {name}", short(first.value))
+}
+
+/// Names stand beside their bars, or above them where the screen is small.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    names: f64,
+    row: f64,
+    bar: f64,
+}
+
+impl Layout {
+    fn of(width: f64) -> Self {
+        if narrow(width) {
+            return Self { names: width, row: 35.0, bar: 17.0 };
+        }
+        Self { names: 250.0, row: 20.0, bar: 1.0 }
+    }
+}
+
+fn draw(weights: &[&Weight], width: f64) -> Canvas {
+    let layout = Layout::of(width);
+    let mut canvas = Canvas::new(width, layout.row * weights.len() as f64 + 4.0);
+    let left = if narrow(width) { 0.5 } else { layout.names + 10.0 };
+    let scale = scale(weights, (left, width - 4.0));
+    for (i, weight) in weights.iter().enumerate() {
+        let top = 2.0 + layout.row * i as f64;
+        canvas.open(&format!("{}: {}", weight.name, short(weight.value)));
+        name(&mut canvas, &weight.name, layout, top);
+        bar(&mut canvas, &scale, weight.value, top + layout.bar);
+        canvas.close();
+    }
+    canvas
+}
+
+fn name(canvas: &mut Canvas, name: &str, layout: Layout, top: f64) {
+    let name = shortened(name, TEXT, layout.names - 4.0);
+    if narrow(canvas.width) {
+        canvas.text((0.0, top + 13.0), "", &name);
+    } else {
+        canvas.text((layout.names, top + 14.0), "end", &name);
+    }
+}
+
+fn bar(canvas: &mut Canvas, scale: &Scale, value: f64, top: f64) {
+    let (Some(zero), Some(end)) = (scale.place(0.0), scale.place(value)) else {
+        return;
+    };
+    let down = value < 0.0;
+    canvas.rect((zero, top + 3.0), (end, top + 15.0), if down { "regret" } else { "certificate" });
+    // Beside names, the pieces join to one line; below names, they stay clear of them.
+    let reach = if narrow(canvas.width) { 7.0 } else { 10.0 };
+    canvas.line((zero, top + 9.0 - reach), (zero, top + 9.0 + reach), "zero");
+    let (x, class) = if down { (end - 5.0, "small soft end") } else { (end + 5.0, "small soft") };
+    canvas.text((x, top + 13.0), class, &short(value));
+}
+
+/// Numbers stand outside their bars, so a side with bars keeps room for them.
+fn scale(weights: &[&Weight], (left, right): (f64, f64)) -> Scale {
+    let values: Vec<f64> = weights.iter().map(|w| w.value).chain([0.0]).collect();
+    let (low, high) = extent(&values);
+    let from = if low < 0.0 { left + NUMBER } else { left };
+    let to = if high > 0.0 || low == high { right - NUMBER } else { right };
+    Scale::tight(Kind::Linear, &values, (from, to))
+}
+
+fn table(weights: &[Weight]) -> Table {
+    let row = |w: &Weight| vec![w.name.clone(), exact(w.value)];
+    Table {
+        columns: vec![words("feature"), numbers("weight")],
+        rows: weights.iter().map(row).collect(),
+    }
+}

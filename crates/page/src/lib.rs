@@ -1,0 +1,176 @@
+//! A run as one HTML page, or as one SVG picture, for people to read and to pass on.
+//!
+//! The caller fills a [`Page`] with what is known. What is not known is left empty, and its part of
+//! the page is left out or says so. Both files stand alone: no network, no fonts, no scripts. Text
+//! is escaped, and numbers that are not finite are not drawn.
+//!
+//! ```
+//! use rueful_page::{Page, Point};
+//!
+//! let page = Page {
+//!     title: "a9a.libsvm".to_owned(),
+//!     curve: vec![Point { t: 1, risk: 1.0, ..Point::default() }],
+//!     ..Page::default()
+//! };
+//! assert!(rueful_page::html(&page).starts_with("<!doctype html>"));
+//! assert!(rueful_page::svg(&page).starts_with("<svg"));
+//! ```
+
+mod chart;
+mod document;
+mod escape;
+mod figure;
+mod number;
+mod paint;
+mod scale;
+mod svg;
+mod table;
+
+/// All that a page shows. Values are per round.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Page {
+    /// What the page is about, mostly the name of the data.
+    pub title: String,
+    /// Learner, loss and data in words.
+    pub subtitle: String,
+    /// Against whom there is no more regret than certified: “every linear predictor with ‖u‖ ≤ 10”.
+    pub comparators: String,
+    /// The headline numbers.
+    pub facts: Vec<Fact>,
+    /// The run over time, in the order of the rounds.
+    pub curve: Vec<Point>,
+    /// Regret, certificate and bounds at the end, the smallest first.
+    pub ladder: Vec<Rung>,
+    /// The certificate against predictors of other norms.
+    pub radii: Vec<Radius>,
+    /// The radius of the run itself, if there is one.
+    pub own_radius: Option<f64>,
+    /// Stretches of the stream, each judged alone.
+    pub windows: Vec<Window>,
+    /// The largest weights, in any order.
+    pub weights: Vec<Weight>,
+    /// Name and value of what was set.
+    pub parameters: Vec<(String, String)>,
+    /// Name and value of what the data are.
+    pub data: Vec<(String, String)>,
+    /// What else the reader should know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A headline number, as it is to be printed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fact {
+    /// What it is: “sequential risk”.
+    pub label: String,
+    /// The number: “0.3519”.
+    pub value: String,
+    /// A few words more.
+    pub note: Option<String>,
+}
+
+/// A number known to lie between two others.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Interval {
+    /// It is at least this.
+    pub lower: f64,
+    /// It is at most this.
+    pub upper: f64,
+}
+
+impl From<f64> for Interval {
+    fn from(value: f64) -> Self {
+        Self { lower: value, upper: value }
+    }
+}
+
+/// The run up to round t.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Point {
+    /// The round, counted from 1.
+    pub t: u64,
+    /// The sequential risk.
+    pub risk: f64,
+    /// The certificate, if it is bounded.
+    pub certificate: Option<f64>,
+    /// The loss of the best comparator, if it was solved for.
+    pub comparator: Option<Interval>,
+    /// The exact regret, if the best comparator was solved for.
+    pub regret: Option<Interval>,
+}
+
+/// One step of the ladder: regret ≤ certificate ≤ data-dependent bound ≤ theorem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rung {
+    /// Which of them.
+    pub kind: RungKind,
+    /// Its value; none if it is withheld.
+    pub value: Option<Interval>,
+    /// Where it comes from, or why it is withheld.
+    pub meaning: String,
+}
+
+/// The names of the rungs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RungKind {
+    /// What the best comparator would have saved.
+    Regret,
+    /// What is proved for this very stream.
+    Certificate,
+    /// The theorem with the run's own steps and gradients.
+    Data,
+    /// What the learner promises beforehand.
+    Theorem,
+}
+
+impl RungKind {
+    /// The name that is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Regret => "exact regret",
+            Self::Certificate => "certificate",
+            Self::Data => "data-dependent bound",
+            Self::Theorem => "theorem",
+        }
+    }
+}
+
+/// The certificate against all predictors with ‖u‖ ≤ radius.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Radius {
+    /// The largest norm.
+    pub radius: f64,
+    /// The certificate.
+    pub certificate: f64,
+}
+
+/// A stretch of the stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Window {
+    /// Its first round.
+    pub from: u64,
+    /// Its last round.
+    pub to: u64,
+    /// The average loss in it.
+    pub risk: f64,
+    /// The certificate for it alone.
+    pub certificate: Option<f64>,
+}
+
+/// A weight at the end.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Weight {
+    /// The name of its feature.
+    pub name: String,
+    /// The weight.
+    pub value: f64,
+}
+
+/// The whole page.
+pub fn html(page: &Page) -> String {
+    document::html(page)
+}
+
+/// The main picture, risk and ladder over time, as a file of its own.
+pub fn svg(page: &Page) -> String {
+    document::svg(page)
+}

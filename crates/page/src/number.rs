@@ -1,0 +1,106 @@
+//! Numbers as people read them, as programs read them, and as coordinates.
+
+/// Beyond this size nothing is drawn, so that no sum of what is drawn overflows.
+const LARGEST: f64 = 1e150;
+
+/// A number that has a place in a picture.
+pub(crate) fn drawable(value: f64) -> bool {
+    value.abs() <= LARGEST
+}
+
+/// Four significant digits, with an exponent only where the number would be long.
+pub(crate) fn short(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // Rounded to four digits first: 99.999 has as many decimals as 100.
+    let rounded = format!("{value:.3e}");
+    let exponent = rounded.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
+    let text = match exponent {
+        Some(exponent @ -4..7) => format!("{value:.*}", (3 - exponent).max(0) as usize),
+        _ => rounded,
+    };
+    text.replace('-', "−")
+}
+
+/// All digits that matter: reading them back gives the same number. As in JSON.
+pub(crate) fn exact(value: f64) -> String {
+    if value.is_finite() { format!("{value:?}") } else { "–".to_owned() }
+}
+
+/// The same for what may be missing.
+pub(crate) fn exact_or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), exact)
+}
+
+/// 1,234,567
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let lead = digits.len() % 3;
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && i % 3 == lead {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A round number beside an axis. Whatever arithmetic left behind its twelfth digit is dropped.
+pub(crate) fn tick(value: f64) -> String {
+    let value = format!("{value:.11e}").parse().unwrap_or(value);
+    let text = match value.abs() {
+        0.0 => "0".to_owned(),
+        size @ 1e3..1e7 if size.fract() == 0.0 => signed(value, &count(size as u64)),
+        1e-4..1e7 => format!("{value}"),
+        _ => format!("{value:e}"),
+    };
+    text.replace('-', "−")
+}
+
+fn signed(value: f64, size: &str) -> String {
+    if value < 0.0 { format!("-{size}") } else { size.to_owned() }
+}
+
+/// A coordinate, to a tenth of a pixel.
+pub(crate) fn px(value: f64) -> String {
+    let tenths = (value * 10.0).round() / 10.0;
+    // Adding zero turns −0 into 0.
+    if tenths.is_finite() { format!("{}", tenths + 0.0) } else { "0".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_forms() {
+        assert_eq!(short(0.031_256), "0.03126");
+        assert_eq!(short(-12.345_6), "−12.35");
+        assert_eq!(short(1e-7), "1.000e−7");
+        assert_eq!(exact(0.1 + 0.2), "0.30000000000000004");
+        assert_eq!(exact(1.0), "1.0");
+        assert_eq!(exact(f64::NAN), "–");
+        assert_eq!(px(-0.04), "0");
+        assert_eq!(px(12.345), "12.3");
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(tick(0.1 + 0.2), "0.3");
+        assert_eq!(tick(-10_000.0), "−10,000");
+        assert_eq!(tick(0.000_01), "1e−5");
+        assert_eq!(tick(1e9), "1e9");
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        for (value, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(value), text);
+        }
+    }
+}

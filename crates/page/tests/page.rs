@@ -1,0 +1,301 @@
+//! Whatever a page is filled with, its two files are well-formed, safe and within their frame.
+
+use proptest::collection::vec;
+use proptest::option::of;
+use proptest::prelude::*;
+use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Weight, Window, html, svg};
+
+/// What a tag is: its name, its attributes, and whether it opens, closes or stands alone.
+struct Tag<'a> {
+    name: &'a str,
+    attributes: Vec<(&'a str, &'a str)>,
+    closes: bool,
+    alone: bool,
+}
+
+/// All tags of a document. Panics where text holds what should have been escaped.
+fn tags(document: &str) -> Vec<Tag<'_>> {
+    let mut tags = Vec::new();
+    let mut rest = document;
+    while let Some((text, after)) = rest.split_once('<') {
+        check_text(text);
+        let (inner, after) = after.split_once('>').expect("a tag ends");
+        assert!(!inner.contains('<'), "a tag within a tag: {inner}");
+        tags.extend(tag(inner));
+        rest = after;
+        if inner == "style" {
+            rest = &rest[rest.find("</style>").expect("a style ends")..];
+        }
+    }
+    check_text(rest);
+    tags
+}
+
+fn tag(inner: &str) -> Option<Tag<'_>> {
+    if inner.eq_ignore_ascii_case("!doctype html") {
+        return None;
+    }
+    let (closes, inner) = inner.strip_prefix('/').map_or((false, inner), |inner| (true, inner));
+    let (alone, inner) = inner.strip_suffix('/').map_or((false, inner), |inner| (true, inner));
+    let (name, attributes) = inner.split_once(' ').unwrap_or((inner, ""));
+    assert!(name.chars().all(|c| c.is_ascii_alphanumeric()), "a strange tag: {name}");
+    Some(Tag {
+        name,
+        attributes: read_attributes(attributes),
+        closes,
+        alone: alone || name == "meta",
+    })
+}
+
+fn read_attributes(mut rest: &str) -> Vec<(&str, &str)> {
+    let mut attributes = Vec::new();
+    while let Some((name, after)) = rest.trim_start().split_once("=\"") {
+        let (value, after) = after.split_once('"').expect("an attribute ends");
+        check_text(value);
+        assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{name}");
+        attributes.push((name, value));
+        rest = after;
+    }
+    assert!(rest.trim().is_empty(), "left over in a tag: {rest}");
+    attributes
+}
+
+/// Ampersands begin entities, and nothing hides.
+fn check_text(text: &str) {
+    for after in text.split('&').skip(1) {
+        let entity = after.split_once(';').expect("an entity ends").0;
+        assert!(["amp", "lt", "gt", "quot", "#39"].contains(&entity), "{entity}");
+    }
+    let hidden = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
+    assert!(!text.contains(hidden) && !text.contains(['>', '\u{ffff}']), "{text:?}");
+}
+
+/// Every tag that opens is closed, in order; ids are unique; shapes lie near their picture.
+fn check(document: &str) {
+    let mut open = Vec::new();
+    let mut ids = std::collections::HashSet::new();
+    for tag in tags(document) {
+        for &(name, value) in &tag.attributes {
+            assert!(name != "id" || ids.insert(value), "{value} is there twice");
+            check_shape(name, value);
+        }
+        match tag {
+            Tag { closes: true, name, .. } => assert_eq!(open.pop(), Some(name)),
+            Tag { alone: true, .. } => {}
+            Tag { name, .. } => open.push(name),
+        }
+    }
+    assert!(open.is_empty(), "never closed: {open:?}");
+}
+
+fn check_shape(name: &str, value: &str) {
+    if !["x", "y", "d", "cx", "cy", "r", "width", "height", "viewBox"].contains(&name) {
+        return;
+    }
+    let letters = |c: char| " MLZahv".contains(c);
+    for number in value.split(letters).filter(|number| !number.is_empty()) {
+        // Relative moves of a marker write “5.6-5.6”: the sign parts numbers too.
+        for part in number.split('-').filter(|part| !part.is_empty()) {
+            let size: f64 = part.parse().unwrap_or_else(|_| panic!("{name}=\"{value}\""));
+            assert!(size <= 5_000.0, "{name}=\"{value}\"");
+        }
+    }
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => -1.0..1.0,
+        2 => 0.0..40.0,
+        2 => proptest::num::f64::ANY,
+        2 => prop::sample::select(vec![
+            0.0, -0.0, 1.0, 1e-320, -1e-320, 1e-5, 1e150, -1e150, f64::MAX, f64::MIN_POSITIVE,
+            f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+        ]),
+    ]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "\\PC{0,40}",
+        any::<String>(),
+        prop::sample::select(vec![
+            String::new(),
+            "<script>alert(1)</script>".to_owned(),
+            "\"'><svg onload=alert(1)>".to_owned(),
+            "&lt;&#39;]]>-->\0\u{1b}[31m\u{202e}\u{ffff}".to_owned(),
+            "a name that does not end ".repeat(20),
+            "日本語の特徴".repeat(10),
+        ]),
+    ]
+}
+
+fn interval() -> impl Strategy<Value = Interval> {
+    (number(), number()).prop_map(|(lower, upper)| Interval { lower, upper })
+}
+
+fn round() -> impl Strategy<Value = u64> {
+    prop_oneof![0..10u64, 0..100_000u64, any::<u64>()]
+}
+
+fn point() -> impl Strategy<Value = Point> {
+    (round(), number(), of(number()), of(interval()), of(interval())).prop_map(
+        |(t, risk, certificate, comparator, regret)| Point {
+            t,
+            risk,
+            certificate,
+            comparator,
+            regret,
+        },
+    )
+}
+
+fn rung() -> impl Strategy<Value = Rung> {
+    let kinds = [RungKind::Regret, RungKind::Certificate, RungKind::Data, RungKind::Theorem];
+    (prop::sample::select(kinds.to_vec()), of(interval()), text())
+        .prop_map(|(kind, value, meaning)| Rung { kind, value, meaning })
+}
+
+fn window() -> impl Strategy<Value = Window> {
+    (round(), round(), number(), of(number())).prop_map(|(from, to, risk, certificate)| Window {
+        from,
+        to,
+        risk,
+        certificate,
+    })
+}
+
+fn charts() -> impl Strategy<Value = Page> {
+    let radius =
+        (number(), number()).prop_map(|(radius, certificate)| Radius { radius, certificate });
+    let weight = (text(), number()).prop_map(|(name, value)| Weight { name, value });
+    (
+        vec(point(), 0..6),
+        vec(rung(), 0..5),
+        (vec(radius, 0..5), of(number())),
+        vec(window(), 0..5),
+        vec(weight, 0..5),
+    )
+        .prop_map(|(curve, ladder, (radii, own_radius), windows, weights)| Page {
+            curve,
+            ladder,
+            radii,
+            own_radius,
+            windows,
+            weights,
+            ..Page::default()
+        })
+}
+
+fn page() -> impl Strategy<Value = Page> {
+    let fact =
+        (text(), text(), of(text())).prop_map(|(label, value, note)| Fact { label, value, note });
+    let words = (text(), text(), text(), vec(text(), 0..3));
+    let tables = (vec(fact, 0..3), vec((text(), text()), 0..3), vec((text(), text()), 0..3));
+    (charts(), words, tables).prop_map(
+        |(charts, (title, subtitle, comparators, notes), (facts, parameters, data))| Page {
+            title,
+            subtitle,
+            comparators,
+            notes,
+            facts,
+            parameters,
+            data,
+            ..charts
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn every_page_is_well_formed(page in page()) {
+        check(&html(&page));
+        check(&svg(&page));
+    }
+
+    #[test]
+    fn all_equal_values_have_a_picture(value in number(), n in 0..5u64) {
+        let point = |t| Point {
+            t,
+            risk: value,
+            certificate: Some(value),
+            comparator: Some(value.into()),
+            regret: Some(value.into()),
+        };
+        let page = Page {
+            curve: (1..=n).map(point).collect(),
+            radii: (1..=n).map(|_| Radius { radius: value, certificate: value }).collect(),
+            own_radius: Some(value),
+            windows: (0..n).map(|_| Window { from: 1, to: 1, risk: value, certificate: None }).collect(),
+            weights: (0..n).map(|_| Weight { name: "x".to_owned(), value }).collect(),
+            ..Page::default()
+        };
+        check(&html(&page));
+        check(&svg(&page));
+    }
+}
+
+#[test]
+fn nothing_at_all_is_a_page() {
+    check(&html(&Page::default()));
+    check(&svg(&Page::default()));
+}
+
+#[test]
+fn names_do_nothing() {
+    let name = "</title><script>alert(1)</script>\" onload='x' \u{202e}";
+    let page = Page {
+        title: name.to_owned(),
+        weights: vec![Weight { name: name.to_owned(), value: 1.0 }],
+        notes: vec![name.to_owned()],
+        ..Page::default()
+    };
+    for document in [html(&page), svg(&page)] {
+        check(&document);
+        assert!(!document.contains("<script") && !document.contains('\u{202e}'));
+        assert!(document.contains("&lt;script&gt;") && document.contains("⟨U+202E⟩"));
+    }
+}
+
+#[test]
+fn tables_hold_the_numbers_in_full() {
+    let (third, tiny) = (1.0 / 3.0, 1.0e-7 / 3.0);
+    let curve = vec![Point { t: 32_561, risk: third, certificate: Some(tiny), ..Point::default() }];
+    let page = html(&Page { curve, ..Page::default() });
+    for number in [format!("{third:?}"), format!("{tiny:?}"), "32561".to_owned()] {
+        assert!(page.contains(&format!("<bdi>{number}</bdi>")), "{number}");
+    }
+}
+
+#[test]
+fn numbers_that_are_not_are_not_drawn() {
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    let curve = (1..).zip(odd).map(|(t, risk)| Point { t, risk, ..Point::default() }).collect();
+    let weights = odd.map(|value| Weight { name: "x".to_owned(), value }).to_vec();
+    let page = Page { curve, weights, ..Page::default() };
+    for document in [html(&page), svg(&page)] {
+        check(&document);
+        assert!(!document.contains("NaN") && !document.contains("mark risk"));
+    }
+}
+
+#[test]
+fn one_window_is_a_sentence() {
+    let windows = vec![Window { from: 1, to: 9, risk: 0.5, certificate: None }];
+    let page = html(&Page { windows, ..Page::default() });
+    assert!(page.contains("was not cut into windows") && !page.contains("<svg"));
+}
+
+#[test]
+fn an_axis_says_its_kind() {
+    let curve = |low| {
+        vec![
+            Point { t: 1, risk: 20.0, ..Point::default() },
+            Point { t: 2, risk: 0.3, certificate: Some(low), ..Point::default() },
+            Point { t: 4, risk: 0.3, certificate: Some(low), ..Point::default() },
+        ]
+    };
+    let axis = |low| svg(&Page { curve: curve(low), ..Page::default() });
+    assert!(axis(0.1).contains("per round, logarithmic<"));
+    assert!(axis(-0.1).contains("per round, logarithmic on both sides of zero<"));
+    assert!(axis(20.0).contains("per round, logarithmic<"));
+}
