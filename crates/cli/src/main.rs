@@ -10,6 +10,7 @@ mod numbers;
 mod output;
 mod play;
 mod run;
+mod shell;
 mod view;
 
 use args::{Cli, Command, Game};
@@ -32,5 +33,7 @@ fn execute(cli: &Cli) -> anyhow::Result<()> {
         Command::Audit(args) => audit::audit(args),
         Command::Play { game: Game::Erm(args) } => play::erm(args),
         Command::Play { game: Game::Adversary(args) } => play::adversary(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }

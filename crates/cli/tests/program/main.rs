@@ -13,6 +13,7 @@ mod json;
 mod pipe;
 mod play;
 mod reading;
+mod shell;
 mod snapshots;
 mod spec;
 mod textbook;

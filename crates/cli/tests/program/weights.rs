@@ -18,7 +18,7 @@ fn desk(positive: f32, negative: f32) -> TempDir {
         let weight = if label.starts_with('-') { negative } else { positive };
         // Powers of two, so that products are exact.
         let importance = [0.5_f32, 1.0, 4.0][row % 3];
-        let mut put = |text: &mut String, importance: f32| {
+        let put = |text: &mut String, importance: f32| {
             *text += &format!("{label} {importance} | {features}\n");
         };
         put(&mut plain, 1.0);
