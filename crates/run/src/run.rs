@@ -83,7 +83,7 @@ impl Run {
     pub fn report(&self, source: &dyn Source) -> Report {
         let promise = self.learner.promise(self.ledger.comparators());
         let ladder = self.ledger.ladder(promise);
-        Report::new(&self.spec, &self.ledger, &ladder, source.census())
+        Report::new(&self.spec, &self.ledger, &ladder, source)
     }
 
     /// The learner.
