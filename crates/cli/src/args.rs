@@ -3,6 +3,7 @@
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use rueful_data::{Bits, Wishes};
 use rueful_run::{
     AuditSettings, ClassWeights, DataSettings, Layout, LearnerSpec, Link, LossSpec, Manner,
@@ -39,6 +40,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         game: Game,
     },
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -210,11 +213,11 @@ pub(crate) struct FormatArgs {
 #[group(multiple = true)]
 #[command(next_help_heading = "Class weights")]
 pub(crate) struct WeightArgs {
-    /// Examples of the class +1 count W times as much; with 0 they are left out [default: 1].
+    /// Examples of the class +1 count W times as much [default: 1].
     #[arg(long, value_name = "W", allow_negative_numbers = true)]
     positive_weight: Option<f64>,
 
-    /// Examples of the class -1 count W times as much; with 0 they are left out [default: 1].
+    /// Examples of the class -1 count W times as much [default: 1].
     #[arg(long, value_name = "W", allow_negative_numbers = true)]
     negative_weight: Option<f64>,
 }
@@ -534,6 +537,33 @@ pub(crate) struct AdversaryArgs {
     /// Print the result as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Print a script that teaches a shell the commands and flags.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rueful completions bash > ~/.local/share/bash-completion/completions/rueful
+  rueful completions zsh > ~/.zfunc/_rueful
+  rueful completions fish > ~/.config/fish/completions/rueful.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+/// Print the manual page, or write one for every command.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rueful man | man -l -
+      the main page, at once
+  rueful man --out ~/.local/share/man/man1
+      all pages, for man rueful and man rueful-run")]
+pub(crate) struct ManArgs {
+    /// Write rueful.1 and a page for every command to this folder, which is made if need be.
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -16,6 +16,7 @@ mod predict;
 mod predictions;
 mod progress;
 mod run;
+mod shell;
 mod view;
 mod weights;
 
@@ -43,6 +44,8 @@ fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Explain(args) => explain::explain(args)?,
         Command::Play { game: Game::Erm(args) } => play::erm(args)?,
         Command::Play { game: Game::Adversary(args) } => play::adversary(args)?,
+        Command::Completions(args) => shell::completions(args)?,
+        Command::Man(args) => shell::man(args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -84,7 +84,13 @@ fn examples(report: &Report) -> String {
 fn features(report: &Report) -> String {
     let constant = if report.spec.data.constant { ", a constant one included" } else { "" };
     let (features, nonzeros) = (count(report.features), count(report.nonzeros));
-    format!("{features}{constant}; {nonzeros} nonzeros")
+    let collisions = match report.collisions {
+        None => String::new(),
+        Some(0) => "; no two names share an index".to_owned(),
+        Some(1) => "; 1 name shares an index with another".to_owned(),
+        Some(names) => format!("; {} names share an index with another", count(names)),
+    };
+    format!("{features}{constant}; {nonzeros} nonzeros{collisions}")
 }
 
 fn norms(report: &Report) -> String {

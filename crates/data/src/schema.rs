@@ -209,13 +209,18 @@ fn find(
     })
 }
 
-/// Names for a person to choose from.
+/// Names for a person to choose from; the last one, often the label, is always among them.
 pub(crate) fn listed(names: &[String]) -> String {
     const SHOWN: usize = 24;
-    let quoted: Vec<_> = names.iter().take(SHOWN).map(|name| excerpt(name.as_bytes())).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-    quoted.join(", ") + &tail
+    let quoted = |names: &[String]| {
+        names.iter().map(|name| excerpt(name.as_bytes())).collect::<Vec<_>>().join(", ")
+    };
+    if names.len() <= SHOWN {
+        return quoted(names);
+    }
+    let (first, others) = names.split_at(SHOWN - 1);
+    let (hidden, last) = others.split_at(others.len() - 1);
+    format!("{}, … ({} more), {}", quoted(first), hidden.len(), quoted(last))
 }
 
 impl Schema {

@@ -61,6 +61,9 @@ pub struct Stream {
 impl Stream {
     /// All of it.
     pub fn seen(&self) -> Seen {
+        if self.before.census.examples == 0 {
+            return self.now.clone();
+        }
         let mut all = self.before.clone();
         all.extend(&self.now);
         all

@@ -5,7 +5,7 @@ use crate::spec::Spec;
 use rueful_core::ledger::CurvePoint;
 use rueful_core::loss::Labels;
 use rueful_core::{Bound, Ladder, Ledger, NoBound};
-use rueful_data::Census;
+use rueful_data::{Census, Names};
 use serde::{Deserialize, Serialize};
 
 /// The report of a run. Its keys are stable.
@@ -20,6 +20,10 @@ pub struct Report {
     pub features: u64,
     /// Stored feature values, the constant ones included.
     pub nonzeros: u64,
+    /// How many names share their index with one that came before, as far as names are kept; there
+    /// when features have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collisions: Option<u64>,
     /// (1/T) Σ ℓ_t(w_t)
     pub sequential_risk: f64,
     /// The part of it that is (σ/2)‖w_t‖²; null where nothing is regularised.
@@ -83,7 +87,13 @@ pub struct CurveReport {
 }
 
 impl Report {
-    pub(crate) fn new(spec: &Spec, ledger: &Ledger, ladder: &Ladder, census: &Census) -> Self {
+    pub(crate) fn new(
+        spec: &Spec,
+        ledger: &Ledger,
+        ladder: &Ladder,
+        census: &Census,
+        names: &Names,
+    ) -> Self {
         let rounds = ledger.rounds();
         let classifies = spec.loss.labels() == Labels::Signs;
         Self {
@@ -91,6 +101,7 @@ impl Report {
             resumed: None,
             features: census.features,
             nonzeros: census.nonzeros,
+            collisions: (!names.is_empty()).then(|| names.collisions() as u64),
             sequential_risk: ledger.sequential_risk(),
             penalty: (spec.sigma.get() > 0.0).then(|| ledger.per_round(ledger.penalty())),
             mistake_rate: classifies.then(|| ledger.per_round(ledger.mistakes() as f64)),

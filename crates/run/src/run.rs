@@ -177,9 +177,12 @@ impl Run {
     pub fn report(&self, source: &dyn Source) -> Report {
         let promise = self.learner.promise(self.ledger.comparators());
         let ladder = self.ledger.ladder(promise);
-        let mut census = self.before.census.clone();
-        census.extend(source.census());
-        Report::new(&self.spec, &self.ledger, &ladder, &census)
+        let report = |census, names| Report::new(&self.spec, &self.ledger, &ladder, census, names);
+        if self.before.census.examples == 0 {
+            return report(source.census(), source.names());
+        }
+        let seen = self.seen(source);
+        report(&seen.census, &seen.names)
     }
 
     /// The run put away, as the bytes of a model's file.

@@ -14,6 +14,7 @@ mod keeping;
 mod pipe;
 mod play;
 mod reading;
+mod shell;
 mod snapshots;
 mod spec;
 mod textbook;

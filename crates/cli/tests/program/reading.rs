@@ -225,3 +225,25 @@ fn a_growing_file_is_learned_from_until_interrupted() {
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
     assert_eq!(number(&report, "examples"), 7.0);
 }
+
+/// Names that share an index are counted, and told beside the features.
+#[test]
+fn a_report_tells_of_names_that_meet() {
+    let folder = TempDir::new().expect("a directory");
+    let words: Vec<String> = (0..100).map(|word| format!("word{word}")).collect();
+    fs::write(folder.path().join("words.vw"), format!("1 | {}\n", words.join(" "))).unwrap();
+    let ask_for = |command: &str, bits: u8| {
+        ask_in(folder.path(), &format!("{command} words.vw --bits {bits}"))
+    };
+    let collisions = number(&ask_for("data --json", 8).json(), "collisions");
+    let report = ask_for("run --json", 8).json();
+    assert!(collisions > 1.0 && number(&report, "collisions") == collisions, "{report}");
+    assert_eq!(number(&report, "features"), 101.0 - collisions);
+    let text = ask_for("run", 8).result();
+    let told = format!("nonzeros; {collisions} names share an index with another\n");
+    assert!(text.contains(&told), "{text}");
+    assert_eq!(number(&ask_for("run --json", 22).json(), "collisions"), 0.0);
+    assert!(ask_for("run", 22).result().contains("nonzeros; no two names share an index\n"));
+    let plain = ask(&format!("run {DATA} --json")).json();
+    assert!(plain.get("collisions").is_none(), "{plain}");
+}

@@ -57,6 +57,8 @@ fn help_for_every_command() {
     pin("help-play", "play --help");
     pin("help-play-erm", "play erm --help");
     pin("help-play-adversary", "play adversary --help");
+    pin("help-completions", "completions --help");
+    pin("help-man", "man --help");
 }
 
 /// Asked for nothing, the program says what it can do, and that this was not enough.
