@@ -66,6 +66,8 @@ Examples:
       and the exact regret, by solving for the best predictor afterwards
   rueful run data/phishing.libsvm --loss logistic --print-spec > run.toml
       all settings in a file, to look at, to change, and for rueful run --spec run.toml
+  rueful run data/phishing.libsvm --report run.html
+      a page with pictures, to look at in a browser
   rueful run monday.csv --label clicked --save clicks.rueful
   rueful run tuesday.csv --resume clicks.rueful --save clicks.rueful
       the same as one run over both days, to the last bit")]
@@ -98,7 +100,7 @@ pub(crate) struct RunArgs {
         long,
         help_heading = "Description",
         conflicts_with_all = [
-            "follow", "hindsight", "curve_hindsight", "save", "predictions",
+            "follow", "hindsight", "curve_hindsight", "save", "predictions", "report", "plot",
         ]
     )]
     pub(crate) print_spec: bool,
@@ -156,6 +158,18 @@ pub(crate) struct KeepArgs {
     /// Write the predictions, each made before its example was learned from, one on a line.
     #[arg(long, value_name = "FILE")]
     pub(crate) predictions: Option<PathBuf>,
+
+    /// Write the report as one HTML page with pictures, which needs nothing else.
+    #[arg(long, value_name = "HTML")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Write the picture of risk and certificate over time.
+    #[arg(long, value_name = "SVG")]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// Judge the stream in windows of about N examples in the report [default: a twentieth].
+    #[arg(long, value_name = "N", requires = "report")]
+    pub(crate) window: Option<NonZeroU64>,
 }
 
 /// How the bytes become examples.

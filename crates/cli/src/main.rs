@@ -11,6 +11,7 @@ mod inspect;
 mod interrupt;
 mod numbers;
 mod output;
+mod page;
 mod play;
 mod predict;
 mod predictions;

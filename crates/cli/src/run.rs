@@ -1,19 +1,21 @@
 //! `rueful run`
 
 use crate::args::RunArgs;
+use crate::page::{self, Windows};
 use crate::predictions::PredictionsFile;
 use crate::progress::Watch;
 use crate::{data, hindsight, interrupt, numbers, output, view};
 use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::{Options, Solution, Start};
+use rueful_page::Page;
 use rueful_run::{
     Data, DataSpec, HindsightReport, LabelUse, LearnerSpec, LossSpec, Manner, Model, Notation,
     Replay, Resolved, Run, SettingsError, Spec, SquareWatch, bound_mistakes, check_place,
     curve_in_hindsight,
 };
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +38,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut square = SquareWatch::new(&spec).filter(|_| looks_back);
 
     let mut keeper = Keeper::new(args, &run)?;
+    let mut windows = Windows::new(&run, args.keep.window.map(NonZeroU64::get));
+    let has_windows = args.keep.report.is_some();
     let mut watch = Watch::new(&run, args.quiet);
     let finished = loop {
         match run.advance(&mut *source) {
@@ -52,6 +56,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
             square.observe(batch, args.curve_hindsight);
         }
         watch.tell(&run, &*source);
+        if has_windows {
+            windows.tell(&run, &*source);
+        }
         if let Err(error) = keeper.keep(&run, &*source) {
             break Err(error);
         }
@@ -93,6 +100,15 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         bar.finish_and_clear();
         report.add_curve(&found?);
     }
+    if args.keep.report.is_some() || args.keep.plot.is_some() {
+        let page = page::page(&report, &run, &*source, windows);
+        let write = |path: &Option<PathBuf>, make: fn(&Page) -> String| match path {
+            Some(path) => page::write(path, &make(&page)),
+            None => Ok(()),
+        };
+        write(&args.keep.report, rueful_page::html)?;
+        write(&args.keep.plot, rueful_page::svg)?;
+    }
     if args.json {
         notes.iter().for_each(|note| output::note(note));
         output::print_json(&report)?;
@@ -116,6 +132,10 @@ impl<'a> Keeper<'a> {
     fn new(args: &'a RunArgs, run: &Run) -> anyhow::Result<Self> {
         let every = args.keep.checkpoint_every.map(NonZeroU64::get);
         args.keep.save.as_deref().map_or(Ok(()), check_place)?;
+        [&args.keep.report, &args.keep.plot]
+            .into_iter()
+            .flatten()
+            .try_for_each(|path| page::check_place(path))?;
         Ok(Self {
             predictions: args
                 .keep

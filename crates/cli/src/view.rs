@@ -73,7 +73,7 @@ fn about(report: &Report, notes: &[String]) -> Table {
     plain(rows)
 }
 
-fn examples(report: &Report) -> String {
+pub(crate) fn examples(report: &Report) -> String {
     let all = count(report.examples);
     match report.resumed {
         Some(before) => format!("{all}, {} of them in earlier runs", count(before)),
@@ -81,7 +81,7 @@ fn examples(report: &Report) -> String {
     }
 }
 
-fn features(report: &Report) -> String {
+pub(crate) fn features(report: &Report) -> String {
     let constant = if report.spec.data.constant { ", a constant one included" } else { "" };
     let (features, nonzeros) = (count(report.features), count(report.nonzeros));
     let collisions = match report.collisions {

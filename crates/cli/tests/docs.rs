@@ -1,5 +1,6 @@
 //! The documentation is true: every command in a `console` block of the README and of `docs/` is
-//! run in the root of the repository, and must print what stands below it.
+//! run, and must print what stands below it. The commands of a page are run one after the other in
+//! a folder that has nothing in it but `data/`; what one of them writes, the next can read.
 //!
 //! In such a block a line that starts with `$ ` is a command, and what follows up to the next one
 //! is its output; a line `...` stands for any number of lines. Rust blocks of the README are run
@@ -10,6 +11,7 @@ use snapbox::{Assert, IntoData};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tempfile::TempDir;
 
 /// Commands that build or test everything, and are therefore not run from within a test.
 const NOT_RUN: [&str; 2] = ["make run", "make test"];
@@ -91,19 +93,42 @@ impl Block<'_> {
     }
 }
 
+/// A folder for the commands of a page.
+fn stage() -> TempDir {
+    let stage = TempDir::new().expect("a directory");
+    let data = stage.path().join("data");
+    fs::create_dir(&data).expect("a folder in it");
+    for entry in fs::read_dir(root().join("data")).expect("the data") {
+        let path = entry.expect("an entry of data/").path();
+        fs::copy(&path, data.join(path.file_name().expect("a name"))).expect("a copy");
+    }
+    stage
+}
+
+/// What a person sees of what is said on the side: on a terminal, a bar that is gone at the end
+/// stands for the lines of progress.
+fn seen(stderr: &str) -> String {
+    let is_progress = |line: &str| {
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        let is_head = line.starts_with("average    since") || line.starts_with("loss       last");
+        is_head || cells.len() == 6 && cells.iter().all(|cell| cell.parse::<f64>().is_ok())
+    };
+    stderr.lines().filter(|line| !is_progress(line)).map(|line| format!("{line}\n")).collect()
+}
+
 /// Runs a command and compares; blank lines at the end make no difference.
-fn perform(place: &str, scene: &Scene<'_>) {
+fn perform(stage: &TempDir, place: &str, scene: &Scene<'_>) {
     let mut words = scene.command.split_whitespace();
     assert_eq!(words.next(), Some("rueful"), "{place}: only the program can be run");
     let output = Command::new(env!("CARGO_BIN_EXE_rueful"))
         .args(words)
-        .current_dir(root())
+        .current_dir(stage.path())
         .env_remove("COLUMNS")
         .env_remove("CLICOLOR_FORCE")
         .output()
         .expect("the program starts");
-    let all = [output.stdout, output.stderr].concat();
-    let actual = String::from_utf8(all).expect("the program writes UTF-8");
+    let text = |bytes| String::from_utf8(bytes).expect("the program writes UTF-8");
+    let actual = text(output.stdout) + &seen(&text(output.stderr));
     let fails = scene.output.starts_with("error: ");
     assert_eq!(!output.status.success(), fails, "{place}: {actual}");
 
@@ -123,6 +148,7 @@ fn perform(place: &str, scene: &Scene<'_>) {
 fn every_command_prints_what_is_written_below_it() {
     let mut not_run = Vec::new();
     for page in documents() {
+        let stage = stage();
         for block in page.blocks().iter().filter(|block| block.language == "console") {
             for scene in block.scenes() {
                 let place = format!("{}, block at line {}", page.name, block.line);
@@ -130,7 +156,7 @@ fn every_command_prints_what_is_written_below_it() {
                     assert_eq!(scene.output, "", "{place}: output that nobody checks");
                     not_run.push(scene.command.to_owned());
                 } else {
-                    perform(&place, &scene);
+                    perform(&stage, &place, &scene);
                 }
             }
         }

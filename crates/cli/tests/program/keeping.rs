@@ -385,3 +385,32 @@ fn progress_is_told_in_lines_that_come_ever_more_rarely() {
     let quiet = say(&desk, "run all.libsvm -q");
     assert_eq!(quiet.stderr, "");
 }
+
+/// The page needs nothing else, and its figures are those of the JSON, to the last digit.
+#[test]
+fn a_page_shows_what_the_json_says() {
+    let desk = desk();
+    let line = "run all.libsvm --hindsight --curve-hindsight --report run.html --plot run.svg \
+                --window 100 -q --json";
+    let report = say(&desk, line).json();
+    let html = String::from_utf8(bytes(&desk, "run.html")).expect("text");
+    let shows = |value: &Value| {
+        let number = value.as_f64().expect("a number");
+        assert!(html.contains(&format!("{number:?}")), "{number:?}");
+    };
+    for point in report["curve"].as_array().expect("an array") {
+        shows(&point["sequential_risk"]);
+        shows(&point["certificate"]);
+        shows(&point["regret"]["upper"]);
+        shows(&point["comparator"]["lower"]);
+    }
+    for rung in [&report["certificate"], &report["bound"]["data"], &report["regret"]["lower"]] {
+        shows(rung);
+    }
+    let foreign = html.replace("http://www.w3.org/2000/svg", "");
+    assert!(!foreign.contains("http") && !foreign.contains("<script"), "it stands alone");
+    let svg = String::from_utf8(bytes(&desk, "run.svg")).expect("text");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    let complaint = say(&desk, "run all.libsvm --report missing/run.html").refusal(1);
+    assert!(complaint.contains("cannot write missing/run.html"), "{complaint}");
+}

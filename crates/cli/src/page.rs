@@ -1,0 +1,254 @@
+//! `--report` and `--plot`: the run as a page and as a picture.
+
+use crate::numbers::{count, percent, short};
+use crate::{view, weights};
+use anyhow::Context;
+use rueful_core::ledger::Mark;
+use rueful_core::set::{AnySet, Ball};
+use rueful_core::{Ledger, Positive};
+use rueful_data::{Source, can_replace_file, replace_file};
+use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Weight, Window};
+use rueful_run::{Report, Run};
+use std::path::Path;
+
+/// How many windows a file is divided into, and how many there are before they become longer.
+const WINDOWS: u64 = 20;
+const WINDOWS_MAX: usize = 400;
+
+/// A window of a stream whose length is not known.
+const WINDOW: u64 = 10_000;
+
+/// How many weights are shown.
+const WEIGHTS: usize = 30;
+
+/// Refuses a place that cannot be written to, before anything is learned.
+pub(crate) fn check_place(path: &Path) -> anyhow::Result<()> {
+    can_replace_file(path).with_context(|| format!("cannot write {}", path.display()))
+}
+
+pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    replace_file(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The windows of a run, closed one after the other.
+pub(crate) struct Windows {
+    length: Option<u64>,
+    total_bytes: u64,
+    start: u64,
+    mark: Mark,
+    closed: Vec<Window>,
+}
+
+impl Windows {
+    pub(crate) fn new(run: &Run, length: Option<u64>) -> Self {
+        let size = |file: &String| std::fs::metadata(file).map_or(0, |found| found.len());
+        Self {
+            length,
+            total_bytes: run.spec().data.files.iter().map(size).sum(),
+            start: run.ledger().rounds(),
+            mark: run.ledger().mark(),
+            closed: Vec::new(),
+        }
+    }
+
+    /// After every batch: closes the window if it is long enough.
+    pub(crate) fn tell(&mut self, run: &Run, source: &dyn Source) {
+        let ledger = run.ledger();
+        let rounds = ledger.rounds() - self.start;
+        let (bytes, total) = (source.bytes_read(), self.total_bytes);
+        let length = *self.length.get_or_insert_with(|| match total {
+            0 => WINDOW,
+            _ => (rounds as f64 / bytes.max(1) as f64 * total as f64) as u64 / WINDOWS,
+        });
+        if rounds >= length.max(1) {
+            self.close(ledger);
+        }
+        if self.closed.len() >= WINDOWS_MAX {
+            self.length = Some(2 * length);
+            self.closed.reserve(WINDOWS_MAX);
+        }
+    }
+
+    fn close(&mut self, ledger: &Ledger) {
+        let (from, to) = (self.start + 1, ledger.rounds());
+        if to < from {
+            return;
+        }
+        if let Ok(stretch) = ledger.since(&self.mark) {
+            let certificate = stretch.per_round(stretch.certificate(ledger.comparators()));
+            let certificate = certificate.is_finite().then_some(certificate);
+            self.closed.push(Window { from, to, risk: stretch.sequential_risk(), certificate });
+        }
+        (self.start, self.mark) = (to, ledger.mark());
+    }
+
+    fn finish(mut self, ledger: &Ledger) -> Vec<Window> {
+        self.close(ledger);
+        self.closed
+    }
+}
+
+/// All that is to be shown.
+pub(crate) fn page(report: &Report, run: &Run, source: &dyn Source, windows: Windows) -> Page {
+    let spec = &report.spec;
+    let comparators = view::comparators(spec);
+    Page {
+        title: spec.data.name(),
+        subtitle: format!(
+            "{}; loss: {}. {} examples, {} features.",
+            view::learner(spec),
+            view::loss(spec),
+            count(report.examples),
+            count(report.features)
+        ),
+        facts: facts(report),
+        curve: report.curve.iter().map(point).collect(),
+        ladder: ladder(report),
+        radii: radii(run.ledger()),
+        own_radius: own_radius(&spec.comparators),
+        windows: windows.finish(run.ledger()),
+        weights: largest(run, source),
+        parameters: parameters(report),
+        data: data(report, run, source),
+        notes: notes(report),
+        comparators,
+    }
+}
+
+fn facts(report: &Report) -> Vec<Fact> {
+    let fact = |label: &str, value: String, note: String| Fact {
+        label: label.to_owned(),
+        value,
+        note: Some(note),
+    };
+    let loss = report.spec.loss.name();
+    let mut facts = vec![fact(
+        "sequential risk",
+        short(report.sequential_risk),
+        format!("average {loss} loss, each prediction before its label"),
+    )];
+    facts.extend(report.certificate.map(|certificate| {
+        fact("certificate", short(certificate), "no comparator saved more per round".to_owned())
+    }));
+    facts.extend(report.regret.map(|regret| {
+        fact("exact regret", short(regret.upper), "at most, solved for afterwards".to_owned())
+    }));
+    facts.extend(report.mistake_rate.map(|rate| {
+        let mistakes = (rate * report.examples as f64).round() as u64;
+        let note = format!("{} of {}", count(mistakes), count(report.examples));
+        fact("mistakes", percent(rate), note)
+    }));
+    facts
+}
+
+fn interval(interval: rueful_run::Interval) -> Interval {
+    Interval { lower: interval.lower, upper: interval.upper }
+}
+
+fn point(point: &rueful_run::CurveReport) -> Point {
+    Point {
+        t: point.t,
+        risk: point.sequential_risk,
+        certificate: point.certificate,
+        comparator: point.comparator.map(interval),
+        regret: point.regret.map(interval),
+    }
+}
+
+fn ladder(report: &Report) -> Vec<Rung> {
+    let bound = &report.bound;
+    let why = bound.why.clone().unwrap_or_default();
+    let rung = |kind, value: Option<Interval>, meaning: String| Rung { kind, value, meaning };
+    let mut rungs = Vec::new();
+    rungs.extend(report.regret.map(|regret| {
+        let meaning = "against the best of them, solved for afterwards".to_owned();
+        rung(RungKind::Regret, Some(interval(regret)), meaning)
+    }));
+    let proved = "proved for this very stream, whatever made it".to_owned();
+    rungs.push(rung(RungKind::Certificate, report.certificate.map(Interval::from), proved));
+    let own = "from the run's own steps and gradients".to_owned();
+    let meaning = if bound.data.is_some() { own } else { why.clone() };
+    rungs.push(rung(RungKind::Data, bound.data.map(Interval::from), meaning));
+    let meaning = bound.reference.clone().unwrap_or(why);
+    rungs.push(rung(RungKind::Theorem, bound.theorem.map(Interval::from), meaning));
+    rungs
+}
+
+fn own_radius(comparators: &AnySet) -> Option<f64> {
+    match comparators {
+        AnySet::Ball(ball) => Some(ball.radius.get()),
+        _ => None,
+    }
+}
+
+/// Two decades to both sides of the run's own radius, four points in each.
+fn radii(ledger: &Ledger) -> Vec<Radius> {
+    let own = own_radius(ledger.comparators()).unwrap_or(1.0);
+    let certificate = |radius: f64| {
+        let ball = Ball { radius: Positive::new(radius).ok()? };
+        let certificate = ledger.per_round(ledger.certificate(&ball.into()));
+        certificate.is_finite().then_some(Radius { radius, certificate })
+    };
+    (-8..=8).filter_map(|step| certificate(own * 10_f64.powf(f64::from(step) / 4.0))).collect()
+}
+
+fn largest(run: &Run, source: &dyn Source) -> Vec<Weight> {
+    let mut all: Vec<(usize, f64)> = run.learner().weights().into_iter().enumerate().collect();
+    all.retain(|&(_, weight)| weight != 0.0);
+    all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+    let constant = run.spec().data.constant;
+    let names = run.seen(source).names;
+    let named = |(index, value): (usize, f64)| {
+        let name = crate::data::name_of(&names, constant, index as u32);
+        Weight { name: weights::name(name.as_deref(), index as u64), value }
+    };
+    all.into_iter().take(WEIGHTS).map(named).collect()
+}
+
+fn parameters(report: &Report) -> Vec<(String, String)> {
+    let spec = &report.spec;
+    let mut rows = vec![
+        ("learner".to_owned(), view::learner(spec)),
+        ("loss".to_owned(), view::loss(spec)),
+        ("comparators".to_owned(), view::comparators(spec)),
+        ("largest gradient".to_owned(), short(report.gradient_norm_max)),
+        ("largest example".to_owned(), short(report.example_norm_max)),
+    ];
+    rows.extend(report.hindsight.as_ref().map(|found| {
+        let told = format!("{} after {} passes", short(found.relative_gap), count(found.passes));
+        ("relative gap of the best comparator".to_owned(), told)
+    }));
+    rows
+}
+
+fn data(report: &Report, run: &Run, source: &dyn Source) -> Vec<(String, String)> {
+    let spec = &report.spec.data;
+    let labels = run.seen(source).labels;
+    let mut rows = vec![
+        ("files".to_owned(), spec.files.join(", ")),
+        ("format".to_owned(), spec.schema.name().to_owned()),
+        ("examples".to_owned(), view::examples(report)),
+        ("features".to_owned(), view::features(report)),
+    ];
+    if !labels.counts.is_empty() {
+        let told = |(label, times): &(String, u64)| format!("{label} ({})", count(*times));
+        let all: Vec<String> = labels.counts.iter().map(told).collect();
+        rows.push(("labels".to_owned(), all.join(", ")));
+    }
+    let missing: u64 = source.missing().iter().sum();
+    if missing > 0 {
+        rows.push(("cells without a value".to_owned(), count(missing)));
+    }
+    rows
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let mut notes =
+        vec!["What is printed holds for the run in doubles; roundings are allowed for.".to_owned()];
+    notes.extend(
+        report
+            .resumed
+            .map(|before| format!("The run was resumed after {} examples.", count(before))),
+    );
+    notes
+}
