@@ -167,7 +167,7 @@ pub(crate) struct KeepArgs {
     #[arg(long, value_name = "SVG")]
     pub(crate) plot: Option<PathBuf>,
 
-    /// Judge the stream in windows of about N examples in the report [default: a twentieth].
+    /// Judge the stream in windows of N examples in the report [default: up to 30 windows].
     #[arg(long, value_name = "N", requires = "report")]
     pub(crate) window: Option<NonZeroU64>,
 }

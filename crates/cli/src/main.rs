@@ -20,6 +20,7 @@ mod run;
 mod shell;
 mod view;
 mod weights;
+mod windows;
 
 use args::{Cli, Command, Game};
 use clap::Parser;

@@ -1,22 +1,15 @@
 //! `--report` and `--plot`: the run as a page and as a picture.
 
 use crate::numbers::{count, percent, short};
+use crate::windows::Windows;
 use crate::{view, weights};
 use anyhow::Context;
-use rueful_core::ledger::Mark;
 use rueful_core::set::{AnySet, Ball};
 use rueful_core::{Ledger, Positive};
 use rueful_data::{Source, can_replace_file, replace_file};
-use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Weight, Window};
-use rueful_run::{Report, Run};
+use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Weight};
+use rueful_run::{Report, Run, Spec};
 use std::path::Path;
-
-/// How many windows a file is divided into, and how many there are before they become longer.
-const WINDOWS: u64 = 20;
-const WINDOWS_MAX: usize = 400;
-
-/// A window of a stream whose length is not known.
-const WINDOW: u64 = 10_000;
 
 /// How many weights are shown.
 const WEIGHTS: usize = 30;
@@ -30,70 +23,12 @@ pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     replace_file(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The windows of a run, closed one after the other.
-pub(crate) struct Windows {
-    length: Option<u64>,
-    total_bytes: u64,
-    start: u64,
-    mark: Mark,
-    closed: Vec<Window>,
-}
-
-impl Windows {
-    pub(crate) fn new(run: &Run, length: Option<u64>) -> Self {
-        let size = |file: &String| std::fs::metadata(file).map_or(0, |found| found.len());
-        Self {
-            length,
-            total_bytes: run.spec().data.files.iter().map(size).sum(),
-            start: run.ledger().rounds(),
-            mark: run.ledger().mark(),
-            closed: Vec::new(),
-        }
-    }
-
-    /// After every batch: closes the window if it is long enough.
-    pub(crate) fn tell(&mut self, run: &Run, source: &dyn Source) {
-        let ledger = run.ledger();
-        let rounds = ledger.rounds() - self.start;
-        let (bytes, total) = (source.bytes_read(), self.total_bytes);
-        let length = *self.length.get_or_insert_with(|| match total {
-            0 => WINDOW,
-            _ => (rounds as f64 / bytes.max(1) as f64 * total as f64) as u64 / WINDOWS,
-        });
-        if rounds >= length.max(1) {
-            self.close(ledger);
-        }
-        if self.closed.len() >= WINDOWS_MAX {
-            self.length = Some(2 * length);
-            self.closed.reserve(WINDOWS_MAX);
-        }
-    }
-
-    fn close(&mut self, ledger: &Ledger) {
-        let (from, to) = (self.start + 1, ledger.rounds());
-        if to < from {
-            return;
-        }
-        if let Ok(stretch) = ledger.since(&self.mark) {
-            let certificate = stretch.per_round(stretch.certificate(ledger.comparators()));
-            let certificate = certificate.is_finite().then_some(certificate);
-            self.closed.push(Window { from, to, risk: stretch.sequential_risk(), certificate });
-        }
-        (self.start, self.mark) = (to, ledger.mark());
-    }
-
-    fn finish(mut self, ledger: &Ledger) -> Vec<Window> {
-        self.close(ledger);
-        self.closed
-    }
-}
-
 /// All that is to be shown.
 pub(crate) fn page(report: &Report, run: &Run, source: &dyn Source, windows: Windows) -> Page {
     let spec = &report.spec;
     let comparators = view::comparators(spec);
     Page {
-        title: spec.data.name(),
+        title: title(spec),
         subtitle: format!(
             "{}; loss: {}. {} examples, {} features.",
             view::learner(spec),
@@ -106,12 +41,23 @@ pub(crate) fn page(report: &Report, run: &Run, source: &dyn Source, windows: Win
         ladder: ladder(report),
         radii: radii(run.ledger()),
         own_radius: own_radius(&spec.comparators),
-        windows: windows.finish(run.ledger()),
+        windows: windows.finish(),
         weights: largest(run, source),
         parameters: parameters(report),
         data: data(report, run, source),
         notes: notes(report),
         comparators,
+    }
+}
+
+/// The name of the file, without its folder.
+fn title(spec: &Spec) -> String {
+    match &spec.data.files[..] {
+        [file] if file != "-" => {
+            let name = Path::new(file).file_name();
+            name.map_or_else(|| file.clone(), |name| name.to_string_lossy().into_owned())
+        }
+        _ => spec.data.name(),
     }
 }
 

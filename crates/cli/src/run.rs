@@ -1,10 +1,10 @@
 //! `rueful run`
 
 use crate::args::RunArgs;
-use crate::page::{self, Windows};
 use crate::predictions::PredictionsFile;
 use crate::progress::Watch;
-use crate::{data, hindsight, interrupt, numbers, output, view};
+use crate::windows::Windows;
+use crate::{data, hindsight, interrupt, numbers, output, page, view};
 use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::{Options, Solution, Start};
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         }
         watch.tell(&run, &*source);
         if has_windows {
-            windows.tell(&run, &*source);
+            windows.tell(batch, rounds);
         }
         if let Err(error) = keeper.keep(&run, &*source) {
             break Err(error);

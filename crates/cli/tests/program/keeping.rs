@@ -407,6 +407,12 @@ fn a_page_shows_what_the_json_says() {
     for rung in [&report["certificate"], &report["bound"]["data"], &report["regret"]["lower"]] {
         shows(rung);
     }
+    let line = "audit all.libsvm --loss hinge --radius 10 --predictions p.txt --window 100 --json";
+    say(&desk, "run all.libsvm --predictions p.txt -q").result();
+    for window in say(&desk, line).json()["windows"].as_array().expect("an array") {
+        shows(&window["sequential_risk"]);
+        shows(&window["certificate"]);
+    }
     let foreign = html.replace("http://www.w3.org/2000/svg", "");
     assert!(!foreign.contains("http") && !foreign.contains("<script"), "it stands alone");
     let svg = String::from_utf8(bytes(&desk, "run.svg")).expect("text");
