@@ -205,6 +205,35 @@ fn measured_numbers_in_the_prose_stand_in_a_report() {
     }
 }
 
+/// Where the links of a text lead, as far as they lead to files.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let files = targets.filter(|target| !target.contains("://") && !target.starts_with('#'));
+    files.map(|target| target.split('#').next().unwrap_or_default())
+}
+
+#[test]
+fn every_page_is_linked_and_every_link_leads_somewhere() {
+    let docs = root().join("docs");
+    for (folder, index) in [(root(), "README.md"), (docs.clone(), "docs/README.md")] {
+        let text = fs::read_to_string(root().join(index)).expect("an index");
+        let linked: Vec<PathBuf> = links(&text).map(|link| folder.join(link)).collect();
+        for entry in fs::read_dir(&docs).expect("the pages") {
+            let page = entry.expect("a page").path();
+            let is_page = page.extension().is_some_and(|end| end == "md") && !page.ends_with(index);
+            assert!(!is_page || linked.contains(&page), "{} is not in {index}", page.display());
+        }
+        for link in linked {
+            assert!(link.exists(), "{index}: {}", link.display());
+        }
+    }
+    for page in documents().iter().filter(|page| page.name != "README.md") {
+        for link in links(&page.prose()) {
+            assert!(docs.join(link).exists(), "{}: {link}", page.name);
+        }
+    }
+}
+
 /// The table on the front page lists what the program knows, in the same order.
 #[test]
 fn the_table_has_every_name() {

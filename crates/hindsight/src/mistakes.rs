@@ -3,7 +3,8 @@
 //! For every u the Perceptron makes at most H(u) + (‖u‖X)²/2 + ‖u‖X√(H(u) + (‖u‖X)²/4) mistakes,
 //! with H the hinge loss of u and X = max ‖x_t‖. For a given norm r the best u is the one with the
 //! least hinge loss in the ball of radius r, so one number is left to search for: r, from √T/X, where
-//! the bound says nothing any more, downwards.
+//! the bound says nothing any more, downwards. A mistake is a mistake however much its example counts,
+//! so H leaves importances aside.
 
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Start};
@@ -11,7 +12,7 @@ use crate::set::norm;
 use crate::solve::solve;
 use rueful_core::loss::Hinge;
 use rueful_core::set::Ball;
-use rueful_core::{NonNegative, Positive};
+use rueful_core::{Batch, NonNegative, Positive};
 
 /// How many radii the first look takes, each half the one before.
 const OCTAVES: i32 = 12;
@@ -55,6 +56,7 @@ pub fn best_mistake_bound<P: Passes>(
     example_norm_max: f64,
     options: &Options,
 ) -> Result<BestMistakeBound, P::Error> {
+    let data = &mut Alike { data, plain: Batch::default() };
     let mut rounds = 0;
     data.pass(&mut |_, rows| rounds += rows as u64)?;
     let nothing = BestMistakeBound {
@@ -69,6 +71,37 @@ pub fn best_mistake_bound<P: Passes>(
         search.run((rounds as f64).sqrt() / example_norm_max)?;
     }
     Ok(search.best)
+}
+
+/// Data in which all examples count alike.
+struct Alike<'a, P> {
+    data: &'a mut P,
+    /// Where batches lose their importances.
+    plain: Batch,
+}
+
+impl<P: Passes> Passes for Alike<'_, P> {
+    type Error = P::Error;
+
+    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), P::Error> {
+        let plain = &mut self.plain;
+        self.data.pass(&mut |batch, rows| {
+            if batch.importances().is_empty() {
+                return visit(batch, rows);
+            }
+            plain.clear();
+            plain.append(batch);
+            plain.weigh_last(&vec![1.0; batch.len()]);
+            visit(plain, rows);
+        })
+    }
+
+    fn held(&self) -> Option<Vec<(&Batch, usize)>> {
+        let are_alike = |held: &Vec<(&Batch, usize)>| {
+            held.iter().all(|(batch, _)| batch.importances().is_empty())
+        };
+        self.data.held().filter(are_alike)
+    }
 }
 
 /// A search over the logarithm of the radius.

@@ -66,6 +66,24 @@ fn separable_streams_have_their_margin() {
     check(&batch);
 }
 
+/// Importances change no mistake of the Perceptron, and so must not change what bounds them.
+#[test]
+fn importances_make_no_difference() {
+    let plain = noisy(200, 5, 5, true, 7);
+    let mut weighted = plain.clone();
+    weighted.weigh_last(&vec![0.01; plain.len()]);
+    check(&plain);
+    let options = Options { tolerance: 1e-6, ..Options::default() };
+    let bound = |batch: &Batch| {
+        let batches = std::slice::from_ref(batch);
+        let Ok(best) = best_mistake_bound(&mut InMemory { batches }, longest(batch), &options);
+        best.bound
+    };
+    let (without, with) = (bound(&plain), bound(&weighted));
+    assert!(mistakes(&weighted) as f64 <= with, "{with}");
+    assert!((with - without).abs() <= 1e-3 * without, "{with}, not {without}");
+}
+
 #[test]
 fn without_features_every_round_may_be_a_mistake() {
     let mut batch = Batch::default();

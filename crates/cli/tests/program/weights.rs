@@ -1,6 +1,6 @@
 //! Class weights: the same, to the last bit, as a file whose examples count that much by themselves.
 
-use crate::harness::{DATA, ask, ask_in, root};
+use crate::harness::{DATA, ask, ask_in, number, root};
 use rueful_run::LearnerSpec;
 use serde_json::Value;
 use std::fs;
@@ -93,6 +93,21 @@ fn one_weight_leaves_the_other_at_1() {
     assert_same(&folder, "--positive-weight 0.7", "hindsight --radius 2");
     assert_same(&folder, "--positive-weight 0.7", "hindsight --radius 2 --keep 0");
     assert_same(&folder, "--positive-weight 0.7", "audit --predictions predictions --hindsight");
+}
+
+/// The Perceptron's mistakes are counted, not weighed, and so is what bounds them.
+#[test]
+fn a_mistake_is_a_mistake_however_little_it_counts() {
+    let flags = "--learner perceptron --hindsight --json";
+    let found = |weights: &str| {
+        let report = ask(&format!("run {DATA} {flags} {weights}")).json();
+        let bound = &report["mistake_bound"];
+        (number(bound, "mistakes"), number(bound, "bound"))
+    };
+    let (mistakes, bound) = found("");
+    let (same, with) = found("--positive-weight 0.01 --negative-weight 0.5");
+    assert!(mistakes == same && mistakes <= with, "{mistakes}, {same} and {with}");
+    assert!((bound - with).abs() <= 1e-3 * bound, "{with}, not {bound}");
 }
 
 #[test]
