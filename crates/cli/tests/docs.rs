@@ -1,6 +1,6 @@
 //! The documentation is true: every command in a `console` block of the README and of `docs/` is
 //! run, and must print what stands below it. The commands of a page are run one after the other in
-//! a folder that has nothing in it but `data/`; what one of them writes, the next can read.
+//! a folder that has nothing in it but `data/`, `docs/` and one more; what one of them writes, the next can read.
 //!
 //! In such a block a line that starts with `$ ` is a command, and what follows up to the next one
 //! is its output; a line `...` stands for any number of lines. Rust blocks of the README are run
@@ -96,12 +96,15 @@ impl Block<'_> {
 /// A folder for the commands of a page.
 fn stage() -> TempDir {
     let stage = TempDir::new().expect("a directory");
-    let data = stage.path().join("data");
-    fs::create_dir(&data).expect("a folder in it");
-    for entry in fs::read_dir(root().join("data")).expect("the data") {
-        let path = entry.expect("an entry of data/").path();
-        fs::copy(&path, data.join(path.file_name().expect("a name"))).expect("a copy");
+    for name in ["data", "docs"] {
+        let folder = stage.path().join(name);
+        fs::create_dir(&folder).expect("a folder in it");
+        for entry in fs::read_dir(root().join(name)).expect("the folder") {
+            let path = entry.expect("an entry of it").path();
+            fs::copy(&path, folder.join(path.file_name().expect("a name"))).expect("a copy");
+        }
     }
+    fs::copy(root().join("Cargo.toml"), stage.path().join("Cargo.toml")).expect("a copy");
     stage
 }
 
