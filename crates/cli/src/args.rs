@@ -127,11 +127,11 @@ pub(crate) struct RunArgs {
     pub(crate) curve_hindsight: bool,
 
     /// Say nothing on the way, only the report.
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
 
     /// Print the report as one JSON object.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 

@@ -274,5 +274,5 @@ fn notes_go_to_the_standard_error() {
          note: T = 1250 is counted in a first pass over the data\n"
     );
     assert!(said.json().is_object());
-    assert_eq!(ask(&format!("run {DATA} --json")).stderr, "");
+    assert_eq!(ask(&format!("run {DATA} --json -q")).stderr, "");
 }
