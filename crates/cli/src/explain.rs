@@ -24,7 +24,7 @@ struct Explained {
 
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
-    let mut source = predict::open(&model, &args.files, args.no_label, args.manner())?;
+    let mut source = predict::open(&model, &args.files, args.no_label, &args.manner())?;
     let explained = find(&model, &mut *source, args)?;
     if args.json {
         output::print_json(&explained)

@@ -16,7 +16,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
         let loss = model.spec.loss.name();
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }
-    let mut source = open(&model, &args.files, args.no_label, args.manner())?;
+    let mut source = open(&model, &args.files, args.no_label, &args.manner())?;
     let mut out: Box<dyn Write> = match &args.out {
         Some(path) => Box::new(BufWriter::new(
             File::create(path).with_context(|| format!("cannot write {}", path.display()))?,
@@ -40,13 +40,13 @@ pub(crate) fn open(
     model: &Model,
     files: &[String],
     no_label: bool,
-    manner: Manner,
+    manner: &Manner,
 ) -> anyhow::Result<Box<dyn Source>> {
     let data = DataSpec { files: files.to_vec(), ..model.spec.data.clone() };
     let opened = if no_label {
-        data.without_label().open(LabelUse::Ignore, &manner)
+        data.without_label().open(LabelUse::Ignore, manner)
     } else {
-        data.open(LabelUse::Learn(model.spec.loss.labels()), &manner)
+        data.open(LabelUse::Learn(model.spec.loss.labels()), manner)
     };
     opened.with_context(|| "the data are read as those the model has learned from")
 }

@@ -15,6 +15,7 @@ pub(crate) type Row = (u64, Vec<(u32, u32)>);
 
 pub(crate) const NUMBERS: Reading = Reading {
     labels: LabelRule::Numbers,
+    known_labels: Vec::new(),
     constant: false,
     limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
     threads: NonZeroUsize::MIN,
