@@ -1,7 +1,6 @@
 //! Models: what is opened can be gone on with.
 
 use crate::promises::{FILE, pattern};
-use rueful_core::learner::Learner;
 use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema, Survey};
 use rueful_run::{DataSpec, LearnerSpec, Model, Run, Settings};
 use std::io::Cursor;

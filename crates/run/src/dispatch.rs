@@ -38,7 +38,7 @@ macro_rules! with_set {
 
 /// A learner of any kind whose state can be put away.
 pub trait SavedLearner: Learner {
-    /// Its whole state, as [`restore`] takes it.
+    /// Its whole state, as a model keeps it.
     fn save(&self) -> Result<Vec<u8>, postcard::Error>;
 }
 
