@@ -12,7 +12,7 @@ use rueful_data::{
     Predictions, Provenance, Reader, Reading, Recognized, Role, Schema, Separator, Source, Table,
     Wishes, open_inputs, recognize,
 };
-use rueful_run::Spec;
+use rueful_run::{Notation, Spec};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -129,7 +129,18 @@ pub(crate) const ALL: &[Target] = &[
         tokens: &[",", "\"", "\"\"", "p", "p,q", "\t", ";", "\n0.5"],
         check: check_predictions,
     },
-    Target { name: "spec", seeds: || texts(&SPECS), tokens: JSON, check: check_json::<Spec> },
+    Target {
+        name: "spec",
+        seeds: || specs(Notation::Json),
+        tokens: JSON,
+        check: |bytes| check_spec(bytes, Notation::Json),
+    },
+    Target {
+        name: "spec-toml",
+        seeds: || specs(Notation::Toml),
+        tokens: TOML,
+        check: |bytes| check_spec(bytes, Notation::Toml),
+    },
     Target { name: "schema", seeds: || texts(&SCHEMAS), tokens: JSON, check: check_json::<Schema> },
 ];
 
@@ -210,11 +221,49 @@ const PREDICTIONS: [&str; 4] =
     ["0.5\n-1e3\n2\n", "p\n0.5\n1\n", "day,p,\"q, \"\"r\"\"\"\n1,0.5,2\n2,1,-1\n", "p\tq\n1\t2\n"];
 
 const SPECS: [&str; 2] = [
-    r#"{"data":{"file":"a","constant":true},"loss":{"name":"logistic"},"sigma":0.1,
+    r#"{"data":{"files":["a"],"schema":{"format":"libsvm"},"constant":true},
+    "loss":{"name":"square"},"sigma":0.1,
     "learner":{"name":"ogd","schedule":{"name":"inverse-sqrt","eta":0.5},
     "set":{"name":"ball","radius":1.0},"gradient_bound":null},"comparators":{"name":"whole-space"}}"#,
-    r#"{"data":{"file":"b","constant":false},"loss":{"name":"quantile","tau":0.5},
-    "learner":{"name":"perceptron","eta":1},"comparators":{"name":"ball","radius":2}}"#,
+    r#"{"data":{"files":["b","-"],"schema":{"format":"jsonl","bits":9,
+    "columns":[{"name":"y","role":"label"}]},"positive":"yes","constant":false,
+    "class_weights":{"positive":2}},"loss":{"name":"quantile","tau":0.5},
+    "learner":{"name":"erm","set":{"name":"box","rest":[-1,2]}},
+    "comparators":{"name":"ball","radius":2}}"#,
+];
+
+const TOML: &[&str] = &[
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "[data]\n",
+    "[loss]",
+    "=",
+    " = ",
+    ".",
+    "\"",
+    "'",
+    "\"\"\"",
+    "\'\'\'",
+    "\n",
+    "#",
+    "{",
+    "}",
+    ",",
+    "inf",
+    "nan",
+    "-1",
+    "1e999",
+    "0x10",
+    "1_000",
+    "1979-05-27",
+    "\\u0000",
+    "name = ",
+    "\"ball\"",
+    "eta = 1\n",
+    "[spec]\n",
+    "[[[[[[[[[[[[[[[[",
 ];
 
 const SCHEMAS: [&str; 3] = [
@@ -381,7 +430,34 @@ fn predictions(reader: impl Read, columns: &PredictionColumns) -> (Vec<Vec<u64>>
     (rows, error.unwrap_or_default())
 }
 
-/// A description in JSON: what is read can be written and read again.
+/// The good descriptions as they are written in a notation.
+fn specs(notation: Notation) -> Vec<Vec<u8>> {
+    let written = |text: &&str| {
+        let spec = Spec::parse(FILE, text, Notation::Json).expect("a good description");
+        spec.to_text(notation).expect("what was read can be written").into_bytes()
+    };
+    SPECS.iter().map(written).collect()
+}
+
+/// A description of a run: what is read can be written and read again, and what is wrong with it is
+/// told in words.
+fn check_spec(bytes: &[u8], notation: Notation) -> String {
+    let Ok(text) = std::str::from_utf8(bytes) else { return "not text".to_owned() };
+    match Spec::parse(FILE, text, notation) {
+        Ok(spec) => {
+            let text = spec.to_text(notation).expect("what was read can be written");
+            let again = Spec::parse(FILE, &text, notation);
+            assert!(again.as_ref().is_ok_and(|again| *again == spec), "{text}: {again:?}");
+            "read".to_owned()
+        }
+        Err(error) => {
+            check_words(&error.to_string());
+            pattern(&error.to_string())
+        }
+    }
+}
+
+/// A schema in JSON: what is read can be written and read again.
 fn check_json<T: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u8]) -> String {
     match serde_json::from_slice::<T>(bytes) {
         Ok(value) => {

@@ -4,12 +4,16 @@
 //! contradictory is an error that names the file and the place, before any data is opened.
 
 use crate::spec::{Spec, SpecError};
+use rueful_data::printable;
 use serde::Deserializer;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::path::Path;
 use thiserror::Error;
+
+/// So much is shown of what is wrong: a message may quote what it was given.
+const MESSAGE_CHARS: usize = 600;
 
 /// How a description is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,10 +103,15 @@ impl Spec {
             Err(why) => return Err(SpecFileError::Unread { file, why }),
         };
         let text = text.trim_start_matches('\u{feff}');
-        let spec = parse(&file, text, Notation::of(path, text))?;
+        Self::parse(&file, text, Notation::of(path, text))
+    }
+
+    /// The same from the text of a file of that name.
+    pub fn parse(file: &str, text: &str, notation: Notation) -> Result<Self, SpecFileError> {
+        let spec = parse(file, text, notation)?;
         match spec.check() {
             Ok(()) => Ok(spec),
-            Err(why) => Err(SpecFileError::Contradiction { file, why }),
+            Err(why) => Err(SpecFileError::Contradiction { file: file.to_owned(), why }),
         }
     }
 
@@ -123,7 +132,7 @@ fn parse(file: &str, text: &str, notation: Notation) -> Result<Spec, SpecFileErr
     let found = match notation {
         Notation::Json => {
             let whole: serde_json::Value =
-                serde_json::from_str(text).map_err(|why| syntax(why.to_string()))?;
+                serde_json::from_str(text).map_err(|why| syntax(one_line(&why.to_string())))?;
             describe(whole.get("spec").unwrap_or(&whole).clone())
         }
         Notation::Toml => {
@@ -153,10 +162,15 @@ fn placed(text: &str, fault: &toml::de::Error) -> String {
     format!("{message} at line {line} column {column}")
 }
 
-/// A message in one line, without the place that TOML adds in one of its own.
+/// A message in one line of sane length, without the place that TOML adds in one of its own.
 fn one_line(message: &str) -> String {
     let lines = message.trim().lines().map(str::trim);
-    lines.filter(|line| !line.starts_with("in `")).collect::<Vec<_>>().join(", ")
+    let lines: Vec<_> = lines.filter(|line| !line.starts_with("in `")).collect();
+    let text = printable(&lines.join(", "));
+    match text.char_indices().nth(MESSAGE_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 #[cfg(test)]
