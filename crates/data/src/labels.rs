@@ -330,7 +330,7 @@ mod tests {
         let mut stream = LabelCounts::default();
         stream.absorb(&counts, &rule).unwrap();
         stream.absorb(&counts, &rule).unwrap();
-        let entries: Vec<_> = stream.iter().map(|e| (e.label.as_str(), e.count)).collect();
+        let entries: Vec<_> = stream.entries.iter().map(|e| (&*e.label, e.count)).collect();
         assert_eq!(entries, [("4", 4), ("2", 4)]);
         let conflict = stream.absorb(&take(&rule, &["2", "5"]).1, &rule).unwrap_err();
         assert_eq!((conflict.row, conflict.label.as_str()), (1, "5"));
@@ -355,7 +355,8 @@ mod tests {
     fn looking_takes_everything() {
         let (taken, counts) = take(&LabelRule::Any, &["up", "2.5", "down", "up"]);
         assert_eq!(taken, [Some(0.0), Some(2.5), Some(0.0), Some(0.0)]);
-        assert_eq!(counts.iter().map(|entry| entry.count).collect::<Vec<_>>(), [2, 1, 1]);
+        let counts: Vec<_> = counts.seen().counts.into_iter().map(|(_, count)| count).collect();
+        assert_eq!(counts, [2, 1, 1]);
     }
 
     #[test]

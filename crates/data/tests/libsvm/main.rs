@@ -16,6 +16,7 @@ type Row = (u64, Vec<(u32, u32)>);
 
 const NUMBERS: Reading = Reading {
     labels: LabelRule::Numbers,
+    known_labels: Vec::new(),
     constant: false,
     limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
     threads: NonZeroUsize::MIN,
@@ -23,6 +24,7 @@ const NUMBERS: Reading = Reading {
 
 const SIGNS: Reading = Reading {
     labels: LabelRule::Signs,
+    known_labels: Vec::new(),
     constant: false,
     limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
     threads: NonZeroUsize::MIN,

@@ -19,12 +19,19 @@ type Row = (u64, Vec<(u32, u32)>);
 
 const NUMBERS: Reading = Reading {
     labels: LabelRule::Numbers,
+    known_labels: Vec::new(),
     constant: false,
     limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
     threads: NonZeroUsize::MIN,
 };
 
-const SIGNS: Reading = Reading { labels: LabelRule::Signs, ..NUMBERS };
+const SIGNS: Reading = Reading {
+    labels: LabelRule::Signs,
+    known_labels: Vec::new(),
+    constant: false,
+    limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
+    threads: NonZeroUsize::MIN,
+};
 
 fn row(label: f64, features: &[(u32, f32)]) -> Row {
     (label.to_bits(), features.iter().map(|&(index, value)| (index, value.to_bits())).collect())
