@@ -62,7 +62,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         if let Err(error) = keeper.keep(&run, &*source) {
             break Err(error);
         }
-        if stop.load(Ordering::Relaxed) {
+        // A stream that is followed ends by itself when it is told to, behind what has come.
+        if stop.load(Ordering::Relaxed) && !args.follow {
             break Ok(());
         }
     };

@@ -4,7 +4,7 @@
 
 use rueful_checks::Rng;
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
-use rueful_core::{Batch, NonNegative, Positive};
+use rueful_core::{Batch, NonNegative, Positive, Sum};
 use rueful_hindsight::{InMemory, Options, Problem, ProxLoss, Solution, Start, solve};
 
 pub(crate) fn ball(radius: f64) -> AnySet {
@@ -51,10 +51,21 @@ pub(crate) fn is_sound<L: ProxLoss>(
     assert!(solution.upper - cost <= 1e-9 * (1.0 + cost.abs()) + 1e-12 * solution.upper.abs());
 }
 
+/// What u costs, with predictions and sums that are rounded once: where features of all scales
+/// cancel, plain ones would be further off than the solver allows itself to be.
 pub(crate) fn cost<L: ProxLoss>(loss: L, sigma: f64, batch: &Batch, u: &[f64]) -> f64 {
-    let losses: f64 =
-        batch.iter().map(|e| e.importance * loss.at(e.features.dot(u), e.label).value).sum();
-    losses + 0.5 * sigma * batch.len() as f64 * u.iter().map(|u| u * u).sum::<f64>()
+    let mut total = Sum::default();
+    for example in batch.iter() {
+        let mut dot = Sum::default();
+        for (i, x) in example.features.iter() {
+            let product = u[i] * x;
+            dot.add(product);
+            dot.add(u[i].mul_add(x, -product));
+        }
+        total.add(example.importance * loss.at(dot.value(), example.label).value);
+    }
+    total.add(0.5 * sigma * batch.len() as f64 * u.iter().map(|u| u * u).sum::<f64>());
+    total.value()
 }
 
 /// Random rows of so many features out of so many columns; the labels follow a target through noise.
