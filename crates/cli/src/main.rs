@@ -9,6 +9,8 @@ mod explain;
 mod hindsight;
 mod inspect;
 mod interrupt;
+mod keeper;
+mod look_back;
 mod numbers;
 mod output;
 mod page;

@@ -19,12 +19,27 @@ pub(crate) fn check_place(path: &Path) -> anyhow::Result<()> {
     can_replace_file(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
-pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+/// Writes the page and the picture, each if it is asked for.
+pub(crate) fn write_all(
+    page: &Page,
+    report: Option<&Path>,
+    plot: Option<&Path>,
+) -> anyhow::Result<()> {
+    report.map_or(Ok(()), |path| write(path, &rueful_page::html(page)))?;
+    plot.map_or(Ok(()), |path| write(path, &rueful_page::svg(page)))
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     replace_file(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// All that is to be shown.
-pub(crate) fn page(report: &Report, run: &Run, source: &dyn Source, windows: Windows) -> Page {
+pub(crate) fn page(
+    report: &Report,
+    run: &Run,
+    source: &dyn Source,
+    windows: Option<Windows>,
+) -> Page {
     let spec = &report.spec;
     let comparators = view::comparators(spec);
     Page {
@@ -41,7 +56,7 @@ pub(crate) fn page(report: &Report, run: &Run, source: &dyn Source, windows: Win
         ladder: ladder(report),
         radii: radii(run.ledger()),
         own_radius: own_radius(&spec.comparators),
-        windows: windows.finish(),
+        windows: windows.map(Windows::finish).unwrap_or_default(),
         weights: largest(run, source),
         parameters: parameters(report),
         data: data(report, run, source),

@@ -1,221 +1,109 @@
 //! `rueful run`
 
 use crate::args::RunArgs;
-use crate::predictions::PredictionsFile;
+use crate::keeper::Keeper;
+use crate::look_back::{self, LookBack};
 use crate::progress::Watch;
 use crate::windows::Windows;
-use crate::{data, hindsight, interrupt, numbers, output, page, view};
+use crate::{data, interrupt, numbers, output, page, view};
 use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
-use rueful_hindsight::{Options, Solution, Start};
-use rueful_page::Page;
 use rueful_run::{
-    Data, DataSpec, HindsightReport, LabelUse, LearnerSpec, LossSpec, Manner, Model, Notation,
-    Replay, Resolved, Run, SettingsError, Spec, SquareWatch, bound_mistakes, check_place,
-    curve_in_hindsight,
+    Data, DataSpec, LabelUse, LossSpec, Manner, Model, Notation, Report, Resolved, Run,
+    SettingsError, Spec,
 };
-use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let looks_back = args.hindsight || args.curve_hindsight;
-    let options = hindsight::options(&args.solver, looks_back)?;
+    let options = look_back::options(args)?;
     if args.print_spec {
         return print_spec(args).map(|()| ExitCode::SUCCESS);
     }
     let stop = interrupt::listen()?;
     let manner = Manner { follow: follow(args, &stop), ..args.manner.manner() };
     let Begun { mut run, notes, mut source, manner } = begin(args, manner)?;
-    let resumed = run.ledger().rounds();
+    let resumed = args.keep.resume.as_ref().map(|_| run.ledger().rounds());
     let spec = run.spec().clone();
     let labels = LabelUse::Learn(spec.loss.labels());
     let reopen = || data::reopen(&spec.data, labels, &manner);
-    let mut replay = Replay::new(&reopen, hindsight::kept_nonzeros(&args.solver));
-    let mut slopes = Vec::new();
-    let mut square = SquareWatch::new(&spec).filter(|_| looks_back);
 
-    let mut keeper = Keeper::new(args, &run)?;
-    let mut windows = Windows::new(&run, args.keep.window.map(NonZeroU64::get));
-    let has_windows = args.keep.report.is_some();
-    let mut watch = Watch::new(&run, args.quiet);
-    let finished = loop {
-        match run.advance(&mut *source) {
-            Ok(true) => {}
-            Ok(false) => break Ok(()),
-            Err(error) => break Err(error.into()),
-        }
-        let (batch, rounds) = run.last();
-        if looks_back {
-            replay.keep(batch);
-            slopes.extend(rounds.iter().map(|round| round.slope));
-        }
-        if let Some(square) = &mut square {
-            square.observe(batch, args.curve_hindsight);
-        }
-        watch.tell(&run, &*source);
-        if has_windows {
-            windows.tell(batch, rounds);
-        }
-        if let Err(error) = keeper.keep(&run, &*source) {
-            break Err(error);
-        }
-        // A stream that is followed ends by itself when it is told to, behind what has come.
-        if stop.load(Ordering::Relaxed) && !args.follow {
-            break Ok(());
-        }
+    let mut around = Around {
+        look_back: LookBack::new(args, options, &spec, &reopen),
+        windows: Windows::new(&run, args),
+        watch: Watch::new(&run, args.quiet),
+        keeper: Keeper::new(args, &run)?,
     };
+    // A stream that is followed ends by itself when it is told to, behind what has come.
+    let is_told = || stop.load(Ordering::Relaxed) && !args.follow;
+    let finished = learn(&mut run, &mut *source, &mut around, is_told);
+    let Around { look_back, windows, watch, keeper } = around;
     watch.finish();
     keeper.finish(&run, &*source, finished)?;
-    let was_interrupted = stop.load(Ordering::Relaxed) && !args.follow;
+    let was_interrupted = is_told();
+
+    let mut report = run.report(&*source);
+    report.resumed = resumed;
     if was_interrupted {
-        let examples = numbers::count(run.ledger().rounds());
+        let examples = numbers::count(report.examples);
         output::note(&format!("interrupted: this is about the first {examples} examples"));
     }
-
-    replay.settle(source.census());
-    let mut report = run.report(&*source);
-    report.resumed = args.keep.resume.as_ref().map(|_| resumed);
-    if args.hindsight {
-        let known = square.as_ref().and_then(|square| square.solution(&options));
-        let solution = match known {
-            Some(solution) => solution,
-            None => look_back(&run, &mut replay, slopes, &options)?,
-        };
-        let found = HindsightReport::new(&solution, &options).named(source.names());
-        report.add_hindsight(found, run.ledger());
-        if let LearnerSpec::Perceptron { .. } = spec.learner {
-            report.mistake_bound = Some(bound_mistakes(run.ledger(), &mut replay, &options)?);
+    match look_back {
+        Some(look_back) if look_back.is_possible(was_interrupted) => {
+            look_back.add_to(&mut report, &run, &*source)?;
         }
-    }
-    if let Some(curve) = square.and_then(|square| square.curve()).filter(|_| args.curve_hindsight) {
-        report.add_curve(&curve);
-    } else if args.curve_hindsight {
-        let marks: Vec<u64> = report.curve.iter().map(|point| point.t).collect();
-        let bar = hindsight::solver_bar();
-        let found = curve_in_hindsight(&spec, &mut replay, &marks, &options, &mut |progress| {
-            hindsight::show(&bar, progress);
-        });
-        bar.finish_and_clear();
-        report.add_curve(&found?);
+        Some(_) => output::note("interrupted: too much was read to look back at"),
+        None => {}
     }
     if args.keep.report.is_some() || args.keep.plot.is_some() {
         let page = page::page(&report, &run, &*source, windows);
-        let write = |path: &Option<PathBuf>, make: fn(&Page) -> String| match path {
-            Some(path) => page::write(path, &make(&page)),
-            None => Ok(()),
-        };
-        write(&args.keep.report, rueful_page::html)?;
-        write(&args.keep.plot, rueful_page::svg)?;
+        page::write_all(&page, args.keep.report.as_deref(), args.keep.plot.as_deref())?;
     }
-    if args.json {
-        notes.iter().for_each(|note| output::note(note));
-        output::print_json(&report)?;
-    } else {
-        output::print(&view::report(&report, &notes))?;
-    }
+    show(args, &report, &notes)?;
     Ok(if was_interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS })
 }
 
-/// What a run leaves behind on its way: predictions, and models.
-struct Keeper<'a> {
-    predictions: Option<PredictionsFile>,
-    model: Option<&'a Path>,
-    checkpoint_every: Option<u64>,
-    next_checkpoint: u64,
-    /// The round of the model on the disk, if this run wrote it.
-    saved: Option<u64>,
+/// Everyone who is told of every batch.
+struct Around<'a> {
+    look_back: Option<LookBack<'a>>,
+    windows: Option<Windows>,
+    watch: Watch,
+    keeper: Keeper<'a>,
 }
 
-impl<'a> Keeper<'a> {
-    fn new(args: &'a RunArgs, run: &Run) -> anyhow::Result<Self> {
-        let every = args.keep.checkpoint_every.map(NonZeroU64::get);
-        args.keep.save.as_deref().map_or(Ok(()), check_place)?;
-        [&args.keep.report, &args.keep.plot]
-            .into_iter()
-            .flatten()
-            .try_for_each(|path| page::check_place(path))?;
-        Ok(Self {
-            predictions: args
-                .keep
-                .predictions
-                .as_deref()
-                .map(PredictionsFile::create)
-                .transpose()?,
-            model: args.keep.save.as_deref(),
-            checkpoint_every: every,
-            next_checkpoint: run.ledger().rounds().saturating_add(every.unwrap_or(u64::MAX)),
-            saved: None,
-        })
-    }
-
-    /// After every batch.
-    fn keep(&mut self, run: &Run, source: &dyn Source) -> anyhow::Result<()> {
-        if let Some(predictions) = &mut self.predictions {
-            predictions.write(run.last().1)?;
+/// Learns from everything, or until told to stop.
+fn learn(
+    run: &mut Run,
+    source: &mut dyn Source,
+    around: &mut Around<'_>,
+    is_told: impl Fn() -> bool,
+) -> anyhow::Result<()> {
+    while run.advance(source)? {
+        let (batch, rounds) = run.last();
+        if let Some(look_back) = &mut around.look_back {
+            look_back.observe(batch, rounds);
         }
-        let rounds = run.ledger().rounds();
-        if let Some(every) = self.checkpoint_every
-            && rounds >= self.next_checkpoint
-        {
-            self.save(run, source)?;
-            self.next_checkpoint = rounds.saturating_add(every);
+        if let Some(windows) = &mut around.windows {
+            windows.tell(batch, rounds);
         }
-        Ok(())
-    }
-
-    fn save(&mut self, run: &Run, source: &dyn Source) -> anyhow::Result<()> {
-        let rounds = run.ledger().rounds();
-        if let Some(path) = self.model
-            && self.saved != Some(rounds)
-        {
-            run.save(source, path)?;
-            self.saved = Some(rounds);
+        around.watch.tell(run, source);
+        around.keeper.keep(run, source)?;
+        if is_told() {
+            break;
         }
-        Ok(())
     }
-
-    /// At the end, however it came about: what was learned is saved, if only for a while.
-    fn finish(
-        mut self,
-        run: &Run,
-        source: &dyn Source,
-        finished: anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        let predictions = self.predictions.take().map_or(Ok(()), PredictionsFile::finish);
-        let Err(error) = finished else {
-            self.save(run, source)?;
-            return predictions;
-        };
-        let learned = run.ledger().rounds();
-        if let Some(path) = self.model
-            && learned > 0
-            && run.learner().rounds() == learned
-            && self.save(run, source).is_ok()
-        {
-            let (examples, path) = (numbers::count(learned), path.display());
-            output::note(&format!("what was learned from {examples} examples is in {path}"));
-        }
-        Err(error)
-    }
+    Ok(())
 }
 
-/// Solves for the best comparator, from where the run left off.
-fn look_back(
-    run: &Run,
-    replay: &mut Replay<'_>,
-    slopes: Vec<f64>,
-    options: &Options,
-) -> anyhow::Result<Solution> {
-    let spec = run.spec();
-    let start = Start {
-        comparator: run.learner().weights(),
-        slopes,
-        lower: Some(run.ledger().minorant().floor(&spec.comparators)),
-    };
-    hindsight::look_back(&spec.loss, spec.sigma, &spec.comparators, replay, start, options)
+fn show(args: &RunArgs, report: &Report, notes: &[String]) -> anyhow::Result<()> {
+    if args.json {
+        notes.iter().for_each(|note| output::note(note));
+        output::print_json(report)
+    } else {
+        output::print(&view::report(report, notes))
+    }
 }
 
 /// Whether files are followed, and until when: an interrupt ends the stream, not the program.

@@ -4,10 +4,12 @@
 //! many, each two become one: ledgers of neighbouring parts add up. Windows of a length that was
 //! asked for stay as they are.
 
+use crate::args::RunArgs;
 use rueful_core::ledger::Ledger;
 use rueful_core::{Batch, Round};
 use rueful_page::Window;
 use rueful_run::Run;
+use std::num::NonZeroU64;
 
 /// The most windows whose length is not asked for, and how many bytes their ledgers may take
 /// before there are fewer.
@@ -51,10 +53,12 @@ impl Part {
 }
 
 impl Windows {
-    pub(crate) fn new(run: &Run, length: Option<u64>) -> Self {
+    /// Nothing, if there is no page to show them.
+    pub(crate) fn new(run: &Run, args: &RunArgs) -> Option<Self> {
+        let length = args.keep.window.map(NonZeroU64::get);
         let spec = run.spec();
         let fresh = Ledger::regularized(spec.comparators.clone(), spec.sigma);
-        Self {
+        args.keep.report.as_ref().map(|_| Self {
             length: length.unwrap_or(SHORTEST),
             is_fixed: length.is_some(),
             open: fresh.clone(),
@@ -62,7 +66,7 @@ impl Windows {
             start: run.ledger().rounds(),
             loose: Vec::new(),
             closed: Vec::new(),
-        }
+        })
     }
 
     /// Takes in the rounds of a batch, which are finite, for the ledger of the run took them.

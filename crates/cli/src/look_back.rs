@@ -1,0 +1,127 @@
+//! `rueful run --hindsight`: what a run must keep to look back at its end, and the looking.
+
+use crate::args::RunArgs;
+use crate::hindsight;
+use rueful_core::{Batch, Round};
+use rueful_data::Source;
+use rueful_hindsight::{Options, Solution, Start};
+use rueful_run::{
+    HindsightReport, LearnerSpec, Open, Replay, Report, Run, Spec, SquareWatch, bound_mistakes,
+    curve_in_hindsight,
+};
+
+/// When the solver stops; what is said about that without a question to it is refused.
+pub(crate) fn options(args: &RunArgs) -> anyhow::Result<Options> {
+    hindsight::options(&args.solver, is_asked(args))
+}
+
+fn is_asked(args: &RunArgs) -> bool {
+    args.hindsight || args.curve_hindsight
+}
+
+/// What is kept on the way.
+pub(crate) struct LookBack<'a> {
+    options: Options,
+    wants_curve: bool,
+    wants_end: bool,
+    replay: Replay<'a>,
+    slopes: Vec<f64>,
+    square: Option<SquareWatch>,
+}
+
+impl<'a> LookBack<'a> {
+    /// Nothing, if nobody asks for it.
+    pub(crate) fn new(
+        args: &RunArgs,
+        options: Options,
+        spec: &Spec,
+        reopen: &'a Open<'a>,
+    ) -> Option<Self> {
+        is_asked(args).then(|| Self {
+            options,
+            wants_curve: args.curve_hindsight,
+            wants_end: args.hindsight,
+            replay: Replay::new(reopen, hindsight::kept_nonzeros(&args.solver)),
+            slopes: Vec::new(),
+            square: SquareWatch::new(spec),
+        })
+    }
+
+    /// After every batch.
+    pub(crate) fn observe(&mut self, batch: &Batch, rounds: &[Round]) {
+        self.replay.keep(batch);
+        self.slopes.extend(rounds.iter().map(|round| round.slope));
+        if let Some(square) = &mut self.square {
+            square.observe(batch, self.wants_curve);
+        }
+    }
+
+    /// Whether what was learned from can be gone through again. Of a run that was interrupted only
+    /// what is in memory can.
+    pub(crate) fn is_possible(&self, was_interrupted: bool) -> bool {
+        !was_interrupted || self.replay.is_kept()
+    }
+
+    /// Adds what there is to be seen.
+    pub(crate) fn add_to(
+        mut self,
+        report: &mut Report,
+        run: &Run,
+        source: &dyn Source,
+    ) -> anyhow::Result<()> {
+        self.replay.settle(source.census());
+        if self.wants_end {
+            self.add_end(report, run, source)?;
+        }
+        if self.wants_curve {
+            self.add_curve(report, run.spec())?;
+        }
+        Ok(())
+    }
+
+    fn add_end(
+        &mut self,
+        report: &mut Report,
+        run: &Run,
+        source: &dyn Source,
+    ) -> anyhow::Result<()> {
+        let known = self.square.as_ref().and_then(|square| square.solution(&self.options));
+        let solution = match known {
+            Some(solution) => solution,
+            None => self.solve(run)?,
+        };
+        let found = HindsightReport::new(&solution, &self.options).named(source.names());
+        report.add_hindsight(found, run.ledger());
+        if let LearnerSpec::Perceptron { .. } = run.spec().learner {
+            let bound = bound_mistakes(run.ledger(), &mut self.replay, &self.options)?;
+            report.mistake_bound = Some(bound);
+        }
+        Ok(())
+    }
+
+    /// Solves for the best comparator, from where the run left off.
+    fn solve(&mut self, run: &Run) -> anyhow::Result<Solution> {
+        let spec = run.spec();
+        let start = Start {
+            comparator: run.learner().weights(),
+            slopes: std::mem::take(&mut self.slopes),
+            lower: Some(run.ledger().minorant().floor(&spec.comparators)),
+        };
+        let Self { replay, options, .. } = self;
+        hindsight::look_back(&spec.loss, spec.sigma, &spec.comparators, replay, start, options)
+    }
+
+    fn add_curve(&mut self, report: &mut Report, spec: &Spec) -> anyhow::Result<()> {
+        if let Some(curve) = self.square.as_ref().and_then(SquareWatch::curve) {
+            report.add_curve(&curve);
+            return Ok(());
+        }
+        let marks: Vec<u64> = report.curve.iter().map(|point| point.t).collect();
+        let bar = hindsight::solver_bar();
+        let watch = &mut |progress| hindsight::show(&bar, progress);
+        let found = curve_in_hindsight(spec, &mut self.replay, &marks, &self.options, watch);
+        bar.finish_and_clear();
+        report.add_curve(&found?);
+        Ok(())
+    }
+}
