@@ -42,7 +42,8 @@ pub(crate) fn open(
     no_label: bool,
     manner: &Manner,
 ) -> anyhow::Result<Box<dyn Source>> {
-    let data = DataSpec { files: files.to_vec(), ..model.spec.data.clone() };
+    // Weights are for learning: here every row counts, and none is left out.
+    let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.spec.data.clone() };
     let opened = if no_label {
         data.without_label().open(LabelUse::Ignore, manner)
     } else {

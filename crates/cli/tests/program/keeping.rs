@@ -267,6 +267,16 @@ fn predictions_and_their_reasons() {
 }
 
 #[test]
+fn classes_that_were_left_out_are_predicted() {
+    let desk = desk();
+    say(&desk, "run one.libsvm --positive-weight 0 --save m.rueful -q").result();
+    assert_eq!(say(&desk, "predict m.rueful two.libsvm -q").result().lines().count(), 650);
+    let resumed = say(&desk, "run two.libsvm --resume m.rueful -q --json").json();
+    let whole = say(&desk, "run one.libsvm two.libsvm --positive-weight 0 -q --json").json();
+    assert_eq!(facts(resumed), facts(whole));
+}
+
+#[test]
 fn only_the_logistic_loss_has_probabilities() {
     let desk = desk();
     say(&desk, "run one.libsvm --save m.rueful -q").result();
