@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // It is a program.
 
 mod campaign;
+mod columnar;
 mod minimize;
 mod models;
 mod mutate;

@@ -2,10 +2,12 @@
 //!
 //! A target is a name, inputs that are all right, what the format is made of, and what is checked.
 
+use crate::columnar;
 use crate::models;
 use crate::packed::{gzip, is_packed, zip, zstd};
 use crate::promises::{FILE, Known, Pieces, check_error, check_source, check_words, pattern};
 use crate::random::Random;
+use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_data::{
     Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, Input, PredictionColumns,
@@ -116,6 +118,18 @@ pub(crate) const ALL: &[Target] = &[
         check: |bytes| check_schema(bytes, &Schema::Libsvm {}, Known::Lines),
     },
     Target { name: "model", seeds: models::seeds, tokens: &[], check: models::check },
+    Target {
+        name: "parquet",
+        seeds: columnar::parquet_seeds,
+        tokens: &["PAR1"],
+        check: |bytes| columnar::check(bytes, Format::Parquet),
+    },
+    Target {
+        name: "arrow",
+        seeds: columnar::arrow_seeds,
+        tokens: &["ARROW1"],
+        check: |bytes| columnar::check(bytes, Format::Arrow),
+    },
     Target {
         name: "cache",
         seeds: || LIBSVM.iter().map(|text| cache_of(text)).collect(),
