@@ -34,6 +34,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[macro_use]
+mod family;
+
 mod batch;
 pub mod bound;
 mod features;

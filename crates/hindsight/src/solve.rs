@@ -85,7 +85,7 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
     fn run(&mut self, dual: Dual, bracket: &mut Bracket) -> Result<Method, P::Error> {
         let few_columns = self.shape.dimension <= MAX_DIMENSION;
         let in_memory = self.shape.nonzeros <= MAX_HELD || self.data.held().is_some();
-        if L::LINEAR {
+        if self.problem.loss.is_linear() {
             return self.closed_form(&dual, bracket);
         }
         if few_columns && !self.shape.kinked {

@@ -108,20 +108,20 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
         nonzeros,
         at_zero: zero,
         spread: spread(zero, examples),
-        size: if L::NONNEGATIVE {
+        size: if problem.loss.is_nonnegative() {
             zero
         } else {
             largest_gain(problem.comparators.reach(dimension), steepness, curvature)
         },
         kinked,
     };
-    let known = if L::NONNEGATIVE { 0.0 } else { f64::NEG_INFINITY };
+    let known = if problem.loss.is_nonnegative() { 0.0 } else { f64::NEG_INFINITY };
     let mut bracket = Bracket::new(start.lower.unwrap_or(known).max(known), &shape, options);
     bracket.tell(&at_start, &u, &mut proof, &problem.comparators, watch);
     let mut sum = proof.slopes().to_vec();
     sum.resize(dimension, 0.0);
     let steepness = norm(&sum);
-    if given.is_empty() && !L::LINEAR {
+    if given.is_empty() && !problem.loss.is_linear() {
         sum.fill(0.0);
     }
     Ok(Survey { shape, dual: Dual { slopes, sum }, steepness, bracket })

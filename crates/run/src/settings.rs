@@ -5,7 +5,9 @@
 
 use crate::data::DataSpec;
 use crate::spec::{LearnerSpec, LossSpec, ScheduleSpec, Spec, SpecError};
-use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
+use rueful_core::loss::{
+    Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+};
 use rueful_core::schedule::{AdaGradNorm, Constant, Horizon, InverseSqrt, InverseTime};
 use rueful_core::set::{AnySet, Ball, WholeSpace};
 use rueful_core::{NonNegative, OpenUnit, OutOfRange, Positive};
@@ -349,12 +351,7 @@ impl Resolver<'_> {
         let radius = self.ball()?.radius.get();
         let survey = self.survey()?;
         let (x, y) = (survey.example_norm_max, survey.label_abs_max);
-        let slope = match (self.loss.lipschitz(), self.loss) {
-            (Some(lipschitz), _) => lipschitz,
-            (None, LossSpec::Linear(_)) => y,
-            (None, _) => 2.0 * (radius * x + y),
-        };
-        let steepest = slope * survey.weighted_norm_max;
+        let steepest = self.loss.steepest(radius * x, y) * survey.weighted_norm_max;
         let g = derived("gradient-bound", steepest + self.sigma.get() * radius)?;
         self.notes.push(format!("G = {g} is measured in a first pass over the data"));
         self.gradient_bound = Some(g);

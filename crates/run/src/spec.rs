@@ -4,9 +4,9 @@
 //! one name and one range check, in code, in JSON and on the command line.
 
 use crate::data::DataSpec;
-use rueful_core::loss::{
-    Absolute, Hinge, Labels, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
-};
+pub use rueful_core::loss::AnyLoss as LossSpec;
+use rueful_core::loss::Labels;
+pub(crate) use rueful_core::loss::with_loss;
 use rueful_core::schedule::{AdaGradNorm, Constant, Horizon, InverseSqrt, InverseTime};
 use rueful_core::set::{AnySet, Ball};
 use rueful_core::{NonNegative, Positive};
@@ -33,26 +33,6 @@ pub struct Spec {
 
 fn no_sigma() -> NonNegative {
     NonNegative::ZERO
-}
-
-/// One of the losses.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case")]
-pub enum LossSpec {
-    /// (p − y)²
-    Square(Square),
-    /// |p − y|
-    Absolute(Absolute),
-    /// [1 − yp]₊
-    Hinge(Hinge),
-    /// [−yp]₊
-    Perceptron(PerceptronLoss),
-    /// ln(1 + e^{−yp})
-    Logistic(Logistic),
-    /// max(τ(y − p), (1−τ)(p − y))
-    Quantile(Quantile),
-    /// c·p
-    Linear(Linear),
 }
 
 /// One of the step-size schedules.
@@ -165,51 +145,6 @@ impl LearnerSpec {
     }
 }
 
-/// Runs an expression on whichever loss it is.
-macro_rules! with_loss {
-    ($spec:expr, $loss:ident => $what:expr) => {
-        match $spec {
-            $crate::LossSpec::Square($loss) => $what,
-            $crate::LossSpec::Absolute($loss) => $what,
-            $crate::LossSpec::Hinge($loss) => $what,
-            $crate::LossSpec::Perceptron($loss) => $what,
-            $crate::LossSpec::Logistic($loss) => $what,
-            $crate::LossSpec::Quantile($loss) => $what,
-            $crate::LossSpec::Linear($loss) => $what,
-        }
-    };
-}
-pub(crate) use with_loss;
-
-impl LossSpec {
-    /// The names of the losses.
-    pub const NAMES: [&'static str; 7] =
-        ["hinge", "logistic", "perceptron", "square", "absolute", "quantile", "linear"];
-
-    /// Which of them this is.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Square(_) => "square",
-            Self::Absolute(_) => "absolute",
-            Self::Hinge(_) => "hinge",
-            Self::Perceptron(_) => "perceptron",
-            Self::Logistic(_) => "logistic",
-            Self::Quantile(_) => "quantile",
-            Self::Linear(_) => "linear",
-        }
-    }
-
-    /// The labels it takes.
-    pub fn labels(&self) -> Labels {
-        with_loss!(self, loss => loss.labels())
-    }
-
-    /// Its Lipschitz constant, if there is one.
-    pub fn lipschitz(&self) -> Option<f64> {
-        with_loss!(self, loss => loss.lipschitz())
-    }
-}
-
 impl ScheduleSpec {
     /// The names of the schedules.
     pub const NAMES: [&'static str; 5] =
@@ -280,13 +215,6 @@ mod tests {
     #[test]
     fn names_are_the_tags() {
         let half = Positive::new(0.5).unwrap();
-        for loss in [
-            LossSpec::Hinge(Hinge {}),
-            LossSpec::Linear(Linear {}),
-            LossSpec::Perceptron(PerceptronLoss {}),
-        ] {
-            assert_eq!(tag(loss), loss.name());
-        }
         for schedule in [
             ScheduleSpec::Constant(Constant { eta: half }),
             ScheduleSpec::AdaGradNorm(AdaGradNorm { diameter: half }),
@@ -294,15 +222,5 @@ mod tests {
         ] {
             assert_eq!(tag(schedule), schedule.name());
         }
-    }
-
-    #[test]
-    fn an_unknown_field_or_name_is_refused() {
-        let read = serde_json::from_str::<LossSpec>;
-        assert!(read(r#"{"name": "hinge"}"#).is_ok());
-        assert!(read(r#"{"name": "hinge", "tau": 0.5}"#).is_err());
-        assert!(read(r#"{"name": "quantile"}"#).is_err());
-        assert!(read(r#"{"name": "quantile", "tau": 1.5}"#).is_err());
-        assert!(read(r#"{"name": "bent"}"#).is_err());
     }
 }

@@ -22,7 +22,6 @@ use crate::schedule::{Constant, Schedule};
 use crate::set::FeasibleSet;
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
-use std::any::Any;
 
 /// The Perceptron with step η, measured in a loss of choice: what is learned does not depend on
 /// the loss, nor on the importance of an example; what is reported does.
@@ -59,10 +58,6 @@ impl<L: Loss> Perceptron<L> {
             steps: Steps::default(),
             is_weighted: false,
         }
-    }
-
-    fn is_measured_in_its_own_loss(&self) -> bool {
-        (&self.loss as &dyn Any).is::<PerceptronLoss>()
     }
 }
 
@@ -101,7 +96,7 @@ impl<L: Loss> Learner for Perceptron<L> {
     }
 
     fn promise(&self, comparators: &AnySet) -> Promise {
-        if !self.is_measured_in_its_own_loss() {
+        if !self.loss.moves_as_the_perceptron() {
             return Promise::none(
                 "the Perceptron's theorem bounds its mistakes through a comparator's hinge loss, \
                  not its regret; a regret bound exists for the perceptron loss",

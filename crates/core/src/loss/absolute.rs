@@ -1,7 +1,8 @@
 //! Absolute loss: |p − y|, regression that outliers cannot dominate.
 
-use super::{Labels, Loss, Tangent};
+use super::{Kink, Labels, Loss, Tangent};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// φ(p, y) = |p − y|, slope sgn(p − y) and 0 at p = y, conjugate a·y on |a| ≤ 1. 1-Lipschitz.
 ///
@@ -14,6 +15,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Absolute {}
 
+impl Absolute {
+    #[inline]
+    fn two_lines(&self, label: f64) -> Kink {
+        Kink { at: label, low: -1.0, high: 1.0 }
+    }
+}
+
 impl Loss for Absolute {
     #[inline]
     fn at(&self, prediction: f64, label: f64) -> Tangent {
@@ -24,6 +32,20 @@ impl Loss for Absolute {
 
     fn conjugate(&self, slope: f64, label: f64) -> f64 {
         if slope.abs() <= 1.0 { slope * label } else { f64::INFINITY }
+    }
+
+    #[inline]
+    fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
+        self.two_lines(label).prox(prediction, q)
+    }
+
+    #[inline]
+    fn kink(&self, label: f64) -> Option<Kink> {
+        Some(self.two_lines(label))
+    }
+
+    fn slopes(&self, label: f64) -> RangeInclusive<f64> {
+        self.two_lines(label).slopes()
     }
 
     fn lipschitz(&self) -> Option<f64> {

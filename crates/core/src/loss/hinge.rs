@@ -1,7 +1,8 @@
 //! Hinge loss: [1 − yp]₊, the convex upper bound of the zero-one loss.
 
-use super::{Labels, Loss, Tangent};
+use super::{Kink, Labels, Loss, Tangent};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// φ(p, y) = [1 − yp]₊, slope −y while yp ≤ 1 and 0 after, conjugate a·y on ay ∈ [−1, 0].
 /// 1-Lipschitz. The kink is at yp = 1; of the valid slopes there we take −y.
@@ -28,6 +29,13 @@ fn beyond_the_margin() -> Tangent {
     Tangent { value: 0.0, slope: 0.0 }
 }
 
+impl Hinge {
+    #[inline]
+    fn two_lines(&self, label: f64) -> Kink {
+        Kink::signed(label, 1.0)
+    }
+}
+
 impl Loss for Hinge {
     #[inline]
     fn at(&self, prediction: f64, label: f64) -> Tangent {
@@ -37,6 +45,20 @@ impl Loss for Hinge {
 
     fn conjugate(&self, slope: f64, label: f64) -> f64 {
         if (-1.0..=0.0).contains(&(slope * label)) { slope * label } else { f64::INFINITY }
+    }
+
+    #[inline]
+    fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
+        self.two_lines(label).prox(prediction, q)
+    }
+
+    #[inline]
+    fn kink(&self, label: f64) -> Option<Kink> {
+        Some(self.two_lines(label))
+    }
+
+    fn slopes(&self, label: f64) -> RangeInclusive<f64> {
+        self.two_lines(label).slopes()
     }
 
     fn lipschitz(&self) -> Option<f64> {

@@ -2,6 +2,7 @@
 
 use super::{Labels, Loss, Tangent};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// φ(p, c) = c·p with the slope c in the place of the label; conjugate 0 at a = c and infinite
 /// elsewhere. |c|-Lipschitz, so no constant serves all streams.
@@ -25,11 +26,32 @@ impl Loss for Linear {
         if slope == label { 0.0 } else { f64::INFINITY }
     }
 
+    #[inline]
+    fn prox(&self, _prediction: f64, label: f64, _q: f64) -> f64 {
+        label
+    }
+
+    fn slopes(&self, label: f64) -> RangeInclusive<f64> {
+        label..=label
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         None
     }
 
+    fn steepest(&self, _prediction: f64, label: f64) -> f64 {
+        label
+    }
+
     fn labels(&self) -> Labels {
         Labels::Numbers
+    }
+
+    fn is_nonnegative(&self) -> bool {
+        false
+    }
+
+    fn is_linear(&self) -> bool {
+        true
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Labels, Loss, Tangent};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// φ(p, y) = ln(1 + e^{−yp}), slope −y/(1 + e^{yp}), conjugate b ln b + (1−b) ln(1−b) with
 /// b = −ay ∈ [0, 1]. 1-Lipschitz. Evaluated so that neither tail overflows or loses digits.
@@ -35,6 +36,44 @@ impl Loss for Logistic {
         entropy(b) + if b == 1.0 { 0.0 } else { (1.0 - b) * (-b).ln_1p() }
     }
 
+    /// With b = −ay and s = ln(b/(1−b)) the condition is s + yp + q·b(s) = 0: increasing in s with
+    /// slope between 1 and 1 + q/4, and a root between −yp − q and −yp.
+    fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
+        let margin = label * prediction;
+        let (mut low, mut high) = (-margin - q, -margin);
+        let mut s = 0.5 * (low + high);
+        let mut width = high - low;
+        for _ in 0..120 {
+            let b = sigmoid(s);
+            let miss = s + margin + q * b;
+            if miss.abs() <= 1e-15 * (1.0 + margin.abs() + q) {
+                break;
+            }
+            if miss > 0.0 {
+                high = s;
+            } else {
+                low = s;
+            }
+            let newton = s - miss / (1.0 + q * b * (1.0 - b));
+            // Newton's steps can go back and forth between the two flat ends: halve, then.
+            let shrinks = high - low <= 0.5 * width;
+            let inside = low <= newton && newton <= high;
+            s = if inside && shrinks { newton } else { 0.5 * (low + high) };
+            width = high - low;
+        }
+        -label * sigmoid(s)
+    }
+
+    #[inline]
+    fn curvature(&self, prediction: f64, label: f64) -> f64 {
+        let wrong = self.at(prediction, label).slope.abs();
+        wrong * (1.0 - wrong)
+    }
+
+    fn slopes(&self, label: f64) -> RangeInclusive<f64> {
+        if label > 0.0 { -1.0..=0.0 } else { 0.0..=1.0 }
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         Some(1.0)
     }
@@ -42,11 +81,22 @@ impl Loss for Logistic {
     fn labels(&self) -> Labels {
         Labels::Signs
     }
+
+    /// 1/(1 + e^{−p}), the score that the loss is the log-likelihood of.
+    fn probability(&self, prediction: f64) -> Option<f64> {
+        Some(1.0 / (1.0 + (-prediction).exp()))
+    }
 }
 
 /// b ln b, and 0 at 0.
 fn entropy(b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { b * b.ln() }
+}
+
+/// 1/(1 + e^{−s})
+fn sigmoid(s: f64) -> f64 {
+    let small = (-s.abs()).exp();
+    if s >= 0.0 { 1.0 / (1.0 + small) } else { small / (1.0 + small) }
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Losses φ(p, y): what a prediction p costs once the label y is known.
 //!
-//! Each is convex in p and comes with the three things the theory asks of it: value and slope
-//! together, the conjugate, and a Lipschitz constant where there is one.
+//! Each is convex in p, and its file answers everything that is asked of it: by learners (value and
+//! slope together), by certificates (the conjugate), by solvers (the proximal step, kinks,
+//! curvature), and by those who choose and report it.
 
 mod absolute;
+mod any;
 mod hinge;
+mod kink;
 mod linear;
 mod logistic;
 mod perceptron;
@@ -12,16 +15,32 @@ mod quantile;
 mod square;
 mod zero_one;
 
-pub use absolute::Absolute;
-pub use hinge::Hinge;
-pub use linear::Linear;
-pub use logistic::Logistic;
-pub use perceptron::PerceptronLoss;
-pub use quantile::Quantile;
-pub use square::Square;
+pub use kink::Kink;
 pub use zero_one::ZeroOne;
 
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+family! {
+    /// Any of the losses, chosen at run time.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub enum loss::AnyLoss, with_loss!($) {
+        /// [1 − yp]₊
+        "hinge" => Hinge(hinge::Hinge),
+        /// ln(1 + e^{−yp})
+        "logistic" => Logistic(logistic::Logistic),
+        /// [−yp]₊
+        "perceptron" => Perceptron(perceptron::PerceptronLoss),
+        /// (p − y)²
+        "square" => Square(square::Square),
+        /// |p − y|
+        "absolute" => Absolute(absolute::Absolute),
+        /// max(τ(y − p), (1−τ)(p − y))
+        "quantile" => Quantile(quantile::Quantile),
+        /// c·p
+        "linear" => Linear(linear::Linear),
+    }
+}
 
 /// A loss at one prediction: its value, and a slope there.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,7 +84,8 @@ impl Labels {
 ///
 /// Contract (checked for every loss by the conformance suite): `value` is convex in p; `slope` is a
 /// subgradient of `value`, so φ(q) ≥ φ(p) + a(q − p) for all q; the conjugate is exact on slopes
-/// (Fenchel–Young: φ(p) + φ*(a) = a·p); |a| never exceeds the Lipschitz constant.
+/// (Fenchel–Young: φ(p) + φ*(a) = a·p) and finite on `slopes` only; |a| never exceeds the Lipschitz
+/// constant, nor what `steepest` says; `prox` is the maximum it claims; a kink is the whole loss.
 pub trait Loss: Copy + Send + Sync + 'static {
     /// Value and slope at prediction p.
     fn at(&self, prediction: f64, label: f64) -> Tangent;
@@ -73,9 +93,166 @@ pub trait Loss: Copy + Send + Sync + 'static {
     /// φ*(a) = sup_p (a·p − φ(p, y)); infinite outside its domain.
     fn conjugate(&self, slope: f64, label: f64) -> f64;
 
+    /// argmax_a (a·p − φ*(a) − (q/2)a²) for q > 0: the slope at p of the loss smoothed by q, and
+    /// one step of dual coordinate ascent.
+    fn prox(&self, prediction: f64, label: f64, q: f64) -> f64;
+
+    /// The loss as two lines that meet, if it is that.
+    fn kink(&self, _label: f64) -> Option<Kink> {
+        None
+    }
+
+    /// φ''(p) of a loss without a kink.
+    fn curvature(&self, _prediction: f64, _label: f64) -> f64 {
+        0.0
+    }
+
+    /// Between which slopes all slopes of this label lie, whatever the prediction.
+    fn slopes(&self, label: f64) -> RangeInclusive<f64>;
+
     /// The smallest L with |a| ≤ L for every prediction and label, if there is one.
     fn lipschitz(&self) -> Option<f64>;
 
+    /// The smallest L with |a| ≤ L where |p| ≤ `prediction` and |y| ≤ `label`. So gradients have
+    /// norm at most L‖x‖.
+    fn steepest(&self, _prediction: f64, _label: f64) -> f64 {
+        self.lipschitz().unwrap_or(f64::INFINITY)
+    }
+
     /// Which labels make sense.
     fn labels(&self) -> Labels;
+
+    /// Whether φ is never negative, so that no predictor loses less than 0.
+    fn is_nonnegative(&self) -> bool {
+        true
+    }
+
+    /// Whether φ is a line in p.
+    fn is_linear(&self) -> bool {
+        false
+    }
+
+    /// Whether φ is (p − y)², so that sums of products of features and labels say all of a stream.
+    fn is_square(&self) -> bool {
+        false
+    }
+
+    /// Whether a gradient step on φ is the Perceptron's update, whose theorem is then about φ.
+    fn moves_as_the_perceptron(&self) -> bool {
+        false
+    }
+
+    /// How likely the label +1 is by a prediction, where the loss gives it that meaning.
+    fn probability(&self, _prediction: f64) -> Option<f64> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::OpenUnit;
+    use proptest::prelude::*;
+
+    /// One of every name, and some that differ in their parameters.
+    fn losses() -> Vec<AnyLoss> {
+        let read = |name: &str| {
+            let fields = if name == "quantile" { ", \"tau\": 0.3" } else { "" };
+            serde_json::from_str(&format!("{{\"name\": \"{name}\"{fields}}}")).unwrap()
+        };
+        let quantile = |tau| Quantile { tau: OpenUnit::new(tau).unwrap() }.into();
+        AnyLoss::NAMES.map(read).into_iter().chain([0.01, 0.99].map(quantile)).collect()
+    }
+
+    fn prox_maximises(loss: &AnyLoss, p: f64, y: f64, q: f64, others: &[f64]) {
+        let gain = |a: f64| a * p - loss.conjugate(a, y) - 0.5 * q * a * a;
+        let best = gain(loss.prox(p, y, q));
+        assert!(best.is_finite(), "the slope {} is no dual point", loss.prox(p, y, q));
+        for &a in others {
+            assert!(gain(a) <= best + 1e-12 * (1.0 + best.abs()), "{a} is better");
+        }
+    }
+
+    fn is_two_lines(loss: &AnyLoss, kink: Kink, p: f64, y: f64) {
+        let r = p - kink.at;
+        let value = if r < 0.0 { kink.low * r } else { kink.high * r };
+        assert!((loss.at(p, y).value - value).abs() < 1e-12 * (1.0 + value));
+        assert_eq!(loss.curvature(p, y), 0.0);
+    }
+
+    fn curves(loss: &AnyLoss, p: f64, y: f64) {
+        let h = 1e-5;
+        let slope = (loss.at(p + h, y).slope - loss.at(p - h, y).slope) / (2.0 * h);
+        assert!((slope - loss.curvature(p, y)).abs() < 1e-5);
+    }
+
+    fn slopes_stay_in_range(loss: &AnyLoss, p: f64, y: f64, others: &[f64]) {
+        let at = loss.at(p, y);
+        let range = loss.slopes(y);
+        assert!(range.contains(&at.slope), "{} is not in {range:?}", at.slope);
+        assert!(at.slope.abs() <= loss.steepest(p.abs(), y.abs()) * (1.0 + 1e-15));
+        for a in others {
+            assert_eq!(loss.conjugate(*a, y).is_finite(), range.contains(a), "{a} of {y}");
+        }
+        assert!(at.value >= 0.0 || !loss.is_nonnegative());
+    }
+
+    #[test]
+    fn a_logistic_step_between_two_flat_ends_converges() {
+        let others: Vec<f64> = (0..100).map(|i| f64::from(i) / 100.0).collect();
+        let loss = Logistic {}.into();
+        prox_maximises(&loss, 3.184998555949604, -1.0, 22.909322877522207, &others);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_claimed_of_the_losses_is_true(
+            p in -9.0..9.0f64, sign in prop::bool::ANY, label in -5.0..5.0f64, q in 1e-6..50.0f64,
+            others in prop::collection::vec(-3.0..3.0f64, 40),
+        ) {
+            for loss in losses() {
+                let y = match loss.labels() {
+                    Labels::Signs => if sign { 1.0 } else { -1.0 },
+                    Labels::Numbers => label,
+                };
+                prox_maximises(&loss, p, y, q, &others);
+                slopes_stay_in_range(&loss, p, y, &others);
+                match loss.kink(y) {
+                    Some(kink) => is_two_lines(&loss, kink, p, y),
+                    None => curves(&loss, p, y),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_rules_hold_for_some_losses_only() {
+        let those = |rule: fn(&AnyLoss) -> bool| {
+            let mut names: Vec<_> =
+                losses().iter().filter(|l| rule(l)).map(AnyLoss::name).collect();
+            names.dedup();
+            names
+        };
+        assert_eq!(those(AnyLoss::is_linear), ["linear"]);
+        assert_eq!(those(|loss| !loss.is_nonnegative()), ["linear"]);
+        assert_eq!(those(AnyLoss::is_square), ["square"]);
+        assert_eq!(those(AnyLoss::moves_as_the_perceptron), ["perceptron"]);
+        assert_eq!(those(|loss| loss.probability(0.0) == Some(0.5)), ["logistic"]);
+        assert_eq!(those(|loss| loss.probability(0.0).is_some()), ["logistic"]);
+    }
+
+    #[test]
+    fn a_loss_is_read_by_its_name_with_all_its_fields_and_no_others() {
+        let read = |text: &str| serde_json::from_str::<AnyLoss>(text);
+        assert_eq!(read(r#"{"name": "hinge"}"#).unwrap(), Hinge {}.into());
+        assert!(read(r#"{"name": "hinge", "tau": 0.5}"#).is_err());
+        assert!(read(r#"{"name": "quantile"}"#).is_err());
+        assert!(read(r#"{"name": "quantile", "tau": 1.5}"#).is_err());
+        assert!(read(r#"{"name": "bent"}"#).is_err());
+        for loss in losses() {
+            let text = serde_json::to_string(&loss).unwrap();
+            assert_eq!(read(&text).unwrap(), loss, "{text}");
+            assert!(text.starts_with(&format!("{{\"name\":\"{}\"", loss.name())), "{text}");
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Perceptron loss: [−yp]₊, whose gradient step is the Perceptron's update.
 
-use super::{Labels, Loss, Tangent};
+use super::{Kink, Labels, Loss, Tangent};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// φ(p, y) = [−yp]₊, slope −y while yp ≤ 0 and 0 after, conjugate 0 on ay ∈ [−1, 0]. 1-Lipschitz.
 /// A tie (yp = 0) costs nothing but has the slope −y: the Perceptron updates on it.
@@ -14,6 +15,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PerceptronLoss {}
+
+impl PerceptronLoss {
+    #[inline]
+    fn two_lines(&self, label: f64) -> Kink {
+        Kink::signed(label, 0.0)
+    }
+}
 
 impl Loss for PerceptronLoss {
     #[inline]
@@ -30,11 +38,29 @@ impl Loss for PerceptronLoss {
         if (-1.0..=0.0).contains(&(slope * label)) { 0.0 } else { f64::INFINITY }
     }
 
+    #[inline]
+    fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
+        self.two_lines(label).prox(prediction, q)
+    }
+
+    #[inline]
+    fn kink(&self, label: f64) -> Option<Kink> {
+        Some(self.two_lines(label))
+    }
+
+    fn slopes(&self, label: f64) -> RangeInclusive<f64> {
+        self.two_lines(label).slopes()
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         Some(1.0)
     }
 
     fn labels(&self) -> Labels {
         Labels::Signs
+    }
+
+    fn moves_as_the_perceptron(&self) -> bool {
+        true
     }
 }

@@ -1,8 +1,9 @@
 //! Quantile (pinball) loss: regression whose best constant is a quantile of the labels.
 
-use super::{Labels, Loss, Tangent};
+use super::{Kink, Labels, Loss, Tangent};
 use crate::number::OpenUnit;
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// φ(p, y) = max(τ(y − p), (1−τ)(p − y)): predicting too low costs τ per unit, too high 1 − τ.
 /// Slope −τ below the label, 1−τ above it, 0 on it; conjugate a·y on a ∈ [−τ, 1−τ].
@@ -19,6 +20,13 @@ use serde::{Deserialize, Serialize};
 pub struct Quantile {
     /// τ: the share of labels that should lie below the prediction.
     pub tau: OpenUnit,
+}
+
+impl Quantile {
+    #[inline]
+    fn two_lines(&self, label: f64) -> Kink {
+        Kink { at: label, low: -self.tau.get(), high: 1.0 - self.tau.get() }
+    }
 }
 
 impl Loss for Quantile {
@@ -39,6 +47,20 @@ impl Loss for Quantile {
     fn conjugate(&self, slope: f64, label: f64) -> f64 {
         let tau = self.tau.get();
         if (-tau..=1.0 - tau).contains(&slope) { slope * label } else { f64::INFINITY }
+    }
+
+    #[inline]
+    fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
+        self.two_lines(label).prox(prediction, q)
+    }
+
+    #[inline]
+    fn kink(&self, label: f64) -> Option<Kink> {
+        Some(self.two_lines(label))
+    }
+
+    fn slopes(&self, label: f64) -> RangeInclusive<f64> {
+        self.two_lines(label).slopes()
     }
 
     fn lipschitz(&self) -> Option<f64> {

@@ -1,0 +1,110 @@
+//! One list per family.
+//!
+//! Losses, sets, schedules and learners are each a family: structs that implement one trait. What
+//! is to be chosen at run time, by a name, is one of the family, and the list of who belongs to it
+//! is written once, in [`family!`]. From it come the enum, the names, how it is read and written,
+//! and a macro that runs an expression on whichever member there is.
+
+/// Makes an enum of the members of a family, each known to people by a name.
+///
+/// ```text
+/// family! {
+///     /// Any of the losses.
+///     #[derive(Debug, Clone, Copy, PartialEq)]
+///     pub enum loss::AnyLoss, with_loss!($) {
+///         /// [1 − yp]₊
+///         "hinge" => Hinge(hinge::Hinge),
+///     }
+/// }
+/// ```
+///
+/// It exports the members and gives the enum `NAMES`, `name`, `From` every member, and serde: in
+/// formats for people `{"name": "hinge"}` with the member's own fields beside the name, in others
+/// the place in the list and then the member. A name and a place stay what they are; new members
+/// come last. `with_loss!(any, loss => expression)` is compiled once for each member.
+macro_rules! family {
+    (
+        $(#[$meta:meta])*
+        pub enum $family:ident::$any:ident, $with:ident!($dollar:tt) {
+            $($(#[$doc:meta])* $name:literal => $variant:ident($module:ident::$member:ident),)+
+        }
+    ) => {
+        $(pub use $module::$member;)+
+
+        $(#[$meta])*
+        pub enum $any {
+            $($(#[$doc])* $variant($member),)+
+        }
+
+        impl $any {
+            /// What people call the members, in the order of the list.
+            pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
+
+            /// What people call this one.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+        }
+
+        $(
+            impl From<$member> for $any {
+                fn from(member: $member) -> Self {
+                    Self::$variant(member)
+                }
+            }
+        )+
+
+        const _: () = {
+            use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+            type Any = $any;
+
+            /// For people: `{"name": …}` and the fields of the member.
+            #[derive(Serialize, Deserialize)]
+            #[serde(remote = "Any", tag = "name")]
+            enum Named {
+                $(#[serde(rename = $name)] $variant($member),)+
+            }
+
+            /// For formats that do not name what they hold, which cannot read the other one back.
+            #[derive(Serialize, Deserialize)]
+            #[serde(remote = "Any")]
+            enum Numbered {
+                $($variant($member),)+
+            }
+
+            impl Serialize for Any {
+                fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    if serializer.is_human_readable() {
+                        Named::serialize(self, serializer)
+                    } else {
+                        Numbered::serialize(self, serializer)
+                    }
+                }
+            }
+
+            impl<'de> Deserialize<'de> for Any {
+                fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    if deserializer.is_human_readable() {
+                        Named::deserialize(deserializer)
+                    } else {
+                        Numbered::deserialize(deserializer)
+                    }
+                }
+            }
+        };
+
+        #[doc = concat!("Runs an expression on whichever member of the family [`", stringify!($any), "`](crate::", stringify!($family), "::", stringify!($any), ") it is.")]
+        #[macro_export]
+        macro_rules! $with {
+            ($dollar any:expr, $dollar member:ident => $dollar what:expr) => {
+                match $dollar any {
+                    $($crate::$family::$any::$variant($dollar member) => $dollar what,)+
+                }
+            };
+        }
+        pub use $with;
+    };
+}

@@ -1,0 +1,73 @@
+//! Any of the losses, as a loss.
+
+use super::{AnyLoss, Kink, Labels, Loss, Tangent, with_loss};
+use std::ops::RangeInclusive;
+
+impl AnyLoss {
+    /// The labels it takes.
+    pub fn labels(&self) -> Labels {
+        Loss::labels(self)
+    }
+}
+
+impl Loss for AnyLoss {
+    #[inline]
+    fn at(&self, prediction: f64, label: f64) -> Tangent {
+        with_loss!(self, loss => loss.at(prediction, label))
+    }
+
+    fn conjugate(&self, slope: f64, label: f64) -> f64 {
+        with_loss!(self, loss => loss.conjugate(slope, label))
+    }
+
+    #[inline]
+    fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
+        with_loss!(self, loss => loss.prox(prediction, label, q))
+    }
+
+    #[inline]
+    fn kink(&self, label: f64) -> Option<Kink> {
+        with_loss!(self, loss => loss.kink(label))
+    }
+
+    #[inline]
+    fn curvature(&self, prediction: f64, label: f64) -> f64 {
+        with_loss!(self, loss => loss.curvature(prediction, label))
+    }
+
+    fn slopes(&self, label: f64) -> RangeInclusive<f64> {
+        with_loss!(self, loss => loss.slopes(label))
+    }
+
+    fn lipschitz(&self) -> Option<f64> {
+        with_loss!(self, loss => loss.lipschitz())
+    }
+
+    fn steepest(&self, prediction: f64, label: f64) -> f64 {
+        with_loss!(self, loss => loss.steepest(prediction, label))
+    }
+
+    fn labels(&self) -> Labels {
+        with_loss!(self, loss => loss.labels())
+    }
+
+    fn is_nonnegative(&self) -> bool {
+        with_loss!(self, loss => loss.is_nonnegative())
+    }
+
+    fn is_linear(&self) -> bool {
+        with_loss!(self, loss => loss.is_linear())
+    }
+
+    fn is_square(&self) -> bool {
+        with_loss!(self, loss => loss.is_square())
+    }
+
+    fn moves_as_the_perceptron(&self) -> bool {
+        with_loss!(self, loss => loss.moves_as_the_perceptron())
+    }
+
+    fn probability(&self, prediction: f64) -> Option<f64> {
+        with_loss!(self, loss => loss.probability(prediction))
+    }
+}

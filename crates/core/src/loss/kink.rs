@@ -1,0 +1,38 @@
+//! Two lines that meet: the shape of every loss here that has a kink.
+
+use std::ops::RangeInclusive;
+
+/// A loss that is low·r for r < 0 and high·r for r > 0, where r = p − at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kink {
+    /// The prediction at which the lines meet.
+    pub at: f64,
+    /// The slope below.
+    pub low: f64,
+    /// The slope above.
+    pub high: f64,
+}
+
+impl Kink {
+    /// The proximal step of such a loss: argmax_a (a·(p − at) − (q/2)a²) over its slopes.
+    #[inline]
+    pub(crate) fn prox(self, prediction: f64, q: f64) -> f64 {
+        // Nobody waits for 1/q, and everybody for the prediction.
+        ((prediction - self.at) * (1.0 / q)).clamp(self.low, self.high)
+    }
+
+    /// The slopes from one line to the other.
+    pub(crate) fn slopes(self) -> RangeInclusive<f64> {
+        self.low..=self.high
+    }
+
+    /// A loss [−y(p − at)]₊ of a signed prediction.
+    #[inline]
+    pub(crate) fn signed(label: f64, at: f64) -> Self {
+        if label > 0.0 {
+            Self { at, low: -1.0, high: 0.0 }
+        } else {
+            Self { at: -at, low: 0.0, high: 1.0 }
+        }
+    }
+}
