@@ -5,7 +5,7 @@
 //! compared as they stand. What error there is, is carried along ([`Enclosed`]).
 
 use rueful_core::loss::{
-    Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+    AnyLoss, Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
 };
 use rueful_core::{Batch, Features, Round};
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
@@ -163,7 +163,7 @@ impl Sub for Enclosed {
 }
 
 /// A loss that can be evaluated in twice the precision.
-pub trait ExactLoss: Loss {
+pub trait ExactLoss: Loss + Into<AnyLoss> {
     /// φ(p, y)
     fn exact(&self, prediction: Double, label: f64) -> Enclosed;
 }
@@ -271,7 +271,7 @@ pub fn comparator_losses<L: ExactLoss>(
     let penalty = Enclosed::computed(penalty, 0.0);
     running(batch.iter().map(|e| {
         let loss = loss_of(loss, u, &e.features, e.label);
-        loss.times_power_of_two(e.importance) + penalty
+        loss.times_power_of_two(e.importance.get()) + penalty
     }))
 }
 
@@ -279,7 +279,7 @@ pub fn comparator_losses<L: ExactLoss>(
 pub fn suffered_losses<L: ExactLoss>(loss: &L, batch: &Batch, rounds: &[Round]) -> Vec<Enclosed> {
     running(batch.iter().zip(rounds).map(|(example, round)| {
         let value = loss.exact(round.prediction.into(), example.label);
-        let value = value.times_power_of_two(example.importance);
+        let value = value.times_power_of_two(example.importance.get());
         value + Enclosed { value: round.penalty.into(), error: 0.0 }
     }))
 }

@@ -1,6 +1,8 @@
 //! A reusable buffer of examples: the unit in which data flows from readers to learners.
 
 use crate::features::{Example, FeatureError, Features};
+use crate::number::Importance;
+use crate::rows::{RowError, Rows, Shape};
 
 /// Sparse rows end to end (compressed rows: offsets, indices, values), with their labels and
 /// squared norms. Filled feature by feature, read row by row, cleared and filled again without
@@ -25,7 +27,7 @@ pub struct Batch {
     values: Vec<f32>,
     labels: Vec<f64>,
     /// How much each row counts; empty while all count 1.
-    importances: Vec<f32>,
+    importances: Vec<Importance>,
     norms_sq: Vec<f64>,
     dimension: usize,
 }
@@ -35,7 +37,7 @@ pub struct Batch {
 pub struct OpenRow<'a> {
     ends: &'a mut Vec<usize>,
     labels: &'a mut Vec<f64>,
-    importances: &'a mut Vec<f32>,
+    importances: &'a mut Vec<Importance>,
     norms_sq: &'a mut Vec<f64>,
     dimension: &'a mut usize,
     /// The room for its features, and where it begins in the batch.
@@ -122,17 +124,11 @@ impl OpenRow<'_> {
         self.next.checked_sub(1).map(|last| last as u32)
     }
 
-    /// Ends the row and gives it its label.
+    /// Ends the row: it gets its label, and counts as much as it should.
     #[inline]
-    pub fn finish(self, label: f64) {
-        self.finish_weighted(label, 1.0);
-    }
-
-    /// Ends the row and gives it its label, and an importance other than 1.
-    #[inline]
-    pub fn finish_weighted(self, label: f64, importance: f32) {
-        if importance != 1.0 || !self.importances.is_empty() {
-            self.importances.resize(self.labels.len(), 1.0);
+    pub fn finish(self, label: f64, importance: Importance) {
+        if importance != Importance::ONE || !self.importances.is_empty() {
+            self.importances.resize(self.labels.len(), Importance::ONE);
             self.importances.push(importance);
         }
         let last = self.indices[..self.len].last().map_or(0, |&index| index as usize + 1);
@@ -178,12 +174,23 @@ impl Batch {
         }
     }
 
-    /// Appends a whole row; on an error the batch is as it was.
+    /// Appends a whole row that counts once; on an error the batch is as it was.
     pub fn push(
         &mut self,
         indices: &[u32],
         values: &[f32],
         label: f64,
+    ) -> Result<(), FeatureError> {
+        self.push_weighted(indices, values, label, Importance::ONE)
+    }
+
+    /// Appends a whole row; on an error the batch is as it was.
+    pub fn push_weighted(
+        &mut self,
+        indices: &[u32],
+        values: &[f32],
+        label: f64,
+        importance: Importance,
     ) -> Result<(), FeatureError> {
         if indices.len() != values.len() {
             return Err(FeatureError::Unpaired { indices: indices.len(), values: values.len() });
@@ -192,21 +199,22 @@ impl Batch {
         for (&index, &value) in indices.iter().zip(values) {
             row.push(index, value)?;
         }
-        row.finish(label);
+        row.finish(label, importance);
         Ok(())
     }
 
     /// Appends rows all at once: row `r` has `lengths[r]` features, which `write` puts in their
-    /// place one row after the other, and the label `labels[r]`. What comes of it is what pushing
-    /// the rows one by one would give, to the last bit; on an error the batch is as it was.
+    /// place one row after the other, the label `labels[r]`, and the importance `importances[r]`, or
+    /// 1 if there are none. What comes of it is what pushing the rows one by one would give, to the
+    /// last bit; on an error the batch is as it was.
     ///
     /// # Panics
-    /// When there are not as many labels as lengths.
+    /// When there are not as many labels as lengths, or importances for some rows only.
     ///
     /// ```
     /// use rueful_core::Batch;
     /// let mut batch = Batch::default();
-    /// batch.extend_with(&[2, 1], &[1.0, -1.0], |indices, values| {
+    /// batch.extend_with(&[2, 1], &[1.0, -1.0], &[], |indices, values| {
     ///     indices.copy_from_slice(&[1, 4, 2]);
     ///     values.copy_from_slice(&[1.0, 0.5, 3.0]);
     /// })?;
@@ -217,9 +225,11 @@ impl Batch {
         &mut self,
         lengths: &[u32],
         labels: &[f64],
+        importances: &[Importance],
         write: impl FnOnce(&mut [u32], &mut [f32]),
     ) -> Result<(), FeatureError> {
         assert_eq!(lengths.len(), labels.len(), "every row has a label");
+        assert!(importances.is_empty() || importances.len() == labels.len());
         let start = self.nonzeros();
         let end = lengths.iter().fold(start, |end, &length| end + length as usize);
         if self.indices.len() < end {
@@ -235,7 +245,9 @@ impl Batch {
         if !are_finite || !bulk::are_rows(lengths, indices, values) {
             self.norms_sq.truncate(rows);
             let (indices, values) = (indices.to_vec(), values.to_vec());
-            return self.extend_one_by_one(lengths, labels, &indices, &values);
+            self.extend_one_by_one(lengths, labels, &indices, &values)?;
+            self.weigh_last(importances);
+            return Ok(());
         }
         let last_of = |row: &[u32]| row.last().map_or(0, |&last| last as usize + 1);
         let mut rest = &*indices;
@@ -247,9 +259,18 @@ impl Batch {
         }
         self.labels.extend_from_slice(labels);
         if !self.importances.is_empty() {
-            self.importances.resize(self.labels.len(), 1.0);
+            self.importances.resize(self.labels.len(), Importance::ONE);
         }
+        self.weigh_last(importances);
         Ok(())
+    }
+
+    /// Says how much the last rows count, as many as there are importances.
+    fn weigh_last(&mut self, importances: &[Importance]) {
+        if !importances.is_empty() {
+            self.importances.resize(self.len() - importances.len(), Importance::ONE);
+            self.importances.extend_from_slice(importances);
+        }
     }
 
     /// The slow twin, for rows with zeros or faults.
@@ -286,11 +307,50 @@ impl Batch {
         self.labels.extend_from_slice(&other.labels);
         self.norms_sq.extend_from_slice(&other.norms_sq);
         if !self.importances.is_empty() || !other.importances.is_empty() {
-            self.importances.resize(rows, 1.0);
+            self.importances.resize(rows, Importance::ONE);
             self.importances.extend_from_slice(&other.importances);
-            self.importances.resize(self.len(), 1.0);
+            self.importances.resize(self.len(), Importance::ONE);
         }
         self.dimension = self.dimension.max(other.dimension);
+    }
+
+    /// Writes rows anew behind those that are here: `rewrite` gives each its features, and may make
+    /// it count more or less. Label and importance are carried along, whatever `rewrite` does, and a
+    /// row that counts nothing is left out. There is no other way to rewrite rows. A row of n
+    /// features may get up to `room(n)`. On an error the rows before it are kept.
+    ///
+    /// ```
+    /// use rueful_core::{Batch, FeatureError, Importance};
+    /// let mut batch = Batch::default();
+    /// batch.push_weighted(&[2, 7], &[1.0, 0.5], -1.0, Importance::new(3.0)?)?;
+    /// let mut doubled = Batch::default();
+    /// doubled.map_rows(batch.rows(), |features| features, |example, row| {
+    ///     let x = example.features;
+    ///     let mut pairs = x.indices().iter().zip(x.values());
+    ///     pairs.try_for_each(|(&index, &value)| row.push(index, 2.0 * value))
+    /// })?;
+    /// assert_eq!(doubled.get(0).features.values(), [2.0, 1.0]);
+    /// assert_eq!((doubled.get(0).label, doubled.get(0).importance.get()), (-1.0, 3.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn map_rows(
+        &mut self,
+        rows: Rows<'_>,
+        room: impl Fn(usize) -> usize,
+        mut rewrite: impl FnMut(&Example<'_>, &mut NewRow<'_>) -> Result<(), FeatureError>,
+    ) -> Result<(), RowError> {
+        for (at, example) in rows.iter().enumerate() {
+            let row = self.open_row(room(example.features.len()));
+            let mut new = NewRow { row, factor: 1.0 };
+            rewrite(&example, &mut new).map_err(|why| RowError::Features { row: at, why })?;
+            let NewRow { row, factor } = new;
+            let importance = Importance::new(example.importance.get() * factor)
+                .map_err(|why| RowError::Importance { row: at, why })?;
+            if !importance.is_zero() {
+                row.finish(example.label, importance);
+            }
+        }
+        Ok(())
     }
 
     /// Drops all rows and keeps the memory.
@@ -357,41 +417,59 @@ impl Batch {
         &self.labels
     }
 
-    /// How much the rows count, one after the other; none if all count 1.
-    pub fn importances(&self) -> &[f32] {
-        &self.importances
-    }
-
-    /// Says how much the last rows count, as many as there are importances.
-    ///
-    /// # Panics
-    /// When there are fewer rows.
-    pub fn weigh_last(&mut self, importances: &[f32]) {
-        let start = self.len() - importances.len();
-        self.importances.resize(start, 1.0);
-        self.importances.extend_from_slice(importances);
+    /// The rows, to be lent to whoever learns from them.
+    #[inline]
+    pub fn rows(&self) -> Rows<'_> {
+        Rows {
+            shape: Shape::Ragged { start: 0, ends: &self.ends },
+            indices: &self.indices,
+            values: &self.values,
+            labels: &self.labels,
+            importances: &self.importances,
+            norms_sq: &self.norms_sq,
+            dimension: self.dimension,
+            are_increasing: true,
+        }
     }
 
     /// Row `row`.
     #[inline]
     pub fn get(&self, row: usize) -> Example<'_> {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        let end = self.ends[row];
-        Example {
-            features: Features::trusted(
-                &self.indices[start..end],
-                &self.values[start..end],
-                self.norms_sq[row],
-            ),
-            label: self.labels[row],
-            importance: self.importances.get(row).map_or(1.0, |&importance| importance.into()),
-        }
+        self.rows().get(row)
     }
 
     /// The rows in order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Example<'_>> {
-        (0..self.len()).map(|row| self.get(row))
+        self.rows().iter()
+    }
+}
+
+/// A row that is written anew from another one. Its label and its importance are the other's.
+#[derive(Debug)]
+pub struct NewRow<'a> {
+    row: OpenRow<'a>,
+    factor: f64,
+}
+
+impl NewRow<'_> {
+    /// Appends one feature.
+    ///
+    /// # Panics
+    /// When there are more features than room was asked for.
+    #[inline]
+    pub fn push(&mut self, index: u32, value: f32) -> Result<(), FeatureError> {
+        self.row.push(index, value)
+    }
+
+    /// Appends features as they are.
+    pub fn copy(&mut self, x: &Features<'_>) -> Result<(), FeatureError> {
+        x.indices().iter().zip(x.values()).try_for_each(|(&index, &value)| self.push(index, value))
+    }
+
+    /// Makes the row count so many times as much.
+    pub fn weigh(&mut self, factor: f64) {
+        self.factor *= factor;
     }
 }
 
@@ -472,7 +550,7 @@ mod bulk {
 /// The same rows, whatever room there is behind them.
 impl PartialEq for Batch {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && self.iter().eq(other.iter())
+        self.rows() == other.rows()
     }
 }
 
@@ -524,8 +602,8 @@ mod tests {
                 continue;
             }
             assert_eq!(row.last(), twin.last());
-            row.finish(1.0);
-            twin.finish(1.0);
+            row.finish(1.0, Importance::ONE);
+            twin.finish(1.0, Importance::ONE);
             assert_eq!(together, one_by_one, "{run:?}");
         }
     }
@@ -538,7 +616,8 @@ mod tests {
                 let mut row = batch.open_row(9);
                 row.push(i, 0.5 + i as f32).unwrap();
                 row.push(7 * i + 1, 2.0).unwrap();
-                row.finish_weighted(f64::from(i), if i % 3 == 2 { 4.0 } else { 1.0 });
+                let importance = Importance::new(if i % 3 == 2 { 4.0 } else { 1.0 }).unwrap();
+                row.finish(f64::from(i), importance);
             }
             batch
         };
@@ -577,7 +656,7 @@ mod tests {
         row.push(5, 0.0).unwrap();
         assert!(row.push(3, 1.0).is_err(), "a zero has its place in the order too");
         row.push(u32::MAX, 0.0).unwrap();
-        row.finish(1.0);
+        row.finish(1.0, Importance::ONE);
         assert_eq!(batch.get(0).features.indices(), [1]);
         assert_eq!(batch.dimension(), 2);
     }
@@ -586,16 +665,42 @@ mod tests {
     fn rows_count_one_unless_said_otherwise() {
         let mut batch = Batch::default();
         batch.push(&[1], &[1.0], 1.0).unwrap();
-        assert!(batch.importances().is_empty());
-        batch.open_row(0).finish_weighted(1.0, 2.5);
+        assert!(batch.rows().importances().is_empty());
+        batch.open_row(0).finish(1.0, Importance::new(2.5).unwrap());
         batch.push(&[1], &[1.0], 1.0).unwrap();
-        let all: Vec<_> = batch.iter().map(|example| example.importance).collect();
+        let all: Vec<_> = batch.iter().map(|example| example.importance.get()).collect();
         assert_eq!(all, [1.0, 2.5, 1.0]);
-        batch.weigh_last(&[0.5]);
-        assert_eq!(batch.importances(), [1.0, 2.5, 0.5]);
         batch.clear();
         batch.push(&[1], &[1.0], 1.0).unwrap();
-        assert_eq!(batch.get(0).importance, 1.0);
+        assert_eq!(batch.get(0).importance, Importance::ONE);
+    }
+
+    #[test]
+    fn rows_are_rewritten_with_all_that_is_theirs() {
+        let importance = |value| Importance::new(value).unwrap();
+        let mut batch = Batch::default();
+        for (label, weight) in [(1.0, 2.0), (-1.0, 1.0), (1.0, 0.5)] {
+            batch.push_weighted(&[3, 8], &[1.0, -2.0], label, importance(weight)).unwrap();
+        }
+        let mut new = Batch::default();
+        let shifted = new.map_rows(batch.rows(), |features| features, |example, row| {
+            row.weigh(if example.label > 0.0 { 4.0 } else { 0.0 });
+            example.features.iter().try_for_each(|(i, x)| row.push(i as u32 - 3, x as f32))
+        });
+        shifted.unwrap();
+        let rows: Vec<_> = new.iter().map(|e| (e.label, e.importance.get())).collect();
+        assert_eq!(rows, [(1.0, 8.0), (1.0, 2.0)]);
+        assert_eq!(new.get(1).features.indices(), [0, 5]);
+
+        let too_heavy = new.map_rows(batch.rows(), |features| features, |example, row| {
+            row.weigh(if example.label > 0.0 { 1.0 } else { 1e40 });
+            row.copy(&example.features)
+        });
+        assert_eq!(
+            too_heavy.unwrap_err().to_string(),
+            "row 1: its importance 1e40 is not 0, or a number between 1e-30 and 1e30"
+        );
+        assert_eq!((new.len(), new.get(2)), (3, batch.get(0)));
     }
 
     #[test]
@@ -653,7 +758,7 @@ mod tests {
         let one_by_one = outcome(pushed, result);
         let mut extended = before.clone();
         let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
-        let result = extended.extend_with(&lengths, &vec![-1.0; rows.len()], |indices, values| {
+        let result = extended.extend_with(&lengths, &vec![-1.0; rows.len()], &[], |indices, values| {
             for (i, &(index, value)) in rows.iter().flatten().enumerate() {
                 (indices[i], values[i]) = (index, value);
             }

@@ -1,10 +1,12 @@
 //! One sparse example, borrowed.
 
+use crate::number::Importance;
 use crate::vector;
 use thiserror::Error;
 
-/// The features of one example: strictly increasing indices, finite values, and the squared norm
-/// ‖x‖² that every learner and the ledger ask for. What it promises holds by construction.
+/// The features of one example: distinct indices, finite values, and the squared norm ‖x‖² that
+/// every learner and the ledger ask for. Indices increase, except where [`Cells`](crate::Cells)
+/// have renumbered them. What it promises holds by construction.
 ///
 /// ```
 /// use rueful_core::Features;
@@ -18,6 +20,7 @@ pub struct Features<'a> {
     indices: &'a [u32],
     values: &'a [f32],
     norm_sq: f64,
+    is_increasing: bool,
 }
 
 /// An example as the protocol sees it: features, and the label that is revealed after the
@@ -29,14 +32,14 @@ pub struct Example<'a> {
     /// y_t
     pub label: f64,
     /// How much it counts: its loss is multiplied by this. 1 unless said otherwise.
-    pub importance: f64,
+    pub importance: Importance,
 }
 
 impl<'a> Example<'a> {
     /// An example of importance 1.
     #[inline]
     pub fn new(features: Features<'a>, label: f64) -> Self {
-        Self { features, label, importance: 1.0 }
+        Self { features, label, importance: Importance::ONE }
     }
 }
 
@@ -81,16 +84,22 @@ impl<'a> Features<'a> {
         if let Some(at) = values.iter().position(|value| !value.is_finite()) {
             return Err(FeatureError::NotFinite { index: indices[at], value: values[at] });
         }
-        Ok(Self { indices, values, norm_sq: vector::values_norm_sq(values) })
+        let norm_sq = vector::values_norm_sq(values);
+        Ok(Self { indices, values, norm_sq, is_increasing: true })
     }
 
-    /// Borrows rows a [`Batch`](crate::Batch) has checked already.
+    /// Borrows a row that was checked already.
     #[inline]
-    pub(crate) fn trusted(indices: &'a [u32], values: &'a [f32], norm_sq: f64) -> Self {
-        Self { indices, values, norm_sq }
+    pub(crate) fn trusted(
+        indices: &'a [u32],
+        values: &'a [f32],
+        norm_sq: f64,
+        is_increasing: bool,
+    ) -> Self {
+        Self { indices, values, norm_sq, is_increasing }
     }
 
-    /// The indices, strictly increasing.
+    /// The indices, all distinct.
     #[inline]
     pub fn indices(&self) -> &'a [u32] {
         self.indices
@@ -120,10 +129,13 @@ impl<'a> Features<'a> {
         self.indices.is_empty()
     }
 
-    /// The indices as a range when there is no gap between them, as in a dense row. They
-    /// increase strictly, so the ends tell.
+    /// The indices as a range when there is no gap between them, as in a dense row. Where they
+    /// increase strictly, the ends tell.
     #[inline]
     pub(crate) fn run(&self) -> Option<std::ops::Range<usize>> {
+        if !self.is_increasing {
+            return None;
+        }
         let (&first, &last) = (self.indices.first()?, self.indices.last()?);
         let run = first as usize..last as usize + 1;
         (run.len() == self.indices.len()).then_some(run)
@@ -131,7 +143,9 @@ impl<'a> Features<'a> {
 
     /// One more than the largest index: the dimension that holds this example.
     pub fn dimension(&self) -> usize {
-        self.indices.last().map_or(0, |&last| last as usize + 1)
+        let largest =
+            if self.is_increasing { self.indices.last() } else { self.indices.iter().max() };
+        largest.map_or(0, |&largest| largest as usize + 1)
     }
 
     /// v·x, for a v that holds every index.
@@ -147,7 +161,11 @@ impl<'a> Features<'a> {
     }
 
     /// The features with indices below `dimension`. Its squared norm stays that of the whole.
+    /// Renumbered features all lie below: those without a number were left out.
     pub(crate) fn below(&self, dimension: usize) -> Self {
+        if !self.is_increasing {
+            return *self;
+        }
         let cut = self.indices.partition_point(|&i| (i as usize) < dimension);
         Self { indices: &self.indices[..cut], values: &self.values[..cut], ..*self }
     }

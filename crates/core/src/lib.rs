@@ -21,13 +21,13 @@
 //! let ball = Ball { radius: Positive::new(2.0)? };
 //! let steps = AdaGradNorm { diameter: Positive::new(4.0)? };
 //! let mut learner = Ogd::new(Objective::plain(Hinge {}), steps, ball);
-//! let mut ledger = Ledger::new(ball);
+//! let mut ledger = Ledger::new(Hinge {}, ball);
 //!
 //! let mut rounds = Vec::new();
-//! learner.learn_batch(&stream, &mut rounds);
-//! ledger.record_batch(&stream, &rounds)?;
+//! learner.learn_rows(stream.rows(), &mut rounds);
+//! ledger.record_rows(stream.rows(), &rounds)?;
 //!
-//! let ladder = ledger.ladder(learner.promise(ledger.comparators()));
+//! let ladder = ledger.ladder(learner.promise(ledger.comparators(), ledger.coordinates()));
 //! assert!(ledger.mistakes() <= 2);
 //! assert!(ladder.certificate / 1000.0 < 0.05);  // regret per round, proved for this stream
 //! assert!(ladder.is_in_order());
@@ -39,23 +39,29 @@ mod family;
 
 mod batch;
 pub mod bound;
+mod cells;
+mod exact;
 mod features;
 pub mod learner;
 pub mod ledger;
 pub mod loss;
 mod number;
 mod round;
+mod rows;
 pub mod schedule;
 pub mod set;
 mod sum;
 mod vector;
 mod weights;
 
-pub use batch::{Batch, OpenRow};
+pub use batch::{Batch, NewRow, OpenRow};
 pub use bound::{Bound, Ladder, NoBound, Promise};
+pub use cells::{Cells, Coordinates, FoundFeatures};
+pub use exact::ExactSum;
 pub use features::{Example, FeatureError, Features};
 pub use ledger::{Ledger, LedgerError};
-pub use number::{NonNegative, OpenUnit, OutOfRange, Positive};
+pub use number::{Importance, NonNegative, OpenUnit, OutOfRange, Positive};
 pub use round::{Objective, Round};
+pub use rows::{Door, RowError, Rows};
 pub use sum::Sum;
 pub use weights::Weights;

@@ -30,7 +30,8 @@ macro_rules! ranged {
             #[doc = concat!("Accepts ", $expected, ", and nothing else.")]
             pub fn new($value: f64) -> Result<Self, OutOfRange> {
                 if $holds {
-                    Ok(Self($value))
+                    // Adding 0 takes the sign off −0.
+                    Ok(Self($value + 0.0))
                 } else {
                     Err(OutOfRange { found: $value, expected: $expected })
                 }
@@ -81,6 +82,38 @@ ranged! {
     OpenUnit, "a number strictly between 0 and 1", |value| value > 0.0 && value < 1.0
 }
 
+ranged! {
+    /// How much an example counts: its loss is multiplied by this. An example of importance 0 is no
+    /// example, for anyone.
+    Importance, "0, or a number between 1e-30 and 1e30",
+    |value| value == 0.0 || (1e-30..=1e30).contains(&value)
+}
+
+impl Importance {
+    /// An example that counts once.
+    pub const ONE: Self = Self(1.0);
+
+    /// An example that does not count.
+    pub const ZERO: Self = Self(0.0);
+
+    /// Whether the example does not count.
+    #[inline]
+    pub fn is_zero(self) -> bool {
+        self.0 == 0.0
+    }
+
+    /// This importance times that one.
+    pub fn times(self, other: Self) -> Result<Self, OutOfRange> {
+        Self::new(self.0 * other.0)
+    }
+}
+
+impl Default for Importance {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
 impl NonNegative {
     /// Zero.
     pub const ZERO: Self = Self(0.0);
@@ -110,6 +143,11 @@ mod tests {
         assert!(NonNegative::new(0.0).is_ok());
         assert!(NonNegative::new(-1e-3).is_err());
         assert!(OpenUnit::new(1.0).is_err());
+        for bad in [-1.0, -1e-40, 1e-40, 1e31, f64::NAN, f64::INFINITY] {
+            assert!(Importance::new(bad).is_err(), "{bad}");
+        }
+        assert!(Importance::new(-0.0).is_ok_and(|zero| zero.get().is_sign_positive()));
+        assert!(Importance::new(1e-20).unwrap().times(Importance::new(1e-20).unwrap()).is_err());
         assert!(serde_json::from_str::<Positive>("-3.0").is_err());
         assert_eq!(serde_json::to_string(&Positive::ONE).unwrap(), "1.0");
     }

@@ -32,8 +32,14 @@ impl Round {
     #[inline]
     pub fn on(loss: &impl Loss, prediction: f64, example: &Example<'_>) -> Self {
         let round = Self::of(loss, prediction, example.label);
-        let (value, slope) = (example.importance * round.value, example.importance * round.slope);
-        Self { value, slope, ..round }
+        let importance = example.importance.get();
+        Self { value: importance * round.value, slope: importance * round.slope, ..round }
+    }
+
+    /// A prediction on an example of importance 0, which costs nothing.
+    #[inline]
+    pub fn idle(prediction: f64) -> Self {
+        Self { prediction, value: 0.0, slope: 0.0, penalty: 0.0 }
     }
 
     /// ℓ_t(w_t) = φ + (σ/2)‖w_t‖²
@@ -43,11 +49,13 @@ impl Round {
     }
 
     /// ‖g_t‖² for g_t = a_t x_t + σ w_t, from numbers at hand:
-    /// a²‖x‖² + 2σ(a·ŷ) + σ²‖w‖², where σ²‖w‖² is 2σ times the penalty.
+    /// a²‖x‖² + 2σ(a·ŷ) + σ²‖w‖², where σ²‖w‖² is 2σ times the penalty. A square too small for a
+    /// double is rounded up: where there is a slope, this is above 0.
     #[inline]
     pub fn gradient_sq(&self, sigma: f64, x: &Features<'_>) -> f64 {
-        let data = self.slope * self.slope * x.norm_sq();
-        (data + 2.0 * sigma * (self.slope * self.prediction + self.penalty)).max(0.0)
+        let least = if self.slope == 0.0 { 0.0 } else { f64::MIN_POSITIVE };
+        let data = self.slope * (self.slope * x.norm_sq());
+        (data + 2.0 * sigma * (self.slope * self.prediction + self.penalty)).max(least)
     }
 
     /// Whether everything in it is a finite number; a run that diverged has rounds that are not.

@@ -4,8 +4,8 @@
 //! additions is fixed, so the results are the same on every run. Rows without gaps, as dense data
 //! has, take loops without indices that the compiler can vectorise: same additions, same order.
 
+use crate::exact::ExactSum;
 use crate::features::Features;
-use crate::sum::Sum;
 
 /// How many sums run side by side.
 const LANES: usize = 8;
@@ -138,10 +138,11 @@ pub(crate) fn clip(
         *v = if new == old { *v } else { new * inverse };
         (old - new) * (old + new)
     };
+    // Four sums, whether there are gaps or not: the same additions in the same order.
+    let mut lanes = [0.0; 4];
     if let Some(run) = x.run() {
         let start = run.start;
         let (quads, rest) = v[run].as_chunks_mut::<4>();
-        let mut lanes = [0.0; 4];
         let quads_end = start + 4 * quads.len();
         for (quad, v) in quads.iter_mut().enumerate() {
             for lane in 0..4 {
@@ -151,35 +152,31 @@ pub(crate) fn clip(
         for (lane, v) in rest.iter_mut().enumerate() {
             lanes[lane] += clip(quads_end + lane, v);
         }
-        (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
     } else {
-        x.indices().iter().map(|&i| clip(i as usize, &mut v[i as usize])).sum()
+        for indices in x.indices().chunks(4) {
+            for (lane, &i) in indices.iter().enumerate() {
+                lanes[lane] += clip(i as usize, &mut v[i as usize]);
+            }
+        }
     }
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 }
 
-/// How far off, relatively, [`norm_sq`] can be: a block's worth of roundings.
-pub(crate) const NORM_GRAIN: f64 = 300.0 * f64::EPSILON;
-
-/// Σ_i v_i², added up in blocks so that the error does not grow with the dimension.
-pub(crate) fn norm_sq(mut v: impl Iterator<Item = f64>) -> f64 {
-    let mut total = Sum::default();
-    loop {
-        let mut lanes = [0.0; 4];
-        let mut seen = 0;
-        for entry in v.by_ref().take(1024) {
-            lanes[seen % 4] += entry * entry;
-            seen += 1;
-        }
-        total.add((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]));
-        if seen < 1024 {
-            return total.value();
-        }
-    }
+/// ‖v‖, rounded a few times: squares are added up exactly, and may be beyond the range of doubles.
+pub(crate) fn norm(v: impl Iterator<Item = f64>) -> f64 {
+    ExactSum::of_squares(v).root()
 }
 
 /// ‖x‖² of stored values
 pub(crate) fn values_norm_sq(values: &[f32]) -> f64 {
-    values.iter().map(|&x| f64::from(x) * f64::from(x)).sum()
+    values.iter().fold(0.0, |sum, &x| sum + f64::from(x) * f64::from(x))
+}
+
+/// ‖x‖², or NaN where a value is 0 or not finite.
+pub(crate) fn plain_norm_sq(values: &[f32]) -> f64 {
+    let has_zero = values.iter().fold(false, |zero, &x| zero | (x == 0.0));
+    let norm_sq = values_norm_sq(values);
+    if has_zero || !norm_sq.is_finite() { f64::NAN } else { norm_sq }
 }
 
 /// Lengthens v with zeros so that it holds `dimension` entries.

@@ -2,7 +2,7 @@
 
 use crate::labels::LabelCounts;
 use crate::names::{Bits, NewNames, Prefix, numeric};
-use rueful_core::Batch;
+use rueful_core::{Batch, Importance};
 
 /// Rows out of a piece of text. Used again and again, so that reading allocates nothing once it is
 /// under way.
@@ -78,11 +78,15 @@ impl Rows {
 
     /// Ends the row begun.
     pub(crate) fn finish(&mut self, label: f64) -> Result<(), TooLarge> {
-        self.finish_weighted(label, 1.0)
+        self.finish_weighted(label, Importance::ONE)
     }
 
     /// Ends the row begun, which counts as much as `importance` says.
-    pub(crate) fn finish_weighted(&mut self, label: f64, importance: f32) -> Result<(), TooLarge> {
+    pub(crate) fn finish_weighted(
+        &mut self,
+        label: f64,
+        importance: Importance,
+    ) -> Result<(), TooLarge> {
         if !self.loose.is_sorted_by(|a, b| a.0 < b.0) {
             // Stable, so that values for the same index are added in the order they came.
             self.loose.sort_by_key(|&(index, _)| index);
@@ -98,7 +102,7 @@ impl Rows {
         for &(index, value) in &self.loose {
             row.push(index, value).map_err(|_| TooLarge)?;
         }
-        row.finish_weighted(label, importance);
+        row.finish(label, importance);
         Ok(())
     }
 

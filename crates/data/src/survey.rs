@@ -42,7 +42,7 @@ impl Survey {
         self.examples += 1;
         let norm = example.features.norm_sq().sqrt();
         self.example_norm_max = self.example_norm_max.max(norm);
-        self.weighted_norm_max = self.weighted_norm_max.max(example.importance * norm);
+        self.weighted_norm_max = self.weighted_norm_max.max(example.importance.get() * norm);
         self.label_abs_max = self.label_abs_max.max(example.label.abs());
     }
 }

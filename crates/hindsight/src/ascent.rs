@@ -78,7 +78,7 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
         bracket: &mut Bracket,
     ) -> Result<Vec<f64>, P::Error> {
         let least = self.least_lambda(shape);
-        let reach = self.problem.comparators.reach(shape.dimension);
+        let reach = self.problem.comparators.reach(shape.dimension.into());
         let mut state = State {
             lambda: (FIRST_LAMBDA * steepness / reach).max(least),
             ratio: f64::NAN,
@@ -119,7 +119,7 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
     /// flat, at a cost of less than half the tolerance.
     fn least_lambda(&self, shape: &Shape) -> f64 {
         let sigma = self.problem.sigma.get() * shape.examples as f64;
-        let reach = self.problem.comparators.reach(shape.dimension);
+        let reach = self.problem.comparators.reach(shape.dimension.into());
         let flat = 0.2 * self.options.tolerance * shape.at_zero.abs() / (reach * reach);
         sigma.max(flat).max(f64::MIN_POSITIVE)
     }

@@ -86,19 +86,22 @@ impl<P: Passes> Passes for Alike<'_, P> {
     fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), P::Error> {
         let plain = &mut self.plain;
         self.data.pass(&mut |batch, rows| {
-            if batch.importances().is_empty() {
+            if batch.rows().importances().is_empty() {
                 return visit(batch, rows);
             }
             plain.clear();
-            plain.append(batch);
-            plain.weigh_last(&vec![1.0; batch.len()]);
+            for example in batch.iter() {
+                let x = example.features;
+                let pushed = plain.push(x.indices(), x.values(), example.label);
+                debug_assert!(pushed.is_ok(), "a row of a batch is a row");
+            }
             visit(plain, rows);
         })
     }
 
     fn held(&self) -> Option<Vec<(&Batch, usize)>> {
         let are_alike = |held: &Vec<(&Batch, usize)>| {
-            held.iter().all(|(batch, _)| batch.importances().is_empty())
+            held.iter().all(|(batch, _)| batch.rows().importances().is_empty())
         };
         self.data.held().filter(are_alike)
     }

@@ -84,7 +84,10 @@ impl Proof {
     /// What is proved, and how much of it was given up for rounding.
     pub(crate) fn floor(&self, set: &AnySet) -> (f64, f64) {
         match self {
-            Self::Quick(minorant) => (minorant.floor(set), minorant.slack(set)),
+            Self::Quick(minorant) => {
+                let coordinates = minorant.slopes().len().into();
+                (minorant.floor(set, coordinates), minorant.slack(set, coordinates))
+            },
             Self::Careful(careful) => careful.floor(set),
         }
     }
@@ -122,7 +125,7 @@ impl Careful {
         let gain = set.support(self.slopes.iter().map(|s| -s), self.curvature());
         let rounds = self.rounds as f64;
         let norm = crate::set::norm(&self.slopes);
-        let mut reach = set.reach(self.slopes.len());
+        let mut reach = set.reach(self.slopes.len().into());
         if self.curvature() > 0.0 {
             reach = reach.min(norm / self.curvature());
         }

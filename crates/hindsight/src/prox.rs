@@ -15,7 +15,7 @@ pub(crate) struct Counted<L> {
 impl<L: ProxLoss> Counted<L> {
     #[inline]
     pub(crate) fn new(loss: L, example: &Example<'_>) -> Self {
-        Self { loss, label: example.label, importance: example.importance }
+        Self { loss, label: example.label, importance: example.importance.get() }
     }
 
     #[inline]

@@ -105,7 +105,7 @@ impl Gram {
         let x = &example.features;
         self.grow(x.dimension());
         let (indices, values) = (x.indices(), x.values());
-        let weight = example.importance;
+        let weight = example.importance.get();
         for (k, (i, xi)) in x.iter().enumerate() {
             let xi = weight * xi;
             let row = &mut self.products.recent[i * (i + 1) / 2..][..=i];
@@ -245,7 +245,7 @@ impl Gram {
         let rounding = self.rounding(u);
         let upper = quadratic - 2.0 * linear + labels + penalty;
         let upper = upper + rounding.value + 1e3 * f64::EPSILON * penalty;
-        let mut reach = comparators.reach(u.len());
+        let mut reach = comparators.reach(u.len().into());
         if self.curvature() > 0.0 {
             reach = reach.min((norm(&away) + rounding.gradient) / self.curvature());
         }

@@ -111,7 +111,7 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
         size: if problem.loss.is_nonnegative() {
             zero
         } else {
-            largest_gain(problem.comparators.reach(dimension), steepness, curvature)
+            largest_gain(problem.comparators.reach(dimension.into()), steepness, curvature)
         },
         kinked,
     };

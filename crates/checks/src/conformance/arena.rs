@@ -87,7 +87,7 @@ impl<L: ExactLoss> Arena<L> {
 
     /// A random point: `size` times as far out as the set reaches, then projected.
     fn drawn(&self, size: f64, rng: &mut Rng) -> Vec<f64> {
-        let reach = self.comparators.reach(self.dimension);
+        let reach = self.comparators.reach(self.dimension.into());
         let far = if reach.is_finite() { size * reach } else { size };
         let length = far / (self.dimension as f64).sqrt();
         let mut u: Vec<f64> = rng.direction(self.dimension).iter().map(|x| length * x).collect();
@@ -119,7 +119,7 @@ impl<L: ExactLoss> Arena<L> {
         watch: impl Fn(&dyn Learner, &Ledger),
     ) -> Result<Run, LedgerError> {
         learner.grow(self.dimension);
-        let mut ledger = Ledger::regularized(self.comparators.clone(), self.objective.sigma);
+        let mut ledger = self.ledger();
         let mut rounds = Vec::with_capacity(self.batch.len());
         let mut exact = Vec::with_capacity(self.batch.len());
         for example in self.batch.iter() {
@@ -134,6 +134,11 @@ impl<L: ExactLoss> Arena<L> {
         }
         let suffered = suffered_losses(&self.objective.loss, &self.batch, &exact);
         Ok(Run { rounds, ledger, suffered })
+    }
+
+    fn ledger(&self) -> Ledger {
+        let Objective { loss, sigma } = self.objective;
+        Ledger::regularized(loss, sigma, self.comparators.clone())
     }
 
     /// (σ/2)‖w_t‖² from the weights themselves.
@@ -151,7 +156,7 @@ impl<L: ExactLoss> Arena<L> {
     /// When a rung is out of order, missing, or there without a proof.
     pub fn check(&self, name: &str, learner: &mut dyn Learner, expect: Expect) -> Run {
         let ladder = |learner: &dyn Learner, ledger: &Ledger| {
-            ledger.ladder(learner.promise(&self.comparators))
+            ledger.ladder(learner.promise(&self.comparators, ledger.coordinates()))
         };
         let run = self.run_watched(learner, |learner, ledger| {
             check_rungs(name, &ladder(learner, ledger), expect.so_far());
@@ -180,7 +185,7 @@ impl<L: ExactLoss> Arena<L> {
         let minorant = run.ledger.minorant();
         let curvature = minorant.sigma().get() * minorant.rounds() as f64;
         let largest = minorant.slopes().iter().fold(0.0, |m: f64, s| m.max(s.abs()));
-        let reach = self.comparators.reach(self.dimension);
+        let reach = self.comparators.reach(self.dimension.into());
         let stretch = match (curvature > 0.0, reach.is_finite()) {
             (true, _) => 1.0 / curvature,
             (false, true) if largest > 0.0 => 1e20 * reach / largest,

@@ -71,14 +71,15 @@ fn play_watched<L: Loss>(
         let weights = learner.weights();
         let predicted = learner.predict(&example.features);
         check_unseen(name, &*learner, &example.features, predicted);
-        let promise = learner.promise(&set);
-        assert_eq!(promise, learner.promise(&set), "{name}: a promise changed by looking");
+        let promise = learner.promise(&set, batch.dimension().into());
+        assert_eq!(promise, learner.promise(&set, batch.dimension().into()), "{name}: a promise changed by looking");
 
         let round = learner.learn(&example);
         assert_eq!(round.prediction, predicted, "{name}: predict and learn differ in round {t}");
         check_dot(name, &weights, &example.features, predicted);
         let at = loss.at(predicted, example.label);
-        let expected = (example.importance * at.value, example.importance * at.slope);
+        let importance = example.importance.get();
+        let expected = (importance * at.value, importance * at.slope);
         assert_eq!((round.value, round.slope), expected, "{name}: loss in round {t}");
         assert_eq!(learner.rounds(), t, "{name} miscounts");
         rounds.push(round);
@@ -104,7 +105,7 @@ fn check_unseen(name: &str, learner: &dyn Learner, x: &Features<'_>, predicted: 
 
 fn play_quietly(mut learner: Box<dyn Learner>, batch: &Batch) -> Played {
     let mut rounds = Vec::new();
-    learner.learn_batch(batch, &mut rounds);
+    learner.learn_rows(batch.rows(), &mut rounds);
     Played::new(rounds, &*learner)
 }
 

@@ -27,7 +27,7 @@ pub fn check_set<W: FeasibleSet>(set: &W, dimension: usize) {
     let probe = Probe { set, dimension };
     let rng = &mut Rng::new(31);
     assert!(probe.holds(&vec![0.0; dimension]), "0 is not in the set");
-    assert!(set.covers(set, dimension), "the set does not cover itself");
+    assert!(set.covers(set, dimension.into()), "the set does not cover itself");
     for _ in 0..TRIES {
         let v = probe.anywhere(rng);
         probe.check_projection(&v, rng);
@@ -73,7 +73,7 @@ pub fn check_covers<W: FeasibleSet, V: FeasibleSet>(set: &W, other: &V, dimensio
     let mut points: Vec<Vec<f64>> = (0..20 * TRIES).map(|_| inner.far_out(rng)).collect();
     points.extend((0..dimension).flat_map(|i| [inner.axis(i, 1e90), inner.axis(i, -1e90)]));
     let inside = points.iter().all(|point| outer.holds(point));
-    assert_eq!(set.covers(other, dimension), inside, "covers");
+    assert_eq!(set.covers(other, dimension.into()), inside, "covers");
 }
 
 struct Probe<'a, W> {
@@ -96,7 +96,7 @@ impl<W: FeasibleSet> Probe<'_, W> {
 
     /// A length that is about the size of the set.
     fn size(&self) -> f64 {
-        let reach = self.set.reach(self.dimension);
+        let reach = self.set.reach(self.dimension.into());
         if reach.is_finite() && reach > 0.0 { reach } else { 1.0 }
     }
 
@@ -127,7 +127,7 @@ impl<W: FeasibleSet> Probe<'_, W> {
     fn check_projection(&self, v: &[f64], rng: &mut Rng) {
         let p = self.projected(v);
         assert!(self.holds(&p), "projecting twice moves {v:?}");
-        assert!(norm(&p) <= self.set.reach(self.dimension) * (1.0 + ROUNDINGS));
+        assert!(norm(&p) <= self.set.reach(self.dimension.into()) * (1.0 + ROUNDINGS));
         for (i, &p) in p.iter().enumerate() {
             let (lower, upper) = self.set.extent(i);
             let slack = ROUNDINGS * p.abs();
@@ -229,9 +229,9 @@ impl<W: FeasibleSet> Probe<'_, W> {
     fn check_sizes(&self, rng: &mut Rng) {
         let (u, v) = (self.far_out(rng), self.far_out(rng));
         let grain = 1.0 + ROUNDINGS;
-        assert!(norm(&u) <= self.set.reach(self.dimension) * grain, "reach");
-        assert!(distance(&u, &v) <= self.set.diameter(self.dimension) * grain, "diameter");
-        assert!(self.set.reach(self.dimension) <= self.set.diameter(self.dimension) * grain);
+        assert!(norm(&u) <= self.set.reach(self.dimension.into()) * grain, "reach");
+        assert!(distance(&u, &v) <= self.set.diameter(self.dimension.into()) * grain, "diameter");
+        assert!(self.set.reach(self.dimension.into()) <= self.set.diameter(self.dimension.into()) * grain);
     }
 
     /// The extents are attained, and the corner they make is as far out as reach and diameter
@@ -248,8 +248,8 @@ impl<W: FeasibleSet> Probe<'_, W> {
             far.push(upper.max(-lower));
             wide.push(upper - lower);
         }
-        assert!(self.set.reach(self.dimension) <= norm(&far) * (1.0 + ROUNDINGS));
-        assert!(self.set.diameter(self.dimension) <= norm(&wide) * (1.0 + ROUNDINGS));
+        assert!(self.set.reach(self.dimension.into()) <= norm(&far) * (1.0 + ROUNDINGS));
+        assert!(self.set.diameter(self.dimension.into()) <= norm(&wide) * (1.0 + ROUNDINGS));
     }
 }
 

@@ -39,7 +39,7 @@ impl<'a, L: Loss> Problem<'a, L> {
     fn new(objective: &'a Objective<L>, set: &'a AnySet, batch: &Batch, dimension: usize) -> Self {
         let rows = batch.iter().map(|example| super::dense(&example, dimension)).collect();
         let labels = batch.iter().map(|example| example.label).collect();
-        let importances = batch.iter().map(|example| example.importance).collect();
+        let importances = batch.iter().map(|example| example.importance.get()).collect();
         let mut problem = Self { objective, set, rows, labels, importances, scale: 1.0, dimension };
         problem.scale = problem.length();
         problem
@@ -48,7 +48,7 @@ impl<'a, L: Loss> Problem<'a, L> {
     /// The set's diameter, or where the curvature keeps the best point of an unbounded one.
     fn length(&self) -> f64 {
         let curvature = self.objective.sigma.get() * self.rows.len() as f64;
-        let diameter = self.set.diameter(self.dimension);
+        let diameter = self.set.diameter(self.dimension.into());
         let free = 2.0 * norm(&self.gradient(&vec![0.0; self.dimension])) / curvature;
         let length = if curvature > 0.0 { diameter.min(free) } else { diameter };
         if length.is_finite() && length > 0.0 { length } else { 1.0 }

@@ -19,7 +19,7 @@ pub use minimax::DenseMinimax;
 pub use ogd::DenseOgd;
 pub use perceptron::DensePerceptron;
 pub use regularized_erm::DenseRegularizedErm;
-pub use sets::{diameter, project, reach, support};
+pub use sets::{diameter, diameter_at, project, reach, support};
 pub use strongly_convex_ogd::DenseStronglyConvexOgd;
 
 use rueful_core::set::AnySet;

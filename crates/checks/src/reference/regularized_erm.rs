@@ -1,6 +1,6 @@
 //! Regularised ERM on linearised losses, written out.
 
-use super::{Reference, dense, diameter, dot, half_product, project, reach};
+use super::{Reference, dense, diameter_at, dot, half_product, project, reach};
 use rueful_core::loss::Loss;
 use rueful_core::schedule::Schedule;
 use rueful_core::set::AnySet;
@@ -16,6 +16,8 @@ pub struct DenseRegularizedErm<L, S> {
     gradients_sq: Vec<f64>,
     gradients_sq_total: f64,
     alphas: Vec<f64>,
+    /// D_t
+    diameters: Vec<f64>,
 }
 
 impl<L: Loss, S: Schedule> DenseRegularizedErm<L, S> {
@@ -29,6 +31,7 @@ impl<L: Loss, S: Schedule> DenseRegularizedErm<L, S> {
             gradients_sq: Vec::new(),
             gradients_sq_total: 0.0,
             alphas: Vec::new(),
+            diameters: Vec::new(),
         }
     }
 
@@ -44,6 +47,7 @@ impl<L: Loss, S: Schedule> Reference for DenseRegularizedErm<L, S> {
         let x = dense(example, self.sums.len());
         let round = Round::on(&self.loss, dot(&self.weights(), &x), example);
         self.alphas.push(self.alpha());
+        self.diameters.push(diameter_at(&self.set, &x));
         let gradient: Vec<f64> = x.iter().map(|x| round.slope * x).collect();
         let gradient_sq = dot(&gradient, &gradient);
         self.gradients_sq.push(gradient_sq);
@@ -62,12 +66,12 @@ impl<L: Loss, S: Schedule> Reference for DenseRegularizedErm<L, S> {
         weights
     }
 
-    /// (α_T/2)U² + Σ min(‖g_t‖²/(2α_t), D‖g_t‖)
+    /// (α_T/2)U² + Σ min(‖g_t‖²/(2α_t), D_t‖g_t‖)
     fn data_bound(&self, comparators: &AnySet) -> f64 {
         let dimension = self.sums.len();
-        let diameter = diameter(&self.set, dimension);
         let last = self.alphas.last().copied().unwrap_or(0.0);
-        let stability = self.alphas.iter().zip(&self.gradients_sq).map(|(alpha, &g)| {
+        let rounds = self.alphas.iter().zip(&self.gradients_sq).zip(&self.diameters);
+        let stability = rounds.map(|((alpha, &g), diameter)| {
             let local = 0.5 * g / alpha;
             if g == 0.0 { 0.0 } else { local.min(diameter * g.sqrt()) }
         });

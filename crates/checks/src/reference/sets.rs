@@ -57,6 +57,19 @@ pub fn diameter(set: &AnySet, dimension: usize) -> f64 {
     }
 }
 
+/// sup ‖u − v‖ over the coordinates where x is not 0.
+pub fn diameter_at(set: &AnySet, x: &[f64]) -> f64 {
+    let widths = x.iter().enumerate().filter(|&(_, &x)| x != 0.0).map(|(i, _)| {
+        let (lower, upper) = set.extent(i);
+        upper - lower
+    });
+    match set {
+        AnySet::Ball(ball) => 2.0 * ball.radius.get(),
+        AnySet::Box(_) => norm(&widths.collect::<Vec<_>>()),
+        AnySet::WholeSpace(_) => f64::INFINITY,
+    }
+}
+
 fn corner(set: &AnySet, dimension: usize, side: impl Fn(f64, f64) -> f64) -> f64 {
     match set {
         AnySet::Ball(ball) => ball.radius.get(),

@@ -22,7 +22,7 @@ mod sparse;
 pub use separable::Separable;
 
 use crate::rng::Rng;
-use rueful_core::Batch;
+use rueful_core::{Batch, Importance};
 use std::fmt;
 
 /// What the labels of a stream are for.
@@ -181,7 +181,7 @@ fn push(batch: &mut Batch, x: &[f32], label: f64) {
     for (index, &value) in (0..).zip(x) {
         row.push(index, value).expect("indices increase and values are finite");
     }
-    row.finish(label);
+    row.finish(label, Importance::ONE);
 }
 
 #[cfg(test)]

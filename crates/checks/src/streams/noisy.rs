@@ -22,11 +22,14 @@ pub(super) fn batch(recipe: &Recipe, rng: &mut Rng) -> Batch {
 
 /// The same, where some examples count more than others.
 pub(super) fn weighted(recipe: &Recipe, rng: &mut Rng) -> Batch {
-    let mut batch = batch(recipe, rng);
-    // Powers of two, so that exact arithmetic stays exact.
-    let importance = |_| 2_f32.powi(rng.below(7) as i32 - 3);
-    let importances: Vec<f32> = (0..batch.len()).map(importance).collect();
-    batch.weigh_last(&importances);
+    let alike = batch(recipe, rng);
+    let mut batch = Batch::default();
+    let weighed = batch.map_rows(alike.rows(), |features| features, |example, row| {
+        // Powers of two, so that exact arithmetic stays exact.
+        row.weigh(2_f64.powi(rng.below(7) as i32 - 3));
+        row.copy(&example.features)
+    });
+    weighed.expect("rows as they were");
     batch
 }
 

@@ -3,7 +3,7 @@
 use super::noisy::noisy_label;
 use super::{Recipe, sign};
 use crate::rng::Rng;
-use rueful_core::Batch;
+use rueful_core::{Batch, Importance};
 use std::collections::BTreeMap;
 
 /// How many features are drawn for a row; repetitions add up.
@@ -24,7 +24,7 @@ pub(super) fn batch(recipe: &Recipe, rng: &mut Rng) -> Batch {
         for (&index, &value) in &x {
             row.push(index, value).expect("a map is in order");
         }
-        row.finish(noisy_label(recipe.targets, score, rng));
+        row.finish(noisy_label(recipe.targets, score, rng), Importance::ONE);
     }
     batch
 }

@@ -11,7 +11,7 @@
 //! u = 0 loses nothing, (2) of the notes. It is here to be seen failing, and it has no bound; the
 //! certificate holds for it as for anyone.
 
-use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::loss::Loss;
 use crate::set::Bounded;
 use crate::weights::Weights;
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 /// }
 /// let mut erm = FollowTheLeader::new(Linear {}, BoxSet::interval(-1.0, 1.0)?);
 /// let mut rounds = Vec::new();
-/// erm.learn_batch(&stream, &mut rounds);
+/// erm.learn_rows(stream.rows(), &mut rounds);
 /// assert_eq!(rounds.iter().map(|round| round.loss()).sum::<f64>(), 2.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -69,6 +69,10 @@ impl<L: Loss, W: Bounded> Learner for FollowTheLeader<L, W> {
         self.sums.grow(dimension);
     }
 
+    fn rearrange(&mut self, from: &[u32]) {
+        self.sums.rearrange(from);
+    }
+
     fn predict(&self, x: &Features<'_>) -> f64 {
         self.set.leader_dot(&self.sums, &x.below(self.sums.dimension())).prediction
     }
@@ -81,7 +85,7 @@ impl<L: Loss, W: Bounded> Learner for FollowTheLeader<L, W> {
         self.rounds
     }
 
-    fn promise(&self, _comparators: &AnySet) -> Promise {
+    fn promise(&self, _: &AnySet, _: Coordinates<'_>) -> Promise {
         Promise::none("ERM has no regret bound: it can lose in every round, (2) of the notes")
     }
 }

@@ -13,7 +13,7 @@
 //! ```
 
 use super::steps::Steps;
-use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::bound::{Bound, game_value};
 use crate::loss::Loss;
 use crate::number::Positive;
@@ -33,7 +33,7 @@ use std::num::NonZeroU64;
 /// let ball = Ball { radius: Positive::ONE };
 /// let mut minimax = Minimax::new(Linear {}, ball, Positive::ONE, 2.try_into()?);
 /// let mut rounds = Vec::new();
-/// minimax.learn_batch(&stream, &mut rounds);
+/// minimax.learn_rows(stream.rows(), &mut rounds);
 /// assert_eq!(minimax.weights(), [-1.0 / 2_f64.sqrt()]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -110,6 +110,10 @@ impl<L: Loss> Learner for Minimax<L> {
         self.sums.grow(dimension);
     }
 
+    fn rearrange(&mut self, from: &[u32]) {
+        self.sums.rearrange(from);
+    }
+
     fn predict(&self, x: &Features<'_>) -> f64 {
         self.factor(self.potential()) * self.sums.dot(&x.below(self.sums.dimension()))
     }
@@ -123,8 +127,8 @@ impl<L: Loss> Learner for Minimax<L> {
         self.steps.rounds()
     }
 
-    fn promise(&self, comparators: &AnySet) -> Promise {
-        if !self.set.covers(comparators, self.sums.dimension()) {
+    fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
+        if !self.set.covers(comparators, coordinates) {
             return Promise::none("the comparators reach beyond the ball the weights are kept in");
         }
         if self.steps.rounds() > self.horizon.get() {

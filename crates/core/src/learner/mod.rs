@@ -16,10 +16,11 @@ pub use regularized_erm::RegularizedErm;
 pub use steps::Steps;
 pub use strongly_convex_ogd::StronglyConvexOgd;
 
-use crate::batch::Batch;
 use crate::bound::Promise;
+use crate::cells::Coordinates;
 use crate::features::{Example, Features};
 use crate::round::Round;
+use crate::rows::Rows;
 use crate::set::AnySet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -47,14 +48,24 @@ pub trait Learner: Send {
     fn rounds(&self) -> u64;
 
     /// The theorem that covers this run: bounds on the regret against every u in `comparators`,
-    /// in exact arithmetic.
-    fn promise(&self, comparators: &AnySet) -> Promise;
+    /// in exact arithmetic, where the stream had features at these coordinates.
+    fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise;
 
-    /// A round for every row, in order; `rounds` is overwritten.
-    fn learn_batch(&mut self, batch: &Batch, rounds: &mut Vec<Round>) {
-        self.grow(batch.dimension());
+    /// Puts the coordinates of w in other places: place i gets what is at `from[i]`, and 0 where
+    /// there is nothing. What is left behind must be 0.
+    fn rearrange(&mut self, from: &[u32]);
+
+    /// A round for every row, in order; `rounds` is overwritten. A row of importance 0 is predicted
+    /// and otherwise not there.
+    fn learn_rows(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
+        self.grow(rows.dimension());
         rounds.clear();
-        rounds.extend(batch.iter().map(|example| self.learn(&example)));
+        rounds.extend(rows.iter().map(|example| {
+            if example.importance.is_zero() {
+                return Round::idle(self.predict(&example.features));
+            }
+            self.learn(&example)
+        }));
     }
 }
 

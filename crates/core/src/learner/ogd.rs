@@ -20,7 +20,7 @@
 //! σ-strongly convex, each growth of 1/η_t counts less σ, and no η_t is longer than 1/σ.
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::loss::Loss;
 use crate::number::Positive;
 use crate::round::Objective;
@@ -109,6 +109,10 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
         self.weights.grow(dimension);
     }
 
+    fn rearrange(&mut self, from: &[u32]) {
+        self.weights.rearrange(from);
+    }
+
     fn predict(&self, x: &Features<'_>) -> f64 {
         self.weights.dot(&x.below(self.weights.dimension()))
     }
@@ -121,14 +125,13 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
         self.steps.rounds()
     }
 
-    fn promise(&self, comparators: &AnySet) -> Promise {
-        let dimension = self.weights.dimension();
-        if !self.set.covers(comparators, dimension) {
+    fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
+        if !self.set.covers(comparators, coordinates) {
             return Promise::none("the comparators reach beyond the set the weights are kept in");
         }
         let sigma = self.objective.sigma.get();
-        let reach = comparators.reach(dimension);
-        let diameter = self.set.diameter(dimension);
+        let reach = comparators.reach(coordinates);
+        let diameter = self.set.diameter(coordinates);
         let unbounded = "shrinking steps need a bounded set, and constant ones bounded comparators";
 
         let paid = self.steps.distance_paid(reach, diameter, sigma);

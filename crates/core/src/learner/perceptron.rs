@@ -15,9 +15,9 @@
 //! ≤ U²/(2η) + (η/2) Σ_{mistakes}‖x_t‖².
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::loss::{Loss, PerceptronLoss};
-use crate::number::Positive;
+use crate::number::{Importance, Positive};
 use crate::schedule::{Constant, Schedule};
 use crate::set::FeasibleSet;
 use crate::weights::Weights;
@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 /// stream.push(&[0], &[3.0], -1.0)?;
 /// let mut perceptron = Perceptron::new(Hinge {}, Positive::ONE);
 /// let mut rounds = Vec::new();
-/// perceptron.learn_batch(&stream, &mut rounds);
+/// perceptron.learn_rows(stream.rows(), &mut rounds);
 /// assert_eq!(perceptron.weights(), [-1.0, 1.0]); // one mistake: the tie at the start
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -75,12 +75,16 @@ impl<L: Loss> Learner for Perceptron<L> {
             let eta = self.steps.take(&self.schedule, slope * slope * x.norm_sq(), 0.0);
             self.weights.step(1.0, -eta * slope, x, prediction);
         }
-        self.is_weighted |= example.importance != 1.0;
+        self.is_weighted |= example.importance != Importance::ONE;
         Round::on(&self.loss, prediction, example)
     }
 
     fn grow(&mut self, dimension: usize) {
         self.weights.grow(dimension);
+    }
+
+    fn rearrange(&mut self, from: &[u32]) {
+        self.weights.rearrange(from);
     }
 
     fn predict(&self, x: &Features<'_>) -> f64 {
@@ -95,7 +99,7 @@ impl<L: Loss> Learner for Perceptron<L> {
         self.steps.rounds()
     }
 
-    fn promise(&self, comparators: &AnySet) -> Promise {
+    fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
         if !self.loss.moves_as_the_perceptron() {
             return Promise::none(
                 "the Perceptron's theorem bounds its mistakes through a comparator's hinge loss, \
@@ -108,7 +112,7 @@ impl<L: Loss> Learner for Perceptron<L> {
                  has no bound for losses of unequal importance",
             );
         }
-        let reach = comparators.reach(self.weights.dimension());
+        let reach = comparators.reach(coordinates);
         let paid = self.steps.distance_paid(reach, f64::INFINITY, 0.0);
         let unbounded = "the comparators are not bounded";
         let data = finite_bound(

@@ -9,16 +9,16 @@
 //! projected, only what is read off it, hence "lazy".
 //!
 //! Proved, for every u ∈ W and α_t that never shrinks (each round either costs ‖g_t‖²/(2α_t), or at
-//! most the way across W):
+//! most the way across W, of which only the coordinates of x_t matter: D_t is the diameter there):
 //!
 //! ```text
-//! R_T(u) ≤ (α_T/2)‖u‖² + Σ min(‖g_t‖²/(2α_t), D‖g_t‖)
+//! R_T(u) ≤ (α_T/2)‖u‖² + Σ min(‖g_t‖²/(2α_t), D_t‖g_t‖)
 //! ```
 //!
 //! For a fixed α that is αU²/2 + TG²/(2α), which is UG√T for α = (G/U)√T.
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::loss::Loss;
 use crate::number::Positive;
 use crate::schedule::Schedule;
@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 /// let steps = Constant { eta: Positive::new(1.0 / alpha)? };
 /// let mut erm = RegularizedErm::new(Linear {}, steps, WholeSpace {});
 /// let mut rounds = Vec::new();
-/// erm.learn_batch(&stream, &mut rounds);
+/// erm.learn_rows(stream.rows(), &mut rounds);
 /// assert_eq!(erm.weights(), [1.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -50,22 +50,18 @@ pub struct RegularizedErm<L, S, W> {
     gradient_bound: Option<Positive>,
     /// S = Σ g_s
     sums: Weights,
-    /// D over the coordinates there is room for, if it is finite.
-    diameter: Option<f64>,
     steps: Steps,
 }
 
 impl<L: Loss, S: Schedule, W: FeasibleSet> RegularizedErm<L, S, W> {
     /// The learner at w_1 = 0.
     pub fn new(loss: L, schedule: S, set: W) -> Self {
-        let diameter = bounded(set.diameter(0));
         Self {
             loss,
             schedule,
             set,
             gradient_bound: None,
             sums: Weights::default(),
-            diameter,
             steps: Steps::default(),
         }
     }
@@ -103,7 +99,7 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
 
         // S_t = S_{t−1} + g_t
         let gradient_sq = round.gradient_sq(0.0, x);
-        let across = self.diameter.map(|diameter| diameter * gradient_sq.sqrt());
+        let across = self.set.diameter_at(x) * gradient_sq.sqrt();
         self.steps.take_lagged(alpha, gradient_sq, across);
         self.sums.step(1.0, round.slope, x, lazy.inner);
         round
@@ -111,7 +107,10 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
 
     fn grow(&mut self, dimension: usize) {
         self.sums.grow(dimension);
-        self.diameter = bounded(self.set.diameter(self.sums.dimension()));
+    }
+
+    fn rearrange(&mut self, from: &[u32]) {
+        self.sums.rearrange(from);
     }
 
     fn predict(&self, x: &Features<'_>) -> f64 {
@@ -127,12 +126,11 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
         self.steps.rounds()
     }
 
-    fn promise(&self, comparators: &AnySet) -> Promise {
-        let dimension = self.sums.dimension();
-        if !self.set.covers(comparators, dimension) {
+    fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
+        if !self.set.covers(comparators, coordinates) {
             return Promise::none("the comparators reach beyond the set the weights are kept in");
         }
-        let reach = comparators.reach(dimension);
+        let reach = comparators.reach(coordinates);
         let unbounded = "neither the set nor the first α_t keeps the bound finite";
         let regularizer = 0.5 * self.steps.last_inverse() * reach * reach;
         let data = finite_bound(
@@ -140,7 +138,7 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
             "follow the regularised leader: αU²/2 + Σ min(‖g_t‖²/2α_t, D‖g_t‖)",
             unbounded,
         );
-        let diameter = self.diameter.unwrap_or(f64::INFINITY);
+        let diameter = self.set.diameter(coordinates);
         let theorem = self.steps.facts(self.gradient_bound, diameter).and_then(|facts| {
             finite_bound(
                 regularizer + self.schedule.lagged_energy(&facts),
@@ -156,12 +154,7 @@ impl<L: Loss + Plain, S: Schedule + Plain, W: FeasibleSet + Plain> Resumable
     for RegularizedErm<L, S, W>
 {
     fn continues(&self, fresh: &Self) -> bool {
-        let mut later = Self { sums: self.sums.clone(), steps: self.steps, ..fresh.clone() };
-        later.diameter = bounded(later.set.diameter(later.sums.dimension()));
+        let later = Self { sums: self.sums.clone(), steps: self.steps, ..fresh.clone() };
         *self == later && self.sums.is_sound() && self.steps.are_sound()
     }
-}
-
-fn bounded(diameter: f64) -> Option<f64> {
-    diameter.is_finite().then_some(diameter)
 }

@@ -66,13 +66,13 @@ impl Steps {
     }
 
     /// Takes a gradient into account that was met with the regulariser 1/η_t = `inverse`, and that
-    /// can have cost at most `cap`, if anything: adds min(½η_t‖g_t‖², cap) to half the energy.
+    /// can have cost at most `cap`: adds min(½η_t‖g_t‖², cap) to half the energy.
     #[inline]
-    pub(crate) fn take_lagged(&mut self, inverse: f64, gradient_sq: f64, cap: Option<f64>) {
+    pub(crate) fn take_lagged(&mut self, inverse: f64, gradient_sq: f64, cap: f64) {
         self.observe(gradient_sq);
         self.last_inverse = inverse;
         if gradient_sq > 0.0 {
-            let cost = (gradient_sq / inverse).min(cap.map_or(f64::INFINITY, |cap| 2.0 * cap));
+            let cost = (gradient_sq / inverse).min(2.0 * cap);
             if cost.is_finite() {
                 self.energy.add(cost);
             } else {

@@ -13,7 +13,7 @@
 //! Proved, for every u ∈ R^d: R_T(u) ≤ (1/2σ) Σ‖g_t‖²/t ≤ (G²/2σ)(1 + ln T).
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Example, Features, Learner, Plain, Promise, Resumable, Round};
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
 use crate::bound::{Bound, strongly_convex};
 use crate::loss::Loss;
 use crate::number::Positive;
@@ -83,6 +83,10 @@ impl<L: Loss> Learner for StronglyConvexOgd<L> {
         self.weights.grow(dimension);
     }
 
+    fn rearrange(&mut self, from: &[u32]) {
+        self.weights.rearrange(from);
+    }
+
     fn predict(&self, x: &Features<'_>) -> f64 {
         self.weights.dot(&x.below(self.weights.dimension()))
     }
@@ -96,7 +100,7 @@ impl<L: Loss> Learner for StronglyConvexOgd<L> {
     }
 
     /// Covers every u, so any comparators.
-    fn promise(&self, _comparators: &AnySet) -> Promise {
+    fn promise(&self, _: &AnySet, _: Coordinates<'_>) -> Promise {
         let sigma = self.objective.sigma.get();
         let data = finite_bound(
             0.5 * self.steps.energy(),

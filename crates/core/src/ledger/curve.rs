@@ -1,8 +1,9 @@
 //! The run over time: one point at t = 1, 2, 4, 8, … and one at the end.
 
+use super::minorant::{farthest, product};
 use super::tally::Tally;
+use crate::cells::Coordinates;
 use crate::set::{AnySet, Ball};
-use crate::vector;
 use serde::{Deserialize, Serialize};
 
 /// The state of a run after some round.
@@ -22,16 +23,16 @@ pub struct CurvePoint {
 }
 
 impl CurvePoint {
-    pub(super) fn of(tally: &Tally, comparators: &AnySet) -> Self {
+    pub(super) fn of(tally: &Tally, comparators: &AnySet, coordinates: Coordinates<'_>) -> Self {
         let minorant = tally.minorant();
-        let certificate = tally.certificate(comparators);
+        let certificate = tally.certificate(comparators, coordinates);
         Self {
             rounds: tally.rounds(),
             loss: tally.loss(),
             mistakes: tally.mistakes(),
             certificate: certificate.is_finite().then_some(certificate),
             offset: minorant.offset(),
-            slopes_norm: vector::norm_sq(minorant.slopes().iter().copied()).sqrt(),
+            slopes_norm: minorant.slopes_norm(),
             curvature: minorant.curvature(),
             slack: (tally.slack_at_zero(), minorant.slack_per_unit()),
         }
@@ -75,10 +76,9 @@ impl CurvePoint {
     /// The certificate up to t per round, for a ball of any radius.
     pub fn certificate_for(&self, ball: &Ball) -> f64 {
         let gain = ball.support_of_norm(self.slopes_norm, self.curvature);
-        let radius = ball.radius.get();
-        let farthest =
-            if self.curvature > 0.0 { self.slopes_norm / self.curvature } else { radius };
-        let slack = self.slack.0 + radius.min(farthest) * self.slack.1;
+        let (at_zero, per_unit) = self.slack;
+        let far = farthest(ball.radius.get(), self.slopes_norm, per_unit, self.curvature);
+        let slack = at_zero + product(far, per_unit);
         (self.loss - self.offset + gain + slack) / self.rounds as f64
     }
 }

@@ -1,5 +1,6 @@
 //! A function below the past: what any sequence of predictions proves about every comparator.
 
+use crate::cells::Coordinates;
 use crate::features::Features;
 use crate::number::NonNegative;
 use crate::round::Round;
@@ -26,12 +27,12 @@ pub struct Minorant {
     offset: Sum,
     /// S
     slopes: Vec<f64>,
-    /// Σ ‖a_t x_t‖²
-    energy: Sum,
-    /// Σ (|φ_t| + |a_t p_t|): what the rounding of the sums is measured against.
+    /// Σ ‖a_t x_t‖: what the rounding of S is measured against.
+    length: f64,
+    /// Σ (|φ_t| + |a_t p_t|): what the rounding of the offset is measured against.
     magnitude: f64,
-    /// Rounds whose rounding is in `slopes`: more than `rounds` in a window.
-    touched: u64,
+    /// How many additions went into S: one a round, and one for every merge.
+    additions: u64,
 }
 
 impl Minorant {
@@ -42,9 +43,9 @@ impl Minorant {
             rounds: 0,
             offset: Sum::default(),
             slopes: Vec::new(),
-            energy: Sum::default(),
+            length: 0.0,
             magnitude: 0.0,
-            touched: 0,
+            additions: 0,
         }
     }
 
@@ -53,9 +54,9 @@ impl Minorant {
         let is_size = |size: f64| (0.0..=f64::MAX).contains(&size);
         self.offset.value().is_finite()
             && self.slopes.iter().all(|slope| slope.is_finite())
-            && is_size(self.energy.value())
+            && is_size(self.length)
             && is_size(self.magnitude)
-            && self.touched >= self.rounds
+            && self.additions >= self.rounds
     }
 
     /// Makes room for features below `dimension`.
@@ -67,7 +68,10 @@ impl Minorant {
     #[inline]
     pub fn record(&mut self, x: &Features<'_>, round: &Round) {
         let at_zero = round.slope * round.prediction;
-        let size = round.value.abs() + at_zero.abs();
+        // A slope below the range of doubles is off by less than the least of them, and the
+        // product with the prediction by that much times the prediction.
+        let lost = f64::MIN_POSITIVE * round.prediction.abs();
+        let size = round.value.abs() + at_zero.abs() + lost;
         self.push(x, round.slope, round.value - at_zero, size);
     }
 
@@ -81,46 +85,60 @@ impl Minorant {
     #[inline]
     fn push(&mut self, x: &Features<'_>, slope: f64, at_zero: f64, size: f64) {
         self.rounds += 1;
-        self.touched += 1;
+        self.additions += 1;
         self.offset.add(at_zero);
         self.magnitude += size;
         if slope != 0.0 {
-            self.energy.add(slope * slope * x.norm_sq());
+            self.length += slope.abs() * x.norm_sq().sqrt();
             vector::add(&mut self.slopes, slope, x);
         }
     }
 
-    /// A lower bound on min_{u∈W} Σ ℓ_t(u) that holds with rounding included.
-    pub fn floor(&self, set: &impl FeasibleSet) -> f64 {
+    /// A lower bound on min_{u∈W} Σ ℓ_t(u) that holds with rounding included, where the features of
+    /// the rounds have these coordinates. Minus infinity where nothing can be said.
+    pub fn floor(&self, set: &impl FeasibleSet, coordinates: Coordinates<'_>) -> f64 {
         let gain = set.support(self.slopes.iter().map(|s| -s), self.curvature());
-        self.offset.value() - gain - self.slack(set)
+        let floor = self.offset.value() - gain - self.slack(set, coordinates);
+        if floor.is_nan() { f64::NEG_INFINITY } else { floor }
     }
 
-    /// How far rounding can have moved what `floor` computes: T additions into S, each to a unit in
-    /// the last place of a sum of gradients (at most √(T Σ‖a_t x_t‖²) in norm), and a few roundings
-    /// of every value and slope.
-    pub fn slack(&self, set: &impl FeasibleSet) -> f64 {
-        let per_unit = self.slack_per_unit();
-        let slopes = if per_unit == 0.0 { 0.0 } else { self.reach(set) * per_unit };
-        self.slack_at_zero() + slopes
+    /// How far rounding can have moved what `floor` computes. With e the error of S, the true
+    /// minimum lies at a u whose norm is at most the set's reach and, where the minorant curves, at
+    /// most (‖S‖ + ‖e‖)/(σT); there e moves the value by ‖u‖‖e‖ at most.
+    pub fn slack(&self, set: &impl FeasibleSet, coordinates: Coordinates<'_>) -> f64 {
+        let farthest = self.farthest(set.reach(coordinates), self.slopes_norm());
+        self.slack_at_zero() + product(farthest, self.slack_per_unit())
     }
 
-    /// The part of the slack that u has no influence on.
+    /// The part of the slack that u has no influence on: a few roundings of every value and slope.
     pub(crate) fn slack_at_zero(&self) -> f64 {
-        16.0 * f64::EPSILON * self.magnitude
+        let underflows = self.additions as f64 * LEAST;
+        16.0 * f64::EPSILON * self.magnitude + underflows
     }
 
-    /// The part of the slack that grows with ‖u‖.
+    /// ‖e‖: T additions into S, each to a unit in the last place of sums that are no longer than
+    /// Σ ‖a_t x_t‖; some more for the roundings of the slopes and of the support function; and what
+    /// products lose that are too small for a double.
     pub(crate) fn slack_per_unit(&self) -> f64 {
-        let additions = self.touched as f64 + 400.0;
-        f64::EPSILON * additions * (self.touched as f64 * self.energy.value()).sqrt()
+        let additions = self.additions as f64;
+        f64::EPSILON * (additions + 400.0) * self.length + additions * LEAST_PRODUCT
+    }
+
+    /// How far out the best comparator of a set that reaches so far can lie.
+    fn farthest(&self, reach: f64, slopes_norm: f64) -> f64 {
+        farthest(reach, slopes_norm, self.slack_per_unit(), self.curvature())
+    }
+
+    /// ‖S‖
+    pub(crate) fn slopes_norm(&self) -> f64 {
+        vector::norm(self.slopes.iter().copied())
     }
 
     /// The value of the minorant at one u, without regard to rounding.
     pub fn at(&self, u: &[f64]) -> f64 {
         let linear: Sum = self.slopes.iter().zip(u).map(|(s, u)| s * u).collect();
-        let norm_sq = vector::norm_sq(u.iter().copied());
-        self.offset.value() + linear.value() + 0.5 * self.curvature() * norm_sq
+        let norm = vector::norm(u.iter().copied());
+        self.offset.value() + linear.value() + 0.5 * self.curvature() * norm * norm
     }
 
     /// S = Σ a_t x_t
@@ -149,14 +167,11 @@ impl Minorant {
         self.sigma.get() * self.rounds as f64
     }
 
-    /// How far out the best comparator can lie: the set's reach, or where the curvature stops it.
-    fn reach(&self, set: &impl FeasibleSet) -> f64 {
-        let reach = set.reach(self.slopes.len());
-        if self.curvature() > 0.0 {
-            reach.min(vector::norm_sq(self.slopes.iter().copied()).sqrt() / self.curvature())
-        } else {
-            reach
-        }
+    /// Puts the coordinates of S in other places: place i gets what is at `from[i]`, and 0 where
+    /// there is nothing.
+    pub(crate) fn rearrange(&mut self, from: &[u32]) {
+        let at = |&from: &u32| self.slopes.get(from as usize).copied().unwrap_or(0.0);
+        self.slopes = from.iter().map(at).collect();
     }
 
     /// Adds the minorant of another part of the stream.
@@ -166,24 +181,27 @@ impl Minorant {
             *s += o;
         }
         self.rounds += other.rounds;
-        self.touched += other.touched + 1;
+        self.additions += other.additions + 1;
         self.offset.merge(other.offset);
-        self.energy.merge(other.energy);
+        self.length += other.length;
         self.magnitude += other.magnitude;
     }
+}
 
-    /// The part that came after `earlier`. What measures rounding stays that of the whole.
-    pub(crate) fn since(&self, earlier: &Self) -> Option<Self> {
-        if earlier.slopes.len() > self.slopes.len() {
-            return None;
-        }
-        let mut part = self.clone();
-        for (s, e) in part.slopes.iter_mut().zip(&earlier.slopes) {
-            *s -= e;
-        }
-        part.rounds = part.rounds.checked_sub(earlier.rounds)?;
-        part.touched += 1;
-        part.offset = part.offset.since(earlier.offset);
-        Some(part)
-    }
+/// Half the least double: what a rounding of a number too small for a double can lose. A value, a
+/// slope and a product have a few such roundings.
+const LEAST: f64 = 16.0 * f64::MIN_POSITIVE;
+
+/// The same for the norm of a·x: a slope loses so much, and x is at most 2³² singles long.
+const LEAST_PRODUCT: f64 = 1e-280;
+
+/// How far out the minimum of u·S + (κ/2)‖u‖² over a set that reaches so far can lie, for an S of
+/// which the norm is known up to an error.
+pub(super) fn farthest(reach: f64, slopes_norm: f64, error: f64, curvature: f64) -> f64 {
+    if curvature > 0.0 { reach.min((slopes_norm + error) / curvature) } else { reach }
+}
+
+/// A product where nothing times infinity is nothing.
+pub(super) fn product(a: f64, b: f64) -> f64 {
+    if b == 0.0 { 0.0 } else { a * b }
 }

@@ -33,7 +33,7 @@ const ROUNDING: f64 = 1e-12;
 /// let mut watch = MistakeWatch::new(vec![0.5, -0.5]); // separates with margin 1
 /// let mut perceptron = Perceptron::new(Hinge {}, Positive::ONE);
 /// let mut rounds = Vec::new();
-/// perceptron.learn_batch(&stream, &mut rounds);
+/// perceptron.learn_rows(stream.rows(), &mut rounds);
 /// for (example, round) in stream.iter().zip(&rounds) {
 ///     watch.observe(&example, round.prediction);
 /// }
@@ -103,7 +103,7 @@ impl MistakeWatch {
     /// The bounds for the rounds so far.
     pub fn bounds(&self) -> MistakeBounds {
         let above = 1.0 + ROUNDING;
-        let norm = vector::norm_sq(self.comparator.iter().copied()).sqrt() * above;
+        let norm = vector::norm(self.comparator.iter().copied()) * above;
         let learned = self.learned_norm() * above;
         let hinge = self.hinge.value() * above;
         let ux = norm * self.example_sq_max.sqrt() * above;
@@ -132,7 +132,7 @@ impl MistakeWatch {
     /// ‖w_M‖. Examples may all but cancel, so the sums are compensated, and what even that may
     /// have lost is added.
     fn learned_norm(&self) -> f64 {
-        let norm = vector::norm_sq(self.sums.iter().map(|sum| sum.value())).sqrt();
+        let norm = vector::norm(self.sums.iter().map(|sum| sum.value()));
         norm + 4.0 * self.mistakes as f64 * f64::EPSILON * f64::EPSILON * self.size
     }
 

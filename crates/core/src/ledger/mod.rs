@@ -3,48 +3,69 @@
 //! It takes features, labels and what predictions cost, never weights: whoever made the
 //! predictions, a learner of this crate, another library, a person, the certificate holds. The one
 //! thing a regularised run adds is its penalty (σ/2)‖w_t‖², which is part of its loss.
+//!
+//! So a ledger that is told somebody else's predictions is an audit of them: where the certificate
+//!
+//! ```text
+//! R_T ≤ Σ a_t ŷ_t + U‖Σ a_t x_t‖,    a_t a slope of the loss at ŷ_t
+//! ```
+//!
+//! is negative, the model behind them provably beat every linear predictor with ‖u‖ ≤ U on these
+//! very rounds, as long as each prediction was made before its label was known.
 
-mod audit;
 mod curve;
 mod minorant;
 mod mistakes;
+mod stored;
 mod tally;
 
-pub use audit::{Audit, AuditError, Verdict};
 pub use curve::CurvePoint;
 pub use minorant::Minorant;
 pub use mistakes::{MistakeBounds, MistakeWatch};
 pub use tally::Tally;
 
-use crate::batch::Batch;
 use crate::bound::{Ladder, Promise};
+use crate::cells::{Cells, Coordinates};
 use crate::features::Example;
+use crate::loss::{AnyLoss, Labels};
 use crate::number::NonNegative;
 use crate::round::Round;
-use crate::set::AnySet;
+use crate::rows::Rows;
+use crate::set::{AnySet, FeasibleSet};
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 use thiserror::Error;
 
-/// The books of one stream. Dereferences to its [`Tally`], the sums over all rounds.
+/// The books of one stream: O(nnz) time an example, memory for the features that were seen.
+/// Dereferences to its [`Tally`], the sums over all rounds.
+///
+/// Here a rule that is not linear, the sign of a product, is audited on a stream where every linear
+/// predictor is as good as a coin:
 ///
 /// ```
-/// use rueful_core::{Features, Example, Ledger, Positive, Round, loss::Absolute, set::Ball};
+/// use rueful_core::{Example, Features, Ledger, Positive, loss::Hinge, set::Ball};
 ///
-/// // Certify somebody else's predictions: 3.0 and 4.5 for labels 3.5 and 4.0.
-/// let mut ledger = Ledger::new(Ball { radius: Positive::ONE });
-/// for (x, prediction, label) in [([0.5], 3.0, 3.5), ([1.0], 4.5, 4.0)] {
-///     let example = Example::new(Features::new(&[0], &x)?, label);
-///     ledger.record(&example, &Round::of(&Absolute {}, prediction, label))?;
+/// let mut ledger = Ledger::new(Hinge {}, Ball { radius: Positive::new(100.0)? });
+/// for (a, b) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
+///     let score = 0.5 * f64::from(a * b); // the model speaks first …
+///     let label = f64::from(a * b).signum(); // … and then the world does
+///     ledger.observe(&Example::new(Features::new(&[0, 1], &[a, b])?, label), score)?;
 /// }
-/// assert_eq!(ledger.sequential_risk(), 0.5);
-/// // Proved: no linear predictor of norm ≤ 1 was better than this by more than the certificate.
-/// assert!(ledger.certificate(ledger.comparators()) < 2.01);
+///
+/// let verdict = ledger.verdict();
+/// assert_eq!((verdict.sequential_risk, verdict.mistake_rate), (0.5, Some(0.0)));
+/// // Every linear predictor, up to norm 100, loses at least 1 per round here: the half that this
+/// // model saved against each of them is proved, but for an allowance for rounding.
+/// assert!(verdict.beats_every_comparator() && verdict.certificate < -0.499999);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "stored::Stored", try_from = "stored::Stored")]
 pub struct Ledger {
+    loss: AnyLoss,
     comparators: AnySet,
+    /// The features that were seen. All vectors are by cell.
+    cells: Cells,
     tally: Tally,
     gradient_sq_max: f64,
     example_sq_max: f64,
@@ -52,9 +73,26 @@ pub struct Ledger {
     next_mark: u64,
 }
 
-/// A moment of a ledger, to be compared with a later one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Mark(Tally);
+/// What is known of a model after a stretch of rounds. All values are per round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Verdict {
+    /// T
+    pub rounds: u64,
+    /// (1/T) Σ φ(ŷ_t, y_t)
+    pub sequential_risk: f64,
+    /// The share of predictions with the wrong sign; none where labels are not signs.
+    pub mistake_rate: Option<f64>,
+    /// No comparator was better than the model by more than this per round, rounding included.
+    /// Infinite where nothing can be said.
+    pub certificate: f64,
+}
+
+impl Verdict {
+    /// Whether the model provably beat every comparator, each by at least −`certificate` per round.
+    pub fn beats_every_comparator(&self) -> bool {
+        self.certificate < 0.0
+    }
+}
 
 /// Why a ledger cannot do what it was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
@@ -72,6 +110,19 @@ pub enum LedgerError {
         /// ℓ_t(w_t)
         loss: f64,
     },
+    /// A label that the loss does not understand.
+    #[error("round {round} has the label {label:e}, expected {}", expected.expected())]
+    Label {
+        /// The round, counted from 1.
+        round: u64,
+        /// y_t
+        label: f64,
+        /// The labels that the loss takes.
+        expected: Labels,
+    },
+    /// Two ledgers that measure in different losses.
+    #[error("ledgers under different losses cannot be merged")]
+    DifferentLoss,
     /// Two ledgers whose losses differ in their regularisation.
     #[error("a ledger with sigma {own} cannot take one with sigma {other}")]
     DifferentSigma {
@@ -88,25 +139,27 @@ pub enum LedgerError {
         /// Rounds there.
         other: u64,
     },
-    /// A mark whose rounds cannot all be among this ledger's.
-    #[error("the mark was taken from another ledger")]
-    ForeignMark,
-    /// A mark that this ledger has not reached.
-    #[error("the mark was taken after {mark} rounds and this ledger has {rounds}")]
-    MarkAhead {
-        /// The mark's rounds.
-        mark: u64,
-        /// The ledger's rounds.
-        rounds: u64,
-    },
 }
 
 impl Ledger {
-    /// An empty ledger that certifies against `comparators`. Other radii can be asked for later.
-    pub fn new(comparators: impl Into<AnySet>) -> Self {
+    /// An empty ledger of rounds under a loss, which certifies against `comparators`. Other
+    /// comparators can be asked for later.
+    pub fn new(loss: impl Into<AnyLoss>, comparators: impl Into<AnySet>) -> Self {
+        Self::regularized(loss, NonNegative::ZERO, comparators)
+    }
+
+    /// The same for losses φ + (σ/2)‖w‖².
+    pub fn regularized(
+        loss: impl Into<AnyLoss>,
+        sigma: NonNegative,
+        comparators: impl Into<AnySet>,
+    ) -> Self {
+        let comparators = comparators.into();
         Self {
-            comparators: comparators.into(),
-            tally: Tally::new(NonNegative::ZERO),
+            loss: loss.into(),
+            cells: Cells::pinning(comparators.named_coordinates()),
+            comparators,
+            tally: Tally::new(sigma),
             gradient_sq_max: 0.0,
             example_sq_max: 0.0,
             curve: Vec::new(),
@@ -114,28 +167,60 @@ impl Ledger {
         }
     }
 
-    /// The same for losses φ + (σ/2)‖w‖².
-    pub fn regularized(comparators: impl Into<AnySet>, sigma: NonNegative) -> Self {
-        Self { tally: Tally::new(sigma), ..Self::new(comparators) }
-    }
-
     /// Enters one round.
     pub fn record(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
-        self.tally.grow(example.features.dimension());
-        self.enter(example, round)
+        let mut buffer = Vec::new();
+        let features = self.cells.enter_one(&example.features, &mut buffer);
+        self.tally.grow(self.cells.len());
+        self.enter_round(&Example { features, ..*example }, round)
     }
 
-    /// Enters the rounds of a batch, in order, up to the first that is not finite.
-    pub fn record_batch(&mut self, batch: &Batch, rounds: &[Round]) -> Result<(), LedgerError> {
-        self.tally.grow(batch.dimension());
-        for (example, round) in batch.iter().zip(rounds) {
-            self.enter(&example, round)?;
+    /// Enters the rounds of some rows, in order, up to the first that is not finite.
+    pub fn record_rows(&mut self, rows: Rows<'_>, rounds: &[Round]) -> Result<(), LedgerError> {
+        let mut buffer = Vec::new();
+        let rows = self.enter(rows, &mut buffer);
+        self.record_entered(rows, rounds)
+    }
+
+    /// Takes in the features of some rows, and hands the rows out by cell: `buffer` is where cells
+    /// are written that are not the indices themselves.
+    pub fn enter<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
+        self.cells.enter(rows, buffer)
+    }
+
+    /// Enters the rounds of rows that `enter` has handed out.
+    pub fn record_entered(&mut self, rows: Rows<'_>, rounds: &[Round]) -> Result<(), LedgerError> {
+        self.tally.grow(rows.dimension());
+        for (example, round) in rows.iter().zip(rounds) {
+            self.enter_round(&example, round)?;
         }
         Ok(())
     }
 
+    /// Enters what a model predicted before it was told the label: one round of an audit. What is
+    /// refused does not count.
+    pub fn observe(&mut self, example: &Example<'_>, prediction: f64) -> Result<(), LedgerError> {
+        let round = self.round_of(example, prediction)?;
+        self.record(example, &round)
+    }
+
+    /// The round that a prediction makes under this ledger's loss.
     #[inline]
-    fn enter(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
+    pub fn round_of(&self, example: &Example<'_>, prediction: f64) -> Result<Round, LedgerError> {
+        let expected = self.loss.labels();
+        if expected.accept(example.label) {
+            Ok(Round::on(&self.loss, prediction, example))
+        } else {
+            let round = self.rounds() + 1;
+            Err(LedgerError::Label { round, label: example.label, expected })
+        }
+    }
+
+    #[inline]
+    fn enter_round(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
+        if example.importance.is_zero() {
+            return Ok(());
+        }
         if !round.is_finite() {
             return Err(self.refuse(round));
         }
@@ -158,15 +243,27 @@ impl Ledger {
 
     #[cold]
     fn mark_curve(&mut self) {
-        self.curve.push(CurvePoint::of(&self.tally, &self.comparators));
+        self.curve.push(self.point());
         self.next_mark = self.next_mark.saturating_mul(2);
+    }
+
+    fn point(&self) -> CurvePoint {
+        CurvePoint::of(&self.tally, &self.comparators, self.coordinates())
     }
 
     /// Takes in the ledger of another, disjoint part of the stream. The curve stays that of the
     /// part recorded here.
     pub fn merge(&mut self, other: &Self) -> Result<(), LedgerError> {
-        self.same_sigma(&other.tally)?;
-        self.tally.merge(&other.tally);
+        let (own, theirs) = (self.minorant().sigma(), other.minorant().sigma());
+        if own != theirs {
+            return Err(LedgerError::DifferentSigma { own, other: theirs });
+        }
+        if self.loss != other.loss {
+            return Err(LedgerError::DifferentLoss);
+        }
+        let mut part = other.tally.clone();
+        part.rearrange(&self.cells.merge(&other.cells));
+        self.tally.merge(&part);
         self.gradient_sq_max = self.gradient_sq_max.max(other.gradient_sq_max);
         self.example_sq_max = self.example_sq_max.max(other.example_sq_max);
         while self.next_mark <= self.rounds() {
@@ -175,32 +272,13 @@ impl Ledger {
         Ok(())
     }
 
-    /// Remembers this moment.
-    pub fn mark(&self) -> Mark {
-        Mark(self.tally.clone())
-    }
-
-    /// The rounds since a mark of this ledger, as a stretch of their own.
-    pub fn since(&self, mark: &Mark) -> Result<Tally, LedgerError> {
-        self.same_sigma(&mark.0)?;
-        let (mark_rounds, rounds) = (mark.0.rounds(), self.rounds());
-        if mark_rounds > rounds {
-            return Err(LedgerError::MarkAhead { mark: mark_rounds, rounds });
-        }
-        self.tally.since(&mark.0).ok_or(LedgerError::ForeignMark)
-    }
-
-    fn same_sigma(&self, other: &Tally) -> Result<(), LedgerError> {
-        let (own, other) = (self.minorant().sigma(), other.minorant().sigma());
-        if own == other { Ok(()) } else { Err(LedgerError::DifferentSigma { own, other }) }
-    }
-
     /// Whether this, read from somewhere, can be a later state of `fresh`, a ledger without rounds:
-    /// the same comparators and σ, and numbers that go together.
+    /// the same loss, comparators and σ, and numbers that go together.
     pub fn continues(&self, fresh: &Self) -> bool {
         let rounds = self.rounds();
         let is_size = |size: f64| (0.0..=f64::MAX).contains(&size);
-        self.comparators == fresh.comparators
+        self.loss == fresh.loss
+            && self.comparators == fresh.comparators
             && self.minorant().sigma() == fresh.minorant().sigma()
             && self.tally.is_sound()
             && is_size(self.gradient_sq_max)
@@ -210,16 +288,59 @@ impl Ledger {
             && self.next_mark > rounds
     }
 
-    /// The rungs above the exact regret: this ledger's certificate, and above it the learner's
-    /// promise.
+    /// The rungs above the exact regret: this ledger's certificate, and above it the promise of the
+    /// learner whose rounds these are.
     pub fn ladder(&self, promise: Promise) -> Ladder {
-        let certificate = self.certificate(&self.comparators);
-        Ladder::new(self.rounds(), certificate, self.slack(&self.comparators), promise)
+        let slack = self.tally.slack(&self.comparators, self.coordinates());
+        Ladder::new(self.rounds(), self.certificate(&self.comparators), slack, promise)
+    }
+
+    /// An upper bound on the regret against every comparator, rounding included, in total. Infinite
+    /// where nothing can be said.
+    pub fn certificate(&self, comparators: &AnySet) -> f64 {
+        self.tally.certificate(comparators, self.coordinates())
+    }
+
+    /// A lower bound on what every comparator loses, rounding included, in total.
+    pub fn floor(&self, comparators: &AnySet) -> f64 {
+        self.minorant().floor(comparators, self.coordinates())
+    }
+
+    /// The verdict on all rounds so far.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict_on(&self.tally)
+    }
+
+    /// The verdict on a stretch of rounds of this stream, by its cells.
+    pub fn verdict_on(&self, rounds: &Tally) -> Verdict {
+        let classifies = self.loss.labels() == Labels::Signs;
+        let certificate = rounds.certificate(&self.comparators, self.coordinates());
+        Verdict {
+            rounds: rounds.rounds(),
+            sequential_risk: rounds.sequential_risk(),
+            mistake_rate: classifies.then(|| rounds.per_round(rounds.mistakes() as f64)),
+            certificate: rounds.per_round(certificate),
+        }
+    }
+
+    /// The loss φ.
+    pub fn loss_function(&self) -> &AnyLoss {
+        &self.loss
     }
 
     /// The comparators of the certificate.
     pub fn comparators(&self) -> &AnySet {
         &self.comparators
+    }
+
+    /// The features that were seen, and where they are kept.
+    pub fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// The coordinates of the features that were seen.
+    pub fn coordinates(&self) -> Coordinates<'_> {
+        Coordinates::Seen(&self.cells)
     }
 
     /// max ‖g_t‖, where g_t = a_t x_t + σ w_t.
@@ -236,7 +357,7 @@ impl Ledger {
     pub fn curve(&self) -> Vec<CurvePoint> {
         let mut points = self.curve.clone();
         if self.rounds() > points.last().map_or(0, CurvePoint::rounds) {
-            points.push(CurvePoint::of(&self.tally, &self.comparators));
+            points.push(self.point());
         }
         points
     }
@@ -248,3 +369,6 @@ impl Deref for Ledger {
         &self.tally
     }
 }
+
+#[cfg(test)]
+mod tests;

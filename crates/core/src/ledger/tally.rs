@@ -2,10 +2,12 @@
 
 use super::LedgerError;
 use super::minorant::Minorant;
+use crate::cells::Coordinates;
 use crate::features::Example;
 use crate::loss::ZeroOne;
 use crate::number::NonNegative;
 use crate::round::Round;
+use crate::rows::Rows;
 use crate::set::AnySet;
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
@@ -13,8 +15,8 @@ use serde::{Deserialize, Serialize};
 /// How far off, relatively, the running ‖w_t‖² behind a penalty may be.
 const PENALTY_GRAIN: f64 = 1e-9;
 
-/// Losses, mistakes and the minorant of a stretch of rounds: a whole run, a part of one, or a
-/// window between two marks.
+/// Losses, mistakes and the minorant of a stretch of rounds: a whole run, a part of one, a window.
+/// Tallies of disjoint stretches add up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     loss: Sum,
@@ -24,12 +26,23 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(sigma: NonNegative) -> Self {
+    /// No rounds. With σ > 0 each loss includes (σ/2)‖u‖².
+    pub fn new(sigma: NonNegative) -> Self {
         Self {
             loss: Sum::default(),
             penalty: Sum::default(),
             mistakes: 0,
             minorant: Minorant::new(sigma),
+        }
+    }
+
+    /// Enters rounds that a ledger has taken, of rows by cell as the ledger has them.
+    pub fn record_rows(&mut self, rows: Rows<'_>, rounds: &[Round]) {
+        self.grow(rows.dimension());
+        for (example, round) in rows.iter().zip(rounds) {
+            if !example.importance.is_zero() {
+                self.record(&example, round);
+            }
         }
     }
 
@@ -47,21 +60,16 @@ impl Tally {
         self.minorant.record(&example.features, round);
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    /// Adds a stretch of other rounds, whose features have the same cells.
+    pub fn merge(&mut self, other: &Self) {
         self.loss.merge(other.loss);
         self.penalty.merge(other.penalty);
         self.mistakes += other.mistakes;
         self.minorant.merge(&other.minorant);
     }
 
-    /// The part after `earlier`; None if that cannot have been a part of this.
-    pub(super) fn since(&self, earlier: &Self) -> Option<Self> {
-        Some(Self {
-            loss: self.loss.since(earlier.loss),
-            penalty: self.penalty.since(earlier.penalty),
-            mistakes: self.mistakes.checked_sub(earlier.mistakes)?,
-            minorant: self.minorant.since(&earlier.minorant)?,
-        })
+    pub(super) fn rearrange(&mut self, from: &[u32]) {
+        self.minorant.rearrange(from);
     }
 
     /// Whether what was read from somewhere can be such sums.
@@ -115,8 +123,8 @@ impl Tally {
     /// ```text
     /// R_T ≤ Σ a_t ŷ_t + sup_{u} (−u·S) = L − min_u (minorant at u)
     /// ```
-    pub fn certificate(&self, comparators: &AnySet) -> f64 {
-        self.regret_above(self.minorant.floor(comparators))
+    pub fn certificate(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> f64 {
+        self.regret_above(self.minorant.floor(comparators, coordinates))
     }
 
     /// The best certificate that the rounds themselves and further witnesses of the same rounds
@@ -124,12 +132,13 @@ impl Tally {
     pub fn certificate_with<'a>(
         &self,
         comparators: &AnySet,
+        coordinates: Coordinates<'_>,
         witnesses: impl IntoIterator<Item = &'a Minorant>,
     ) -> Result<f64, LedgerError> {
-        let mut best = self.minorant.floor(comparators);
+        let mut best = self.minorant.floor(comparators, coordinates);
         for witness in witnesses {
             self.same_rounds(witness)?;
-            best = best.max(witness.floor(comparators));
+            best = best.max(witness.floor(comparators, coordinates));
         }
         Ok(self.regret_above(best))
     }
@@ -150,8 +159,8 @@ impl Tally {
     }
 
     /// How much of the certificate is allowance for rounding.
-    pub fn slack(&self, comparators: &AnySet) -> f64 {
-        self.minorant.slack(comparators) + self.loss_slack()
+    pub fn slack(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> f64 {
+        self.minorant.slack(comparators, coordinates) + self.loss_slack()
     }
 
     /// How much of it is there whatever the comparators.
@@ -160,6 +169,7 @@ impl Tally {
     }
 
     fn loss_slack(&self) -> f64 {
-        4.0 * f64::EPSILON * self.loss().abs() + PENALTY_GRAIN * self.penalty()
+        let underflows = self.rounds() as f64 * f64::MIN_POSITIVE;
+        4.0 * f64::EPSILON * self.loss().abs() + PENALTY_GRAIN * self.penalty() + underflows
     }
 }

@@ -1,6 +1,7 @@
 //! Any of the sets, chosen at run time: for descriptions of runs and for comparators.
 
 use super::{Ball, BoxSet, FeasibleSet, LazyDot, WholeSpace};
+use crate::cells::Coordinates;
 use crate::features::Features;
 use crate::weights::Weights;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -130,19 +131,27 @@ impl FeasibleSet for AnySet {
         each!(self, set => set.support(v, curvature))
     }
 
-    fn reach(&self, dimension: usize) -> f64 {
-        each!(self, set => set.reach(dimension))
+    fn reach(&self, coordinates: Coordinates<'_>) -> f64 {
+        each!(self, set => set.reach(coordinates))
     }
 
-    fn diameter(&self, dimension: usize) -> f64 {
-        each!(self, set => set.diameter(dimension))
+    fn diameter(&self, coordinates: Coordinates<'_>) -> f64 {
+        each!(self, set => set.diameter(coordinates))
+    }
+
+    fn diameter_at(&self, x: &Features<'_>) -> f64 {
+        each!(self, set => set.diameter_at(x))
+    }
+
+    fn named_coordinates(&self) -> usize {
+        each!(self, set => set.named_coordinates())
     }
 
     fn extent(&self, i: usize) -> (f64, f64) {
         each!(self, set => set.extent(i))
     }
 
-    fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool {
-        each!(self, set => set.covers(other, dimension))
+    fn covers(&self, other: &impl FeasibleSet, coordinates: Coordinates<'_>) -> bool {
+        each!(self, set => set.covers(other, coordinates))
     }
 }

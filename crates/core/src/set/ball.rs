@@ -1,6 +1,7 @@
 //! The Euclidean ball ‖w‖ ≤ U, the set of the notes' theorems.
 
 use super::{Bounded, FeasibleSet, LazyDot};
+use crate::cells::Coordinates;
 use crate::features::Features;
 use crate::number::Positive;
 use crate::vector;
@@ -55,7 +56,7 @@ impl FeasibleSet for Ball {
     }
 
     fn project_dense(&self, v: &mut [f64]) {
-        let norm = vector::norm_sq(v.iter().copied()).sqrt();
+        let norm = vector::norm(v.iter().copied());
         if norm > self.radius.get() {
             let inside = self.radius.get() / norm;
             v.iter_mut().for_each(|v| *v *= inside);
@@ -63,14 +64,19 @@ impl FeasibleSet for Ball {
     }
 
     fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64 {
-        self.support_of_norm(vector::norm_sq(v).sqrt(), curvature)
+        self.support_of_norm(vector::norm(v), curvature)
     }
 
-    fn reach(&self, _dimension: usize) -> f64 {
+    fn reach(&self, _coordinates: Coordinates<'_>) -> f64 {
         self.radius.get()
     }
 
-    fn diameter(&self, _dimension: usize) -> f64 {
+    fn diameter(&self, _coordinates: Coordinates<'_>) -> f64 {
+        2.0 * self.radius.get()
+    }
+
+    #[inline]
+    fn diameter_at(&self, _x: &Features<'_>) -> f64 {
         2.0 * self.radius.get()
     }
 
@@ -78,8 +84,8 @@ impl FeasibleSet for Ball {
         (-self.radius.get(), self.radius.get())
     }
 
-    fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool {
-        other.reach(dimension) <= self.radius.get()
+    fn covers(&self, other: &impl FeasibleSet, coordinates: Coordinates<'_>) -> bool {
+        other.reach(coordinates) <= self.radius.get()
     }
 }
 
@@ -94,7 +100,7 @@ impl Ball {
     pub fn support_of_norm(&self, norm: f64, curvature: f64) -> f64 {
         let radius = self.radius.get();
         if curvature * radius > norm {
-            norm * norm / (2.0 * curvature)
+            norm / (2.0 * curvature) * norm
         } else {
             radius * norm - 0.5 * curvature * radius * radius
         }

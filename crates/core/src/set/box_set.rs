@@ -1,6 +1,8 @@
 //! Boxes: every coordinate in its own interval. The notes' W = [−1, 1] is one.
 
 use super::{Bounded, FeasibleSet, LazyDot};
+use crate::cells::Coordinates;
+use crate::exact::ExactSum;
 use crate::features::Features;
 use crate::number::Positive;
 use crate::weights::Weights;
@@ -59,6 +61,10 @@ impl Interval {
 
     fn clip(self, value: f64) -> f64 {
         value.clamp(self.lower, self.upper)
+    }
+
+    fn width_sq(self) -> f64 {
+        (self.upper - self.lower).powi(2)
     }
 
     /// The end that `direction` points to, and 0 when it points nowhere.
@@ -125,11 +131,14 @@ impl BoxSet {
         LazyDot { prediction, inner }
     }
 
-    /// Adds `f` over the sides of the first `dimension` coordinates.
-    fn total(&self, dimension: usize, f: impl Fn(Interval) -> f64) -> f64 {
-        let own = self.sides.len().min(dimension);
-        let others = (dimension - own) as f64;
-        let named: f64 = self.sides[..own].iter().map(|&side| f(side)).sum();
+    /// Adds `f` over the sides of these coordinates.
+    fn total(&self, coordinates: Coordinates<'_>, f: impl Fn(Interval) -> f64) -> f64 {
+        let (mut named, mut own) = (0.0, 0);
+        for i in coordinates.below(self.sides.len()) {
+            named += f(self.sides[i]);
+            own += 1;
+        }
+        let others = (coordinates.count() - own) as f64;
         if others > 0.0 { named + others * f(self.rest) } else { named }
     }
 }
@@ -162,27 +171,44 @@ impl FeasibleSet for BoxSet {
             let free = if curvature > 0.0 { side.clip(v / curvature) } else { side.end(v) };
             free * v - 0.5 * curvature * free * free
         };
-        v.enumerate().map(best).collect::<crate::Sum>().value()
+        let mut total = ExactSum::default();
+        v.enumerate().map(best).for_each(|gain| total.add(gain));
+        total.value()
     }
 
-    fn reach(&self, dimension: usize) -> f64 {
-        self.total(dimension, |side| side.lower.abs().max(side.upper).powi(2)).sqrt()
+    fn reach(&self, coordinates: Coordinates<'_>) -> f64 {
+        self.total(coordinates, |side| side.lower.abs().max(side.upper).powi(2)).sqrt()
     }
 
-    fn diameter(&self, dimension: usize) -> f64 {
-        self.total(dimension, |side| (side.upper - side.lower).powi(2)).sqrt()
+    fn diameter(&self, coordinates: Coordinates<'_>) -> f64 {
+        self.total(coordinates, Interval::width_sq).sqrt()
+    }
+
+    fn diameter_at(&self, x: &Features<'_>) -> f64 {
+        if self.sides.is_empty() {
+            return (x.len() as f64 * self.rest.width_sq()).sqrt();
+        }
+        let widths_sq = x.indices().iter().map(|&i| self.side(i as usize).width_sq());
+        widths_sq.sum::<f64>().sqrt()
     }
 
     fn extent(&self, i: usize) -> (f64, f64) {
         self.side(i).into()
     }
 
-    fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool {
-        (0..dimension).all(|i| {
+    fn covers(&self, other: &impl FeasibleSet, coordinates: Coordinates<'_>) -> bool {
+        let own = self.sides.len().max(other.named_coordinates());
+        // Beyond those that are told apart, one coordinate is like any other.
+        let others = coordinates.count() > coordinates.below(own).count();
+        coordinates.below(own).chain(others.then_some(own)).all(|i| {
             let (lower, upper) = other.extent(i);
             let side = self.side(i);
             side.lower <= lower && upper <= side.upper
         })
+    }
+
+    fn named_coordinates(&self) -> usize {
+        self.sides.len()
     }
 }
 
@@ -205,15 +231,15 @@ mod tests {
     fn sides_can_differ_and_must_hold_zero() {
         let side = |l, u| Interval::new(l, u).unwrap();
         let set = BoxSet::new(vec![side(-3.0, 0.0), side(0.0, 4.0)], side(-1.0, 1.0));
-        assert_eq!(set.reach(2), 5.0);
-        assert_eq!(set.reach(1), 3.0);
-        assert_eq!(set.diameter(3), (9.0_f64 + 16.0 + 4.0).sqrt());
+        assert_eq!(set.reach(2.into()), 5.0);
+        assert_eq!(set.reach(1.into()), 3.0);
+        assert_eq!(set.diameter(3.into()), (9.0_f64 + 16.0 + 4.0).sqrt());
         assert_eq!(set.support([1.0, 1.0, -2.0].into_iter(), 0.0), 6.0);
         assert_eq!(set.support([-1.0, 1.0].into_iter(), 0.0), 7.0);
         assert!(Interval::new(0.5, 1.0).is_err());
         assert!(Interval::new(-1.0, f64::NAN).is_err());
-        assert!(BoxSet::interval(-1.0, 1.0).unwrap().covers(&set, 0));
-        assert!(!BoxSet::interval(-1.0, 1.0).unwrap().covers(&set, 1));
+        assert!(BoxSet::interval(-1.0, 1.0).unwrap().covers(&set, 0.into()));
+        assert!(!BoxSet::interval(-1.0, 1.0).unwrap().covers(&set, 1.into()));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub use ball::Ball;
 pub use box_set::{BoxError, BoxSet, Interval};
 pub use whole_space::WholeSpace;
 
+use crate::cells::Coordinates;
 use crate::features::Features;
 use crate::weights::Weights;
 
@@ -42,20 +43,30 @@ pub trait FeasibleSet: Clone + Send + Sync + 'static {
     /// Π_W(v) for a plain vector.
     fn project_dense(&self, v: &mut [f64]);
 
-    /// sup_{u∈W} u·v − (κ/2)‖u‖²; with κ = 0 the support function.
+    /// sup_{u∈W} u·v − (κ/2)‖u‖²; with κ = 0 the support function. Rounded a few times, whatever
+    /// the dimension, and the same for every order of the coordinates.
     fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64;
 
-    /// sup_{u∈W} ‖u‖ over the first `dimension` coordinates.
-    fn reach(&self, dimension: usize) -> f64;
+    /// sup_{u∈W} ‖u‖ over these coordinates.
+    fn reach(&self, coordinates: Coordinates<'_>) -> f64;
 
-    /// sup_{u,v∈W} ‖u − v‖ over the first `dimension` coordinates.
-    fn diameter(&self, dimension: usize) -> f64;
+    /// sup_{u,v∈W} ‖u − v‖ over these coordinates.
+    fn diameter(&self, coordinates: Coordinates<'_>) -> f64;
+
+    /// sup_{u,v∈W} ‖u − v‖ over the coordinates of x.
+    fn diameter_at(&self, x: &Features<'_>) -> f64;
 
     /// The smallest and largest value of coordinate i in W.
     fn extent(&self, i: usize) -> (f64, f64);
 
-    /// Whether W contains `other`, looking at the first `dimension` coordinates.
-    fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool;
+    /// Whether W contains `other`, looking at these coordinates.
+    fn covers(&self, other: &impl FeasibleSet, coordinates: Coordinates<'_>) -> bool;
+
+    /// How many of the first coordinates are told apart: their indices mean something, and must be
+    /// kept when features are renumbered.
+    fn named_coordinates(&self) -> usize {
+        0
+    }
 }
 
 /// What a lazily projected prediction is made of.

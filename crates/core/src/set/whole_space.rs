@@ -1,6 +1,7 @@
 //! All of R^d: no projection at all.
 
 use super::{FeasibleSet, LazyDot};
+use crate::cells::Coordinates;
 use crate::features::Features;
 use crate::vector;
 use crate::weights::Weights;
@@ -25,15 +26,19 @@ impl FeasibleSet for WholeSpace {
     fn project_dense(&self, _v: &mut [f64]) {}
 
     fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64 {
-        let norm_sq = vector::norm_sq(v);
-        if norm_sq == 0.0 { 0.0 } else { norm_sq / (2.0 * curvature) }
+        let norm = vector::norm(v);
+        if norm == 0.0 { 0.0 } else { norm / (2.0 * curvature) * norm }
     }
 
-    fn reach(&self, _dimension: usize) -> f64 {
+    fn reach(&self, _coordinates: Coordinates<'_>) -> f64 {
         f64::INFINITY
     }
 
-    fn diameter(&self, _dimension: usize) -> f64 {
+    fn diameter(&self, _coordinates: Coordinates<'_>) -> f64 {
+        f64::INFINITY
+    }
+
+    fn diameter_at(&self, _x: &Features<'_>) -> f64 {
         f64::INFINITY
     }
 
@@ -41,7 +46,7 @@ impl FeasibleSet for WholeSpace {
         (f64::NEG_INFINITY, f64::INFINITY)
     }
 
-    fn covers(&self, _other: &impl FeasibleSet, _dimension: usize) -> bool {
+    fn covers(&self, _other: &impl FeasibleSet, _coordinates: Coordinates<'_>) -> bool {
         true
     }
 }

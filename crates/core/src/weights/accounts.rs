@@ -1,15 +1,15 @@
 //! Exact accounts of a vector: the sum of its squares to the last bit, and where it is not zero.
 
 use super::indices::Indices;
-use super::squares::Squares;
-use serde::{Deserialize, Serialize};
+use crate::exact::ExactSum;
+use crate::features::Features;
 
 /// What is known of a vector v once its accounts are open. Each change of a coordinate is entered
 /// in constant time, and both Σ v_i² and a new scale cost nothing that depends on the dimension.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Accounts {
     open: bool,
-    squares: Squares,
+    squares: ExactSum,
     /// Contains every i with v_i ≠ 0, once open.
     support: Indices,
 }
@@ -27,33 +27,32 @@ impl Accounts {
 
     /// Begins with v as it is: one pass over all coordinates.
     pub(super) fn open(&mut self, v: &[f64]) {
-        self.open = true;
+        *self = Self { open: true, ..Self::default() };
+        self.support.grow(v.len());
         for (i, &v) in v.iter().enumerate().filter(|&(_, &v)| v != 0.0) {
-            self.squares.add(v);
+            self.squares.add_product(v, v);
             self.support.insert(i);
         }
         self.squares.carry();
     }
 
-    /// Whether what was read from somewhere can be the accounts of v.
-    pub(super) fn are_sound(&self, v: &[f64]) -> bool {
-        let is_entered = |(i, &v): (usize, &f64)| v == 0.0 || self.support.has(i);
-        let are_kept = || self.squares == Squares::of(v) && v.iter().enumerate().all(is_entered);
-        self.support.is_sound(v.len())
-            && if self.open { are_kept() } else { self.squares == Squares::default() }
-    }
-
-    /// Enters that v_i was `old` and is `new`.
-    #[inline]
-    pub(super) fn enter(&mut self, i: usize, old: f64, new: f64) {
-        self.squares.remove(old);
-        self.squares.add(new);
-        self.support.insert(i);
-    }
-
-    /// Ends a series of entries.
-    pub(super) fn settle(&mut self) {
+    /// Makes a change to the coordinates of x, and enters it.
+    #[cold]
+    pub(super) fn around<T>(
+        &mut self,
+        v: &mut [f64],
+        x: &Features<'_>,
+        change: impl FnOnce(&mut [f64]) -> T,
+    ) -> T {
+        x.indices().iter().map(|&i| v[i as usize]).for_each(|v| self.squares.remove_product(v, v));
+        let changed = change(v);
+        for &i in x.indices() {
+            let new = v[i as usize];
+            self.squares.add_product(new, new);
+            self.support.insert(i as usize);
+        }
         self.squares.carry();
+        changed
     }
 
     /// v ← k·v, where v is not zero.
@@ -62,7 +61,7 @@ impl Accounts {
         squares.clear();
         support.retain(|i| {
             v[i] *= k;
-            squares.add(v[i]);
+            squares.add_product(v[i], v[i]);
             v[i] != 0.0
         });
         squares.carry();

@@ -3,10 +3,8 @@
 //! A tree of bits: one for every index, above them one for every word of 64 that is not empty, and
 //! so on up to a single word. It takes a 64th part of the memory of the vector it describes.
 
-use serde::{Deserialize, Serialize};
-
 /// A set of indices below a bound that can grow.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Indices {
     /// The finest level first. The last has one word.
     levels: Vec<Vec<u64>>,
@@ -41,31 +39,6 @@ impl Indices {
             *word |= bit;
             index /= 64;
         }
-    }
-
-    /// Whether what was read from somewhere is such a set, with room for indices below `bound` and
-    /// none beyond.
-    pub(super) fn is_sound(&self, bound: usize) -> bool {
-        let bit =
-            |level: &[u64], i: usize| level.get(i / 64).is_some_and(|w| w >> (i % 64) & 1 == 1);
-        let Some((finest, last)) = self.levels.first().zip(self.levels.last()) else {
-            return bound == 0;
-        };
-        let is_summary = |(below, above): (&Vec<u64>, &Vec<u64>)| {
-            above.len() == below.len().div_ceil(64)
-                && (0..64 * above.len())
-                    .all(|i| bit(above, i) == below.get(i).is_some_and(|&word| word != 0))
-        };
-        finest.len() == bound.div_ceil(64)
-            && (bound..64 * finest.len()).all(|i| !bit(finest, i))
-            && last.len() <= 1
-            && self.levels.iter().zip(&self.levels[1..]).all(is_summary)
-    }
-
-    /// Whether an index is in the set.
-    pub(super) fn has(&self, index: usize) -> bool {
-        let word = self.levels.first().and_then(|finest| finest.get(index / 64));
-        word.is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
     /// Goes through the set in order and keeps the indices for which `keep` says so.

@@ -27,12 +27,14 @@
 //!   moved by 120 orders of magnitude, and a double spans 632, so after six such moves without a
 //!   step on its feature a coordinate is 0 (or infinite) and out of the set.
 //!
-//! From there on a step costs several times as much per feature, and never more.
+//! From there on a step costs several times as much per feature, and never more. Nothing else
+//! changes: squares are added up exactly with and without accounts, so every number that is handed
+//! out is the same to the last bit, and neither credit nor accounts are put away with the weights.
 
 mod accounts;
 mod indices;
-mod squares;
 
+use crate::exact::ExactSum;
 use crate::features::Features;
 use crate::vector;
 use accounts::Accounts;
@@ -48,11 +50,15 @@ const SCALE_RANGE: std::ops::Range<f64> = 1e-120..1e120;
 /// and, twice, of the scale.
 const SCALE_GRAIN: f64 = 4.0 * f64::EPSILON;
 
-/// How many passes making room for a coordinate pays for.
+/// How far off, relatively, a norm is that was computed from all coordinates.
+const NORM_GRAIN: f64 = 16.0 * f64::EPSILON;
+
+/// How many passes a new coordinate pays for.
 const FREE_PASSES: u64 = 4;
 
 /// A vector w = c·v with a running norm. Starts at 0, as every learner of the notes does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(into = "Stored", from = "Stored")]
 pub struct Weights {
     scale: f64,
     vector: Vec<f64>,
@@ -64,6 +70,37 @@ pub struct Weights {
     /// How often all coordinates were gone over.
     passes: u64,
     accounts: Accounts,
+}
+
+/// Weights as they are put away: what the numbers that are handed out depend on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Stored {
+    scale: f64,
+    vector: Vec<f64>,
+    norm_sq: f64,
+    norm_error: f64,
+}
+
+impl From<Weights> for Stored {
+    fn from(weights: Weights) -> Self {
+        let Weights { scale, vector, norm_sq, norm_error, .. } = weights;
+        Self { scale, vector, norm_sq, norm_error }
+    }
+}
+
+impl From<Stored> for Weights {
+    fn from(Stored { scale, vector, norm_sq, norm_error }: Stored) -> Self {
+        let credit = FREE_PASSES * vector.len() as u64;
+        Self { scale, vector, norm_sq, norm_error, credit, ..Self::default() }
+    }
+}
+
+/// The same numbers will be handed out.
+impl PartialEq for Weights {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = |w: &Self| (w.scale, w.norm_sq, w.norm_error);
+        numbers(self) == numbers(other) && self.vector == other.vector
+    }
 }
 
 impl Default for Weights {
@@ -87,12 +124,23 @@ impl Weights {
         if dimension > self.vector.len() {
             self.credit += FREE_PASSES * (dimension - self.vector.len()) as u64;
             vector::grow(&mut self.vector, dimension);
-            self.accounts.grow(dimension);
+            if self.accounts.are_open() {
+                self.accounts.grow(dimension);
+            }
         }
     }
 
-    /// Whether what was read from somewhere can be such a vector: finite, with a norm and accounts
-    /// that are its own. One pass over all coordinates.
+    /// Puts coordinates in other places: place i gets what is at `from[i]`, and 0 where there is
+    /// nothing. What is left behind must be 0.
+    pub fn rearrange(&mut self, from: &[u32]) {
+        let at = |&from: &u32| self.vector.get(from as usize).copied().unwrap_or(0.0);
+        self.vector = from.iter().map(at).collect();
+        self.credit = FREE_PASSES * self.vector.len() as u64;
+        self.accounts = Accounts::default();
+    }
+
+    /// Whether what was read from somewhere can be such a vector: finite, with a norm that is its
+    /// own. One pass over all coordinates.
     pub fn is_sound(&self) -> bool {
         let off = (self.norm_sq - self.measured()).abs();
         self.vector.iter().all(|v| v.is_finite())
@@ -101,7 +149,6 @@ impl Weights {
             && self.norm_error >= 0.0
             && self.norm_error.is_finite()
             && off <= self.norm_error + NORM_TOLERANCE * self.norm_sq
-            && self.accounts.are_sound(&self.vector)
     }
 
     /// How many coordinates there is room for.
@@ -129,12 +176,6 @@ impl Weights {
         (mapped, self.scale * plain)
     }
 
-    /// w_i
-    #[inline]
-    fn get(&self, i: usize) -> f64 {
-        self.scale * self.vector[i]
-    }
-
     /// w_0, w_1, …
     pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
         self.vector.iter().map(|v| self.scale * v)
@@ -148,33 +189,17 @@ impl Weights {
         }
         if advance != 0.0 {
             self.credit += x.len() as u64;
-            if self.accounts.are_open() {
-                return self.step_in_the_books(advance, x);
-            }
             let k = advance * self.inverse_scale();
-            vector::add(&mut self.vector, k, x);
+            if self.accounts.are_open() {
+                self.accounts.around(&mut self.vector, x, |v| vector::add(v, k, x));
+            } else {
+                vector::add(&mut self.vector, k, x);
+            }
             let moved = advance * advance * x.norm_sq();
             let grain = (x.len() as f64 / 4.0 + 16.0) * f64::EPSILON;
             self.norm_error += grain * (self.norm_sq + self.norm_error + moved);
             self.norm_sq = (self.norm_sq + (2.0 * shrink * advance * dot + moved)).max(0.0);
         }
-    }
-
-    /// The same additions, each of them entered.
-    #[cold]
-    fn step_in_the_books(&mut self, advance: f64, x: &Features<'_>) {
-        let k = advance * self.inverse_scale();
-        for (i, x) in x.iter() {
-            self.enter(i, self.vector[i] + k * x);
-        }
-        self.accounts.settle();
-        self.measure();
-    }
-
-    /// v_i ← new, with open accounts.
-    fn enter(&mut self, i: usize, new: f64) {
-        self.accounts.enter(i, self.vector[i], new);
-        self.vector[i] = new;
     }
 
     /// 1/c, known before a step is, so that a step need not wait for a quotient.
@@ -234,28 +259,16 @@ impl Weights {
     /// contains 0.
     #[inline]
     pub(crate) fn clip_at(&mut self, x: &Features<'_>, interval: impl Fn(usize) -> (f64, f64)) {
-        if self.accounts.are_open() {
-            return self.clip_in_the_books(x, interval);
-        }
-        let gone = vector::clip(&mut self.vector, self.scale, x, interval);
+        let scale = self.scale;
+        let gone = if self.accounts.are_open() {
+            self.accounts.around(&mut self.vector, x, |v| vector::clip(v, scale, x, interval))
+        } else {
+            vector::clip(&mut self.vector, scale, x, interval)
+        };
         // Every term of the sum is at most its w_i², and so is what the rounding of w_i costs.
         let grain = (x.len() as f64 + 16.0) * f64::EPSILON;
         self.norm_error += grain * (self.norm_sq + self.norm_error);
         self.norm_sq = (self.norm_sq - gone).max(0.0);
-    }
-
-    #[cold]
-    fn clip_in_the_books(&mut self, x: &Features<'_>, interval: impl Fn(usize) -> (f64, f64)) {
-        for &i in x.indices() {
-            let i = i as usize;
-            let (lower, upper) = interval(i);
-            let new = self.get(i).clamp(lower, upper);
-            if new != self.get(i) {
-                self.enter(i, new * self.inverse_scale());
-            }
-        }
-        self.accounts.settle();
-        self.measure();
     }
 
     /// Brings the scale back to 1. A scale of 0 clears the vector.
@@ -277,17 +290,17 @@ impl Weights {
     #[cold]
     fn measure(&mut self) {
         self.norm_sq = self.measured();
-        self.norm_error = vector::NORM_GRAIN * self.norm_sq;
+        self.norm_error = NORM_GRAIN * self.norm_sq;
         self.pass();
     }
 
-    /// ‖w‖² from v: out of the accounts, or by a pass over all coordinates. The scale is applied to
-    /// the entries, not to their sum, so that a tiny scale does not overflow the squares.
+    /// ‖w‖² from v: out of the accounts, or by a pass over all coordinates. Squares are added up
+    /// exactly, so where coordinates are kept makes no difference.
     fn measured(&self) -> f64 {
         if self.accounts.are_open() {
             self.accounts.norm_sq(self.scale)
         } else {
-            vector::norm_sq(self.iter())
+            ExactSum::of_squares(self.vector.iter().copied()).times_square(self.scale)
         }
     }
 
@@ -334,7 +347,7 @@ mod tests {
         }
         assert!(w.passes() < 20, "{} passes", w.passes());
         assert!(penalties > 0.0);
-        let exact = vector::norm_sq(w.iter()).sqrt();
+        let exact = w.iter().map(|w| w * w).sum::<f64>().sqrt();
         assert!((w.norm() - exact).abs() <= 1e-9 * exact);
     }
 

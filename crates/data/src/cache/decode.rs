@@ -2,7 +2,7 @@
 
 use super::layout::{BLOCK_CRC, BLOCK_HEAD, BlockHead, crc};
 use crate::labels::{LabelCounts, LabelRule};
-use rueful_core::{Batch, FeatureError};
+use rueful_core::{Batch, FeatureError, Importance};
 
 /// How many indices the rows have together that are copied at a time, where all are the same.
 const PATTERN: usize = 200;
@@ -29,7 +29,7 @@ pub(super) struct Block {
     pub(super) new: Vec<u32>,
     lengths: Vec<u32>,
     labels: Vec<f64>,
-    importances: Vec<f32>,
+    importances: Vec<Importance>,
     /// The indices of every row, where they are the same for all: a few times over.
     pattern: Vec<u32>,
 }
@@ -74,8 +74,8 @@ impl Block {
             head.cut(payload).map_err(Fault::Damage)?;
         self.read_lengths(&head, lengths, plan)?;
         let bad_label = self.read_labels(&head, labels, &plan.rule);
-        self.read_features(&head, indices, values, plan)?;
         self.read_importances(importances)?;
+        self.read_features(&head, indices, values, plan)?;
         self.read_new(new, plan)?;
         match self.first_fault(bad_label, plan) {
             None => Ok(()),
@@ -172,7 +172,7 @@ impl Block {
             }
         }
         let (lengths, pattern) = (&*self.lengths, &*self.pattern);
-        let written = self.batch.extend_with(lengths, &self.labels, |to_indices, to_values| {
+        let written = self.batch.extend_with(lengths, &self.labels, &self.importances, |to_indices, to_values| {
             match head.widths.indices {
                 0 => repeat(pattern, to_indices),
                 1 => read_gaps::<1>(lengths, constant, indices.as_chunks().0, to_indices),
@@ -204,12 +204,11 @@ impl Block {
     /// How much the rows count, unless all count 1.
     fn read_importances(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         self.importances.clear();
-        self.importances.extend(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
-        if !self.importances.iter().all(|one| (0.0..=f32::MAX).contains(one)) {
-            self.batch.clear();
-            return Err(Fault::Damage("an importance is not a finite number of at least 0"));
+        for &bytes in bytes.as_chunks().0 {
+            let importance = Importance::new(f32::from_le_bytes(bytes).into());
+            self.importances
+                .push(importance.map_err(|_| Fault::Damage("an importance is out of range"))?);
         }
-        self.batch.weigh_last(&self.importances);
         Ok(())
     }
 

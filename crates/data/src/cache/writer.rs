@@ -95,11 +95,7 @@ impl CacheWriter {
         if !row.label.is_finite() {
             return Err(self.refusal(row.label.to_string(), "a finite label".to_owned()));
         }
-        let importance = row.importance as f32;
-        if !(0.0..=f32::MAX).contains(&importance) {
-            let expected = "an importance that is a finite number of at least 0".to_owned();
-            return Err(self.refusal(importance.to_string(), expected));
-        }
+        let importance = row.importance.get() as f32;
         if !self.pending.has_room(indices.len()) {
             self.flush()?;
         }

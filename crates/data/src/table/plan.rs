@@ -13,6 +13,7 @@ use crate::number::{double_at, single_at};
 use crate::rows::{Rows, Space};
 use crate::schema::{Columns, Role};
 use crate::source::Reading;
+use rueful_core::Importance;
 
 /// Cells that hold no value, besides the empty one.
 const MISSING: [&[u8]; 8] = [b"?", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None"];
@@ -277,7 +278,7 @@ impl Plan {
                 return false;
             }
         }
-        row.finish(filler.label);
+        row.finish(filler.label, Importance::ONE);
         true
     }
 }

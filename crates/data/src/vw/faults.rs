@@ -67,7 +67,7 @@ impl Lines<'_> {
     #[cold]
     pub(super) fn importance_fault(&self, place: Range<usize>) -> Fault {
         let is_number = self.whole_number(&place).is_some();
-        let expected = "an importance that is a finite number of at least 0";
+        let expected = "an importance: 0, or a number between 1e-30 and 1e30";
         let fault = self.word_fault(place, expected);
         if is_number { fault } else { fault.hint(TAG_FORM) }
     }

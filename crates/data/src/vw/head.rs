@@ -5,6 +5,7 @@ use crate::format::Fault;
 use crate::labels::LabelRule;
 use crate::number::double_at;
 use crate::rows::Rows;
+use rueful_core::Importance;
 use std::ops::Range;
 
 /// How a row without a label is counted where rows are only looked at.
@@ -13,7 +14,7 @@ const NO_LABEL: &[u8] = b"(none)";
 /// What a line says before its features.
 pub(super) struct Head {
     pub(super) label: f64,
-    pub(super) importance: f32,
+    pub(super) importance: Importance,
 }
 
 /// The words of a head: where the first few are, and the last.
@@ -37,7 +38,7 @@ impl Lines<'_> {
             return Err(self.count_fault(words.first[3].clone()));
         }
         let label = self.label(&words, start, bar, rows)?;
-        let importance = if words.count > 1 { self.importance(&words.first[1])? } else { 1.0 };
+        let importance = if words.count > 1 { self.importance(&words.first[1])? } else { Importance::ONE };
         if words.count > 2 {
             self.check_base(&words.first[2])?;
         }
@@ -101,11 +102,9 @@ impl Lines<'_> {
     }
 
     #[inline]
-    fn importance(&self, place: &Range<usize>) -> Result<f32, Fault> {
-        match self.whole_number(place).map(|number| number as f32) {
-            Some(importance) if importance.is_finite() && importance >= 0.0 => Ok(importance),
-            _ => Err(self.importance_fault(place.clone())),
-        }
+    fn importance(&self, place: &Range<usize>) -> Result<Importance, Fault> {
+        let importance = self.whole_number(place).and_then(|number| Importance::new(number).ok());
+        importance.ok_or_else(|| self.importance_fault(place.clone()))
     }
 
     #[inline]

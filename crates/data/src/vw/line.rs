@@ -57,7 +57,7 @@ impl Lines<'_> {
             return Err(self.return_fault(end));
         }
         // An example that counts nothing leaves no trace.
-        if head.importance > 0.0 {
+        if !head.importance.is_zero() {
             rows.finish_weighted(head.label, head.importance).map_err(|_| self.sum_fault(start))?;
         }
         Ok(self.next_line(end))

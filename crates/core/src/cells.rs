@@ -1,0 +1,438 @@
+//! Where features are kept: side by side, so that state costs what was seen.
+//!
+//! Features by name are scattered over millions of indices, and a few thousand of them are ever
+//! seen. Every vector of a run (weights, slopes) therefore has one place, a *cell*, per feature:
+//!
+//! - Small indices are their own cells, so data whose indices are dense already pay nothing.
+//! - Every other feature gets the next free cell when it is first seen.
+//!
+//! What is computed does not depend on the cells: features keep their order within a row, and sums
+//! over all cells are exact, so renumbering or spreading columns changes no bit of a result.
+
+use crate::features::Features;
+use crate::rows::{Rows, Shape};
+
+/// Indices below this can be their own cells.
+const PLAIN_MAX: usize = 1 << 16;
+
+/// The features of a stream so far, and the cell of each.
+///
+/// ```
+/// use rueful_core::{Batch, Cells};
+/// let mut batch = Batch::default();
+/// batch.push(&[7, 40_000_000], &[1.0, 2.0], 1.0)?;
+/// let mut cells = Cells::default();
+/// let mut buffer = Vec::new();
+/// let rows = cells.enter(batch.rows(), &mut buffer);
+/// assert_eq!(rows.get(0).features.indices(), [0, 1]);
+/// assert_eq!(cells.features(), [7, 40_000_000]);
+/// # Ok::<(), rueful_core::FeatureError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Cells {
+    /// Indices below this are their own cells.
+    plain: usize,
+    /// Whether `plain` was settled, which the first rows do.
+    is_settled: bool,
+    /// For every plain index up to the largest seen: 1 if it was seen.
+    seen: Vec<u8>,
+    /// The features of the cells from `plain` on.
+    far: Vec<u32>,
+    /// The cells of these features.
+    table: Table,
+}
+
+impl Cells {
+    /// No features so far. The indices below `pinned` will be their own cells, whatever comes.
+    pub fn pinning(pinned: usize) -> Self {
+        Self { plain: pinned, ..Self::default() }
+    }
+
+    /// Cells of known features, in increasing order; nothing if they are in another order.
+    pub fn of(features: &[u32], pinned: usize) -> Option<Self> {
+        if !features.is_sorted_by(|a, b| a < b) {
+            return None;
+        }
+        let mut cells = Self::pinning(pinned);
+        cells.settle(features.last().map_or(0, |&last| last as usize + 1));
+        for &feature in features {
+            cells.enter_index(feature);
+        }
+        Some(cells)
+    }
+
+    /// Takes in the features of some rows; the same rows come back with cells for indices, which
+    /// are written into `buffer` where they are not the indices themselves.
+    pub fn enter<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
+        self.settle(rows.dimension());
+        if rows.dimension() <= self.plain {
+            self.mark(rows.distinct_indices(), rows.dimension());
+            return rows;
+        }
+        let start = match rows.shape {
+            Shape::Ragged { start, .. } => start,
+            Shape::Dense { .. } => 0,
+        };
+        // A row lies at the same place in both.
+        buffer.clear();
+        buffer.resize(start, 0);
+        buffer.extend(rows.distinct_indices().iter().map(|&index| self.enter_index(index)));
+        Rows { indices: buffer, dimension: self.len(), are_increasing: false, ..rows }
+    }
+
+    /// The same for one example.
+    pub fn enter_one<'a>(&mut self, x: &Features<'a>, buffer: &'a mut Vec<u32>) -> Features<'a> {
+        let dimension = x.dimension();
+        self.settle(dimension);
+        if dimension <= self.plain {
+            self.mark(x.indices(), dimension);
+            return *x;
+        }
+        buffer.clear();
+        buffer.extend(x.indices().iter().map(|&index| self.enter_index(index)));
+        Features::trusted(buffer, x.values(), x.norm_sq(), false)
+    }
+
+    /// Takes in the features of other cells. Says, for every cell that there is now, which cell of
+    /// the others belongs to the same feature, and [`NOWHERE`](Self::NOWHERE) if none does.
+    pub fn merge(&mut self, other: &Self) -> Vec<u32> {
+        let features = other.features();
+        self.settle(features.last().map_or(0, |&last| last as usize + 1));
+        let own: Vec<u32> = features.iter().map(|&feature| self.enter_index(feature)).collect();
+        let mut from = vec![Self::NOWHERE; self.len()];
+        for (own, theirs) in own.into_iter().zip(other.in_order()) {
+            from[own as usize] = theirs;
+        }
+        from
+    }
+
+    /// A cell that does not exist.
+    pub const NOWHERE: u32 = u32::MAX;
+
+    /// For every cell, how many features that were seen have a smaller index; `NOWHERE` for a cell
+    /// whose feature was not seen. This is the reverse of `in_order`.
+    pub fn places(&self) -> Vec<u32> {
+        let mut places = vec![Self::NOWHERE; self.len()];
+        for (place, cell) in (0..).zip(self.in_order()) {
+            places[cell as usize] = place;
+        }
+        places
+    }
+
+    /// The features of an example that have a cell, by cell.
+    pub fn find<'a>(&self, x: &Features<'a>, buffer: &'a mut FoundFeatures) -> Features<'a> {
+        if x.dimension() <= self.plain {
+            return *x;
+        }
+        buffer.indices.clear();
+        buffer.values.clear();
+        for (&index, &value) in x.indices().iter().zip(x.values()) {
+            if let Some(cell) = self.cell(index) {
+                buffer.indices.push(cell as u32);
+                buffer.values.push(value);
+            }
+        }
+        Features::trusted(&buffer.indices, &buffer.values, x.norm_sq(), false)
+    }
+
+    /// Small indices are their own cells if the first rows have no others.
+    fn settle(&mut self, dimension: usize) {
+        if !self.is_settled {
+            self.is_settled = true;
+            if dimension <= PLAIN_MAX {
+                self.plain = self.plain.max(PLAIN_MAX);
+            }
+        }
+    }
+
+    #[inline]
+    fn mark(&mut self, indices: &[u32], dimension: usize) {
+        if self.seen.len() < dimension {
+            self.seen.resize(dimension, 0);
+        }
+        for &index in indices {
+            self.seen[index as usize] = 1;
+        }
+    }
+
+    /// The cell of a feature, be it new or not.
+    #[inline]
+    fn enter_index(&mut self, index: u32) -> u32 {
+        if (index as usize) < self.plain {
+            self.mark(&[index], index as usize + 1);
+            return index;
+        }
+        let next = (self.plain + self.far.len()) as u32;
+        let cell = self.table.find_or_insert(index, next);
+        if cell == next {
+            self.far.push(index);
+        }
+        cell
+    }
+
+    /// The cell of a feature; none if it was not seen.
+    #[inline]
+    pub fn cell(&self, index: u32) -> Option<usize> {
+        let plain = index as usize;
+        if plain < self.plain {
+            return (self.seen.get(plain) == Some(&1)).then_some(plain);
+        }
+        self.table.find(index).map(|cell| cell as usize)
+    }
+
+    /// How many cells a vector must have.
+    #[inline]
+    pub fn len(&self) -> usize {
+        if self.far.is_empty() { self.seen.len() } else { self.plain + self.far.len() }
+    }
+
+    /// Whether no feature was seen.
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// How many features were seen.
+    pub fn count(&self) -> usize {
+        self.seen.iter().map(|&seen| usize::from(seen)).sum::<usize>() + self.far.len()
+    }
+
+    /// The features that were seen, in increasing order.
+    pub fn features(&self) -> Vec<u32> {
+        let mut far = self.far.clone();
+        far.sort_unstable();
+        let plain = (0_u32..).zip(&self.seen).filter(|&(_, &seen)| seen == 1);
+        plain.map(|(index, _)| index).chain(far).collect()
+    }
+
+    /// The cells of the features that were seen, in the order of the features.
+    pub fn in_order(&self) -> Vec<u32> {
+        let mut far: Vec<(u32, u32)> = self.far.iter().copied().zip(self.plain as u32..).collect();
+        far.sort_unstable();
+        let plain = (0_u32..).zip(&self.seen).filter(|&(_, &seen)| seen == 1);
+        plain.map(|(index, _)| index).chain(far.into_iter().map(|(_, cell)| cell)).collect()
+    }
+
+    /// A vector over cells as one over the features that were seen, in increasing order.
+    pub fn gather(&self, by_cell: &[f64]) -> Vec<f64> {
+        let value = |cell: u32| by_cell.get(cell as usize).copied().unwrap_or(0.0);
+        self.in_order().into_iter().map(value).collect()
+    }
+
+    /// A vector over cells as pairs of a feature and its value, in increasing order.
+    pub fn by_feature(&self, by_cell: &[f64]) -> Vec<(u32, f64)> {
+        self.features().into_iter().zip(self.gather(by_cell)).collect()
+    }
+}
+
+/// The same features were seen; where they are kept makes no difference.
+impl PartialEq for Cells {
+    fn eq(&self, other: &Self) -> bool {
+        self.features() == other.features()
+    }
+}
+
+/// Room for an example whose features are looked up.
+#[derive(Debug, Clone, Default)]
+pub struct FoundFeatures {
+    indices: Vec<u32>,
+    values: Vec<f32>,
+}
+
+/// Which coordinates there are: what sets with a side per coordinate ask for.
+#[derive(Debug, Clone, Copy)]
+pub enum Coordinates<'a> {
+    /// All below this number.
+    Below(usize),
+    /// Those of the features that were seen.
+    Seen(&'a Cells),
+}
+
+impl Coordinates<'_> {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Below(dimension) => dimension,
+            Self::Seen(cells) => cells.count(),
+        }
+    }
+
+    /// Those below a number, in increasing order.
+    pub fn below(self, end: usize) -> impl Iterator<Item = usize> {
+        let is_one = move |&i: &usize| match self {
+            Self::Below(dimension) => i < dimension,
+            Self::Seen(cells) => cells.cell(i as u32).is_some(),
+        };
+        (0..end).filter(is_one)
+    }
+}
+
+impl From<usize> for Coordinates<'_> {
+    fn from(dimension: usize) -> Self {
+        Self::Below(dimension)
+    }
+}
+
+impl<'a> From<&'a Cells> for Coordinates<'a> {
+    fn from(cells: &'a Cells) -> Self {
+        Self::Seen(cells)
+    }
+}
+
+/// A table from indices to cells: open addressing, at most half full.
+#[derive(Debug, Clone, Default)]
+struct Table {
+    /// An index in the upper half and its cell in the lower, or `FREE`.
+    slots: Vec<u64>,
+    count: usize,
+}
+
+const FREE: u64 = u64::MAX;
+
+impl Table {
+    #[inline]
+    fn find(&self, index: u32) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        match self.slots[self.slot_of(index)] {
+            FREE => None,
+            slot => Some(slot as u32),
+        }
+    }
+
+    /// The cell of an index; `cell` if it has none yet.
+    #[inline]
+    fn find_or_insert(&mut self, index: u32, cell: u32) -> u32 {
+        if 2 * self.count >= self.slots.len() {
+            self.lengthen();
+        }
+        let at = self.slot_of(index);
+        if self.slots[at] == FREE {
+            self.slots[at] = u64::from(index) << 32 | u64::from(cell);
+            self.count += 1;
+        }
+        self.slots[at] as u32
+    }
+
+    /// Where an index is, or would be. The table has slots, and one of them is free.
+    #[inline]
+    fn slot_of(&self, index: u32) -> usize {
+        let mask = self.slots.len() - 1;
+        // The golden ratio spreads neighbours far apart; the upper bits are the best mixed.
+        let mixed = u64::from(index).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut at = (mixed >> 32) as usize & mask;
+        while self.slots[at] != FREE && (self.slots[at] >> 32) as u32 != index {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    #[cold]
+    fn lengthen(&mut self) {
+        let length = (2 * self.slots.len()).max(64);
+        let old = std::mem::replace(&mut self.slots, vec![FREE; length]);
+        for slot in old.into_iter().filter(|&slot| slot != FREE) {
+            let at = self.slot_of((slot >> 32) as u32);
+            self.slots[at] = slot;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Batch;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn batch(rows: &[BTreeSet<u32>]) -> Batch {
+        let mut batch = Batch::default();
+        for row in rows {
+            let indices: Vec<u32> = row.iter().copied().collect();
+            let values: Vec<f32> = row.iter().map(|&i| 0.5 + (i % 7) as f32).collect();
+            batch.push(&indices, &values, 1.0).unwrap();
+        }
+        batch
+    }
+
+    /// Rows with small indices only, with large ones only, and mixed.
+    fn streams() -> impl Strategy<Value = Vec<BTreeSet<u32>>> {
+        let index = |range: std::ops::Range<u32>| prop::collection::btree_set(range, 0..12);
+        let far = u32::MAX - 500..u32::MAX;
+        let row = prop_oneof![index(0..300), index(65_400..65_700), index(far)];
+        prop::collection::vec(row, 0..30)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn every_feature_has_one_cell_of_its_own(
+            stream in streams(), cut in 0..30_usize, pinned in 0..400_usize,
+        ) {
+            let mut cells = Cells::pinning(pinned);
+            let mut known: BTreeMap<u32, u32> = BTreeMap::new();
+            let (front, back) = stream.split_at(cut.min(stream.len()));
+            for part in [front, back] {
+                let (batch, mut buffer) = (batch(part), Vec::new());
+                let whole = cells.enter(batch.rows(), &mut buffer);
+                prop_assert!(whole.dimension() <= cells.len());
+                for (row, cell_row) in batch.iter().zip(whole.iter()) {
+                    prop_assert_eq!(row.features.values(), cell_row.features.values());
+                    let pairs = row.features.indices().iter().zip(cell_row.features.indices());
+                    for (&index, &cell) in pairs {
+                        prop_assert_eq!(*known.entry(index).or_insert(cell), cell);
+                        prop_assert_eq!(cells.cell(index), Some(cell as usize));
+                        prop_assert!(index as usize >= pinned || index == cell);
+                    }
+                }
+            }
+            let distinct: BTreeSet<u32> = known.values().copied().collect();
+            prop_assert_eq!(distinct.len(), known.len());
+            prop_assert_eq!(cells.count(), known.len());
+            prop_assert_eq!(cells.features(), known.keys().copied().collect::<Vec<_>>());
+            prop_assert_eq!(cells.in_order(), known.values().copied().collect::<Vec<_>>());
+            let again = Cells::of(&cells.features(), pinned).unwrap();
+            prop_assert_eq!(&again, &cells);
+            let vector: Vec<f64> = (0..cells.len()).map(|cell| cell as f64 + 1.0).collect();
+            let order = cells.in_order();
+            for (cell, &place) in cells.places().iter().enumerate() {
+                prop_assert!(place == Cells::NOWHERE || order[place as usize] == cell as u32);
+            }
+            prop_assert_eq!(cells.by_feature(&vector).len(), cells.count());
+        }
+
+        #[test]
+        fn an_example_is_found_as_far_as_it_was_seen(
+            stream in streams(), new in prop::collection::btree_set(0..70_000_u32, 0..40),
+        ) {
+            let mut cells = Cells::default();
+            let mut buffer = Vec::new();
+            cells.enter(batch(&stream).rows(), &mut buffer);
+            let one = batch(&[new]);
+            let x = one.get(0).features;
+            let mut found = FoundFeatures::default();
+            let vector: Vec<f64> = (0..cells.len()).map(|cell| (cell as f64).sin()).collect();
+            let direct: f64 = x.iter()
+                .filter_map(|(i, x)| Some(vector[cells.cell(i as u32)?] * x))
+                .sum();
+            let found = cells.find(&x, &mut found);
+            let kept: f64 = found.iter()
+                .filter_map(|(cell, x)| Some(vector.get(cell)? * x))
+                .sum();
+            // Where indices are cells, those that were not seen are left in and weigh nothing.
+            let is_plain = x.dimension() <= cells.plain;
+            prop_assert!(is_plain || (kept - direct).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn state_costs_what_was_seen() {
+        let mut cells = Cells::default();
+        let mut buffer = Vec::new();
+        let stream = [BTreeSet::from([3, 40_000_000, 60_000_000])];
+        cells.enter(batch(&stream).rows(), &mut buffer);
+        assert_eq!((cells.len(), cells.count()), (3, 3));
+        assert_eq!(Cells::of(&[5, 5], 0), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! A ledger as it is put away: by features in increasing order, wherever they were kept.
+
+use super::{CurvePoint, Ledger, Tally};
+use crate::cells::Cells;
+use crate::loss::AnyLoss;
+use crate::set::{AnySet, FeasibleSet};
+use serde::{Deserialize, Serialize};
+
+/// Everything that is in a ledger.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stored {
+    loss: AnyLoss,
+    comparators: AnySet,
+    features: Gaps,
+    /// By feature, in the order of `features`.
+    tally: Tally,
+    gradient_sq_max: f64,
+    example_sq_max: f64,
+    curve: Vec<CurvePoint>,
+    next_mark: u64,
+}
+
+/// Increasing numbers, as the first and how many are left out before each of the others.
+#[derive(Serialize, Deserialize)]
+struct Gaps(Vec<u32>);
+
+impl Gaps {
+    fn of(numbers: &[u32]) -> Self {
+        let mut next = 0;
+        let gap = |&number: &u32| {
+            let gap = number - next;
+            next = number.wrapping_add(1);
+            gap
+        };
+        Self(numbers.iter().map(gap).collect())
+    }
+
+    /// The numbers; nothing if they go beyond the range.
+    fn numbers(&self) -> Option<Vec<u32>> {
+        let mut next = 0_u64;
+        let number = |&gap: &u32| {
+            let number = u32::try_from(next + u64::from(gap)).ok()?;
+            next = u64::from(number) + 1;
+            Some(number)
+        };
+        self.0.iter().map(number).collect()
+    }
+}
+
+impl From<Ledger> for Stored {
+    fn from(ledger: Ledger) -> Self {
+        let mut tally = ledger.tally;
+        tally.rearrange(&ledger.cells.in_order());
+        Self {
+            loss: ledger.loss,
+            comparators: ledger.comparators,
+            features: Gaps::of(&ledger.cells.features()),
+            tally,
+            gradient_sq_max: ledger.gradient_sq_max,
+            example_sq_max: ledger.example_sq_max,
+            curve: ledger.curve,
+            next_mark: ledger.next_mark,
+        }
+    }
+}
+
+impl TryFrom<Stored> for Ledger {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        let features = stored.features.numbers().ok_or("its features are out of range")?;
+        let cells = Cells::of(&features, stored.comparators.named_coordinates())
+            .ok_or("its features are out of order")?;
+        if stored.tally.minorant().slopes().len() != features.len() {
+            return Err("it has not as many slopes as features");
+        }
+        let mut tally = stored.tally;
+        tally.rearrange(&cells.places());
+        Ok(Self {
+            loss: stored.loss,
+            comparators: stored.comparators,
+            cells,
+            tally,
+            gradient_sq_max: stored.gradient_sq_max,
+            example_sq_max: stored.example_sq_max,
+            curve: stored.curve,
+            next_mark: stored.next_mark,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_the_numbers() {
+        for numbers in [&[][..], &[0], &[0, 1, 2], &[7, 9, u32::MAX - 1, u32::MAX]] {
+            assert_eq!(Gaps::of(numbers).numbers().as_deref(), Some(numbers));
+        }
+        assert_eq!(Gaps(vec![u32::MAX, 0]).numbers(), None);
+    }
+}

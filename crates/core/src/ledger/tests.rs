@@ -1,0 +1,316 @@
+use super::*;
+use crate::features::Features;
+use crate::loss::{Absolute, Hinge, Linear, Logistic, Loss, Quantile, Square};
+use crate::number::{Importance, OpenUnit, Positive};
+use crate::set::{Ball, BoxSet, Interval, WholeSpace};
+use proptest::prelude::*;
+
+/// x, ŷ and whether the label is positive.
+type Event = ([f32; 2], f64, bool);
+
+fn ball(radius: f64) -> Ball {
+    Ball { radius: Positive::new(radius).unwrap() }
+}
+
+fn sign(positive: bool) -> f64 {
+    if positive { 1.0 } else { -1.0 }
+}
+
+fn watch(ledger: &mut Ledger, (x, prediction, positive): Event) {
+    let x = Features::new(&[0, 1], &x).unwrap();
+    ledger.observe(&Example::new(x, sign(positive)), prediction).unwrap();
+}
+
+fn audited(loss: impl Into<AnyLoss>, events: &[Event]) -> Ledger {
+    let mut ledger = Ledger::new(loss, ball(2.0));
+    events.iter().for_each(|&event| watch(&mut ledger, event));
+    ledger
+}
+
+/// The regret against one u, per round, straight from its definition.
+fn regret(loss: &AnyLoss, events: &[Event], u: [f64; 2]) -> f64 {
+    let saved = events.iter().map(|&(x, prediction, positive)| {
+        let theirs = u[0] * f64::from(x[0]) + u[1] * f64::from(x[1]);
+        let cost = |p| loss.at(p, sign(positive)).value;
+        cost(prediction) - cost(theirs)
+    });
+    saved.sum::<f64>() / events.len() as f64
+}
+
+/// Many predictors with ‖u‖ ≤ 2.
+fn comparators() -> impl Iterator<Item = [f64; 2]> {
+    let turns = (0..24).map(|k| f64::from(k) * std::f64::consts::TAU / 24.0);
+    turns.flat_map(|turn| {
+        [0.0, 0.3, 1.0, 1.7, 2.0].map(|length| [length * turn.cos(), length * turn.sin()])
+    })
+}
+
+fn check_against_all(loss: impl Into<AnyLoss>, events: &[Event]) {
+    let loss = loss.into();
+    let ledger = audited(loss, events);
+    check_verdict(&loss, events, ledger.verdict());
+    let mut tallies = Tally::new(NonNegative::ZERO);
+    for window in events.chunks(7) {
+        let part = audited(loss, window);
+        check_verdict(&loss, window, ledger.verdict_on(&part));
+        tallies.merge(&part);
+    }
+    check_verdict(&loss, events, ledger.verdict_on(&tallies));
+}
+
+fn check_verdict(loss: &AnyLoss, events: &[Event], verdict: Verdict) {
+    assert_eq!(verdict.rounds, events.len() as u64);
+    for u in comparators() {
+        let regret = regret(loss, events, u);
+        assert!(regret <= verdict.certificate + 1e-12, "{u:?}: {regret} {verdict:?}");
+        assert!(!verdict.beats_every_comparator() || regret < 0.0);
+    }
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let x = prop::array::uniform2(-2.0..2.0_f32);
+    prop::collection::vec((x, -3.0..3.0_f64, any::<bool>()), 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_comparator_escapes_in_the_whole_or_in_a_window(events in events()) {
+        check_against_all(Hinge {}, &events);
+        check_against_all(Logistic {}, &events);
+        check_against_all(Square {}, &events);
+        check_against_all(Absolute {}, &events);
+        check_against_all(Quantile { tau: OpenUnit::new(0.2).unwrap() }, &events);
+    }
+
+    #[test]
+    fn parts_add_up(events in events(), cut in 0..40_usize) {
+        let (front, back) = events.split_at(cut.min(events.len()));
+        let whole = audited(Logistic {}, &events);
+        let mut merged = audited(Logistic {}, front);
+        merged.merge(&audited(Logistic {}, back)).unwrap();
+        let (merged, whole) = (merged.verdict(), whole.verdict());
+        prop_assert_eq!(merged.rounds, whole.rounds);
+        prop_assert_eq!(merged.mistake_rate, whole.mistake_rate);
+        prop_assert!((merged.sequential_risk - whole.sequential_risk).abs() < 1e-12);
+        prop_assert!((merged.certificate - whole.certificate).abs() < 1e-11);
+    }
+
+    /// Wherever features lie, near or far, in one order or another.
+    #[test]
+    fn where_columns_lie_changes_no_bit(
+        events in events(), near in 0..9_u32, gap in 1..70_000_000_u32, cut in 0..40_usize,
+    ) {
+        let spread = |events: &[Event], indices: [u32; 2]| {
+            let mut ledger = Ledger::new(Logistic {}, BoxSet::interval(-1.0, 2.0).unwrap());
+            for &(x, prediction, positive) in events {
+                let x = Features::new(&indices, &x).unwrap();
+                ledger.observe(&Example::new(x, sign(positive)), prediction).unwrap();
+            }
+            ledger
+        };
+        let far = [near, near + gap];
+        let (plain, moved) = (spread(&events, [0, 1]), spread(&events, far));
+        prop_assert_eq!(plain.verdict(), moved.verdict());
+        prop_assert_eq!(plain.curve(), moved.curve());
+        prop_assert_eq!(moved.cells().features(), far);
+        prop_assert!(moved.cells().len() <= (1 << 16) + 2);
+
+        let (front, back) = events.split_at(cut.min(events.len()));
+        let mut merged = spread(front, far);
+        merged.merge(&spread(back, far)).unwrap();
+        let mut merged_plain = spread(front, [0, 1]);
+        merged_plain.merge(&spread(back, [0, 1])).unwrap();
+        prop_assert_eq!(merged.verdict(), merged_plain.verdict());
+        let bytes = serde_json::to_string(&merged).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Ledger>(&bytes).unwrap(), merged);
+    }
+
+    #[test]
+    fn a_row_that_counts_twice_is_there_twice(events in events(), doubled in 0..40_usize) {
+        let (mut weighted, mut repeated) = (audited(Logistic {}, &[]), audited(Logistic {}, &[]));
+        for (t, &(x, prediction, positive)) in events.iter().enumerate() {
+            let x = Features::new(&[0, 1], &x).unwrap();
+            let (once, count) = (Example::new(x, sign(positive)), if t == doubled { 2 } else { 1 });
+            let importance = Importance::new(f64::from(count)).unwrap();
+            weighted.observe(&Example { importance, ..once }, prediction).unwrap();
+            (0..count).for_each(|_| repeated.observe(&once, prediction).unwrap());
+            let nothing = Example { importance: Importance::ZERO, ..once };
+            weighted.observe(&nothing, prediction).unwrap();
+        }
+        prop_assert_eq!(weighted.rounds(), events.len() as u64);
+        prop_assert!((weighted.loss() - repeated.loss()).abs() <= 1e-14 * weighted.loss());
+        let certificate = |ledger: &Ledger| ledger.certificate(ledger.comparators());
+        prop_assert!((certificate(&weighted) - certificate(&repeated)).abs() <= 1e-11);
+    }
+}
+
+#[test]
+fn a_small_case_by_hand() {
+    // Slopes −1, +1, 0 (beyond the margin): A = −0.5 − 0.5 = −1, S = (−1, 2) + …
+    let events = [([1.0, 0.0], 0.5, true), ([0.0, 2.0], -0.5, false), ([3.0, 3.0], 2.0, true)];
+    let verdict = audited(Hinge {}, &events).verdict();
+    assert_eq!((verdict.rounds, verdict.mistake_rate), (3, Some(0.0)));
+    assert!((verdict.sequential_risk - 1.0 / 3.0).abs() < 1e-15);
+    let exact = (-1.0 + 2.0 * 5_f64.sqrt()) / 3.0;
+    assert!((verdict.certificate - exact).abs() < 1e-12, "{verdict:?}");
+    assert!(verdict.certificate >= exact);
+}
+
+#[test]
+fn any_radius_may_be_asked_for_afterwards() {
+    let ledger = audited(Hinge {}, &[([3.0, 4.0], 0.25, true)]);
+    assert!((ledger.certificate(&ball(2.0).into()) - 9.75).abs() < 1e-12);
+    assert!((ledger.certificate(&ball(0.01).into()) - -0.2).abs() < 1e-12);
+    assert_eq!(ledger.verdict().certificate, ledger.certificate(&ball(2.0).into()));
+}
+
+#[test]
+fn what_is_refused_does_not_count() {
+    let mut ledger = audited(Hinge {}, &[([1.0, 0.0], 0.5, true)]);
+    let before = ledger.clone();
+    let x = Features::new(&[5], &[1.0]).unwrap();
+    assert_eq!(
+        ledger.observe(&Example::new(x, 0.0), 0.5).unwrap_err().to_string(),
+        "round 2 has the label 0e0, expected -1 or +1"
+    );
+    for prediction in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let error = ledger.observe(&Example::new(x, 1.0), prediction).unwrap_err();
+        assert!(matches!(error, LedgerError::NotFinite { round: 2, .. }));
+    }
+    assert_eq!(ledger.verdict(), before.verdict());
+}
+
+#[test]
+fn ledgers_in_different_measures_stay_apart() {
+    let quantile = |tau| Quantile { tau: OpenUnit::new(tau).unwrap() };
+    let mut median = audited(quantile(0.5), &[]);
+    let tail = audited(quantile(0.9), &[]);
+    assert_eq!(median.merge(&tail), Err(LedgerError::DifferentLoss));
+    assert!(!tail.continues(&median) && median.continues(&median.clone()));
+    assert_eq!(*median.loss_function(), quantile(0.5).into());
+}
+
+#[test]
+fn a_ledger_is_stored_and_goes_on() {
+    let events = [([1.0, -0.5], 0.3, true), ([0.1, 2.0], -0.7, true), ([1.0, 0.0], 0.0, false)];
+    let text = serde_json::to_string(&audited(Logistic {}, &events[..2])).unwrap();
+    let mut resumed: Ledger = serde_json::from_str(&text).unwrap();
+    watch(&mut resumed, events[2]);
+    assert_eq!(resumed, audited(Logistic {}, &events));
+}
+
+/// What is proved about rounds whose exact figures are known.
+fn certificate_of(
+    loss: impl Into<AnyLoss>,
+    sigma: f64,
+    set: impl Into<AnySet>,
+    rounds: &[(f32, f64, f64)],
+) -> f64 {
+    let mut ledger = Ledger::regularized(loss, NonNegative::new(sigma).unwrap(), set);
+    for (x, prediction, label) in rounds {
+        let values = [*x];
+        let example = Example::new(Features::new(&[0], &values).unwrap(), *label);
+        ledger.observe(&example, *prediction).unwrap();
+    }
+    ledger.certificate(ledger.comparators())
+}
+
+/// At a score of 400 the slope is some 1e-174, and its square is not a double: u = −10 saves some
+/// 5e-173, which must not be proved away.
+#[test]
+fn slopes_whose_squares_are_too_small_count() {
+    let certificate = certificate_of(Logistic {}, 0.0, ball(10.0), &[(1.0, 400.0, -1.0); 3]);
+    assert!(certificate > 3.0 * 399.0);
+    let tiny = (-400.0_f64).exp();
+    let certificate = certificate_of(Logistic {}, 0.0, ball(1000.0), &[(1.0, 400.0, 1.0); 2]);
+    // u = 1000 loses nothing, the predictions lost 2·e^−400.
+    assert!(certificate >= 2.0 * tiny, "{certificate:e}");
+}
+
+#[test]
+fn tiny_linear_losses_count() {
+    // ŷ = 0 loses nothing, and u = −1 loses −1e-300·1e-38: smaller than any double.
+    for (x, label) in [(1e-38_f32, 1e-300), (1.0, 1e-200), (1e30, 5e-324)] {
+        let certificate = certificate_of(Linear {}, 0.0, ball(1.0), &[(x, 0.0, label)]);
+        assert!(certificate > 0.0 && certificate >= f64::from(x) * label, "{x} {label}");
+    }
+}
+
+/// S is 0 in doubles and is not: what cancels, 2⁶⁰ and −2⁶⁰, swallowed a 1 in between.
+#[test]
+fn sums_that_cancelled_are_allowed_for() {
+    let large = 2_f64.powi(60);
+    let rounds = [(1.0, 0.0, large), (1.0, 0.0, 1.0), (1.0, 0.0, -large)];
+    for sigma in [0.0, 0.01] {
+        // u·1 + (3σ/2)u² is least at u = −1/(3σ), or at the end of the ball.
+        let u: f64 = if sigma == 0.0 { -1.0 } else { -1.0 / (3.0 * sigma) };
+        let regret = -(u + 1.5 * sigma * u * u);
+        let set: AnySet = if sigma == 0.0 { ball(1.0).into() } else { WholeSpace {}.into() };
+        let certificate = certificate_of(Linear {}, sigma, set, &rounds);
+        assert!(certificate >= regret, "{certificate} {regret}");
+        let cube = BoxSet::interval(-40.0, 40.0).unwrap();
+        assert!(certificate_of(Linear {}, sigma, cube, &rounds) >= regret);
+    }
+}
+
+/// A penalty may be off by a billionth, for the running norm behind it may.
+#[test]
+fn a_penalty_that_is_a_billionth_short_is_allowed_for() {
+    let mut ledger = Ledger::regularized(Linear {}, NonNegative::new(1.0).unwrap(), ball(1e-9));
+    let x = Features::new(&[0], &[1.0]).unwrap();
+    let (truth, off) = (1000.0, 0.9e-9);
+    let round = Round { penalty: truth * (1.0 - off), ..Round::idle(0.0) };
+    ledger.record(&Example::new(x, 0.0), &round).unwrap();
+    // Against u = 0 the regret is the true penalty.
+    assert!(ledger.certificate(ledger.comparators()) >= truth);
+}
+
+/// Values that nearly cancel: 1/3 as a slope times predictions is rounded, and the exact sum of
+/// φ − a·p is known.
+#[test]
+fn roundings_of_values_are_allowed_for() {
+    // φ = a·p for the linear loss, so φ − a·p is 0 in exact arithmetic and the certificate at
+    // U → 0 is Σ a·p: the computed value may differ by a rounding each.
+    let (label, prediction) = (1.0 / 3.0, 3.0_f64.next_up());
+    let rounds = vec![(1.0_f32, prediction, label); 1000];
+    let certificate = certificate_of(Linear {}, 0.0, ball(1e-100), &rounds);
+    let mut exact = crate::ExactSum::default();
+    rounds.iter().for_each(|&(_, p, a)| exact.add_product(a, p));
+    exact.add(-certificate);
+    assert!(exact.value() <= 0.0, "{:e}", exact.value());
+}
+
+/// A box tells its first coordinates apart, wherever the others lie.
+#[test]
+fn the_sides_of_a_box_stay_with_their_features() {
+    let side = |end: f64| Interval::new(-end, end).unwrap();
+    let set = BoxSet::new(vec![side(1.0), side(5.0), side(0.25)], side(2.0));
+    let mut ledger = Ledger::new(Linear {}, set);
+    for (index, slope) in [(60_000_000, 7.0), (2, 4.0), (1, 1.0), (30_000_000, 3.0)] {
+        let indices = [index];
+        let x = Features::new(&indices, &[1.0]).unwrap();
+        ledger.observe(&Example::new(x, slope), 0.0).unwrap();
+    }
+    let certificate = ledger.certificate(ledger.comparators());
+    let exact = 2.0 * 7.0 + 0.25 * 4.0 + 5.0 + 2.0 * 3.0;
+    assert!(certificate >= exact && certificate < exact + 1e-10, "{certificate}");
+    let reach = ledger.comparators().reach(ledger.coordinates());
+    assert_eq!(reach, (4.0_f64 + 0.0625 + 25.0 + 4.0).sqrt());
+}
+
+/// The loss of a stretch is its own, whatever came before.
+#[test]
+fn a_window_after_enormous_losses_keeps_its_risk() {
+    let mut ledger = Ledger::new(Square {}, ball(1.0));
+    let x = Features::new(&[0], &[1.0]).unwrap();
+    ledger.observe(&Example::new(x, 1e20), 0.0).unwrap();
+    let mut window = Tally::new(NonNegative::ZERO);
+    let example = Example::new(x, 3.0);
+    let round = ledger.round_of(&example, 1.0).unwrap();
+    ledger.record(&example, &round).unwrap();
+    let mut batch = crate::Batch::default();
+    batch.push(&[0], &[1.0], 3.0).unwrap();
+    window.record_rows(batch.rows(), &[round]);
+    assert_eq!(ledger.verdict_on(&window).sequential_risk, 4.0);
+}

@@ -1,0 +1,406 @@
+//! Rows in anybody's memory: what learners, ledgers and solvers are given.
+
+use crate::batch::Batch;
+use crate::features::{Example, FeatureError, Features};
+use crate::number::{Importance, OutOfRange};
+use std::ops::Range;
+use thiserror::Error;
+
+/// Examples that are borrowed: a reader's buffers, a NumPy array, a SciPy matrix, a [`Batch`].
+/// Each row is whole: features, label and importance are handed out together. Copying it copies
+/// a few pointers.
+///
+/// ```
+/// use rueful_core::Batch;
+/// let mut batch = Batch::default();
+/// batch.push(&[0, 3], &[1.0, 0.5], -1.0)?;
+/// batch.push(&[3], &[2.0], 1.0)?;
+/// let rows = batch.rows();
+/// assert_eq!((rows.len(), rows.nonzeros(), rows.dimension()), (2, 3, 4));
+/// assert_eq!(rows.slice(1..2).get(0).label, 1.0);
+/// # Ok::<(), rueful_core::FeatureError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    pub(crate) shape: Shape<'a>,
+    pub(crate) indices: &'a [u32],
+    pub(crate) values: &'a [f32],
+    pub(crate) labels: &'a [f64],
+    /// Empty while all count 1.
+    pub(crate) importances: &'a [Importance],
+    pub(crate) norms_sq: &'a [f64],
+    /// At least one more than the largest index.
+    pub(crate) dimension: usize,
+    /// Whether indices increase along every row; not so once features are renumbered.
+    pub(crate) are_increasing: bool,
+}
+
+/// Where each row lies in `indices` and `values`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape<'a> {
+    /// The first row begins at `start`, and row r ends before `ends[r]`.
+    Ragged { start: usize, ends: &'a [usize] },
+    /// Every row has `width` values and all have the same indices.
+    Dense { width: usize },
+}
+
+impl<'a> Rows<'a> {
+    /// How many rows there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// How many features are stored, in all rows together.
+    pub fn nonzeros(&self) -> usize {
+        match self.shape {
+            Shape::Ragged { start, ends } => ends.last().map_or(0, |end| end - start),
+            Shape::Dense { width } => width * self.len(),
+        }
+    }
+
+    /// A dimension that holds every row.
+    #[inline]
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The labels, row after row.
+    pub fn labels(&self) -> &'a [f64] {
+        self.labels
+    }
+
+    /// How much the rows count, one after the other; none if all count 1.
+    pub fn importances(&self) -> &'a [Importance] {
+        self.importances
+    }
+
+    /// Row `row`.
+    #[inline]
+    pub fn get(&self, row: usize) -> Example<'a> {
+        let (features, values) = match self.shape {
+            Shape::Ragged { start, ends } => {
+                let from = if row == 0 { start } else { ends[row - 1] };
+                (from..ends[row], from..ends[row])
+            }
+            Shape::Dense { width } => (0..width, row * width..(row + 1) * width),
+        };
+        let features = Features::trusted(
+            &self.indices[features],
+            &self.values[values],
+            self.norms_sq[row],
+            self.are_increasing,
+        );
+        let importance = self.importances.get(row).copied().unwrap_or(Importance::ONE);
+        Example { features, label: self.labels[row], importance }
+    }
+
+    /// The rows in order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = Example<'a>> + use<'a> {
+        let rows = *self;
+        (0..rows.len()).map(move |row| rows.get(row))
+    }
+
+    /// Some of the rows, one after the other.
+    ///
+    /// # Panics
+    /// When the range goes beyond the rows.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let importances = if self.importances.is_empty() {
+            self.importances
+        } else {
+            &self.importances[range.clone()]
+        };
+        let (shape, values) = match self.shape {
+            Shape::Ragged { start, ends } => {
+                let start = if range.start == 0 { start } else { ends[range.start - 1] };
+                (Shape::Ragged { start, ends: &ends[range.clone()] }, self.values)
+            }
+            Shape::Dense { width } => {
+                (self.shape, &self.values[range.start * width..range.end * width])
+            }
+        };
+        Self {
+            shape,
+            values,
+            importances,
+            labels: &self.labels[range.clone()],
+            norms_sq: &self.norms_sq[range],
+            ..*self
+        }
+    }
+
+    /// The indices of all rows, one row after the other; those of the first row only where all
+    /// rows have the same.
+    pub fn distinct_indices(&self) -> &'a [u32] {
+        match self.shape {
+            Shape::Ragged { start, ends } => {
+                &self.indices[start..ends.last().copied().unwrap_or(start)]
+            }
+            Shape::Dense { width } if !self.is_empty() => &self.indices[..width],
+            Shape::Dense { .. } => &[],
+        }
+    }
+}
+
+/// The same examples, wherever they lie.
+impl PartialEq for Rows<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+/// Why rows cannot be taken in.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum RowError {
+    /// A row whose features are none.
+    #[error("row {row}: {why}")]
+    Features {
+        /// The row, counted from 0.
+        row: usize,
+        /// What is wrong with it.
+        why: FeatureError,
+    },
+    /// A row whose importance is none.
+    #[error("row {row}: its importance {why}")]
+    Importance {
+        /// The row, counted from 0.
+        row: usize,
+        /// What is wrong with it.
+        why: OutOfRange,
+    },
+    /// Parts that do not go together.
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// Lets in rows from somebody else's memory: they are checked, and used where they lie. Only rows
+/// that hold zeros are copied, without them, because a value of 0 is an absent feature.
+///
+/// ```
+/// use rueful_core::Door;
+/// let matrix = [1.0_f32, 2.0, 3.0, 4.0];
+/// let mut door = Door::default();
+/// let rows = door.dense(2, &matrix, &[1.0, -1.0], &[])?;
+/// assert_eq!(rows.get(1).features.values(), [3.0, 4.0]);
+/// assert_eq!(rows.get(1).features.values().as_ptr(), matrix[2..].as_ptr()); // no copy
+/// # Ok::<(), rueful_core::RowError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Door {
+    norms_sq: Vec<f64>,
+    /// 0, 1, 2, …: the indices of a dense row.
+    counting: Vec<u32>,
+    copy: Batch,
+}
+
+impl Door {
+    /// Rows of `width` values each, whose features are 0, 1, 2, …
+    pub fn dense<'a>(
+        &'a mut self,
+        width: usize,
+        values: &'a [f32],
+        labels: &'a [f64],
+        importances: &'a [Importance],
+    ) -> Result<Rows<'a>, RowError> {
+        agree("values", values.len(), labels.len().checked_mul(width))?;
+        agree_on_importances(importances, labels)?;
+        let known = u32::try_from(self.counting.len()).unwrap_or(u32::MAX);
+        let wanted = u32::try_from(width)
+            .map_err(|_| RowError::Shape(format!("{width} columns are more than 2^32")))?;
+        self.counting.extend(known..wanted.max(known));
+        let row = |row: usize| &values[row * width..(row + 1) * width];
+        if !self.measure((0..labels.len()).map(row)) {
+            let rows = (0..labels.len()).map(|at| (&self.counting[..width], row(at)));
+            return copied(&mut self.copy, rows, labels, importances);
+        }
+        Ok(Rows {
+            shape: Shape::Dense { width },
+            indices: &self.counting[..width],
+            values,
+            labels,
+            importances,
+            norms_sq: &self.norms_sq,
+            dimension: width,
+            are_increasing: true,
+        })
+    }
+
+    /// Compressed rows: the features of row r are those from `offsets[r]` up to `offsets[r + 1]`.
+    pub fn sparse<'a>(
+        &'a mut self,
+        offsets: &'a [usize],
+        indices: &'a [u32],
+        values: &'a [f32],
+        labels: &'a [f64],
+        importances: &'a [Importance],
+    ) -> Result<Rows<'a>, RowError> {
+        agree("offsets", offsets.len(), labels.len().checked_add(1))?;
+        agree("values", values.len(), Some(indices.len()))?;
+        agree_on_importances(importances, labels)?;
+        if !offsets.is_sorted() || offsets.last().is_some_and(|&end| end > indices.len()) {
+            return Err(RowError::Shape("the offsets of the rows do not increase".to_owned()));
+        }
+        let row = |row: usize| offsets[row]..offsets[row + 1];
+        let increases = |at: usize| indices[row(at)].windows(2).all(|pair| pair[0] < pair[1]);
+        let are_plain = self.measure((0..labels.len()).map(|at| &values[row(at)]))
+            && (0..labels.len()).all(increases);
+        if !are_plain {
+            let rows = (0..labels.len()).map(|at| (&indices[row(at)], &values[row(at)]));
+            return copied(&mut self.copy, rows, labels, importances);
+        }
+        let lasts = offsets.windows(2).filter(|ends| ends[0] < ends[1]);
+        let dimension = lasts.map(|ends| indices[ends[1] - 1] as usize + 1).max().unwrap_or(0);
+        Ok(Rows {
+            shape: Shape::Ragged { start: offsets[0], ends: &offsets[1..] },
+            indices,
+            values,
+            labels,
+            importances,
+            norms_sq: &self.norms_sq,
+            dimension,
+            are_increasing: true,
+        })
+    }
+
+    /// Measures every row; says whether all values are finite and none is 0.
+    fn measure<'a>(&mut self, rows: impl Iterator<Item = &'a [f32]>) -> bool {
+        self.norms_sq.clear();
+        self.norms_sq.extend(rows.map(crate::vector::plain_norm_sq));
+        // A row that holds a zero, or something that is not finite, is measured as NaN.
+        self.norms_sq.iter().all(|norm_sq| norm_sq.is_finite())
+    }
+}
+
+/// The slow way, which finds what is wrong.
+#[cold]
+fn copied<'a, 'b>(
+    copy: &'a mut Batch,
+    rows: impl Iterator<Item = (&'b [u32], &'b [f32])>,
+    labels: &[f64],
+    importances: &[Importance],
+) -> Result<Rows<'a>, RowError> {
+    copy.clear();
+    for (row, ((indices, values), &label)) in rows.zip(labels).enumerate() {
+        let importance = importances.get(row).copied().unwrap_or(Importance::ONE);
+        copy.push_weighted(indices, values, label, importance)
+            .map_err(|why| RowError::Features { row, why })?;
+    }
+    Ok(copy.rows())
+}
+
+fn agree_on_importances(importances: &[Importance], labels: &[f64]) -> Result<(), RowError> {
+    let wanted = if importances.is_empty() { 0 } else { labels.len() };
+    agree("importances", importances.len(), Some(wanted))
+}
+
+fn agree(what: &str, found: usize, wanted: Option<usize>) -> Result<(), RowError> {
+    match wanted {
+        Some(wanted) if wanted == found => Ok(()),
+        Some(wanted) => Err(RowError::Shape(format!("{found} {what}, expected {wanted}"))),
+        None => Err(RowError::Shape(format!("{found} {what} for more rows than memory holds"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFFSETS: [usize; 4] = [0, 2, 2, 3];
+    const INDICES: [u32; 3] = [1, 4, 2];
+    const LABELS: [f64; 3] = [1.0, -1.0, 0.5];
+
+    fn importances() -> [Importance; 3] {
+        [2.0, 0.0, 1.0].map(|value| Importance::new(value).unwrap())
+    }
+
+    /// The same rows, pushed into a batch.
+    fn pushed(values: &[f32]) -> Batch {
+        let mut batch = Batch::default();
+        for row in 0..3 {
+            let range = OFFSETS[row]..OFFSETS[row + 1];
+            let (indices, values) = (&INDICES[range.clone()], &values[range]);
+            batch.push_weighted(indices, values, LABELS[row], importances()[row]).unwrap();
+        }
+        batch
+    }
+
+    #[test]
+    fn borrowed_rows_are_the_rows_of_a_batch() {
+        for values in [[1.5, -2.0, 3.0], [1.5, 0.0, 3.0]] {
+            let (mut door, importances) = (Door::default(), importances());
+            let rows = door.sparse(&OFFSETS, &INDICES, &values, &LABELS, &importances).unwrap();
+            let batch = pushed(&values);
+            assert_eq!(rows, batch.rows());
+            assert_eq!(rows.dimension(), batch.dimension());
+            let in_place = rows.values.as_ptr() == values.as_ptr();
+            assert_eq!(in_place, !values.contains(&0.0));
+            for row in 0..3 {
+                let norm = |rows: Rows<'_>| rows.get(row).features.norm_sq().to_bits();
+                assert_eq!(norm(rows), norm(batch.rows()));
+            }
+        }
+    }
+
+    #[test]
+    fn dense_rows_are_sparse_rows_without_gaps() {
+        for matrix in [[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 0.0, 3.0, -0.0, 0.0, 6.0]] {
+            let mut batch = Batch::default();
+            for (row, &label) in matrix.chunks(2).zip(&LABELS) {
+                batch.push(&[0, 1], row, label).unwrap();
+            }
+            let mut door = Door::default();
+            let rows = door.dense(2, &matrix, &LABELS, &[]).unwrap();
+            assert_eq!(rows, batch.rows());
+            assert_eq!(rows.slice(1..3), batch.rows().slice(1..3));
+            assert_eq!(rows.nonzeros(), batch.nonzeros());
+        }
+    }
+
+    #[test]
+    fn parts_of_rows_are_rows() {
+        let batch = pushed(&[1.5, -2.0, 3.0]);
+        let part = batch.rows().slice(1..3);
+        assert_eq!((part.len(), part.nonzeros(), part.distinct_indices()), (2, 1, &[2][..]));
+        assert_eq!(part.get(1), batch.rows().get(2));
+        assert_eq!(part.slice(1..2).get(0), batch.rows().get(2));
+        assert!(batch.rows().slice(0..0).distinct_indices().is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_row() {
+        let mut door = Door::default();
+        let error = |result: Result<Rows<'_>, RowError>| result.unwrap_err().to_string();
+        let nan = [1.0, 2.0, f32::NAN];
+        assert_eq!(
+            error(door.sparse(&OFFSETS, &INDICES, &nan, &LABELS, &[])),
+            "row 2: feature 2 has the value NaN: values must be finite"
+        );
+        assert_eq!(
+            error(door.sparse(&OFFSETS, &[4, 1, 2], &[1.0; 3], &LABELS, &[])),
+            "row 0: index 1 follows index 4: indices must increase"
+        );
+        assert_eq!(
+            error(door.sparse(&[0, 2, 1, 3], &INDICES, &[1.0; 3], &LABELS, &[])),
+            "the offsets of the rows do not increase"
+        );
+        assert_eq!(
+            error(door.dense(2, &[1.0; 5], &LABELS, &[])),
+            "5 values, expected 6"
+        );
+        assert_eq!(
+            error(door.dense(1, &[1.0; 3], &LABELS, &[Importance::ONE])),
+            "1 importances, expected 3"
+        );
+        assert!(door.dense(usize::MAX, &[], &[1.0, 1.0], &[]).is_err());
+        assert!(door.dense(0, &[], &[], &[]).unwrap().is_empty());
+    }
+}
