@@ -88,7 +88,7 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
             gain: 0.0,
         };
         let (mut last_check, mut next_check) = (0, 1);
-        while !bracket.is_converged(self.options) && bracket.allows(2) {
+        while !bracket.is_done(self.options) && bracket.allows(2) {
             self.sweep(&mut state)?;
             bracket.passes += 1;
             self.retune(&mut state, least);
@@ -184,17 +184,14 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
         self.data.pass(&mut |batch, rows| {
             for row in 0..rows {
                 let example = batch.get(row);
-                let x = &example.features;
-                let p = cost.predict(&u, x);
-                let loss = Counted::new(problem.loss, &example);
-                cost.add(loss.at(p), p, x);
-                let conjugate = loss.conjugate(state.dual.slopes[t]);
-                proof.add(x, state.dual.slopes[t], conjugate);
+                let p = cost.predict(&u, &example.features);
+                cost.add(&problem.loss, &example, p);
+                proof.add(&problem.loss, &example, state.dual.slopes[t]);
                 t += 1;
             }
         })?;
-        state.dual.sum.copy_from_slice(proof.slopes());
         bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch);
+        state.dual.sum.copy_from_slice(proof.slopes());
         Ok(())
     }
 }

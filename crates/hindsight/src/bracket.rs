@@ -1,7 +1,7 @@
 //! The interval as it narrows.
 
 use crate::cost::Cost;
-use crate::problem::{Options, Progress};
+use crate::problem::{Contradiction, Options, Progress, Source};
 use crate::proof::Proof;
 use crate::survey::Shape;
 use rueful_core::set::AnySet;
@@ -9,11 +9,15 @@ use rueful_core::set::AnySet;
 /// The part of F(0) below which a minimum is next to nothing.
 pub(crate) const LEAST_SCALE: f64 = 1e-6;
 
+/// What is nothing in any units: the allowances for what may have underflowed are far below it.
+pub(crate) const NOTHING: f64 = 1e-280;
+
 /// A proved interval around the minimum, with the comparator of its upper end.
 #[derive(Debug, Clone)]
 pub(crate) struct Bracket {
     pub(crate) lower: f64,
     pub(crate) upper: f64,
+    lower_from: Source,
     pub(crate) comparator: Vec<f64>,
     pub(crate) passes: u64,
     /// What "relative" is measured against when the minimum itself is next to nothing.
@@ -27,13 +31,14 @@ pub(crate) struct Bracket {
 
 impl Bracket {
     /// The interval that u = 0 and what is known already make.
-    pub(crate) fn new(lower: f64, shape: &Shape, options: &Options) -> Self {
+    pub(crate) fn new(lower: f64, lower_from: Source, shape: &Shape, options: &Options) -> Self {
         Self {
-            lower: lower.min(shape.at_zero),
+            lower,
             upper: shape.at_zero,
+            lower_from,
             comparator: vec![0.0; shape.dimension],
             passes: 0,
-            least_scale: LEAST_SCALE * shape.size,
+            least_scale: (LEAST_SCALE * shape.size).max(NOTHING),
             tolerance: options.tolerance,
             careful: false,
             max_passes: options.max_passes.unwrap_or_else(|| shape.affordable_passes()),
@@ -51,19 +56,31 @@ impl Bracket {
     ) {
         self.passes += 1;
         proof.finish();
-        let curvature = proof.curvature();
+        let (_, curvature) = proof.curvatures();
         let (floor, given_up) = proof.floor(comparators);
-        let slack = cost.slack(curvature);
-        let upper = cost.value(curvature) + slack;
+        let upper = cost.upper(curvature);
         if upper < self.upper {
             self.upper = upper;
             self.comparator.copy_from_slice(u);
         }
-        // Both ends are proved: if they cross, one of them was given to us and is wrong.
-        self.lower = self.lower.max(floor).min(self.upper);
-        let allowed = given_up + slack;
+        if floor > self.lower {
+            self.lower = floor;
+            self.lower_from = Source::Dual;
+        }
+        let allowed = given_up + cost.slack();
         self.careful |= allowed > 0.1 * self.goal() && allowed > 0.01 * (self.upper - self.lower);
         watch(self.progress());
+    }
+
+    /// Both ends are proved: where they cross, one of the proofs is wrong, and nothing is narrowed any
+    /// more.
+    pub(crate) fn contradiction(&self) -> Option<Contradiction> {
+        (self.lower > self.upper).then_some(Contradiction {
+            lower: self.lower,
+            lower_from: self.lower_from,
+            upper: self.upper,
+            upper_from: Source::Primal,
+        })
     }
 
     /// What the gap may be in the end.
@@ -77,7 +94,7 @@ impl Bracket {
 
     /// The gap relative to the minimum, see [`Progress::relative_gap`].
     pub(crate) fn relative_gap(&self) -> f64 {
-        if self.upper <= self.lower { 0.0 } else { (self.upper - self.lower) / self.scale() }
+        relative_gap(self.lower, self.upper, self.scale())
     }
 
     pub(crate) fn is_converged(&self, options: &Options) -> bool {
@@ -85,7 +102,7 @@ impl Bracket {
     }
 
     pub(crate) fn is_done(&self, options: &Options) -> bool {
-        self.is_converged(options) || self.is_exhausted()
+        self.is_converged(options) || self.is_exhausted() || self.lower > self.upper
     }
 
     pub(crate) fn is_exhausted(&self) -> bool {
@@ -105,5 +122,17 @@ impl Bracket {
     fn progress(&self) -> Progress {
         let (lower, upper) = (self.lower, self.upper);
         Progress { passes: self.passes, lower, upper, relative_gap: self.relative_gap() }
+    }
+}
+
+/// (upper − lower)/scale; without end where the two cross, or one is not there yet.
+pub(crate) fn relative_gap(lower: f64, upper: f64, scale: f64) -> f64 {
+    let gap = upper - lower;
+    if gap == 0.0 {
+        0.0
+    } else if gap > 0.0 && gap.is_finite() {
+        gap / scale
+    } else {
+        f64::INFINITY
     }
 }

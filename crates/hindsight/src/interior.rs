@@ -304,10 +304,8 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
                 if let Some(taken) = taken {
                     state.advance(&kink, taken, p);
                 }
-                let loss = Counted::new(problem.loss, &example);
-                cost.add(loss.at(p), p, x);
-                let conjugate = loss.conjugate(state.slope);
-                proof.add(x, state.slope, conjugate);
+                cost.add(&problem.loss, &example, p);
+                proof.add(&problem.loss, &example, state.slope);
                 let weight = state.weight(&kink);
                 let (up, down) = state.slacks(&kink);
                 model.hessian.add(weight, x);

@@ -8,7 +8,7 @@
 
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Start};
-use crate::set::norm;
+use crate::rounding::{TINY, norm_above};
 use crate::solve::solve;
 use rueful_core::loss::Hinge;
 use rueful_core::set::Ball;
@@ -46,7 +46,7 @@ pub struct BestMistakeBound {
 /// ```
 pub fn mistake_bound(hinge: f64, norm: f64, example_norm_max: f64) -> f64 {
     let ux = norm * example_norm_max;
-    (hinge + ux * ux / 2.0 + ux * (hinge + ux * ux / 4.0).sqrt()) * (1.0 + 1e-12)
+    (hinge + ux * ux / 2.0 + ux * (hinge + ux * ux / 4.0).sqrt()) * (1.0 + 1e-12) + TINY
 }
 
 /// Looks for the comparator with the least mistake bound. `example_norm_max` is X, at least the
@@ -156,7 +156,7 @@ impl<P: Passes> Search<'_, P> {
         let problem = Problem { loss: Hinge {}, sigma: NonNegative::ZERO, comparators };
         let solution = solve(&problem, self.data, Start::default(), self.options, &mut |_| ())?;
         self.best.passes += solution.passes;
-        let norm = norm(&solution.comparator) * (1.0 + 1e-12);
+        let norm = norm_above(solution.comparator.iter().copied());
         let bound = mistake_bound(solution.upper, norm, self.example_norm_max);
         if bound < self.best.bound {
             let passes = self.best.passes;

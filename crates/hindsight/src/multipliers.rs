@@ -23,7 +23,7 @@ use crate::held::Held;
 use crate::lagrangian::{Lagrangian, Standing};
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
-use crate::prox::{Counted, ProxLoss};
+use crate::prox::ProxLoss;
 use crate::set::{dot, make_feasible};
 
 /// How many rounds may go by without a narrower interval.
@@ -96,11 +96,9 @@ impl<L: ProxLoss> Multipliers<'_, L> {
         let mut cost = Cost::at(&u, bracket.careful);
         let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
         for (example, &slope) in self.data.examples().zip(&at.slopes) {
-            let x = &example.features;
-            let p = cost.predict(&u, x);
-            let loss = Counted::new(problem.loss, &example);
-            cost.add(loss.at(p), p, x);
-            proof.add(x, slope, loss.conjugate(slope));
+            let p = cost.predict(&u, &example.features);
+            cost.add(&problem.loss, &example, p);
+            proof.add(&problem.loss, &example, slope);
         }
         bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch);
     }

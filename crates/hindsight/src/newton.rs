@@ -74,20 +74,17 @@ impl<L: ProxLoss, P: Passes> Newton<'_, L, P> {
         self.data.pass(&mut |batch, rows| {
             for row in 0..rows {
                 let example = batch.get(row);
-                let x = &example.features;
-                let p = cost.predict(&u, x);
-                let loss = Counted::new(problem.loss, &example);
-                let at = loss.at(p);
-                cost.add(at, p, x);
-                let conjugate = loss.conjugate(at.slope);
-                proof.add(x, at.slope, conjugate);
-                hessian.add(loss.curvature(p), x);
+                let p = cost.predict(&u, &example.features);
+                let at = cost.add(&problem.loss, &example, p);
+                proof.add(&problem.loss, &example, at.slope);
+                let curvature = Counted::new(problem.loss, &example).curvature(p);
+                hessian.add(curvature, &example.features);
             }
         })?;
         hessian.finish();
         let curvature = proof.curvature();
         bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch);
         let gradient = proof.slopes().iter().zip(&u).map(|(s, u)| s + curvature * u).collect();
-        Ok(Standing { value: cost.value(curvature), u, gradient, curvature, hessian })
+        Ok(Standing { value: cost.upper(curvature), u, gradient, curvature, hessian })
     }
 }

@@ -62,10 +62,37 @@ pub enum Method {
     SufficientStatistics,
 }
 
+/// Where a bound on the minimum came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// It was given: [`Start::lower`].
+    Start,
+    /// The losses are never negative.
+    Sign,
+    /// A dual value of slopes: −Σ φ_t*(a_t) less the support function of their sum.
+    Dual,
+    /// What a comparator costs.
+    Primal,
+}
+
+/// Two bounds on the minimum that cannot both hold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Contradiction {
+    /// What is said to lie below the minimum.
+    pub lower: f64,
+    /// Who says so.
+    pub lower_from: Source,
+    /// What is said to lie above the minimum, and is less than `lower`.
+    pub upper: f64,
+    /// Who says so.
+    pub upper_from: Source,
+}
+
 /// A proved interval around the minimum, and a comparator that attains its upper end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
-    /// No comparator loses less than this, rounding included.
+    /// No comparator loses less than this, rounding included. −∞ where nothing could be proved.
     pub lower: f64,
     /// `comparator` loses at most this, rounding included.
     pub upper: f64,
@@ -79,8 +106,11 @@ pub struct Solution {
     pub passes: u64,
     /// How it was found.
     pub method: Method,
-    /// Whether the gap came down to the tolerance.
+    /// Whether the gap came down to the tolerance. Never if the bounds contradict each other.
     pub converged: bool,
+    /// Whether `lower` lies above `upper`: then one of the two is false, and neither should be shown.
+    /// What was given in [`Start::lower`] is the first suspect.
+    pub contradiction: Option<Contradiction>,
 }
 
 /// How far the solver has come.
@@ -96,6 +126,7 @@ pub struct Progress {
     ///
     /// When a comparator explains the data (separable classes, an exact fit) the minimum is 0, and no
     /// gap is small relative to that: then it is measured against a millionth of what u = 0 loses.
-    /// For losses that can be negative, U·Σ|φ_t'(0)|‖x_t‖ is taken for F(0).
+    /// For losses that can be negative, U·Σ|φ_t'(0)|‖x_t‖ is taken for F(0). Without end while one of the
+    /// two is not finite, and where they cross.
     pub relative_gap: f64,
 }

@@ -1,17 +1,24 @@
 //! Feasible, and certainly so.
 
+use crate::rounding::norm_above;
 use rueful_core::set::{AnySet, FeasibleSet};
 
-/// Projects u; on a ball a hair further, so that rounding does not leave it outside.
+/// Projects u onto the set, and makes sure of it: on a ball the norm is measured with its rounding, and
+/// u is shortened until it is certainly inside. What is not a number becomes 0.
 pub(crate) fn make_feasible(set: &AnySet, u: &mut [f64]) {
-    set.project_dense(u);
-    if let AnySet::Ball(ball) = set {
-        let inside = ball.radius.get() * (1.0 - 1e-13);
-        let norm = norm(u);
-        if norm > inside {
-            u.iter_mut().for_each(|u| *u *= inside / norm);
+    u.iter_mut().filter(|u| !u.is_finite()).for_each(|u| *u = 0.0);
+    let AnySet::Ball(ball) = set else { return set.project_dense(u) };
+    let radius = ball.radius.get();
+    for _ in 0..8 {
+        let norm = norm_above(u.iter().copied());
+        if norm <= radius {
+            return;
         }
+        // Twice, for the quotient can underflow where neither of the two factors does.
+        let root = (radius / norm).sqrt() * (1.0 - 2.0 * f64::EPSILON);
+        u.iter_mut().for_each(|u| *u = *u * root * root);
     }
+    u.fill(0.0);
 }
 
 /// argmin over u in the set of u·s + (κ/2)‖u‖²
@@ -19,7 +26,7 @@ pub(crate) fn lowest(set: &AnySet, s: &[f64], curvature: f64) -> Vec<f64> {
     let free = |s: f64| if curvature > 0.0 { -s / curvature } else { 0.0 };
     match set {
         AnySet::Ball(ball) => {
-            let factor = (ball.radius.get() / norm(s)).min(1.0 / curvature);
+            let factor = (ball.radius.get() / norm_above(s.iter().copied())).min(1.0 / curvature);
             s.iter().map(|s| if factor.is_finite() { -factor * s } else { 0.0 }).collect()
         }
         AnySet::Box(sides) => {
@@ -34,7 +41,7 @@ pub(crate) fn lowest(set: &AnySet, s: &[f64], curvature: f64) -> Vec<f64> {
     }
 }
 
-/// ‖v‖
+/// ‖v‖, for steering: nothing that is proved may rest on it.
 pub(crate) fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }

@@ -10,7 +10,7 @@ use crate::newton::Newton;
 use crate::passes::Passes;
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
 use crate::proof::Proof;
-use crate::prox::{Counted, ProxLoss};
+use crate::prox::ProxLoss;
 use crate::set::{lowest, make_feasible};
 use crate::survey::{Dual, Shape, Survey, survey};
 
@@ -60,6 +60,7 @@ pub fn solve<L: ProxLoss, P: Passes>(
     let method = solver.run(dual, &mut bracket)?;
     Ok(Solution {
         converged: bracket.is_converged(options),
+        contradiction: bracket.contradiction(),
         lower: bracket.lower,
         upper: bracket.upper,
         relative_gap: bracket.relative_gap(),
@@ -158,12 +159,9 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
         data.pass(&mut |batch, rows| {
             for row in 0..rows {
                 let example = batch.get(row);
-                let x = &example.features;
-                let p = cost.predict(&u, x);
-                let loss = Counted::new(problem.loss, &example);
-                let at = loss.at(p);
-                cost.add(at, p, x);
-                proof.add(x, at.slope, loss.conjugate(at.slope));
+                let p = cost.predict(&u, &example.features);
+                let at = cost.add(&problem.loss, &example, p);
+                proof.add(&problem.loss, &example, at.slope);
             }
         })?;
         bracket.tell(&cost, &u, &mut proof, &problem.comparators, *watch);

@@ -9,11 +9,17 @@
 //!
 //! so both ends of the interval come from d² numbers. Memory is O(d²): for up to some 2,000 columns.
 
-use crate::problem::{Method, Solution};
+use crate::bracket::{LEAST_SCALE, NOTHING, relative_gap};
+use crate::problem::{Contradiction, Method, Solution, Source};
+use crate::proof::support_above;
 use crate::quadratic::{minimise, symmetric_product};
-use crate::set::{dot, make_feasible, norm};
+use crate::rounding::{
+    TINY, curvatures, grain, norm_above, or_nothing_above, or_nothing_below, penalty_above,
+    sum_above,
+};
+use crate::set::{dot, make_feasible};
 use nalgebra::{DMatrix, DVector};
-use rueful_core::set::{AnySet, FeasibleSet};
+use rueful_core::set::AnySet;
 use rueful_core::{Batch, Example, NonNegative, Sum};
 use serde::{Deserialize, Serialize};
 
@@ -167,6 +173,12 @@ impl Gram {
         }
         best.relative_gap = self.relative_gap(&best);
         best.converged = best.relative_gap <= TOLERANCE;
+        best.contradiction = (best.lower > best.upper).then_some(Contradiction {
+            lower: best.lower,
+            lower_from: Source::Dual,
+            upper: best.upper,
+            upper_from: Source::Primal,
+        });
         best
     }
 
@@ -183,20 +195,21 @@ impl Gram {
     fn at_zero(&self) -> Solution {
         Solution {
             lower: 0.0,
-            upper: self.labels.value() * (1.0 + 8.0 * f64::EPSILON),
+            upper: or_nothing_above(self.labels.value() + self.label_allowance()),
             relative_gap: f64::INFINITY,
             comparator: vec![0.0; self.dimension()],
             examples: self.rounds,
             passes: 0,
             method: Method::SufficientStatistics,
             converged: false,
+            contradiction: None,
         }
     }
 
-    /// As for [`solve`](crate::solve): relative to the minimum, or to a thousandth of F(0).
+    /// As for [`solve`](crate::solve): relative to the minimum, or to a millionth of F(0).
     fn relative_gap(&self, best: &Solution) -> f64 {
-        let scale = best.upper.max(crate::bracket::LEAST_SCALE * self.labels.value());
-        if best.upper <= best.lower { 0.0 } else { (best.upper - best.lower) / scale }
+        let scale = best.upper.max(LEAST_SCALE * self.labels.value()).max(NOTHING);
+        relative_gap(best.lower, best.upper, scale)
     }
 
     /// 2G + σT·I, its lower triangle.
@@ -237,29 +250,21 @@ impl Gram {
         let product = self.apply(u);
         let (linear, labels) = (self.moment_of(u), self.labels.value());
         let quadratic = dot(u, product.as_slice());
-        let penalty = 0.5 * self.curvature() * dot(u, u);
-        let away: Vec<f64> =
-            product.iter().enumerate().map(|(i, p)| 2.0 * (self.moments.value(i) - p)).collect();
-        let gain = comparators.support(away.iter().copied(), self.curvature());
+        let slopes: Vec<f64> =
+            product.iter().enumerate().map(|(i, p)| 2.0 * (p - self.moments.value(i))).collect();
+        let (least, most) = curvatures(self.sigma.get(), self.rounds);
+        let long = norm_above(u.iter().copied());
+        let rounding = self.rounding(long, u.len());
 
-        let rounding = self.rounding(u);
-        let upper = quadratic - 2.0 * linear + labels + penalty;
-        let upper = upper + rounding.value + 1e3 * f64::EPSILON * penalty;
-        let mut reach = comparators.reach(u.len().into());
-        if self.curvature() > 0.0 {
-            reach = reach.min((norm(&away) + rounding.gradient) / self.curvature());
-        }
-        let lower = labels
-            - quadratic
-            - gain
-            - rounding.value
-            - reach * rounding.gradient
-            - 1e3 * f64::EPSILON * gain.abs();
+        let upper = quadratic - 2.0 * linear + labels + rounding.value;
+        let upper = or_nothing_above(sum_above(upper, penalty_above(most, long)));
+        let gain = support_above(comparators, &slopes, rounding.gradient, least);
+        let lower = or_nothing_below(-sum_above(quadratic - labels + rounding.value, gain));
         if upper < best.upper {
             best.upper = upper;
             best.comparator.copy_from_slice(u);
         }
-        best.lower = best.lower.max(lower).min(best.upper);
+        best.lower = best.lower.max(lower);
     }
 
     /// G·u
@@ -286,17 +291,24 @@ impl Gram {
     /// How far rounding can have moved what `tell` computes. An entry of G went through a block's
     /// additions and a few more, each relative to Σ|x_i x_j|, and Σ_ij |u_i||u_j| Σ|x_i x_j| is at
     /// most ‖u‖²·tr G; the products with u add a rounding a column. The same for b and c.
-    fn rounding(&self, u: &[f64]) -> Rounding {
-        let d = u.len();
+    fn rounding(&self, long: f64, d: usize) -> Rounding {
         let trace: f64 = (0..d).map(|i| self.products.value(i * (i + 1) / 2 + i)).sum();
         let grain = f64::EPSILON * (BLOCK as f64 + 4.0 * d as f64 + 64.0);
-        let (labels, long) = (self.labels.value(), norm(u));
-        let across = (trace * labels).sqrt();
+        // A label whose square underflows still counts in b.
+        let labels = self.labels.value() + TINY * (self.rounds as f64 + 1.0);
+        let (rows, labels) = (trace.sqrt(), labels.sqrt());
+        let underflow = TINY * (self.rounds as f64 + 1.0) * (1.0 + long) * (d as f64 + 1.0);
         Rounding {
-            value: grain * (long * long * trace + 2.0 * long * across)
-                + 16.0 * f64::EPSILON * labels,
-            gradient: 2.0 * grain * (long * trace + across),
+            value: grain * (long * rows) * (long * rows + 2.0 * labels)
+                + self.label_allowance()
+                + underflow * (1.0 + long),
+            gradient: 2.0 * grain * rows * (long * rows + labels) + underflow,
         }
+    }
+
+    /// How far rounding can have moved c.
+    fn label_allowance(&self) -> f64 {
+        grain(self.rounds) * self.labels.value() + TINY * self.rounds as f64
     }
 }
 

@@ -8,7 +8,7 @@
 use crate::bracket::Bracket;
 use crate::cost::Cost;
 use crate::passes::Passes;
-use crate::problem::{Options, Problem, Progress, Start};
+use crate::problem::{Options, Problem, Progress, Source, Start};
 use crate::proof::Proof;
 use crate::prox::{Counted, ProxLoss};
 use crate::set::{make_feasible, norm};
@@ -80,15 +80,13 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
             let example = batch.get(row);
             let x = &example.features;
             let loss = Counted::new(problem.loss, &example);
-            let zero = loss.at(0.0);
-            at_zero.add(zero, 0.0, x);
+            let zero = at_zero.add(&problem.loss, &example, 0.0);
             let p = if starts_at_zero { 0.0 } else { x.dot(&u) };
-            let here = if starts_at_zero { zero } else { loss.at(p) };
-            at_start.add(here, p, x);
+            let here = at_start.add(&problem.loss, &example, p);
             let first = given.get(slopes.len()).copied();
             let first = first.filter(|&a| loss.conjugate(a).is_finite());
             let slope = first.unwrap_or(here.slope);
-            proof.add(x, slope, loss.conjugate(slope));
+            proof.add(&problem.loss, &example, slope);
             slopes.push(first.unwrap_or(0.0));
             steepness += zero.slope.abs() * x.norm_sq().sqrt();
             kinked = kinked || loss.kink().is_some();
@@ -100,7 +98,7 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
     let used = u.iter().rposition(|u| *u != 0.0).map_or(0, |last| last + 1);
     let dimension = dimension.max(used);
     u.resize(dimension, 0.0);
-    let zero = at_zero.value(0.0) + at_zero.slack(0.0);
+    let zero = at_zero.upper(0.0);
     let curvature = problem.sigma.get() * examples as f64;
     let shape = Shape {
         examples: examples as u64,
@@ -115,8 +113,8 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
         },
         kinked,
     };
-    let known = if problem.loss.is_nonnegative() { 0.0 } else { f64::NEG_INFINITY };
-    let mut bracket = Bracket::new(start.lower.unwrap_or(known).max(known), &shape, options);
+    let (lower, lower_from) = known_below(&problem.loss, start.lower);
+    let mut bracket = Bracket::new(lower, lower_from, &shape, options);
     bracket.tell(&at_start, &u, &mut proof, &problem.comparators, watch);
     let mut sum = proof.slopes().to_vec();
     sum.resize(dimension, 0.0);
@@ -125,6 +123,15 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
         sum.fill(0.0);
     }
     Ok(Survey { shape, dual: Dual { slopes, sum }, steepness, bracket })
+}
+
+/// What is known of the minimum beforehand.
+fn known_below(loss: &impl ProxLoss, given: Option<f64>) -> (f64, Source) {
+    let sign = if loss.is_nonnegative() { 0.0 } else { f64::NEG_INFINITY };
+    match given {
+        Some(given) if given > sign => (given, Source::Start),
+        _ => (sign, Source::Sign),
+    }
 }
 
 /// F(0)/T, and 1 where that is nothing.

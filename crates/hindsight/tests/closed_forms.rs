@@ -111,7 +111,8 @@ fn nothing_is_lost_where_nothing_need_be() {
             solve_to(Absolute {}, 0.0, &ball(3.0), &batch, 1e-6),
             solve_to(Square {}, 0.0, &ball(3.0), &batch, 1e-6),
         ] {
-            assert!(solution.converged && solution.lower == 0.0 && solution.upper < 1e-7);
+            let is_nothing = solution.lower == 0.0 && solution.upper < 1e-7;
+            assert!(solution.converged && is_nothing, "{solution:?}");
         }
     }
 }

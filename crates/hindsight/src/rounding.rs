@@ -1,0 +1,90 @@
+//! Bounds that hold with rounding included.
+//!
+//! An operation on doubles is off by half a unit in the last place of its result, so the number next to
+//! it, upwards or downwards, is a bound on what it would be without rounding: also where it
+//! underflows. Sums of many numbers are off by what [`grain`] says, relative to Σ|v_i|.
+
+use rueful_core::Sum;
+
+/// More than what an operation that underflows is off by, 2⁵² times.
+pub(crate) const TINY: f64 = f64::MIN_POSITIVE;
+
+/// How far off a compensated sum of n numbers is, relative to Σ|v_i|, when each of them is off by up to
+/// a dozen roundings of itself: those, and the roundings of the errors, which are of second order.
+pub(crate) fn grain(n: u64) -> f64 {
+    f64::EPSILON * (16.0 + f64::EPSILON * (n as f64) * (n as f64))
+}
+
+/// ‖v‖, rounded up.
+///
+/// The entries are brought to the size of 1 by a power of two, so that no square that matters
+/// underflows, and none overflows.
+pub(crate) fn norm_above(v: impl Iterator<Item = f64> + Clone) -> f64 {
+    let largest = v.clone().fold(0.0_f64, |most, v| if v.abs() > most { v.abs() } else { most });
+    let is_finite = v.clone().all(f64::is_finite);
+    if largest == 0.0 || !is_finite {
+        return if is_finite { 0.0 } else { f64::INFINITY };
+    }
+    let unit = inverse_power_of_two(largest);
+    let mut n = 0;
+    let mut squares = Sum::default();
+    for v in v {
+        squares.add((v * unit) * (v * unit));
+        n += 1;
+    }
+    let squares = squares.value() * (1.0 + grain(n));
+    (squares.sqrt().next_up() / unit).next_up()
+}
+
+/// 2^(−k) where 2^k ≤ |number| < 2^(k+1), but for the ends of the range.
+fn inverse_power_of_two(number: f64) -> f64 {
+    let exponent = (number.to_bits() >> 52) & 0x7FF;
+    f64::from_bits((2046 - exponent.min(2045)) << 52)
+}
+
+/// sup over 0 ≤ v ≤ r of v·m − (κ/2)v², rounded up, for m and κ of at least 0; r may be infinite.
+pub(crate) fn gain_above(r: f64, m: f64, curvature: f64) -> f64 {
+    if m == 0.0 || r == 0.0 {
+        return 0.0;
+    }
+    let flat = (r * m).next_up();
+    if curvature == 0.0 {
+        return flat;
+    }
+    if (curvature * r).next_up() <= m {
+        let bend = 0.5 * (curvature * (r * r).next_down()).next_down();
+        return (flat - bend.next_down()).next_up();
+    }
+    // The end of the curve is inside, or the curve without an end is above it.
+    let free = 0.5 * ((m / curvature).next_up() * m).next_up();
+    free.next_up().min(flat)
+}
+
+/// (κ/2)r², rounded up.
+pub(crate) fn penalty_above(curvature: f64, r: f64) -> f64 {
+    if curvature == 0.0 || r == 0.0 {
+        return 0.0;
+    }
+    (0.5 * ((curvature * r).next_up() * r).next_up()).next_up()
+}
+
+/// a + b, rounded up; adding nothing rounds nothing.
+pub(crate) fn sum_above(a: f64, b: f64) -> f64 {
+    if b == 0.0 { a } else { (a + b).next_up() }
+}
+
+/// σT, rounded down and up.
+pub(crate) fn curvatures(sigma: f64, rounds: u64) -> (f64, f64) {
+    let product = sigma * rounds as f64;
+    if product == 0.0 { (0.0, 0.0) } else { (product.next_down(), product.next_up()) }
+}
+
+/// A bound from below; what came to nothing bounds nothing.
+pub(crate) fn or_nothing_below(bound: f64) -> f64 {
+    if bound.is_nan() { f64::NEG_INFINITY } else { bound }
+}
+
+/// A bound from above; what came to nothing bounds nothing.
+pub(crate) fn or_nothing_above(bound: f64) -> f64 {
+    if bound.is_nan() { f64::INFINITY } else { bound }
+}
