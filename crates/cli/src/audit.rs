@@ -5,13 +5,15 @@ mod view;
 
 use crate::args::AuditArgs;
 use crate::data::{file_name, progress_bar, reopen, tell, write_schema};
-use crate::{hindsight, output};
+use crate::hindsight::{self, Question};
+use crate::output;
 use rueful_core::NonNegative;
 use rueful_data::{Follow, Input, Predictions};
 use rueful_hindsight::Start;
-use rueful_run::{AuditRun, Data, HindsightReport, LabelUse, Replay};
+use rueful_run::{AuditRun, Data, LabelUse, Replay};
+use std::process::ExitCode;
 
-pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
+pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let settings = args.settings();
     settings.check()?;
     let labels = LabelUse::Learn(settings.loss()?.labels());
@@ -34,14 +36,16 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
     let spec = settings.resolve(data, &said)?;
     let options = hindsight::options(&args.solver, args.hindsight)?;
     let reopen = || reopen(&spec.data, labels, &manner);
-    let mut replay = Replay::new(&reopen, hindsight::kept_nonzeros(&args.solver));
+    let comparators = spec.comparators.into();
+    let kept = hindsight::kept_nonzeros(&args.solver);
+    let mut replay = Replay::new(&reopen, kept, &comparators);
     let input = Input::open(&said, &Follow::No)?;
     let mut predictions = Predictions::new(said.clone(), input, &spec.columns)?;
     let mut run = AuditRun::new(spec.clone(), &predictions);
     let bar = progress_bar(&spec.data);
-    let finished = run.drive(&mut *source, &mut predictions, |batch, progress| {
+    let finished = run.drive(&mut *source, &mut predictions, |rows, progress| {
         if args.hindsight {
-            replay.keep(batch);
+            replay.keep(rows);
         }
         bar.set_position(progress.bytes);
         bar.set_message(format!("average loss {:.4}", progress.sequential_risk));
@@ -52,19 +56,17 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
     let mut report = run.report(&*source, &predictions);
     if args.hindsight {
         replay.settle(source.census());
-        let floors = run.ledgers().map(|ledger| ledger.minorant().floor(ledger.comparators()));
+        let floors = run.ledgers().map(|ledger| ledger.floor(ledger.comparators()));
         let start = Start { lower: floors.reduce(f64::max), ..Start::default() };
-        let (loss, comparators) = (&spec.loss, spec.comparators.into());
-        let solution = hindsight::look_back(
-            loss,
-            NonNegative::ZERO,
-            &comparators,
-            &mut replay,
-            start,
-            &options,
-        )?;
-        let found = HindsightReport::new(&solution, &options).named(source.names());
+        let (loss, sigma) = (&spec.loss, NonNegative::ZERO);
+        let question = Question { loss, sigma, comparators: &comparators };
+        let found = question.answer(&mut replay, &[], start, &options)?.named(source.names());
         report.add_hindsight(found, &run);
     }
-    if args.json { output::print_json(&report) } else { output::print(&view::report(&report)) }
+    if args.json {
+        output::print_json(&report)?;
+    } else {
+        output::print(&view::report(&report))?;
+    }
+    Ok(output::disagree(&report.contradictions, ExitCode::SUCCESS))
 }

@@ -64,7 +64,7 @@ fn render(model: &Model, explained: &Explained, top: usize) -> String {
     fact("predicted", scored.label.as_deref().map(rueful_data::printable));
     fact("probability", scored.probability.map(short));
     fact("actual", explained.actual.map(|label| label.to_string()));
-    fact(&format!("{} loss", model.spec.loss.name()), explained.loss.map(short));
+    fact(&format!("{} loss", model.task().loss.name()), explained.loss.map(short));
     let title = format!("Row {}", count(explained.row));
     view::headed(&title, &view::plain(facts)) + &contributions_table(contributions, top)
 }

@@ -8,12 +8,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rueful_core::NonNegative;
 use rueful_core::set::AnySet;
 use rueful_data::printable;
-use rueful_hindsight::{Options, Progress, Solution, Start};
+use rueful_hindsight::{Options, Progress, Start};
 use rueful_run::{
     Data, DataSpec, HindsightReport, LabelUse, LossSpec, Replay, Settings, Weight,
     best_in_hindsight,
 };
 use serde::Serialize;
+use std::process::ExitCode;
 
 /// The result, with the question it answers.
 #[derive(Serialize)]
@@ -26,7 +27,7 @@ struct Answer {
     data: DataSpec,
 }
 
-pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<()> {
+pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
     let options = options(&args.solver, true)?;
     let settings = Settings {
         loss: args.loss.clone(),
@@ -41,31 +42,45 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<()> {
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
     let Data { spec, mut source, .. } = data::open(&reading, &args.manner, &manner, labels)?;
     let reopen = || data::reopen(&spec, labels, &manner);
-    let mut data = Replay::read(&mut *source, &reopen, kept_nonzeros(&args.solver))?;
-    let solution = look_back(&loss, sigma, &comparators, &mut data, Start::default(), &options)?;
-    let found = HindsightReport::new(&solution, &options);
-    let found = found.named(source.names());
+    let kept = kept_nonzeros(&args.solver);
+    let mut data = Replay::read(&mut *source, &reopen, kept, &comparators)?;
+    let question = Question { loss: &loss, sigma, comparators: &comparators };
+    let found = question.answer(&mut data, &[], Start::default(), &options)?.named(source.names());
+    let contradictions: Vec<_> = found.contradiction.clone().into_iter().collect();
     let answer = Answer { found, loss, sigma: sigma.get(), comparators, data: spec };
-    if args.json { output::print_json(&answer) } else { output::print(&render(&answer)) }
+    if args.json {
+        output::print_json(&answer)?;
+    } else {
+        output::print(&render(&answer))?;
+    }
+    Ok(output::disagree(&contradictions, ExitCode::SUCCESS))
 }
 
-/// Solves for the best comparator, showing how it goes.
-pub(crate) fn look_back(
-    loss: &LossSpec,
-    sigma: NonNegative,
-    comparators: &AnySet,
-    data: &mut Replay<'_>,
-    start: Start,
-    options: &Options,
-) -> anyhow::Result<Solution> {
-    let bar = solver_bar();
-    let watch = &mut |progress| show(&bar, progress);
-    let start = Start { comparator: data.columns().gather(&start.comparator), ..start };
-    let solution = best_in_hindsight(loss, sigma, comparators, data, start, options, watch);
-    bar.finish_and_clear();
-    let solution = solution?;
-    let comparator = data.columns().spread(solution.comparator);
-    Ok(Solution { comparator, ..solution })
+/// What is looked for.
+pub(crate) struct Question<'a> {
+    pub(crate) loss: &'a LossSpec,
+    pub(crate) sigma: NonNegative,
+    pub(crate) comparators: &'a AnySet,
+}
+
+impl Question<'_> {
+    /// Solves for the best comparator, showing how it goes; `near` are the weights of features from
+    /// which to start.
+    pub(crate) fn answer(
+        &self,
+        data: &mut Replay<'_>,
+        near: &[(u32, f64)],
+        start: Start,
+        options: &Options,
+    ) -> anyhow::Result<HindsightReport> {
+        let bar = solver_bar();
+        let watch = &mut |progress| show(&bar, progress);
+        let start = Start { comparator: data.columns().gather(near), ..start };
+        let Self { loss, sigma, comparators } = *self;
+        let solution = best_in_hindsight(loss, sigma, comparators, data, start, options, watch);
+        bar.finish_and_clear();
+        Ok(HindsightReport::new(&solution?, data.columns(), options))
+    }
 }
 
 /// When the solver stops. Without a question to it, saying so has no effect and is refused.
@@ -107,13 +122,15 @@ pub(crate) fn show(bar: &ProgressBar, progress: Progress) {
 fn render(answer: &Answer) -> String {
     let found = &answer.found;
     let total = |per_round: f64| short(per_round * found.examples as f64);
-    let per_round = &found.comparator;
     let row = |name: &str, value: f64| vec![name.to_owned(), short(value), total(value)];
-    let rows = vec![
-        vec![String::new(), "per round".to_owned(), "total".to_owned()],
-        row("at least", per_round.lower),
-        row("at most", per_round.upper),
-    ];
+    let mut rows = vec![vec![String::new(), "per round".to_owned(), "total".to_owned()]];
+    match found.comparator {
+        Some(proved) => {
+            rows.push(row("at least", proved.lower));
+            rows.push(row("at most", proved.upper));
+        }
+        None => rows.push(vec!["withheld: the proofs disagree".to_owned()]),
+    }
     let mut text = view::headed(
         &format!("Best in hindsight: {}", question(answer)),
         &view::numbers_table(rows, 1..=2),

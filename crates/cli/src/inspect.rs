@@ -5,7 +5,7 @@ use crate::numbers::{count, percent, short};
 use crate::{output, view};
 use anyhow::Context;
 use rueful_core::loss::Labels;
-use rueful_run::{Model, Spec};
+use rueful_run::{Described, Model};
 use serde::Serialize;
 
 /// What is in a model, as JSON has it.
@@ -28,7 +28,7 @@ struct Inside {
     sequential_risk: f64,
     mistake_rate: Option<f64>,
     certificate: Option<f64>,
-    spec: Spec,
+    spec: Described,
 }
 
 pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<()> {
@@ -41,18 +41,18 @@ pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<()> {
 
 impl Inside {
     fn new(model: Model, bytes: u64) -> Self {
-        let (ledger, seen) = (&model.ledger, model.stream.seen());
-        let certificate = ledger.per_round(ledger.certificate(ledger.comparators()));
-        let weights = model.learner.weights();
-        let classifies = model.spec.loss.labels() == Labels::Signs;
+        let (run, ledger, seen) = (&model.run, model.run.ledger(), model.stream.seen());
+        let certificate = ledger.verdict().certificate;
+        let weights = run.weights();
+        let classifies = run.task().loss.labels() == Labels::Signs;
         Self {
             bytes,
             examples: ledger.rounds(),
             position: model.stream.position,
             features: seen.census.features,
             nonzeros: seen.census.nonzeros,
-            weights: weights.iter().filter(|&&weight| weight != 0.0).count(),
-            norm: weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt(),
+            weights: weights.iter().filter(|&&(_, weight)| weight != 0.0).count(),
+            norm: weights.iter().map(|(_, weight)| weight * weight).sum::<f64>().sqrt(),
             names: seen.names.len(),
             collisions: seen.names.collisions(),
             labels: seen.labels.counts,
@@ -60,8 +60,8 @@ impl Inside {
             sequential_risk: ledger.sequential_risk(),
             mistake_rate: classifies.then(|| ledger.per_round(ledger.mistakes() as f64)),
             certificate: certificate.is_finite().then_some(certificate),
+            spec: Described { data: Some(model.data), ..run.task().into() },
             written_by: model.written_by,
-            spec: model.spec,
         }
     }
 
@@ -75,7 +75,7 @@ impl Inside {
             ),
             row("learner", view::learner(spec)),
             row("loss", view::loss(spec)),
-            row("data", format!("{} ({})", spec.data.name(), spec.data.schema.name())),
+            row("data", self.data_told()),
             row("examples", self.examples_told()),
             row("features", format!("{}; {} nonzeros", count(self.features), count(self.nonzeros))),
             row("weights", format!("{} that are not 0, ‖w‖ = {}", self.weights, short(self.norm))),
@@ -97,6 +97,11 @@ impl Inside {
             row("certificate", format!("{} against {}", short(value), view::comparators(spec)))
         }));
         view::headed("A run put away", &view::plain(rows))
+    }
+
+    fn data_told(&self) -> String {
+        let data = self.spec.data.as_ref();
+        data.map_or(String::new(), |data| format!("{} ({})", data.name(), data.schema.name()))
     }
 
     fn examples_told(&self) -> String {

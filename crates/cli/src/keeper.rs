@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::predictions::PredictionsFile;
 use crate::{numbers, output, page};
 use rueful_data::Source;
-use rueful_run::{Run, check_place};
+use rueful_run::{Session, check_place};
 use std::num::NonZeroU64;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) struct Keeper<'a> {
 
 impl<'a> Keeper<'a> {
     /// Refuses what cannot be written to, before anything is learned.
-    pub(crate) fn new(args: &'a RunArgs, run: &Run) -> anyhow::Result<Self> {
+    pub(crate) fn new(args: &'a RunArgs, session: &Session) -> anyhow::Result<Self> {
         let keep = &args.keep;
         keep.save.as_deref().map_or(Ok(()), check_place)?;
         let pages = [&keep.report, &keep.plot].into_iter().flatten();
@@ -29,32 +29,32 @@ impl<'a> Keeper<'a> {
             predictions: keep.predictions.as_deref().map(PredictionsFile::create).transpose()?,
             model: keep.save.as_deref(),
             checkpoint_every: every,
-            next_checkpoint: run.ledger().rounds().saturating_add(every.unwrap_or(u64::MAX)),
+            next_checkpoint: session.ledger().rounds().saturating_add(every.unwrap_or(u64::MAX)),
             saved: None,
         })
     }
 
     /// After every batch.
-    pub(crate) fn keep(&mut self, run: &Run, source: &dyn Source) -> anyhow::Result<()> {
+    pub(crate) fn keep(&mut self, session: &Session, source: &dyn Source) -> anyhow::Result<()> {
         if let Some(predictions) = &mut self.predictions {
-            predictions.write(run.last().1)?;
+            predictions.write(session.last().1)?;
         }
-        let rounds = run.ledger().rounds();
+        let rounds = session.ledger().rounds();
         if let Some(every) = self.checkpoint_every
             && rounds >= self.next_checkpoint
         {
-            self.save(run, source)?;
+            self.save(session, source)?;
             self.next_checkpoint = rounds.saturating_add(every);
         }
         Ok(())
     }
 
-    fn save(&mut self, run: &Run, source: &dyn Source) -> anyhow::Result<()> {
-        let rounds = run.ledger().rounds();
+    fn save(&mut self, session: &Session, source: &dyn Source) -> anyhow::Result<()> {
+        let rounds = session.ledger().rounds();
         if let Some(path) = self.model
             && self.saved != Some(rounds)
         {
-            run.save(source, path)?;
+            session.save(source, path)?;
             self.saved = Some(rounds);
         }
         Ok(())
@@ -63,26 +63,26 @@ impl<'a> Keeper<'a> {
     /// At the end, however it came about: what was learned is saved.
     pub(crate) fn finish(
         mut self,
-        run: &Run,
+        session: &Session,
         source: &dyn Source,
         finished: anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let predictions = self.predictions.take().map_or(Ok(()), PredictionsFile::finish);
         let Err(error) = finished else {
-            self.save(run, source)?;
+            self.save(session, source)?;
             return predictions;
         };
-        self.save_what_there_is(run, source);
+        self.save_what_there_is(session, source);
         Err(error)
     }
 
-    /// Of a run that diverged the learner is a round ahead of its ledger, and of no use.
-    fn save_what_there_is(&mut self, run: &Run, source: &dyn Source) {
-        let learned = run.ledger().rounds();
+    /// Of a run that diverged the learner is ahead of its ledger, and of no use.
+    fn save_what_there_is(&mut self, session: &Session, source: &dyn Source) {
+        let learned = session.ledger().rounds();
         if let Some(path) = self.model
             && learned > 0
-            && run.learner().rounds() == learned
-            && self.save(run, source).is_ok()
+            && !session.run().is_diverged()
+            && self.save(session, source).is_ok()
         {
             let (examples, path) = (numbers::count(learned), path.display());
             output::note(&format!("what was learned from {examples} examples is in {path}"));

@@ -1,13 +1,13 @@
 //! `rueful run --hindsight`: what a run must keep to look back at its end, and the looking.
 
 use crate::args::RunArgs;
-use crate::hindsight;
-use rueful_core::{Batch, Round};
+use crate::hindsight::{self, Question};
+use rueful_core::{Round, Rows};
 use rueful_data::Source;
-use rueful_hindsight::{Options, Solution, Start};
+use rueful_hindsight::{Options, Start};
 use rueful_run::{
-    HindsightReport, LearnerSpec, Open, Replay, Report, Run, Spec, SquareWatch, bound_mistakes,
-    curve_in_hindsight,
+    Columns, HindsightReport, LearnerSpec, Open, Replay, Report, Run, SquareWatch, Task,
+    bound_mistakes, curve_in_hindsight,
 };
 
 /// When the solver stops; what is said about that without a question to it is refused.
@@ -34,25 +34,26 @@ impl<'a> LookBack<'a> {
     pub(crate) fn new(
         args: &RunArgs,
         options: Options,
-        spec: &Spec,
+        task: &Task,
         reopen: &'a Open<'a>,
     ) -> Option<Self> {
+        let kept = hindsight::kept_nonzeros(&args.solver);
         is_asked(args).then(|| Self {
             options,
             wants_curve: args.curve_hindsight,
             wants_end: args.hindsight,
-            replay: Replay::new(reopen, hindsight::kept_nonzeros(&args.solver)),
+            replay: Replay::new(reopen, kept, &task.comparators),
             slopes: Vec::new(),
-            square: SquareWatch::new(spec),
+            square: SquareWatch::new(task),
         })
     }
 
     /// After every batch.
-    pub(crate) fn observe(&mut self, batch: &Batch, rounds: &[Round]) {
-        self.replay.keep(batch);
+    pub(crate) fn observe(&mut self, rows: Rows<'_>, rounds: &[Round]) {
+        self.replay.keep(rows);
         self.slopes.extend(rounds.iter().map(|round| round.slope));
         if let Some(square) = &mut self.square {
-            square.observe(batch, self.wants_curve);
+            square.observe(rows, self.wants_curve);
         }
     }
 
@@ -74,7 +75,7 @@ impl<'a> LookBack<'a> {
             self.add_end(report, run, source)?;
         }
         if self.wants_curve {
-            self.add_curve(report, run.spec())?;
+            self.add_curve(report, run.task())?;
         }
         Ok(())
     }
@@ -86,13 +87,13 @@ impl<'a> LookBack<'a> {
         source: &dyn Source,
     ) -> anyhow::Result<()> {
         let known = self.square.as_ref().and_then(|square| square.solution(&self.options));
-        let solution = match known {
-            Some(solution) => solution,
+        let found = match known {
+            Some(solution) => HindsightReport::new(&solution, &Columns::All, &self.options),
             None => self.solve(run)?,
         };
-        let found = HindsightReport::new(&solution, &self.options).named(source.names());
+        let found = found.named(source.names());
         report.add_hindsight(found, run.ledger());
-        if let LearnerSpec::Perceptron { .. } = run.spec().learner {
+        if let LearnerSpec::Perceptron { .. } = run.task().learner {
             let bound = bound_mistakes(run.ledger(), &mut self.replay, &self.options)?;
             report.mistake_bound = Some(bound);
         }
@@ -100,18 +101,18 @@ impl<'a> LookBack<'a> {
     }
 
     /// Solves for the best comparator, from where the run left off.
-    fn solve(&mut self, run: &Run) -> anyhow::Result<Solution> {
-        let spec = run.spec();
+    fn solve(&mut self, run: &Run) -> anyhow::Result<HindsightReport> {
+        let Task { loss, sigma, comparators, .. } = run.task();
         let start = Start {
-            comparator: run.learner().weights(),
             slopes: std::mem::take(&mut self.slopes),
-            lower: Some(run.ledger().minorant().floor(&spec.comparators)),
+            lower: Some(run.ledger().floor(comparators)),
+            ..Start::default()
         };
-        let Self { replay, options, .. } = self;
-        hindsight::look_back(&spec.loss, spec.sigma, &spec.comparators, replay, start, options)
+        let question = Question { loss, sigma: *sigma, comparators };
+        question.answer(&mut self.replay, &run.weights(), start, &self.options)
     }
 
-    fn add_curve(&mut self, report: &mut Report, spec: &Spec) -> anyhow::Result<()> {
+    fn add_curve(&mut self, report: &mut Report, task: &Task) -> anyhow::Result<()> {
         if let Some(curve) = self.square.as_ref().and_then(SquareWatch::curve) {
             report.add_curve(&curve);
             return Ok(());
@@ -119,7 +120,7 @@ impl<'a> LookBack<'a> {
         let marks: Vec<u64> = report.curve.iter().map(|point| point.t).collect();
         let bar = hindsight::solver_bar();
         let watch = &mut |progress| hindsight::show(&bar, progress);
-        let found = curve_in_hindsight(spec, &mut self.replay, &marks, &self.options, watch);
+        let found = curve_in_hindsight(task, &mut self.replay, &marks, &self.options, watch);
         bar.finish_and_clear();
         report.add_curve(&found?);
         Ok(())

@@ -22,7 +22,6 @@ mod run;
 mod shell;
 mod view;
 mod weights;
-mod windows;
 
 use args::{Cli, Command, Game};
 use clap::Parser;
@@ -40,8 +39,8 @@ fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => return run::run(args),
         Command::Data(args) => data::data(args)?,
         Command::Convert(args) => convert::convert(args)?,
-        Command::Hindsight(args) => hindsight::hindsight(args)?,
-        Command::Audit(args) => audit::audit(args)?,
+        Command::Hindsight(args) => return hindsight::hindsight(args),
+        Command::Audit(args) => return audit::audit(args),
         Command::Inspect(args) => inspect::inspect(args)?,
         Command::Predict(args) => predict::predict(args)?,
         Command::Weights(args) => weights::weights(args)?,

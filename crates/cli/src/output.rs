@@ -1,5 +1,6 @@
 //! Where text leaves the program.
 
+use rueful_run::Contradiction;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -21,6 +22,17 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 pub(crate) fn note(text: &str) {
     // A lost note must not stop a run.
     let _ = writeln!(io::stderr(), "note: {text}");
+}
+
+/// The exit code of a command whose proofs contradict each other.
+const DISAGREEMENT: u8 = 3;
+
+/// Says that proofs contradict each other, if some do, and what the command's exit code is then.
+pub(crate) fn disagree(contradictions: &[Contradiction], otherwise: ExitCode) -> ExitCode {
+    for contradiction in contradictions {
+        let _ = writeln!(io::stderr(), "error: {contradiction}. Please report this");
+    }
+    if contradictions.is_empty() { otherwise } else { DISAGREEMENT.into() }
 }
 
 /// Says why there is no result.

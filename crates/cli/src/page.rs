@@ -1,14 +1,13 @@
 //! `--report` and `--plot`: the run as a page and as a picture.
 
 use crate::numbers::{count, percent, short};
-use crate::windows::Windows;
 use crate::{view, weights};
 use anyhow::Context;
 use rueful_core::set::{AnySet, Ball};
 use rueful_core::{Ledger, Positive};
-use rueful_data::{Source, can_replace_file, replace_file};
-use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Weight};
-use rueful_run::{Report, Run, Spec};
+use rueful_data::{can_replace_file, replace_file};
+use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Weight, Window};
+use rueful_run::{Described, Report, Run, WindowReport, Windows};
 use std::path::Path;
 
 /// How many weights are shown.
@@ -34,12 +33,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// All that is to be shown.
-pub(crate) fn page(
-    report: &Report,
-    run: &Run,
-    source: &dyn Source,
-    windows: Option<Windows>,
-) -> Page {
+pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Page {
     let spec = &report.spec;
     let comparators = view::comparators(spec);
     Page {
@@ -56,23 +50,35 @@ pub(crate) fn page(
         ladder: ladder(report),
         radii: radii(run.ledger()),
         own_radius: own_radius(&spec.comparators),
-        windows: windows.map(Windows::finish).unwrap_or_default(),
-        weights: largest(run, source),
+        windows: windows.map_or(Vec::new(), |windows| {
+            windows.reports(run.ledger()).iter().map(window).collect()
+        }),
+        weights: largest(report, run),
         parameters: parameters(report),
-        data: data(report, run, source),
+        data: data(report, run),
         notes: notes(report),
         comparators,
     }
 }
 
 /// The name of the file, without its folder.
-fn title(spec: &Spec) -> String {
-    match &spec.data.files[..] {
+fn title(spec: &Described) -> String {
+    let Some(data) = &spec.data else { return "rueful".to_owned() };
+    match &data.files[..] {
         [file] if file != "-" => {
             let name = Path::new(file).file_name();
             name.map_or_else(|| file.clone(), |name| name.to_string_lossy().into_owned())
         }
-        _ => spec.data.name(),
+        _ => data.name(),
+    }
+}
+
+fn window(window: &WindowReport) -> Window {
+    Window {
+        from: window.from,
+        to: window.to,
+        risk: window.sequential_risk,
+        certificate: window.certificate,
     }
 }
 
@@ -153,15 +159,15 @@ fn radii(ledger: &Ledger) -> Vec<Radius> {
     (-8..=8).filter_map(|step| certificate(own * 10_f64.powf(f64::from(step) / 4.0))).collect()
 }
 
-fn largest(run: &Run, source: &dyn Source) -> Vec<Weight> {
-    let mut all: Vec<(usize, f64)> = run.learner().weights().into_iter().enumerate().collect();
+fn largest(report: &Report, run: &Run) -> Vec<Weight> {
+    let mut all = run.weights();
     all.retain(|&(_, weight)| weight != 0.0);
     all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-    let constant = run.spec().data.constant;
-    let names = run.seen(source).names;
-    let named = |(index, value): (usize, f64)| {
-        let name = crate::data::name_of(&names, constant, index as u32);
-        Weight { name: weights::name(name.as_deref(), index as u64), value }
+    let constant = report.spec.data.as_ref().is_some_and(|data| data.constant);
+    let names = &run.seen().names;
+    let named = |(index, value): (u32, f64)| {
+        let name = crate::data::name_of(names, constant, index);
+        Weight { name: weights::name(name.as_deref(), index.into()), value }
     };
     all.into_iter().take(WEIGHTS).map(named).collect()
 }
@@ -182,21 +188,21 @@ fn parameters(report: &Report) -> Vec<(String, String)> {
     rows
 }
 
-fn data(report: &Report, run: &Run, source: &dyn Source) -> Vec<(String, String)> {
-    let spec = &report.spec.data;
-    let labels = run.seen(source).labels;
-    let mut rows = vec![
-        ("files".to_owned(), spec.files.join(", ")),
-        ("format".to_owned(), spec.schema.name().to_owned()),
-        ("examples".to_owned(), view::examples(report)),
-        ("features".to_owned(), view::features(report)),
-    ];
+fn data(report: &Report, run: &Run) -> Vec<(String, String)> {
+    let labels = &run.seen().labels;
+    let mut rows = Vec::new();
+    if let Some(data) = &report.spec.data {
+        rows.push(("files".to_owned(), data.files.join(", ")));
+        rows.push(("format".to_owned(), data.schema.name().to_owned()));
+    }
+    rows.push(("examples".to_owned(), view::examples(report)));
+    rows.push(("features".to_owned(), view::features(report)));
     if !labels.counts.is_empty() {
         let told = |(label, times): &(String, u64)| format!("{label} ({})", count(*times));
         let all: Vec<String> = labels.counts.iter().map(told).collect();
         rows.push(("labels".to_owned(), all.join(", ")));
     }
-    let missing: u64 = source.missing().iter().sum();
+    let missing: u64 = run.seen().missing.iter().sum();
     if missing > 0 {
         rows.push(("cells without a value".to_owned(), count(missing)));
     }

@@ -87,13 +87,13 @@ fn play_erm(
     interval: &AnySet,
     stream: &Batch,
 ) -> anyhow::Result<Player> {
-    let mut learner = build(&linear_game(learner, interval.clone()))?;
-    let mut ledger = Ledger::new(interval.clone());
+    let mut learner = build(&linear_game(learner, interval.clone()).task())?;
+    let mut ledger = Ledger::new(rueful_core::loss::Linear {}, interval.clone());
     let mut rounds = Vec::new();
-    learner.learn_batch(stream, &mut rounds);
-    ledger.record_batch(stream, &rounds)?;
+    learner.learn_rows(stream.rows(), &mut rounds);
+    ledger.record_rows(stream.rows(), &rounds)?;
     let slopes: f64 = stream.iter().map(|example| example.label).sum();
-    let ladder = ledger.ladder(learner.promise(interval));
+    let ladder = ledger.ladder(learner.promise(interval, ledger.coordinates()));
     let curve = ledger.curve();
     Ok(Player {
         learner: name.to_owned(),
@@ -177,15 +177,16 @@ struct AdversaryResult {
 
 pub(crate) fn adversary(args: &AdversaryArgs) -> anyhow::Result<()> {
     let spec = adversary_spec(args)?;
-    let mut learner = build(&spec)?;
-    let mut ledger = Ledger::regularized(spec.comparators.clone(), spec.sigma);
+    let task = spec.task();
+    let (mut learner, mut ledger) = (build(&task)?, task.ledger());
     let mut opponent = opponent(args)?;
     adversary::play(&mut *learner, &mut *opponent, args.rounds, &mut ledger)?;
 
     // Tangents of linear losses are the losses themselves: the minorant is exact.
-    let regret = ledger.certificate(&spec.comparators) - ledger.slack(&spec.comparators);
+    let regret = ledger.certificate(&task.comparators)
+        - ledger.slack(&task.comparators, ledger.coordinates());
     let value = game_value(args.radius, 1.0, args.rounds as f64);
-    let ladder = ledger.ladder(learner.promise(&spec.comparators));
+    let ladder = ledger.ladder(learner.promise(&task.comparators, ledger.coordinates()));
     let theorem = ladder.theorem.as_ref().ok().map(|bound| bound.total);
     let result = AdversaryResult {
         learner: spec.learner.name().to_owned(),

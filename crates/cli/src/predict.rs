@@ -6,14 +6,15 @@ use crate::output;
 use anyhow::{Context, bail};
 use rueful_core::Batch;
 use rueful_data::Source;
-use rueful_run::{DataSpec, LabelUse, LossSpec, Manner, Model, Scored};
+use rueful_core::loss::Loss;
+use rueful_run::{DataSpec, LabelUse, Manner, Model, Scored};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
 pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
-    if args.wanted == Wanted::Probability && !matches!(model.spec.loss, LossSpec::Logistic(_)) {
-        let loss = model.spec.loss.name();
+    if args.wanted == Wanted::Probability && model.task().loss.probability(0.0).is_none() {
+        let loss = model.task().loss.name();
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }
     let mut source = open(&model, &args.files, args.no_label, &args.manner())?;
@@ -43,11 +44,11 @@ pub(crate) fn open(
     manner: &Manner,
 ) -> anyhow::Result<Box<dyn Source>> {
     // Weights are for learning: here every row counts, and none is left out.
-    let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.spec.data.clone() };
+    let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.data.clone() };
     let opened = if no_label {
         data.without_label().open(LabelUse::Ignore, manner)
     } else {
-        data.open(LabelUse::Learn(model.spec.loss.labels()), manner)
+        data.open(LabelUse::Learn(model.task().loss.labels()), manner)
     };
     opened.with_context(|| "the data are read as those the model has learned from")
 }
@@ -114,7 +115,7 @@ impl Judgement {
             return format!("{examples} predictions");
         }
         let average = short(self.loss / self.examples as f64);
-        let loss = model.spec.loss.name();
+        let loss = model.task().loss.name();
         let mistakes = self.mistakes.map(|mistakes| {
             format!(", {} mistakes", percent(mistakes as f64 / self.examples as f64))
         });

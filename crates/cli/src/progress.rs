@@ -4,7 +4,7 @@
 use crate::data;
 use indicatif::ProgressBar;
 use rueful_data::Source;
-use rueful_run::Run;
+use rueful_run::Session;
 use std::io::{self, IsTerminal, Write};
 
 /// Watches a run.
@@ -15,26 +15,26 @@ pub(crate) enum Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(run: &Run, is_quiet: bool) -> Self {
+    pub(crate) fn new(session: &Session, is_quiet: bool) -> Self {
         if is_quiet {
             Self::Quiet
         } else if io::stderr().is_terminal() {
-            Self::Bar(data::progress_bar(&run.spec().data))
+            Self::Bar(data::progress_bar(session.data()))
         } else {
-            Self::Lines(Lines::new(run))
+            Self::Lines(Lines::new(session))
         }
     }
 
     /// Tells of the rows that were learned from last.
-    pub(crate) fn tell(&mut self, run: &Run, source: &dyn Source) {
+    pub(crate) fn tell(&mut self, session: &Session, source: &dyn Source) {
         match self {
             Self::Quiet => {}
             Self::Bar(bar) => {
-                let progress = run.progress(source);
+                let progress = session.progress(source);
                 bar.set_position(progress.bytes);
                 bar.set_message(format!("average loss {:.4}", progress.sequential_risk));
             }
-            Self::Lines(lines) => lines.tell(run),
+            Self::Lines(lines) => lines.tell(session),
         }
     }
 
@@ -65,21 +65,21 @@ average    since         example        current        current  current
 loss       last          counter          label     prediction features";
 
 impl Lines {
-    fn new(run: &Run) -> Self {
-        let round = run.ledger().rounds();
-        let last = Moment { round, loss: run.ledger().loss() };
+    fn new(session: &Session) -> Self {
+        let round = session.ledger().rounds();
+        let last = Moment { round, loss: session.ledger().loss() };
         Self { next: (round + 1).next_power_of_two(), last, has_begun: false }
     }
 
-    fn tell(&mut self, run: &Run) {
-        let (batch, rounds) = run.last();
-        let end = Moment { round: run.ledger().rounds(), loss: run.ledger().loss() };
-        let first = end.round + 1 - batch.len() as u64;
+    fn tell(&mut self, session: &Session) {
+        let (rows, rounds) = session.last();
+        let end = Moment { round: session.ledger().rounds(), loss: session.ledger().loss() };
+        let first = end.round + 1 - rows.len() as u64;
         while (first..=end.round).contains(&self.next) {
             let row = (self.next - first) as usize;
             let after: f64 = rounds[row + 1..].iter().map(rueful_core::Round::loss).sum();
             let now = Moment { round: self.next, loss: end.loss - after };
-            let example = batch.get(row);
+            let example = rows.get(row);
             let prediction = rounds[row].prediction;
             self.say(now, example.label, prediction, example.features.len());
             self.next *= 2;

@@ -4,13 +4,12 @@ use crate::args::RunArgs;
 use crate::keeper::Keeper;
 use crate::look_back::{self, LookBack};
 use crate::progress::Watch;
-use crate::windows::Windows;
 use crate::{data, interrupt, numbers, output, page, view};
 use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_run::{
-    Data, DataSpec, LabelUse, LossSpec, Manner, Model, Notation, Report, Resolved, Run,
-    SettingsError, Spec,
+    Data, DataSpec, LabelUse, LossSpec, Manner, Model, Notation, Report, Resolved, Session,
+    SettingsError, Spec, Windows,
 };
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,27 +23,28 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let stop = interrupt::listen()?;
     let manner = Manner { follow: follow(args, &stop), ..args.manner.manner() };
-    let Begun { mut run, notes, mut source, manner } = begin(args, manner)?;
-    let resumed = args.keep.resume.as_ref().map(|_| run.ledger().rounds());
-    let spec = run.spec().clone();
+    let Begun { mut session, notes, mut source, manner } = begin(args, manner)?;
+    let resumed = args.keep.resume.as_ref().map(|_| session.ledger().rounds());
+    let spec = session.spec();
+    let task = spec.task();
     let labels = LabelUse::Learn(spec.loss.labels());
     let reopen = || data::reopen(&spec.data, labels, &manner);
 
     let mut around = Around {
-        look_back: LookBack::new(args, options, &spec, &reopen),
-        windows: Windows::new(&run, args),
-        watch: Watch::new(&run, args.quiet),
-        keeper: Keeper::new(args, &run)?,
+        look_back: LookBack::new(args, options, &task, &reopen),
+        windows: windows(args, &session),
+        watch: Watch::new(&session, args.quiet),
+        keeper: Keeper::new(args, &session)?,
     };
     // A stream that is followed ends by itself when it is told to, behind what has come.
     let is_told = || stop.load(Ordering::Relaxed) && !args.follow;
-    let finished = learn(&mut run, &mut *source, &mut around, is_told);
+    let finished = learn(&mut session, &mut *source, &mut around, is_told);
     let Around { look_back, windows, watch, keeper } = around;
     watch.finish();
-    keeper.finish(&run, &*source, finished)?;
+    keeper.finish(&session, &*source, finished)?;
     let was_interrupted = is_told();
 
-    let mut report = run.report(&*source);
+    let mut report = session.report(&*source);
     report.resumed = resumed;
     if was_interrupted {
         let examples = numbers::count(report.examples);
@@ -52,17 +52,18 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     match look_back {
         Some(look_back) if look_back.is_possible(was_interrupted) => {
-            look_back.add_to(&mut report, &run, &*source)?;
+            look_back.add_to(&mut report, session.run(), &*source)?;
         }
         Some(_) => output::note("interrupted: too much was read to look back at"),
         None => {}
     }
     if args.keep.report.is_some() || args.keep.plot.is_some() {
-        let page = page::page(&report, &run, &*source, windows);
+        let page = page::page(&report, session.run(), windows.as_ref());
         page::write_all(&page, args.keep.report.as_deref(), args.keep.plot.as_deref())?;
     }
     show(args, &report, &notes)?;
-    Ok(if was_interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS })
+    let code = if was_interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS };
+    Ok(output::disagree(&report.contradictions, code))
 }
 
 /// Everyone who is told of every batch.
@@ -73,23 +74,29 @@ struct Around<'a> {
     keeper: Keeper<'a>,
 }
 
+/// Windows, if there is a page to show them.
+fn windows(args: &RunArgs, session: &Session) -> Option<Windows> {
+    args.keep.report.as_ref().map(|_| Windows::new(session.ledger(), args.keep.window))
+}
+
 /// Learns from everything, or until told to stop.
 fn learn(
-    run: &mut Run,
+    session: &mut Session,
     source: &mut dyn Source,
     around: &mut Around<'_>,
     is_told: impl Fn() -> bool,
 ) -> anyhow::Result<()> {
-    while run.advance(source)? {
-        let (batch, rounds) = run.last();
+    while session.advance(source)? {
+        let (rows, rounds) = session.last();
         if let Some(look_back) = &mut around.look_back {
-            look_back.observe(batch, rounds);
+            look_back.observe(rows, rounds);
         }
         if let Some(windows) = &mut around.windows {
-            windows.tell(batch, rounds);
+            let run = session.run();
+            windows.tell(run.ledger(), run.entered(rows), rounds);
         }
-        around.watch.tell(run, source);
-        around.keeper.keep(run, source)?;
+        around.watch.tell(session, source);
+        around.keeper.keep(session, source)?;
         if is_told() {
             break;
         }
@@ -119,7 +126,7 @@ fn follow(args: &RunArgs, stop: &Arc<AtomicBool>) -> Follow {
 
 /// A run, and where it begins.
 struct Begun {
-    run: Run,
+    session: Session,
     notes: Vec<String>,
     source: Box<dyn Source>,
     manner: Manner,
@@ -131,14 +138,14 @@ fn begin(args: &RunArgs, manner: Manner) -> anyhow::Result<Begun> {
         return go_on(args, Model::open(path)?, manner);
     }
     let Described { spec, notes, source } = describe(args, &manner)?;
-    Ok(Begun { run: Run::new(spec)?, notes, source, manner })
+    Ok(Begun { session: Session::new(&spec)?, notes, source, manner })
 }
 
 /// A run that goes on, in the data it was at or in others.
 fn go_on(args: &RunArgs, model: Model, manner: Manner) -> anyhow::Result<Begun> {
-    let labels = LabelUse::Learn(model.spec.loss.labels());
+    let labels = LabelUse::Learn(model.task().loss.labels());
     let before = if args.files.is_empty() {
-        if let Some(file) = model.spec.data.once_only() {
+        if let Some(file) = model.data.once_only() {
             let file = if file == "-" { "standard input" } else { file };
             bail!("the model was learning from {file}, which cannot be read again: name a file");
         }
@@ -148,14 +155,14 @@ fn go_on(args: &RunArgs, model: Model, manner: Manner) -> anyhow::Result<Begun> 
     };
     let known_labels = before.counts.into_iter().map(|(label, _)| label).collect();
     let manner = Manner { known_labels, ..manner };
-    let run = if args.files.is_empty() {
-        Run::resume(model)
+    let session = if args.files.is_empty() {
+        Session::resume(model)
     } else {
-        let data = DataSpec { files: args.files.clone(), ..model.spec.data.clone() };
-        Run::resume_with(model, data)
+        let data = DataSpec { files: args.files.clone(), ..model.data.clone() };
+        Session::resume_with(model, data)
     };
-    let source = run.spec().data.open(labels, &manner)?;
-    Ok(Begun { run, notes: Vec::new(), source, manner })
+    let source = session.data().open(labels, &manner)?;
+    Ok(Begun { session, notes: Vec::new(), source, manner })
 }
 
 /// A run that is about to begin.

@@ -5,7 +5,9 @@ use crate::numbers::{count, percent, short};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rueful_core::set::AnySet;
 use rueful_hindsight::Method;
-use rueful_run::{CurveReport, HindsightReport, LearnerSpec, LossSpec, Report, ScheduleSpec, Spec};
+use rueful_run::{
+    CurveReport, Described, HindsightReport, LearnerSpec, LossSpec, Report, ScheduleSpec,
+};
 
 /// The whole report.
 pub(crate) fn report(report: &Report, notes: &[String]) -> String {
@@ -60,15 +62,17 @@ fn right_align(table: &mut Table, columns: std::ops::RangeInclusive<usize>) {
 fn about(report: &Report, notes: &[String]) -> Table {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let spec = &report.spec;
-    let mut rows = vec![
-        row("data", spec.data.name()),
+    let data = spec.data.as_ref();
+    let mut rows: Vec<_> = data.map(|data| row("data", data.name())).into_iter().collect();
+    rows.extend([
         row("learner", learner(spec)),
         row("loss", loss(spec)),
         row("examples", examples(report)),
         row("features", features(report)),
         row("norms", norms(report)),
-    ];
-    rows.extend(spec.data.class_weights.map(|weights| row("weights", weights.to_string())));
+    ]);
+    let weights = data.and_then(|data| data.class_weights);
+    rows.extend(weights.map(|weights| row("weights", weights.to_string())));
     rows.extend(notes.iter().map(|note| row("note", note.clone())));
     plain(rows)
 }
@@ -82,7 +86,8 @@ pub(crate) fn examples(report: &Report) -> String {
 }
 
 pub(crate) fn features(report: &Report) -> String {
-    let constant = if report.spec.data.constant { ", a constant one included" } else { "" };
+    let has_constant = report.spec.data.as_ref().is_some_and(|data| data.constant);
+    let constant = if has_constant { ", a constant one included" } else { "" };
     let (features, nonzeros) = (count(report.features), count(report.nonzeros));
     let collisions = match report.collisions {
         None => String::new(),
@@ -98,7 +103,7 @@ fn norms(report: &Report) -> String {
     format!("largest example {x}, largest gradient {g}")
 }
 
-pub(crate) fn learner(spec: &Spec) -> String {
+pub(crate) fn learner(spec: &Described) -> String {
     match &spec.learner {
         LearnerSpec::Ogd { schedule, set, .. } => {
             format!("projected OGD: {}, {}", steps(schedule), kept_in(set))
@@ -153,7 +158,7 @@ fn kept_in(set: &AnySet) -> String {
     }
 }
 
-pub(crate) fn loss(spec: &Spec) -> String {
+pub(crate) fn loss(spec: &Described) -> String {
     let name = match &spec.loss {
         LossSpec::Quantile(quantile) => format!("quantile, τ = {}", quantile.tau),
         other => other.name().to_owned(),
@@ -165,7 +170,7 @@ pub(crate) fn loss(spec: &Spec) -> String {
     }
 }
 
-pub(crate) fn comparators(spec: &Spec) -> String {
+pub(crate) fn comparators(spec: &Described) -> String {
     match &spec.comparators {
         AnySet::Ball(ball) => format!("every linear predictor with ‖u‖ ≤ {}", ball.radius),
         AnySet::Box(_) => "every linear predictor in the box".to_owned(),

@@ -296,22 +296,24 @@ impl Batch {
         Ok(())
     }
 
-    /// Appends the rows of another batch.
-    pub fn append(&mut self, other: &Self) {
-        let (rows, start) = (self.len(), self.nonzeros());
+    /// Appends rows as they are.
+    pub fn append(&mut self, rows: Rows<'_>) {
+        let (count, start) = (self.len(), self.nonzeros());
         self.indices.truncate(start);
-        self.indices.extend_from_slice(other.indices());
         self.values.truncate(start);
-        self.values.extend_from_slice(&other.values[..other.nonzeros()]);
-        self.ends.extend(other.ends.iter().map(|end| start + end));
-        self.labels.extend_from_slice(&other.labels);
-        self.norms_sq.extend_from_slice(&other.norms_sq);
-        if !self.importances.is_empty() || !other.importances.is_empty() {
-            self.importances.resize(rows, Importance::ONE);
-            self.importances.extend_from_slice(&other.importances);
+        for row in rows.iter() {
+            self.indices.extend_from_slice(row.features.indices());
+            self.values.extend_from_slice(row.features.values());
+            self.ends.push(self.indices.len());
+        }
+        self.labels.extend_from_slice(rows.labels);
+        self.norms_sq.extend_from_slice(rows.norms_sq);
+        if !self.importances.is_empty() || !rows.importances.is_empty() {
+            self.importances.resize(count, Importance::ONE);
+            self.importances.extend_from_slice(rows.importances);
             self.importances.resize(self.len(), Importance::ONE);
         }
-        self.dimension = self.dimension.max(other.dimension);
+        self.dimension = self.dimension.max(rows.dimension);
     }
 
     /// Writes rows anew behind those that are here: `rewrite` gives each its features, and may make
@@ -623,7 +625,7 @@ mod tests {
         };
         for (middle, end) in [(0, 0), (0, 5), (2, 2), (2, 5), (3, 4), (2, 3)] {
             let mut batch = rows(0..middle);
-            batch.append(&rows(middle..end));
+            batch.append(rows(middle..end).rows());
             assert_eq!(batch, rows(0..end), "{middle} {end}");
             assert_eq!(batch.dimension(), rows(0..end).dimension());
             batch.remove_first(middle as usize);

@@ -61,7 +61,22 @@ pub struct Ladder {
     pub data: Result<Bound, NoBound>,
     /// The learner's theorem.
     pub theorem: Result<Bound, NoBound>,
+    /// Rungs that came out below the one they must not be below.
+    pub disorder: Vec<Disorder>,
 }
+
+/// A rung that lies below one that it was proved to be above: one of the two proofs is false.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Disorder {
+    /// What should be the smaller one, and its total.
+    pub lower: (&'static str, f64),
+    /// What should be the larger one, and its total.
+    pub upper: (&'static str, f64),
+}
+
+const CERTIFICATE: &str = "the certificate";
+const DATA: &str = "the data-dependent bound";
+const THEOREM: &str = "the theorem";
 
 impl Ladder {
     /// Puts a promise above a certificate.
@@ -69,38 +84,61 @@ impl Ladder {
     /// The promise is proved in exact arithmetic, the run was made in doubles: each of T rounds
     /// adds a relative rounding error, and the certificate's own arithmetic may have moved it by
     /// `slack` before adding `slack` for safety. Both are added to the rungs. A rung that still
-    /// came out below the certificate would be a false claim and is withheld: whatever is handed
-    /// out here is at least the certificate, so it holds.
+    /// comes out below another one that it was proved to be above is withheld, and the disorder is
+    /// kept: two proofs that contradict each other are never reconciled in silence.
     pub fn new(rounds: u64, certificate: f64, slack: f64, promise: Promise) -> Self {
         let grain = 16.0 * f64::EPSILON * (rounds as f64 + 16.0);
-        let rung = |bound: Result<Bound, NoBound>| {
-            let bound = bound?;
-            let total = bound.total + grain * bound.total.abs() + 2.0 * slack;
-            if total >= certificate {
-                Ok(Bound { total, ..bound })
-            } else {
-                NoBound::because(format!(
-                    "withheld: {total:e} lies below the certificate {certificate:e}, so rounding \
-                     has outgrown what the proof allows for"
-                ))
-            }
+        let allow = |bound: Bound| Bound {
+            total: bound.total + grain * bound.total.abs() + 2.0 * slack,
+            ..bound
         };
-        let data = rung(promise.data);
-        let mut theorem = rung(promise.theorem);
+        let mut ladder = Self {
+            certificate,
+            data: promise.data.map(allow),
+            theorem: promise.theorem.map(allow),
+            disorder: Vec::new(),
+        };
         // Where the two are equal, the roundings of their formulas must not tell them apart.
-        if let (Ok(data), Ok(theorem)) = (&data, &mut theorem)
+        if let (Ok(data), Ok(theorem)) = (&ladder.data, &mut ladder.theorem)
             && theorem.total < data.total
             && data.total <= theorem.total + grain * theorem.total.abs()
         {
             theorem.total = data.total;
         }
-        Self { certificate, data, theorem }
+        ladder.check();
+        ladder
+    }
+
+    fn check(&mut self) {
+        let certificate = (CERTIFICATE, self.certificate);
+        withhold(&mut self.data, certificate, DATA, &mut self.disorder);
+        withhold(&mut self.theorem, certificate, THEOREM, &mut self.disorder);
+        if let Ok(data) = &self.data {
+            let data = (DATA, data.total);
+            withhold(&mut self.theorem, data, THEOREM, &mut self.disorder);
+        }
     }
 
     /// Whether every rung that is there is in order.
     pub fn is_in_order(&self) -> bool {
         let rungs = [Ok(self.certificate), total(&self.data), total(&self.theorem)];
         rungs.iter().flatten().collect::<Vec<_>>().is_sorted()
+    }
+}
+
+/// Withholds a rung that lies below another.
+fn withhold(
+    rung: &mut Result<Bound, NoBound>,
+    lower: (&'static str, f64),
+    name: &'static str,
+    disorder: &mut Vec<Disorder>,
+) {
+    if let Ok(bound) = rung
+        && bound.total < lower.1
+    {
+        let upper = (name, bound.total);
+        disorder.push(Disorder { lower, upper });
+        *rung = NoBound::because(format!("withheld: it lies below {}", lower.0));
     }
 }
 
@@ -155,5 +193,17 @@ mod tests {
         let ladder = Ladder::new(10, 2.0, 0.0, promise);
         assert!(ladder.data.is_err());
         assert!(ladder.theorem.is_ok() && ladder.is_in_order());
+        let [disorder] = ladder.disorder[..] else { panic!("{ladder:?}") };
+        assert_eq!(disorder.lower, ("the certificate", 2.0));
+        assert_eq!(disorder.upper.0, "the data-dependent bound");
+    }
+
+    #[test]
+    fn a_theorem_below_the_data_dependent_bound_is_withheld() {
+        let promise =
+            Promise { data: Ok(Bound::new(3.0, "high")), theorem: Ok(Bound::new(2.5, "low")) };
+        let ladder = Ladder::new(10, 2.0, 0.0, promise);
+        assert!(ladder.data.is_ok() && ladder.theorem.is_err());
+        assert_eq!(ladder.disorder.len(), 1);
     }
 }

@@ -77,6 +77,14 @@ impl Cells {
         buffer.clear();
         buffer.resize(start, 0);
         buffer.extend(rows.distinct_indices().iter().map(|&index| self.enter_index(index)));
+        self.entered(rows, buffer)
+    }
+
+    /// Rows that were entered before, by cell, with the buffer as `enter` has left it.
+    pub fn entered<'a>(&self, rows: Rows<'a>, buffer: &'a [u32]) -> Rows<'a> {
+        if rows.dimension() <= self.plain {
+            return rows;
+        }
         Rows { indices: buffer, dimension: self.len(), are_increasing: false, ..rows }
     }
 

@@ -55,7 +55,7 @@ mod vector;
 mod weights;
 
 pub use batch::{Batch, NewRow, OpenRow};
-pub use bound::{Bound, Ladder, NoBound, Promise};
+pub use bound::{Bound, Disorder, Ladder, NoBound, Promise};
 pub use cells::{Cells, Coordinates, FoundFeatures};
 pub use exact::ExactSum;
 pub use features::{Example, FeatureError, Features};

@@ -138,6 +138,12 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// The same rows, each counting once.
+    #[must_use]
+    pub fn alike(&self) -> Self {
+        Self { importances: &[], ..*self }
+    }
+
     /// The indices of all rows, one row after the other; those of the first row only where all
     /// rows have the same.
     pub fn distinct_indices(&self) -> &'a [u32] {

@@ -1,6 +1,6 @@
 //! What a stream held.
 
-use rueful_core::{Batch, Sum};
+use rueful_core::{Rows, Sum};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Counts over the rows a source has delivered. A value of 0 is an absent feature and is not
@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// batch.push(&[4], &[2.0], 1.0)?;
 ///
 /// let mut census = Census::default();
-/// census.count(&batch);
+/// census.count(batch.rows());
 /// assert_eq!((census.examples, census.nonzeros, census.features), (2, 3, 2));
 /// # Ok::<(), rueful_core::FeatureError>(())
 /// ```
@@ -36,18 +36,28 @@ pub struct Census {
 }
 
 impl Census {
-    /// Adds the rows of a batch.
-    pub fn count(&mut self, batch: &Batch) {
-        self.count_with(batch, batch.indices());
+    /// Adds some rows. Those of importance 0 are none.
+    pub fn count(&mut self, rows: Rows<'_>) {
+        if rows.importances().iter().any(|importance| importance.is_zero()) {
+            let counted = (0..rows.len()).filter(|&row| !rows.importances()[row].is_zero());
+            return counted.for_each(|row| self.count_with(rows.slice(row..row + 1), None));
+        }
+        self.count_with(rows, None);
     }
 
-    /// The same, told which of the batch's indices may be new.
-    pub(crate) fn count_with(&mut self, batch: &Batch, indices: &[u32]) {
-        self.examples += batch.len() as u64;
-        self.nonzeros += batch.nonzeros() as u64;
-        self.dimension = self.dimension.max(batch.dimension() as u64);
-        batch.labels().iter().for_each(|&label| self.label_sum.add(label));
-        self.features += self.mark(indices);
+    /// The same, told which of the indices may be new.
+    pub(crate) fn count_with(&mut self, rows: Rows<'_>, new: Option<&[u32]>) {
+        self.examples += rows.len() as u64;
+        self.nonzeros += rows.nonzeros() as u64;
+        self.dimension = self.dimension.max(rows.dimension() as u64);
+        rows.labels().iter().for_each(|&label| self.label_sum.add(label));
+        self.features += self.mark(new.unwrap_or_else(|| rows.distinct_indices()));
+    }
+
+    /// The indices that were seen, in increasing order.
+    pub fn indices(&self) -> impl Iterator<Item = u32> {
+        let words = (0_u32..).zip(&self.seen).filter(|&(_, &word)| word != 0);
+        words.flat_map(|(at, &word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * at + bit))
     }
 
     /// Marks indices as seen; returns how many of them are new.
@@ -125,7 +135,7 @@ mod tests {
                 let indices: Vec<u32> = row.iter().copied().collect();
                 let mut batch = Batch::default();
                 batch.push(&indices, &vec![1.0; indices.len()], 1.0).unwrap();
-                census.count(&batch);
+                census.count(batch.rows());
             }
             let all: BTreeSet<u32> = rows.iter().flatten().copied().collect();
             prop_assert_eq!(census.examples, rows.len() as u64);

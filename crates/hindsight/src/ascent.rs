@@ -132,10 +132,10 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
         let inverse = 1.0 / state.lambda;
         let Some(held) = self.data.held() else {
             let mut start = 0;
-            return self.data.pass(&mut |batch, rows| {
-                (0..rows)
-                    .for_each(|row| state.visit(problem, inverse, start + row, || batch.get(row)));
-                start += rows;
+            return self.data.pass(&mut |rows| {
+                (0..rows.len())
+                    .for_each(|row| state.visit(problem, inverse, start + row, || rows.get(row)));
+                start += rows.len();
             });
         };
         let classes = (state.rest.len() / RUN).next_power_of_two().min(CLASSES);
@@ -143,7 +143,8 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
         let step = 2 * state.sweep as usize + 1;
         for class in (0..classes).map(|k| k * step % classes) {
             let mut start = 0;
-            for &(batch, rows) in &held {
+            for batch in &held {
+                let rows = batch.len();
                 // Where the first run of the class begins, and how many rows one goes on for that
                 // began in the batch before.
                 let first = (RUN * class).wrapping_sub(start) % period;
@@ -181,9 +182,8 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
         let mut cost = Cost::at(&u, bracket.careful);
         let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
         let mut t = 0;
-        self.data.pass(&mut |batch, rows| {
-            for row in 0..rows {
-                let example = batch.get(row);
+        self.data.pass(&mut |rows| {
+            for example in rows.iter() {
                 let p = cost.predict(&u, &example.features);
                 cost.add(&problem.loss, &example, p);
                 proof.add(&problem.loss, &example, state.dual.slopes[t]);

@@ -266,9 +266,8 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
     fn begin(&mut self, u: &[f64], spread: f64, rows: &mut Vec<Row>) -> Result<f64, P::Error> {
         let problem = self.problem;
         let mut total = 0.0;
-        self.data.pass(&mut |batch, count| {
-            for row in 0..count {
-                let example = batch.get(row);
+        self.data.pass(&mut |shown| {
+            for example in shown.iter() {
                 let Some(kink) = Counted::new(problem.loss, &example).kink() else { continue };
                 let row = Row::start(&kink, example.features.dot(u), spread);
                 total += row.complementarity(&kink);
@@ -295,9 +294,8 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         model.gradient.fill(0.0);
         model.pull.fill(0.0);
         let mut states = rows.iter_mut();
-        self.data.pass(&mut |batch, count| {
-            for (row, state) in (0..count).zip(&mut states) {
-                let example = batch.get(row);
+        self.data.pass(&mut |shown| {
+            for (example, state) in shown.iter().zip(&mut states) {
                 let x = &example.features;
                 let Some(kink) = Counted::new(problem.loss, &example).kink() else { continue };
                 let p = cost.predict(u, x);
@@ -368,9 +366,8 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         let problem = self.problem;
         let step: Vec<f64> = v.iter().zip(u).map(|(v, u)| v - u).collect();
         let mut rows = rows.iter_mut();
-        self.data.pass(&mut |batch, count| {
-            for (at, row) in (0..count).zip(&mut rows) {
-                let example = batch.get(at);
+        self.data.pass(&mut |shown| {
+            for (example, row) in shown.iter().zip(&mut rows) {
                 if let Some(kink) = Counted::new(problem.loss, &example).kink() {
                     row.change = example.features.dot(&step);
                     visit(row, &kink, &example.features);

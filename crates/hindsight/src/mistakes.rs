@@ -12,7 +12,7 @@ use crate::rounding::{TINY, norm_above};
 use crate::solve::solve;
 use rueful_core::loss::Hinge;
 use rueful_core::set::Ball;
-use rueful_core::{Batch, NonNegative, Positive};
+use rueful_core::{NonNegative, Positive, Rows};
 
 /// How many radii the first look takes, each half the one before.
 const OCTAVES: i32 = 12;
@@ -56,9 +56,9 @@ pub fn best_mistake_bound<P: Passes>(
     example_norm_max: f64,
     options: &Options,
 ) -> Result<BestMistakeBound, P::Error> {
-    let data = &mut Alike { data, plain: Batch::default() };
+    let data = &mut Alike { data };
     let mut rounds = 0;
-    data.pass(&mut |_, rows| rounds += rows as u64)?;
+    data.pass(&mut |rows| rounds += rows.len() as u64)?;
     let nothing = BestMistakeBound {
         bound: rounds as f64,
         norm: 0.0,
@@ -76,34 +76,17 @@ pub fn best_mistake_bound<P: Passes>(
 /// Data in which all examples count alike.
 struct Alike<'a, P> {
     data: &'a mut P,
-    /// Where batches lose their importances.
-    plain: Batch,
 }
 
 impl<P: Passes> Passes for Alike<'_, P> {
     type Error = P::Error;
 
-    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), P::Error> {
-        let plain = &mut self.plain;
-        self.data.pass(&mut |batch, rows| {
-            if batch.rows().importances().is_empty() {
-                return visit(batch, rows);
-            }
-            plain.clear();
-            for example in batch.iter() {
-                let x = example.features;
-                let pushed = plain.push(x.indices(), x.values(), example.label);
-                debug_assert!(pushed.is_ok(), "a row of a batch is a row");
-            }
-            visit(plain, rows);
-        })
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), P::Error> {
+        self.data.pass(&mut |rows| visit(rows.alike()))
     }
 
-    fn held(&self) -> Option<Vec<(&Batch, usize)>> {
-        let are_alike = |held: &Vec<(&Batch, usize)>| {
-            held.iter().all(|(batch, _)| batch.rows().importances().is_empty())
-        };
-        self.data.held().filter(are_alike)
+    fn held(&self) -> Option<Vec<Rows<'_>>> {
+        Some(self.data.held()?.iter().map(Rows::alike).collect())
     }
 }
 

@@ -71,9 +71,8 @@ impl<L: ProxLoss, P: Passes> Newton<'_, L, P> {
         let mut cost = Cost::at(&u, bracket.careful);
         let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
         hessian.clear();
-        self.data.pass(&mut |batch, rows| {
-            for row in 0..rows {
-                let example = batch.get(row);
+        self.data.pass(&mut |rows| {
+            for example in rows.iter() {
                 let p = cost.predict(&u, &example.features);
                 let at = cost.add(&problem.loss, &example, p);
                 proof.add(&problem.loss, &example, at.slope);

@@ -1,6 +1,6 @@
 //! Data that can be gone through again and again.
 
-use rueful_core::Batch;
+use rueful_core::{Batch, Rows};
 use std::convert::Infallible;
 
 /// A stream that can be replayed: from memory, or by reading a file once more.
@@ -8,13 +8,13 @@ pub trait Passes {
     /// What can go wrong on the way.
     type Error;
 
-    /// Shows every example once, in order, batch by batch. `visit` is given a batch and how many
-    /// of its first rows belong to the data.
-    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), Self::Error>;
+    /// Shows every example once, in order, some rows at a time. A row of importance 0 is no example
+    /// and is not shown.
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), Self::Error>;
 
     /// What a pass would show, where all of it is in memory: solvers that need that then take no
     /// copy.
-    fn held(&self) -> Option<Vec<(&Batch, usize)>> {
+    fn held(&self) -> Option<Vec<Rows<'_>>> {
         None
     }
 }
@@ -29,13 +29,13 @@ pub struct InMemory<'a> {
 impl Passes for InMemory<'_> {
     type Error = Infallible;
 
-    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), Infallible> {
-        self.batches.iter().for_each(|batch| visit(batch, batch.len()));
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), Infallible> {
+        self.batches.iter().for_each(|batch| visit(batch.rows()));
         Ok(())
     }
 
-    fn held(&self) -> Option<Vec<(&Batch, usize)>> {
-        Some(self.batches.iter().map(|batch| (batch, batch.len())).collect())
+    fn held(&self) -> Option<Vec<Rows<'_>>> {
+        Some(self.batches.iter().map(Batch::rows).collect())
     }
 }
 
@@ -51,23 +51,24 @@ pub struct Prefix<'a, P> {
 impl<P: Passes> Passes for Prefix<'_, P> {
     type Error = P::Error;
 
-    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), P::Error> {
-        let mut left = self.rounds;
-        self.data.pass(&mut |batch, rows| {
-            let rows = left.min(rows as u64);
-            if rows > 0 {
-                visit(batch, rows as usize);
-                left -= rows;
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), P::Error> {
+        let mut left = self.rounds as usize;
+        self.data.pass(&mut |rows| {
+            let first = left.min(rows.len());
+            left -= first;
+            if first > 0 {
+                visit(rows.slice(0..first));
             }
         })
     }
 
-    fn held(&self) -> Option<Vec<(&Batch, usize)>> {
+    fn held(&self) -> Option<Vec<Rows<'_>>> {
         let mut left = self.rounds as usize;
         let mut held = self.data.held()?;
-        for (_, rows) in &mut held {
-            *rows = left.min(*rows);
-            left -= *rows;
+        for rows in &mut held {
+            let first = left.min(rows.len());
+            left -= first;
+            *rows = rows.slice(0..first);
         }
         Some(held)
     }

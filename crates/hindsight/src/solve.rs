@@ -156,9 +156,8 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
         make_feasible(&problem.comparators, &mut u);
         let mut cost = Cost::at(&u, bracket.careful);
         let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
-        data.pass(&mut |batch, rows| {
-            for row in 0..rows {
-                let example = batch.get(row);
+        data.pass(&mut |rows| {
+            for example in rows.iter() {
                 let p = cost.predict(&u, &example.features);
                 let at = cost.add(&problem.loss, &example, p);
                 proof.add(&problem.loss, &example, at.slope);

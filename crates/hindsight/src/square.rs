@@ -20,7 +20,7 @@ use crate::rounding::{
 use crate::set::{dot, make_feasible};
 use nalgebra::{DMatrix, DVector};
 use rueful_core::set::AnySet;
-use rueful_core::{Batch, Example, NonNegative, Sum};
+use rueful_core::{Example, NonNegative, Rows, Sum};
 use serde::{Deserialize, Serialize};
 
 /// How many examples are added up plainly before their sum is added with compensation.
@@ -39,7 +39,7 @@ const TOLERANCE: f64 = 1e-8;
 /// batch.push(&[0], &[1.0], 3.0)?;
 /// batch.push(&[0], &[1.0], 5.0)?;
 /// let mut gram = Gram::new(NonNegative::ZERO);
-/// gram.observe_batch(&batch);
+/// gram.observe_rows(batch.rows());
 /// // The mean is the best constant, and loses 1 on each of the two.
 /// let best = gram.solve(&Ball { radius: Positive::new(10.0)? }.into());
 /// assert!((best.comparator[0] - 4.0).abs() < 1e-6);
@@ -129,9 +129,9 @@ impl Gram {
         }
     }
 
-    /// Takes in a batch.
-    pub fn observe_batch(&mut self, batch: &Batch) {
-        batch.iter().for_each(|example| self.observe(&example));
+    /// Takes in some rows.
+    pub fn observe_rows(&mut self, rows: Rows<'_>) {
+        rows.iter().for_each(|example| self.observe(&example));
     }
 
     /// Adds the statistics of another part of the stream.

@@ -73,11 +73,10 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
     let mut slopes = Vec::with_capacity(given.len());
     let (mut dimension, mut nonzeros, mut steepness) = (0, 0, 0.0);
     let mut kinked = false;
-    data.pass(&mut |batch, rows| {
-        u.resize(u.len().max(batch.dimension()), 0.0);
+    data.pass(&mut |rows| {
+        u.resize(u.len().max(rows.dimension()), 0.0);
         proof.grow(u.len());
-        for row in 0..rows {
-            let example = batch.get(row);
+        for example in rows.iter() {
             let x = &example.features;
             let loss = Counted::new(problem.loss, &example);
             let zero = at_zero.add(&problem.loss, &example, 0.0);

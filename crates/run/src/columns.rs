@@ -1,67 +1,105 @@
 //! Features that were seen, side by side.
 
-use rueful_core::Batch;
+use rueful_core::{Batch, Rows};
 use rueful_data::Census;
 
 /// Renumbering is worth it when at most one index in so many was seen.
 const SCARCE: u64 = 2;
 
 /// Which features solvers are shown, and under which numbers: solvers take time and memory in
-/// proportion to the largest, and features by name are scattered. The order stays the same.
+/// proportion to the largest, and features by name are scattered. The order stays the same, and so
+/// do the numbers of coordinates that comparators tell apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Columns {
     /// All, under their own.
     All,
-    /// Those that were seen, in increasing order.
+    /// Those that were seen, in increasing order, and before them those that are told apart.
     Seen(Vec<u32>),
 }
 
 impl Columns {
-    /// What suits a stream.
-    pub fn of(census: &Census) -> Self {
-        if SCARCE * census.features > census.dimension {
+    /// What suits a stream, and comparators that tell the first `named` coordinates apart.
+    pub fn of(census: &Census, named: usize) -> Self {
+        if SCARCE * (census.features + named as u64) > census.dimension {
             return Self::All;
         }
-        let seen = (0..=u32::MAX).take(census.dimension as usize).filter(|&i| census.has(i));
-        Self::Seen(seen.collect())
+        let named = u32::try_from(named).unwrap_or(u32::MAX);
+        let seen = census.indices().filter(|&index| index >= named);
+        Self::Seen((0..named).chain(seen).collect())
     }
 
-    /// The rows of a batch under the new numbers, unless they are the old ones.
-    pub(crate) fn renumber(&self, batch: &Batch, into: &mut Batch) -> bool {
-        let Self::Seen(seen) = self else { return false };
-        into.clear();
-        for example in batch.iter() {
-            let x = example.features;
-            let mut row = into.open_row(x.len());
+    /// Rows under the new numbers: the same ones, or a copy.
+    pub(crate) fn renumber<'a>(&self, rows: Rows<'a>, copy: &'a mut Batch) -> Rows<'a> {
+        let Self::Seen(seen) = self else { return rows };
+        copy.clear();
+        let renumbered = copy.map_rows(rows, |features| features, |example, row| {
             let mut from = 0;
-            for (&index, &value) in x.indices().iter().zip(x.values()) {
+            let x = example.features;
+            x.indices().iter().zip(x.values()).try_for_each(|(&index, &value)| {
                 // Indices increase along a row, so each lies behind the one before.
                 from += seen[from..].partition_point(|&other| other < index);
-                let pushed = row.push(from as u32, value);
-                debug_assert!(pushed.is_ok(), "the order stays the same");
-            }
-            row.finish(example.label);
-        }
-        true
+                row.push(from as u32, value)
+            })
+        });
+        debug_assert!(renumbered.is_ok(), "the order stays the same");
+        copy.rows()
     }
 
-    /// A vector over all features, from one over those shown.
-    pub fn spread(&self, shown: Vec<f64>) -> Vec<f64> {
-        let Self::Seen(seen) = self else { return shown };
-        let mut all = vec![0.0; seen.last().map_or(0, |&last| last as usize + 1)];
-        for (&index, value) in seen.iter().zip(shown) {
-            all[index as usize] = value;
-        }
-        all
-    }
-
-    /// The reverse.
-    pub fn gather(&self, all: &[f64]) -> Vec<f64> {
+    /// The feature of a column.
+    pub fn feature(&self, column: usize) -> u32 {
         match self {
-            Self::All => all.to_vec(),
-            Self::Seen(seen) => {
-                seen.iter().map(|&i| all.get(i as usize).copied().unwrap_or(0.0)).collect()
+            Self::All => column as u32,
+            Self::Seen(seen) => seen.get(column).copied().unwrap_or(u32::MAX),
+        }
+    }
+
+    /// A vector over columns, from the features that are not 0.
+    pub fn gather(&self, features: &[(u32, f64)]) -> Vec<f64> {
+        let mut columns = Vec::new();
+        for &(feature, value) in features {
+            let column = match self {
+                Self::All => Some(feature as usize),
+                Self::Seen(seen) => seen.binary_search(&feature).ok(),
+            };
+            if let Some(column) = column.filter(|_| value != 0.0) {
+                columns.resize(columns.len().max(column + 1), 0.0);
+                columns[column] = value;
             }
+        }
+        columns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rueful_core::Importance;
+
+    #[test]
+    fn rows_keep_their_labels_and_importances() {
+        let mut batch = Batch::default();
+        for (t, index) in [(1.0, 500), (2.0, 7), (3.0, 90_000)] {
+            let importance = Importance::new(t).unwrap();
+            batch.push_weighted(&[2, index], &[1.0, 0.5], -t, importance).unwrap();
+        }
+        let mut census = Census::default();
+        census.count(batch.rows());
+        for named in [0, 1, 4] {
+            let columns = Columns::of(&census, named);
+            let mut copy = Batch::default();
+            let rows = columns.renumber(batch.rows(), &mut copy);
+            for (row, old) in rows.iter().zip(batch.iter()) {
+                assert_eq!((row.label, row.importance), (old.label, old.importance));
+                assert_eq!(row.features.values(), old.features.values());
+                let pairs = row.features.indices().iter().zip(old.features.indices());
+                for (&column, &index) in pairs {
+                    assert_eq!(columns.feature(column as usize), index);
+                    assert!(index as usize >= named || column == index, "{named} are told apart");
+                }
+            }
+            let u = columns.gather(&[(2, 3.0), (500, -1.0), (800, 9.0)]);
+            assert_eq!(u.iter().filter(|&&value| value != 0.0).count(), 2);
+            assert_eq!(u[rows.get(0).features.indices()[1] as usize], -1.0);
         }
     }
 }

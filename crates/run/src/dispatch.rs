@@ -2,7 +2,8 @@
 //!
 //! Each combination gets its own monomorphised loop behind one virtual call per batch.
 
-use crate::spec::{LearnerSpec, ScheduleSpec, Spec, SpecError, with_loss};
+use crate::spec::{LearnerSpec, ScheduleSpec, SpecError, with_loss};
+use crate::task::Task;
 use rueful_core::Objective;
 use rueful_core::learner::{
     FollowTheLeader, Learner, Minimax, Ogd, Perceptron, Plain, RegularizedErm, Resumable,
@@ -38,27 +39,42 @@ macro_rules! with_set {
 
 /// A learner of any kind whose state can be put away.
 pub trait SavedLearner: Learner {
-    /// Its whole state, as a model keeps it.
-    fn save(&self) -> Result<Vec<u8>, postcard::Error>;
+    /// Its whole state, as a model keeps it, with the coordinates in this order.
+    fn save(&self, order: &[u32]) -> Result<Vec<u8>, postcard::Error>;
+
+    /// Another one in the same state.
+    fn duplicate(&self) -> Box<dyn SavedLearner>;
 }
 
-impl<T: Resumable> SavedLearner for T {
-    fn save(&self) -> Result<Vec<u8>, postcard::Error> {
-        postcard::to_allocvec(self)
+impl<T: Resumable + 'static> SavedLearner for T {
+    fn save(&self, order: &[u32]) -> Result<Vec<u8>, postcard::Error> {
+        let mut copy = self.clone();
+        copy.rearrange(order);
+        postcard::to_allocvec(&copy)
+    }
+
+    fn duplicate(&self) -> Box<dyn SavedLearner> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn SavedLearner> {
+    fn clone(&self) -> Self {
+        (**self).duplicate()
     }
 }
 
 /// The learner a description stands for, at w_1 = 0.
-pub fn build(spec: &Spec) -> Result<Box<dyn SavedLearner>, SpecError> {
-    choose(spec, Fresh)
+pub fn build(task: &Task) -> Result<Box<dyn SavedLearner>, SpecError> {
+    choose(task, Fresh)
 }
 
 /// The same in a state that was saved; nothing if that is no state of such a learner.
 pub(crate) fn restore(
-    spec: &Spec,
+    task: &Task,
     state: &[u8],
 ) -> Result<Option<Box<dyn SavedLearner>>, SpecError> {
-    choose(spec, Saved { state })
+    choose(task, Saved { state })
 }
 
 /// What is made of a learner once its type is known.
@@ -91,25 +107,25 @@ impl Make for Saved<'_> {
     }
 }
 
-fn choose<M: Make>(spec: &Spec, make: M) -> Result<M::Made, SpecError> {
-    spec.check()?;
-    with_loss!(spec.loss, loss => choose_with(spec, loss, make))
+fn choose<M: Make>(task: &Task, make: M) -> Result<M::Made, SpecError> {
+    task.check()?;
+    with_loss!(task.loss, loss => choose_with(task, loss, make))
 }
 
 fn choose_with<L: Loss + Plain, M: Make>(
-    spec: &Spec,
+    task: &Task,
     loss: L,
     make: M,
 ) -> Result<M::Made, SpecError> {
-    Ok(match &spec.learner {
+    Ok(match &task.learner {
         LearnerSpec::Ogd { schedule, set, gradient_bound } => {
-            let objective = Objective { loss, sigma: spec.sigma };
+            let objective = Objective { loss, sigma: task.sigma };
             with_schedule!(*schedule, schedule => with_set!(set, set => {
                 make.make(Ogd::new(objective, schedule, set).with_gradient_bound(*gradient_bound))
             }))
         }
         LearnerSpec::StronglyConvexOgd { gradient_bound } => {
-            let learner = StronglyConvexOgd::new(loss, positive(spec.sigma)?);
+            let learner = StronglyConvexOgd::new(loss, positive(task.sigma)?);
             make.make(learner.with_gradient_bound(*gradient_bound))
         }
         LearnerSpec::Perceptron { eta } => make.make(Perceptron::new(loss, *eta)),

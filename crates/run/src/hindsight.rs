@@ -1,13 +1,17 @@
 //! The best fixed predictor of a run, and so its regret, as proved intervals.
 
+use crate::columns::Columns;
+use crate::contradiction::Contradiction;
 use crate::replay::Replay;
-use crate::spec::{LossSpec, Spec, with_loss};
+use crate::spec::{LossSpec, with_loss};
+use crate::task::Task;
 use rueful_core::ledger::Tally;
+use rueful_core::loss::Loss;
 use rueful_core::set::AnySet;
-use rueful_core::{Batch, Ledger, NonNegative};
+use rueful_core::{ExactSum, Ledger, NonNegative, Rows};
 use rueful_data::{DataError, Names};
 use rueful_hindsight::{
-    Gram, Method, Options, Passes, Prefix, Problem, Progress, Solution, Start, best_mistake_bound,
+    Gram, Method, Options, Passes, Prefix, Problem, Progress, Solution, Source, Start, best_mistake_bound,
     solve,
 };
 use serde::{Deserialize, Serialize};
@@ -26,8 +30,11 @@ pub struct Interval {
 pub struct HindsightReport {
     /// T
     pub examples: u64,
-    /// The loss of the best comparator.
-    pub comparator: Interval,
+    /// The loss of the best comparator; null if the proofs of the two ends contradict each other.
+    pub comparator: Option<Interval>,
+    /// The two ends, if they contradict each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contradiction: Option<Contradiction>,
     /// ‖u‖ of the comparator found.
     pub norm: f64,
     /// upper − lower, relative to the larger of |upper| and a millionth of what u = 0 loses.
@@ -48,7 +55,7 @@ pub struct HindsightReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weight {
     /// The feature; 0 is the constant one where it was added.
-    pub index: usize,
+    pub index: u32,
     /// What it is called, where features have names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -76,46 +83,69 @@ pub fn best_in_hindsight<P: Passes>(
 }
 
 impl HindsightReport {
-    /// The solver's answer in a report's units.
-    pub fn new(solution: &Solution, options: &Options) -> Self {
+    /// The solver's answer in a report's units; its comparator is over these columns.
+    pub fn new(solution: &Solution, columns: &Columns, options: &Options) -> Self {
+        let contradiction = solution.contradiction.map(|crossed| {
+            let rounds = (solution.examples as f64).max(1.0);
+            let lower = format!("the least loss, at least ({})", origin(crossed.lower_from));
+            let upper = format!("the least loss, at most ({})", origin(crossed.upper_from));
+            Contradiction {
+                lower: (&*lower, crossed.lower / rounds).into(),
+                upper: (&*upper, crossed.upper / rounds).into(),
+            }
+        });
         Self {
             examples: solution.examples,
-            comparator: per_round(solution),
-            norm: solution.comparator.iter().map(|u| u * u).sum::<f64>().sqrt(),
+            comparator: contradiction.is_none().then(|| per_round(solution)),
+            contradiction,
+            norm: ExactSum::of_squares(solution.comparator.iter().copied()).root(),
             relative_gap: solution.relative_gap,
             converged: solution.converged,
             tolerance: options.tolerance,
             passes: solution.passes,
             method: solution.method,
-            largest_weights: largest(&solution.comparator),
+            largest_weights: largest(&solution.comparator, columns),
         }
     }
 
     /// The same with the names of the features.
     pub fn named(mut self, names: &Names) -> Self {
         for weight in &mut self.largest_weights {
-            weight.name = u32::try_from(weight.index).ok().and_then(|index| names.get(index));
+            weight.name = names.get(weight.index);
         }
         self
     }
 
-    /// The exact regret of rounds that lost what `tally` says, per round.
-    pub fn regret(&self, tally: &Tally) -> Interval {
-        let risk = tally.sequential_risk();
-        let rounding = 1e-15 * risk.abs() + 1e-9 * tally.per_round(tally.penalty());
-        Interval {
-            lower: risk - self.comparator.upper - rounding,
-            upper: risk - self.comparator.lower + rounding,
-        }
+    /// The exact regret of rounds that lost what `tally` says, per round; nothing where the
+    /// comparator's loss is not known.
+    pub fn regret(&self, tally: &Tally) -> Option<Interval> {
+        let (least, most) = tally.loss_interval();
+        let comparator = self.comparator?;
+        let (low, high) = (tally.per_round(least), tally.per_round(most));
+        let rounding = 4.0 * f64::EPSILON * (low.abs() + high.abs());
+        Some(Interval {
+            lower: (low - rounding - comparator.upper).next_down(),
+            upper: (high + rounding - comparator.lower).next_up(),
+        })
     }
 }
 
-fn largest(comparator: &[f64]) -> Vec<Weight> {
+/// Where a bound came from, in words.
+fn origin(from: Source) -> &'static str {
+    match from {
+        Source::Start => "by the certificate of the run",
+        Source::Sign => "for losses are never negative",
+        Source::Dual => "by slopes",
+        Source::Primal => "by what a comparator costs",
+    }
+}
+
+fn largest(comparator: &[f64], columns: &Columns) -> Vec<Weight> {
     let mut weights: Vec<Weight> = comparator
         .iter()
         .enumerate()
-        .map(|(index, &weight)| Weight { index, name: None, weight })
-        .filter(|entry| entry.weight != 0.0)
+        .filter(|&(_, &weight)| weight != 0.0)
+        .map(|(column, &weight)| Weight { index: columns.feature(column), name: None, weight })
         .collect();
     weights.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.index.cmp(&b.index)));
     weights.truncate(LISTED);
@@ -124,7 +154,7 @@ fn largest(comparator: &[f64]) -> Vec<Weight> {
 
 /// The comparator's loss after each of `marks` rounds, per round.
 pub fn curve_in_hindsight(
-    spec: &Spec,
+    task: &Task,
     data: &mut Replay<'_>,
     marks: &[u64],
     options: &Options,
@@ -136,9 +166,9 @@ pub fn curve_in_hindsight(
         let start = Start { comparator: comparator.clone(), ..Start::default() };
         let mut prefix = Prefix { data: &mut *data, rounds };
         let solution = best_in_hindsight(
-            &spec.loss,
-            spec.sigma,
-            &spec.comparators,
+            &task.loss,
+            task.sigma,
+            &task.comparators,
             &mut prefix,
             start,
             options,
@@ -163,24 +193,23 @@ pub struct SquareWatch {
 
 impl SquareWatch {
     /// Watches a run of this description; None if its loss is not the square loss.
-    pub fn new(spec: &Spec) -> Option<Self> {
-        let LossSpec::Square(_) = spec.loss else { return None };
-        Some(Self {
-            gram: Some(Gram::new(spec.sigma)),
-            comparators: spec.comparators.clone(),
+    pub fn new(task: &Task) -> Option<Self> {
+        task.loss.is_square().then(|| Self {
+            gram: Some(Gram::new(task.sigma)),
+            comparators: task.comparators.clone(),
             next_mark: 1,
             marks: Vec::new(),
         })
     }
 
-    /// Takes in the next batch; with `marks`, solves at t = 1, 2, 4, 8, … on the way. Gives up where
+    /// Takes in the next rows; with `marks`, solves at t = 1, 2, 4, 8, … on the way. Gives up where
     /// there are too many columns.
-    pub fn observe(&mut self, batch: &Batch, marks: bool) {
-        if batch.dimension() > GRAM_COLUMNS {
+    pub fn observe(&mut self, rows: Rows<'_>, marks: bool) {
+        if rows.dimension() > GRAM_COLUMNS {
             self.gram = None;
         }
         let Some(gram) = &mut self.gram else { return };
-        for example in batch.iter() {
+        for example in rows.iter().filter(|example| !example.importance.is_zero()) {
             gram.observe(&example);
             if marks && gram.rounds() == self.next_mark {
                 self.marks.push(per_round(&gram.solve(&self.comparators)));
@@ -209,7 +238,10 @@ impl SquareWatch {
 
 fn per_round(solution: &Solution) -> Interval {
     let rounds = (solution.examples as f64).max(1.0);
-    Interval { lower: solution.lower / rounds, upper: solution.upper / rounds }
+    Interval {
+        lower: (solution.lower / rounds).next_down(),
+        upper: (solution.upper / rounds).next_up(),
+    }
 }
 
 /// The Perceptron's mistakes, and the least bound on them that was found.

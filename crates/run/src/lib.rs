@@ -1,12 +1,14 @@
 //! One description of a run, the types it stands for, and the loop that runs it.
 //!
 //! [`Settings`] are what a person says: a few names and numbers, the rest left to defaults.
-//! [`Spec`] is what is run: complete, checked, and the same whoever runs it. [`Run`] pulls batches
-//! from a source through a learner into a ledger; [`Report`] is what can be said afterwards.
+//! [`Spec`] is what is run: a [`Task`], complete and checked, and the data. A [`Run`] is given rows
+//! and answers rounds; a [`Session`] reads the rows from files. [`Report`] is what can be said at any
+//! moment.
 
 mod audit;
 mod cache;
 mod columns;
+mod contradiction;
 mod data;
 mod dispatch;
 mod hindsight;
@@ -15,16 +17,19 @@ mod predict;
 mod replay;
 mod report;
 mod run;
+mod session;
 mod settings;
 mod spec;
 mod spec_file;
+mod task;
 mod weighted;
+mod windows;
 
 pub use audit::{
     AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Link, ModelReport, NamedReport,
-    WindowReport,
 };
 pub use columns::Columns;
+pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
 pub use hindsight::{
@@ -35,8 +40,11 @@ pub use model::{Model, ModelError, Stream, check_place};
 pub use predict::{Contribution, Explanation, Scored};
 pub use replay::{Open, Replay};
 pub use report::{BoundReport, CurveReport, Report};
-pub use run::{Progress, Run, RunError};
+pub use run::{Run, RunError};
+pub use session::{Progress, Session, SessionError};
 pub use settings::{Resolved, Settings, SettingsError};
 pub use spec::{LearnerSpec, LossSpec, ScheduleSpec, Spec, SpecError};
 pub use spec_file::{Notation, SpecFileError};
+pub use task::{Described, Task};
 pub use weighted::{ClassWeight, ClassWeights};
+pub use windows::{WindowReport, Windows};

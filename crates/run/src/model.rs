@@ -3,15 +3,18 @@
 //!
 //! ```text
 //! MAGIC version length crc                 the header
-//! (length bytes)⁴                          description, learner, ledger, stream
+//! (tag length bytes)…                      the sections
 //! ```
 //!
-//! Whole numbers are little-endian. The description is JSON, the other sections are postcard. What
-//! is read may come from anywhere: lengths are checked before memory is asked for, and the state
-//! of a learner is compared with a fresh one before it is used.
+//! Whole numbers are little-endian. The task and the data are JSON, the other sections are postcard.
+//! Vectors have one entry for every feature that was seen, in the order of the features. What is
+//! read may come from anywhere: lengths are checked before memory is asked for, and the state of a
+//! learner is compared with a fresh one before it is used.
 
-use crate::dispatch::{SavedLearner, restore};
-use crate::spec::Spec;
+use crate::data::DataSpec;
+use crate::dispatch::restore;
+use crate::run::Run;
+use crate::task::Task;
 use rueful_core::Ledger;
 use rueful_data::{Seen, can_replace_file, printable, replace_file};
 use serde::{Deserialize, Serialize};
@@ -23,34 +26,42 @@ use thiserror::Error;
 /// How a model begins: no text does, and no transfer as text leaves it whole.
 const MAGIC: &[u8; 12] = b"\x8druefulm\r\n\x1a\n";
 
-/// The version that is written, and the latest that is read.
-const VERSION: u32 = 1;
+/// The version that is written, and the only one that is read.
+const VERSION: u32 = 2;
 
 /// Magic, version, length, checksum.
 const HEADER: usize = 28;
 
-/// The longest file that is opened. A learner of 2^26 features takes half of it.
+/// The longest file that is opened.
 const LENGTH_MAX: u64 = 4 << 30;
+
+/// A section: what it holds, in four letters. One that begins with a small letter may be passed
+/// over by a program that does not know it; later versions add sections and change none.
+type Tag = [u8; 4];
+
+const TASK: Tag = *b"Task";
+const DATA: Tag = *b"Data";
+const LEARNER: Tag = *b"Lrnr";
+const LEDGER: Tag = *b"Ledg";
+const STREAM: Tag = *b"Seen";
 
 /// A run put away.
 pub struct Model {
-    /// What is run; its data are those the run was at last.
-    pub spec: Spec,
-    /// The learner as it was left.
-    pub learner: Box<dyn SavedLearner>,
-    /// The books.
-    pub ledger: Ledger,
+    /// The run as it was left.
+    pub run: Run,
+    /// The data it was at last.
+    pub data: DataSpec,
     /// What the stream held.
     pub stream: Stream,
     /// Which version of the program wrote it.
     pub written_by: String,
 }
 
-/// What a run knows of its stream.
+/// What a session knows of its stream.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
-    /// What came before the data of the description.
+    /// What came before the data the session is at.
     pub before: Seen,
     /// What these data held, as far as they were learned from.
     pub now: Seen,
@@ -75,7 +86,14 @@ impl Stream {
 #[serde(deny_unknown_fields)]
 struct Description {
     written_by: String,
-    spec: Spec,
+    task: Task,
+}
+
+/// The books, and how many of their rounds other learners have played.
+#[derive(Serialize, Deserialize)]
+struct Books {
+    others: u64,
+    ledger: Ledger,
 }
 
 /// Why a model cannot be read or written.
@@ -108,16 +126,24 @@ pub enum ModelError {
         /// What it is instead.
         what: String,
     },
-    /// A model of a version that is not known here.
+    /// A model of a version that is not read here.
     #[error(
-        "{file} is a rueful model of version {version}, and this program knows versions up to \
-         {VERSION}: a newer rueful opens it"
+        "{file} is a rueful model of version {version}, and this program reads version {VERSION}: {}",
+        if *version > VERSION { "a newer rueful opens it" } else { "learn it anew from its data" }
     )]
-    Future {
+    Version {
         /// The file.
         file: String,
         /// Its version.
         version: u32,
+    },
+    /// A model with a part that is not known here.
+    #[error("{file} is a rueful model with a part {part:?} that this program does not know: a newer rueful opens it")]
+    Part {
+        /// The file.
+        file: String,
+        /// The part.
+        part: String,
     },
     /// A file that is shorter or longer than it says.
     #[error("{file} is a rueful model that was cut short or added to: {what}")]
@@ -144,35 +170,38 @@ pub enum ModelError {
 }
 
 /// The bytes of a model.
-pub(crate) fn encode(
-    spec: &Spec,
-    learner: &dyn SavedLearner,
-    ledger: &Ledger,
-    stream: &Stream,
-) -> Result<Vec<u8>, ModelError> {
+pub(crate) fn encode(run: &Run, data: &DataSpec, stream: &Stream) -> Result<Vec<u8>, ModelError> {
     let written_by = env!("CARGO_PKG_VERSION").to_owned();
-    let description = Description { written_by, spec: spec.clone() };
-    // A description has no way to fail: it is made of names and finite numbers.
-    let description = serde_json::to_vec(&description).unwrap_or_default();
+    let description = Description { written_by, task: run.task().clone() };
+    let books = Books { others: run.others(), ledger: run.ledger().clone() };
+    let order = run.ledger().cells().in_order();
+    // What JSON is made of has no way to fail: names and finite numbers.
     let sections = [
-        description,
-        learner.save()?,
-        postcard::to_allocvec(ledger)?,
-        postcard::to_allocvec(stream)?,
+        (TASK, serde_json::to_vec(&description).unwrap_or_default()),
+        (DATA, serde_json::to_vec(data).unwrap_or_default()),
+        (LEARNER, run.saved_learner().save(&order)?),
+        (LEDGER, postcard::to_allocvec(&books)?),
+        (STREAM, postcard::to_allocvec(stream)?),
     ];
-    let length: usize = sections.iter().map(|section| 8 + section.len()).sum();
+    Ok(seal(&sections))
+}
+
+/// Sections behind a header that goes with them.
+fn seal(sections: &[(Tag, Vec<u8>)]) -> Vec<u8> {
+    let length: usize = sections.iter().map(|(_, section)| 12 + section.len()).sum();
     let mut bytes = Vec::with_capacity(HEADER + length);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&VERSION.to_le_bytes());
     bytes.extend_from_slice(&(length as u64).to_le_bytes());
     bytes.extend_from_slice(&[0; 4]);
-    for section in &sections {
+    for (tag, section) in sections {
+        bytes.extend_from_slice(tag);
         bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
         bytes.extend_from_slice(section);
     }
     let crc = checksum(&bytes);
     bytes[HEADER - 4..HEADER].copy_from_slice(&crc.to_le_bytes());
-    Ok(bytes)
+    bytes
 }
 
 /// Of everything but itself.
@@ -207,27 +236,85 @@ impl Model {
     pub fn decode(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
         let body = Header::check(bytes, file)?;
         let senseless =
-            |what: &str| ModelError::Senseless { file: file.to_owned(), what: what.to_owned() };
-        let [description, learner, ledger, stream] =
-            sections(body).ok_or_else(|| senseless("its sections do not fill it"))?;
-        let Description { written_by, spec } = serde_json::from_slice(description)
-            .map_err(|error| senseless(&format!("its description: {error}")))?;
-        let learner = restore(&spec, learner).map_err(|error| senseless(&error.what))?;
-        let learner =
-            learner.ok_or_else(|| senseless("its learner is not the one it describes"))?;
-        let ledger: Ledger = whole(ledger).ok_or_else(|| senseless("its ledger cannot be read"))?;
-        let fresh = Ledger::regularized(spec.comparators.clone(), spec.sigma);
-        if !ledger.continues(&fresh) || ledger.rounds() != learner.rounds() {
-            return Err(senseless("its ledger is not that of its learner"));
+            |what: String| ModelError::Senseless { file: file.to_owned(), what };
+        let parts = Parts::of(body, file)?;
+        let Description { written_by, task } = serde_json::from_slice(parts.task)
+            .map_err(|error| senseless(format!("its task: {error}")))?;
+        let data = serde_json::from_slice(parts.data)
+            .map_err(|error| senseless(format!("its data: {error}")))?;
+        let stream: Stream = whole(parts.stream)
+            .ok_or_else(|| senseless("what it knows of its stream cannot be read".to_owned()))?;
+        let run = restored(task, &parts, stream.seen()).map_err(senseless)?;
+        if Some(run.ledger().rounds()) != parts_of(&stream, run.others()) {
+            return Err(senseless("its stream is not that of its ledger".to_owned()));
         }
-        let stream: Stream =
-            whole(stream).ok_or_else(|| senseless("what it knows of its stream cannot be read"))?;
-        let rows = stream.before.census.examples.checked_add(stream.now.census.examples);
-        if rows != Some(ledger.rounds()) || stream.position != stream.now.census.examples {
-            return Err(senseless("its stream is not that of its ledger"));
-        }
-        Ok(Self { spec, learner, ledger, stream, written_by })
+        Ok(Self { run, data, stream, written_by })
     }
+
+    /// The learner's loss, task and comparators.
+    pub fn task(&self) -> &Task {
+        self.run.task()
+    }
+}
+
+/// How many rounds a stream and other learners make, if they go together.
+fn parts_of(stream: &Stream, others: u64) -> Option<u64> {
+    let (before, now) = (stream.before.census.examples, stream.now.census.examples);
+    let is_at = stream.position == now;
+    before.checked_add(now)?.checked_add(others).filter(|_| is_at)
+}
+
+/// The sections every model has.
+struct Parts<'a> {
+    task: &'a [u8],
+    data: &'a [u8],
+    learner: &'a [u8],
+    ledger: &'a [u8],
+    stream: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    fn of(body: &'a [u8], file: &str) -> Result<Self, ModelError> {
+        let senseless = |what: &str| ModelError::Senseless {
+            file: file.to_owned(),
+            what: what.to_owned(),
+        };
+        let sections =
+            sections(body).ok_or_else(|| senseless("its sections do not fill it, or come twice"))?;
+        let known = [TASK, DATA, LEARNER, LEDGER, STREAM];
+        let is_foreign = |tag: &Tag| !known.contains(tag) && !tag[0].is_ascii_lowercase();
+        if let Some((tag, _)) = sections.iter().find(|(tag, _)| is_foreign(tag)) {
+            let part = tag.escape_ascii().to_string();
+            return Err(ModelError::Part { file: file.to_owned(), part });
+        }
+        let part = |wanted: Tag| {
+            let found = sections.iter().find(|(tag, _)| *tag == wanted);
+            found.map(|&(_, section)| section).ok_or_else(|| senseless("a section is missing"))
+        };
+        Ok(Self {
+            task: part(TASK)?,
+            data: part(DATA)?,
+            learner: part(LEARNER)?,
+            ledger: part(LEDGER)?,
+            stream: part(STREAM)?,
+        })
+    }
+}
+
+/// The run in its sections, or what is wrong with it.
+fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
+    let learner = restore(&task, parts.learner).map_err(|error| error.to_string())?;
+    let mut learner = learner.ok_or("its learner is not the one it describes")?;
+    let Books { others, ledger } = whole(parts.ledger).ok_or("its ledger cannot be read")?;
+    let rounds = learner.rounds().checked_add(others);
+    if !ledger.continues(&task.ledger()) || Some(ledger.rounds()) != rounds {
+        return Err("its ledger is not that of its learner".to_owned());
+    }
+    if learner.weights().len() != ledger.cells().count() {
+        return Err("its learner has not as many weights as features were seen".to_owned());
+    }
+    learner.rearrange(&ledger.cells().places());
+    Ok(Run::restored(task, learner, ledger, seen, others))
 }
 
 /// All of a section, or nothing.
@@ -267,8 +354,8 @@ impl Header {
             return Err(ModelError::Length { file: file(), what: "it ends at once".to_owned() });
         };
         let version = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
-        if version > VERSION || version == 0 {
-            return Err(ModelError::Future { file: file(), version });
+        if version != VERSION {
+            return Err(ModelError::Version { file: file(), version });
         }
         let mut length = [0; 8];
         length.copy_from_slice(&header[16..24]);
@@ -296,14 +383,20 @@ impl Header {
 }
 
 /// The sections of a body that has nothing else.
-fn sections(mut body: &[u8]) -> Option<[&[u8]; 4]> {
-    let mut found = [&body[..0]; 4];
-    for section in &mut found {
-        let (length, rest) = body.split_first_chunk::<8>()?;
+fn sections(mut body: &[u8]) -> Option<Vec<(Tag, &[u8])>> {
+    let mut found: Vec<(Tag, &[u8])> = Vec::new();
+    while !body.is_empty() {
+        let (tag, rest) = body.split_first_chunk::<4>()?;
+        let (length, rest) = rest.split_first_chunk::<8>()?;
         let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-        (*section, body) = rest.split_at_checked(length)?;
+        let (section, rest) = rest.split_at_checked(length)?;
+        if found.iter().any(|(known, _)| known == tag) {
+            return None;
+        }
+        found.push((*tag, section));
+        body = rest;
     }
-    body.is_empty().then_some(found)
+    Some(found)
 }
 
 /// What a file is that is no model, as far as its beginning tells.
@@ -329,7 +422,7 @@ fn what_it_is(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DataSpec, LearnerSpec, LossSpec, Run, Settings};
+    use crate::{DataSpec, LearnerSpec, Session, Settings};
     use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema, Survey};
 
     const TEXT: &str = "1 1:2 3:1\n-1 2:1\n1 1:1 7:0.5\n-1 1:4\n-1 2:3 3:-1\n";
@@ -339,11 +432,11 @@ mod tests {
         Reader::new(vec![input], &Schema::Libsvm {}, &Reading::new(LabelRule::Signs))
     }
 
-    fn run(learner: &str) -> Run {
+    fn run(learner: &str) -> Session {
         let settings = Settings { learner: Some(learner.to_owned()), ..Settings::default() };
         let survey = Survey { examples: 10, weighted_norm_max: 9.0, ..Survey::default() };
         let resolved = settings.resolve(DataSpec::libsvm("text"), &mut |_| Ok(survey)).unwrap();
-        Run::new(resolved.spec).unwrap()
+        Session::new(&resolved.spec).unwrap()
     }
 
     fn model() -> Vec<u8> {
@@ -359,15 +452,28 @@ mod tests {
     #[test]
     fn every_learner_comes_back_as_it_was() {
         for learner in LearnerSpec::NAMES {
-            let (mut run, mut source) = (run(learner), reader(TEXT));
-            while run.advance(&mut source).unwrap() {}
-            let bytes = run.to_bytes(&source).unwrap();
+            let (mut session, mut source) = (run(learner), reader(TEXT));
+            while session.advance(&mut source).unwrap() {}
+            let bytes = session.to_bytes(&source).unwrap();
             let model = Model::decode(&bytes, "m").unwrap();
-            assert_eq!((&model.spec, &model.ledger), (run.spec(), run.ledger()), "{learner}");
-            assert_eq!(model.learner.weights(), run.learner().weights(), "{learner}");
-            let again = encode(&model.spec, &*model.learner, &model.ledger, &model.stream).unwrap();
+            assert_eq!(model.task(), session.run().task(), "{learner}");
+            assert_eq!(model.run.ledger(), session.ledger(), "{learner}");
+            assert_eq!(model.run.weights(), session.run().weights(), "{learner}");
+            let again = encode(&model.run, &model.data, &model.stream).unwrap();
             assert_eq!(again, bytes, "{learner}");
         }
+    }
+
+    /// Three features, near and far: a file of a few hundred bytes, however far.
+    #[test]
+    fn a_model_is_as_large_as_what_was_seen() {
+        let (mut session, mut source) = (run("ogd"), reader("1 5:1 60000000:2\n-1 7:1\n"));
+        while session.advance(&mut source).unwrap() {}
+        let bytes = session.to_bytes(&source).unwrap();
+        assert!(bytes.len() < 2500, "{} bytes", bytes.len());
+        let model = Model::decode(&bytes, "m").unwrap();
+        assert_eq!(model.run.weights(), session.run().weights());
+        assert_eq!(model.run.weights().len(), 4);
     }
 
     #[test]
@@ -399,11 +505,11 @@ mod tests {
                 forged[HEADER - 4..HEADER].copy_from_slice(&crc.to_le_bytes());
                 if let Ok(model) = Model::decode(&forged, "m") {
                     opened += 1;
-                    let mut run = Run::resume_with(model, DataSpec::libsvm("text"));
+                    let mut session = Session::resume_with(model, DataSpec::libsvm("text"));
                     // Whatever it is, it can be gone on with, or diverges.
                     let mut source = reader(TEXT);
-                    while run.advance(&mut source).unwrap_or(false) {}
-                    run.report(&source);
+                    while session.advance(&mut source).unwrap_or(false) {}
+                    session.report(&source);
                 }
             }
         }
@@ -420,22 +526,45 @@ mod tests {
         assert!(refusal(b"hello, world").contains("it begins with \"hello, world\""));
         assert!(refusal(&bytes[..7]).contains("cut short"));
         let mut future = bytes.clone();
-        future[12] = 2;
-        assert!(refusal(&future).contains("of version 2"), "{}", refusal(&future));
+        future[12] = 3;
+        assert!(refusal(&future).contains("a newer rueful opens it"), "{}", refusal(&future));
+        future[12] = 1;
+        assert!(refusal(&future).contains("learn it anew"), "{}", refusal(&future));
         assert!(refusal(&bytes[..bytes.len() - 1]).contains("should have"));
     }
 
+    /// The sections of a model.
+    fn taken_apart(bytes: &[u8]) -> Vec<(Tag, Vec<u8>)> {
+        let sections = sections(&bytes[HEADER..]).unwrap();
+        sections.into_iter().map(|(tag, section)| (tag, section.to_vec())).collect()
+    }
+
     #[test]
-    fn a_loss_of_another_learner_is_refused() {
+    fn a_task_with_another_loss_or_radius_is_refused() {
         let bytes = model();
-        let model = Model::decode(&bytes, "m").unwrap();
-        let spec = Spec { loss: LossSpec::Square(rueful_core::loss::Square {}), ..model.spec };
-        let forged = encode(&spec, &*model.learner, &model.ledger, &model.stream).unwrap();
-        assert!(Model::decode(&forged, "m").is_ok(), "the loss has no state of its own");
-        let radius = rueful_core::Positive::new(3.0).unwrap();
-        let comparators = rueful_core::set::Ball { radius }.into();
-        let spec = Spec { comparators, ..spec };
-        let forged = encode(&spec, &*model.learner, &model.ledger, &model.stream).unwrap();
-        assert!(refusal(&forged).contains("ledger"));
+        for (from, to) in [("hinge", "logistic"), ("\"radius\":10.0", "\"radius\":3.0")] {
+            let mut sections = taken_apart(&bytes);
+            let text = String::from_utf8(sections[0].1.clone()).unwrap();
+            assert!(text.contains(from), "{text}");
+            sections[0].1 = text.replace(from, to).into_bytes();
+            let error = refusal(&seal(&sections));
+            assert!(error.contains("ledger") || error.contains("learner"), "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_not_known_are_passed_over_or_named() {
+        let bytes = model();
+        let mut sections = taken_apart(&bytes);
+        sections.push((*b"note", b"hello".to_vec()));
+        assert!(Model::decode(&seal(&sections), "m").is_ok());
+        sections.push((*b"Bank", Vec::new()));
+        assert!(refusal(&seal(&sections)).contains("\"Bank\""));
+        let mut twice = taken_apart(&bytes);
+        twice.push(twice[2].clone());
+        assert!(refusal(&seal(&twice)).contains("come twice"));
+        let mut fewer = taken_apart(&bytes);
+        fewer.remove(3);
+        assert!(refusal(&seal(&fewer)).contains("missing"));
     }
 }

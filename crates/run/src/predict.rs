@@ -2,8 +2,7 @@
 
 use crate::hindsight::Weight;
 use crate::model::Model;
-use crate::spec::{LossSpec, with_loss};
-use rueful_core::loss::{Labels, ZeroOne};
+use rueful_core::loss::{Labels, Loss, ZeroOne};
 use rueful_core::{Example, Features, Round};
 use rueful_data::Names;
 use serde::Serialize;
@@ -50,17 +49,12 @@ pub struct Contribution {
 impl Model {
     /// What it says of an example.
     pub fn score(&self, x: &Features<'_>) -> Scored {
-        let score = self.learner.predict(x);
-        Scored { score, label: self.label_of(score), probability: self.probability_of(score) }
-    }
-
-    /// 1/(1 + e^{−p}), which only the logistic loss means.
-    fn probability_of(&self, score: f64) -> Option<f64> {
-        matches!(self.spec.loss, LossSpec::Logistic(_)).then(|| 1.0 / (1.0 + (-score).exp()))
+        let score = self.run.predict(x);
+        Scored { score, label: self.label_of(score), probability: self.task().loss.probability(score) }
     }
 
     fn label_of(&self, score: f64) -> Option<String> {
-        match self.spec.loss.labels() {
+        match self.task().loss.labels() {
             Labels::Numbers => Some(score.to_string()),
             Labels::Signs => self.class_of(score > 0.0),
         }
@@ -68,7 +62,7 @@ impl Model {
 
     /// How the label of a class is written in the data. The negative one must have been seen.
     pub fn class_of(&self, is_positive: bool) -> Option<String> {
-        let positive = self.spec.data.positive.as_deref().unwrap_or("1");
+        let positive = self.data.positive.as_deref().unwrap_or("1");
         if is_positive {
             return Some(positive.to_owned());
         }
@@ -83,17 +77,19 @@ impl Model {
     /// What the example's label would cost the prediction, and whether that has the wrong sign;
     /// for a loss of numbers, nobody can say.
     pub fn judge(&self, score: f64, label: f64) -> (f64, Option<bool>) {
-        let round = with_loss!(self.spec.loss, loss => Round::of(&loss, score, label));
-        let classifies = self.spec.loss.labels() == Labels::Signs;
+        let loss = self.task().loss;
+        let round = Round::of(&loss, score, label);
+        let classifies = loss.labels() == Labels::Signs;
         (round.value, classifies.then(|| ZeroOne {}.is_mistake(score, label)))
     }
 
     /// Takes a prediction apart.
     pub fn explain(&self, example: &Example<'_>, names: &Names) -> Explanation {
         let x = &example.features;
-        let weights = self.learner.weights();
+        let (cells, weights) = (self.run.ledger().cells(), self.run.learner().weights());
         let contribution = |(i, value): (usize, f64)| {
-            let weight = weights.get(i).copied().unwrap_or(0.0);
+            let cell = cells.cell(i as u32);
+            let weight = cell.and_then(|cell| weights.get(cell)).copied().unwrap_or(0.0);
             let name = self.name_of(i as u32, names);
             let contribution = weight * value;
             Contribution { index: i as u32, name, value: value as f32, weight, contribution }
@@ -107,7 +103,7 @@ impl Model {
 
     /// What a feature is called: in the data at hand, or in those that were learned from.
     pub fn name_of(&self, index: u32, names: &Names) -> Option<String> {
-        if index == 0 && self.spec.data.constant {
+        if index == 0 && self.data.constant {
             return Some("constant".to_owned());
         }
         let known = [names, &self.stream.now.names, &self.stream.before.names];
@@ -117,14 +113,9 @@ impl Model {
     /// Its weights that are not 0, the largest first.
     pub fn weights(&self) -> Vec<Weight> {
         let none = Names::default();
-        let weights = self.learner.weights().into_iter().enumerate();
+        let weights = self.run.weights().into_iter().filter(|&(_, weight)| weight != 0.0);
         let mut weights: Vec<Weight> = weights
-            .filter(|&(_, weight)| weight != 0.0)
-            .map(|(index, weight)| Weight {
-                index,
-                name: self.name_of(index as u32, &none),
-                weight,
-            })
+            .map(|(index, weight)| Weight { index, name: self.name_of(index, &none), weight })
             .collect();
         weights
             .sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.index.cmp(&b.index)));

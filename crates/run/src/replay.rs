@@ -1,7 +1,8 @@
 //! Data that solvers can go through again: kept in memory while it fits, read anew otherwise.
 
 use crate::columns::Columns;
-use rueful_core::Batch;
+use rueful_core::set::{AnySet, FeasibleSet};
+use rueful_core::{Batch, Rows};
 use rueful_data::{Census, DataError, Source};
 use rueful_hindsight::Passes;
 
@@ -25,6 +26,8 @@ pub struct Replay<'a> {
     nonzeros: u64,
     limit: u64,
     columns: Columns,
+    /// How many coordinates the comparators tell apart.
+    named: usize,
     /// Where batches go when the source is read anew, and when they are renumbered.
     batch: Batch,
     renumbered: Batch,
@@ -32,9 +35,10 @@ pub struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     /// Nothing kept so far. Up to `limit` nonzeros are held in memory; data beyond that is read
-    /// from its source in every pass.
-    pub fn new(open: &'a Open<'a>, limit: u64) -> Self {
+    /// from its source in every pass. The comparators are those it will be solved for.
+    pub fn new(open: &'a Open<'a>, limit: u64, comparators: &AnySet) -> Self {
         Self {
+            named: comparators.named_coordinates(),
             open,
             kept: Vec::new(),
             nonzeros: 0,
@@ -50,8 +54,9 @@ impl<'a> Replay<'a> {
         source: &mut dyn Source,
         open: &'a Open<'a>,
         limit: u64,
+        comparators: &AnySet,
     ) -> Result<Self, DataError> {
-        let mut replay = Self::new(open, limit);
+        let mut replay = Self::new(open, limit, comparators);
         let mut batch = Batch::default();
         while source.fill(&mut batch)? {
             replay.keep_whole(&mut batch);
@@ -65,24 +70,24 @@ impl<'a> Replay<'a> {
     fn keep_whole(&mut self, batch: &mut Batch) {
         let nonzeros = batch.nonzeros();
         if nonzeros < LARGE || self.nonzeros + nonzeros as u64 > self.limit {
-            return self.keep(batch);
+            return self.keep(batch.rows());
         }
         self.nonzeros += nonzeros as u64;
         self.kept.push(std::mem::take(batch));
     }
 
-    /// Keeps the next batch of the stream, as long as all of it fits.
-    pub fn keep(&mut self, batch: &Batch) {
-        self.nonzeros += batch.nonzeros() as u64;
+    /// Keeps the next rows of the stream, as long as all of it fits.
+    pub fn keep(&mut self, rows: Rows<'_>) {
+        self.nonzeros += rows.nonzeros() as u64;
         if !self.is_kept() {
             self.kept = Vec::new();
             return;
         }
         match self.kept.last_mut() {
-            Some(last) if last.nonzeros() + batch.nonzeros() <= KEPT_TOGETHER => last.append(batch),
+            Some(last) if last.nonzeros() + rows.nonzeros() <= KEPT_TOGETHER => last.append(rows),
             _ => {
                 let mut kept = Batch::default();
-                kept.append(batch);
+                kept.append(rows);
                 self.kept.push(kept);
             }
         }
@@ -90,9 +95,10 @@ impl<'a> Replay<'a> {
 
     /// The stream has ended, and this is what it held.
     pub fn settle(&mut self, census: &Census) {
-        self.columns = Columns::of(census);
-        for batch in &mut self.kept {
-            if self.columns.renumber(batch, &mut self.renumbered) {
+        self.columns = Columns::of(census, self.named);
+        if self.columns != Columns::All {
+            for batch in &mut self.kept {
+                self.columns.renumber(batch.rows(), &mut self.renumbered);
                 std::mem::swap(batch, &mut self.renumbered);
             }
         }
@@ -112,24 +118,20 @@ impl<'a> Replay<'a> {
 impl Passes for Replay<'_> {
     type Error = DataError;
 
-    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), DataError> {
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), DataError> {
         if self.is_kept() {
-            self.kept.iter().for_each(|batch| visit(batch, batch.len()));
+            self.kept.iter().for_each(|batch| visit(batch.rows()));
             return Ok(());
         }
         let mut source = (self.open)()?;
         while source.fill(&mut self.batch)? {
-            if self.columns.renumber(&self.batch, &mut self.renumbered) {
-                visit(&self.renumbered, self.renumbered.len());
-            } else {
-                visit(&self.batch, self.batch.len());
-            }
+            visit(self.columns.renumber(self.batch.rows(), &mut self.renumbered));
         }
         Ok(())
     }
 
-    fn held(&self) -> Option<Vec<(&Batch, usize)>> {
-        self.is_kept().then(|| self.kept.iter().map(|batch| (batch, batch.len())).collect())
+    fn held(&self) -> Option<Vec<Rows<'_>>> {
+        self.is_kept().then(|| self.kept.iter().map(Batch::rows).collect())
     }
 }
 
@@ -148,9 +150,8 @@ mod tests {
 
     fn rows(replay: &mut Replay<'_>) -> Vec<(f64, Vec<u32>)> {
         let mut all = Vec::new();
-        let passed = replay.pass(&mut |batch, rows| {
-            let row = |row| (batch.get(row).label, batch.get(row).features.indices().to_vec());
-            all.extend((0..rows).map(row));
+        let passed = replay.pass(&mut |rows| {
+            all.extend(rows.iter().map(|row| (row.label, row.features.indices().to_vec())));
         });
         passed.unwrap();
         all
@@ -158,8 +159,9 @@ mod tests {
 
     #[test]
     fn memory_and_file_show_the_same() {
-        let mut kept = Replay::read(&mut *open().unwrap(), &open, 100).unwrap();
-        let mut streamed = Replay::read(&mut *open().unwrap(), &open, 2).unwrap();
+        let set = rueful_core::set::WholeSpace {}.into();
+        let mut kept = Replay::read(&mut *open().unwrap(), &open, 100, &set).unwrap();
+        let mut streamed = Replay::read(&mut *open().unwrap(), &open, 2, &set).unwrap();
         assert!(kept.is_kept() && !streamed.is_kept());
         let expected =
             [(1.0, vec![0, 1, 3]), (-1.0, vec![0, 2]), (1.0, vec![0]), (-1.0, vec![0, 1])];
@@ -167,8 +169,9 @@ mod tests {
             assert_eq!(rows(&mut kept), expected);
             assert_eq!(rows(&mut streamed), expected);
         }
-        let u = kept.columns().spread(vec![0.5, 1.0, 2.0, 3.0]);
-        assert_eq!((u.len(), u[0], u[100], u[200], u[3000]), (3001, 0.5, 1.0, 2.0, 3.0));
-        assert_eq!(kept.columns().gather(&u), [0.5, 1.0, 2.0, 3.0]);
+        let columns = kept.columns();
+        let u = columns.gather(&[(0, 0.5), (100, 1.0), (200, 2.0), (3000, 3.0)]);
+        assert_eq!(u, [0.5, 1.0, 2.0, 3.0]);
+        assert_eq!([0, 1, 2, 3].map(|column| columns.feature(column)), [0, 100, 200, 3000]);
     }
 }

@@ -1,11 +1,12 @@
 //! What a run can say for itself, under the names it keeps in JSON. All values are per round.
 
+use crate::contradiction::{Claim, Contradiction};
 use crate::hindsight::{HindsightReport, Interval, MistakeReport};
-use crate::spec::Spec;
+use crate::run::Run;
+use crate::task::Described;
 use rueful_core::ledger::CurvePoint;
 use rueful_core::loss::Labels;
 use rueful_core::{Bound, Ladder, Ledger, NoBound};
-use rueful_data::{Census, Names};
 use serde::{Deserialize, Serialize};
 
 /// The report of a run. Its keys are stable.
@@ -52,8 +53,12 @@ pub struct Report {
     pub example_norm_max: f64,
     /// The run at t = 1, 2, 4, 8, … and at the end.
     pub curve: Vec<CurveReport>,
+    /// Proofs that contradict each other; empty unless something is wrong with the program or with
+    /// the machine. What they are about is withheld.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradictions: Vec<Contradiction>,
     /// What was run.
-    pub spec: Spec,
+    pub spec: Described,
 }
 
 /// The learner's own bounds, per round.
@@ -87,25 +92,22 @@ pub struct CurveReport {
 }
 
 impl Report {
-    pub(crate) fn new(
-        spec: &Spec,
-        ledger: &Ledger,
-        ladder: &Ladder,
-        census: &Census,
-        names: &Names,
-    ) -> Self {
-        let rounds = ledger.rounds();
-        let classifies = spec.loss.labels() == Labels::Signs;
+    pub(crate) fn new(run: &Run, ladder: &Ladder) -> Self {
+        let (task, ledger, seen) = (run.task(), run.ledger(), run.seen());
+        let classifies = task.loss.labels() == Labels::Signs;
+        let names = &seen.names;
+        let claim = |(what, total)| Claim::from((what, ledger.per_round(total)));
+        let disorder = ladder.disorder.iter();
         Self {
-            examples: rounds,
+            examples: ledger.rounds(),
             resumed: None,
-            features: census.features,
-            nonzeros: census.nonzeros,
+            features: ledger.cells().count() as u64,
+            nonzeros: seen.census.nonzeros,
             collisions: (!names.is_empty()).then(|| names.collisions() as u64),
             sequential_risk: ledger.sequential_risk(),
-            penalty: (spec.sigma.get() > 0.0).then(|| ledger.per_round(ledger.penalty())),
+            penalty: (task.sigma.get() > 0.0).then(|| ledger.per_round(ledger.penalty())),
             mistake_rate: classifies.then(|| ledger.per_round(ledger.mistakes() as f64)),
-            certificate: finite(ledger.per_round(ladder.certificate)),
+            certificate: finite(ledger.at_most_per_round(ladder.certificate)),
             bound: BoundReport::new(ledger, ladder),
             comparator: None,
             regret: None,
@@ -114,15 +116,32 @@ impl Report {
             gradient_norm_max: ledger.gradient_norm_max(),
             example_norm_max: ledger.example_norm_max(),
             curve: ledger.curve().iter().map(CurveReport::new).collect(),
-            spec: spec.clone(),
+            contradictions: disorder
+                .map(|rungs| Contradiction { lower: claim(rungs.lower), upper: claim(rungs.upper) })
+                .collect(),
+            spec: task.into(),
         }
     }
 
-    /// Adds what the solver found.
+    /// Adds what the solver found. A regret above a bound on it, and ends of an interval that
+    /// cross, are contradictions: what they are about is withheld.
     pub fn add_hindsight(&mut self, found: HindsightReport, ledger: &Ledger) {
-        self.comparator = Some(found.comparator);
-        self.regret = Some(found.regret(ledger));
+        self.contradictions.extend(found.contradiction.clone());
+        self.regret = found.regret(ledger);
+        self.comparator = found.comparator;
         self.hindsight = Some(found);
+        let Some(regret) = self.regret else { return };
+        let bounds = [
+            ("the certificate", &mut self.certificate),
+            ("the data-dependent bound", &mut self.bound.data),
+            ("the theorem", &mut self.bound.theorem),
+        ];
+        for (name, bound) in bounds {
+            if let Some(crossed) = Contradiction::between(regret, name, *bound) {
+                self.contradictions.push(crossed);
+                (*bound, self.regret, self.comparator) = (None, None, None);
+            }
+        }
     }
 
     /// Adds the comparator's loss at every point of the curve.
@@ -143,7 +162,7 @@ impl Report {
 impl BoundReport {
     fn new(ledger: &Ledger, ladder: &Ladder) -> Self {
         let value =
-            |rung: &Result<Bound, NoBound>| Some(ledger.per_round(rung.as_ref().ok()?.total));
+            |rung: &Result<Bound, NoBound>| Some(ledger.at_most_per_round(rung.as_ref().ok()?.total));
         Self {
             data: value(&ladder.data),
             theorem: value(&ladder.theorem),

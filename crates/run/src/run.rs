@@ -1,51 +1,50 @@
-//! The loop.
+//! A run: rows in, rounds out, and everything that can be said about them at any moment.
 
-use crate::DataSpec;
 use crate::dispatch::{SavedLearner, build};
-use crate::model::{self, Model, ModelError, Stream};
 use crate::report::Report;
-use crate::spec::{Spec, SpecError};
+use crate::spec::SpecError;
+use crate::task::Task;
 use rueful_core::learner::Learner;
-use rueful_core::{Batch, Ledger, LedgerError, Round};
-use rueful_data::{DataError, Seen, Source};
-use std::path::Path;
+use rueful_core::loss::Labels;
+use rueful_core::{Features, FoundFeatures, Ledger, LedgerError, Promise, Round, Rows};
+use rueful_data::Seen;
 use thiserror::Error;
 
-/// A run under way: a learner, the ledger of its stream, and the buffers between them.
+/// A run under way: a task, a learner, the books of its rounds, and what was seen. It is given rows
+/// and knows nothing of where they come from; files are one way among others. It can be sent to
+/// another thread, read by several at once, and cloned for a snapshot.
+///
+/// ```
+/// use rueful_core::{Batch, Positive, learner, loss::Hinge, set::Ball};
+/// use rueful_run::{DataSpec, Run, Settings};
+///
+/// let spec = Settings::default().resolve(DataSpec::libsvm(""), &mut |_| Ok(Default::default()))?.spec;
+/// let mut run = Run::new(spec.task())?;
+/// let mut rows = Batch::default();
+/// rows.push(&[0, 3], &[1.0, 0.5], 1.0)?;
+/// let rounds = run.learn(rows.rows())?;
+/// assert_eq!((rounds[0].prediction, rounds[0].value), (0.0, 1.0)); // before it was learned from
+/// assert_eq!(run.report().examples, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
 pub struct Run {
-    spec: Spec,
+    task: Task,
     learner: Box<dyn SavedLearner>,
     ledger: Ledger,
-    /// What came before the data of the description.
-    before: Seen,
-    /// How many rows of these data were learned from, and how many are to be passed over because
-    /// they were before.
-    position: u64,
-    to_skip: u64,
-    batch: Batch,
+    seen: Seen,
+    /// Rounds in the books that other learners have played.
+    others: u64,
+    /// Why it cannot go on, once it cannot.
+    diverged: Option<LedgerError>,
+    /// The rounds of the last rows, and the cells of their features.
     rounds: Vec<Round>,
+    cells: Vec<u32>,
 }
 
-/// How far a run has come.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
-    /// Examples learned from.
-    pub examples: u64,
-    /// Bytes read from the source.
-    pub bytes: u64,
-    /// The sequential risk so far.
-    pub sequential_risk: f64,
-}
-
-/// Why a run stopped.
+/// Why a run cannot go on.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The description contradicts itself.
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-    /// The data could not be read.
-    #[error(transparent)]
-    Data(#[from] DataError),
     /// The weights left the finite numbers.
     #[error("the run diverged: {what}; {advice}")]
     Diverged {
@@ -54,149 +53,155 @@ pub enum RunError {
         /// What keeps such a learner finite.
         advice: &'static str,
     },
-    /// The data are not those that were learned from before.
-    #[error(
-        "the run has learned from {learned} rows of these data, and they have {found}: they are \
-         not what they were. Name the file to go on with if it is another"
-    )]
-    Shorter {
-        /// Rows that were learned from.
-        learned: u64,
-        /// Rows that are there.
-        found: u64,
+    /// A label that the loss does not understand. Nothing was learned from its rows.
+    #[error("row {row} has the label {label:e}, expected {}", expected.expected())]
+    Label {
+        /// The row, counted from 0.
+        row: usize,
+        /// y_t
+        label: f64,
+        /// The labels that the loss takes.
+        expected: Labels,
     },
+    /// Two runs that do not belong together.
+    #[error("runs of different tasks cannot be merged: {0}")]
+    DifferentTask(&'static str),
 }
 
 impl Run {
     /// A run that has seen nothing.
-    pub fn new(spec: Spec) -> Result<Self, SpecError> {
-        let learner = build(&spec)?;
-        let ledger = Ledger::regularized(spec.comparators.clone(), spec.sigma);
-        Ok(Self {
-            spec,
-            learner,
-            ledger,
-            before: Seen::default(),
-            position: 0,
-            to_skip: 0,
-            batch: Batch::default(),
-            rounds: Vec::new(),
-        })
+    pub fn new(task: Task) -> Result<Self, SpecError> {
+        let learner = build(&task)?;
+        let ledger = task.ledger();
+        Ok(Self::restored(task, learner, ledger, Seen::default(), 0))
     }
 
-    /// A run that was put away. It goes on in the data it was at: shown them from the start, it
-    /// passes over what it has learned from.
-    pub fn resume(model: Model) -> Self {
-        let Model { spec, learner, ledger, stream: Stream { before, position, .. }, .. } = model;
-        Self {
-            spec,
-            learner,
-            ledger,
-            before,
-            position,
-            to_skip: position,
-            batch: Batch::default(),
-            rounds: Vec::new(),
+    /// A run that was put away.
+    pub(crate) fn restored(
+        task: Task,
+        learner: Box<dyn SavedLearner>,
+        ledger: Ledger,
+        seen: Seen,
+        others: u64,
+    ) -> Self {
+        let (rounds, cells) = (Vec::new(), Vec::new());
+        Self { task, learner, ledger, seen, others, diverged: None, rounds, cells }
+    }
+
+    /// Learns from some rows, and answers a round for each. A row of importance 0 is predicted and
+    /// does not count.
+    pub fn learn(&mut self, rows: Rows<'_>) -> Result<&[Round], RunError> {
+        self.learn_counted(rows)?;
+        self.seen.census.count(rows);
+        Ok(&self.rounds)
+    }
+
+    /// The same for whoever reads rows and counts them, and tells what was [`seen`](Self::saw).
+    pub fn learn_counted(&mut self, rows: Rows<'_>) -> Result<&[Round], RunError> {
+        self.check(rows)?;
+        let Self { learner, ledger, rounds, cells, .. } = self;
+        let entered = ledger.enter(rows, cells);
+        learner.learn_rows(entered, rounds);
+        if let Err(what) = ledger.record_entered(entered, rounds) {
+            self.diverged = Some(what);
+            return Err(self.divergence(what));
+        }
+        Ok(&self.rounds)
+    }
+
+    fn check(&self, rows: Rows<'_>) -> Result<(), RunError> {
+        if let Some(what) = self.diverged {
+            return Err(self.divergence(what));
+        }
+        let expected = self.task.loss.labels();
+        let labels = rows.labels();
+        match labels.iter().position(|&label| !expected.accept(label)) {
+            None => Ok(()),
+            Some(row) => Err(RunError::Label { row, label: labels[row], expected }),
         }
     }
 
-    /// The same, to go on with other data.
-    pub fn resume_with(model: Model, data: DataSpec) -> Self {
-        let before = model.stream.seen();
-        let run = Self::resume(model);
-        Self { before, position: 0, to_skip: 0, spec: Spec { data, ..run.spec }, ..run }
+    fn divergence(&self, what: LedgerError) -> RunError {
+        RunError::Diverged { what, advice: self.task.learner.advice() }
     }
 
-    /// Learns from the next rows of the source; says whether there were any.
-    pub fn advance(&mut self, source: &mut dyn Source) -> Result<bool, RunError> {
-        if !self.fill(source)? {
-            return Ok(false);
-        }
-        self.learner.learn_batch(&self.batch, &mut self.rounds);
-        self.ledger
-            .record_batch(&self.batch, &self.rounds)
-            .map_err(|what| RunError::Diverged { what, advice: self.spec.learner.advice() })?;
-        self.position += self.batch.len() as u64;
-        Ok(true)
+    /// Whether the weights left the finite numbers: then it learns no more, and what it says is
+    /// about the rounds before that.
+    pub fn is_diverged(&self) -> bool {
+        self.diverged.is_some()
     }
 
-    /// The next rows that were not learned from.
-    fn fill(&mut self, source: &mut dyn Source) -> Result<bool, RunError> {
-        while source.fill(&mut self.batch)? {
-            let rows = self.batch.len() as u64;
-            if self.to_skip < rows {
-                self.batch.remove_first(self.to_skip as usize);
-                self.to_skip = 0;
-                return Ok(true);
-            }
-            self.to_skip -= rows;
-        }
-        if self.to_skip > 0 {
-            let learned = self.position;
-            return Err(RunError::Shorter { learned, found: learned - self.to_skip });
-        }
-        Ok(false)
+    /// Says what was seen, all of it, where somebody else has counted.
+    pub fn saw(&mut self, seen: Seen) {
+        self.seen = seen;
     }
 
-    /// Learns from everything the source has, telling `watch` of every batch after it.
-    pub fn drive(
-        &mut self,
-        source: &mut dyn Source,
-        mut watch: impl FnMut(&Batch, &[Round], Progress),
-    ) -> Result<(), RunError> {
-        while self.advance(source)? {
-            watch(&self.batch, &self.rounds, self.progress(source));
+    /// The rounds of the rows that were learned from last.
+    pub fn rounds(&self) -> &[Round] {
+        &self.rounds
+    }
+
+    /// The rows that were learned from last, shown once more, by the cells of the ledger: for
+    /// whoever keeps books of a part of the rounds.
+    pub fn entered<'a>(&'a self, last: Rows<'a>) -> Rows<'a> {
+        self.ledger.cells().entered(last, &self.cells)
+    }
+
+    /// w·x for an example that is not learned from. Features that were not seen weigh nothing.
+    pub fn predict(&self, x: &Features<'_>) -> f64 {
+        let mut buffer = FoundFeatures::default();
+        self.learner.predict(&self.ledger.cells().find(x, &mut buffer))
+    }
+
+    /// The weights of the features that were seen, in the order of their indices.
+    pub fn weights(&self) -> Vec<(u32, f64)> {
+        self.ledger.cells().by_feature(&self.learner.weights())
+    }
+
+    /// What the learner's theorem says about the rounds in the books.
+    fn promise(&self) -> Promise {
+        if self.others > 0 {
+            return Promise::none(format!(
+                "{} of the rounds were played by other learners, and the theorem is about one",
+                self.others
+            ));
         }
+        self.learner.promise(self.ledger.comparators(), self.ledger.coordinates())
+    }
+
+    /// What can be said so far.
+    pub fn report(&self) -> Report {
+        Report::new(self, &self.ledger.ladder(self.promise()))
+    }
+
+    /// Takes in the books of a run of the same task that learned from other rows, on another thread
+    /// or machine. The certificate then speaks of the predictions of both; the weights stay this
+    /// run's own, its theorem no longer applies, and the curve is that of the rounds before.
+    pub fn merge(&mut self, other: &Self) -> Result<(), RunError> {
+        if self.task != other.task {
+            return Err(RunError::DifferentTask("they are described differently"));
+        }
+        if self.ledger.merge(&other.ledger).is_err() {
+            return Err(RunError::DifferentTask("their ledgers do not go together"));
+        }
+        // Cells may be new, and the learner must have them.
+        self.learner.grow(self.ledger.cells().len());
+        self.seen.extend(&other.seen);
+        self.others += other.ledger.rounds();
         Ok(())
     }
 
-    /// The rows that were learned from last, and what became of each.
-    pub fn last(&self) -> (&Batch, &[Round]) {
-        (&self.batch, &self.rounds)
+    /// The task.
+    pub fn task(&self) -> &Task {
+        &self.task
     }
 
-    /// How far it has come.
-    pub fn progress(&self, source: &dyn Source) -> Progress {
-        Progress {
-            examples: self.ledger.rounds(),
-            bytes: source.bytes_read(),
-            sequential_risk: self.ledger.sequential_risk(),
-        }
-    }
-
-    /// What the stream held so far, `source` being where the data come from.
-    pub fn seen(&self, source: &dyn Source) -> Seen {
-        self.stream(source).seen()
-    }
-
-    fn stream(&self, source: &dyn Source) -> Stream {
-        Stream { before: self.before.clone(), now: Seen::of(source), position: self.position }
-    }
-
-    /// What can be said so far about what `source` held.
-    pub fn report(&self, source: &dyn Source) -> Report {
-        let promise = self.learner.promise(self.ledger.comparators());
-        let ladder = self.ledger.ladder(promise);
-        let report = |census, names| Report::new(&self.spec, &self.ledger, &ladder, census, names);
-        if self.before.census.examples == 0 {
-            return report(source.census(), source.names());
-        }
-        let seen = self.seen(source);
-        report(&seen.census, &seen.names)
-    }
-
-    /// The run put away, as the bytes of a model's file.
-    pub fn to_bytes(&self, source: &dyn Source) -> Result<Vec<u8>, ModelError> {
-        model::encode(&self.spec, &*self.learner, &self.ledger, &self.stream(source))
-    }
-
-    /// Puts the run away in a file, which is there whole or not at all.
-    pub fn save(&self, source: &dyn Source, path: &Path) -> Result<(), ModelError> {
-        model::write(path, &self.to_bytes(source)?)
-    }
-
-    /// The learner.
+    /// The learner, whose features are cells of the ledger.
     pub fn learner(&self) -> &dyn Learner {
+        &*self.learner
+    }
+
+    pub(crate) fn saved_learner(&self) -> &dyn SavedLearner {
         &*self.learner
     }
 
@@ -205,8 +210,126 @@ impl Run {
         &self.ledger
     }
 
-    /// The description.
-    pub fn spec(&self) -> &Spec {
-        &self.spec
+    /// What was seen.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// Rounds in the books that other learners have played.
+    pub fn others(&self) -> u64 {
+        self.others
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DataSpec, LearnerSpec, Settings};
+    use rueful_core::{Batch, Importance};
+    use rueful_data::Survey;
+
+    fn task(learner: &str) -> Task {
+        let settings = Settings { learner: Some(learner.to_owned()), ..Settings::default() };
+        let survey = Survey { examples: 1000, weighted_norm_max: 9.0, ..Survey::default() };
+        settings.resolve(DataSpec::libsvm(""), &mut |_| Ok(survey)).unwrap().spec.task()
+    }
+
+    /// Rows with near and far features, some of them idle.
+    fn batch(from: u32, to: u32) -> Batch {
+        let mut batch = Batch::default();
+        for t in from..to {
+            let values = [1.0, 0.5 + (t % 7) as f32, -((t % 5) as f32) - 1.0];
+            let label = if t % 3 == 0 { 1.0 } else { -1.0 };
+            let importance = Importance::new(f64::from(t % 4)).unwrap();
+            let indices = [0, 1 + t % 9, 1_000_000 + 7919 * (t % 11)];
+            batch.push_weighted(&indices, &values, label, importance).unwrap();
+        }
+        batch
+    }
+
+    #[test]
+    fn a_run_goes_to_other_threads_and_is_read_by_several() {
+        fn check<T: Send + Sync + Clone + 'static>() {}
+        check::<Run>();
+    }
+
+    #[test]
+    fn how_rows_come_in_makes_no_difference() {
+        for learner in LearnerSpec::NAMES {
+            let whole = batch(0, 60);
+            let mut at_once = Run::new(task(learner)).unwrap();
+            let rounds = at_once.learn(whole.rows()).unwrap().to_vec();
+            let mut one_by_one = Run::new(task(learner)).unwrap();
+            for row in 0..whole.len() {
+                let before = one_by_one.predict(&whole.get(row).features);
+                let round = one_by_one.learn(whole.rows().slice(row..row + 1)).unwrap()[0];
+                assert_eq!((round, before), (rounds[row], rounds[row].prediction), "{learner}");
+            }
+            assert_eq!(one_by_one.report(), at_once.report(), "{learner}");
+            assert_eq!(one_by_one.weights(), at_once.weights(), "{learner}");
+            assert_eq!(at_once.report().examples, 45, "idle rows are none");
+        }
+    }
+
+    #[test]
+    fn a_clone_stays_what_it_was() {
+        let mut run = Run::new(task("ogd")).unwrap();
+        run.learn(batch(0, 20).rows()).unwrap();
+        let snapshot = run.clone();
+        let weights = snapshot.weights();
+        run.learn(batch(20, 40).rows()).unwrap();
+        assert_eq!(snapshot.weights(), weights);
+        assert_ne!(run.weights(), weights);
+    }
+
+    #[test]
+    fn merged_books_are_those_of_all_rounds() {
+        let (mut front, mut back) = (Run::new(task("ogd")).unwrap(), Run::new(task("ogd")).unwrap());
+        front.learn(batch(0, 30).rows()).unwrap();
+        back.learn(batch(30, 60).rows()).unwrap();
+        let expected = front.ledger().loss() + back.ledger().loss();
+        let rounds = front.ledger().rounds() + back.ledger().rounds();
+        front.merge(&back).unwrap();
+        assert_eq!(front.ledger().rounds(), rounds);
+        assert!((front.ledger().loss() - expected).abs() < 1e-12 * expected);
+        let report = front.report();
+        assert!(report.certificate.is_some() && report.bound.theorem.is_none());
+        assert!(report.bound.why.is_some_and(|why| why.contains("other learners")));
+        assert!(front.learn(batch(60, 70).rows()).is_ok());
+        let other = Run::new(task("erm")).unwrap();
+        assert!(matches!(front.merge(&other), Err(RunError::DifferentTask(_))));
+    }
+
+    #[test]
+    fn a_run_that_diverged_knows_it() {
+        let settings = Settings {
+            loss: Some("square".to_owned()),
+            schedule: Some("constant".to_owned()),
+            eta: Some(1e60),
+            radius: Some(1e100),
+            ..Settings::default()
+        };
+        let resolved = settings.resolve(DataSpec::libsvm(""), &mut |_| Ok(Survey::default()));
+        let mut run = Run::new(resolved.unwrap().spec.task()).unwrap();
+        let mut rows = Batch::default();
+        (0..9).for_each(|_| rows.push(&[0], &[1e30], 1.0).unwrap());
+        assert!(matches!(run.learn(rows.rows()), Err(RunError::Diverged { .. })));
+        assert!(run.is_diverged());
+        let rounds = run.ledger().rounds();
+        assert!(rounds < 9 && run.report().examples == rounds);
+        rows.clear();
+        rows.push(&[0], &[1.0], 1.0).unwrap();
+        assert!(matches!(run.learn(rows.rows()), Err(RunError::Diverged { .. })));
+        assert_eq!(run.ledger().rounds(), rounds);
+    }
+
+    #[test]
+    fn labels_are_checked_before_anything_is_learned() {
+        let mut run = Run::new(task("ogd")).unwrap();
+        let mut rows = batch(0, 3);
+        rows.push(&[0], &[1.0], 0.5).unwrap();
+        let error = run.learn(rows.rows()).map(<[Round]>::len).unwrap_err().to_string();
+        assert_eq!(error, "row 3 has the label 5e-1, expected -1 or +1");
+        assert_eq!(run.ledger().rounds(), 0);
     }
 }

@@ -123,9 +123,8 @@ pub(crate) struct Weighted {
     weights: ClassWeights,
     /// What the data is called in errors.
     name: String,
-    importances: Vec<f32>,
-    /// Where rows go while some of them are left out.
-    whole: Batch,
+    /// The rows as they came.
+    plain: Batch,
     /// The rows that were left, where a class is left out.
     left: Option<Census>,
     ending: Ending,
@@ -145,50 +144,25 @@ impl Weighted {
             rows,
             weights,
             name,
-            importances: Vec::new(),
-            whole: Batch::default(),
+            plain: Batch::default(),
             left: weights.leave_out().then(Census::default),
             ending: Ending::Open,
         }
     }
 
-    /// Multiplies importances up to the first row that cannot be weighted.
+    /// Weighs the rows that came, up to the first that cannot be weighed.
     fn weigh(&mut self, batch: &mut Batch) {
-        self.importances.clear();
         let weights = self.weights;
-        let products = batch.iter().map(|row| (row.importance * weights.of(row.label)) as f32);
-        self.importances.extend(products.take_while(|product| product.is_finite()));
-        let rows = self.importances.len();
-        if rows < batch.len() {
-            let importance = batch.get(rows).importance;
-            self.ending = Ending::Fault(self.too_large(importance));
-            batch.truncate(rows);
-        }
-        batch.weigh_last(&self.importances);
-    }
-
-    /// Leaves out the rows that do not count.
-    fn thin(&mut self, batch: &mut Batch) {
-        if self.importances.iter().all(|&importance| importance > 0.0) {
-            return;
-        }
-        std::mem::swap(batch, &mut self.whole);
-        batch.clear();
-        let rows = self.whole.iter().zip(&self.importances);
-        for (example, &importance) in rows.filter(|&(_, &importance)| importance > 0.0) {
-            let x = example.features;
-            let pushed = batch.push(x.indices(), x.values(), example.label);
-            pushed.expect("features of a batch go into any other");
-            batch.weigh_last(&[importance]);
-        }
-    }
-
-    #[cold]
-    fn too_large(&self, importance: f64) -> DataError {
-        DataError::Unsuitable {
-            file: self.name.clone(),
-            found: format!("an example of importance {importance:e} in a class with a weight"),
-            expected: "a product that single precision holds: choose smaller weights".to_owned(),
+        let weighed = batch.map_rows(self.plain.rows(), |features| features, |example, row| {
+            row.weigh(weights.of(example.label));
+            row.copy(&example.features)
+        });
+        if let Err(why) = weighed {
+            self.ending = Ending::Fault(DataError::Unsuitable {
+                file: self.name.clone(),
+                found: format!("an example whose importance and class weight make too much: {why}"),
+                expected: "a product within the range: choose other weights".to_owned(),
+            });
         }
     }
 }
@@ -197,13 +171,12 @@ impl Source for Weighted {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool, DataError> {
         batch.clear();
         while let Ending::Open = self.ending {
-            if !self.rows.fill(batch)? {
+            if !self.rows.fill(&mut self.plain)? {
                 return Ok(false);
             }
             self.weigh(batch);
-            self.thin(batch);
             if let Some(left) = &mut self.left {
-                left.count(batch);
+                left.count(batch.rows());
             }
             if !batch.is_empty() {
                 return Ok(true);
@@ -260,7 +233,7 @@ mod tests {
         while source.fill(&mut batch).unwrap() {
             assert!(!batch.is_empty());
             let row = |row: rueful_core::Example<'_>| {
-                (row.label, row.importance, row.features.indices().to_vec())
+                (row.label, row.importance.get(), row.features.indices().to_vec())
             };
             all.extend(batch.iter().map(row));
         }
@@ -279,6 +252,13 @@ mod tests {
         assert_eq!(source.bytes_read(), TEXT.len() as u64);
     }
 
+    /// 0.1 is 0.1, as a double has it.
+    #[test]
+    fn weights_are_not_rounded_to_singles() {
+        let mut source = weighted(TEXT, 0.1, 1.0);
+        assert_eq!(all(&mut source)[2].1, 0.1);
+    }
+
     #[test]
     fn a_class_of_weight_0_is_left_out() {
         let mut source = weighted(TEXT, 2.0, 0.0);
@@ -292,12 +272,12 @@ mod tests {
 
     #[test]
     fn what_is_too_large_comes_after_what_is_not() {
-        let mut source = weighted("1 |a x\n1 1e38 |a x\n1 |a x\n", 1e3, 1.0);
+        let mut source = weighted("1 |a x\n1 1e29 |a x\n1 |a x\n", 1e3, 1.0);
         let mut batch = Batch::default();
         assert!(source.fill(&mut batch).unwrap());
-        assert_eq!((batch.len(), batch.get(0).importance), (1, 1e3));
+        assert_eq!((batch.len(), batch.get(0).importance.get()), (1, 1e3));
         let error = source.fill(&mut batch).unwrap_err().to_string();
-        assert!(error.contains("choose smaller weights"), "{error}");
+        assert!(error.contains("choose other weights"), "{error}");
         assert!(!source.fill(&mut batch).unwrap());
     }
 

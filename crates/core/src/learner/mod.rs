@@ -31,7 +31,7 @@ use serde::de::DeserializeOwned;
 /// updates, and predicts what `predict` would have said; a round costs O(nnz(x)); a learner saved
 /// and restored goes on bit for bit as if it had never stopped; no rung of its promise lies below
 /// the certificate of its run.
-pub trait Learner: Send {
+pub trait Learner: Send + Sync {
     /// Makes room for features below `dimension`. Needed before `learn` sees them.
     fn grow(&mut self, dimension: usize);
 
@@ -76,7 +76,7 @@ impl<T: Clone + PartialEq + Serialize + DeserializeOwned> Plain for T {}
 
 /// A learner that can be put away and taken out again. Its state is plain serde data; what comes
 /// back may come from anywhere, and is not to be trusted until it is compared with a fresh one.
-pub trait Resumable: Learner + Serialize + DeserializeOwned {
+pub trait Resumable: Learner + Clone + Serialize + DeserializeOwned {
     /// Whether this can be a later state of `fresh`, a learner that has seen nothing: the same
     /// parameters, and numbers that go together.
     fn continues(&self, fresh: &Self) -> bool;

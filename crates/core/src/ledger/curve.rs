@@ -1,7 +1,7 @@
 //! The run over time: one point at t = 1, 2, 4, 8, … and one at the end.
 
 use super::minorant::{farthest, product};
-use super::tally::Tally;
+use super::tally::{Tally, divided_up};
 use crate::cells::Coordinates;
 use crate::set::{AnySet, Ball};
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ impl CurvePoint {
 
     /// The certificate up to t per round, for the ledger's comparators.
     pub fn certificate(&self) -> f64 {
-        self.certificate.unwrap_or(f64::INFINITY) / self.rounds as f64
+        divided_up(self.certificate.unwrap_or(f64::INFINITY), self.rounds)
     }
 
     /// The certificate up to t per round, for a ball of any radius.
@@ -79,6 +79,6 @@ impl CurvePoint {
         let (at_zero, per_unit) = self.slack;
         let far = farthest(ball.radius.get(), self.slopes_norm, per_unit, self.curvature);
         let slack = at_zero + product(far, per_unit);
-        (self.loss - self.offset + gain + slack) / self.rounds as f64
+        divided_up(self.loss - self.offset + gain + slack, self.rounds)
     }
 }

@@ -319,7 +319,7 @@ impl Ledger {
             rounds: rounds.rounds(),
             sequential_risk: rounds.sequential_risk(),
             mistake_rate: classifies.then(|| rounds.per_round(rounds.mistakes() as f64)),
-            certificate: rounds.per_round(certificate),
+            certificate: rounds.at_most_per_round(certificate),
         }
     }
 

@@ -117,6 +117,18 @@ impl Tally {
         if self.rounds() == 0 { 0.0 } else { total / self.rounds() as f64 }
     }
 
+    /// An upper bound on a total as one per round: divided by the rounds, and rounded up.
+    pub fn at_most_per_round(&self, total: f64) -> f64 {
+        divided_up(total, self.rounds())
+    }
+
+    /// Between which numbers L lies in exact arithmetic: values are rounded a few times, and so is
+    /// their sum.
+    pub fn loss_interval(&self) -> (f64, f64) {
+        let slack = self.minorant.slack_at_zero() + self.loss_slack();
+        (self.loss() - slack, self.loss() + slack)
+    }
+
     /// The certificate: an upper bound on the regret against every comparator, rounding included.
     /// Infinite where nothing can be said.
     ///
@@ -171,5 +183,32 @@ impl Tally {
     fn loss_slack(&self) -> f64 {
         let underflows = self.rounds() as f64 * f64::MIN_POSITIVE;
         4.0 * f64::EPSILON * self.loss().abs() + PENALTY_GRAIN * self.penalty() + underflows
+    }
+}
+
+/// The quotient of a number and a count, rounded up; 0 for no count.
+pub(super) fn divided_up(total: f64, count: u64) -> f64 {
+    if count == 0 {
+        return 0.0;
+    }
+    let count = count as f64;
+    let quotient = total / count;
+    // Fused, so the sign of what is missing is exact.
+    if quotient.mul_add(count, -total) < 0.0 { quotient.next_up() } else { quotient }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_of_bounds_are_never_below() {
+        for (total, count) in [(1.0, 3), (-1.0, 3), (2.0, 3), (1e300, 7), (-5e-324, 2), (6.0, 3)] {
+            let quotient = divided_up(total, count);
+            assert!(quotient.mul_add(count as f64, -total) >= 0.0, "{total} {count}");
+            assert!(quotient.next_down().mul_add(count as f64, -total) < 0.0);
+        }
+        assert_eq!((divided_up(6.0, 3), divided_up(0.0, 5), divided_up(1.0, 0)), (2.0, 0.0, 0.0));
+        assert_eq!(divided_up(f64::INFINITY, 3), f64::INFINITY);
     }
 }

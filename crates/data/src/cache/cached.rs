@@ -177,7 +177,7 @@ impl Cached {
             self.broken = Some(self.fault_error(work, &fault));
         }
         std::mem::swap(batch, &mut work.block.batch);
-        self.census.count_with(batch, &work.block.new);
+        self.census.count_with(batch.rows(), Some(&work.block.new));
         self.bytes_read = work.at + work.block.bytes.len() as u64;
         self.broken.is_none()
     }

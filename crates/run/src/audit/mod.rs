@@ -1,177 +1,23 @@
-//! The audit of models from their predictions: settings, the pass over examples and predictions
-//! side by side, and the report.
+//! The audit of models from their predictions: the pass over examples and predictions side by side.
 //!
-//! Nothing is kept but one ledger per model. Whoever needs the examples themselves, as a search for
-//! the best predictor in hindsight does, is shown every batch by [`AuditRun::drive`] and can keep it
-//! in a [`Replay`](crate::Replay).
+//! An audit is a ledger fed with somebody else's predictions, and nothing more. Whoever needs the
+//! examples themselves, as a search for the best predictor in hindsight does, is shown the rows by
+//! [`AuditRun::drive`] and can keep them in a [`Replay`](crate::Replay).
 
-use crate::data::DataSpec;
-use crate::hindsight::{HindsightReport, Interval};
-use crate::report::{CurveReport, finite};
-use crate::run::Progress;
-use crate::settings::{Settings, SettingsError};
-use crate::spec::{LossSpec, with_loss};
-use rueful_core::ledger::{Audit, AuditError, Mark, Verdict};
-use rueful_core::loss::Loss;
-use rueful_core::set::{AnySet, Ball};
-use rueful_core::{Batch, Ledger, LedgerError, Positive};
-use rueful_data::{DataError, PredictionColumns, Predictions, Source, Survey, printable};
-use serde::{Deserialize, Serialize};
+mod link;
+mod report;
+mod settings;
+
+pub use link::Link;
+pub use report::{AuditReport, ModelReport, NamedReport};
+pub use settings::{AuditSettings, AuditSpec};
+
+use crate::session::Progress;
+use crate::windows::Windows;
+use rueful_core::{Batch, Ledger, LedgerError, Round, Rows};
+use rueful_data::{DataError, Predictions, Source, printable};
 use std::io::Read;
-use std::num::NonZeroU64;
-use std::ops::Range;
 use thiserror::Error;
-
-/// The name that stands for every column.
-const ALL: &str = "all";
-
-/// What was asked for; everything may be left out.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct AuditSettings {
-    /// A name of [`LossSpec::NAMES`]; `hinge` if left out.
-    pub loss: Option<String>,
-    /// τ of the quantile loss.
-    pub tau: Option<f64>,
-    /// U
-    pub radius: Option<f64>,
-    /// A name of [`Link::NAMES`]; `identity` if left out.
-    pub link: Option<String>,
-    /// Columns of a table of predictions; none for a file with one number per line.
-    pub columns: Vec<String>,
-    /// How many examples make a window.
-    pub window: Option<u64>,
-}
-
-/// Everything that determines an audit.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AuditSpec {
-    /// The examples.
-    pub data: DataSpec,
-    /// The file with the predictions.
-    pub predictions: String,
-    /// Where in it they are.
-    pub columns: PredictionColumns,
-    /// What predictions are turned into before they are judged.
-    pub link: Link,
-    /// The loss φ.
-    pub loss: LossSpec,
-    /// The comparators: ‖u‖ ≤ U.
-    pub comparators: Ball,
-    /// How many examples make a window, if there are windows.
-    pub window: Option<NonZeroU64>,
-}
-
-/// How the number a model wrote becomes the score that is judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Link {
-    /// It is the score.
-    Identity,
-    /// It is the probability p of the label +1, and the score is ln(p/(1−p)).
-    Logistic,
-}
-
-impl Link {
-    /// The names of the links.
-    pub const NAMES: [&'static str; 2] = ["identity", "logistic"];
-
-    /// Which of them this is.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Identity => Self::NAMES[0],
-            Self::Logistic => Self::NAMES[1],
-        }
-    }
-
-    /// The score of what a model wrote; none for what is no probability, or a certain one.
-    pub fn score(self, written: f64) -> Option<f64> {
-        match self {
-            Self::Identity => Some(written),
-            Self::Logistic if written > 0.0 && written < 1.0 => {
-                Some(written.ln() - (-written).ln_1p())
-            }
-            Self::Logistic => None,
-        }
-    }
-}
-
-impl AuditSettings {
-    /// Completes the settings, under the same rules as those of a run.
-    pub fn resolve(&self, data: DataSpec, predictions: &str) -> Result<AuditSpec, SettingsError> {
-        if data.class_weights.is_some_and(|weights| weights.leave_out()) {
-            return contradiction(
-                "a class of weight 0 would be left out, but its predictions would not: give it a \
-                 weight above 0, or leave its lines out of both files",
-            );
-        }
-        let columns = self.columns()?;
-        let window = match self.window.map(NonZeroU64::new) {
-            Some(None) => return contradiction("--window: at least one example is needed"),
-            window => window.flatten(),
-        };
-        let question = Settings {
-            loss: self.loss.clone(),
-            tau: self.tau,
-            radius: self.radius,
-            ..Settings::default()
-        };
-        // The default learner knows all it needs, so there is nothing to survey.
-        let spec = question.resolve(data, &mut |_| Ok(Survey::default()))?.spec;
-        let AnySet::Ball(comparators) = spec.comparators else {
-            return contradiction("an audit needs --radius");
-        };
-        Ok(AuditSpec {
-            data: spec.data,
-            predictions: predictions.to_owned(),
-            columns,
-            link: self.link()?,
-            loss: spec.loss,
-            comparators,
-            window,
-        })
-    }
-
-    /// Refuses what contradicts itself, whatever the data.
-    pub fn check(&self) -> Result<(), SettingsError> {
-        self.resolve(DataSpec::libsvm(""), "").map(|_| ())
-    }
-
-    /// The loss alone.
-    pub fn loss(&self) -> Result<LossSpec, SettingsError> {
-        let (loss, tau) = (self.loss.clone(), self.tau);
-        Settings { loss, tau, ..Settings::default() }.loss()
-    }
-
-    fn link(&self) -> Result<Link, SettingsError> {
-        match self.link.as_deref() {
-            None | Some("identity") => Ok(Link::Identity),
-            Some("logistic") => Ok(Link::Logistic),
-            Some(other) => contradiction(format!(
-                "there is no link {other:?}; choose one of {}",
-                Link::NAMES.join(", ")
-            )),
-        }
-    }
-
-    fn columns(&self) -> Result<PredictionColumns, SettingsError> {
-        let twice = |name: &&String| self.columns.iter().filter(|other| other == name).count() > 1;
-        if let Some(name) = self.columns.iter().find(twice) {
-            return contradiction(format!("--prediction-column {name} is given twice"));
-        }
-        match &self.columns[..] {
-            [] => Ok(PredictionColumns::Bare),
-            [only] if only == ALL => Ok(PredictionColumns::All),
-            names if names.iter().any(|name| name == ALL) => contradiction(
-                "--prediction-column all takes every column: leave out the other names",
-            ),
-            names => Ok(PredictionColumns::Named(names.to_vec())),
-        }
-    }
-}
-
-fn contradiction<T>(what: impl Into<String>) -> Result<T, SettingsError> {
-    Err(SettingsError::Contradiction(what.into()))
-}
 
 /// An audit under way: a ledger for every model, sharing the examples.
 pub struct AuditRun {
@@ -243,7 +89,7 @@ pub enum AuditRunError {
     },
     /// A round that cannot be audited for another reason.
     #[error(transparent)]
-    Audit(AuditError),
+    Ledger(LedgerError),
 }
 
 fn plural(count: u64) -> &'static str {
@@ -260,94 +106,35 @@ fn certainty(found: f64) -> &'static str {
     }
 }
 
-/// One model: its books, its column of the current batch, and its windows.
+/// One model: its books, its column of the current rows, and its windows.
 struct Model {
-    audit: Box<dyn Auditor>,
+    ledger: Ledger,
     scores: Vec<f64>,
-    /// Where the open window began.
-    mark: Mark,
-    windows: Vec<Verdict>,
-}
-
-/// An [`Audit`] with its loss chosen: one virtual call per batch or window.
-trait Auditor {
-    fn observe_rows(
-        &mut self,
-        batch: &Batch,
-        rows: Range<usize>,
-        scores: &[f64],
-    ) -> Result<(), AuditError>;
-
-    fn verdict(&self) -> Verdict;
-
-    fn since(&self, mark: &Mark) -> Result<Verdict, AuditError>;
-
-    fn ledger(&self) -> &Ledger;
-}
-
-impl<L: Loss> Auditor for Audit<L> {
-    fn observe_rows(
-        &mut self,
-        batch: &Batch,
-        rows: Range<usize>,
-        scores: &[f64],
-    ) -> Result<(), AuditError> {
-        for row in rows {
-            let example = batch.get(row);
-            self.observe(example.features, scores[row], example.label)?;
-        }
-        Ok(())
-    }
-
-    fn verdict(&self) -> Verdict {
-        Audit::verdict(self)
-    }
-
-    fn since(&self, mark: &Mark) -> Result<Verdict, AuditError> {
-        Audit::since(self, mark)
-    }
-
-    fn ledger(&self) -> &Ledger {
-        Audit::ledger(self)
-    }
+    rounds: Vec<Round>,
+    windows: Option<Windows>,
+    /// Where cells are written.
+    cells: Vec<u32>,
 }
 
 impl Model {
     fn new(spec: &AuditSpec) -> Self {
-        let audit: Box<dyn Auditor> =
-            with_loss!(spec.loss, loss => Box::new(Audit::new(loss, spec.comparators)));
-        let mark = audit.ledger().mark();
-        Self { audit, scores: Vec::new(), mark, windows: Vec::new() }
+        let ledger = Ledger::new(spec.loss, spec.comparators);
+        let windows = spec.window.map(|length| Windows::new(&ledger, Some(length)));
+        Self { ledger, scores: Vec::new(), rounds: Vec::new(), windows, cells: Vec::new() }
     }
 
-    /// Takes down the rows of a batch, closing windows on the way.
-    fn observe(&mut self, batch: &Batch, window: Option<NonZeroU64>) -> Result<(), AuditError> {
-        let Some(window) = window else {
-            return self.audit.observe_rows(batch, 0..batch.len(), &self.scores);
-        };
-        let mut row = 0;
-        while row < batch.len() {
-            let left = window.get() - self.audit.ledger().rounds() % window.get();
-            let end = (row as u64).saturating_add(left).min(batch.len() as u64) as usize;
-            self.audit.observe_rows(batch, row..end, &self.scores)?;
-            if (end - row) as u64 == left {
-                self.close_window()?;
-            }
-            row = end;
+    /// Takes down what the model predicted for these rows.
+    fn observe(&mut self, rows: Rows<'_>) -> Result<(), LedgerError> {
+        self.rounds.clear();
+        for (example, &score) in rows.iter().zip(&self.scores) {
+            self.rounds.push(self.ledger.round_of(&example, score)?);
+        }
+        let rows = self.ledger.enter(rows, &mut self.cells);
+        self.ledger.record_entered(rows, &self.rounds)?;
+        if let Some(windows) = &mut self.windows {
+            windows.tell(&self.ledger, rows, &self.rounds);
         }
         Ok(())
-    }
-
-    fn close_window(&mut self) -> Result<(), AuditError> {
-        self.windows.push(self.audit.since(&self.mark)?);
-        self.mark = self.audit.ledger().mark();
-        Ok(())
-    }
-
-    /// The windows so far, the last one perhaps not full.
-    fn all_windows(&self) -> Vec<Verdict> {
-        let open = self.audit.since(&self.mark).ok().filter(|open| open.rounds > 0);
-        self.windows.iter().copied().chain(open).collect()
     }
 }
 
@@ -359,19 +146,19 @@ impl AuditRun {
         Self { spec, models, batch: Batch::default() }
     }
 
-    /// Reads examples and predictions side by side to their ends. `watch` is shown every batch of
-    /// examples after it has been taken down.
+    /// Reads examples and predictions side by side to their ends. `watch` is shown all examples,
+    /// some rows at a time, after they have been taken down.
     pub fn drive<R: Read>(
         &mut self,
         source: &mut dyn Source,
         predictions: &mut Predictions<R>,
-        mut watch: impl FnMut(&Batch, Progress),
+        mut watch: impl FnMut(Rows<'_>, Progress),
     ) -> Result<(), AuditRunError> {
         let mut row = Vec::new();
         while source.fill(&mut self.batch)? {
             self.read_scores(predictions, &mut row)?;
             self.observe(predictions)?;
-            watch(&self.batch, self.progress(source));
+            watch(self.batch.rows(), self.progress(source));
         }
         if predictions.next_row(&mut row)? {
             return Err(self.too_many(predictions));
@@ -399,12 +186,9 @@ impl AuditRun {
     }
 
     fn observe<R: Read>(&mut self, predictions: &Predictions<R>) -> Result<(), AuditRunError> {
-        for model in &mut self.models {
-            model
-                .observe(&self.batch, self.spec.window)
-                .map_err(|error| stopped(predictions, error))?;
-        }
-        Ok(())
+        let rows = self.batch.rows();
+        let mut models = self.models.iter_mut();
+        models.try_for_each(|model| model.observe(rows)).map_err(|error| stopped(predictions, error))
     }
 
     #[cold]
@@ -412,7 +196,7 @@ impl AuditRun {
         AuditRunError::TooFewPredictions {
             predictions: predictions.name().to_owned(),
             line: predictions.line().max(1),
-            count: self.first().audit.ledger().rounds() + read,
+            count: self.first().ledger.rounds() + read,
             examples: self.spec.data.name(),
         }
     }
@@ -422,13 +206,13 @@ impl AuditRun {
         AuditRunError::TooManyPredictions {
             predictions: predictions.name().to_owned(),
             line: predictions.line(),
-            count: self.first().audit.ledger().rounds(),
+            count: self.first().ledger.rounds(),
             examples: self.spec.data.name(),
         }
     }
 
     fn progress(&self, source: &dyn Source) -> Progress {
-        let ledger = self.first().audit.ledger();
+        let ledger = &self.first().ledger;
         Progress {
             examples: ledger.rounds(),
             bytes: source.bytes_read(),
@@ -448,15 +232,16 @@ impl AuditRun {
         source: &dyn Source,
         predictions: &Predictions<R>,
     ) -> AuditReport {
-        let reports = || self.models.iter().map(|model| ModelReport::new(model, &self.spec));
+        let reports = || self.models.iter().map(|model| ModelReport::new(model));
         let name = |(name, report): (&String, _)| NamedReport { name: name.clone(), report };
         AuditReport {
-            first: ModelReport::new(self.first(), &self.spec),
+            first: ModelReport::new(self.first()),
             features: source.census().features,
             nonzeros: source.census().nonzeros,
             models: predictions.names().iter().zip(reports()).map(name).collect(),
             comparator: None,
             hindsight: None,
+            contradictions: Vec::new(),
             radius: self.spec.comparators.radius,
             loss: self.spec.loss,
             link: self.spec.link,
@@ -468,7 +253,7 @@ impl AuditRun {
 
     /// The ledger of each model, in the order of the columns.
     pub fn ledgers(&self) -> impl Iterator<Item = &Ledger> {
-        self.models.iter().map(|model| model.audit.ledger())
+        self.models.iter().map(|model| &model.ledger)
     }
 
     /// The description.
@@ -485,158 +270,21 @@ fn no_probability<R: Read>(predictions: &Predictions<R>, found: f64) -> AuditRun
 
 /// Where an audit stopped. Every line but the header of a table is one round.
 #[cold]
-fn stopped<R: Read>(predictions: &Predictions<R>, error: AuditError) -> AuditRunError {
+fn stopped<R: Read>(predictions: &Predictions<R>, error: LedgerError) -> AuditRunError {
     match error {
-        AuditError::Ledger(why @ LedgerError::NotFinite { round, .. }) => {
+        why @ LedgerError::NotFinite { round, .. } => {
             let line = round + u64::from(!predictions.names().is_empty());
             AuditRunError::TooLarge { predictions: predictions.name().to_owned(), line, why }
         }
-        error => AuditRunError::Audit(error),
+        error => AuditRunError::Ledger(error),
     }
-}
-
-/// The report of an audit. Its keys are stable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AuditReport {
-    /// The only model, or that of the first column.
-    #[serde(flatten)]
-    pub first: ModelReport,
-    /// Distinct feature indices seen, the constant one included.
-    pub features: u64,
-    /// Stored feature values, the constant ones included.
-    pub nonzeros: u64,
-    /// One model per column, in the order they were named; empty without columns.
-    pub models: Vec<NamedReport>,
-    /// The loss of the best comparator, per round; there when hindsight was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparator: Option<Interval>,
-    /// How the comparator was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hindsight: Option<HindsightReport>,
-    /// U: the comparators are the linear predictors with ‖u‖ ≤ U.
-    pub radius: Positive,
-    /// The loss φ.
-    pub loss: LossSpec,
-    /// What the predictions were turned into.
-    pub link: Link,
-    /// How many examples make a window; null without windows.
-    pub window: Option<NonZeroU64>,
-    /// The examples.
-    pub data: DataSpec,
-    /// The file with the predictions.
-    pub predictions: String,
-}
-
-impl AuditReport {
-    /// Adds what the solver found: one comparator, and the exact regret of every model against it.
-    pub fn add_hindsight(&mut self, found: HindsightReport, run: &AuditRun) {
-        let regrets: Vec<Interval> = run.ledgers().map(|ledger| found.regret(ledger)).collect();
-        self.first.regret = regrets.first().copied();
-        for (model, &regret) in self.models.iter_mut().zip(&regrets) {
-            model.report.regret = Some(regret);
-        }
-        self.comparator = Some(found.comparator);
-        self.hindsight = Some(found);
-    }
-}
-
-/// A model of a table of predictions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NamedReport {
-    /// Its column.
-    pub name: String,
-    /// What is known of it.
-    #[serde(flatten)]
-    pub report: ModelReport,
-}
-
-/// What is known of one model, per round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ModelReport {
-    /// T
-    pub examples: u64,
-    /// (1/T) Σ φ(ŷ_t, y_t)
-    pub sequential_risk: f64,
-    /// The share of predictions with the wrong sign; null for regression.
-    pub mistake_rate: Option<f64>,
-    /// No comparator was better than this per round; null where nothing can be said.
-    pub certificate: Option<f64>,
-    /// The exact regret; there when hindsight was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub regret: Option<Interval>,
-    /// Whether the certificate is negative.
-    pub beats_every_linear_predictor: bool,
-    /// The same for every window; empty without windows.
-    pub windows: Vec<WindowReport>,
-    /// max ‖a_t x_t‖
-    pub gradient_norm_max: f64,
-    /// max ‖x_t‖
-    pub example_norm_max: f64,
-    /// The audit at t = 1, 2, 4, 8, … and at the end.
-    pub curve: Vec<CurveReport>,
-}
-
-/// What is known of one model in one window, per round of the window.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct WindowReport {
-    /// Its first example, counted from 1.
-    pub from: u64,
-    /// Its last example.
-    pub to: u64,
-    /// How many it has.
-    pub examples: u64,
-    /// The average loss in it.
-    pub sequential_risk: f64,
-    /// The share of predictions with the wrong sign; null for regression.
-    pub mistake_rate: Option<f64>,
-    /// No comparator was better than this in it; null where nothing can be said.
-    pub certificate: Option<f64>,
-    /// Whether the certificate is negative.
-    pub beats_every_linear_predictor: bool,
-}
-
-impl ModelReport {
-    fn new(model: &Model, spec: &AuditSpec) -> Self {
-        let (verdict, ledger) = (model.audit.verdict(), model.audit.ledger());
-        let windows = spec.window.map(|_| windows(&model.all_windows()));
-        Self {
-            examples: verdict.rounds,
-            sequential_risk: verdict.sequential_risk,
-            mistake_rate: verdict.mistake_rate,
-            certificate: finite(verdict.certificate),
-            regret: None,
-            beats_every_linear_predictor: verdict.beats_every_comparator(),
-            windows: windows.unwrap_or_default(),
-            gradient_norm_max: ledger.gradient_norm_max(),
-            example_norm_max: ledger.example_norm_max(),
-            curve: ledger.curve().iter().map(CurveReport::new).collect(),
-        }
-    }
-}
-
-/// Windows one after the other, from the first example on.
-fn windows(verdicts: &[Verdict]) -> Vec<WindowReport> {
-    let mut to = 0;
-    let report = |verdict: &Verdict| {
-        let from = to + 1;
-        to += verdict.rounds;
-        WindowReport {
-            from,
-            to,
-            examples: verdict.rounds,
-            sequential_risk: verdict.sequential_risk,
-            mistake_rate: verdict.mistake_rate,
-            certificate: finite(verdict.certificate),
-            beats_every_linear_predictor: verdict.beats_every_comparator(),
-        }
-    };
-    verdicts.iter().map(report).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Run;
+    use crate::{DataSpec, Session, Settings};
+    use rueful_data::{PredictionColumns, Survey};
     use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema};
 
     const XOR: &str = "+1 1:1 2:1\n-1 1:1 2:-1\n-1 1:-1 2:1\n+1 1:-1 2:-1\n";
@@ -813,21 +461,20 @@ mod tests {
             .unwrap()
             .spec;
         let audit_spec = AuditSettings::default().resolve(DataSpec::libsvm("x"), "p").unwrap();
-        let mut run = Run::new(spec.clone()).unwrap();
-        run.drive(&mut source(&audit_spec, XOR), |_, _, _| ()).unwrap();
-
-        let mut learner = crate::build(&spec).unwrap();
-        let (mut batch, mut rounds) = (Batch::default(), Vec::new());
-        source(&audit_spec, XOR).fill(&mut batch).unwrap();
-        learner.learn_batch(&batch, &mut rounds);
+        let mut session = Session::new(&spec).unwrap();
+        let mut rounds = Vec::new();
+        let mut rows = source(&audit_spec, XOR);
+        while session.advance(&mut rows).unwrap() {
+            rounds.extend_from_slice(session.last().1);
+        }
         let text: String = rounds.iter().map(|round| format!("{}\n", round.prediction)).collect();
         let mut predictions =
             Predictions::new("p", text.as_bytes(), &PredictionColumns::Bare).unwrap();
         let mut audit = AuditRun::new(audit_spec.clone(), &predictions);
         let mut seen = 0;
-        let count = |batch: &Batch, _| seen += batch.len();
+        let count = |rows: Rows<'_>, _| seen += rows.len();
         audit.drive(&mut source(&audit_spec, XOR), &mut predictions, count).unwrap();
-        assert_eq!(audit.ledgers().next(), Some(run.ledger()));
+        assert_eq!(audit.ledgers().next(), Some(session.ledger()));
         assert_eq!((seen, audit.spec()), (4, &audit_spec));
     }
 

@@ -1,0 +1,126 @@
+//! What is asked of an audit, and what that comes to.
+
+use super::link::Link;
+use crate::data::DataSpec;
+use crate::settings::{Settings, SettingsError};
+use crate::spec::LossSpec;
+use rueful_core::set::{AnySet, Ball};
+use rueful_data::{PredictionColumns, Survey};
+use std::num::NonZeroU64;
+
+/// The name that stands for every column.
+const ALL: &str = "all";
+
+/// What was asked for; everything may be left out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AuditSettings {
+    /// A name of [`LossSpec::NAMES`]; `hinge` if left out.
+    pub loss: Option<String>,
+    /// τ of the quantile loss.
+    pub tau: Option<f64>,
+    /// U
+    pub radius: Option<f64>,
+    /// A name of [`Link::NAMES`]; `identity` if left out.
+    pub link: Option<String>,
+    /// Columns of a table of predictions; none for a file with one number per line.
+    pub columns: Vec<String>,
+    /// How many examples make a window.
+    pub window: Option<u64>,
+}
+
+/// Everything that determines an audit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuditSpec {
+    /// The examples.
+    pub data: DataSpec,
+    /// The file with the predictions.
+    pub predictions: String,
+    /// Where in it they are.
+    pub columns: PredictionColumns,
+    /// What predictions are turned into before they are judged.
+    pub link: Link,
+    /// The loss φ.
+    pub loss: LossSpec,
+    /// The comparators: ‖u‖ ≤ U.
+    pub comparators: Ball,
+    /// How many examples make a window, if there are windows.
+    pub window: Option<NonZeroU64>,
+}
+
+impl AuditSettings {
+    /// Completes the settings, under the same rules as those of a run.
+    pub fn resolve(&self, data: DataSpec, predictions: &str) -> Result<AuditSpec, SettingsError> {
+        if data.class_weights.is_some_and(|weights| weights.leave_out()) {
+            return contradiction(
+                "a class of weight 0 would be left out, but its predictions would not: give it a \
+                 weight above 0, or leave its lines out of both files",
+            );
+        }
+        let columns = self.columns()?;
+        let window = match self.window.map(NonZeroU64::new) {
+            Some(None) => return contradiction("--window: at least one example is needed"),
+            window => window.flatten(),
+        };
+        let question = Settings {
+            loss: self.loss.clone(),
+            tau: self.tau,
+            radius: self.radius,
+            ..Settings::default()
+        };
+        // The default learner knows all it needs, so there is nothing to survey.
+        let spec = question.resolve(data, &mut |_| Ok(Survey::default()))?.spec;
+        let AnySet::Ball(comparators) = spec.comparators else {
+            return contradiction("an audit needs --radius");
+        };
+        Ok(AuditSpec {
+            data: spec.data,
+            predictions: predictions.to_owned(),
+            columns,
+            link: self.link()?,
+            loss: spec.loss,
+            comparators,
+            window,
+        })
+    }
+
+    /// Refuses what contradicts itself, whatever the data.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        self.resolve(DataSpec::libsvm(""), "").map(|_| ())
+    }
+
+    /// The loss alone.
+    pub fn loss(&self) -> Result<LossSpec, SettingsError> {
+        let (loss, tau) = (self.loss.clone(), self.tau);
+        Settings { loss, tau, ..Settings::default() }.loss()
+    }
+
+    fn link(&self) -> Result<Link, SettingsError> {
+        match self.link.as_deref() {
+            None | Some("identity") => Ok(Link::Identity),
+            Some("logistic") => Ok(Link::Logistic),
+            Some(other) => contradiction(format!(
+                "there is no link {other:?}; choose one of {}",
+                Link::NAMES.join(", ")
+            )),
+        }
+    }
+
+    fn columns(&self) -> Result<PredictionColumns, SettingsError> {
+        let twice = |name: &&String| self.columns.iter().filter(|other| other == name).count() > 1;
+        if let Some(name) = self.columns.iter().find(twice) {
+            return contradiction(format!("--prediction-column {name} is given twice"));
+        }
+        match &self.columns[..] {
+            [] => Ok(PredictionColumns::Bare),
+            [only] if only == ALL => Ok(PredictionColumns::All),
+            names if names.iter().any(|name| name == ALL) => contradiction(
+                "--prediction-column all takes every column: leave out the other names",
+            ),
+            names => Ok(PredictionColumns::Named(names.to_vec())),
+        }
+    }
+}
+
+fn contradiction<T>(what: impl Into<String>) -> Result<T, SettingsError> {
+    Err(SettingsError::Contradiction(what.into()))
+}

@@ -1,0 +1,218 @@
+//! A stream in windows, each judged alone.
+//!
+//! How long a stream is nobody knows beforehand. So windows begin short, and whenever there are too
+//! many, each two become one: tallies of neighbouring stretches add up. Windows of a length that was
+//! asked for stay as they are. Every window has sums of its own, so that nothing that came before
+//! can drown it.
+
+use rueful_core::ledger::{Tally, Verdict};
+use rueful_core::{Ledger, Round, Rows};
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
+
+/// The most windows whose length is not asked for, and how many bytes their tallies may take
+/// before there are fewer.
+const WINDOWS_MAX: usize = 30;
+const WINDOWS_MIN: usize = 4;
+const BYTES_MAX: usize = 64 << 20;
+
+/// How long windows are in the beginning.
+const SHORTEST: u64 = 10;
+
+/// What is known of one window, per round of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WindowReport {
+    /// Its first example, counted from 1.
+    pub from: u64,
+    /// Its last example.
+    pub to: u64,
+    /// How many it has.
+    pub examples: u64,
+    /// The average loss in it.
+    pub sequential_risk: f64,
+    /// The share of predictions with the wrong sign; null for regression.
+    pub mistake_rate: Option<f64>,
+    /// No comparator was better than this in it; null where nothing can be said.
+    pub certificate: Option<f64>,
+    /// Whether the certificate is negative.
+    pub beats_every_linear_predictor: bool,
+}
+
+/// The windows of a stream.
+#[derive(Debug, Clone)]
+pub struct Windows {
+    length: u64,
+    is_fixed: bool,
+    fresh: Tally,
+    /// The window that is being filled.
+    open: Stretch,
+    /// Windows that may still be put together.
+    loose: Vec<Stretch>,
+    closed: Vec<WindowReport>,
+}
+
+#[derive(Debug, Clone)]
+struct Stretch {
+    /// The round before its first.
+    after: u64,
+    tally: Tally,
+}
+
+impl Stretch {
+    fn end(&self) -> u64 {
+        self.after + self.tally.rounds()
+    }
+
+    fn report(&self, ledger: &Ledger) -> WindowReport {
+        let verdict: Verdict = ledger.verdict_on(&self.tally);
+        WindowReport {
+            from: self.after + 1,
+            to: self.end(),
+            examples: verdict.rounds,
+            sequential_risk: verdict.sequential_risk,
+            mistake_rate: verdict.mistake_rate,
+            certificate: Some(verdict.certificate).filter(|value| value.is_finite()),
+            beats_every_linear_predictor: verdict.beats_every_comparator(),
+        }
+    }
+}
+
+impl Windows {
+    /// Windows of the rounds that a ledger will take from now on, of a given length or of one that
+    /// suits.
+    pub fn new(ledger: &Ledger, length: Option<NonZeroU64>) -> Self {
+        let fresh = Tally::new(ledger.minorant().sigma());
+        Self {
+            length: length.map_or(SHORTEST, NonZeroU64::get),
+            is_fixed: length.is_some(),
+            open: Stretch { after: ledger.rounds(), tally: fresh.clone() },
+            fresh,
+            loose: Vec::new(),
+            closed: Vec::new(),
+        }
+    }
+
+    /// Takes in rounds that the ledger has taken, of rows by its cells.
+    pub fn tell(&mut self, ledger: &Ledger, rows: Rows<'_>, rounds: &[Round]) {
+        let mut from = 0;
+        while from < rows.len() {
+            let to = self.end_in(rows, from);
+            self.open.tally.record_rows(rows.slice(from..to), &rounds[from..to]);
+            if self.open.tally.rounds() >= self.length {
+                self.close(ledger);
+            }
+            from = to;
+        }
+    }
+
+    /// Where the open window ends among these rows; rows that do not count take no room.
+    fn end_in(&self, rows: Rows<'_>, from: usize) -> usize {
+        let left = usize::try_from(self.length - self.open.tally.rounds()).unwrap_or(usize::MAX);
+        if rows.importances().is_empty() {
+            return rows.len().min(from.saturating_add(left));
+        }
+        let counted = (from..rows.len()).filter(|&row| !rows.importances()[row].is_zero());
+        counted.map(|row| row + 1).nth(left - 1).unwrap_or(rows.len())
+    }
+
+    fn close(&mut self, ledger: &Ledger) {
+        let next = Stretch { after: self.open.end(), tally: self.fresh.clone() };
+        let full = std::mem::replace(&mut self.open, next);
+        if self.is_fixed {
+            self.closed.push(full.report(ledger));
+            return;
+        }
+        self.loose.push(full);
+        if self.loose.len() >= self.most() {
+            self.put_together();
+        }
+    }
+
+    /// How many windows there may be.
+    fn most(&self) -> usize {
+        let cells = self.loose.iter().map(|part| part.tally.minorant().slopes().len()).max();
+        (BYTES_MAX / (8 * cells.unwrap_or(1).max(1))).clamp(WINDOWS_MIN, WINDOWS_MAX)
+    }
+
+    /// Of each two windows one is made.
+    fn put_together(&mut self) {
+        let mut parts = std::mem::take(&mut self.loose).into_iter();
+        while let Some(mut part) = parts.next() {
+            if let Some(next) = parts.next() {
+                part.tally.merge(&next.tally);
+            }
+            self.loose.push(part);
+        }
+        self.length *= 2;
+    }
+
+    /// The windows so far. The last one may not be full; where nobody asked for a length, it is
+    /// added to the one before if it is short.
+    pub fn reports(&self, ledger: &Ledger) -> Vec<WindowReport> {
+        let mut loose = self.loose.clone();
+        let rest = self.open.tally.rounds();
+        if rest > 0 {
+            match loose.last_mut() {
+                Some(last) if rest < self.length / 2 => last.tally.merge(&self.open.tally),
+                _ => loose.push(self.open.clone()),
+            }
+        }
+        let reports = loose.iter().map(|part| part.report(ledger));
+        self.closed.iter().copied().chain(reports).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rueful_core::loss::Hinge;
+    use rueful_core::set::Ball;
+    use rueful_core::{Batch, Importance, Positive};
+
+    fn batch(rows: u32) -> Batch {
+        let mut batch = Batch::default();
+        for t in 0..rows {
+            let importance = Importance::new(f64::from(t % 3)).unwrap();
+            let label = if t % 2 == 0 { 1.0 } else { -1.0 };
+            batch.push_weighted(&[t % 5], &[1.0], label, importance).unwrap();
+        }
+        batch
+    }
+
+    /// However the rows come, in pieces of any size.
+    fn windows(batch: &Batch, length: Option<u64>, piece: usize) -> Vec<WindowReport> {
+        let mut ledger = Ledger::new(Hinge {}, Ball { radius: Positive::ONE });
+        let mut windows = Windows::new(&ledger, length.and_then(NonZeroU64::new));
+        let mut from = 0;
+        while from < batch.len() {
+            let rows = batch.rows().slice(from..batch.len().min(from + piece));
+            let rounds: Vec<Round> =
+                rows.iter().map(|example| Round::on(&Hinge {}, 0.25, &example)).collect();
+            let mut buffer = Vec::new();
+            let rows = ledger.enter(rows, &mut buffer);
+            ledger.record_entered(rows, &rounds).unwrap();
+            windows.tell(&ledger, rows, &rounds);
+            from += piece;
+        }
+        let reports = windows.reports(&ledger);
+        assert!(reports.iter().all(|window| window.to + 1 - window.from == window.examples));
+        assert_eq!(reports.iter().map(|window| window.examples).sum::<u64>(), ledger.rounds());
+        let total: f64 =
+            reports.iter().map(|window| window.sequential_risk * window.examples as f64).sum();
+        assert!((total - ledger.loss()).abs() < 1e-9);
+        reports
+    }
+
+    #[test]
+    fn windows_add_up_however_rows_come() {
+        for (rows, length) in [(7, None), (1000, None), (20, Some(3)), (20, Some(100)), (0, None)] {
+            let batch = batch(rows);
+            let whole = windows(&batch, length, rows.max(1) as usize);
+            for piece in [1, 7, 64] {
+                assert_eq!(windows(&batch, length, piece), whole);
+            }
+            assert!(length.is_some() || whole.len() <= WINDOWS_MAX);
+        }
+        assert_eq!(windows(&batch(20), Some(3), 4)[0].to, 3);
+    }
+}
