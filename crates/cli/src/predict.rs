@@ -5,14 +5,15 @@ use crate::numbers::{count, percent, short};
 use crate::output;
 use anyhow::{Context, bail};
 use rueful_core::Batch;
+use rueful_core::loss::Loss;
 use rueful_data::Source;
-use rueful_run::{DataSpec, LabelUse, LossSpec, Manner, Model, Scored};
+use rueful_run::{DataSpec, LabelUse, Manner, Model, Scored};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
 pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
-    if args.wanted == Wanted::Probability && !matches!(model.spec.loss, LossSpec::Logistic(_)) {
+    if args.wanted == Wanted::Probability && model.spec.loss.probability(0.0).is_none() {
         let loss = model.spec.loss.name();
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }

@@ -44,12 +44,14 @@ pub mod learner;
 pub mod ledger;
 pub mod loss;
 mod number;
+pub mod request;
 mod round;
 pub mod schedule;
 pub mod set;
 mod sum;
 mod vector;
 mod weights;
+pub mod words;
 
 pub use batch::{Batch, OpenRow};
 pub use bound::{Bound, Ladder, NoBound, Promise};

@@ -2,8 +2,7 @@
 
 use crate::hindsight::Weight;
 use crate::model::Model;
-use crate::spec::{LossSpec, with_loss};
-use rueful_core::loss::{Labels, ZeroOne};
+use rueful_core::loss::{Labels, Loss, ZeroOne};
 use rueful_core::{Example, Features, Round};
 use rueful_data::Names;
 use serde::Serialize;
@@ -54,9 +53,9 @@ impl Model {
         Scored { score, label: self.label_of(score), probability: self.probability_of(score) }
     }
 
-    /// 1/(1 + e^{−p}), which only the logistic loss means.
+    /// How likely the positive label is, where the loss gives scores that meaning.
     fn probability_of(&self, score: f64) -> Option<f64> {
-        matches!(self.spec.loss, LossSpec::Logistic(_)).then(|| 1.0 / (1.0 + (-score).exp()))
+        self.spec.loss.probability(score)
     }
 
     fn label_of(&self, score: f64) -> Option<String> {
@@ -83,7 +82,7 @@ impl Model {
     /// What the example's label would cost the prediction, and whether that has the wrong sign;
     /// for a loss of numbers, nobody can say.
     pub fn judge(&self, score: f64, label: f64) -> (f64, Option<bool>) {
-        let round = with_loss!(self.spec.loss, loss => Round::of(&loss, score, label));
+        let round = Round::of(&self.spec.loss, score, label);
         let classifies = self.spec.loss.labels() == Labels::Signs;
         (round.value, classifies.then(|| ZeroOne {}.is_mistake(score, label)))
     }

@@ -78,6 +78,10 @@ impl FeasibleSet for Ball {
         (-self.radius.get(), self.radius.get())
     }
 
+    fn keeps_weights(&self) -> String {
+        format!("‖w‖ ≤ {}", self.radius)
+    }
+
     fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool {
         other.reach(dimension) <= self.radius.get()
     }

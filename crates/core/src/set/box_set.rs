@@ -177,6 +177,10 @@ impl FeasibleSet for BoxSet {
         self.side(i).into()
     }
 
+    fn keeps_weights(&self) -> String {
+        "w in a box".to_owned()
+    }
+
     fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool {
         (0..dimension).all(|i| {
             let (lower, upper) = other.extent(i);

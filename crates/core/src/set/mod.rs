@@ -7,13 +7,23 @@ mod ball;
 mod box_set;
 mod whole_space;
 
-pub use any::AnySet;
-pub use ball::Ball;
-pub use box_set::{BoxError, BoxSet, Interval};
-pub use whole_space::WholeSpace;
+pub use box_set::{BoxError, Interval};
 
 use crate::features::Features;
 use crate::weights::Weights;
+
+family! {
+    /// Any of the feasible sets, chosen at run time.
+    #[derive(Debug, Clone, PartialEq)]
+    pub enum set::AnySet, with_set!($) {
+        /// ‖w‖ ≤ U
+        "ball" => Ball(ball::Ball),
+        /// An interval for every coordinate.
+        "box" => Box(box_set::BoxSet),
+        /// R^d
+        "whole-space" => WholeSpace(whole_space::WholeSpace),
+    }
+}
 
 /// A closed convex set that contains 0.
 ///
@@ -53,6 +63,9 @@ pub trait FeasibleSet: Clone + Send + Sync + 'static {
 
     /// The smallest and largest value of coordinate i in W.
     fn extent(&self, i: usize) -> (f64, f64);
+
+    /// What it demands of weights, in words.
+    fn keeps_weights(&self) -> String;
 
     /// Whether W contains `other`, looking at the first `dimension` coordinates.
     fn covers(&self, other: &impl FeasibleSet, dimension: usize) -> bool;
