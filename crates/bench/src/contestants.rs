@@ -6,8 +6,8 @@ use anyhow::Result;
 use rueful_core::learner::{
     FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
 };
-use rueful_core::loss::{Absolute, Hinge, Logistic, Loss, Square};
-use rueful_core::schedule::{AdaGradNorm, InverseSqrt, Schedule};
+use rueful_core::loss::{Absolute, AnyLoss, Hinge, Logistic, Loss, Square};
+use rueful_core::schedule::{AdaGradNorm, AnySchedule, InverseSqrt};
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet, WholeSpace};
 use rueful_core::{Ledger, Objective, Positive};
 use std::num::NonZeroU64;
@@ -64,10 +64,10 @@ fn descents(data: &Data) -> Result<Vec<Contestant>> {
         ogd("OGD logistic, InverseSqrt, ball", Logistic {}, shrinking, ball),
         ogd("OGD square, AdaGradNorm, ball", Square {}, adaptive, ball),
         ogd("OGD square, InverseSqrt, ball", Square {}, gentle, ball),
-        ogd("OGD absolute, AdaGradNorm, ball", Absolute {}, adaptive, ball),
+        ogd("OGD absolute, AdaGradNorm, ball", AnyLoss::from(Absolute {}), adaptive, ball),
         // So tight that most steps end in a projection.
         ogd("OGD hinge, AdaGradNorm, tight ball", Hinge {}, adaptive, tight),
-        ogd("OGD hinge, AdaGradNorm, box", Hinge {}, adaptive, cube(data)?),
+        ogd("OGD hinge, AdaGradNorm, box", Hinge {}, adaptive, AnySet::from(cube(data)?)),
     ])
 }
 
@@ -77,15 +77,21 @@ fn others(data: &Data) -> Result<Vec<Contestant>> {
     let horizon = NonZeroU64::try_from(data.rows() as u64)?;
     let sigma = Positive::new(1e-4)?;
     let adaptive = adaptive(data)?;
+    let hinge = AnyLoss::from(Hinge {});
     Ok(vec![
         strongly_convex("strongly convex OGD, hinge", Hinge {}, sigma),
         strongly_convex("strongly convex OGD, logistic", Logistic {}, sigma),
-        contestant("Perceptron", ball, || Perceptron::new(Hinge {}, Positive::ONE)),
-        contestant("follow the leader, ball", ball, move || FollowTheLeader::new(Hinge {}, ball)),
+        contestant("Perceptron", ball, move || Perceptron::new(hinge, Positive::ONE)),
+        contestant("follow the leader, ball", ball, move || FollowTheLeader::new(hinge, ball)),
         regularized("regularised ERM, InverseSqrt, ball", Hinge {}, shrinking(data)?, ball),
         regularized("regularised ERM, AdaGradNorm, ball", Hinge {}, adaptive, ball),
-        regularized("regularised ERM, AdaGradNorm, box", Hinge {}, adaptive, cube(data)?),
-        contestant("minimax", ball, move || Minimax::new(Hinge {}, ball, Positive::ONE, horizon)),
+        regularized(
+            "regularised ERM, AdaGradNorm, box",
+            hinge,
+            adaptive,
+            AnySet::from(cube(data)?),
+        ),
+        contestant("minimax", ball, move || Minimax::new(hinge, ball, Positive::ONE, horizon)),
     ])
 }
 
@@ -119,22 +125,23 @@ fn certified<A: Learner + 'static>(
     Contestant { name, runner: Runner::Learner(Box::new(pair)) }
 }
 
-fn ogd<L: Loss, S: Schedule, W: FeasibleSet + Into<AnySet>>(
+fn ogd<L: Loss, W: FeasibleSet + Into<AnySet>>(
     name: &'static str,
     loss: L,
-    schedule: S,
+    schedule: impl Into<AnySchedule>,
     set: W,
 ) -> Contestant {
-    let objective = Objective::plain(loss);
+    let (objective, schedule) = (Objective::plain(loss), schedule.into());
     contestant(name, set.clone(), move || Ogd::new(objective, schedule, set.clone()))
 }
 
-fn regularized<L: Loss, S: Schedule, W: FeasibleSet + Into<AnySet>>(
+fn regularized<W: FeasibleSet + Into<AnySet>>(
     name: &'static str,
-    loss: L,
-    schedule: S,
+    loss: impl Into<AnyLoss>,
+    schedule: impl Into<AnySchedule>,
     set: W,
 ) -> Contestant {
+    let (loss, schedule) = (loss.into(), schedule.into());
     contestant(name, set.clone(), move || RegularizedErm::new(loss, schedule, set.clone()))
 }
 

@@ -14,7 +14,10 @@ use rueful_core::learner::{
     FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
 };
 use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Square, ZeroOne};
-use rueful_core::schedule::{AdaGradNorm, Constant, Horizon, InverseSqrt, InverseTime, Schedule};
+use rueful_core::request::Request;
+use rueful_core::schedule::{
+    AdaGradNorm, AnySchedule, Constant, Horizon, InverseSqrt, InverseTime, Schedule,
+};
 use rueful_core::set::{AnySet, Ball, BoxSet, Interval, WholeSpace};
 use rueful_core::{Batch, NonNegative, Objective, Positive};
 use std::num::NonZeroU64;
@@ -228,7 +231,15 @@ fn learners_of_square_losses() {
 
 #[test]
 fn every_schedule_names_its_proof() {
-    let references =
-        [AdaGradNorm::REFERENCE, Constant::REFERENCE, Horizon::REFERENCE, InverseSqrt::REFERENCE];
-    assert!(references.iter().all(|reference| reference.contains("notes")));
+    let request = Request {
+        eta: Some(Positive::ONE),
+        gradient_bound: Some(Positive::ONE),
+        sigma: Positive::ONE.into(),
+        horizon: Some(NonZeroU64::MIN),
+        ..Request::within(Ball { radius: Positive::ONE })
+    };
+    for name in AnySchedule::NAMES {
+        let schedule = AnySchedule::ask(name, &request).unwrap();
+        assert!(schedule.reference().contains("notes"), "{name}");
+    }
 }

@@ -1,7 +1,9 @@
 //! Where text leaves the program.
 
-use rueful_run::Contradiction;
+use rueful_data::{DataError, NamesSettings};
+use rueful_run::{Contradiction, SettingsError, SpecFileError};
 use serde::Serialize;
+use std::error::Error;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -37,6 +39,23 @@ pub(crate) fn disagree(contradictions: &[Contradiction], otherwise: ExitCode) ->
 
 /// Says why there is no result.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
-    let _ = writeln!(io::stderr(), "error: {error:#}");
+    let causes: Vec<String> = error.chain().map(|cause| told(cause)).collect();
+    let _ = writeln!(io::stderr(), "error: {}", causes.join(": "));
     ExitCode::FAILURE
+}
+
+/// An error of the crates below, in which settings have the names of flags.
+fn told(error: &(dyn Error + 'static)) -> String {
+    let flag = |name: &str| format!("--{name}");
+    if let Some(error) = error.downcast_ref::<SettingsError>() {
+        return error.text(&flag);
+    }
+    if let Some(error) = error.downcast_ref::<DataError>() {
+        return error.text(&flag);
+    }
+    let hint = match error.downcast_ref::<SpecFileError>() {
+        Some(SpecFileError::Field { .. }) => "; rueful run FILE --print-spec prints a complete one",
+        _ => "",
+    };
+    format!("{error}{hint}")
 }

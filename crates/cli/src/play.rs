@@ -8,10 +8,12 @@ use anyhow::{Context, bail};
 use rueful_checks::adversary::{self, Adversary, Orthogonal, Sign};
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::bound::game_value;
+use rueful_core::learner::{ErmSpec, OgdSpec, RegularizedErmSpec};
+use rueful_core::loss::Linear;
 use rueful_core::schedule::{Constant, InverseSqrt};
 use rueful_core::set::{AnySet, BoxSet};
 use rueful_core::{Batch, Ledger, NonNegative, Positive};
-use rueful_run::{DataSpec, LearnerSpec, LossSpec, ScheduleSpec, Settings, Spec, build};
+use rueful_run::{DataSpec, LearnerSpec, Settings, Spec, build};
 use serde::Serialize;
 
 /// ERM, regularised ERM and OGD on the stream that defeats ERM.
@@ -44,26 +46,28 @@ pub(crate) fn erm(args: &ErmArgs) -> anyhow::Result<()> {
     let stream = counterexample(args.rounds)?;
     let interval: AnySet = BoxSet::interval(-1.0, 1.0)?.into();
     let alpha = (args.rounds as f64).sqrt();
-    let fixed = ScheduleSpec::Constant(Constant { eta: Positive::new(1.0 / alpha)? });
+    let fixed = Constant { eta: Positive::new(1.0 / alpha)? };
     // Tuned for |g| ≤ 1 and |w| ≤ 1.
-    let shrinking = ScheduleSpec::InverseSqrt(InverseSqrt { eta: Positive::new(2_f64.sqrt())? });
+    let shrinking = InverseSqrt { eta: Positive::new(2_f64.sqrt())? };
     let players = [
-        ("ERM", LearnerSpec::Erm { set: interval.clone() }),
+        ("ERM", ErmSpec { set: interval.clone() }.into()),
         (
             "regularised ERM, α = √T",
-            LearnerSpec::RegularizedErm {
-                schedule: fixed,
+            RegularizedErmSpec {
+                schedule: fixed.into(),
                 set: interval.clone(),
                 gradient_bound: None,
-            },
+            }
+            .into(),
         ),
         (
             "projected OGD, η = √2/√t",
-            LearnerSpec::Ogd {
-                schedule: shrinking,
+            OgdSpec {
+                schedule: shrinking.into(),
                 set: interval.clone(),
                 gradient_bound: Some(Positive::ONE),
-            },
+            }
+            .into(),
         ),
     ];
     let learners = players
@@ -88,7 +92,7 @@ fn play_erm(
     stream: &Batch,
 ) -> anyhow::Result<Player> {
     let mut learner = build(&linear_game(learner, interval.clone()).task())?;
-    let mut ledger = Ledger::new(rueful_core::loss::Linear {}, interval.clone());
+    let mut ledger = Ledger::new(Linear {}, interval.clone());
     let mut rounds = Vec::new();
     learner.learn_rows(stream.rows(), &mut rounds);
     ledger.record_rows(stream.rows(), &rounds)?;
@@ -111,7 +115,7 @@ fn play_erm(
 fn linear_game(learner: LearnerSpec, comparators: AnySet) -> Spec {
     Spec {
         data: DataSpec::libsvm(""),
-        loss: LossSpec::Linear(rueful_core::loss::Linear {}),
+        loss: Linear {}.into(),
         sigma: NonNegative::ZERO,
         learner,
         comparators,

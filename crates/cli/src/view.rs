@@ -5,9 +5,7 @@ use crate::numbers::{count, percent, short};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rueful_core::set::AnySet;
 use rueful_hindsight::Method;
-use rueful_run::{
-    CurveReport, Described, HindsightReport, LearnerSpec, LossSpec, Report, ScheduleSpec,
-};
+use rueful_run::{CurveReport, Described, HindsightReport, Report};
 
 /// The whole report.
 pub(crate) fn report(report: &Report, notes: &[String]) -> String {
@@ -104,69 +102,14 @@ fn norms(report: &Report) -> String {
 }
 
 pub(crate) fn learner(spec: &Described) -> String {
-    match &spec.learner {
-        LearnerSpec::Ogd { schedule, set, .. } => {
-            format!("projected OGD: {}, {}", steps(schedule), kept_in(set))
-        }
-        LearnerSpec::StronglyConvexOgd { .. } => {
-            format!("OGD for strongly convex losses: steps 1/(σt), σ = {}", spec.sigma)
-        }
-        LearnerSpec::Perceptron { eta } => format!("Perceptron, η = {eta}"),
-        LearnerSpec::Erm { set } => format!("ERM on linearised losses, {}", kept_in(set)),
-        LearnerSpec::RegularizedErm { schedule, set, .. } => {
-            format!("regularised ERM on linearised losses: {}, {}", alphas(schedule), kept_in(set))
-        }
-        LearnerSpec::Minimax { set, gradient_bound, horizon } => format!(
-            "minimax strategy for {} rounds: G = {}, ‖w‖ ≤ {}",
-            count(horizon.get()),
-            short(gradient_bound.get()),
-            set.radius
-        ),
-    }
-}
-
-fn steps(schedule: &ScheduleSpec) -> String {
-    match schedule {
-        ScheduleSpec::Constant(steps) => format!("constant steps η = {}", steps.eta),
-        ScheduleSpec::InverseSqrt(steps) => format!("steps η/√t, η = {}", short(steps.eta.get())),
-        ScheduleSpec::InverseTime(steps) => format!("steps 1/(σt), σ = {}", steps.sigma),
-        ScheduleSpec::Horizon(steps) => format!(
-            "constant steps U/(G√T), G = {}, T = {}",
-            short(steps.gradient_bound.get()),
-            count(steps.rounds.get())
-        ),
-        ScheduleSpec::AdaGradNorm(_) => "AdaGrad-norm steps".to_owned(),
-    }
-}
-
-fn alphas(schedule: &ScheduleSpec) -> String {
-    match schedule {
-        ScheduleSpec::Constant(steps) => format!("α = {}", short(1.0 / steps.eta.get())),
-        ScheduleSpec::InverseSqrt(steps) => {
-            format!("α = {}·√t", short(1.0 / steps.eta.get()))
-        }
-        ScheduleSpec::AdaGradNorm(_) => "α grows with the gradients".to_owned(),
-        other => format!("α is 1/η of {}", steps(other)),
-    }
-}
-
-fn kept_in(set: &AnySet) -> String {
-    match set {
-        AnySet::Ball(ball) => format!("‖w‖ ≤ {}", ball.radius),
-        AnySet::Box(_) => "w in a box".to_owned(),
-        AnySet::WholeSpace(_) => "no projection".to_owned(),
-    }
+    spec.learner.words(spec.sigma)
 }
 
 pub(crate) fn loss(spec: &Described) -> String {
-    let name = match &spec.loss {
-        LossSpec::Quantile(quantile) => format!("quantile, τ = {}", quantile.tau),
-        other => other.name().to_owned(),
-    };
     if spec.sigma.get() > 0.0 {
-        format!("{name} + (σ/2)‖w‖², σ = {}", spec.sigma)
+        format!("{} + (σ/2)‖w‖², σ = {}", spec.loss, spec.sigma)
     } else {
-        name
+        spec.loss.to_string()
     }
 }
 

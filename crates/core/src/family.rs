@@ -22,7 +22,54 @@
 /// formats for people `{"name": "hinge"}` with the member's own fields beside the name, in others
 /// the place in the list and then the member. A name and a place stay what they are; new members
 /// come last. `with_loss!(any, loss => expression)` is compiled once for each member.
+///
+/// With `asked as "loss";` before it, all members are [`Asked`](crate::request::Asked), and the enum
+/// has `ask` and `settings_of`, which make a member of its name and what a person asks for.
 macro_rules! family {
+    (
+        asked as $kind:literal;
+        $(#[$meta:meta])*
+        pub enum $family:ident::$any:ident, $with:ident!($dollar:tt) {
+            $($(#[$doc:meta])* $name:literal => $variant:ident($module:ident::$member:ident),)+
+        }
+    ) => {
+        family! {
+            $(#[$meta])*
+            pub enum $family::$any, $with!($dollar) {
+                $($(#[$doc])* $name => $variant($module::$member),)+
+            }
+        }
+
+        impl $any {
+            #[doc = concat!("The ", $kind, " of a name, as it is asked for.")]
+            pub fn ask(
+                name: &str,
+                request: &$crate::request::Request<'_>,
+            ) -> Result<Self, $crate::request::Refusal> {
+                use $crate::request::Asked;
+                match name {
+                    $($name => $member::ask(request).map(Self::from),)+
+                    _ => Err(Self::unknown(name)),
+                }
+            }
+
+            #[doc = concat!("The settings that have an effect on the ", $kind, " of a name.")]
+            pub fn settings_of(
+                name: &str,
+            ) -> Result<&'static [&'static str], $crate::request::Refusal> {
+                use $crate::request::Asked;
+                match name {
+                    $($name => Ok($member::SETTINGS),)+
+                    _ => Err(Self::unknown(name)),
+                }
+            }
+
+            fn unknown(name: &str) -> $crate::request::Refusal {
+                let name = name.to_owned();
+                $crate::request::Refusal::Unknown { kind: $kind, name, known: &Self::NAMES }
+            }
+        }
+    };
     (
         $(#[$meta:meta])*
         pub enum $family:ident::$any:ident, $with:ident!($dollar:tt) {

@@ -46,6 +46,7 @@ pub mod learner;
 pub mod ledger;
 pub mod loss;
 mod number;
+pub mod request;
 mod round;
 mod rows;
 pub mod schedule;
@@ -53,6 +54,7 @@ pub mod set;
 mod sum;
 mod vector;
 mod weights;
+pub mod words;
 
 pub use batch::{Batch, NewRow, OpenRow};
 pub use bound::{Bound, Disorder, Ladder, NoBound, Promise};

@@ -124,6 +124,11 @@ impl Positive {
     pub const ONE: Self = Self(1.0);
 }
 
+impl OpenUnit {
+    /// One half.
+    pub const HALF: Self = Self(0.5);
+}
+
 impl From<Positive> for NonNegative {
     fn from(number: Positive) -> Self {
         Self(number.0)

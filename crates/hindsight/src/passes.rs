@@ -39,16 +39,16 @@ impl Passes for InMemory<'_> {
     }
 }
 
-/// The first examples of some data.
+/// The first examples of some data, whose kind may be known at run time only.
 #[derive(Debug)]
-pub struct Prefix<'a, P> {
+pub struct Prefix<'a, P: ?Sized> {
     /// The whole.
     pub data: &'a mut P,
     /// How many examples of it.
     pub rounds: u64,
 }
 
-impl<P: Passes> Passes for Prefix<'_, P> {
+impl<P: Passes + ?Sized> Passes for Prefix<'_, P> {
     type Error = P::Error;
 
     fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), P::Error> {

@@ -3,10 +3,9 @@
 use crate::columns::Columns;
 use crate::contradiction::Contradiction;
 use crate::replay::Replay;
-use crate::spec::{LossSpec, with_loss};
 use crate::task::Task;
 use rueful_core::ledger::Tally;
-use rueful_core::loss::Loss;
+use rueful_core::loss::{AnyLoss, Loss, with_usual_loss};
 use rueful_core::set::AnySet;
 use rueful_core::{ExactSum, Ledger, NonNegative, Rows};
 use rueful_data::{DataError, Names};
@@ -67,18 +66,20 @@ pub struct Weight {
 const LISTED: usize = 10;
 
 /// Solves for the best comparator of a loss.
-pub fn best_in_hindsight<P: Passes>(
-    loss: &LossSpec,
+pub fn best_in_hindsight(
+    loss: &AnyLoss,
     sigma: NonNegative,
     comparators: &AnySet,
-    data: &mut P,
+    data: &mut dyn Passes<Error = DataError>,
     start: Start,
     options: &Options,
     watch: &mut dyn FnMut(Progress),
-) -> Result<Solution, P::Error> {
-    with_loss!(*loss, loss => {
+) -> Result<Solution, DataError> {
+    // The kind of data is asked once per batch: the solver need not be compiled for each.
+    let mut data = Prefix { data, rounds: u64::MAX };
+    with_usual_loss!(*loss, loss => {
         let problem = Problem { loss, sigma, comparators: comparators.clone() };
-        solve(&problem, data, start, options, watch)
+        solve(&problem, &mut data, start, options, watch)
     })
 }
 
@@ -258,12 +259,13 @@ pub struct MistakeReport {
 }
 
 /// Looks for the comparator that bounds the mistakes of a Perceptron best.
-pub fn bound_mistakes<P: Passes>(
+pub fn bound_mistakes(
     ledger: &Ledger,
-    data: &mut P,
+    data: &mut dyn Passes<Error = DataError>,
     options: &Options,
-) -> Result<MistakeReport, P::Error> {
-    let found = best_mistake_bound(data, ledger.example_norm_max(), options)?;
+) -> Result<MistakeReport, DataError> {
+    let mut data = Prefix { data, rounds: u64::MAX };
+    let found = best_mistake_bound(&mut data, ledger.example_norm_max(), options)?;
     let mistakes = ledger.mistakes();
     Ok(MistakeReport { mistakes, bound: found.bound, norm: found.norm, hinge: found.hinge })
 }

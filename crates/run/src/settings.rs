@@ -4,29 +4,25 @@
 //! an error, not a silence.
 
 use crate::data::DataSpec;
-use crate::spec::{LearnerSpec, LossSpec, ScheduleSpec, Spec, SpecError};
-use rueful_core::loss::{
-    Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
-};
-use rueful_core::schedule::{AdaGradNorm, Constant, Horizon, InverseSqrt, InverseTime};
+use crate::spec::{LearnerSpec, Spec, SpecError};
+use rueful_core::loss::{AnyLoss, Loss};
+use rueful_core::request::{Fact, Refusal, Request};
 use rueful_core::set::{AnySet, Ball, WholeSpace};
+use rueful_core::words::either;
 use rueful_core::{NonNegative, OpenUnit, OutOfRange, Positive};
-use rueful_data::{DataError, Survey};
-use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
+use rueful_data::{DataError, NamesSettings, Survey};
 use std::num::NonZeroU64;
 use thiserror::Error;
 
 /// U, unless said otherwise.
 pub(crate) const DEFAULT_RADIUS: f64 = 10.0;
-/// σ of strongly-convex-ogd, unless said otherwise.
-pub(crate) const DEFAULT_SIGMA: f64 = 0.01;
 
 /// What was asked for; everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
     /// A name of [`LearnerSpec::NAMES`]; `ogd` if left out.
     pub learner: Option<String>,
-    /// A name of [`LossSpec::NAMES`]; `hinge` if left out.
+    /// A name of [`AnyLoss::NAMES`]; `hinge` if left out.
     pub loss: Option<String>,
     /// τ of the quantile loss.
     pub tau: Option<f64>,
@@ -40,7 +36,7 @@ pub struct Settings {
     pub sigma: Option<f64>,
     /// α of regularised ERM.
     pub alpha: Option<f64>,
-    /// A name of [`ScheduleSpec::NAMES`].
+    /// A name of [`AnySchedule::NAMES`](rueful_core::schedule::AnySchedule::NAMES).
     pub schedule: Option<String>,
     /// T
     pub horizon: Option<u64>,
@@ -58,23 +54,10 @@ pub struct Resolved {
 /// Why settings do not make a run.
 #[derive(Debug, Error)]
 pub enum SettingsError {
-    /// A number outside its range.
-    #[error("--{flag}: {why}")]
-    Number {
-        /// The setting.
-        flag: &'static str,
-        /// What is wrong with it.
-        why: OutOfRange,
-    },
-    /// A setting from which such a number follows.
-    #[error("--{flag} does not work out: {why}")]
-    Derived {
-        /// The setting.
-        flag: &'static str,
-        /// What is wrong with what follows.
-        why: OutOfRange,
-    },
-    /// A setting that would have no effect, or that is missing, or that contradicts another.
+    /// A setting that is out of range, missing, without effect, or that contradicts another.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A contradiction in other words.
     #[error("{0}")]
     Contradiction(String),
     /// A description that contradicts itself.
@@ -85,33 +68,33 @@ pub enum SettingsError {
     Data(#[from] DataError),
 }
 
-fn contradiction<T>(what: impl Into<String>) -> Result<T, SettingsError> {
-    Err(SettingsError::Contradiction(what.into()))
+/// What the program and Python print, each with its own name for a setting.
+impl NamesSettings for SettingsError {
+    fn text(&self, name: &dyn Fn(&str) -> String) -> String {
+        match self {
+            Self::Refused(refusal) => refusal.text(name),
+            Self::Data(error) => error.text(name),
+            Self::Contradiction(_) | Self::Spec(_) => self.to_string(),
+        }
+    }
 }
 
+/// The number of a setting, if it is in its range.
+pub(crate) fn in_range<T>(
+    setting: &'static str,
+    value: f64,
+    make: impl Fn(f64) -> Result<T, OutOfRange>,
+) -> Result<T, Refusal> {
+    make(value).map_err(|why| Refusal::OutOfRange { setting, why })
+}
+
+/// The same for a setting that may be left out.
 fn number<T>(
-    flag: &'static str,
+    setting: &'static str,
     value: Option<f64>,
     make: impl Fn(f64) -> Result<T, OutOfRange>,
-) -> Result<Option<T>, SettingsError> {
-    value.map(make).transpose().map_err(|why| SettingsError::Number { flag, why })
-}
-
-/// The settings with their numbers checked, on the way to a description.
-struct Resolver<'a> {
-    loss: LossSpec,
-    radius: Option<Positive>,
-    eta: Option<Positive>,
-    gradient_bound: Option<Positive>,
-    sigma: NonNegative,
-    alpha: Option<Positive>,
-    schedule: Option<&'a str>,
-    horizon: Option<NonZeroU64>,
-    /// Whether the learner sees linearised losses only.
-    linearised: bool,
-    survey: &'a mut dyn FnMut(&LossSpec) -> Result<Survey, DataError>,
-    surveyed: Option<Survey>,
-    notes: Vec<String>,
+) -> Result<Option<T>, Refusal> {
+    value.map(|value| in_range(setting, value, make)).transpose()
 }
 
 impl Settings {
@@ -120,16 +103,45 @@ impl Settings {
     pub fn resolve(
         &self,
         data: DataSpec,
-        survey: &mut dyn FnMut(&LossSpec) -> Result<Survey, DataError>,
+        survey: &mut dyn FnMut(&AnyLoss) -> Result<Survey, DataError>,
     ) -> Result<Resolved, SettingsError> {
-        let learner = self.learner.as_deref().unwrap_or("ogd");
-        self.refuse_idle(learner)?;
-        let mut resolver = self.resolver(learner, survey)?;
-        let learner = resolver.learner(learner)?;
-        let comparators = resolver.comparators(&learner)?;
-        let spec = Spec { data, loss: resolver.loss, sigma: resolver.sigma, learner, comparators };
+        let loss = self.loss()?;
+        let mut request = self.request()?;
+        let (learner, notes) = self.learner(&mut request, &loss, survey)?;
+        let sigma = self.sigma.unwrap_or(learner.default_sigma());
+        let sigma = in_range("sigma", sigma, NonNegative::new)?;
+        let comparators: AnySet = match self.radius {
+            None if learner.answers_for_every_norm() => WholeSpace {}.into(),
+            _ => request.ball.into(),
+        };
+        let spec = Spec { data, loss, sigma, learner, comparators };
         spec.check()?;
-        Ok(Resolved { spec, notes: resolver.notes })
+        Ok(Resolved { spec, notes })
+    }
+
+    /// The learner that is asked for; what it must know and was not told is measured, and told in
+    /// words.
+    fn learner(
+        &self,
+        request: &mut Request<'_>,
+        loss: &AnyLoss,
+        survey: &mut dyn FnMut(&AnyLoss) -> Result<Survey, DataError>,
+    ) -> Result<(LearnerSpec, Vec<String>), SettingsError> {
+        let name = self.learner.as_deref().unwrap_or("ogd");
+        self.refuse_idle(name)?;
+        let mut notes = Vec::new();
+        let mut surveyed = None;
+        loop {
+            let fact = match LearnerSpec::ask(name, request) {
+                Err(Refusal::Needs(fact)) => fact,
+                learner => return Ok((learner?, notes)),
+            };
+            let found = match surveyed {
+                Some(found) => found,
+                None => *surveyed.insert(survey(loss)?),
+            };
+            notes.push(measure(fact, &found, loss, request)?);
+        }
     }
 
     /// Refuses what contradicts itself, whatever the data.
@@ -145,75 +157,51 @@ impl Settings {
 
     /// The loss, σ and comparators alone, for questions that involve no learner. The comparators
     /// are a ball, or all of R^d where σ > 0 and no radius is given.
-    pub fn comparison(&self) -> Result<(LossSpec, NonNegative, AnySet), SettingsError> {
-        let mut unused = |_: &LossSpec| Ok(Survey::default());
-        let resolver = self.resolver("", &mut unused)?;
-        let comparators = match resolver.radius {
-            None if resolver.sigma.get() > 0.0 => WholeSpace {}.into(),
-            _ => resolver.ball()?.into(),
+    pub fn comparison(&self) -> Result<(AnyLoss, NonNegative, AnySet), SettingsError> {
+        let request = self.request()?;
+        let comparators = match self.radius {
+            None if request.sigma.get() > 0.0 => WholeSpace {}.into(),
+            _ => request.ball.into(),
         };
-        Ok((resolver.loss, resolver.sigma, comparators))
-    }
-
-    fn resolver<'a>(
-        &'a self,
-        learner: &str,
-        survey: &'a mut dyn FnMut(&LossSpec) -> Result<Survey, DataError>,
-    ) -> Result<Resolver<'a>, SettingsError> {
-        let default_sigma = (learner == "strongly-convex-ogd").then_some(DEFAULT_SIGMA);
-        let sigma = number("sigma", self.sigma.or(default_sigma), NonNegative::new)?;
-        Ok(Resolver {
-            loss: self.loss()?,
-            radius: number("radius", self.radius, Positive::new)?,
-            eta: number("eta", self.eta, Positive::new)?,
-            gradient_bound: number("gradient-bound", self.gradient_bound, Positive::new)?,
-            sigma: sigma.unwrap_or(NonNegative::ZERO),
-            alpha: number("alpha", self.alpha, Positive::new)?,
-            schedule: self.schedule.as_deref(),
-            horizon: match self.horizon.map(NonZeroU64::new) {
-                Some(None) => return contradiction("--horizon: at least one round is needed"),
-                horizon => horizon.flatten(),
-            },
-            linearised: learner == "regularized-erm",
-            survey,
-            surveyed: None,
-            notes: Vec::new(),
-        })
+        Ok((self.loss()?, request.sigma, comparators))
     }
 
     /// The loss alone.
-    pub fn loss(&self) -> Result<LossSpec, SettingsError> {
+    pub fn loss(&self) -> Result<AnyLoss, SettingsError> {
         let name = self.loss.as_deref().unwrap_or("hinge");
-        if self.tau.is_some() && name != "quantile" {
-            return contradiction(format!("--tau belongs to the quantile loss, not to {name}"));
+        let takes_tau = |name: &&str| AnyLoss::settings_of(name).is_ok_and(|s| s.contains(&"tau"));
+        if self.tau.is_some() && !takes_tau(&name) {
+            let takers: Vec<_> = AnyLoss::NAMES.into_iter().filter(takes_tau).collect();
+            let to = format!("the {} loss", either(&takers));
+            return Err(Refusal::Belongs { setting: "tau", to, not: name.to_owned() }.into());
         }
-        Ok(match name {
-            "hinge" => LossSpec::Hinge(Hinge {}),
-            "logistic" => LossSpec::Logistic(Logistic {}),
-            "perceptron" => LossSpec::Perceptron(PerceptronLoss {}),
-            "square" => LossSpec::Square(Square {}),
-            "absolute" => LossSpec::Absolute(Absolute {}),
-            "linear" => LossSpec::Linear(Linear {}),
-            "quantile" => {
-                let tau = number("tau", self.tau.or(Some(0.5)), OpenUnit::new)?;
-                let Some(tau) = tau else { return contradiction("the quantile loss needs --tau") };
-                LossSpec::Quantile(Quantile { tau })
-            }
-            other => return unknown("loss", other, &LossSpec::NAMES),
+        let request = Request { tau: number("tau", self.tau, OpenUnit::new)?, ..nothing()? };
+        Ok(AnyLoss::ask(name, &request)?)
+    }
+
+    /// The settings with their numbers checked.
+    fn request(&self) -> Result<Request<'_>, Refusal> {
+        let radius = number("radius", self.radius, Positive::new)?;
+        let nothing = nothing()?;
+        let horizon = match self.horizon.map(NonZeroU64::new) {
+            Some(None) => return Err(Refusal::Rule("{horizon}: at least one round is needed")),
+            horizon => horizon.flatten(),
+        };
+        Ok(Request {
+            ball: radius.map_or(nothing.ball, |radius| Ball { radius }),
+            eta: number("eta", self.eta, Positive::new)?,
+            gradient_bound: number("gradient-bound", self.gradient_bound, Positive::new)?,
+            sigma: number("sigma", self.sigma, NonNegative::new)?.unwrap_or(NonNegative::ZERO),
+            alpha: number("alpha", self.alpha, Positive::new)?,
+            schedule: self.schedule.as_deref(),
+            horizon,
+            ..nothing
         })
     }
 
     /// Refuses settings that the learner has no use for.
-    fn refuse_idle(&self, learner: &str) -> Result<(), SettingsError> {
-        let uses: &[&str] = match learner {
-            "ogd" => &["eta", "gradient-bound", "sigma", "schedule", "horizon"],
-            "strongly-convex-ogd" => &["gradient-bound", "sigma"],
-            "perceptron" => &["eta"],
-            "erm" => &[],
-            "regularized-erm" => &["eta", "gradient-bound", "alpha", "schedule", "horizon"],
-            "minimax" => &["gradient-bound", "horizon"],
-            other => return unknown("learner", other, &LearnerSpec::NAMES),
-        };
+    fn refuse_idle(&self, learner: &str) -> Result<(), Refusal> {
+        let uses = LearnerSpec::settings_of(learner)?;
         let given = [
             ("eta", self.eta.is_some()),
             ("gradient-bound", self.gradient_bound.is_some()),
@@ -222,173 +210,54 @@ impl Settings {
             ("schedule", self.schedule.is_some()),
             ("horizon", self.horizon.is_some()),
         ];
-        match given.iter().find(|(flag, given)| *given && !uses.contains(flag)) {
-            Some((flag, _)) => contradiction(format!("--{flag} has no effect on {learner}")),
+        match given.iter().find(|(setting, given)| *given && !uses.contains(setting)) {
+            Some((setting, _)) => Err(Refusal::NoEffect { setting, on: learner.to_owned() }),
             None => Ok(()),
         }
     }
 }
 
-fn unknown<T>(what: &str, name: &str, names: &[&str]) -> Result<T, SettingsError> {
-    contradiction(format!("there is no {what} {name:?}; choose one of {}", names.join(", ")))
+/// What is asked for where nothing is said.
+fn nothing<'a>() -> Result<Request<'a>, Refusal> {
+    let radius = in_range("radius", DEFAULT_RADIUS, Positive::new)?;
+    Ok(Request::within(Ball { radius }))
 }
 
-impl Resolver<'_> {
-    fn learner(&mut self, name: &str) -> Result<LearnerSpec, SettingsError> {
-        let ball = self.ball()?;
-        let gradient_bound = self.gradient_bound;
-        Ok(match name {
-            "ogd" => LearnerSpec::Ogd {
-                schedule: self.schedule(SQRT_2)?,
-                set: ball.into(),
-                gradient_bound: self.gradient_bound,
-            },
-            "strongly-convex-ogd" => LearnerSpec::StronglyConvexOgd { gradient_bound },
-            "perceptron" => LearnerSpec::Perceptron { eta: self.eta.unwrap_or(Positive::ONE) },
-            "erm" => LearnerSpec::Erm { set: ball.into() },
-            "regularized-erm" => LearnerSpec::RegularizedErm {
-                schedule: self.schedule(FRAC_1_SQRT_2)?,
-                set: ball.into(),
-                gradient_bound: self.gradient_bound,
-            },
-            "minimax" => LearnerSpec::Minimax {
-                set: ball,
-                gradient_bound: self.gradient_bound()?,
-                horizon: self.horizon()?,
-            },
-            other => return unknown("learner", other, &LearnerSpec::NAMES),
-        })
-    }
-
-    /// The set the regret is measured against: the learner's own where it has one. Strongly convex
-    /// losses need no ball, and get one only when it is asked for.
-    fn comparators(&self, learner: &LearnerSpec) -> Result<AnySet, SettingsError> {
-        Ok(match learner {
-            LearnerSpec::StronglyConvexOgd { .. } if self.radius.is_none() => WholeSpace {}.into(),
-            _ => self.ball()?.into(),
-        })
-    }
-
-    fn ball(&self) -> Result<Ball, SettingsError> {
-        let default = number("radius", Some(DEFAULT_RADIUS), Positive::new)?;
-        match self.radius.or(default) {
-            Some(radius) => Ok(Ball { radius }),
-            None => contradiction("--radius is missing"),
+/// Adds to the request what the data say of a fact, and puts it in words.
+fn measure(
+    fact: Fact,
+    found: &Survey,
+    loss: &AnyLoss,
+    request: &mut Request<'_>,
+) -> Result<String, Refusal> {
+    match fact {
+        Fact::GradientBound => {
+            let g = steepest(found, loss, request)?;
+            request.gradient_bound = Some(g);
+            Ok(format!("G = {g} is measured in a first pass over the data"))
         }
-    }
-
-    /// The schedule; `tuning` times U/G is the best η for steps η/√t.
-    fn schedule(&mut self, tuning: f64) -> Result<ScheduleSpec, SettingsError> {
-        if let Some(alpha) = self.alpha {
-            return self.fixed_alpha(alpha);
+        Fact::Horizon => {
+            let rounds = NonZeroU64::new(found.examples);
+            let none = Refusal::Rule("{horizon}: the data has no examples to count");
+            request.horizon = Some(rounds.ok_or(none)?);
+            Ok(format!("T = {} is counted in a first pass over the data", found.examples))
         }
-        let name = match self.schedule {
-            Some(name) => name,
-            None if self.eta.is_some() || self.gradient_bound.is_some() => "inverse-sqrt",
-            None => "adagrad-norm",
-        };
-        if self.horizon.is_some() && name != "horizon" {
-            return contradiction(format!("--horizon has no effect on the schedule {name}"));
-        }
-        if self.eta.is_some() && !["constant", "inverse-sqrt"].contains(&name) {
-            return contradiction(format!("--eta has no effect on the schedule {name}"));
-        }
-        if name == "inverse-time" && self.linearised {
-            return contradiction(
-                "the schedule inverse-time is for strongly convex losses: use ogd",
-            );
-        }
-        let ball = self.ball()?;
-        Ok(match name {
-            "constant" => match self.eta {
-                Some(eta) => ScheduleSpec::Constant(Constant { eta }),
-                None => return contradiction("--schedule constant needs --eta"),
-            },
-            "inverse-sqrt" => ScheduleSpec::InverseSqrt(InverseSqrt { eta: self.eta_for(tuning)? }),
-            "inverse-time" => match Positive::new(self.sigma.get()) {
-                Ok(sigma) => ScheduleSpec::InverseTime(InverseTime { sigma }),
-                Err(_) => return contradiction("--schedule inverse-time needs --sigma above 0"),
-            },
-            "horizon" => ScheduleSpec::Horizon(Horizon {
-                radius: ball.radius,
-                gradient_bound: self.gradient_bound()?,
-                rounds: self.horizon()?,
-            }),
-            "adagrad-norm" => ScheduleSpec::AdaGradNorm(AdaGradNorm {
-                diameter: derived("radius", 2.0 * ball.radius.get())?,
-            }),
-            other => return unknown("schedule", other, &ScheduleSpec::NAMES),
-        })
-    }
-
-    fn fixed_alpha(&self, alpha: Positive) -> Result<ScheduleSpec, SettingsError> {
-        if self.eta.is_some() || self.schedule.is_some() || self.horizon.is_some() {
-            return contradiction(
-                "--alpha fixes the regularisation: leave out --eta, --schedule and --horizon",
-            );
-        }
-        Ok(ScheduleSpec::Constant(Constant { eta: derived("alpha", 1.0 / alpha.get())? }))
-    }
-
-    /// η as given, or tuned to U and G.
-    fn eta_for(&self, tuning: f64) -> Result<Positive, SettingsError> {
-        match (self.eta, self.gradient_bound) {
-            (Some(eta), _) => Ok(eta),
-            (None, Some(g)) => {
-                derived("gradient-bound", tuning * self.ball()?.radius.get() / g.get())
-            }
-            (None, None) => {
-                contradiction("--schedule inverse-sqrt needs --eta, or --gradient-bound to tune it")
-            }
-        }
-    }
-
-    /// G as given, or the smallest that is sure to hold for this loss and data.
-    fn gradient_bound(&mut self) -> Result<Positive, SettingsError> {
-        if let Some(g) = self.gradient_bound {
-            return Ok(g);
-        }
-        let radius = self.ball()?.radius.get();
-        let survey = self.survey()?;
-        let (x, y) = (survey.example_norm_max, survey.label_abs_max);
-        let steepest = self.loss.steepest(radius * x, y) * survey.weighted_norm_max;
-        let g = derived("gradient-bound", steepest + self.sigma.get() * radius)?;
-        self.notes.push(format!("G = {g} is measured in a first pass over the data"));
-        self.gradient_bound = Some(g);
-        Ok(g)
-    }
-
-    /// T as given, or counted.
-    fn horizon(&mut self) -> Result<NonZeroU64, SettingsError> {
-        if let Some(horizon) = self.horizon {
-            return Ok(horizon);
-        }
-        let examples = self.survey()?.examples;
-        self.notes.push(format!("T = {examples} is counted in a first pass over the data"));
-        match NonZeroU64::new(examples) {
-            Some(horizon) => Ok(horizon),
-            None => contradiction("--horizon: the data has no examples to count"),
-        }
-    }
-
-    fn survey(&mut self) -> Result<Survey, SettingsError> {
-        let survey = match self.surveyed {
-            Some(survey) => survey,
-            None => (self.survey)(&self.loss)?,
-        };
-        self.surveyed = Some(survey);
-        Ok(survey)
     }
 }
 
-/// A number that follows from a setting.
-fn derived(flag: &'static str, value: f64) -> Result<Positive, SettingsError> {
-    Positive::new(value).map_err(|why| SettingsError::Derived { flag, why })
+/// The smallest G that is sure to hold for this loss and data.
+fn steepest(found: &Survey, loss: &AnyLoss, request: &Request<'_>) -> Result<Positive, Refusal> {
+    let radius = request.ball.radius.get();
+    let slope = loss.steepest(radius * found.example_norm_max, found.label_abs_max);
+    let g = slope * found.weighted_norm_max + request.sigma.get() * radius;
+    Positive::new(g).map_err(|why| Refusal::Derived { setting: "gradient-bound", why })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rueful_core::schedule::{AnySchedule, Constant};
+    use std::f64::consts::SQRT_2;
 
     fn resolve(settings: &Settings) -> Result<Resolved, SettingsError> {
         settings.resolve(DataSpec::libsvm("file"), &mut |_| {
@@ -406,7 +275,7 @@ mod tests {
     }
 
     fn refusal(settings: &Settings) -> String {
-        resolve(settings).unwrap_err().to_string()
+        resolve(settings).unwrap_err().text(&|name| format!("--{name}"))
     }
 
     #[test]
@@ -417,11 +286,11 @@ mod tests {
             let tag = serde_json::to_value(&spec.learner).unwrap()["name"].clone();
             assert_eq!(tag, name);
         }
-        for name in LossSpec::NAMES {
+        for name in AnyLoss::NAMES {
             let settings = Settings { loss: Some(name.to_owned()), ..Settings::default() };
             assert_eq!(resolve(&settings).unwrap().spec.loss.name(), name);
         }
-        for name in ScheduleSpec::NAMES {
+        for name in AnySchedule::NAMES {
             let mut settings = Settings {
                 schedule: Some(name.to_owned()),
                 gradient_bound: Some(1.0),
@@ -430,8 +299,8 @@ mod tests {
             settings.eta = (name == "constant").then_some(0.1);
             settings.sigma = (name == "inverse-time").then_some(0.1);
             let spec = resolve(&settings).unwrap().spec;
-            let LearnerSpec::Ogd { schedule, .. } = spec.learner else { panic!("not ogd") };
-            assert_eq!(schedule.name(), name);
+            let LearnerSpec::Ogd(ogd) = spec.learner else { panic!("not ogd") };
+            assert_eq!(ogd.schedule.name(), name);
         }
     }
 
@@ -447,31 +316,29 @@ mod tests {
     #[test]
     fn eta_or_g_asks_for_inverse_sqrt_and_nothing_for_adagrad() {
         let schedule = |settings: &Settings| match resolve(settings).unwrap().spec.learner {
-            LearnerSpec::Ogd { schedule, .. } => schedule,
-            LearnerSpec::RegularizedErm { schedule, .. } => schedule,
+            LearnerSpec::Ogd(ogd) => ogd.schedule,
+            LearnerSpec::RegularizedErm(erm) => erm.schedule,
             other => panic!("{other:?}"),
         };
         assert_eq!(schedule(&with("ogd")).name(), "adagrad-norm");
         let tuned = Settings { gradient_bound: Some(2.0), radius: Some(3.0), ..with("ogd") };
-        let ScheduleSpec::InverseSqrt(steps) = schedule(&tuned) else { panic!("not tuned") };
+        let AnySchedule::InverseSqrt(steps) = schedule(&tuned) else { panic!("not tuned") };
         assert_eq!(steps.eta.get(), SQRT_2 * 3.0 / 2.0);
         let eta = Settings { eta: Some(0.25), ..with("regularized-erm") };
-        let ScheduleSpec::InverseSqrt(steps) = schedule(&eta) else { panic!("not as given") };
+        let AnySchedule::InverseSqrt(steps) = schedule(&eta) else { panic!("not as given") };
         assert_eq!(steps.eta.get(), 0.25);
         let alpha = Settings { alpha: Some(4.0), ..with("regularized-erm") };
         assert_eq!(
             schedule(&alpha),
-            ScheduleSpec::Constant(Constant { eta: Positive::new(0.25).unwrap() })
+            AnySchedule::Constant(Constant { eta: Positive::new(0.25).unwrap() })
         );
     }
 
     #[test]
     fn what_must_be_known_beforehand_is_measured_and_said() {
         let resolved = resolve(&with("minimax")).unwrap();
-        let LearnerSpec::Minimax { gradient_bound, horizon, .. } = resolved.spec.learner else {
-            panic!("not minimax")
-        };
-        assert_eq!((gradient_bound.get(), horizon.get()), (2.0, 100));
+        let LearnerSpec::Minimax(minimax) = resolved.spec.learner else { panic!("not minimax") };
+        assert_eq!((minimax.gradient_bound.get(), minimax.horizon.get()), (2.0, 100));
         assert_eq!(resolved.notes.len(), 2);
         let square = Settings {
             loss: Some("square".to_owned()),
@@ -480,11 +347,16 @@ mod tests {
             ..with("minimax")
         };
         let resolved = resolve(&square).unwrap();
-        let LearnerSpec::Minimax { gradient_bound, .. } = resolved.spec.learner else {
-            panic!("not minimax")
-        };
-        assert_eq!(gradient_bound.get(), 2.0 * (2.0 + 3.0) * 2.0);
+        let LearnerSpec::Minimax(minimax) = resolved.spec.learner else { panic!("not minimax") };
+        assert_eq!(minimax.gradient_bound.get(), 2.0 * (2.0 + 3.0) * 2.0);
         assert_eq!(resolved.notes.len(), 1);
+    }
+
+    #[test]
+    fn a_library_has_no_flags() {
+        let error = resolve(&Settings { eta: Some(0.1), ..with("erm") }).unwrap_err();
+        assert_eq!(error.to_string(), "eta has no effect on erm");
+        assert_eq!(error.text(&|name| format!("{name}=")), "eta= has no effect on erm");
     }
 
     #[test]

@@ -75,9 +75,7 @@ pub enum SpecFileError {
         why: String,
     },
     /// A field is unknown, missing, or holds what it cannot hold.
-    #[error(
-        "{file} does not describe a run: {why}; rueful run FILE --print-spec prints a complete one"
-    )]
+    #[error("{file} does not describe a run: {why}")]
     Field {
         /// The file.
         file: String,
@@ -176,10 +174,14 @@ fn one_line(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{LearnerSpec, LossSpec, ScheduleSpec};
+    use crate::spec::LearnerSpec;
     use crate::{ClassWeights, DataSpec, Layout};
-    use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
-    use rueful_core::schedule::{AdaGradNorm, Constant, Horizon, InverseSqrt, InverseTime};
+    use rueful_core::learner::{
+        ErmSpec, OgdSpec, PerceptronSpec, RegularizedErmSpec, StronglyConvexOgdSpec,
+    };
+    use rueful_core::loss::{AnyLoss, Hinge, Quantile};
+    use rueful_core::request::Request;
+    use rueful_core::schedule::AnySchedule;
     use rueful_core::set::{AnySet, Ball, BoxSet, Interval, WholeSpace};
     use rueful_core::{NonNegative, OpenUnit, Positive};
     use std::num::NonZeroU64;
@@ -191,30 +193,31 @@ mod tests {
         Positive::new(number).unwrap()
     }
 
-    fn losses() -> Vec<LossSpec> {
-        let mut losses = vec![
-            LossSpec::Square(Square {}),
-            LossSpec::Absolute(Absolute {}),
-            LossSpec::Hinge(Hinge {}),
-            LossSpec::Perceptron(PerceptronLoss {}),
-            LossSpec::Logistic(Logistic {}),
-            LossSpec::Linear(Linear {}),
-        ];
-        let quantile = |tau| LossSpec::Quantile(Quantile { tau: OpenUnit::new(tau).unwrap() });
-        losses.extend([1.0 / 3.0, f64::MIN_POSITIVE, 1.0 - f64::EPSILON / 2.0].map(quantile));
-        losses
+    fn losses() -> Vec<AnyLoss> {
+        let ask = |name: &str| AnyLoss::ask(name, &Request::within(unit_ball())).unwrap();
+        let quantile = |tau| Quantile { tau: OpenUnit::new(tau).unwrap() }.into();
+        let quantiles = [1.0 / 3.0, f64::MIN_POSITIVE, 1.0 - f64::EPSILON / 2.0].map(quantile);
+        AnyLoss::NAMES.map(ask).into_iter().chain(quantiles).collect()
     }
 
-    fn schedules(number: f64) -> [ScheduleSpec; 5] {
-        let eta = positive(number);
-        let rounds = NonZeroU64::new(i64::MAX as u64).unwrap();
-        [
-            ScheduleSpec::Constant(Constant { eta }),
-            ScheduleSpec::InverseSqrt(InverseSqrt { eta }),
-            ScheduleSpec::InverseTime(InverseTime { sigma: eta }),
-            ScheduleSpec::Horizon(Horizon { radius: eta, gradient_bound: eta, rounds }),
-            ScheduleSpec::AdaGradNorm(AdaGradNorm { diameter: eta }),
-        ]
+    fn unit_ball() -> Ball {
+        Ball { radius: Positive::ONE }
+    }
+
+    /// Everything a schedule could ask for is this number.
+    fn request<'a>(number: f64) -> Request<'a> {
+        let number = positive(number);
+        Request {
+            eta: Some(number),
+            gradient_bound: Some(number),
+            sigma: number.into(),
+            horizon: NonZeroU64::new(i64::MAX as u64),
+            ..Request::within(unit_ball())
+        }
+    }
+
+    fn schedules(number: f64) -> [AnySchedule; AnySchedule::NAMES.len()] {
+        AnySchedule::NAMES.map(|name| AnySchedule::ask(name, &request(number)).unwrap())
     }
 
     fn sets(number: f64) -> [AnySet; 4] {
@@ -229,21 +232,19 @@ mod tests {
 
     fn learners(number: f64) -> Vec<LearnerSpec> {
         let g = positive(number);
-        let mut learners = vec![
-            LearnerSpec::Perceptron { eta: g },
-            LearnerSpec::Minimax {
-                set: Ball { radius: g },
-                gradient_bound: g,
-                horizon: NonZeroU64::MIN,
-            },
-        ];
+        // Constant steps have no use for a horizon.
+        let all = request(number);
+        let stepwise = Request { schedule: Some("constant"), horizon: None, ..all };
+        let ask =
+            |name| LearnerSpec::ask(name, &all).or_else(|_| LearnerSpec::ask(name, &stepwise));
+        let mut learners: Vec<_> = LearnerSpec::NAMES.map(|name| ask(name).unwrap()).into();
         for gradient_bound in [None, Some(g)] {
-            learners.push(LearnerSpec::StronglyConvexOgd { gradient_bound });
+            learners.push(StronglyConvexOgdSpec { gradient_bound }.into());
             for (schedule, set) in schedules(number).iter().zip(sets(number).iter().cycle()) {
                 let (schedule, set) = (*schedule, set.clone());
-                learners.push(LearnerSpec::Erm { set: set.clone() });
-                learners.push(LearnerSpec::Ogd { schedule, set: set.clone(), gradient_bound });
-                learners.push(LearnerSpec::RegularizedErm { schedule, set, gradient_bound });
+                learners.push(ErmSpec { set: set.clone() }.into());
+                learners.push(OgdSpec { schedule, set: set.clone(), gradient_bound }.into());
+                learners.push(RegularizedErmSpec { schedule, set, gradient_bound }.into());
             }
         }
         learners
@@ -278,9 +279,9 @@ mod tests {
     fn spec() -> Spec {
         Spec {
             data: DataSpec::libsvm("data"),
-            loss: LossSpec::Hinge(Hinge {}),
+            loss: Hinge {}.into(),
             sigma: NonNegative::ZERO,
-            learner: LearnerSpec::Perceptron { eta: Positive::ONE },
+            learner: PerceptronSpec { eta: Positive::ONE }.into(),
             comparators: WholeSpace {}.into(),
         }
     }

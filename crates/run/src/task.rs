@@ -4,7 +4,7 @@ use crate::data::DataSpec;
 use crate::spec::{LearnerSpec, Spec, SpecError};
 use rueful_core::loss::AnyLoss;
 use rueful_core::set::AnySet;
-use rueful_core::{Ledger, NonNegative};
+use rueful_core::{Ledger, NonNegative, Objective};
 use serde::{Deserialize, Serialize};
 
 /// Everything about a run but where its rows come from.
@@ -32,9 +32,14 @@ impl Task {
         Ledger::regularized(self.loss, self.sigma, self.comparators.clone())
     }
 
+    /// What is learned from: φ + (σ/2)‖w‖².
+    pub(crate) fn objective(&self) -> Objective<AnyLoss> {
+        Objective { loss: self.loss, sigma: self.sigma }
+    }
+
     /// Refuses what contradicts itself.
     pub fn check(&self) -> Result<(), SpecError> {
-        self.clone().reading(DataSpec::libsvm("")).check()
+        self.learner.check(&self.objective()).map_err(SpecError::new)
     }
 
     /// The same task, and the data to learn it from.

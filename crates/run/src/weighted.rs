@@ -4,9 +4,10 @@
 //! so that learners, ledgers, solvers and surveys all see the same rows. An example of importance 0
 //! is no example: it is left out, as readers leave it out.
 
-use crate::settings::SettingsError;
+use crate::settings::{SettingsError, in_range};
 use crate::spec::SpecError;
-use rueful_core::loss::Labels;
+use rueful_core::loss::{AnyLoss, Labels};
+use rueful_core::words::either;
 use rueful_core::{Batch, OutOfRange};
 use rueful_data::{Census, DataError, LabelsSeen, Names, Source};
 use serde::{Deserialize, Serialize};
@@ -74,9 +75,10 @@ impl ClassWeights {
         if positive.is_none() && negative.is_none() {
             return Ok(None);
         }
-        let weight = |flag, asked: Option<f64>| {
-            let weight = asked.map_or(Ok(ClassWeight::default()), ClassWeight::new);
-            weight.map_err(|why| SettingsError::Number { flag, why })
+        let weight = |setting, asked: Option<f64>| {
+            asked.map_or(Ok(ClassWeight::default()), |weight| {
+                in_range(setting, weight, ClassWeight::new)
+            })
         };
         Ok(Some(Self {
             positive: weight("positive-weight", positive)?,
@@ -88,10 +90,11 @@ impl ClassWeights {
     /// classes where a loss takes signs, and where a label is said to be +1.
     pub(crate) fn check(&self, labels: Labels, names_positive: bool) -> Result<(), SpecError> {
         if labels == Labels::Numbers && !names_positive {
-            return Err(SpecError::new(
+            return Err(SpecError::new(format!(
                 "class weights are for the classes +1 and -1, and the labels of this loss are \
-                 numbers: leave the weights out, or choose hinge, logistic or perceptron",
-            ));
+                 numbers: leave the weights out, or choose {}",
+                either(&AnyLoss::classifiers())
+            )));
         }
         if self.positive.get() == 0.0 && self.negative.get() == 0.0 {
             return Err(SpecError::new(
@@ -291,7 +294,7 @@ mod tests {
         assert!(none.check(Labels::Signs, false).is_err());
         for weight in [-1.0, f64::NAN, f64::INFINITY, 1e31, 1e-31] {
             let error = ClassWeights::asked(None, Some(weight)).unwrap_err().to_string();
-            assert!(error.starts_with("--negative-weight: "), "{error}");
+            assert!(error.starts_with("negative-weight: "), "{error}");
         }
         assert_eq!(ClassWeights::asked(None, None).unwrap(), None);
     }

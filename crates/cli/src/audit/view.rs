@@ -4,8 +4,9 @@ use super::chart;
 use crate::numbers::{count, percent, short};
 use crate::view::{headed, numbers_table, plain};
 use comfy_table::Table;
+use rueful_core::loss::Loss;
 use rueful_data::printable;
-use rueful_run::{AuditReport, Link, LossSpec, ModelReport, NamedReport, WindowReport};
+use rueful_run::{AuditReport, Link, ModelReport, NamedReport, WindowReport};
 use std::collections::BTreeSet;
 
 /// So many windows are shown one by one.
@@ -54,20 +55,13 @@ fn about(report: &AuditReport) -> Table {
         rows.push(row("link", link.to_owned()));
     }
     rows.extend([
-        row("loss", loss(&report.loss)),
+        row("loss", report.loss.to_string()),
         row("examples", count(report.first.examples)),
         row("features", features(report)),
         row("norms", norms(report)),
     ]);
     rows.extend(report.data.class_weights.map(|weights| row("weights", weights.to_string())));
     plain(rows)
-}
-
-fn loss(loss: &LossSpec) -> String {
-    match loss {
-        LossSpec::Quantile(quantile) => format!("quantile, τ = {}", quantile.tau),
-        other => other.name().to_owned(),
-    }
 }
 
 fn features(report: &AuditReport) -> String {
@@ -119,9 +113,8 @@ fn shown(value: Option<f64>) -> String {
 fn verdict(report: &AuditReport, model: &ModelReport) -> String {
     let radius = report.radius;
     // No predictor saves more than the whole of a loss that is never negative.
-    let is_empty = |certificate: f64| {
-        certificate >= model.sequential_risk && !matches!(report.loss, LossSpec::Linear(_))
-    };
+    let is_empty =
+        |certificate: f64| certificate >= model.sequential_risk && report.loss.is_nonnegative();
     match model.certificate {
         Some(value) if value < 0.0 => format!(
             "Proved: on these examples it beat every linear predictor with ‖u‖ ≤ {radius},\n  each \

@@ -11,9 +11,12 @@
 //! u = 0 loses nothing, (2) of the notes. It is here to be seen failing, and it has no bound; the
 //! certificate holds for it as for anyone.
 
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
-use crate::loss::Loss;
-use crate::set::Bounded;
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
+use crate::loss::{AnyLoss, Loss};
+use crate::number::NonNegative;
+use crate::request::{Asked, Refusal, Request};
+use crate::round::Objective;
+use crate::set::{Bounded, FeasibleSet};
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +90,40 @@ impl<L: Loss, W: Bounded> Learner for FollowTheLeader<L, W> {
 
     fn promise(&self, _: &AnySet, _: Coordinates<'_>) -> Promise {
         Promise::none("ERM has no regret bound: it can lose in every round, (2) of the notes")
+    }
+}
+
+/// What describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErmSpec {
+    /// Where the weights are kept: a ball or a box.
+    pub set: AnySet,
+}
+
+impl Asked for ErmSpec {
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self { set: request.ball.into() })
+    }
+}
+
+const NO_MINIMUM: &str = "erm needs a bounded set, a ball or a box: it has no minimum";
+
+impl Recipe for ErmSpec {
+    fn check(&self, _objective: &Objective<AnyLoss>) -> Result<(), String> {
+        if self.set.reach(1.into()).is_finite() { Ok(()) } else { Err(NO_MINIMUM.to_owned()) }
+    }
+
+    fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String> {
+        match self.set.clone() {
+            AnySet::Ball(set) => Ok(take.take(FollowTheLeader::new(objective.loss, set))),
+            AnySet::Box(set) => Ok(take.take(FollowTheLeader::new(objective.loss, set))),
+            AnySet::WholeSpace(_) => Err(NO_MINIMUM.to_owned()),
+        }
+    }
+
+    fn words(&self, _sigma: NonNegative) -> String {
+        format!("ERM on linearised losses, {}", self.set.keeps_weights())
     }
 }
 

@@ -13,13 +13,16 @@
 //! ```
 
 use super::steps::Steps;
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
 use crate::bound::{Bound, game_value};
-use crate::loss::Loss;
-use crate::number::Positive;
+use crate::loss::{AnyLoss, Loss};
+use crate::number::{NonNegative, Positive};
+use crate::request::{Asked, Refusal, Request};
+use crate::round::Objective;
 use crate::set::{Ball, FeasibleSet};
 use crate::sum::Sum;
 use crate::weights::Weights;
+use crate::words::{count, short};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -150,6 +153,42 @@ impl<L: Loss> Learner for Minimax<L> {
             .gradient_bound(Some(self.gradient_bound))
             .map(|measured| Bound::new(value * (measured / g).powi(2), "minimax strategy: UG√T"));
         Promise { data, theorem }
+    }
+}
+
+/// What describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MinimaxSpec {
+    /// The ball the weights are kept in.
+    pub set: Ball,
+    /// G
+    pub gradient_bound: Positive,
+    /// T
+    pub horizon: NonZeroU64,
+}
+
+impl Asked for MinimaxSpec {
+    const SETTINGS: &'static [&'static str] = &["gradient-bound", "horizon"];
+
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self {
+            set: request.ball,
+            gradient_bound: request.known_gradient_bound()?,
+            horizon: request.known_horizon()?,
+        })
+    }
+}
+
+impl Recipe for MinimaxSpec {
+    fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String> {
+        let Self { set, gradient_bound, horizon } = *self;
+        Ok(take.take(Minimax::new(objective.loss, set, gradient_bound, horizon)))
+    }
+
+    fn words(&self, _sigma: NonNegative) -> String {
+        let (rounds, g) = (count(self.horizon.get()), short(self.gradient_bound.get()));
+        format!("minimax strategy for {rounds} rounds: G = {g}, ‖w‖ ≤ {}", self.set.radius)
     }
 }
 

@@ -5,6 +5,7 @@ mod minimax;
 mod ogd;
 mod perceptron;
 mod regularized_erm;
+mod spec;
 mod steps;
 mod strongly_convex_ogd;
 
@@ -13,6 +14,7 @@ pub use minimax::Minimax;
 pub use ogd::Ogd;
 pub use perceptron::Perceptron;
 pub use regularized_erm::RegularizedErm;
+pub use spec::{Recipe, Take};
 pub use steps::Steps;
 pub use strongly_convex_ogd::StronglyConvexOgd;
 
@@ -24,6 +26,26 @@ use crate::rows::Rows;
 use crate::set::AnySet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+family! {
+    asked as "learner";
+    /// Any of the learners, as it is described: its name and its parameters.
+    #[derive(Debug, Clone, PartialEq)]
+    pub enum learner::LearnerSpec, with_learner!($) {
+        /// Projected online gradient descent.
+        "ogd" => Ogd(ogd::OgdSpec),
+        /// OGD for σ-strongly convex losses.
+        "strongly-convex-ogd" => StronglyConvexOgd(strongly_convex_ogd::StronglyConvexOgdSpec),
+        /// The Perceptron.
+        "perceptron" => Perceptron(perceptron::PerceptronSpec),
+        /// Follow the leader on linearised losses.
+        "erm" => Erm(follow_the_leader::ErmSpec),
+        /// Regularised ERM on linearised losses, lazily projected.
+        "regularized-erm" => RegularizedErm(regularized_erm::RegularizedErmSpec),
+        /// The minimax strategy for a known horizon.
+        "minimax" => Minimax(minimax::MinimaxSpec),
+    }
+}
 
 /// An online learner of linear predictors, starting from w_1 = 0.
 ///

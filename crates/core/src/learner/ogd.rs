@@ -19,15 +19,18 @@
 //! η = √2·U/G. Rounds with g_t = 0 change nothing and drop out of both sums. When the losses are
 //! σ-strongly convex, each growth of 1/η_t counts less σ, and no η_t is longer than 1/σ.
 
+use super::spec::with_usual_set;
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
-use crate::loss::Loss;
-use crate::number::Positive;
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
+use crate::loss::{AnyLoss, Loss, with_usual_loss};
+use crate::number::{NonNegative, Positive};
+use crate::request::{Asked, Refusal, Request, StepUse};
 use crate::round::Objective;
-use crate::schedule::Schedule;
+use crate::schedule::{AnySchedule, Schedule};
 use crate::set::FeasibleSet;
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
+use std::f64::consts::SQRT_2;
 
 /// Projected OGD over losses ℓ_t(w) = φ(w·x_t, y_t) + (σ/2)‖w‖².
 ///
@@ -142,9 +145,56 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
         );
         let theorem = self.steps.facts(self.gradient_bound, diameter).and_then(|facts| {
             let promised = self.steps.distance_promised(&self.schedule, reach, diameter, sigma);
-            finite_bound(promised + 0.5 * self.schedule.energy(&facts), S::REFERENCE, unbounded)
+            finite_bound(
+                promised + 0.5 * self.schedule.energy(&facts),
+                self.schedule.reference(),
+                unbounded,
+            )
         });
         Promise { data, theorem }
+    }
+}
+
+/// What describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OgdSpec {
+    /// Step sizes.
+    pub schedule: AnySchedule,
+    /// Where the weights are kept.
+    pub set: AnySet,
+    /// G, if declared.
+    pub gradient_bound: Option<Positive>,
+}
+
+impl Asked for OgdSpec {
+    const SETTINGS: &'static [&'static str] =
+        &["eta", "gradient-bound", "sigma", "schedule", "horizon"];
+
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self {
+            schedule: request.schedule_for(StepUse { tuning: SQRT_2, is_linearised: false })?,
+            set: request.ball.into(),
+            gradient_bound: request.gradient_bound,
+        })
+    }
+}
+
+impl Recipe for OgdSpec {
+    fn check(&self, objective: &Objective<AnyLoss>) -> Result<(), String> {
+        self.schedule.check(objective.sigma)
+    }
+
+    fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String> {
+        let Objective { loss, sigma } = objective;
+        Ok(with_usual_loss!(loss, loss => with_usual_set!(self.set.clone(), set => {
+            let ogd = Ogd::new(Objective { loss, sigma }, self.schedule, set);
+            take.take(ogd.with_gradient_bound(self.gradient_bound))
+        })))
+    }
+
+    fn words(&self, _sigma: NonNegative) -> String {
+        format!("projected OGD: {}, {}", self.schedule.steps(), self.set.keeps_weights())
     }
 }
 

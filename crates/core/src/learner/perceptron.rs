@@ -15,12 +15,15 @@
 //! ≤ U²/(2η) + (η/2) Σ_{mistakes}‖x_t‖².
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
-use crate::loss::{Loss, PerceptronLoss};
-use crate::number::{Importance, Positive};
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
+use crate::loss::{AnyLoss, Labels, Loss, PerceptronLoss};
+use crate::number::{Importance, NonNegative, Positive};
+use crate::request::{Asked, Refusal, Request};
+use crate::round::Objective;
 use crate::schedule::{Constant, Schedule};
 use crate::set::FeasibleSet;
 use crate::weights::Weights;
+use crate::words::either;
 use serde::{Deserialize, Serialize};
 
 /// The Perceptron with step η, measured in a loss of choice: what is learned does not depend on
@@ -121,9 +124,47 @@ impl<L: Loss> Learner for Perceptron<L> {
             unbounded,
         );
         let theorem = self.steps.facts(None, f64::INFINITY).and_then(|facts| {
-            finite_bound(paid + 0.5 * self.schedule.energy(&facts), Constant::REFERENCE, unbounded)
+            finite_bound(
+                paid + 0.5 * self.schedule.energy(&facts),
+                self.schedule.reference(),
+                unbounded,
+            )
         });
         Promise { data, theorem }
+    }
+}
+
+/// What describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PerceptronSpec {
+    /// η, which changes no mistake.
+    pub eta: Positive,
+}
+
+impl Asked for PerceptronSpec {
+    const SETTINGS: &'static [&'static str] = &["eta"];
+
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self { eta: request.eta.unwrap_or(Positive::ONE) })
+    }
+}
+
+impl Recipe for PerceptronSpec {
+    fn check(&self, objective: &Objective<AnyLoss>) -> Result<(), String> {
+        if objective.loss.labels() == Labels::Signs {
+            return Ok(());
+        }
+        let (losses, loss) = (either(&AnyLoss::classifiers()), objective.loss.name());
+        Err(format!("the Perceptron classifies: it takes {losses}, not {loss}"))
+    }
+
+    fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String> {
+        Ok(take.take(Perceptron::new(objective.loss, self.eta)))
+    }
+
+    fn words(&self, _sigma: NonNegative) -> String {
+        format!("Perceptron, η = {}", self.eta)
     }
 }
 

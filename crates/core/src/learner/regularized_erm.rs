@@ -17,14 +17,18 @@
 //!
 //! For a fixed α that is αU²/2 + TG²/(2α), which is UG√T for α = (G/U)√T.
 
+use super::spec::with_usual_set;
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
-use crate::loss::Loss;
-use crate::number::Positive;
-use crate::schedule::Schedule;
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
+use crate::loss::{AnyLoss, Loss};
+use crate::number::{NonNegative, Positive};
+use crate::request::{Asked, Refusal, Request, StepUse};
+use crate::round::Objective;
+use crate::schedule::{AnySchedule, Constant, Schedule};
 use crate::set::FeasibleSet;
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
+use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Linearised regularised ERM with α_t = 1/η_t.
 ///
@@ -147,6 +151,57 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
             )
         });
         Promise { data, theorem }
+    }
+}
+
+/// What describes it; α_t = 1/η_t.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegularizedErmSpec {
+    /// η_t = 1/α_t.
+    pub schedule: AnySchedule,
+    /// Where the weights are kept.
+    pub set: AnySet,
+    /// G, if declared.
+    pub gradient_bound: Option<Positive>,
+}
+
+impl Asked for RegularizedErmSpec {
+    const SETTINGS: &'static [&'static str] =
+        &["eta", "gradient-bound", "alpha", "schedule", "horizon"];
+
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        let steps = StepUse { tuning: FRAC_1_SQRT_2, is_linearised: true };
+        let schedule = match request.alpha {
+            Some(alpha) => fixed(alpha, request)?.into(),
+            None => request.schedule_for(steps)?,
+        };
+        let gradient_bound = request.gradient_bound;
+        Ok(Self { schedule, set: request.ball.into(), gradient_bound })
+    }
+}
+
+/// The steps 1/α.
+fn fixed(alpha: Positive, request: &Request<'_>) -> Result<Constant, Refusal> {
+    if request.eta.is_some() || request.schedule.is_some() || request.horizon.is_some() {
+        return Err(Refusal::Rule(
+            "{alpha} fixes the regularisation: leave out {eta}, {schedule} and {horizon}",
+        ));
+    }
+    Ok(Constant { eta: Refusal::derived("alpha", 1.0 / alpha.get())? })
+}
+
+impl Recipe for RegularizedErmSpec {
+    fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String> {
+        Ok(with_usual_set!(self.set.clone(), set => {
+            let erm = RegularizedErm::new(objective.loss, self.schedule, set);
+            take.take(erm.with_gradient_bound(self.gradient_bound))
+        }))
+    }
+
+    fn words(&self, _sigma: NonNegative) -> String {
+        let (alphas, kept) = (self.schedule.alphas(), self.set.keeps_weights());
+        format!("regularised ERM on linearised losses: {alphas}, {kept}")
     }
 }
 

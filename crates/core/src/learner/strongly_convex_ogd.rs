@@ -13,10 +13,11 @@
 //! Proved, for every u ∈ R^d: R_T(u) ≤ (1/2σ) Σ‖g_t‖²/t ≤ (G²/2σ)(1 + ln T).
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Resumable, Round};
+use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
 use crate::bound::{Bound, strongly_convex};
-use crate::loss::Loss;
-use crate::number::Positive;
+use crate::loss::{AnyLoss, Loss, with_usual_loss};
+use crate::number::{NonNegative, Positive};
+use crate::request::{Asked, Refusal, Request};
 use crate::round::Objective;
 use crate::schedule::InverseTime;
 use crate::weights::Weights;
@@ -113,6 +114,59 @@ impl<L: Loss> Learner for StronglyConvexOgd<L> {
             Bound::new(strongly_convex(g, sigma, rounds), reference)
         });
         Promise { data, theorem }
+    }
+}
+
+/// σ, where none is asked for.
+const DEFAULT_SIGMA: f64 = 0.01;
+
+/// What describes it; σ is that of the losses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StronglyConvexOgdSpec {
+    /// G, if declared.
+    pub gradient_bound: Option<Positive>,
+}
+
+impl Asked for StronglyConvexOgdSpec {
+    const SETTINGS: &'static [&'static str] = &["gradient-bound", "sigma"];
+
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self { gradient_bound: request.gradient_bound })
+    }
+}
+
+impl Recipe for StronglyConvexOgdSpec {
+    fn check(&self, objective: &Objective<AnyLoss>) -> Result<(), String> {
+        if objective.sigma.get() > 0.0 {
+            return Ok(());
+        }
+        Err("strongly-convex-ogd needs a sigma above 0".to_owned())
+    }
+
+    fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String> {
+        let sigma = objective.sigma.get();
+        let sigma = Positive::new(sigma).map_err(|why| format!("sigma: {why}"))?;
+        Ok(with_usual_loss!(objective.loss, loss => {
+            let ogd = StronglyConvexOgd::new(loss, sigma);
+            take.take(ogd.with_gradient_bound(self.gradient_bound))
+        }))
+    }
+
+    fn default_sigma(&self) -> f64 {
+        DEFAULT_SIGMA
+    }
+
+    fn answers_for_every_norm(&self) -> bool {
+        true
+    }
+
+    fn advice(&self) -> &'static str {
+        "a larger sigma or scaled features keep it finite"
+    }
+
+    fn words(&self, sigma: NonNegative) -> String {
+        format!("OGD for strongly convex losses: steps 1/(σt), σ = {sigma}")
     }
 }
 

@@ -1,6 +1,7 @@
 //! Absolute loss: |p − y|, regression that outliers cannot dominate.
 
 use super::{Kink, Labels, Loss, Tangent};
+use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -19,6 +20,12 @@ impl Absolute {
     #[inline]
     fn two_lines(&self, label: f64) -> Kink {
         Kink { at: label, low: -1.0, high: 1.0 }
+    }
+}
+
+impl Asked for Absolute {
+    fn ask(_request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self {})
     }
 }
 

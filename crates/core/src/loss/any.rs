@@ -1,12 +1,35 @@
 //! Any of the losses, as a loss.
 
 use super::{AnyLoss, Kink, Labels, Loss, Tangent, with_loss};
+use crate::number::Positive;
+use crate::request::Request;
+use crate::set::Ball;
+use std::fmt;
 use std::ops::RangeInclusive;
 
 impl AnyLoss {
     /// The labels it takes.
     pub fn labels(&self) -> Labels {
         Loss::labels(self)
+    }
+
+    /// The names of those that classify.
+    pub fn classifiers() -> Vec<&'static str> {
+        let request = Request::within(Ball { radius: Positive::ONE });
+        let classifies = |name: &&str| {
+            Self::ask(name, &request).is_ok_and(|loss| loss.labels() == Labels::Signs)
+        };
+        Self::NAMES.into_iter().filter(classifies).collect()
+    }
+}
+
+/// Its name, and its parameters.
+impl fmt::Display for AnyLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parameters() {
+            Some(parameters) => write!(f, "{}, {parameters}", self.name()),
+            None => f.write_str(self.name()),
+        }
     }
 }
 
@@ -65,6 +88,10 @@ impl Loss for AnyLoss {
 
     fn moves_as_the_perceptron(&self) -> bool {
         with_loss!(self, loss => loss.moves_as_the_perceptron())
+    }
+
+    fn parameters(&self) -> Option<String> {
+        with_loss!(self, loss => loss.parameters())
     }
 
     fn probability(&self, prediction: f64) -> Option<f64> {

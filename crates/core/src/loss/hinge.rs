@@ -1,6 +1,7 @@
 //! Hinge loss: [1 − yp]₊, the convex upper bound of the zero-one loss.
 
 use super::{Kink, Labels, Loss, Tangent};
+use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -33,6 +34,12 @@ impl Hinge {
     #[inline]
     fn two_lines(&self, label: f64) -> Kink {
         Kink::signed(label, 1.0)
+    }
+}
+
+impl Asked for Hinge {
+    fn ask(_request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self {})
     }
 }
 

@@ -1,6 +1,7 @@
 //! Linear loss: c·p, where the stream chooses the slope c. The loss of the notes' games.
 
 use super::{Labels, Loss, Tangent};
+use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -15,6 +16,12 @@ use std::ops::RangeInclusive;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Linear {}
+
+impl Asked for Linear {
+    fn ask(_request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self {})
+    }
+}
 
 impl Loss for Linear {
     #[inline]

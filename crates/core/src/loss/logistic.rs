@@ -1,6 +1,7 @@
 //! Logistic loss: ln(1 + e^{−yp}), the log-likelihood of a score.
 
 use super::{Labels, Loss, Tangent};
+use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -16,6 +17,12 @@ use std::ops::RangeInclusive;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Logistic {}
+
+impl Asked for Logistic {
+    fn ask(_request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self {})
+    }
+}
 
 impl Loss for Logistic {
     #[inline]

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 family! {
+    asked as "loss";
     /// Any of the losses, chosen at run time.
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub enum loss::AnyLoss, with_loss!($) {
@@ -41,6 +42,21 @@ family! {
         "linear" => Linear(linear::Linear),
     }
 }
+
+/// Runs an expression on a loss. Those that most streams are learned with are compiled for
+/// themselves; the others are chosen anew in every round.
+#[macro_export]
+macro_rules! with_usual_loss {
+    ($any:expr, $loss:ident => $what:expr) => {
+        match $any {
+            $crate::loss::AnyLoss::Hinge($loss) => $what,
+            $crate::loss::AnyLoss::Logistic($loss) => $what,
+            $crate::loss::AnyLoss::Square($loss) => $what,
+            $loss => $what,
+        }
+    };
+}
+pub use with_usual_loss;
 
 /// A loss at one prediction: its value, and a slope there.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -142,6 +158,11 @@ pub trait Loss: Copy + Send + Sync + 'static {
         false
     }
 
+    /// Its parameters in words, where it has any.
+    fn parameters(&self) -> Option<String> {
+        None
+    }
+
     /// How likely the label +1 is by a prediction, where the loss gives it that meaning.
     fn probability(&self, _prediction: f64) -> Option<f64> {
         None
@@ -151,17 +172,17 @@ pub trait Loss: Copy + Send + Sync + 'static {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number::OpenUnit;
+    use crate::number::{OpenUnit, Positive};
+    use crate::request::Request;
+    use crate::set::Ball;
     use proptest::prelude::*;
 
     /// One of every name, and some that differ in their parameters.
     fn losses() -> Vec<AnyLoss> {
-        let read = |name: &str| {
-            let fields = if name == "quantile" { ", \"tau\": 0.3" } else { "" };
-            serde_json::from_str(&format!("{{\"name\": \"{name}\"{fields}}}")).unwrap()
-        };
+        let ball = Ball { radius: Positive::ONE };
+        let ask = |name: &str| AnyLoss::ask(name, &Request::within(ball)).unwrap();
         let quantile = |tau| Quantile { tau: OpenUnit::new(tau).unwrap() }.into();
-        AnyLoss::NAMES.map(read).into_iter().chain([0.01, 0.99].map(quantile)).collect()
+        AnyLoss::NAMES.map(ask).into_iter().chain([0.01, 0.99].map(quantile)).collect()
     }
 
     fn prox_maximises(loss: &AnyLoss, p: f64, y: f64, q: f64, others: &[f64]) {

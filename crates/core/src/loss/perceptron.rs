@@ -1,6 +1,7 @@
 //! Perceptron loss: [−yp]₊, whose gradient step is the Perceptron's update.
 
 use super::{Kink, Labels, Loss, Tangent};
+use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -20,6 +21,12 @@ impl PerceptronLoss {
     #[inline]
     fn two_lines(&self, label: f64) -> Kink {
         Kink::signed(label, 0.0)
+    }
+}
+
+impl Asked for PerceptronLoss {
+    fn ask(_request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self {})
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Kink, Labels, Loss, Tangent};
 use crate::number::OpenUnit;
+use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -26,6 +27,15 @@ impl Quantile {
     #[inline]
     fn two_lines(&self, label: f64) -> Kink {
         Kink { at: label, low: -self.tau.get(), high: 1.0 - self.tau.get() }
+    }
+}
+
+/// The median, unless another quantile is asked for.
+impl Asked for Quantile {
+    const SETTINGS: &'static [&'static str] = &["tau"];
+
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self { tau: request.tau.unwrap_or(OpenUnit::HALF) })
     }
 }
 
@@ -69,5 +79,9 @@ impl Loss for Quantile {
 
     fn labels(&self) -> Labels {
         Labels::Numbers
+    }
+
+    fn parameters(&self) -> Option<String> {
+        Some(format!("τ = {}", self.tau))
     }
 }

@@ -1,6 +1,7 @@
 //! Square loss: (p − y)², the loss of regression.
 
 use super::{Labels, Loss, Tangent};
+use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -19,6 +20,12 @@ use std::ops::RangeInclusive;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Square {}
+
+impl Asked for Square {
+    fn ask(_request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self {})
+    }
+}
 
 impl Loss for Square {
     #[inline]

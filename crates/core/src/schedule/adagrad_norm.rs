@@ -2,6 +2,7 @@
 
 use super::{Schedule, StepFacts};
 use crate::number::Positive;
+use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 
 /// η_t = D/√(2 Σ_{s≤t}‖g_s‖²) on a set of diameter D. Regret ≤ D√(2 Σ‖g_t‖²), and scaling all
@@ -28,8 +29,16 @@ impl AdaGradNorm {
     }
 }
 
+impl Asked for AdaGradNorm {
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self { diameter: Refusal::derived("radius", 2.0 * request.ball.radius.get())? })
+    }
+}
+
 impl Schedule for AdaGradNorm {
-    const REFERENCE: &'static str = "notes, (8) with AdaGrad-norm steps: D√(2Σ‖g_t‖²)";
+    fn reference(&self) -> &'static str {
+        "notes, (8) with AdaGrad-norm steps: D√(2Σ‖g_t‖²)"
+    }
 
     #[inline]
     fn inverse_step(&self, _round: u64, gradients_sq: f64) -> f64 {
@@ -48,5 +57,13 @@ impl Schedule for AdaGradNorm {
     fn lagged_energy(&self, run: &StepFacts) -> f64 {
         self.reach() * 5_f64.sqrt() * run.gradients_sq.sqrt()
             + 2.0 * run.diameter * run.gradient_bound
+    }
+
+    fn steps(&self) -> String {
+        "AdaGrad-norm steps".to_owned()
+    }
+
+    fn alphas(&self) -> String {
+        "α grows with the gradients".to_owned()
     }
 }

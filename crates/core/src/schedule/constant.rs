@@ -1,7 +1,9 @@
 //! η_t = η: the step of unprojected OGD, which is linearised regularised ERM with α = 1/η.
 
 use super::{Schedule, StepFacts};
-use crate::number::Positive;
+use crate::number::{NonNegative, Positive};
+use crate::request::{Asked, Refusal, Request};
+use crate::words::short;
 use serde::{Deserialize, Serialize};
 
 /// The same step in every round. Regret ≤ U²/(2η) + (η/2) Σ‖g_t‖², projected or not.
@@ -12,8 +14,19 @@ pub struct Constant {
     pub eta: Positive,
 }
 
+impl Asked for Constant {
+    const SETTINGS: &'static [&'static str] = &["eta"];
+
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        let eta = request.eta.ok_or(Refusal::Rule("{schedule} constant needs {eta}"))?;
+        Ok(Self { eta })
+    }
+}
+
 impl Schedule for Constant {
-    const REFERENCE: &'static str = "notes, (8) with a constant step: U²/(2η) + ηTG²/2";
+    fn reference(&self) -> &'static str {
+        "notes, (8) with a constant step: U²/(2η) + ηTG²/2"
+    }
 
     #[inline]
     fn inverse_step(&self, _round: u64, _gradients_sq: f64) -> f64 {
@@ -22,5 +35,26 @@ impl Schedule for Constant {
 
     fn energy(&self, run: &StepFacts) -> f64 {
         self.eta.get() * run.rounds * run.gradient_bound.powi(2)
+    }
+
+    /// A step beyond the minimum of the regulariser would lead away from it in every round.
+    fn check(&self, sigma: NonNegative) -> Result<(), String> {
+        if self.eta.get() * sigma.get() < 1.0 {
+            return Ok(());
+        }
+        Err(format!(
+            "a constant step of {} with sigma {sigma} overshoots in every round: choose eta below \
+             1/sigma = {}",
+            self.eta,
+            1.0 / sigma.get()
+        ))
+    }
+
+    fn steps(&self) -> String {
+        format!("constant steps η = {}", self.eta)
+    }
+
+    fn alphas(&self) -> String {
+        format!("α = {}", short(1.0 / self.eta.get()))
     }
 }

@@ -2,6 +2,8 @@
 
 use super::{Schedule, StepFacts};
 use crate::number::Positive;
+use crate::request::{Asked, Refusal, Request};
+use crate::words::{count, short};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -18,9 +20,22 @@ pub struct Horizon {
     pub rounds: NonZeroU64,
 }
 
+impl Asked for Horizon {
+    const SETTINGS: &'static [&'static str] = &["gradient-bound", "horizon"];
+
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self {
+            radius: request.ball.radius,
+            gradient_bound: request.known_gradient_bound()?,
+            rounds: request.known_horizon()?,
+        })
+    }
+}
+
 impl Schedule for Horizon {
-    const REFERENCE: &'static str =
-        "notes, (8) with the constant step U/(G√T): U²/(2η) + ηTG²/2, which is UG√T after T rounds";
+    fn reference(&self) -> &'static str {
+        "notes, (8) with the constant step U/(G√T): U²/(2η) + ηTG²/2, which is UG√T after T rounds"
+    }
 
     #[inline]
     fn inverse_step(&self, _round: u64, _gradients_sq: f64) -> f64 {
@@ -29,5 +44,10 @@ impl Schedule for Horizon {
 
     fn energy(&self, run: &StepFacts) -> f64 {
         run.rounds * run.gradient_bound.powi(2) / self.inverse_step(1, 0.0)
+    }
+
+    fn steps(&self) -> String {
+        let (g, rounds) = (short(self.gradient_bound.get()), count(self.rounds.get()));
+        format!("constant steps U/(G√T), G = {g}, T = {rounds}")
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Schedule, StepFacts};
 use crate::number::Positive;
+use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 
 /// η_t = 1/(σt). For σ-strongly convex losses the growth of 1/η_t is paid for by their curvature,
@@ -13,8 +14,24 @@ pub struct InverseTime {
     pub sigma: Positive,
 }
 
+impl Asked for InverseTime {
+    const SETTINGS: &'static [&'static str] = &["sigma"];
+
+    fn ask(request: &Request<'_>) -> Result<Self, Refusal> {
+        if request.steps.is_linearised {
+            return Err(Refusal::Rule(
+                "the schedule inverse-time is for strongly convex losses: use ogd",
+            ));
+        }
+        let missing = Refusal::Rule("{schedule} inverse-time needs {sigma} above 0");
+        Ok(Self { sigma: Positive::new(request.sigma.get()).map_err(|_| missing)? })
+    }
+}
+
 impl Schedule for InverseTime {
-    const REFERENCE: &'static str = "notes, OGD with strongly convex losses: (G²/2σ)(1 + ln T)";
+    fn reference(&self) -> &'static str {
+        "notes, OGD with strongly convex losses: (G²/2σ)(1 + ln T)"
+    }
 
     #[inline]
     fn inverse_step(&self, round: u64, _gradients_sq: f64) -> f64 {
@@ -24,6 +41,10 @@ impl Schedule for InverseTime {
     /// Σ 1/t ≤ 1 + ln T. (Not ln(T+1), as one may read: that is below the sum.)
     fn energy(&self, run: &StepFacts) -> f64 {
         run.gradient_bound.powi(2) * (1.0 + run.rounds.ln()) / self.sigma.get()
+    }
+
+    fn steps(&self) -> String {
+        format!("steps 1/(σt), σ = {}", self.sigma)
     }
 }
 

@@ -84,6 +84,10 @@ impl FeasibleSet for Ball {
         (-self.radius.get(), self.radius.get())
     }
 
+    fn keeps_weights(&self) -> String {
+        format!("‖w‖ ≤ {}", self.radius)
+    }
+
     fn covers(&self, other: &impl FeasibleSet, coordinates: Coordinates<'_>) -> bool {
         other.reach(coordinates) <= self.radius.get()
     }

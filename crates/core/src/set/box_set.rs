@@ -196,6 +196,10 @@ impl FeasibleSet for BoxSet {
         self.side(i).into()
     }
 
+    fn keeps_weights(&self) -> String {
+        "w in a box".to_owned()
+    }
+
     fn covers(&self, other: &impl FeasibleSet, coordinates: Coordinates<'_>) -> bool {
         let own = self.sides.len().max(other.named_coordinates());
         // Beyond those that are told apart, one coordinate is like any other.

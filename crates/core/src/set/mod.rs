@@ -7,14 +7,24 @@ mod ball;
 mod box_set;
 mod whole_space;
 
-pub use any::AnySet;
-pub use ball::Ball;
-pub use box_set::{BoxError, BoxSet, Interval};
-pub use whole_space::WholeSpace;
+pub use box_set::{BoxError, Interval};
 
 use crate::cells::Coordinates;
 use crate::features::Features;
 use crate::weights::Weights;
+
+family! {
+    /// Any of the feasible sets, chosen at run time.
+    #[derive(Debug, Clone, PartialEq)]
+    pub enum set::AnySet, with_set!($) {
+        /// ‖w‖ ≤ U
+        "ball" => Ball(ball::Ball),
+        /// An interval for every coordinate.
+        "box" => Box(box_set::BoxSet),
+        /// R^d
+        "whole-space" => WholeSpace(whole_space::WholeSpace),
+    }
+}
 
 /// A closed convex set that contains 0.
 ///
@@ -58,6 +68,9 @@ pub trait FeasibleSet: Clone + Send + Sync + 'static {
 
     /// The smallest and largest value of coordinate i in W.
     fn extent(&self, i: usize) -> (f64, f64);
+
+    /// What it demands of weights, in words.
+    fn keeps_weights(&self) -> String;
 
     /// Whether W contains `other`, looking at these coordinates.
     fn covers(&self, other: &impl FeasibleSet, coordinates: Coordinates<'_>) -> bool;

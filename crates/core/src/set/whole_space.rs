@@ -46,6 +46,10 @@ impl FeasibleSet for WholeSpace {
         (f64::NEG_INFINITY, f64::INFINITY)
     }
 
+    fn keeps_weights(&self) -> String {
+        "no projection".to_owned()
+    }
+
     fn covers(&self, _other: &impl FeasibleSet, _coordinates: Coordinates<'_>) -> bool {
         true
     }

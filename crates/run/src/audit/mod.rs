@@ -442,8 +442,8 @@ mod tests {
             settings.resolve(DataSpec::libsvm("x"), "p").unwrap_err().to_string()
         };
         let plain = AuditSettings::default;
-        assert!(refusal(AuditSettings { radius: Some(0.0), ..plain() }).starts_with("--radius: 0"));
-        assert!(refusal(AuditSettings { tau: Some(0.5), ..plain() }).starts_with("--tau belongs"));
+        assert!(refusal(AuditSettings { radius: Some(0.0), ..plain() }).starts_with("radius: 0"));
+        assert!(refusal(AuditSettings { tau: Some(0.5), ..plain() }).starts_with("tau belongs"));
         assert!(refusal(AuditSettings { loss: Some("bent".into()), ..plain() }).contains("bent"));
         assert!(
             refusal(AuditSettings { link: Some("log".into()), ..plain() }).contains("identity")
