@@ -1,17 +1,25 @@
-//! Numbers as people read them.
+//! Numbers as people read them: figures, which are rounded to the side on which they hold, and counts.
 
-/// Four significant digits, with an exponent only where the number would be long.
-pub(crate) fn short(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    // Rounded to four digits first: 99.999 has as many decimals as 100.
-    let rounded = format!("{value:.3e}");
-    let exponent = rounded.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
-    match exponent {
-        Some(exponent @ -4..7) => format!("{value:.*}", (3 - exponent).max(0) as usize),
-        _ => rounded,
-    }
+pub(crate) use rueful_page::Figure;
+
+/// What was measured or set, rounded to the nearest.
+pub(crate) fn measured(value: f64) -> String {
+    Figure::measured(value).to_string()
+}
+
+/// What something is proved not to exceed, rounded up.
+pub(crate) fn at_most(value: f64) -> String {
+    Figure::at_most(value).to_string()
+}
+
+/// What something is proved to reach, rounded down.
+pub(crate) fn at_least(value: f64) -> String {
+    Figure::at_least(value).to_string()
+}
+
+/// A measured share in percent.
+pub(crate) fn percent(share: f64) -> String {
+    Figure::measured(share).percent()
 }
 
 /// 1,234,567
@@ -26,33 +34,14 @@ pub(crate) fn count(value: u64) -> String {
     groups.join(",")
 }
 
-/// A share in percent.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.2} %", 100.0 * share)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_stay_short() {
-        for (value, text) in [
-            (0.0, "0"),
-            (1.0, "1.000"),
-            (0.031_256, "0.03126"),
-            (-12.345_6, "-12.35"),
-            (99.999_99, "100.0"),
-            (1_234.56, "1235"),
-            (123_456.7, "123457"),
-            (1e-7, "1.000e-7"),
-            (3e12, "3.000e12"),
-        ] {
-            assert_eq!(short(value), text);
-        }
+    fn counts_are_grouped() {
         assert_eq!(count(0), "0");
         assert_eq!(count(999), "999");
         assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(percent(0.1234), "12.34 %");
     }
 }

@@ -7,6 +7,7 @@ mod formats;
 mod harness;
 mod ladder;
 mod models;
+mod printing;
 mod scale;
 mod setups;
 mod stream;
