@@ -2,6 +2,7 @@
 //! streams from a seed. Each property compares what is said about two forms of the same stream.
 
 mod columns;
+mod extremes;
 mod figures;
 mod formats;
 mod harness;

@@ -3,8 +3,9 @@
 use crate::figures::{Agree, assert_scaled, assert_solved_alike};
 use crate::harness::Desk;
 use crate::stream::{LOSSES, Labels, libsvm, own, predictions, scaled, stream};
+use serde_json::{Value, json};
 
-/// A radius, and what examples are multiplied by when it is divided.
+/// What examples are multiplied by where radii are divided by it.
 const FACTORS: [f64; 2] = [1024.0, 0.125];
 
 fn norms(factor: f64) -> impl Fn(&str) -> f64 {
@@ -52,6 +53,50 @@ fn runs_have_no_units_of_their_own() {
                 let again = desk.run(&format!("other {flags} {other}"));
                 let what = format!("{flags} {one}, then {other}");
                 assert_scaled(&told, &again, Agree::Exactly, norms(factor), &what);
+            }
+        }
+    }
+}
+
+/// A box with sides for the first columns, in the units of weights.
+fn sides(factor: f64) -> Value {
+    let interval = |low: f64, high: f64| [low / factor, high / factor];
+    let sides = [interval(0.0, 0.0), interval(-0.5, 1.0), interval(-2.0, 0.25)];
+    json!({ "name": "box", "sides": sides, "rest": interval(-1.0, 1.0) })
+}
+
+/// Learners that stay in a box.
+fn boxed(factor: f64) -> [String; 3] {
+    let square = factor * factor;
+    [
+        format!("ogd --schedule constant --eta {}", 0.25 / square),
+        format!("regularized-erm --alpha {}", 4.0 * square),
+        "erm".to_owned(),
+    ]
+}
+
+#[test]
+fn boxes_have_no_units_of_their_own() {
+    for loss in LOSSES {
+        for factor in FACTORS {
+            let desk = Desk::new();
+            both_scales(&desk, loss.labels, factor, 44);
+            let run = |file: &str, factor: f64, learner: &str| {
+                let flags = format!("{} --no-constant --learner {learner}", loss.flags);
+                let mut spec = desk.json(&format!("run {file} {flags} --print-spec"));
+                spec["comparators"] = sides(factor);
+                spec["learner"]["set"] = sides(factor);
+                desk.put("spec.json", spec.to_string());
+                desk.run("--spec spec.json --hindsight --tolerance 1e-6")
+            };
+            for learner in [0, 1, 2] {
+                let one = run("one", 1.0, &boxed(1.0)[learner]);
+                let other = run("other", factor, &boxed(factor)[learner]);
+                let what = format!("{} {}", loss.flags, boxed(factor)[learner]);
+                assert_solved_alike(&one, &other, &what);
+                for key in ["sequential_risk", "certificate", "bound"] {
+                    assert_eq!(one[key], other[key], "{what}: {key}");
+                }
             }
         }
     }

@@ -47,10 +47,13 @@ fn assert_best_is_alike(seed: u64, name: fn(u32) -> String) {
             .into_iter()
             .chain([sigmas.map(|sigma| format!("--sigma {sigma}"))]);
         for [one, other] in settings {
-            let flags = format!("{} --tolerance 1e-6", loss.flags);
-            let one = desk.json(&format!("hindsight {} {flags} {one}", BOTH[0]));
-            let other = desk.json(&format!("hindsight {} {flags} {other}", BOTH[1]));
-            assert_solved_alike(&one, &other, &flags);
+            // In memory, and read anew in every pass.
+            for keep in ["", "--keep 0"] {
+                let flags = format!("{} --tolerance 1e-6 {keep}", loss.flags);
+                let one = desk.json(&format!("hindsight {} {flags} {one}", BOTH[0]));
+                let other = desk.json(&format!("hindsight {} {flags} {other}", BOTH[1]));
+                assert_solved_alike(&one, &other, &flags);
+            }
         }
     }
 }
