@@ -128,3 +128,84 @@ fn names_of_columns_do_not_matter() {
         assert_names_do_not_matter(&desk, ["one.csv", "other.csv"], labels, "--label y --bits 12");
     }
 }
+
+/// Norms are sums over all coordinates, and zeros between them must not change the last bit.
+#[test]
+fn figures_of_columns_far_apart_are_the_same_to_the_last_bit() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        near_and_far(&desk, loss.labels, 61);
+        for setup in same_anywhere(loss) {
+            let near = desk.run(&setup.line(&desk, "near", own));
+            let far = desk.run(&setup.line(&desk, "far", spread));
+            assert_same(&near, &far, Agree::Exactly, &format!("{setup:?}"));
+        }
+        let flags = format!("--predictions predictions {} --radius 2 --window 7", loss.flags);
+        let [near, far] = ["near", "far"].map(|file| desk.json(&format!("audit {file} {flags}")));
+        assert_same(&near, &far, Agree::Exactly, &flags);
+    }
+}
+
+#[test]
+fn looks_back_at_columns_far_apart_are_the_same_to_the_last_bit() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        near_and_far(&desk, loss.labels, 65);
+        for setup in same_anywhere(loss).filter(|setup| !setup.has_sides()) {
+            let back = "--hindsight --curve-hindsight";
+            let near = desk.run(&format!("{} {back}", setup.line(&desk, "near", own)));
+            let far = desk.run(&format!("{} {back}", setup.line(&desk, "far", spread)));
+            assert_same(&near, &far, Agree::Exactly, &format!("{setup:?}"));
+        }
+    }
+}
+
+/// A box has room where no column is, and what a learner promises must not depend on how much.
+#[test]
+fn a_box_is_measured_where_columns_are() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        near_and_far(&desk, loss.labels, 64);
+        for setup in setups(loss).iter().filter(|setup| setup.fills_space()) {
+            let near = desk.run(&setup.line(&desk, "near", own));
+            let far = desk.run(&setup.line(&desk, "far", spread));
+            assert_same(&near, &far, ROUNDING, &format!("{setup:?}"));
+        }
+    }
+}
+
+/// The sides of a box go with their columns.
+#[test]
+fn sides_of_a_box_stay_with_columns_far_apart() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        near_and_far(&desk, loss.labels, 62);
+        for setup in setups(loss).iter().filter(|setup| setup.has_sides()) {
+            let back = "--hindsight --curve-hindsight --tolerance 1e-6";
+            let near = desk.run(&format!("{} {back}", setup.line(&desk, "near", own)));
+            let far = desk.run(&format!("{} {back}", setup.line(&desk, "far", spread)));
+            assert_solved_alike(&near, &far, &format!("{setup:?}"));
+            assert_in_order(&far, &format!("{setup:?}"));
+        }
+    }
+}
+
+/// Importances, and weights of classes, stay with rows whose columns lie far apart.
+#[test]
+fn rows_count_as_much_with_columns_far_apart() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        let rows = weighted(stream(loss.labels, 50, 63));
+        let far = |column| spread(column).to_string();
+        desk.put("near.vw", vw(&rows, |column| column.to_string()));
+        desk.put("far.vw", vw(&rows, far));
+        let mut weights = vec![""];
+        weights.extend((loss.labels == Labels::Classes).then_some("--positive-weight 3"));
+        for weights in weights {
+            let flags = format!("{} --radius 2 {weights} --tolerance 1e-6", loss.flags);
+            let [near, far] =
+                ["near.vw", "far.vw"].map(|file| desk.json(&format!("hindsight {file} {flags}")));
+            assert_solved_alike(&near, &far, &flags);
+        }
+    }
+}

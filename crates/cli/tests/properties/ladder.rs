@@ -2,7 +2,7 @@
 
 use crate::harness::Desk;
 use crate::setups::setups;
-use crate::stream::{LOSSES, Labels, libsvm, own, stream, vw, weighted};
+use crate::stream::{LOSSES, Labels, libsvm, own, spread, stream, times, vw, weighted};
 use serde_json::Value;
 
 /// The rungs that are there, from the lowest, with their names.
@@ -79,4 +79,30 @@ fn of_classes_that_count_more() {
     let desk = Desk::new();
     desk.put("data", libsvm(&stream(Labels::Classes, 50, 4), own));
     climb(&desk, Labels::Classes, " --positive-weight 5 --negative-weight 0.25", Some(own));
+}
+
+/// Names are hashed, so that columns lie scattered, and solvers see them under other numbers.
+#[test]
+fn of_rows_that_count_more_under_names() {
+    for labels in [Labels::Classes, Labels::Numbers] {
+        let desk = Desk::new();
+        desk.put("data", vw(&weighted(stream(labels, 50, 71)), |i| format!("column{i}")));
+        climb(&desk, labels, " --bits 12", None);
+    }
+}
+
+#[test]
+fn of_classes_that_count_more_far_apart() {
+    let desk = Desk::new();
+    desk.put("data", libsvm(&stream(Labels::Classes, 50, 72), spread));
+    climb(&desk, Labels::Classes, " --positive-weight 50 --negative-weight 0.25", Some(spread));
+}
+
+/// One row after the other that counts 50 times, against a small ball.
+#[test]
+fn of_rows_that_count_50_times() {
+    let desk = Desk::new();
+    desk.put("data", vw(&times(&stream(Labels::Classes, 200, 73), 50.0), |i| format!("f{i}")));
+    let report = desk.run("data --bits 12 --radius 1 --hindsight --curve-hindsight");
+    assert_eq!(assert_in_order(&report, "200 rows"), 4);
 }

@@ -9,6 +9,7 @@ mod harness;
 mod ladder;
 mod models;
 mod printing;
+mod rounding;
 mod scale;
 mod setups;
 mod stream;

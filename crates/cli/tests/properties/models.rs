@@ -43,6 +43,21 @@ fn assert_refused(labels: Labels, flags: &str, from: &str, to: &str) {
 }
 
 #[test]
+fn another_loss_is_refused() {
+    let name = |name: &str| format!("\"loss\":{{\"name\":\"{name}\"}}");
+    let classes = ["hinge", "logistic", "perceptron"];
+    let numbers = ["square", "absolute", "linear"];
+    for (labels, losses) in [(Labels::Classes, classes), (Labels::Numbers, numbers)] {
+        for own in losses {
+            for other in losses.into_iter().filter(|&other| other != own) {
+                let flags = format!("--loss {own}");
+                assert_refused(labels, &flags, &name(own), &name(other));
+            }
+        }
+    }
+}
+
+#[test]
 fn another_quantile_is_refused() {
     let flags = "--loss quantile --tau 0.25";
     assert_refused(Labels::Numbers, flags, "\"tau\":0.25", "\"tau\":0.75");

@@ -2,7 +2,8 @@
 //! no row.
 
 use crate::figures::{
-    Agree, assert_overlap, assert_same, assert_scaled, assert_solved_alike, comparator,
+    Agree, ROUNDING, assert_overlap, assert_same, assert_scaled, assert_solved_alike, comparator,
+    number, total,
 };
 use crate::harness::Desk;
 use crate::setups::{Setup, setups};
@@ -238,4 +239,108 @@ fn nothing_is_predicted_for_rows_that_do_not_count() {
         assert!(!one.0.is_empty());
         assert_eq!(one, other, "{form}");
     }
+}
+
+#[test]
+fn the_best_predictor_counts_rows_under_any_names() {
+    assert_best_is_alike(51, scattered);
+}
+
+#[test]
+fn runs_look_back_at_rows_that_count_under_any_names() {
+    assert_runs_look_back_alike(52, scattered);
+}
+
+/// What a model lost, what is proved of it and what its regret is are those of rows repeated.
+#[test]
+fn an_audit_of_rows_that_count_is_that_of_rows_repeated() {
+    for loss in LOSSES {
+        for name in [side_by_side, scattered] {
+            let desk = Desk::new();
+            twice(&desk, loss.labels, 53, name);
+            let [one, other] = ["weighted", "repeated"].map(|file| {
+                let flags = format!("{} --radius 2 --hindsight --tolerance 1e-6", loss.flags);
+                desk.json(&format!("audit {file}.vw --bits 12 --predictions {file}.txt {flags}"))
+            });
+            for figure in ["sequential_risk", "certificate"] {
+                let (one, other) = (total(&one, figure), total(&other, figure));
+                assert!(ROUNDING.on(one, other), "{}\n{figure}: {one} and {other}", loss.flags);
+            }
+            assert_solved_alike(&one, &other, loss.flags);
+            assert!(number(&one, "regret.lower") <= number(&one, "certificate"), "{}", loss.flags);
+        }
+    }
+}
+
+/// A run's predictions, audited, are the run, to the last bit.
+#[test]
+fn an_audit_of_a_run_counts_rows_as_the_run_does() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        desk.put("data.vw", vw(&weighted(stream(loss.labels, 60, 54)), side_by_side));
+        let mut weights = vec![""];
+        weights.extend((loss.labels == Labels::Classes).then_some("--positive-weight 3"));
+        for weights in weights {
+            let flags = format!("{} --radius 2 {weights}", loss.flags);
+            let run = desk.run(&format!("data.vw {flags} --predictions own.txt"));
+            let audit = desk.json(&format!("audit data.vw {flags} --predictions own.txt"));
+            for key in ["sequential_risk", "certificate", "mistake_rate", "curve"] {
+                assert_eq!(run[key], audit[key], "{flags}: {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_weight_for_all_rows_is_another_unit_in_an_audit() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        let rows = weighted(stream(loss.labels, 60, 55));
+        desk.put("once.vw", vw(&rows, side_by_side));
+        desk.put("times.vw", vw(&times(&rows, 4.0), side_by_side));
+        desk.put("said", predictions(&rows));
+        let flags = format!("--predictions said {} --radius 2 --window 7", loss.flags);
+        let one = desk.json(&format!("audit once.vw {flags}"));
+        let mut forms = vec!["times.vw"];
+        let flagged = "once.vw --positive-weight 4 --negative-weight 4";
+        forms.extend((loss.labels == Labels::Classes).then_some(flagged));
+        for form in forms {
+            let other = desk.json(&format!("audit {form} {flags}"));
+            let unit = |path: &str| if in_losses(path) { 4.0 } else { 1.0 };
+            assert_scaled(&one, &other, Agree::Exactly, unit, &format!("{form} {flags}"));
+        }
+    }
+}
+
+/// A model is told of rows that do not count as of all others; what it says of them is passed over.
+#[test]
+fn an_audit_does_not_see_rows_that_do_not_count() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        with_and_without(&desk, loss.labels, 56);
+        let [one, other] = ["without", "with"].map(|file| {
+            let flags = format!("{} --radius 2 --window 7 --hindsight", loss.flags);
+            desk.json(&format!("audit {file}.vw --bits 12 --predictions {file}.txt {flags}"))
+        });
+        assert_same(&one, &other, Agree::Exactly, loss.flags);
+    }
+}
+
+#[test]
+fn labels_of_rows_that_do_not_count_are_not_counted() {
+    for labels in [Labels::Classes, Labels::Numbers] {
+        let desk = Desk::new();
+        with_and_without(&desk, labels, 57);
+        let [one, other] = HAUNTED.map(|file| desk.json(&format!("data {file}")));
+        assert_same(&one, &other, Agree::Exactly, &format!("{labels:?}"));
+    }
+}
+
+/// 0.1 is a double, and no single.
+#[test]
+fn a_weight_of_a_class_counts_to_the_last_digit() {
+    let desk = Desk::new();
+    desk.put("one", "1 1:1\n");
+    let report = desk.run("one --positive-weight 0.1");
+    assert_eq!(number(&report, "sequential_risk"), 0.1);
 }
