@@ -1,6 +1,6 @@
 //! A small chart in characters: both axes logarithmic, one mark per point.
 
-use crate::numbers::{count, short};
+use crate::numbers::{count, measured};
 
 const HEIGHT: usize = 10;
 const WIDTH: usize = 60;
@@ -65,7 +65,7 @@ impl Frame {
             return String::new();
         }
         let height = (HEIGHT - 1 - row) as f64 / (HEIGHT - 1) as f64;
-        short((self.low + height * self.span).exp())
+        measured((self.low + height * self.span).exp())
     }
 
     fn render(&self, grid: &[Vec<char>], legend: &[String], last: u64) -> String {

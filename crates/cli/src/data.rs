@@ -1,7 +1,7 @@
 //! `rueful data`, and opening data for the other commands.
 
 use crate::args::{DataArgs, MannerArgs};
-use crate::numbers::{count, short};
+use crate::numbers::{count, measured};
 use crate::{output, view};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -220,7 +220,7 @@ impl Look {
         let shown: Vec<_> = self.labels.iter().take(LABELS_SHOWN).collect();
         let is_long = self.more_labels || self.labels.len() > shown.len();
         if is_long && let Some(sum) = self.label_sum {
-            return format!("many numbers; mean {}", short(sum / self.examples as f64));
+            return format!("many numbers; mean {}", measured(sum / self.examples as f64));
         }
         let list: Vec<_> = shown
             .iter()

@@ -1,7 +1,7 @@
 //! `rueful explain`
 
 use crate::args::ExplainArgs;
-use crate::numbers::{count, short};
+use crate::numbers::{count, measured};
 use crate::{output, predict, view, weights};
 use anyhow::bail;
 use rueful_core::Batch;
@@ -57,14 +57,14 @@ fn find(model: &Model, source: &mut dyn Source, args: &ExplainArgs) -> anyhow::R
 
 fn render(model: &Model, explained: &Explained, top: usize) -> String {
     let Explanation { scored, contributions } = &explained.explanation;
-    let mut facts = vec![vec!["score".to_owned(), short(scored.score)]];
+    let mut facts = vec![vec!["score".to_owned(), measured(scored.score)]];
     let mut fact = |name: &str, value: Option<String>| {
         facts.extend(value.map(|value| vec![name.to_owned(), value]));
     };
     fact("predicted", scored.label.as_deref().map(rueful_data::printable));
-    fact("probability", scored.probability.map(short));
+    fact("probability", scored.probability.map(measured));
     fact("actual", explained.actual.map(|label| label.to_string()));
-    fact(&format!("{} loss", model.task().loss.name()), explained.loss.map(short));
+    fact(&format!("{} loss", model.task().loss.name()), explained.loss.map(measured));
     let title = format!("Row {}", count(explained.row));
     view::headed(&title, &view::plain(facts)) + &contributions_table(contributions, top)
 }
@@ -73,7 +73,7 @@ fn contributions_table(contributions: &[rueful_run::Contribution], top: usize) -
     let head = ["", "value", "weight", "value · weight"].map(str::to_owned).to_vec();
     let line = |c: &rueful_run::Contribution| {
         let name = weights::name(c.name.as_deref(), c.index.into());
-        vec![name, short(c.value.into()), short(c.weight), short(c.contribution)]
+        vec![name, measured(c.value.into()), measured(c.weight), measured(c.contribution)]
     };
     let mut rows = vec![head];
     rows.extend(contributions.iter().take(top).map(line));
@@ -81,9 +81,9 @@ fn contributions_table(contributions: &[rueful_run::Contribution], top: usize) -
     if !rest.is_empty() {
         let sum = rest.iter().map(|c| c.contribution).sum();
         let others = format!("{} others", count(rest.len() as u64));
-        rows.push(vec![others, String::new(), String::new(), short(sum)]);
+        rows.push(vec![others, String::new(), String::new(), measured(sum)]);
     }
     let score = contributions.iter().map(|c| c.contribution).sum();
-    rows.push(vec!["score".to_owned(), String::new(), String::new(), short(score)]);
+    rows.push(vec!["score".to_owned(), String::new(), String::new(), measured(score)]);
     view::headed("Why", &view::numbers_table(rows, 1..=3))
 }

@@ -1,7 +1,7 @@
 //! `rueful hindsight`, and the solver's part of other commands.
 
 use crate::args::{HindsightArgs, SolverArgs};
-use crate::numbers::{count, short};
+use crate::numbers::{Figure, at_most, count, measured};
 use crate::{data, output, view};
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -114,20 +114,21 @@ pub(crate) fn solver_bar() -> ProgressBar {
 }
 
 pub(crate) fn show(bar: &ProgressBar, progress: Progress) {
-    let gap = short(progress.relative_gap);
+    let gap = at_most(progress.relative_gap);
     bar.set_message(format!("pass {}, relative gap {gap}", count(progress.passes)));
     bar.tick();
 }
 
 fn render(answer: &Answer) -> String {
     let found = &answer.found;
-    let total = |per_round: f64| short(per_round * found.examples as f64);
-    let row = |name: &str, value: f64| vec![name.to_owned(), short(value), total(value)];
+    let row = |name: &str, value: Figure| {
+        vec![name.to_owned(), value.to_string(), value.times(found.examples).to_string()]
+    };
     let mut rows = vec![vec![String::new(), "per round".to_owned(), "total".to_owned()]];
     match found.comparator {
         Some(proved) => {
-            rows.push(row("at least", proved.lower));
-            rows.push(row("at most", proved.upper));
+            rows.push(row("at least", Figure::at_least(proved.lower)));
+            rows.push(row("at most", Figure::at_most(proved.upper)));
         }
         None => rows.push(vec!["withheld: the proofs disagree".to_owned()]),
     }
@@ -173,11 +174,11 @@ fn about(found: &HindsightReport) -> Vec<Vec<String>> {
             "relative gap",
             format!(
                 "{} (asked for: {}; {verdict})",
-                short(found.relative_gap),
-                short(found.tolerance)
+                at_most(found.relative_gap),
+                measured(found.tolerance)
             ),
         ),
-        row("‖u‖", short(found.norm)),
+        row("‖u‖", measured(found.norm)),
     ]
 }
 
@@ -188,5 +189,5 @@ fn weights(answer: &Answer) -> Vec<Vec<String>> {
         None => format!("feature {}", entry.index),
     };
     let entries = &answer.found.largest_weights;
-    entries.iter().map(|entry| vec![name(entry), short(entry.weight)]).collect()
+    entries.iter().map(|entry| vec![name(entry), measured(entry.weight)]).collect()
 }

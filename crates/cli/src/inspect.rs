@@ -1,7 +1,7 @@
 //! `rueful inspect`
 
 use crate::args::InspectArgs;
-use crate::numbers::{count, percent, short};
+use crate::numbers::{at_most, count, measured, percent};
 use crate::{output, view};
 use anyhow::Context;
 use rueful_core::loss::Labels;
@@ -78,7 +78,10 @@ impl Inside {
             row("data", self.data_told()),
             row("examples", self.examples_told()),
             row("features", format!("{}; {} nonzeros", count(self.features), count(self.nonzeros))),
-            row("weights", format!("{} that are not 0, ‖w‖ = {}", self.weights, short(self.norm))),
+            row(
+                "weights",
+                format!("{} that are not 0, ‖w‖ = {}", self.weights, measured(self.norm)),
+            ),
         ];
         if self.names > 0 {
             let (names, met) = (count(self.names as u64), count(self.collisions as u64));
@@ -91,10 +94,10 @@ impl Inside {
             let labels: Vec<String> = self.labels.iter().map(told).collect();
             rows.push(row("labels", labels.join(", ")));
         }
-        rows.push(row("sequential risk", short(self.sequential_risk)));
+        rows.push(row("sequential risk", measured(self.sequential_risk)));
         rows.extend(self.mistake_rate.map(|rate| row("mistakes", percent(rate))));
         rows.extend(self.certificate.map(|value| {
-            row("certificate", format!("{} against {}", short(value), view::comparators(spec)))
+            row("certificate", format!("{} against {}", at_most(value), view::comparators(spec)))
         }));
         view::headed("A run put away", &view::plain(rows))
     }

@@ -1,10 +1,26 @@
-//! Numbers as people read them.
+//! Numbers as people read them: figures, which are rounded to the side on which they hold, and counts.
 
-pub(crate) use rueful_core::words::{count, short};
+pub(crate) use rueful_core::words::count;
+pub(crate) use rueful_page::Figure;
 
-/// A share in percent.
+/// What was measured or set, rounded to the nearest.
+pub(crate) fn measured(value: f64) -> String {
+    Figure::measured(value).to_string()
+}
+
+/// What something is proved not to exceed, rounded up.
+pub(crate) fn at_most(value: f64) -> String {
+    Figure::at_most(value).to_string()
+}
+
+/// What something is proved to reach, rounded down.
+pub(crate) fn at_least(value: f64) -> String {
+    Figure::at_least(value).to_string()
+}
+
+/// A measured share in percent.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{:.2} %", 100.0 * share)
+    Figure::measured(share).percent()
 }
 
 #[cfg(test)]

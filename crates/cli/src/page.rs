@@ -1,6 +1,6 @@
 //! `--report` and `--plot`: the run as a page and as a picture.
 
-use crate::numbers::{count, percent, short};
+use crate::numbers::{at_most, count, measured, percent};
 use crate::{view, weights};
 use anyhow::Context;
 use rueful_core::set::{AnySet, Ball};
@@ -91,14 +91,14 @@ fn facts(report: &Report) -> Vec<Fact> {
     let loss = report.spec.loss.name();
     let mut facts = vec![fact(
         "sequential risk",
-        short(report.sequential_risk),
+        measured(report.sequential_risk),
         format!("average {loss} loss, each prediction before its label"),
     )];
     facts.extend(report.certificate.map(|certificate| {
-        fact("certificate", short(certificate), "no comparator saved more per round".to_owned())
+        fact("certificate", at_most(certificate), "no comparator saved more per round".to_owned())
     }));
     facts.extend(report.regret.map(|regret| {
-        fact("exact regret", short(regret.upper), "at most, solved for afterwards".to_owned())
+        fact("exact regret", at_most(regret.upper), "at most, solved for afterwards".to_owned())
     }));
     facts.extend(report.mistake_rate.map(|rate| {
         let mistakes = (rate * report.examples as f64).round() as u64;
@@ -178,11 +178,11 @@ fn parameters(report: &Report) -> Vec<(String, String)> {
         ("learner".to_owned(), view::learner(spec)),
         ("loss".to_owned(), view::loss(spec)),
         ("comparators".to_owned(), view::comparators(spec)),
-        ("largest gradient".to_owned(), short(report.gradient_norm_max)),
-        ("largest example".to_owned(), short(report.example_norm_max)),
+        ("largest gradient".to_owned(), measured(report.gradient_norm_max)),
+        ("largest example".to_owned(), measured(report.example_norm_max)),
     ];
     rows.extend(report.hindsight.as_ref().map(|found| {
-        let told = format!("{} after {} passes", short(found.relative_gap), count(found.passes));
+        let told = format!("{} after {} passes", at_most(found.relative_gap), count(found.passes));
         ("relative gap of the best comparator".to_owned(), told)
     }));
     rows

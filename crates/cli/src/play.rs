@@ -2,7 +2,7 @@
 
 use crate::args::{AdversaryArgs, AdversaryName, ErmArgs};
 use crate::chart::{self, Series};
-use crate::numbers::{count, short};
+use crate::numbers::{Figure, at_most, count, measured};
 use crate::{output, view};
 use anyhow::{Context, bail};
 use rueful_checks::adversary::{self, Adversary, Orthogonal, Sign};
@@ -127,9 +127,9 @@ fn show_erm(result: &ErmResult) -> String {
     for player in &result.learners {
         rows.push(vec![
             player.learner.clone(),
-            short(player.loss),
-            short(player.regret),
-            player.theorem.map_or("none".to_owned(), short),
+            measured(player.loss),
+            measured(player.regret),
+            player.theorem.map_or("none".to_owned(), at_most),
         ]);
     }
     let marks = ['●', '○', '+'];
@@ -147,7 +147,7 @@ fn show_erm(result: &ErmResult) -> String {
         "T = {} on W = [−1, 1] with the losses w/2, −w, +w, −w, …; the best w in hindsight \
          loses {}",
         count(result.rounds),
-        short(result.comparator_loss),
+        measured(result.comparator_loss),
     );
     let table = view::headed(&title, &view::numbers_table(rows, 1..=3));
     match chart::draw(&series) {
@@ -238,24 +238,26 @@ fn opponent(args: &AdversaryArgs) -> anyhow::Result<Box<dyn Adversary>> {
 }
 
 fn show_adversary(result: &AdversaryResult) -> String {
-    let (measured, value) = if result.spec.sigma.get() > 0.0 {
+    let (how, value) = if result.spec.sigma.get() > 0.0 {
         ("exact: the losses are linear plus (σ/2)‖w‖²", "UG√T, of the game without (σ/2)‖w‖²")
     } else {
         ("exact: the losses are linear", "UG√T: no learner can promise less")
     };
-    let row = |name: &str, total: f64, says: String| {
-        vec![name.to_owned(), short(total), format!("{:.4}", total / result.game_value), says]
+    let row = |name: &str, total: Figure, ratio: Figure, says: String| {
+        vec![name.to_owned(), total.to_string(), ratio.decimals(4), says]
     };
+    let exact = Figure::measured;
     let mut rows = vec![
         vec![String::new(), "total".to_owned(), "× UG√T".to_owned(), String::new()],
-        row("measured regret", result.regret, measured.to_owned()),
-        row("value of the game", result.game_value, value.to_owned()),
+        row("measured regret", exact(result.regret), exact(result.ratio), how.to_owned()),
+        row("value of the game", exact(result.game_value), exact(1.0), value.to_owned()),
     ];
-    match (result.theorem, &result.why) {
-        (Some(theorem), _) => {
-            rows.push(row("theorem", theorem, "what the learner promises".into()));
+    match (result.theorem, result.theorem_ratio, &result.why) {
+        (Some(theorem), Some(ratio), _) => {
+            let (theorem, ratio) = (Figure::at_most(theorem), Figure::at_most(ratio));
+            rows.push(row("theorem", theorem, ratio, "what the learner promises".into()));
         }
-        (None, why) => rows.push(vec![
+        (.., why) => rows.push(vec![
             "theorem".to_owned(),
             "–".to_owned(),
             "–".to_owned(),

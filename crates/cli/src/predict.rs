@@ -1,7 +1,7 @@
 //! `rueful predict`
 
 use crate::args::{PredictArgs, Wanted};
-use crate::numbers::{count, percent, short};
+use crate::numbers::{count, measured, percent};
 use crate::output;
 use anyhow::{Context, bail};
 use rueful_core::Batch;
@@ -114,7 +114,7 @@ impl Judgement {
         if no_label {
             return format!("{examples} predictions");
         }
-        let average = short(self.loss / self.examples as f64);
+        let average = measured(self.loss / self.examples as f64);
         let loss = model.task().loss.name();
         let mistakes = self.mistakes.map(|mistakes| {
             format!(", {} mistakes", percent(mistakes as f64 / self.examples as f64))

@@ -1,7 +1,7 @@
 //! The report as a person reads it.
 
 use crate::chart::{self, Series};
-use crate::numbers::{count, percent, short};
+use crate::numbers::{Figure, at_most, count, measured, percent};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rueful_core::set::AnySet;
 use rueful_hindsight::Method;
@@ -97,7 +97,7 @@ pub(crate) fn features(report: &Report) -> String {
 }
 
 fn norms(report: &Report) -> String {
-    let (x, g) = (short(report.example_norm_max), short(report.gradient_norm_max));
+    let (x, g) = (measured(report.example_norm_max), measured(report.gradient_norm_max));
     format!("largest example {x}, largest gradient {g}")
 }
 
@@ -122,34 +122,39 @@ pub(crate) fn comparators(spec: &Described) -> String {
 }
 
 fn costs(report: &Report) -> Table {
-    let total = |per_round: f64| short(per_round * report.examples as f64);
-    let row =
-        |name: &str, per_round: f64| vec![name.to_owned(), short(per_round), total(per_round)];
+    let row = |name: &str, per_round: Figure| {
+        let total = per_round.times(report.examples);
+        vec![name.to_owned(), per_round.to_string(), total.to_string()]
+    };
     let mut rows = vec![
         vec![String::new(), "per round".to_owned(), "total".to_owned()],
-        row("sequential risk", report.sequential_risk),
+        row("sequential risk", Figure::measured(report.sequential_risk)),
     ];
-    rows.extend(report.penalty.map(|penalty| row("of it (σ/2)‖w‖²", penalty)));
-    rows.extend(report.comparator.map(|best| row("best in hindsight", best.upper)));
+    let penalty = report.penalty.map(Figure::measured);
+    rows.extend(penalty.map(|penalty| row("of it (σ/2)‖w‖²", penalty)));
+    let best = report.comparator.map(|best| Figure::at_most(best.upper));
+    rows.extend(best.map(|best| row("best in hindsight", best)));
     rows.extend(report.mistake_rate.map(|rate| {
         let mistakes = (rate * report.examples as f64).round() as u64;
         vec!["mistakes".to_owned(), percent(rate), count(mistakes)]
     }));
     rows.extend(report.mistake_bound.map(|found| {
-        let per_round = found.bound / report.examples as f64;
-        let name = format!("at most, by a u of norm {}", short(found.norm));
-        vec![name, percent(per_round), short(found.bound)]
+        let bound = Figure::at_most(found.bound);
+        let name = format!("at most, by a u of norm {}", measured(found.norm));
+        vec![name, bound.over(report.examples).percent(), bound.to_string()]
     }));
     numbers_table(rows, 1..=2)
 }
 
 fn ladder(report: &Report) -> Table {
     let bound = &report.bound;
-    let rung = |name: &str, per_round: Option<f64>, says: &str| {
-        let total = per_round.map(|value| value * report.examples as f64);
-        let shown = |value: Option<f64>| value.map_or("–".to_owned(), short);
+    let rung = |name: &str, per_round: Option<Figure>, says: &str| {
+        let total = per_round.map(|value| value.times(report.examples));
+        let shown =
+            |value: Option<Figure>| value.map_or("–".to_owned(), |value| value.to_string());
         vec![name.to_owned(), shown(per_round), shown(total), says.to_owned()]
     };
+    let upper = |value: Option<f64>| value.map(Figure::at_most);
     // The reason for what is missing is given once.
     let why = bound.why.as_deref().unwrap_or_default();
     let (data, theorem) = match (bound.data, &bound.reference) {
@@ -166,21 +171,25 @@ fn ladder(report: &Report) -> Table {
     let mut rows =
         vec![vec![String::new(), "per round".to_owned(), "total".to_owned(), String::new()]];
     let name = if let (Some(regret), Some(found)) = (report.regret, &report.hindsight) {
-        rows.push(rung("exact regret, at least", Some(regret.lower), &solved(found)));
-        rows.push(rung("and at most", Some(regret.upper), ""));
+        rows.push(rung(
+            "exact regret, at least",
+            Some(Figure::at_least(regret.lower)),
+            &solved(found),
+        ));
+        rows.push(rung("and at most", Some(Figure::at_most(regret.upper)), ""));
         "≤ certificate"
     } else {
         "certificate"
     };
-    rows.push(rung(name, report.certificate, certificate));
-    rows.push(rung("≤ data-dependent bound", bound.data, data));
-    rows.push(rung("≤ theorem", bound.theorem, theorem));
+    rows.push(rung(name, upper(report.certificate), certificate));
+    rows.push(rung("≤ data-dependent bound", upper(bound.data), data));
+    rows.push(rung("≤ theorem", upper(bound.theorem), theorem));
     numbers_table(rows, 1..=2)
 }
 
 /// How an exact regret came about.
 fn solved(found: &HindsightReport) -> String {
-    let gap = short(found.relative_gap);
+    let gap = at_most(found.relative_gap);
     let kept = if found.converged { "" } else { ", short of what was asked for" };
     format!("gap {gap} after {} passes of {}{kept}", count(found.passes), method(found.method))
 }

@@ -1,7 +1,7 @@
 //! `rueful weights`
 
 use crate::args::WeightsArgs;
-use crate::numbers::{count, short};
+use crate::numbers::{count, measured};
 use crate::{output, view};
 use rueful_run::{Model, Weight};
 use serde::Serialize;
@@ -26,16 +26,20 @@ pub(crate) fn weights(args: &WeightsArgs) -> anyhow::Result<()> {
     }
     let rows = shown
         .iter()
-        .map(|entry| vec![name(entry.name.as_deref(), entry.index as u64), short(entry.weight)]);
+        .map(|entry| vec![name(entry.name.as_deref(), entry.index as u64), measured(entry.weight)]);
     let title = match all.len() - shown.len() {
         0 => {
-            format!("All {} weights that are not 0; ‖w‖ = {}", count(all.len() as u64), short(norm))
+            format!(
+                "All {} weights that are not 0; ‖w‖ = {}",
+                count(all.len() as u64),
+                measured(norm)
+            )
         }
         _ => format!(
             "The largest {} of {} weights that are not 0; ‖w‖ = {}",
             count(shown.len() as u64),
             count(all.len() as u64),
-            short(norm)
+            measured(norm)
         ),
     };
     output::print(&view::headed(&title, &view::numbers_table(rows.collect(), 1..=1)))

@@ -1,9 +1,9 @@
 //! Lines over two axes, each labelled where it ends.
 
-use crate::Interval;
 use crate::number::{drawable, px, short, tick};
 use crate::scale::{Kind, Scale};
 use crate::svg::{Canvas, Marker, width};
+use crate::{Figure, Interval};
 
 /// Points this many and more are drawn as a line alone.
 const MANY: usize = 60;
@@ -44,8 +44,8 @@ pub(crate) struct Series {
     pub(crate) marker: Marker,
     /// x, and between what y lies.
     pub(crate) points: Vec<(f64, f64, f64)>,
-    /// What is printed at its end.
-    pub(crate) value: String,
+    /// What its upper ends are.
+    figure: fn(f64) -> Figure,
 }
 
 impl Series {
@@ -54,16 +54,23 @@ impl Series {
         (name, class): (&'static str, &'static str),
         marker: Marker,
         points: impl Iterator<Item = (f64, Option<Interval>)>,
-        value: impl Fn(Interval) -> String,
+        figure: fn(f64) -> Figure,
     ) -> Self {
         let missing = Interval::from(f64::NAN);
         let point = |(x, y): (f64, Option<Interval>)| (x, y.unwrap_or(missing));
         let points: Vec<_> = points.map(point).map(|(x, y)| (x, y.lower, y.upper)).collect();
-        let mut series = Self { name, class, marker, points, value: String::new() };
-        let last = series.visible().next_back();
-        series.value =
-            last.map(|(_, lower, upper)| value(Interval { lower, upper })).unwrap_or_default();
-        series
+        Self { name, class, marker, points, figure }
+    }
+
+    /// What is printed at its end.
+    fn value(&self) -> String {
+        self.visible().next_back().map(|point| self.told(point)).unwrap_or_default()
+    }
+
+    /// The upper end of a point, said to be one where there is a lower one.
+    fn told(&self, (_, lower, upper): (f64, f64, f64)) -> String {
+        let upper_end = short((self.figure)(upper));
+        if lower == upper { upper_end } else { format!("≤ {upper_end}") }
     }
 
     /// Whether there is anything to draw.
@@ -188,9 +195,9 @@ impl Chart {
     }
 
     fn markers(&self, canvas: &mut Canvas, series: &Series) {
-        for (x, _, y) in series.visible() {
-            if let Some(at) = self.place(x, y) {
-                let tip = format!("{} {} at {}", series.name, short(y), tick(x));
+        for point in series.visible() {
+            if let Some(at) = self.place(point.0, point.2) {
+                let tip = format!("{} {} at {}", series.name, series.told(point), tick(point.0));
                 canvas.marker(at, series.marker, series.class, &tip);
             }
         }
@@ -214,10 +221,10 @@ impl Chart {
 
 fn label(canvas: &mut Canvas, (x, y): (f64, f64), series: &Series) {
     if !narrow(canvas.width) {
-        return canvas.named((x, y + 4.0), series.class, series.name, &series.value);
+        return canvas.named((x, y + 4.0), series.class, series.name, &series.value());
     }
     canvas.text((x, y), &format!("strong {}", series.class), series.name);
-    canvas.text((x, y + 13.0), "small", &series.value);
+    canvas.text((x, y + 13.0), "small", &series.value());
 }
 
 /// Takes a place of some size around a middle, unless it is taken already.

@@ -1,7 +1,7 @@
 //! The two files: the page, and the main picture alone.
 
 use crate::escape::escape;
-use crate::figure::{self, Figure, curve};
+use crate::figure::{self, Section, curve};
 use crate::paint::{page_style, picture_style};
 use crate::svg::{Canvas, Spoken, shortened, wrapped};
 use crate::table::pairs;
@@ -13,7 +13,7 @@ const MARGIN: f64 = 28.0;
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 pub(crate) fn html(page: &Page) -> String {
-    let figures: String = figure::all(page).iter().map(Figure::html).collect();
+    let figures: String = figure::all(page).iter().map(Section::html).collect();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n{}<body>\n<main>\n{}{figures}{}</main>\n\
          <footer>Made by rueful, an online learner that knows its own regret.</footer>\n\

@@ -10,14 +10,14 @@ use crate::escape::escape;
 use crate::number::short;
 use crate::svg::{Canvas, Spoken};
 use crate::table::Table;
-use crate::{Interval, Page};
+use crate::{Figure, Interval, Page};
 
 /// The class and width of the two sizes in which every picture is drawn. The page shows one.
 const SIZES: [(&str, f64); 2] = [("wide", 720.0), ("narrow", 340.0)];
 
 /// A section of the page.
 #[derive(Debug, Default)]
-pub(crate) struct Figure {
+pub(crate) struct Section {
     pub(crate) id: &'static str,
     pub(crate) heading: &'static str,
     /// What there is to see in this run.
@@ -30,7 +30,7 @@ pub(crate) struct Figure {
     pub(crate) numbers: Table,
 }
 
-impl Figure {
+impl Section {
     /// Adds the pictures.
     fn drawn(mut self, draw: impl Fn(f64) -> Canvas) -> Self {
         for (class, width) in SIZES {
@@ -65,20 +65,14 @@ impl Figure {
 }
 
 /// All pictures, in the order of the page.
-pub(crate) fn all(page: &Page) -> Vec<Figure> {
-    let sections: [fn(&Page) -> Option<Figure>; 5] =
+pub(crate) fn all(page: &Page) -> Vec<Section> {
+    let sections: [fn(&Page) -> Option<Section>; 5] =
         [curve::figure, ladder::figure, radii::figure, windows::figure, weights::figure];
     sections.iter().filter_map(|figure| figure(page)).collect()
 }
 
-/// The upper end of an interval, said to be one if the ends print differently.
-fn at_most(value: Interval) -> String {
-    let (low, high) = (short(value.lower), short(value.upper));
-    if low == high { high } else { format!("≤ {high}") }
-}
-
-/// An interval, or one number if its ends print the same.
+/// An interval, or one number if its ends are the same and can be written.
 fn range(value: Interval) -> String {
-    let (low, high) = (short(value.lower), short(value.upper));
-    if low == high { high } else { format!("{low} to {high}") }
+    let ends = [Figure::at_least(value.lower), Figure::at_most(value.upper)].map(short);
+    if ends[0] == ends[1] { ends[1].clone() } else { ends.join(" to ") }
 }

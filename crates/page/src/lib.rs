@@ -22,9 +22,12 @@ mod escape;
 mod figure;
 mod number;
 mod paint;
+mod rounding;
 mod scale;
 mod svg;
 mod table;
+
+pub use rounding::Figure;
 
 /// All that a page shows. Values are per round.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -57,7 +60,7 @@ pub struct Page {
     pub notes: Vec<String>,
 }
 
-/// A headline number, as it is to be printed.
+/// A headline number, as it is to be printed: see [`Figure`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fact {
     /// What it is: “sequential risk”.

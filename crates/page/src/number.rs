@@ -1,4 +1,6 @@
-//! Numbers as people read them, as programs read them, and as coordinates.
+//! Numbers in full, beside axes, and as coordinates; what people read is a [`Figure`](crate::Figure).
+
+use crate::Figure;
 
 /// Beyond this size nothing is drawn, so that no sum of what is drawn overflows.
 const LARGEST: f64 = 1e150;
@@ -8,22 +10,9 @@ pub(crate) fn drawable(value: f64) -> bool {
     value.abs() <= LARGEST
 }
 
-/// Four significant digits, with an exponent only where the number would be long.
-pub(crate) fn short(value: f64) -> String {
-    if !value.is_finite() {
-        return "–".to_owned();
-    }
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    // Rounded to four digits first: 99.999 has as many decimals as 100.
-    let rounded = format!("{value:.3e}");
-    let exponent = rounded.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
-    let text = match exponent {
-        Some(exponent @ -4..7) => format!("{value:.*}", (3 - exponent).max(0) as usize),
-        _ => rounded,
-    };
-    text.replace('-', "−")
+/// A figure in the page's own type: a minus sign is no hyphen.
+pub(crate) fn short(figure: Figure) -> String {
+    figure.to_string().replace('-', "−")
 }
 
 /// All digits that matter: reading them back gives the same number. As in JSON.
@@ -79,9 +68,8 @@ mod tests {
 
     #[test]
     fn numbers_have_three_forms() {
-        assert_eq!(short(0.031_256), "0.03126");
-        assert_eq!(short(-12.345_6), "−12.35");
-        assert_eq!(short(1e-7), "1.000e−7");
+        assert_eq!(short(Figure::measured(-12.345_6)), "−12.35");
+        assert_eq!(short(Figure::at_most(1e-7)), "1.000e−7");
         assert_eq!(exact(0.1 + 0.2), "0.30000000000000004");
         assert_eq!(exact(1.0), "1.0");
         assert_eq!(exact(f64::NAN), "–");

@@ -1,6 +1,6 @@
 //! A small chart of windows: both axes straight, so that what is below zero can be seen.
 
-use crate::numbers::{count, short};
+use crate::numbers::{count, measured};
 use rueful_run::WindowReport;
 
 const HEIGHT: usize = 10;
@@ -56,9 +56,9 @@ impl Frame {
         if row == self.row(0.0) {
             "0".to_owned()
         } else if row == 0 {
-            short(self.high)
+            measured(self.high)
         } else if row == HEIGHT - 1 {
-            short(self.low)
+            measured(self.low)
         } else {
             String::new()
         }

@@ -1,12 +1,12 @@
 //! Sequential risk, best comparator, regret and certificate over the rounds.
 
-use super::{Figure, at_most};
+use super::Section;
 use crate::chart::{Area, Chart, Series, narrow};
 use crate::number::{count, exact, exact_or_dash, short};
 use crate::scale::Kind;
 use crate::svg::{Canvas, Marker};
 use crate::table::{Table, numbers};
-use crate::{Interval, Page, Point, RungKind};
+use crate::{Figure, Interval, Page, Point, RungKind};
 
 pub(crate) const HEADING: &str = "Risk and regret over time";
 const CAPTION: &str = "Each point is an average over all rounds up to t. The sequential risk is \
@@ -18,15 +18,15 @@ const CAPTION_SOLVED: &str = "Each point is an average over all rounds up to t. 
     would have cost, found afterwards; the regret is the difference. The certificate bounds the \
     regret and needs no solving. The bounds are known at the end only.";
 
-pub(crate) fn figure(page: &Page) -> Option<Figure> {
+pub(crate) fn figure(page: &Page) -> Option<Section> {
     let last = page.curve.last()?;
-    let figure = Figure {
+    let figure = Section {
         id: "curve",
         heading: HEADING,
         finding: finding(page, last),
         caption: if solved(&page.curve) { CAPTION_SOLVED } else { CAPTION },
         numbers: table(&page.curve),
-        ..Figure::default()
+        ..Section::default()
     };
     Some(figure.drawn(|width| {
         let mut canvas = Canvas::new(width, if narrow(width) { 320.0 } else { 400.0 });
@@ -49,7 +49,7 @@ pub(crate) fn draw(page: &Page, canvas: &mut Canvas, above: f64, margin: f64) {
 
 fn series(page: &Page) -> Vec<Series> {
     let mut series = vec![
-        line(page, ("risk", "risk"), Marker::Circle, |p| Some(p.risk.into())),
+        risk(page),
         line(page, ("certificate", "certificate"), Marker::Square, |p| Some(p.certificate?.into())),
         line(page, ("regret", "regret"), Marker::Diamond, |p| p.regret),
         line(page, ("best fixed", "comparator"), Marker::Triangle, |p| p.comparator),
@@ -66,9 +66,21 @@ fn line(
     marker: Marker,
     of: impl Fn(&Point) -> Option<Interval>,
 ) -> Series {
-    // Round 0 has no place on a logarithmic axis.
-    let rounds = page.curve.iter().filter(|p| p.t > 0);
-    Series::new(names, marker, rounds.map(|p| (p.t as f64, of(p))), at_most)
+    Series::new(names, marker, points(page, of), Figure::at_most)
+}
+
+/// What was measured, and is no bound.
+fn risk(page: &Page) -> Series {
+    let points = points(page, |p| Some(p.risk.into()));
+    Series::new(("risk", "risk"), Marker::Circle, points, Figure::measured)
+}
+
+/// Round 0 has no place on a logarithmic axis.
+fn points(
+    page: &Page,
+    of: impl Fn(&Point) -> Option<Interval>,
+) -> impl Iterator<Item = (f64, Option<Interval>)> {
+    page.curve.iter().filter(|p| p.t > 0).map(move |p| (p.t as f64, of(p)))
 }
 
 /// A bound is one point, at the last round.
@@ -76,22 +88,23 @@ fn bound(page: &Page, kind: RungKind, name: &'static str) -> Series {
     let rung = page.ladder.iter().find(|rung| rung.kind == kind).and_then(|rung| rung.value);
     let end = page.curve.last().filter(|p| p.t > 0);
     let point = end.map(|p| (p.t as f64, rung.map(|value| value.upper.into())));
-    Series::new((name, "bound"), Marker::Bar, point.into_iter(), at_most)
+    Series::new((name, "bound"), Marker::Bar, point.into_iter(), Figure::at_most)
 }
 
 /// What the end of the curve says, in words.
 pub(crate) fn finding(page: &Page, last: &Point) -> String {
-    let risk = format!("After {} rounds the risk is {}.", count(last.t), short(last.risk));
+    let (t, risk) = (count(last.t), short(Figure::measured(last.risk)));
+    let risk = format!("After {t} rounds the risk is {risk}.");
     match last.certificate {
         Some(bound) if bound < 0.0 => format!(
             "{risk} The predictions beat {} by at least {} per round.",
             comparators(page),
-            short(-bound)
+            short(Figure::at_least(-bound))
         ),
         Some(bound) if bound.is_finite() => format!(
             "{risk} Against {}, the regret is at most {} per round.",
             comparators(page),
-            short(bound)
+            short(Figure::at_most(bound))
         ),
         _ => risk,
     }

@@ -1,11 +1,11 @@
 //! The ladder at the end: regret ≤ certificate ≤ data-dependent bound ≤ theorem.
 
-use super::{Figure, range};
+use super::{Section, range};
 use crate::number::{drawable, exact_or_dash, short};
 use crate::scale::{Kind, Scale, extent};
 use crate::svg::{Canvas, wrapped};
 use crate::table::{Table, numbers, words};
-use crate::{Interval, Page, Rung, RungKind};
+use crate::{Figure, Interval, Page, Rung, RungKind};
 
 const CAPTION: &str = "Every bar is an upper bound on the one above it, per round, drawn from zero \
     to one linear scale. The distance between the bars shows how much kinder this stream was than \
@@ -13,17 +13,17 @@ const CAPTION: &str = "Every bar is an upper bound on the one above it, per roun
 /// The size of the text that explains a rung.
 const SMALL: f64 = 11.0;
 
-pub(crate) fn figure(page: &Page) -> Option<Figure> {
+pub(crate) fn figure(page: &Page) -> Option<Section> {
     if page.ladder.is_empty() {
         return None;
     }
-    let figure = Figure {
+    let figure = Section {
         id: "ladder",
         heading: "The ladder",
         finding: finding(&page.ladder),
         caption: CAPTION,
         numbers: table(&page.ladder),
-        ..Figure::default()
+        ..Section::default()
     };
     Some(figure.drawn(|width| draw(&page.ladder, width)))
 }
@@ -61,13 +61,21 @@ fn scale(ladder: &[Rung], room: f64) -> Scale {
 
 fn draw_rung(canvas: &mut Canvas, scale: &Scale, rung: &Rung, top: f64) {
     let class = class(rung.kind);
-    let value = rung.value.map_or_else(|| "withheld".to_owned(), range);
+    let value = rung.value.map_or_else(|| "withheld".to_owned(), |value| told(rung.kind, value));
     canvas.open(&format!("{}: {value}", rung.kind.name()));
     canvas.named((0.0, top + 15.0), class, rung.kind.name(), &value);
     if let Some(value) = rung.value {
         bar(canvas, scale, value, class, top + 22.0);
     }
     canvas.close();
+}
+
+/// Only the regret itself is known from both sides.
+fn told(kind: RungKind, value: Interval) -> String {
+    match kind {
+        RungKind::Regret => range(value),
+        _ => short(Figure::at_most(value.upper)),
+    }
 }
 
 /// Solid up to what is certain, pale up to what is possible.
@@ -99,8 +107,8 @@ fn finding(ladder: &[Rung]) -> String {
         return "There is no certificate.".to_owned();
     };
     let above = [RungKind::Theorem, RungKind::Data].into_iter().find_map(|k| Some((k, value(k)?)));
-    let mut text =
-        format!("The certificate bounds the regret by {} per round.", short(certificate));
+    let at_most = short(Figure::at_most(certificate));
+    let mut text = format!("The certificate bounds the regret by {at_most} per round.");
     if let Some((kind, bound)) = above.filter(|(_, v)| more(v.upper, certificate)) {
         text += &format!(" The {} allows {}.", kind.name(), times(bound.upper, certificate));
     }

@@ -1,28 +1,28 @@
 //! The certificate as a function of the comparators' norm.
 
-use super::{Figure, range};
+use super::Section;
 use crate::chart::{Area, Chart, Series, narrow};
 use crate::number::{drawable, exact, short, tick};
 use crate::scale::Kind;
 use crate::svg::{Canvas, Marker};
 use crate::table::{Table, numbers};
-use crate::{Page, Radius};
+use crate::{Figure, Page, Radius};
 
 const CAPTION: &str = "Each point bounds the regret per round against all linear predictors up to \
     that norm. All of them hold at once: the certificate is proved afterwards, so no radius had to \
     be chosen before. At or below zero, no such predictor was better than the run.";
 
-pub(crate) fn figure(page: &Page) -> Option<Figure> {
+pub(crate) fn figure(page: &Page) -> Option<Section> {
     if page.radii.is_empty() {
         return None;
     }
-    let figure = Figure {
+    let figure = Section {
         id: "radii",
         heading: "Certificate by radius",
         finding: finding(page),
         caption: CAPTION,
         numbers: table(&page.radii),
-        ..Figure::default()
+        ..Section::default()
     };
     Some(figure.drawn(|width| draw(page, width)))
 }
@@ -56,7 +56,7 @@ fn series(page: &Page) -> Series {
     let mut points: Vec<&Radius> = drawn(page).collect();
     points.sort_by(|a, b| a.radius.total_cmp(&b.radius));
     let points = points.into_iter().map(|p| (p.radius, Some(p.certificate.into())));
-    Series::new(("certificate", "certificate"), Marker::Square, points, range)
+    Series::new(("certificate", "certificate"), Marker::Square, points, Figure::at_most)
 }
 
 /// Those that have a place on the axes.
@@ -67,7 +67,7 @@ fn drawn(page: &Page) -> impl Iterator<Item = &Radius> {
 fn finding(page: &Page) -> String {
     let own = page.own_radius.and_then(|own| drawn(page).find(|p| p.radius == own));
     let mut text = own.map_or_else(String::new, |own| {
-        let (radius, value) = (tick(own.radius), short(own.certificate));
+        let (radius, value) = (tick(own.radius), short(Figure::at_most(own.certificate)));
         format!("At the run's own radius {radius} the certificate is {value}. ")
     });
     text += &match beaten(page) {

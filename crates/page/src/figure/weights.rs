@@ -1,12 +1,12 @@
 //! The largest weights.
 
-use super::Figure;
+use super::Section;
 use crate::chart::narrow;
 use crate::number::{drawable, exact, short};
 use crate::scale::{Kind, Scale, extent};
 use crate::svg::{Canvas, TEXT, shortened};
 use crate::table::{Table, numbers, words};
-use crate::{Page, Weight};
+use crate::{Figure, Page, Weight};
 
 const CAPTION: &str = "A bar to the right raises the prediction when its feature does, a bar to \
     the left lowers it. Weights are per unit of their feature, so features on different scales do \
@@ -16,16 +16,16 @@ const MOST: usize = 30;
 /// Room for a number beside a bar.
 const NUMBER: f64 = 68.0;
 
-pub(crate) fn figure(page: &Page) -> Option<Figure> {
+pub(crate) fn figure(page: &Page) -> Option<Section> {
     let largest = largest(&page.weights);
     let first = largest.first()?;
-    let figure = Figure {
+    let figure = Section {
         id: "weights",
         heading: "Largest weights",
         finding: finding(first),
         caption: CAPTION,
         numbers: table(&page.weights),
-        ..Figure::default()
+        ..Section::default()
     };
     Some(figure.drawn(|width| draw(&largest, width)))
 }
@@ -41,7 +41,7 @@ fn largest(weights: &[Weight]) -> Vec<&Weight> {
 fn finding(first: &Weight) -> String {
     let name = shortened(&first.name, TEXT, 400.0);
     // The name comes last, so that one written from right to left moves nothing else.
-    format!("The largest in size, {}, belongs to {name}", short(first.value))
+    format!("The largest in size, {}, belongs to {name}", short(Figure::measured(first.value)))
 }
 
 /// Names stand beside their bars, or above them where the screen is small.
@@ -68,7 +68,7 @@ fn draw(weights: &[&Weight], width: f64) -> Canvas {
     let scale = scale(weights, (left, width - 4.0));
     for (i, weight) in weights.iter().enumerate() {
         let top = 2.0 + layout.row * i as f64;
-        canvas.open(&format!("{}: {}", weight.name, short(weight.value)));
+        canvas.open(&format!("{}: {}", weight.name, short(Figure::measured(weight.value))));
         name(&mut canvas, &weight.name, layout, top);
         bar(&mut canvas, &scale, weight.value, top + layout.bar);
         canvas.close();
@@ -95,7 +95,7 @@ fn bar(canvas: &mut Canvas, scale: &Scale, value: f64, top: f64) {
     let reach = if narrow(canvas.width) { 7.0 } else { 10.0 };
     canvas.line((zero, top + 9.0 - reach), (zero, top + 9.0 + reach), "zero");
     let (x, class) = if down { (end - 5.0, "small soft end") } else { (end + 5.0, "small soft") };
-    canvas.text((x, top + 13.0), class, &short(value));
+    canvas.text((x, top + 13.0), class, &short(Figure::measured(value)));
 }
 
 /// Numbers stand outside their bars, so a side with bars keeps room for them.

@@ -1,12 +1,12 @@
 //! Stretches of the stream, each judged alone: where the world moved.
 
-use super::{Figure, range};
+use super::Section;
 use crate::chart::{Area, Chart, Series, narrow};
 use crate::number::{count, drawable, exact, exact_or_dash, short};
 use crate::scale::Kind;
 use crate::svg::{Canvas, Marker};
 use crate::table::{Table, numbers};
-use crate::{Interval, Page, Window};
+use crate::{Figure, Interval, Page, Window};
 
 const HEADING: &str = "Window by window";
 const CAPTION: &str = "Every step is a stretch of the stream judged alone: its average loss, and \
@@ -14,22 +14,22 @@ const CAPTION: &str = "Every step is a stretch of the stream judged alone: its a
     the certificate with it, a fixed predictor may have done better there, and the stream may \
     have drifted. Where the certificate stays low, the stretch was hard for all of them.";
 
-pub(crate) fn figure(page: &Page) -> Option<Figure> {
-    let figure = Figure { id: "windows", heading: HEADING, ..Figure::default() };
+pub(crate) fn figure(page: &Page) -> Option<Section> {
+    let figure = Section { id: "windows", heading: HEADING, ..Section::default() };
     if page.windows.len() < 2 {
         let finding = "The stream was not cut into windows, so drift is not shown.".to_owned();
-        return Some(Figure { finding, ..figure });
+        return Some(Section { finding, ..figure });
     }
     let finding = finding(&page.windows);
-    let figure = Figure { finding, caption: CAPTION, numbers: table(&page.windows), ..figure };
+    let figure = Section { finding, caption: CAPTION, numbers: table(&page.windows), ..figure };
     Some(figure.drawn(|width| draw(&page.windows, width)))
 }
 
 fn draw(windows: &[Window], width: f64) -> Canvas {
     let mut canvas = Canvas::new(width, if narrow(width) { 270.0 } else { 300.0 });
     let mut series = vec![
-        steps(windows, "risk", Marker::Circle, |w| Some(w.risk)),
-        steps(windows, "certificate", Marker::Square, |w| w.certificate),
+        steps(windows, "risk", Marker::Circle, Figure::measured, |w| Some(w.risk)),
+        steps(windows, "certificate", Marker::Square, Figure::at_most, |w| w.certificate),
     ];
     series.retain(Series::is_visible);
     let area = Area::within(&canvas, 0.0, 0.0);
@@ -48,11 +48,12 @@ fn steps(
     windows: &[Window],
     name: &'static str,
     marker: Marker,
+    figure: fn(f64) -> Figure,
     of: impl Fn(&Window) -> Option<f64>,
 ) -> Series {
     let value = |w: &Window| of(w).map(Interval::from);
     let points = windows.iter().flat_map(|w| ends(w).map(|t| (t, value(w))));
-    Series::new((name, name), marker, points, range)
+    Series::new((name, name), marker, points, figure)
 }
 
 /// Where a window begins, after the round before it, and where it ends.
@@ -72,9 +73,9 @@ fn tips(canvas: &mut Canvas, chart: &Chart, windows: &[Window]) {
 }
 
 fn tip(window: &Window) -> String {
-    let risk = format!("rounds {}: risk {}", rounds(window), short(window.risk));
+    let risk = format!("rounds {}: risk {}", rounds(window), short(Figure::measured(window.risk)));
     match window.certificate {
-        Some(certificate) => format!("{risk}, certificate {}", short(certificate)),
+        Some(certificate) => format!("{risk}, certificate {}", short(Figure::at_most(certificate))),
         None => risk,
     }
 }
@@ -91,9 +92,9 @@ fn finding(windows: &[Window]) -> String {
     };
     format!(
         "The risk was lowest, {}, in rounds {}, and highest, {}, in rounds {}.",
-        short(low.risk),
+        short(Figure::measured(low.risk)),
         rounds(low),
-        short(high.risk),
+        short(Figure::measured(high.risk)),
         rounds(high)
     )
 }

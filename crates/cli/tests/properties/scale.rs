@@ -1,0 +1,138 @@
+//! Without a constant feature, features times 2^k and comparators times 2^−k are the same game.
+
+use crate::figures::{Agree, assert_scaled, assert_solved_alike};
+use crate::harness::Desk;
+use crate::stream::{LOSSES, Labels, libsvm, own, predictions, scaled, stream};
+use serde_json::{Value, json};
+
+/// What examples are multiplied by where radii are divided by it.
+const FACTORS: [f64; 2] = [1024.0, 0.125];
+
+fn norms(factor: f64) -> impl Fn(&str) -> f64 {
+    move |path| if path.ends_with("norm_max") { factor } else { 1.0 }
+}
+
+fn both_scales(desk: &Desk, labels: Labels, factor: f64, seed: u64) {
+    let rows = stream(labels, 60, seed);
+    desk.put("one", libsvm(&rows, own));
+    desk.put("other", libsvm(&scaled(&rows, factor as f32), own));
+    desk.put("predictions", predictions(&rows));
+}
+
+/// What a learner is told where examples have been multiplied: η and 1/α are a weight for a gradient,
+/// σ a loss for a squared weight, G a loss for a weight.
+fn learners(labels: Labels, factor: f64) -> Vec<String> {
+    let (radius, square) = (2.0 / factor, factor * factor);
+    let mut all = vec![
+        format!("--learner ogd --radius {radius}"),
+        format!("--learner ogd --radius {radius} --gradient-bound {}", 8.0 * factor),
+        format!("--learner ogd --radius {radius} --schedule constant --eta {}", 0.25 / square),
+        format!("--learner ogd --radius {radius} --schedule horizon"),
+        format!("--learner ogd --radius {radius} --sigma {}", 0.25 * square),
+        format!("--learner strongly-convex-ogd --sigma {}", 0.25 * square),
+        format!("--learner erm --radius {radius}"),
+        format!("--learner regularized-erm --radius {radius}"),
+        format!("--learner regularized-erm --radius {radius} --alpha {}", 4.0 * square),
+        format!("--learner minimax --radius {radius}"),
+    ];
+    let perceptron = format!("--learner perceptron --radius {radius} --eta {}", 0.5 / square);
+    all.extend((labels == Labels::Classes).then_some(perceptron));
+    all
+}
+
+#[test]
+fn runs_have_no_units_of_their_own() {
+    for loss in LOSSES {
+        for factor in FACTORS {
+            let desk = Desk::new();
+            both_scales(&desk, loss.labels, factor, 41);
+            let other = learners(loss.labels, factor);
+            for (one, other) in learners(loss.labels, 1.0).into_iter().zip(other) {
+                let flags = format!("{} --no-constant", loss.flags);
+                let told = desk.run(&format!("one {flags} {one}"));
+                let again = desk.run(&format!("other {flags} {other}"));
+                let what = format!("{flags} {one}, then {other}");
+                assert_scaled(&told, &again, Agree::Exactly, norms(factor), &what);
+            }
+        }
+    }
+}
+
+/// A box with sides for the first columns, in the units of weights.
+fn sides(factor: f64) -> Value {
+    let interval = |low: f64, high: f64| [low / factor, high / factor];
+    let sides = [interval(0.0, 0.0), interval(-0.5, 1.0), interval(-2.0, 0.25)];
+    json!({ "name": "box", "sides": sides, "rest": interval(-1.0, 1.0) })
+}
+
+/// Learners that stay in a box.
+fn boxed(factor: f64) -> [String; 3] {
+    let square = factor * factor;
+    [
+        format!("ogd --schedule constant --eta {}", 0.25 / square),
+        format!("regularized-erm --alpha {}", 4.0 * square),
+        "erm".to_owned(),
+    ]
+}
+
+#[test]
+fn boxes_have_no_units_of_their_own() {
+    for loss in LOSSES {
+        for factor in FACTORS {
+            let desk = Desk::new();
+            both_scales(&desk, loss.labels, factor, 44);
+            let run = |file: &str, factor: f64, learner: &str| {
+                let flags = format!("{} --no-constant --learner {learner}", loss.flags);
+                let mut spec = desk.json(&format!("run {file} {flags} --print-spec"));
+                spec["comparators"] = sides(factor);
+                spec["learner"]["set"] = sides(factor);
+                desk.put("spec.json", spec.to_string());
+                desk.run("--spec spec.json --hindsight --tolerance 1e-6")
+            };
+            for learner in [0, 1, 2] {
+                let one = run("one", 1.0, &boxed(1.0)[learner]);
+                let other = run("other", factor, &boxed(factor)[learner]);
+                let what = format!("{} {}", loss.flags, boxed(factor)[learner]);
+                assert_solved_alike(&one, &other, &what);
+                for key in ["sequential_risk", "certificate", "bound"] {
+                    assert_eq!(one[key], other[key], "{what}: {key}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn audits_have_no_units_of_their_own() {
+    for loss in LOSSES {
+        for factor in FACTORS {
+            let desk = Desk::new();
+            both_scales(&desk, loss.labels, factor, 42);
+            let flags = format!("{} --no-constant --predictions predictions", loss.flags);
+            let one = desk.json(&format!("audit one {flags} --window 9 --radius 2"));
+            let radius = 2.0 / factor;
+            let other = desk.json(&format!("audit other {flags} --window 9 --radius {radius}"));
+            let unit =
+                |path: &str| if path == ".radius" { 1.0 / factor } else { norms(factor)(path) };
+            assert_scaled(&one, &other, Agree::Exactly, unit, &flags);
+        }
+    }
+}
+
+#[test]
+fn the_best_predictor_has_no_units_of_its_own() {
+    for loss in LOSSES {
+        for factor in FACTORS {
+            let desk = Desk::new();
+            both_scales(&desk, loss.labels, factor, 43);
+            let flags = format!("{} --no-constant --tolerance 1e-6", loss.flags);
+            for (set, one, other) in
+                [("radius", 2.0, 2.0 / factor), ("sigma", 0.25, 0.25 * factor * factor)]
+            {
+                let one = desk.json(&format!("hindsight one {flags} --{set} {one}"));
+                let other = desk.json(&format!("hindsight other {flags} --{set} {other}"));
+                assert_solved_alike(&one, &other, &format!("{flags}, {set} times {factor}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Streams from a seed, and every way to write them down.
+
+use std::fmt::Write;
+
+/// One example, and what some model said about it beforehand.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) label: f64,
+    pub(crate) weight: f64,
+    /// Columns, counted from 1 and increasing, with their values.
+    pub(crate) features: Vec<(u32, f32)>,
+    pub(crate) prediction: f64,
+}
+
+/// What the labels of a loss are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Labels {
+    Classes,
+    Numbers,
+}
+
+/// A loss, as the command line has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Loss {
+    pub(crate) flags: &'static str,
+    pub(crate) labels: Labels,
+}
+
+const fn loss(flags: &'static str, labels: Labels) -> Loss {
+    Loss { flags, labels }
+}
+
+/// Every loss.
+pub(crate) const LOSSES: [Loss; 7] = [
+    loss("--loss hinge", Labels::Classes),
+    loss("--loss logistic", Labels::Classes),
+    loss("--loss perceptron", Labels::Classes),
+    loss("--loss square", Labels::Numbers),
+    loss("--loss absolute", Labels::Numbers),
+    loss("--loss quantile --tau 0.3", Labels::Numbers),
+    loss("--loss linear", Labels::Numbers),
+];
+
+/// Every learner but the Perceptron, which is for classes.
+pub(crate) const LEARNERS: [&str; 5] =
+    ["ogd", "strongly-convex-ogd", "erm", "regularized-erm", "minimax"];
+
+/// The learners that can learn from a loss.
+pub(crate) fn learners(loss: Loss) -> impl Iterator<Item = &'static str> {
+    let perceptron = (loss.labels == Labels::Classes).then_some("perceptron");
+    LEARNERS.into_iter().chain(perceptron)
+}
+
+/// Numbers that look random, the same for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn bits(&mut self) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mixed = (self.0 ^ (self.0 >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 29)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        (self.bits() >> 16) % bound
+    }
+
+    /// Between −1 and 1.
+    fn number(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+}
+
+/// How many columns streams have.
+pub(crate) const COLUMNS: u32 = 5;
+
+/// A noisy stream in which every column appears, and most rows lack one or the other.
+pub(crate) fn stream(labels: Labels, count: usize, seed: u64) -> Vec<Row> {
+    let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d).wrapping_add(1));
+    (0..count).map(|number| row(&mut dice, labels, number)).collect()
+}
+
+fn row(dice: &mut Dice, labels: Labels, number: usize) -> Row {
+    // The first rows are whole, so that the first columns seen are the first of all.
+    let mut features: Vec<(u32, f32)> =
+        (1..=COLUMNS).map(|column| (column, (2.0 * dice.number()) as f32)).collect();
+    features.retain(|_| number < 2 || dice.below(10) < 7);
+    let signal: f64 = features.iter().map(|&(i, x)| f64::from(x) / f64::from(i)).sum();
+    let noisy = signal + 0.3 + dice.number();
+    let label = match labels {
+        Labels::Classes => noisy.signum(),
+        Labels::Numbers => f64::from(noisy as f32),
+    };
+    Row { label, weight: 1.0, features, prediction: 0.5 * signal + 0.5 * dice.number() }
+}
+
+/// The same rows, which count 1, 2 and 3 times.
+pub(crate) fn weighted(mut rows: Vec<Row>) -> Vec<Row> {
+    let mut dice = Dice(77);
+    rows.iter_mut().for_each(|row| row.weight = (1 + dice.below(3)) as f64);
+    rows
+}
+
+/// Every row as often as it counts, each counting once.
+pub(crate) fn repeated(rows: &[Row]) -> Vec<Row> {
+    let once = |row: &Row| Row { weight: 1.0, ..row.clone() };
+    rows.iter().flat_map(|row| std::iter::repeat_n(once(row), row.weight as usize)).collect()
+}
+
+/// All rows, counting so many times as much.
+pub(crate) fn times(rows: &[Row], factor: f64) -> Vec<Row> {
+    rows.iter().map(|row| Row { weight: factor * row.weight, ..row.clone() }).collect()
+}
+
+/// All values times a factor, which must be a power of two for the values to stay exact.
+pub(crate) fn scaled(rows: &[Row], factor: f32) -> Vec<Row> {
+    let scale = |row: &Row| {
+        let features = row.features.iter().map(|&(i, x)| (i, factor * x)).collect();
+        Row { features, ..row.clone() }
+    };
+    rows.iter().map(scale).collect()
+}
+
+/// The rows with others between them, which do not count: at the front, in between, at the end,
+/// with columns and labels that no row has that counts.
+pub(crate) fn haunted(rows: &[Row], labels: Labels) -> Vec<Row> {
+    let ghost = |number: usize| Row {
+        label: match labels {
+            Labels::Classes => [1.0, -1.0][number % 2],
+            Labels::Numbers => 1e6,
+        },
+        weight: 0.0,
+        features: vec![(1, 100.0), (COLUMNS + 1 + number as u32 % 3, -200.0)],
+        prediction: 1e3,
+    };
+    let mut all = vec![ghost(0)];
+    for (number, row) in rows.iter().enumerate() {
+        all.push(row.clone());
+        if number % 3 == 0 {
+            all.push(ghost(number));
+        }
+    }
+    all.extend([ghost(1), ghost(2)]);
+    all
+}
+
+/// LIBSVM text, with columns under the numbers that `index` gives them.
+pub(crate) fn libsvm(rows: &[Row], index: impl Fn(u32) -> u32) -> String {
+    lines(rows, |text, row| {
+        write!(text, "{}", row.label)?;
+        row.features.iter().try_for_each(|&(i, x)| write!(text, " {}:{x}", index(i)))
+    })
+}
+
+/// Vowpal Wabbit text, with columns under the names that `name` gives them.
+pub(crate) fn vw(rows: &[Row], name: impl Fn(u32) -> String) -> String {
+    lines(rows, |text, row| {
+        write!(text, "{}", row.label)?;
+        if row.weight != 1.0 {
+            write!(text, " {}", row.weight)?;
+        }
+        write!(text, " |")?;
+        row.features.iter().try_for_each(|&(i, x)| write!(text, " {}:{x}", name(i)))
+    })
+}
+
+/// The value of a column, 0 where a row lacks it.
+pub(crate) fn cell(row: &Row, column: u32) -> f32 {
+    row.features.iter().find(|&&(i, _)| i == column).map_or(0.0, |&(_, x)| x)
+}
+
+/// CSV with the label in a column `y`.
+pub(crate) fn csv(rows: &[Row], name: impl Fn(u32) -> String) -> String {
+    let head: String = (1..=COLUMNS).map(|column| name(column) + ",").collect();
+    let body = lines(rows, |text, row| {
+        (1..=COLUMNS).try_for_each(|column| write!(text, "{},", cell(row, column)))?;
+        write!(text, "{}", row.label)
+    });
+    format!("{head}y\n{body}")
+}
+
+/// Lines of JSON with the label under `y`.
+pub(crate) fn json_lines(rows: &[Row], name: impl Fn(u32) -> String) -> String {
+    lines(rows, |text, row| {
+        write!(text, "{{\"y\": {}", row.label)?;
+        let columns = 1..=COLUMNS;
+        columns
+            .into_iter()
+            .try_for_each(|i| write!(text, ", \"{}\": {}", name(i), cell(row, i)))?;
+        write!(text, "}}")
+    })
+}
+
+/// ARFF with the label in an attribute `y`.
+pub(crate) fn arff(rows: &[Row], name: impl Fn(u32) -> String) -> String {
+    let attributes: String =
+        (1..=COLUMNS).map(|i| format!("@attribute {} numeric\n", name(i))).collect();
+    let csv = csv(rows, &name);
+    let body = csv.split_once('\n').expect("a header").1;
+    format!("@relation stream\n{attributes}@attribute y numeric\n@data\n{body}")
+}
+
+/// What the model said, one number on a line.
+pub(crate) fn predictions(rows: &[Row]) -> String {
+    lines(rows, |text, row| write!(text, "{}", row.prediction))
+}
+
+fn lines(rows: &[Row], line: impl Fn(&mut String, &Row) -> std::fmt::Result) -> String {
+    let mut text = String::new();
+    for row in rows {
+        line(&mut text, row).expect("a string takes everything");
+        text.push('\n');
+    }
+    text
+}
+
+/// A column under its own number.
+pub(crate) fn own(column: u32) -> u32 {
+    column
+}
+
+/// A column far from its neighbours.
+pub(crate) fn spread(column: u32) -> u32 {
+    1000 * column + 7
+}

@@ -1,0 +1,346 @@
+//! A row of weight 2 is the row twice, weights for all are a matter of units, and a row of weight 0 is
+//! no row.
+
+use crate::figures::{
+    Agree, ROUNDING, assert_overlap, assert_same, assert_scaled, assert_solved_alike, comparator,
+    number, total,
+};
+use crate::harness::Desk;
+use crate::setups::{Setup, setups};
+use crate::stream::{
+    LOSSES, Labels, Row, haunted, learners, own, predictions, repeated, stream, times, vw, weighted,
+};
+
+/// Columns under names that are their numbers, which lie side by side.
+pub(crate) fn side_by_side(column: u32) -> String {
+    column.to_string()
+}
+
+/// Columns under names that are hashed, and lie scattered.
+pub(crate) fn scattered(column: u32) -> String {
+    format!("column{column}")
+}
+
+/// The two files of rows that count, and of rows repeated. Few bits make a small space of indices, for
+/// speed.
+const BOTH: [&str; 2] = ["weighted.vw --bits 12", "repeated.vw --bits 12"];
+
+/// Rows that count 1, 2 and 3 times in one file, and as often as they count in another, with the
+/// predictions for both.
+fn twice(desk: &Desk, labels: Labels, seed: u64, name: fn(u32) -> String) -> (Vec<Row>, Vec<Row>) {
+    let rows = weighted(stream(labels, 40, seed));
+    let each = repeated(&rows);
+    for (file, rows) in [("weighted", &rows), ("repeated", &each)] {
+        desk.put(&format!("{file}.vw"), vw(rows, name));
+        desk.put(&format!("{file}.txt"), predictions(rows));
+    }
+    (rows, each)
+}
+
+/// The best in hindsight of both files, over a ball, and over all comparators where every loss has
+/// (σ/2)‖u‖²: there are more of these where rows are repeated, so σ is smaller there.
+fn assert_best_is_alike(seed: u64, name: fn(u32) -> String) {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        let (rows, each) = twice(&desk, loss.labels, seed, name);
+        let sigmas = [0.25, 0.25 * rows.len() as f64 / each.len() as f64];
+        let settings = [["--radius 2".to_owned(), "--radius 2".to_owned()]]
+            .into_iter()
+            .chain([sigmas.map(|sigma| format!("--sigma {sigma}"))]);
+        for [one, other] in settings {
+            // In memory, and read anew in every pass.
+            for keep in ["", "--keep 0"] {
+                let flags = format!("{} --tolerance 1e-6 {keep}", loss.flags);
+                let one = desk.json(&format!("hindsight {} {flags} {one}", BOTH[0]));
+                let other = desk.json(&format!("hindsight {} {flags} {other}", BOTH[1]));
+                assert_solved_alike(&one, &other, &flags);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_best_predictor_of_rows_that_count_is_that_of_rows_repeated() {
+    assert_best_is_alike(11, side_by_side);
+}
+
+/// Whatever learns, the comparators are the same; a box is for a run to name.
+fn assert_runs_look_back_alike(seed: u64, name: fn(u32) -> String) {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        twice(&desk, loss.labels, seed, name);
+        // (σ/2)‖u‖² counts once a row.
+        for setup in setups(loss).iter().filter(|setup| {
+            !setup.flags.contains("sigma") && !setup.flags.contains("strongly-convex")
+        }) {
+            let [one, other] = BOTH.map(|file| {
+                desk.run(&format!("{} --hindsight --tolerance 1e-6", setup.line(&desk, file, own)))
+            });
+            assert_solved_alike(&one, &other, &format!("{setup:?}"));
+        }
+    }
+}
+
+#[test]
+fn runs_look_back_at_rows_that_count_as_at_rows_repeated() {
+    assert_runs_look_back_alike(12, side_by_side);
+}
+
+/// Learners whose steps follow the size of the gradients, for a loss with labels of a kind.
+fn scale_free(loss: crate::stream::Loss) -> impl Iterator<Item = Setup> {
+    let learners = learners(loss).filter(|learner| *learner != "strongly-convex-ogd");
+    learners
+        .map(move |learner| Setup::flags(format!("{} --learner {learner} --radius 2", loss.flags)))
+}
+
+/// What is measured in losses; rates, norms of examples and counts are not.
+fn in_losses(path: &str) -> bool {
+    ["sequential_risk", "certificate", "bound.data", "bound.theorem", "gradient_norm_max"]
+        .iter()
+        .any(|unit| path.ends_with(unit))
+}
+
+#[test]
+fn a_weight_for_all_rows_is_another_unit_of_loss() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        let rows = weighted(stream(loss.labels, 60, 13));
+        desk.put("once.vw", vw(&rows, side_by_side));
+        for factor in [4.0, 0.5] {
+            desk.put("times.vw", vw(&times(&rows, factor), side_by_side));
+            let unit = |path: &str| if in_losses(path) { factor } else { 1.0 };
+            for setup in scale_free(loss) {
+                let [one, other] =
+                    ["once.vw", "times.vw"].map(|file| desk.run(&setup.line(&desk, file, own)));
+                assert_scaled(&one, &other, Agree::Exactly, unit, &format!("{setup:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_weight_for_both_classes_is_another_unit_of_loss() {
+    let desk = Desk::new();
+    desk.put("data.vw", vw(&weighted(stream(Labels::Classes, 60, 14)), side_by_side));
+    let unit = |path: &str| if in_losses(path) { 8.0 } else { 1.0 };
+    for loss in LOSSES.into_iter().filter(|loss| loss.labels == Labels::Classes) {
+        for Setup { flags, .. } in scale_free(loss) {
+            let one = desk.run(&format!("data.vw {flags}"));
+            let both = "--positive-weight 8 --negative-weight 8";
+            let other = desk.run(&format!("data.vw {flags} {both}"));
+            assert_scaled(&one, &other, Agree::Exactly, unit, &flags);
+        }
+    }
+}
+
+#[test]
+fn the_best_predictor_loses_in_that_unit() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        let rows = weighted(stream(loss.labels, 60, 15));
+        desk.put("once.vw", vw(&rows, side_by_side));
+        desk.put("times.vw", vw(&times(&rows, 4.0), side_by_side));
+        let flags = format!("{} --radius 2 --tolerance 1e-6", loss.flags);
+        let one = desk.json(&format!("hindsight once.vw {flags}"));
+        let other = desk.json(&format!("hindsight times.vw {flags}"));
+        assert_eq!([&one["converged"], &other["converged"]], [true, true], "{flags}");
+        let (lower, upper) = comparator(&one);
+        assert_overlap((4.0 * lower, 4.0 * upper), comparator(&other), &flags);
+    }
+}
+
+/// The file without rows that do not count, and the one with them.
+const HAUNTED: [&str; 2] = ["without.vw --bits 12", "with.vw --bits 12"];
+
+/// Files with and without rows that do not count, and a model that is told of all rows.
+fn with_and_without(desk: &Desk, labels: Labels, seed: u64) {
+    let rows = weighted(stream(labels, 40, seed));
+    for (file, rows) in [("without", &rows), ("with", &haunted(&rows, labels))] {
+        desk.put(&format!("{file}.vw"), vw(rows, scattered));
+        desk.put(&format!("{file}.txt"), predictions(rows));
+    }
+}
+
+#[test]
+fn a_run_does_not_see_rows_that_do_not_count() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        with_and_without(&desk, loss.labels, 16);
+        for setup in setups(loss).iter().filter(|setup| !setup.has_sides()) {
+            let [one, other] = HAUNTED
+                .map(|file| desk.run(&format!("{} --hindsight", setup.line(&desk, file, own))));
+            assert_same(&one, &other, Agree::Exactly, &format!("{setup:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_class_that_does_not_count_is_not_there() {
+    let desk = Desk::new();
+    let rows = weighted(stream(Labels::Classes, 60, 17));
+    let left: Vec<Row> = rows.iter().filter(|row| row.label < 0.0).cloned().collect();
+    desk.put("all.vw", vw(&rows, side_by_side));
+    desk.put("left.vw", vw(&left, side_by_side));
+    for loss in LOSSES.into_iter().filter(|loss| loss.labels == Labels::Classes) {
+        for learner in learners(loss) {
+            let flags = format!("{} --learner {learner}", loss.flags);
+            let one = desk.run(&format!("left.vw {flags}"));
+            let other = desk.run(&format!("all.vw {flags} --positive-weight 0"));
+            assert_same(&one, &other, Agree::Exactly, &flags);
+        }
+        let [one, other] = ["left.vw", "all.vw --positive-weight 0"]
+            .map(|file| desk.json(&format!("hindsight {file} {} --radius 2", loss.flags)));
+        assert_same(&one, &other, Agree::Exactly, loss.flags);
+    }
+}
+
+#[test]
+fn the_best_predictor_does_not_see_rows_that_do_not_count() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        with_and_without(&desk, loss.labels, 18);
+        for set in ["--radius 2", "--sigma 0.25"] {
+            let [one, other] =
+                HAUNTED.map(|file| desk.json(&format!("hindsight {file} {} {set}", loss.flags)));
+            assert_same(&one, &other, Agree::Exactly, &format!("{} {set}", loss.flags));
+        }
+    }
+}
+
+#[test]
+fn a_cache_does_not_keep_rows_that_do_not_count() {
+    let desk = Desk::new();
+    with_and_without(&desk, Labels::Classes, 19);
+    desk.text("convert with.vw --bits 12 --out with.rueful-cache");
+    for command in ["run -q", "hindsight", "data"] {
+        let (command, quiet) = command.split_once(' ').unwrap_or((command, ""));
+        let one = desk.json(&format!("{command} without.vw --bits 12 {quiet}"));
+        let other = desk.json(&format!("{command} with.rueful-cache {quiet}"));
+        if command == "data" {
+            for key in ["examples", "features", "nonzeros"] {
+                assert_eq!(one[key], other[key], "{key}");
+            }
+        } else {
+            assert_same(&one, &other, Agree::Exactly, command);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_predicted_for_rows_that_do_not_count() {
+    let desk = Desk::new();
+    with_and_without(&desk, Labels::Classes, 20);
+    desk.text("run without.vw --bits 12 --loss logistic --save model -q");
+    for form in ["", "--as label", "--as probability", "--json"] {
+        let [one, other] = ["without.vw", "with.vw"].map(|file| {
+            let output = desk.say(&format!("predict model {file} {form}"));
+            (output.stdout, output.stderr)
+        });
+        assert!(!one.0.is_empty());
+        assert_eq!(one, other, "{form}");
+    }
+}
+
+#[test]
+fn the_best_predictor_counts_rows_under_any_names() {
+    assert_best_is_alike(51, scattered);
+}
+
+#[test]
+fn runs_look_back_at_rows_that_count_under_any_names() {
+    assert_runs_look_back_alike(52, scattered);
+}
+
+/// What a model lost, what is proved of it and what its regret is are those of rows repeated.
+#[test]
+fn an_audit_of_rows_that_count_is_that_of_rows_repeated() {
+    for loss in LOSSES {
+        for name in [side_by_side, scattered] {
+            let desk = Desk::new();
+            twice(&desk, loss.labels, 53, name);
+            let [one, other] = ["weighted", "repeated"].map(|file| {
+                let flags = format!("{} --radius 2 --hindsight --tolerance 1e-6", loss.flags);
+                desk.json(&format!("audit {file}.vw --bits 12 --predictions {file}.txt {flags}"))
+            });
+            for figure in ["sequential_risk", "certificate"] {
+                let (one, other) = (total(&one, figure), total(&other, figure));
+                assert!(ROUNDING.on(one, other), "{}\n{figure}: {one} and {other}", loss.flags);
+            }
+            assert_solved_alike(&one, &other, loss.flags);
+            assert!(number(&one, "regret.lower") <= number(&one, "certificate"), "{}", loss.flags);
+        }
+    }
+}
+
+/// A run's predictions, audited, are the run, to the last bit.
+#[test]
+fn an_audit_of_a_run_counts_rows_as_the_run_does() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        desk.put("data.vw", vw(&weighted(stream(loss.labels, 60, 54)), side_by_side));
+        let mut weights = vec![""];
+        weights.extend((loss.labels == Labels::Classes).then_some("--positive-weight 3"));
+        for weights in weights {
+            let flags = format!("{} --radius 2 {weights}", loss.flags);
+            let run = desk.run(&format!("data.vw {flags} --predictions own.txt"));
+            let audit = desk.json(&format!("audit data.vw {flags} --predictions own.txt"));
+            for key in ["sequential_risk", "certificate", "mistake_rate", "curve"] {
+                assert_eq!(run[key], audit[key], "{flags}: {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_weight_for_all_rows_is_another_unit_in_an_audit() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        let rows = weighted(stream(loss.labels, 60, 55));
+        desk.put("once.vw", vw(&rows, side_by_side));
+        desk.put("times.vw", vw(&times(&rows, 4.0), side_by_side));
+        desk.put("said", predictions(&rows));
+        let flags = format!("--predictions said {} --radius 2 --window 7", loss.flags);
+        let one = desk.json(&format!("audit once.vw {flags}"));
+        let mut forms = vec!["times.vw"];
+        let flagged = "once.vw --positive-weight 4 --negative-weight 4";
+        forms.extend((loss.labels == Labels::Classes).then_some(flagged));
+        for form in forms {
+            let other = desk.json(&format!("audit {form} {flags}"));
+            let unit = |path: &str| if in_losses(path) { 4.0 } else { 1.0 };
+            assert_scaled(&one, &other, Agree::Exactly, unit, &format!("{form} {flags}"));
+        }
+    }
+}
+
+/// A model is told of rows that do not count as of all others; what it says of them is passed over.
+#[test]
+fn an_audit_does_not_see_rows_that_do_not_count() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        with_and_without(&desk, loss.labels, 56);
+        let [one, other] = ["without", "with"].map(|file| {
+            let flags = format!("{} --radius 2 --window 7 --hindsight", loss.flags);
+            desk.json(&format!("audit {file}.vw --bits 12 --predictions {file}.txt {flags}"))
+        });
+        assert_same(&one, &other, Agree::Exactly, loss.flags);
+    }
+}
+
+#[test]
+fn labels_of_rows_that_do_not_count_are_not_counted() {
+    for labels in [Labels::Classes, Labels::Numbers] {
+        let desk = Desk::new();
+        with_and_without(&desk, labels, 57);
+        let [one, other] = HAUNTED.map(|file| desk.json(&format!("data {file}")));
+        assert_same(&one, &other, Agree::Exactly, &format!("{labels:?}"));
+    }
+}
+
+/// 0.1 is a double, and no single.
+#[test]
+fn a_weight_of_a_class_counts_to_the_last_digit() {
+    let desk = Desk::new();
+    desk.put("one", "1 1:1\n");
+    let report = desk.run("one --positive-weight 0.1");
+    assert_eq!(number(&report, "sequential_risk"), 0.1);
+}
