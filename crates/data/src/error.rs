@@ -10,6 +10,25 @@ use thiserror::Error;
 /// How many characters of the input an error repeats.
 const EXCERPT_CHARS: usize = 40;
 
+/// A message that mentions settings, told in the words of whoever shows it.
+///
+/// A library knows a setting by its name alone. The program calls the setting `label` by its flag
+/// `--label`, a notebook by its argument, and a spec file by its key, so each of them says what a
+/// name becomes.
+///
+/// ```
+/// use rueful_data::{DataError, NamesSettings};
+///
+/// let error = DataError::UnknownFormat { format: "xls".to_owned() };
+/// let told = error.text(&|name| format!("--{name}"));
+/// assert!(told.starts_with("--format: found \"xls\""));
+/// ```
+pub trait NamesSettings {
+    /// The message, in which `name` has the say on what a setting is called. What `Display` writes
+    /// is this text with the plain names.
+    fn text(&self, name: &dyn Fn(&str) -> String) -> String;
+}
+
 /// Why data could not be read. Each is displayed as one line that names the file.
 ///
 /// The cause of an [`Open`](Self::Open) or [`Read`](Self::Read) is part of that line, so it is not
@@ -197,6 +216,12 @@ pub enum DataError {
         /// The other.
         other: &'static str,
     },
+}
+
+impl NamesSettings for DataError {
+    fn text(&self, _name: &dyn Fn(&str) -> String) -> String {
+        self.to_string()
+    }
 }
 
 fn tail(hint: &Option<String>) -> String {

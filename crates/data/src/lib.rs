@@ -63,7 +63,7 @@ pub use cache::{
     CacheFault, CacheSummary, CacheWriter, Cached, Provenance, SourceFile, write_cache,
 };
 pub use census::Census;
-pub use error::{DataError, printable};
+pub use error::{DataError, NamesSettings, printable};
 pub use input::{Follow, Input};
 pub use json::Json;
 pub use labels::LabelRule;
