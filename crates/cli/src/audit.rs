@@ -7,7 +7,7 @@ use crate::args::AuditArgs;
 use crate::data::{file_name, progress_bar, reopen, tell, write_schema};
 use crate::{hindsight, output};
 use rueful_core::NonNegative;
-use rueful_data::{Follow, Input, Predictions};
+use rueful_data::Predictions;
 use rueful_hindsight::Start;
 use rueful_run::{AuditRun, Data, HindsightReport, LabelUse, Replay};
 
@@ -23,7 +23,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
     let said = match &args.predictions {
         Some(path) => file_name(path)?,
         None => {
-            reading.wishes.drop.extend(args.columns.iter().cloned());
+            reading.wishes.predictions.clone_from(&args.columns);
             args.file.clone()
         }
     };
@@ -35,8 +35,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<()> {
     let options = hindsight::options(&args.solver, args.hindsight)?;
     let reopen = || reopen(&spec.data, labels, &manner);
     let mut replay = Replay::new(&reopen, hindsight::kept_nonzeros(&args.solver));
-    let input = Input::open(&said, &Follow::No)?;
-    let mut predictions = Predictions::new(said.clone(), input, &spec.columns)?;
+    let mut predictions = Predictions::open(&said, &spec.columns)?;
     let mut run = AuditRun::new(spec.clone(), &predictions);
     let bar = progress_bar(&spec.data);
     let finished = run.drive(&mut *source, &mut predictions, |batch, progress| {

@@ -232,6 +232,8 @@ impl Look {
     fn column_rows(&self) -> Vec<Vec<String>> {
         let becomes = |role| match role {
             Role::Label => "the label",
+            Role::Importance => "how much the row counts",
+            Role::Prediction => "another model's prediction",
             Role::Number => "a number",
             Role::Category => "a feature for each value",
             Role::Text => "a feature for each word",

@@ -49,6 +49,7 @@ impl Kind {
         match role {
             Role::Drop => true,
             Role::Label => !matches!(self, Self::Moment | Self::Other),
+            Role::Importance | Role::Prediction => self == Self::Number,
             Role::Number => matches!(self, Self::Number | Self::Truth | Self::Nothing),
             Role::Category | Role::Text => self != Self::Other,
         }
@@ -64,8 +65,9 @@ pub(crate) fn check(file: &str, schema: &Schema, columns: &Columns) -> Result<()
         .map(|(field, column)| (field.data_type(), column))
         .filter(|(kind, column)| !Kind::of(kind).suits(column.role))
         .collect();
-    if let Some(label) = unsuited.iter().position(|(_, column)| column.role == Role::Label) {
-        unsuited = vec![unsuited[label]];
+    let is_own = |role| matches!(role, Role::Label | Role::Importance | Role::Prediction);
+    if let Some(own) = unsuited.iter().position(|(_, column)| is_own(column.role)) {
+        unsuited = vec![unsuited[own]];
     }
     let Some(&(_, first)) = unsuited.first() else { return Ok(()) };
     let found: Vec<_> = unsuited
@@ -77,6 +79,10 @@ pub(crate) fn check(file: &str, schema: &Schema, columns: &Columns) -> Result<()
     let are_all = |kind| unsuited.iter().all(|(found, _)| Kind::of(found) == kind);
     let expected = if first.role == Role::Label {
         "labels that are numbers, truths or words".to_owned()
+    } else if first.role == Role::Importance {
+        "importances that are numbers".to_owned()
+    } else if first.role == Role::Prediction {
+        "predictions that are numbers".to_owned()
     } else if are_all(Kind::Word) {
         "numbers, as the schema says".to_owned()
     } else if are_all(Kind::Moment) {

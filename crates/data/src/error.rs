@@ -94,6 +94,22 @@ pub enum DataError {
         /// How it might be put right.
         hint: Option<String>,
     },
+    /// A piece of a file that was being read when a fault of the program's own was found.
+    #[error(
+        "{}: piece {piece} could not be read to its end: {}. This is a fault of rueful, not of \
+         the file",
+        printable(file),
+        excerpt(said.as_bytes())
+    )]
+    Lost {
+        /// The file.
+        file: String,
+        /// The piece, counted from 1 and from the first file on: a few thousand lines, rows or
+        /// bytes, as the format has it.
+        piece: u64,
+        /// What the program noticed.
+        said: String,
+    },
     /// Data that would have to be read a second time.
     #[error(
         "{} can be read only once, and has to be read again: save it to a file first",

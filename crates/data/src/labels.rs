@@ -68,6 +68,16 @@ pub(crate) struct LabelCounts {
     pub(crate) is_cut: bool,
 }
 
+/// A moment of counting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LabelMark {
+    entries: usize,
+    last: usize,
+    /// How often the label was counted that was counted last.
+    count: u64,
+    is_cut: bool,
+}
+
 /// A label, as it is written or, for numbers, as they are printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LabelCount {
@@ -191,6 +201,24 @@ impl LabelCounts {
         } else {
             self.is_cut = true;
         }
+    }
+
+    /// Where counting stands.
+    pub(crate) fn mark(&self) -> LabelMark {
+        let count = self.entries.get(self.last).map_or(0, |entry| entry.count);
+        LabelMark { entries: self.entries.len(), last: self.last, count, is_cut: self.is_cut }
+    }
+
+    /// Forgets what was counted since the mark: one label at most.
+    pub(crate) fn forget_since(&mut self, mark: &LabelMark) {
+        let LabelMark { entries, last, count, is_cut } = *mark;
+        let is_counted = self.last != last
+            || self.entries.get(self.last).is_some_and(|entry| entry.count != count);
+        if is_counted && let Some(entry) = self.entries.get_mut(self.last) {
+            entry.count -= 1;
+        }
+        self.entries.truncate(entries);
+        (self.last, self.is_cut) = (last, is_cut);
     }
 
     /// Labels that came before those that are counted here.

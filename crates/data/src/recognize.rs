@@ -259,8 +259,16 @@ impl Kind {
         if wishes.label.is_some() {
             return Err(useless(format, "--label", reason));
         }
+        if wishes.importance.is_some() {
+            let reason = match self {
+                Self::Vw => "it is the number after the label",
+                _ => "it has no columns, and every line counts 1",
+            };
+            return Err(useless(format, "--importance", reason));
+        }
         let reason = "it has no columns; leave the setting out";
         for (setting, is_given) in [
+            ("--prediction-column", !wishes.predictions.is_empty()),
             ("--drop", !wishes.drop.is_empty()),
             ("--categorical", !wishes.categorical.is_empty()),
             ("--text", !wishes.text.is_empty()),

@@ -1,8 +1,40 @@
 //! What a piece of text becomes: a batch, and what is to be known about it.
 
-use crate::labels::LabelCounts;
+use crate::labels::{LabelCounts, LabelMark};
 use crate::names::{Bits, NewNames, Prefix, numeric};
-use rueful_core::Batch;
+use rueful_core::{Batch, Example, OpenRow};
+
+/// How much a row may count, if not 0.
+pub(crate) const IMPORTANCES: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
+
+/// What is expected of an importance, in words.
+pub(crate) const IMPORTANCE: &str = "an importance that is 0, or a number from 1e-30 to 1e30";
+
+/// How much a row counts, if it can count so much.
+#[inline]
+pub(crate) fn importance(number: f64) -> Option<f64> {
+    (number == 0.0 || IMPORTANCES.contains(&number)).then_some(number.abs())
+}
+
+// Batches keep importances in single precision: what follows is all that knows of it.
+
+/// How much an example of a batch counts. The single nearest to 1e30 lies above it.
+#[inline]
+pub(crate) fn importance_of(example: &Example<'_>) -> f64 {
+    if example.importance as f32 == 1e30 { 1e30 } else { example.importance }
+}
+
+/// Gives the last rows of a batch their importances, as many as there are.
+pub(crate) fn weigh(batch: &mut Batch, importances: &[f64]) {
+    let singles: Vec<f32> = importances.iter().map(|&importance| importance as f32).collect();
+    batch.weigh_last(&singles);
+}
+
+/// Ends a row that counts as much as `importance` says, which must be one.
+#[inline(always)]
+pub(crate) fn close(row: OpenRow<'_>, label: f64, importance: f64) {
+    row.finish_weighted(label, importance as f32);
+}
 
 /// Rows out of a piece of text. Used again and again, so that reading allocates nothing once it is
 /// under way.
@@ -16,12 +48,26 @@ pub(crate) struct Rows {
     pub(crate) names: NewNames,
     /// How many cells had no value, by column.
     pub(crate) missing: Vec<u64>,
+    /// What other models predicted, row after row, where there are such columns.
+    pub(crate) predictions: Vec<f64>,
+    /// Where rows begin in the text, where there are such columns.
+    pub(crate) starts: Vec<usize>,
     /// Indices that may be new.
     pub(crate) indices: Vec<u32>,
     /// One bit per index: reported already.
     reported: Vec<u64>,
     /// The row being put together, in any order.
     loose: Vec<(u32, f32)>,
+    /// What was there before it, and its cells without a value.
+    mark: Mark,
+    missed: Vec<usize>,
+}
+
+/// What the rows before one have left.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mark {
+    labels: LabelMark,
+    names: usize,
 }
 
 /// Why a row cannot be finished: its values for one index add up to more than single precision
@@ -36,7 +82,36 @@ impl Rows {
         self.labels.clear();
         self.names.clear();
         self.missing.clear();
+        self.predictions.clear();
+        self.starts.clear();
         self.indices.clear();
+        self.missed.clear();
+    }
+
+    /// Takes note of what is there, before a row that may turn out to be none.
+    #[inline]
+    pub(crate) fn mark(&mut self) {
+        self.mark = Mark { labels: self.labels.mark(), names: self.names.mark() };
+        self.missed.clear();
+    }
+
+    /// Forgets what came since the mark: a row that counts nothing leaves no trace.
+    #[cold]
+    pub(crate) fn forget_row(&mut self) {
+        self.labels.forget_since(&self.mark.labels);
+        self.names.forget_since(self.mark.names);
+        self.missed.drain(..).for_each(|column| self.missing[column] -= 1);
+    }
+
+    /// Keeps the first `rows` rows only, of which each has so many predictions.
+    #[cold]
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        let predictions = self.predictions.len().checked_div(self.batch.len()).unwrap_or(0);
+        self.batch.truncate(rows);
+        self.predictions.truncate(predictions * rows);
+        self.starts.truncate(rows);
+        self.indices.clear();
+        self.indices.extend_from_slice(self.batch.indices());
     }
 
     /// Begins a row whose features come in any order; with the constant, if it is to have one.
@@ -74,15 +149,11 @@ impl Rows {
             self.missing.resize(column + 1, 0);
         }
         self.missing[column] += 1;
-    }
-
-    /// Ends the row begun.
-    pub(crate) fn finish(&mut self, label: f64) -> Result<(), TooLarge> {
-        self.finish_weighted(label, 1.0)
+        self.missed.push(column);
     }
 
     /// Ends the row begun, which counts as much as `importance` says.
-    pub(crate) fn finish_weighted(&mut self, label: f64, importance: f32) -> Result<(), TooLarge> {
+    pub(crate) fn finish(&mut self, label: f64, importance: f64) -> Result<(), TooLarge> {
         if !self.loose.is_sorted_by(|a, b| a.0 < b.0) {
             // Stable, so that values for the same index are added in the order they came.
             self.loose.sort_by_key(|&(index, _)| index);
@@ -98,7 +169,7 @@ impl Rows {
         for &(index, value) in &self.loose {
             row.push(index, value).map_err(|_| TooLarge)?;
         }
-        row.finish_weighted(label, importance);
+        close(row, label, importance);
         Ok(())
     }
 
@@ -154,13 +225,13 @@ mod tests {
         for (index, value) in [(7, 1.0), (3, 2.0), (7, 0.5), (5, 1.0), (5, -1.0)] {
             rows.add(index, value);
         }
-        rows.finish(1.0).unwrap();
+        rows.finish(1.0, 1.0).unwrap();
         let x = rows.batch.get(0).features;
         assert_eq!((x.indices(), x.values()), (&[0, 3, 7][..], &[1.0, 2.0, 1.5][..]));
         rows.begin(false);
         rows.add(3, f32::MAX);
         rows.add(3, f32::MAX);
-        assert_eq!(rows.finish(1.0), Err(TooLarge));
+        assert_eq!(rows.finish(1.0, 1.0), Err(TooLarge));
         assert_eq!(rows.batch.len(), 1);
         rows.survey_indices();
         assert_eq!(rows.indices, [0, 3, 7]);
@@ -174,7 +245,7 @@ mod tests {
         rows.add_named(&space, &Prefix::NONE, b"12", 1.0);
         rows.add_named(&space, &Prefix::new("a^"), b"12", 1.0);
         rows.add_named(&space, &Prefix::NONE, b"1001", 1.0);
-        rows.finish(1.0).unwrap();
+        rows.finish(1.0, 1.0).unwrap();
         let hashed = |prefix: &Prefix, name: &[u8]| space.bits.index(prefix.hash(name));
         let mut expected = [12, hashed(&Prefix::new("a^"), b"12"), hashed(&Prefix::NONE, b"1001")];
         expected.sort_unstable();

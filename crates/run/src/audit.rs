@@ -17,7 +17,6 @@ use rueful_core::set::{AnySet, Ball};
 use rueful_core::{Batch, Ledger, LedgerError, Positive};
 use rueful_data::{DataError, PredictionColumns, Predictions, Source, Survey, printable};
 use serde::{Deserialize, Serialize};
-use std::io::Read;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use thiserror::Error;
@@ -353,7 +352,7 @@ impl Model {
 
 impl AuditRun {
     /// An audit that has seen nothing, of one model for each column that is read.
-    pub fn new<R: Read>(spec: AuditSpec, predictions: &Predictions<R>) -> Self {
+    pub fn new(spec: AuditSpec, predictions: &Predictions) -> Self {
         let count = predictions.names().len().max(1);
         let models = (0..count).map(|_| Model::new(&spec)).collect();
         Self { spec, models, batch: Batch::default() }
@@ -361,10 +360,10 @@ impl AuditRun {
 
     /// Reads examples and predictions side by side to their ends. `watch` is shown every batch of
     /// examples after it has been taken down.
-    pub fn drive<R: Read>(
+    pub fn drive(
         &mut self,
         source: &mut dyn Source,
-        predictions: &mut Predictions<R>,
+        predictions: &mut Predictions,
         mut watch: impl FnMut(&Batch, Progress),
     ) -> Result<(), AuditRunError> {
         let mut row = Vec::new();
@@ -380,9 +379,9 @@ impl AuditRun {
     }
 
     /// Reads a score of every model for every example of the batch.
-    fn read_scores<R: Read>(
+    fn read_scores(
         &mut self,
-        predictions: &mut Predictions<R>,
+        predictions: &mut Predictions,
         row: &mut Vec<f64>,
     ) -> Result<(), AuditRunError> {
         self.models.iter_mut().for_each(|model| model.scores.clear());
@@ -398,7 +397,7 @@ impl AuditRun {
         Ok(())
     }
 
-    fn observe<R: Read>(&mut self, predictions: &Predictions<R>) -> Result<(), AuditRunError> {
+    fn observe(&mut self, predictions: &Predictions) -> Result<(), AuditRunError> {
         for model in &mut self.models {
             model
                 .observe(&self.batch, self.spec.window)
@@ -408,7 +407,7 @@ impl AuditRun {
     }
 
     #[cold]
-    fn too_few<R: Read>(&self, predictions: &Predictions<R>, read: u64) -> AuditRunError {
+    fn too_few(&self, predictions: &Predictions, read: u64) -> AuditRunError {
         AuditRunError::TooFewPredictions {
             predictions: predictions.name().to_owned(),
             line: predictions.line().max(1),
@@ -418,7 +417,7 @@ impl AuditRun {
     }
 
     #[cold]
-    fn too_many<R: Read>(&self, predictions: &Predictions<R>) -> AuditRunError {
+    fn too_many(&self, predictions: &Predictions) -> AuditRunError {
         AuditRunError::TooManyPredictions {
             predictions: predictions.name().to_owned(),
             line: predictions.line(),
@@ -443,11 +442,7 @@ impl AuditRun {
 
     /// What can be said so far about the models, on what `source` held. `predictions` gives them
     /// their names.
-    pub fn report<R: Read>(
-        &self,
-        source: &dyn Source,
-        predictions: &Predictions<R>,
-    ) -> AuditReport {
+    pub fn report(&self, source: &dyn Source, predictions: &Predictions) -> AuditReport {
         let reports = || self.models.iter().map(|model| ModelReport::new(model, &self.spec));
         let name = |(name, report): (&String, _)| NamedReport { name: name.clone(), report };
         AuditReport {
@@ -478,14 +473,14 @@ impl AuditRun {
 }
 
 #[cold]
-fn no_probability<R: Read>(predictions: &Predictions<R>, found: f64) -> AuditRunError {
+fn no_probability(predictions: &Predictions, found: f64) -> AuditRunError {
     let (line, predictions) = (predictions.line(), predictions.name().to_owned());
     AuditRunError::NoProbability { predictions, line, found }
 }
 
 /// Where an audit stopped. Every line but the header of a table is one round.
 #[cold]
-fn stopped<R: Read>(predictions: &Predictions<R>, error: AuditError) -> AuditRunError {
+fn stopped(predictions: &Predictions, error: AuditError) -> AuditRunError {
     match error {
         AuditError::Ledger(why @ LedgerError::NotFinite { round, .. }) => {
             let line = round + u64::from(!predictions.names().is_empty());
@@ -648,6 +643,11 @@ mod tests {
         Reader::new(vec![input], &Schema::Libsvm {}, &reading)
     }
 
+    fn open(name: &str, text: &str, columns: &PredictionColumns) -> Result<Predictions, DataError> {
+        let text = std::io::Cursor::new(text.as_bytes().to_vec());
+        Predictions::new(Input::new(name, text, &Follow::No)?, columns)
+    }
+
     fn audit(
         settings: &AuditSettings,
         examples: &'static str,
@@ -656,8 +656,8 @@ mod tests {
         let spec = settings
             .resolve(DataSpec::libsvm("x.libsvm"), "p.txt")
             .map_err(|error| error.to_string())?;
-        let mut predictions = Predictions::new("p.txt", predictions.as_bytes(), &spec.columns)
-            .map_err(|error| error.to_string())?;
+        let mut predictions =
+            open("p.txt", predictions, &spec.columns).map_err(|error| error.to_string())?;
         let mut source = source(&spec, examples);
         let mut run = AuditRun::new(spec, &predictions);
         run.drive(&mut source, &mut predictions, |_, _| ()).map_err(|error| error.to_string())?;
@@ -821,8 +821,7 @@ mod tests {
         source(&audit_spec, XOR).fill(&mut batch).unwrap();
         learner.learn_batch(&batch, &mut rounds);
         let text: String = rounds.iter().map(|round| format!("{}\n", round.prediction)).collect();
-        let mut predictions =
-            Predictions::new("p", text.as_bytes(), &PredictionColumns::Bare).unwrap();
+        let mut predictions = open("p", &text, &PredictionColumns::Bare).unwrap();
         let mut audit = AuditRun::new(audit_spec.clone(), &predictions);
         let mut seen = 0;
         let count = |batch: &Batch, _| seen += batch.len();

@@ -192,7 +192,7 @@ impl DataSettings {
         }
         Err(DataError::Useless {
             file: self.files.first().cloned().unwrap_or_default(),
-            setting: "--label, --drop, --categorical, --text, --header and --bits",
+            setting: "--label, --importance, --drop, --categorical, --text, --header and --bits",
             format: "a cache",
             reason: "they are for rueful convert, which made it",
         })
@@ -203,7 +203,7 @@ impl DataSettings {
             return Ok(());
         }
         Err(SettingsError::Contradiction(
-            "--schema says how the file is read: leave out --format, --label, --drop, \
+            "--schema says how the file is read: leave out --format, --label, --importance, --drop, \
              --categorical, --text, --header and --bits"
                 .to_owned(),
         ))

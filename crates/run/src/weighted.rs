@@ -231,6 +231,15 @@ impl Source for Weighted {
         self.rows.labels()
     }
 
+    /// None where a class is left out: then there are predictions for rows that are none.
+    fn predictions(&self) -> &[f64] {
+        if self.left.is_some() { &[] } else { self.rows.predictions() }
+    }
+
+    fn place(&self, row: usize) -> Option<String> {
+        if self.left.is_some() { None } else { self.rows.place(row) }
+    }
+
     fn missing(&self) -> &[u64] {
         self.rows.missing()
     }
@@ -292,10 +301,10 @@ mod tests {
 
     #[test]
     fn what_is_too_large_comes_after_what_is_not() {
-        let mut source = weighted("1 |a x\n1 1e38 |a x\n1 |a x\n", 1e3, 1.0);
+        let mut source = weighted("1 |a x\n1 1e30 |a x\n1 |a x\n", 1e9, 1.0);
         let mut batch = Batch::default();
         assert!(source.fill(&mut batch).unwrap());
-        assert_eq!((batch.len(), batch.get(0).importance), (1, 1e3));
+        assert_eq!((batch.len(), batch.get(0).importance), (1, 1e9));
         let error = source.fill(&mut batch).unwrap_err().to_string();
         assert!(error.contains("choose smaller weights"), "{error}");
         assert!(!source.fill(&mut batch).unwrap());

@@ -80,10 +80,10 @@ pub enum AttributeKind {
 }
 
 impl Arff {
-    /// The same without the attribute of the labels.
+    /// The same without the attributes that only learning needs.
     pub(crate) fn without_label(&self) -> Self {
         let pairs = self.columns.iter().zip(&self.kinds);
-        let kept = pairs.filter(|(column, _)| column.role != Role::Label);
+        let kept = pairs.filter(|(column, _)| column.role.is_for_predicting());
         Self {
             bits: self.bits,
             columns: self.columns.without_label(),

@@ -2,6 +2,7 @@
 
 use super::layout::{BLOCK_CRC, BLOCK_HEAD, BlockHead, crc};
 use crate::labels::{LabelCounts, LabelRule};
+use crate::rows::{IMPORTANCES, weigh};
 use rueful_core::{Batch, FeatureError};
 
 /// How many indices the rows have together that are copied at a time, where all are the same.
@@ -29,7 +30,7 @@ pub(super) struct Block {
     pub(super) new: Vec<u32>,
     lengths: Vec<u32>,
     labels: Vec<f64>,
-    importances: Vec<f32>,
+    importances: Vec<f64>,
     /// The indices of every row, where they are the same for all: a few times over.
     pattern: Vec<u32>,
 }
@@ -204,12 +205,14 @@ impl Block {
     /// How much the rows count, unless all count 1.
     fn read_importances(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         self.importances.clear();
-        self.importances.extend(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
-        if !self.importances.iter().all(|one| (0.0..=f32::MAX).contains(one)) {
+        self.importances.extend(bytes.as_chunks().0.iter().map(|&b| f64::from_le_bytes(b)));
+        if !self.importances.iter().all(|one| IMPORTANCES.contains(one)) {
             self.batch.clear();
-            return Err(Fault::Damage("an importance is not a finite number of at least 0"));
+            return Err(Fault::Damage("an importance is no number from 1e-30 to 1e30"));
         }
-        self.batch.weigh_last(&self.importances);
+        if !self.importances.is_empty() {
+            weigh(&mut self.batch, &self.importances);
+        }
         Ok(())
     }
 

@@ -11,10 +11,19 @@ pub enum CacheFault {
     NotACache,
     /// It is of a version that is not known here.
     #[error(
-        "found a rueful cache of version {version}, expected at most version {VERSION}: it was \
-         written by a newer rueful; make it anew"
+        "found a rueful cache of version {version}, expected version {VERSION}: it was written by a \
+         newer rueful; make it anew"
     )]
     Newer {
+        /// Its version.
+        version: u32,
+    },
+    /// It is of a version that is no longer read.
+    #[error(
+        "found a rueful cache of version {version}, expected version {VERSION}: it was written by \
+         an older rueful, which kept importances in single precision; make it anew"
+    )]
+    Older {
         /// Its version.
         version: u32,
     },

@@ -5,6 +5,7 @@ use super::footer::{self, CacheSummary};
 use super::layout::{HEADER, MAGIC, ROW_MAX, VERSION, crc};
 use super::provenance::Provenance;
 use crate::replace::{Beside, Replacement};
+use crate::rows::{IMPORTANCES, importance_of};
 use crate::{DataError, LabelsSeen, Names, Source};
 use rueful_core::{Batch, Example, Sum};
 use std::io::Write;
@@ -95,9 +96,9 @@ impl CacheWriter {
         if !row.label.is_finite() {
             return Err(self.refusal(row.label.to_string(), "a finite label".to_owned()));
         }
-        let importance = row.importance as f32;
-        if !(0.0..=f32::MAX).contains(&importance) {
-            let expected = "an importance that is a finite number of at least 0".to_owned();
+        let importance = importance_of(row);
+        if !IMPORTANCES.contains(&importance) {
+            let expected = "an importance from 1e-30 to 1e30".to_owned();
             return Err(self.refusal(importance.to_string(), expected));
         }
         if !self.pending.has_room(indices.len()) {

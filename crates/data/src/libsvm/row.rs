@@ -7,10 +7,10 @@
 use super::Libsvm;
 use crate::format::Fault;
 use crate::number::{double_at, integer_at, single_at};
-use crate::pair::pairs_at;
-use crate::rows::Rows;
+use crate::rows::{Rows, close};
 use crate::text::Text;
 use rueful_core::OpenRow;
+use rueful_machine::pairs_at;
 
 const LINE_FORM: &str = "a line is: label index:value index:value …";
 
@@ -46,7 +46,7 @@ impl Lines<'_> {
             self.store(&mut features, start, 0, 1.0)?;
         }
         let end = self.read_features(next, &mut features)?;
-        features.finish(label);
+        close(features, label, 1.0);
         Ok(self.next_line(end))
     }
 

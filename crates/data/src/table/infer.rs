@@ -62,6 +62,20 @@ pub(crate) fn has_rows(beginning: &[u8], separators: &[Separator]) -> bool {
         && dialect(beginning, false, separators).2.len() >= 2
 }
 
+/// How a table with a header is written, and what its columns are called; nothing if it has no
+/// record.
+pub(crate) fn header_of(
+    beginning: &[u8],
+    is_whole: bool,
+    separators: &[Separator],
+) -> Option<(Separator, bool, Vec<String>)> {
+    let text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
+    let (separator, quotes, records) = dialect(text, is_whole, separators);
+    let header = records.into_iter().next()?;
+    let names = header.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
+    Some((separator, quotes, names.collect()))
+}
+
 /// The first records, and what kind they are.
 struct Sample<'a> {
     file: &'a str,

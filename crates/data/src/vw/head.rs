@@ -4,7 +4,7 @@ use super::line::Lines;
 use crate::format::Fault;
 use crate::labels::LabelRule;
 use crate::number::double_at;
-use crate::rows::Rows;
+use crate::rows::{Rows, importance};
 use std::ops::Range;
 
 /// How a row without a label is counted where rows are only looked at.
@@ -13,7 +13,7 @@ const NO_LABEL: &[u8] = b"(none)";
 /// What a line says before its features.
 pub(super) struct Head {
     pub(super) label: f64,
-    pub(super) importance: f32,
+    pub(super) importance: f64,
 }
 
 /// The words of a head: where the first few are, and the last.
@@ -101,11 +101,9 @@ impl Lines<'_> {
     }
 
     #[inline]
-    fn importance(&self, place: &Range<usize>) -> Result<f32, Fault> {
-        match self.whole_number(place).map(|number| number as f32) {
-            Some(importance) if importance.is_finite() && importance >= 0.0 => Ok(importance),
-            _ => Err(self.importance_fault(place.clone())),
-        }
+    fn importance(&self, place: &Range<usize>) -> Result<f64, Fault> {
+        let importance = self.whole_number(place).and_then(importance);
+        importance.ok_or_else(|| self.importance_fault(place.clone()))
     }
 
     #[inline]

@@ -132,12 +132,12 @@ fn values_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn values_are_rounded_to_double_and_then_to_single() {
-    // Just above the middle of two singles; the nearest double is the middle itself, and a tie
-    // goes to the even neighbour.
+fn values_are_rounded_once() {
+    // Just above the middle of two singles; the nearest double is the middle itself.
+    let above = f32::from_bits(1.0_f32.to_bits() + 1);
     assert_eq!(
-        rows("1 1:1.00000005960464477540 2:0.1 3:16777217", &NUMBERS),
-        [row(1.0, &[(1, 1.0), (2, 0.1), (3, 16_777_216.0)])]
+        rows("1 1:1.00000005960464477540 2:1.0000000596046448 3:0.1 4:16777217", &NUMBERS),
+        [row(1.0, &[(1, above), (2, above), (3, 0.1), (4, 16_777_216.0)])]
     );
 }
 
