@@ -1,6 +1,9 @@
 //! Where text leaves the program.
 
+use rueful_data::{DataError, NamesSettings};
+use rueful_run::{AuditRunError, RunError, SettingsError};
 use serde::Serialize;
+use std::error::Error;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -25,6 +28,24 @@ pub(crate) fn note(text: &str) {
 
 /// Says why there is no result.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
-    let _ = writeln!(io::stderr(), "error: {error:#}");
+    let causes: Vec<String> = error.chain().map(|cause| told(cause)).collect();
+    let _ = writeln!(io::stderr(), "error: {}", causes.join(": "));
     ExitCode::FAILURE
+}
+
+/// What the program calls a setting.
+pub(crate) fn flag(name: &str) -> String {
+    format!("--{name}")
+}
+
+/// An error of the crates below, in which settings have the names of flags.
+fn told(error: &(dyn Error + 'static)) -> String {
+    let data = match error.downcast_ref::<SettingsError>() {
+        Some(SettingsError::Data(error)) => Some(error),
+        _ => match (error.downcast_ref::<RunError>(), error.downcast_ref::<AuditRunError>()) {
+            (Some(RunError::Data(error)), _) | (_, Some(AuditRunError::Data(error))) => Some(error),
+            _ => error.downcast_ref::<DataError>(),
+        },
+    };
+    data.map_or_else(|| error.to_string(), |error| error.text(&flag))
 }

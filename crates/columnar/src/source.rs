@@ -210,7 +210,7 @@ impl Source for Columnar {
 fn check_names(table: &Table, columns: &Columns) -> Result<(), DataError> {
     let unsuitable = |found: String, expected: String| {
         let expected = format!("{expected}: all files must have the same columns");
-        Err(DataError::Unsuitable { file: table.name.clone(), found, expected })
+        Err(DataError::Unsuitable { file: table.name.clone(), found, expected: expected.into() })
     };
     let fields = table.schema.fields();
     for (number, (field, column)) in fields.iter().zip(columns.iter()).enumerate() {

@@ -12,7 +12,7 @@ use crate::rows::{Rows, Space, importance};
 use crate::schema::{Column, Columns, Role, Wishes};
 use crate::source::{LabelsSeen, Reading};
 use crate::table::plan::{self, Action, Filler, Plan};
-use crate::{Bits, Census, DataError, Names};
+use crate::{Bits, Census, DataError, Names, Phrase};
 use rueful_core::Batch;
 use std::mem;
 
@@ -39,7 +39,7 @@ pub struct Wrong {
     /// What should have been there.
     pub expected: String,
     /// How it might be put right.
-    pub hint: Option<String>,
+    pub hint: Option<Phrase>,
 }
 
 impl Wrong {
@@ -316,13 +316,13 @@ impl Columns {
         file: &str,
         names: &[String],
         wishes: &Wishes,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Phrase>,
         mut usual: impl FnMut(usize) -> Role,
     ) -> Result<Self, DataError> {
         let unsuitable = |found: String, expected: &str| DataError::Unsuitable {
             file: file.to_owned(),
             found,
-            expected: expected.to_owned(),
+            expected: expected.into(),
         };
         if let Some(twice) = Self::repeated(names) {
             let found = format!("two columns named \"{}\"", excerpt(twice.as_bytes()));
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(
             message(signs(), &[Number(3.0)]),
             "data.parquet: row 11: found \"3\", expected a label that is -1 or +1, or 0 or 1; of \
-             two other labels, say which is +1 with --positive LABEL; regression losses such as \
+             two other labels, say which is +1 with positive LABEL; regression losses such as \
              square take any number"
         );
         for (cell, found) in [(Missing, "null"), (Number(f64::NAN), "NaN"), (Text("NA"), "NA")] {
@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(
             message(signs(), &[Truth(true), Text("x")]),
             "data.parquet: row 11: found \"x\", expected a finite number in column \"a\"; \
-             --categorical a takes its values as names, --drop a leaves it out"
+             categorical a takes its values as names, drop a leaves it out"
         );
         let mut none = assembler(signs());
         none.cell(1, Number(1.0)).unwrap();
@@ -429,7 +429,7 @@ mod tests {
         let mut batch = Batch::default();
         let wrong = both.take(&mut batch).unwrap_err();
         assert_eq!((wrong.row, wrong.found.as_str(), batch.len()), (2, "-1", 2));
-        assert!(wrong.hint.unwrap().starts_with("-1 and 0 both appear"));
+        assert!(wrong.hint.unwrap().to_string().starts_with("-1 and 0 both appear"));
         assert_eq!((both.census().examples, both.rows()), (2, 0));
     }
 

@@ -9,14 +9,12 @@ use crate::error::excerpt;
 use crate::input::{Enough, Input};
 use crate::schema::{Column, Columns, Role, find};
 use crate::table::{Separator, Table, header_of};
-use crate::{Bits, DataError, Follow, LabelRule, Reader, Reading, Schema, Source};
+use crate::{Bits, DataError, Follow, LabelRule, Phrase, Reader, Reading, Schema, Source};
 use rueful_core::Batch;
 use std::num::NonZeroUsize;
 
 /// How much of a file is looked at to find out what its columns are called.
 const SAMPLE: usize = 1 << 16;
-
-const COLUMN_HINT: &str = "a column of a table with a header is chosen with --prediction-column";
 
 /// Where in a file the predictions are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,7 +133,8 @@ impl Predictions {
             && self.is_bare
             && (found.contains([',', ';']) || found.contains("\\t"))
         {
-            *hint = Some(COLUMN_HINT.to_owned());
+            let said = "a column of a table with a header is chosen with ";
+            *hint = Some(Phrase::from(said).setting("prediction-column"));
         }
         error
     }
@@ -162,13 +161,12 @@ impl Picked {
             return Err(DataError::Unsuitable {
                 file,
                 found: format!("two columns named \"{}\"", excerpt(twice.as_bytes())),
-                expected: "different names".to_owned(),
+                expected: "different names".into(),
             });
         }
         let picks = match columns {
             PredictionColumns::Named(names) => {
-                let find =
-                    |name| find(&file, &header, "--prediction-column", name, &mut Vec::new());
+                let find = |name| find(&file, &header, "prediction-column", name, &mut Vec::new());
                 names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?
             }
             PredictionColumns::All | PredictionColumns::Bare => (0..header.len()).collect(),
@@ -249,7 +247,7 @@ mod tests {
     fn lines_that_are_not_one_number() {
         let number = "a prediction, a finite number, in column \"1\"";
         let every = "; every row has one, in the order of the examples";
-        let table = "; a column of a table with a header is chosen with --prediction-column";
+        let table = "; a column of a table with a header is chosen with prediction-column";
         for (text, at, found, expected, hint) in [
             ("1\n\n2\n", "2:1", "", number, every),
             ("1\n2\n\n", "3:1", "", number, every),
@@ -302,7 +300,7 @@ mod tests {
             (
                 "a,b\n",
                 &named(&["c"]),
-                ": --prediction-column names \"c\", expected a column; the columns are: a, b",
+                ": prediction-column names \"c\", expected a column; the columns are: a, b",
             ),
             ("a,a\n", all, ": found two columns named \"a\", expected different names"),
             ("a,b\n1,2\n3\n", all, ":3:1: found \"3\", expected 2 cells, not 1"),

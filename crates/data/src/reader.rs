@@ -239,7 +239,6 @@ impl Reader {
                 file: name,
                 line: file.lines + 1,
                 limit: self.limits.max_line_bytes,
-                hint: None,
             },
         }
     }

@@ -9,7 +9,7 @@ use crate::rows::Space;
 use crate::source::Reading;
 use crate::table::{Csv, Separator, Table};
 use crate::vw::Vw;
-use crate::{Bits, DataError};
+use crate::{Bits, DataError, Phrase};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -143,13 +143,13 @@ impl Role {
     /// The setting that asks for it.
     pub(crate) fn setting(self) -> &'static str {
         match self {
-            Self::Label => "--label",
-            Self::Importance => "--importance",
-            Self::Prediction => "--prediction-column",
+            Self::Label => "label",
+            Self::Importance => "importance",
+            Self::Prediction => "prediction-column",
             Self::Number => "no setting",
-            Self::Category => "--categorical",
-            Self::Text => "--text",
-            Self::Drop => "--drop",
+            Self::Category => "categorical",
+            Self::Text => "text",
+            Self::Drop => "drop",
         }
     }
 }
@@ -188,12 +188,12 @@ impl Wishes {
     /// What is wished for columns: a role, the setting that asks for it, and the columns.
     pub(crate) fn wished(&self) -> [(Role, &'static str, &[String]); 6] {
         [
-            (Role::Label, "--label", self.label.as_slice()),
-            (Role::Importance, "--importance", self.importance.as_slice()),
-            (Role::Prediction, "--prediction-column", &self.predictions),
-            (Role::Drop, "--drop", &self.drop),
-            (Role::Category, "--categorical", &self.categorical),
-            (Role::Text, "--text", &self.text),
+            (Role::Label, "label", self.label.as_slice()),
+            (Role::Importance, "importance", self.importance.as_slice()),
+            (Role::Prediction, "prediction-column", &self.predictions),
+            (Role::Drop, "drop", &self.drop),
+            (Role::Category, "categorical", &self.categorical),
+            (Role::Text, "text", &self.text),
         ]
     }
 
@@ -202,7 +202,7 @@ impl Wishes {
         &self,
         file: &str,
         names: &[String],
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Phrase>,
     ) -> Result<Vec<Option<Role>>, DataError> {
         if self.label.is_none() {
             return Err(DataError::NoLabel { file: file.to_owned(), columns: listed(names) });
@@ -231,7 +231,7 @@ pub(crate) fn find(
     names: &[String],
     setting: &'static str,
     wished: &str,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Phrase>,
 ) -> Result<usize, DataError> {
     let number = wished.parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
     let named = names.iter().position(|name| name == wished);
@@ -239,7 +239,8 @@ pub(crate) fn find(
         && named + 1 != number
     {
         let is = named + 1;
-        notes.push(format!("{setting} {wished} means column {is}, which has that name"));
+        let said = format!(" {wished} means column {is}, which has that name");
+        notes.push(Phrase::default().setting(setting).and(said));
     }
     named.or(number.map(|number| number - 1)).ok_or_else(|| DataError::NoColumn {
         file: file.to_owned(),

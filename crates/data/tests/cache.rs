@@ -531,7 +531,7 @@ fn names_and_missing_cells_are_kept() {
 #[test]
 fn labels_are_refused_as_in_text() {
     let signs = reading(LabelRule::Signs, true, 1);
-    let hint = "of two other labels, say which is +1 with --positive LABEL; regression losses such \
+    let hint = "of two other labels, say which is +1 with positive LABEL; regression losses such \
                 as square take any number";
     for two in ["2", "2.5"] {
         let (rows, error) = refusal(&cache_of_text(&format!("1 1:1\n-1 9:1\n{two} 3:1\n")), &signs);
@@ -576,8 +576,8 @@ fn a_cache_knows_its_positive_label() {
     }
     assert_eq!(
         read(&bytes, &reading(positive("ham"), false, 1)).unwrap_err(),
-        "cache: found a rueful cache made with --positive spam, expected one made with --positive \
-         ham; make it anew, or leave --positive out"
+        "cache: found a rueful cache made with positive spam, expected one made with positive \
+         ham; make it anew, or leave positive out"
     );
 }
 
@@ -642,8 +642,8 @@ fn a_file_comes_back_and_knows_when_it_is_stale() {
     };
     let (paths, libsvm, limit) = (vec![data.clone()], Schema::Libsvm {}, made.max_index);
     assert_eq!(look(&paths, &libsvm, None, limit), None);
-    assert_eq!(look(&paths, &libsvm, Some("1"), limit).unwrap(), "it was made without --positive");
-    assert!(look(&paths, &libsvm, None, 9).unwrap().contains("indices of at most"));
+    assert_eq!(look(&paths, &libsvm, Some("1"), limit).unwrap(), "it was made without positive");
+    assert!(look(&paths, &libsvm, None, 9).unwrap().to_string().contains("indices of at most"));
     let vw = Schema::Vw { bits: 9.try_into().unwrap() };
     assert_eq!(look(&paths, &vw, None, limit).unwrap(), "the files were read in another way");
     let two = [data.clone(), data.clone()];

@@ -481,7 +481,7 @@ fn check_unknown(bytes: &[u8]) -> String {
         let wishes = Wishes { label: label.map(str::to_owned), ..Wishes::default() };
         kinds += &check_source(bytes, Known::Nothing, &|input, reading| {
             let opened = open_inputs(vec![input], &wishes, reading)?;
-            opened.notes.iter().for_each(|note| check_words(note));
+            opened.notes.iter().for_each(|note| check_words(&note.to_string()));
             let text = serde_json::to_string(&opened.schema).expect("a schema can be written");
             check_json::<Schema>(text.as_bytes());
             Ok(Box::new(opened.reader))

@@ -67,7 +67,7 @@ impl DataSpec {
         Err(DataError::Unsuitable {
             file: self.name(),
             found: format!("predictions in column \"{}\"", printable(&column.name)),
-            expected: "labels, importances and features: a cache keeps nothing else".to_owned(),
+            expected: "labels, importances and features: a cache keeps nothing else".into(),
         })
     }
 
@@ -81,7 +81,7 @@ impl DataSpec {
             Layout::Cache(_) => Err(DataError::Unsuitable {
                 file: self.name(),
                 found: "a rueful cache".to_owned(),
-                expected: "the data it was made from".to_owned(),
+                expected: "the data it was made from".into(),
             }),
         }
     }

@@ -188,7 +188,7 @@ impl Weighted {
         DataError::Unsuitable {
             file: self.name.clone(),
             found: format!("an example of importance {importance:e} in a class with a weight"),
-            expected: "a product that single precision holds: choose smaller weights".to_owned(),
+            expected: "a product that single precision holds: choose smaller weights".into(),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{CacheFault, Provenance};
 use crate::error::excerpt;
 use crate::labels::{LabelCounts, LabelRule};
 use crate::pool::{Crew, Cut, Handed, Job, Pool};
-use crate::{Census, DataError, LabelsSeen, Names, Reading, Source};
+use crate::{Census, DataError, LabelsSeen, Names, Phrase, Reading, Source};
 use rueful_core::Batch;
 use std::fs::File;
 
@@ -188,7 +188,7 @@ impl Cached {
                 DataError::Cache { file: self.name.clone(), fault: damaged(work.at, what) }
             }
             Fault::Label { row: number, label } => {
-                let hint = rule.hint().map(str::to_owned);
+                let hint = rule.hint();
                 self.row_error(row(number), label.to_string(), rule.expected(), hint)
             }
             Fault::Index { row: number, index } => {
@@ -204,7 +204,7 @@ impl Cached {
         row: u64,
         found: String,
         expected: String,
-        hint: Option<String>,
+        hint: Option<Phrase>,
     ) -> DataError {
         DataError::Row { file: self.name.clone(), row: row + 1, found, expected, hint }
     }

@@ -20,7 +20,7 @@ use crate::source::Reading;
 use crate::table::plan::size_expected;
 use crate::table::words::Words;
 use crate::text::{Text, lines};
-use crate::{Bits, DataError};
+use crate::{Bits, DataError, Phrase};
 use parse::{Parser, Scratch, Sink};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ impl Json {
         file: &str,
         beginning: &[u8],
         wishes: &Wishes,
-    ) -> Result<(Self, Vec<String>), DataError> {
+    ) -> Result<(Self, Vec<Phrase>), DataError> {
         if wishes.label.is_none() {
             let columns = keys::listed(beginning);
             return Err(DataError::NoLabel { file: file.to_owned(), columns });
@@ -73,10 +73,10 @@ impl Json {
         let columns = Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
             file: file.to_owned(),
             found: "keys that do not go together".to_owned(),
-            expected,
+            expected: expected.into(),
         })?;
-        let mut notes = vec!["JSON lines".to_owned()];
-        notes.extend(keys::notes(beginning, &columns));
+        let mut notes = vec![Phrase::from("JSON lines")];
+        notes.extend(keys::notes(beginning, &columns).into_iter().map(Phrase::from));
         Ok((Self { bits: wishes.bits, columns }, notes))
     }
 }

@@ -10,6 +10,7 @@ use crate::format::{Fault, quoted};
 use crate::labels::LabelRule;
 use crate::names::{Prefix, numeric};
 use crate::number::{double_at, single_at};
+use crate::phrase::Phrase;
 use crate::rows::{IMPORTANCE, Rows, Space, close, importance};
 use crate::schema::{Columns, Role};
 use crate::source::Reading;
@@ -385,17 +386,21 @@ impl Plan {
             return fault.hint("an infinite value cannot be learned from");
         }
         let word = argument(name);
-        fault.hint(format!(
-            "--categorical {word} takes its values as names, --drop {word} leaves it out"
-        ))
+        fault.hint(
+            Phrase::default()
+                .setting("categorical")
+                .and(format!(" {word} takes its values as names, "))
+                .setting("drop")
+                .and(format!(" {word} leaves it out")),
+        )
     }
 }
 
 #[cold]
 fn sum_fault(line: &[u8], start: usize) -> Fault {
     let expected = "features whose sum fits in single precision where their indices meet";
-    Fault::new(start, line, expected)
-        .hint("their names meet by chance in the same place: another --bits parts them")
+    let hint = Phrase::from("their names meet by chance in the same place: another ");
+    Fault::new(start, line, expected).hint(hint.setting("bits").and(" parts them"))
 }
 
 /// The number that a cell is, if it is one.

@@ -262,7 +262,7 @@ fn labels_must_suit_the_loss() {
     assert_eq!(
         broken("2 | a", &SIGNS),
         "data.vw:2:1: found \"2\", expected a label that is -1 or +1, or 0 or 1; of two other \
-         labels, say which is +1 with --positive LABEL; regression losses such as square take any \
+         labels, say which is +1 with positive LABEL; regression losses such as square take any \
          number"
     );
     for label in ["spam", "nan", "1:2", "1,2", "0x1"] {
