@@ -185,6 +185,10 @@ pub(crate) struct FormatArgs {
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
 
+    /// The column that says how much an example counts: 0, or a number from 1e-30 to 1e30.
+    #[arg(long, value_name = "COLUMN")]
+    importance: Option<String>,
+
     /// The label that means +1; there can be one other.
     #[arg(long, value_name = "LABEL", allow_hyphen_values = true)]
     positive: Option<String>,
@@ -597,6 +601,8 @@ impl FormatArgs {
         let wishes = Wishes {
             format: self.format.clone(),
             label: self.label.clone(),
+            importance: self.importance.clone(),
+            predictions: Vec::new(),
             drop: self.drop.clone(),
             categorical: self.categorical.clone(),
             text: self.text.clone(),

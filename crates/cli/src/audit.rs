@@ -8,7 +8,7 @@ use crate::data::{file_name, progress_bar, reopen, tell, write_schema};
 use crate::hindsight::{self, Question};
 use crate::output;
 use rueful_core::NonNegative;
-use rueful_data::{Follow, Input, Predictions};
+use rueful_data::Predictions;
 use rueful_hindsight::Start;
 use rueful_run::{AuditRun, Data, LabelUse, Replay};
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let said = match &args.predictions {
         Some(path) => file_name(path)?,
         None => {
-            reading.wishes.drop.extend(args.columns.iter().cloned());
+            reading.wishes.predictions.clone_from(&args.columns);
             args.file.clone()
         }
     };
@@ -39,8 +39,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let comparators = spec.comparators.into();
     let kept = hindsight::kept_nonzeros(&args.solver);
     let mut replay = Replay::new(&reopen, kept, &comparators);
-    let input = Input::open(&said, &Follow::No)?;
-    let mut predictions = Predictions::new(said.clone(), input, &spec.columns)?;
+    let mut predictions = Predictions::open(&said, &spec.columns)?;
     let mut run = AuditRun::new(spec.clone(), &predictions);
     let bar = progress_bar(&spec.data);
     let finished = run.drive(&mut *source, &mut predictions, |rows, progress| {

@@ -6,7 +6,7 @@ use crate::{output, view};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use rueful_core::{Batch, Example};
-use rueful_data::{Column, DataError, Names, Role, Source, printable};
+use rueful_data::{Column, DataError, Names, NamesSettings, Role, Source, printable};
 use rueful_run::{Data, DataSettings, DataSpec, LabelUse, Manner};
 use serde::Serialize;
 use std::path::Path;
@@ -76,6 +76,7 @@ pub(crate) fn data(args: &DataArgs) -> anyhow::Result<()> {
     for feature in first.iter_mut().flat_map(|example| &mut example.features) {
         feature.name = name_of(source.names(), spec.constant, feature.index);
     }
+    let notes = notes.iter().map(|note| note.text(&output::flag)).collect();
     let look = Look::new(&*source, spec, first, notes);
     if args.json { output::print_json(&look) } else { output::print(&look.render()) }
 }
@@ -101,7 +102,7 @@ pub(crate) fn open(
 /// Says what was inferred, where there is more to it than the name of a format.
 pub(crate) fn tell(data: &Data) {
     if !data.spec.schema.columns().is_empty() {
-        data.notes.iter().for_each(|note| output::note(note));
+        data.notes.iter().for_each(|note| output::note(&note.text(&output::flag)));
     }
 }
 
@@ -232,6 +233,8 @@ impl Look {
     fn column_rows(&self) -> Vec<Vec<String>> {
         let becomes = |role| match role {
             Role::Label => "the label",
+            Role::Importance => "how much the row counts",
+            Role::Prediction => "another model's prediction",
             Role::Number => "a number",
             Role::Category => "a feature for each value",
             Role::Text => "a feature for each word",

@@ -51,7 +51,8 @@ impl<'a> LookBack<'a> {
     /// After every batch.
     pub(crate) fn observe(&mut self, rows: Rows<'_>, rounds: &[Round]) {
         self.replay.keep(rows);
-        self.slopes.extend(rounds.iter().map(|round| round.slope));
+        let counted = rows.iter().zip(rounds).filter(|(row, _)| !row.importance.is_zero());
+        self.slopes.extend(counted.map(|(_, round)| round.slope));
         if let Some(square) = &mut self.square {
             square.observe(rows, self.wants_curve);
         }

@@ -1,7 +1,7 @@
 //! Where text leaves the program.
 
 use rueful_data::{DataError, NamesSettings};
-use rueful_run::{Contradiction, SettingsError, SpecFileError};
+use rueful_run::{AuditRunError, Contradiction, SessionError, SettingsError, SpecFileError};
 use serde::Serialize;
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
@@ -44,13 +44,21 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// What the program calls a setting.
+pub(crate) fn flag(name: &str) -> String {
+    format!("--{name}")
+}
+
 /// An error of the crates below, in which settings have the names of flags.
 fn told(error: &(dyn Error + 'static)) -> String {
-    let flag = |name: &str| format!("--{name}");
     if let Some(error) = error.downcast_ref::<SettingsError>() {
         return error.text(&flag);
     }
-    if let Some(error) = error.downcast_ref::<DataError>() {
+    let data = match (error.downcast_ref::<SessionError>(), error.downcast_ref::<AuditRunError>()) {
+        (Some(SessionError::Data(error)), _) | (_, Some(AuditRunError::Data(error))) => Some(error),
+        _ => error.downcast_ref::<DataError>(),
+    };
+    if let Some(error) = data {
         return error.text(&flag);
     }
     let hint = match error.downcast_ref::<SpecFileError>() {

@@ -74,14 +74,18 @@ impl Lines {
     fn tell(&mut self, session: &Session) {
         let (rows, rounds) = session.last();
         let end = Moment { round: session.ledger().rounds(), loss: session.ledger().loss() };
-        let first = end.round + 1 - rows.len() as u64;
+        if self.next > end.round {
+            return;
+        }
+        let counted = rows.iter().zip(rounds).filter(|(row, _)| !row.importance.is_zero());
+        let played: Vec<_> = counted.collect();
+        let first = end.round + 1 - played.len() as u64;
         while (first..=end.round).contains(&self.next) {
-            let row = (self.next - first) as usize;
-            let after: f64 = rounds[row + 1..].iter().map(rueful_core::Round::loss).sum();
+            let at = (self.next - first) as usize;
+            let after: f64 = played[at + 1..].iter().map(|(_, round)| round.loss()).sum();
             let now = Moment { round: self.next, loss: end.loss - after };
-            let example = rows.get(row);
-            let prediction = rounds[row].prediction;
-            self.say(now, example.label, prediction, example.features.len());
+            let (example, round) = &played[at];
+            self.say(now, example.label, round.prediction, example.features.len());
             self.next *= 2;
         }
     }

@@ -33,6 +33,7 @@ impl Cells {
         let is_name = matches!(role, Role::Category | Role::Text);
         Ok(match Kind::of(array.data_type()) {
             Kind::Number if is_name => Self::Words(number_names(array)?),
+            Kind::Number if role == Role::Number => Self::Numbers(singles(array)?),
             Kind::Number => Self::Numbers(numbers(array)?),
             Kind::Truth => Self::Truths(array.as_boolean().clone()),
             Kind::Word => Self::Words(words(array)?),
@@ -72,6 +73,45 @@ fn words(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
         DataType::Utf8View => array.as_string_view().clone(),
         _ => return Err(unexpected(array)),
     })
+}
+
+/// Numbers that become features, and so singles: those that are not exact as doubles become singles
+/// at once, as a text of them would. Rounding them again then changes nothing.
+fn singles(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
+    use DataType as D;
+    Ok(match array.data_type() {
+        D::Int64 => each::<Int64Type>(array, |number| f64::from(number as f32)),
+        D::UInt64 => each::<UInt64Type>(array, |number| f64::from(number as f32)),
+        D::Decimal32(..) => decimal_singles::<Decimal32Type>(array)?,
+        D::Decimal64(..) => decimal_singles::<Decimal64Type>(array)?,
+        D::Decimal128(..) => decimal_singles::<Decimal128Type>(array)?,
+        D::Decimal256(..) => decimal_singles::<Decimal256Type>(array)?,
+        _ => numbers(array)?,
+    })
+}
+
+/// Decimals that become features. Where the nearest double lies in the middle of two singles it
+/// does not tell which of them is nearer to the decimal: then the text is parsed.
+fn decimal_singles<T: DecimalType>(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
+    let decimals = array.as_primitive::<T>();
+    let mut values = numbers(array)?;
+    for (row, value) in values.iter_mut().enumerate() {
+        if is_middle_of_singles(*value) && decimals.is_valid(row) {
+            let single = decimals.value_as_string(row).parse::<f32>().ok();
+            *value = single.filter(|single| single.is_finite()).map_or(*value, f64::from);
+        }
+    }
+    Ok(values)
+}
+
+/// Whether a double lies in the middle of two neighbouring singles: there, and only there, it may
+/// be rounded to another single than the number it stands for.
+fn is_middle_of_singles(value: f64) -> bool {
+    let single = value as f32;
+    f64::from(single) != value && {
+        let other = if f64::from(single) < value { single.next_up() } else { single.next_down() };
+        (f64::from(single) + f64::from(other)) / 2.0 == value
+    }
 }
 
 /// Numbers in double precision: correctly rounded, as a text of them would be.

@@ -9,6 +9,7 @@ use crate::trouble::{Trouble, guarded};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use rueful_data::pool::{Cut, Job};
 use rueful_data::{DataError, Role};
 use std::vec;
 
@@ -76,21 +77,72 @@ fn count(number: u64, noun: &str) -> String {
 }
 
 /// Some rows of a file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Piece {
     /// Which of the files they are from.
     pub(crate) file: usize,
     pub(crate) rows: usize,
-    /// The columns that are not dropped.
+    /// The columns that are not dropped, as they were decoded, and as rows are made of them.
+    batch: Option<RecordBatch>,
     pub(crate) cells: Vec<Cells>,
+    /// Why there are no rows, if there are none and the files have not ended.
+    pub(crate) error: Option<DataError>,
 }
 
-/// Decodes one file after the other. Ends with the first error.
+/// What is done with pieces: their columns become cells.
+pub(crate) struct ToCells {
+    /// What the files are called.
+    pub(crate) names: Vec<String>,
+    /// The roles of the columns that are not dropped.
+    pub(crate) roles: Vec<Role>,
+}
+
+impl Job for ToCells {
+    type Piece = Piece;
+    type Feed = Decode;
+
+    fn cut(&self, decode: &mut Decode, piece: &mut Piece) -> Cut {
+        *piece = Piece { file: decode.files.saturating_sub(1), ..Piece::default() };
+        match decode.advance() {
+            Ok(Some(batch)) => {
+                let (file, rows) = (decode.files - 1, batch.num_rows());
+                *piece = Piece { file, rows, batch: Some(batch), ..Piece::default() };
+                Cut::Piece
+            }
+            Ok(None) => Cut::Last,
+            Err(error) => {
+                piece.error = Some(error);
+                Cut::Last
+            }
+        }
+    }
+
+    fn work(&self, piece: &mut Piece) {
+        let Some(batch) = piece.batch.take() else { return };
+        match guarded(&self.names[piece.file], || self.cells(&batch)) {
+            Ok(cells) => piece.cells = cells,
+            Err(error) => (piece.rows, piece.error) = (0, Some(error)),
+        }
+    }
+}
+
+impl ToCells {
+    fn cells(&self, batch: &RecordBatch) -> Result<Vec<Cells>, Trouble> {
+        let columns = batch.columns().iter().zip(&self.roles);
+        let cells: Vec<_> =
+            columns.map(|(array, &role)| Cells::new(array, role)).collect::<Result<_, _>>()?;
+        if cells.len() != self.roles.len() {
+            return Err(Trouble::new("columns that are not there"));
+        }
+        Ok(cells)
+    }
+}
+
+/// Decodes one file after the other.
 pub(crate) struct Decode {
     tables: vec::IntoIter<Table>,
-    /// The columns that are not dropped, and their roles.
+    /// The columns that are not dropped.
     projection: Vec<usize>,
-    roles: Vec<Role>,
     current: Option<Current>,
     /// How many files were begun.
     files: usize,
@@ -110,34 +162,24 @@ enum Batches {
 }
 
 impl Decode {
-    pub(crate) fn new(tables: Vec<Table>, columns: &[(usize, Role)]) -> Self {
-        let (projection, roles) = columns.iter().copied().unzip();
-        Self { tables: tables.into_iter(), projection, roles, current: None, files: 0 }
+    pub(crate) fn new(tables: Vec<Table>, projection: Vec<usize>) -> Self {
+        Self { tables: tables.into_iter(), projection, current: None, files: 0 }
     }
 
-    /// The next piece, unless the current file has ended.
-    fn next_piece(&mut self) -> Result<Option<Piece>, DataError> {
-        let Self { current, projection, roles, files, .. } = self;
+    /// The next rows, unless the current file has ended.
+    fn next_rows(&mut self) -> Result<Option<RecordBatch>, DataError> {
+        let Self { current, projection, .. } = self;
         let Some(Current { name, meter, rows, batches }) = current else { return Ok(None) };
-        let piece = guarded(name, || {
-            let Some(batch) = batches.next(projection)? else { return Ok(None) };
-            let columns = batch.columns().iter().zip(&*roles);
-            let cells = columns.map(|(array, &role)| Cells::new(array, role));
-            let cells: Vec<_> = cells.collect::<Result<_, _>>()?;
-            if cells.len() != roles.len() {
-                return Err(Trouble::new("columns that are not there"));
-            }
-            Ok(Some(Piece { file: *files - 1, rows: batch.num_rows(), cells }))
-        })?;
-        match &piece {
-            Some(piece) => *rows += piece.rows as u64,
+        let batch = guarded(name, || batches.next(projection))?;
+        match &batch {
+            Some(batch) => *rows += batch.num_rows() as u64,
             None if *rows == 0 => return Err(DataError::EmptyFile { file: name.clone() }),
             None => {
                 meter.end();
                 *current = None;
             }
         }
-        Ok(piece)
+        Ok(batch)
     }
 
     /// Begins with the next file, if there is one.
@@ -153,28 +195,15 @@ impl Decode {
         Ok(true)
     }
 
-    fn advance(&mut self) -> Result<Option<Piece>, DataError> {
+    fn advance(&mut self) -> Result<Option<RecordBatch>, DataError> {
         loop {
-            if let Some(piece) = self.next_piece()? {
-                return Ok(Some(piece));
+            if let Some(batch) = self.next_rows()? {
+                return Ok(Some(batch));
             }
             if !self.next_file()? {
                 return Ok(None);
             }
         }
-    }
-}
-
-impl Iterator for Decode {
-    type Item = Result<Piece, DataError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = self.advance();
-        if next.is_err() {
-            self.current = None;
-            self.tables = Vec::new().into_iter();
-        }
-        next.transpose()
     }
 }
 

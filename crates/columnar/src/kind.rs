@@ -1,7 +1,7 @@
 //! What the type of a column means for learning.
 
 use arrow_schema::{DataType, Schema};
-use rueful_data::{Columns, DataError, Role, argument, printable};
+use rueful_data::{Columns, DataError, Phrase, Role, argument, printable};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,7 @@ impl Kind {
         match role {
             Role::Drop => true,
             Role::Label => !matches!(self, Self::Moment | Self::Other),
+            Role::Importance | Role::Prediction => self == Self::Number,
             Role::Number => matches!(self, Self::Number | Self::Truth | Self::Nothing),
             Role::Category | Role::Text => self != Self::Other,
         }
@@ -64,8 +65,9 @@ pub(crate) fn check(file: &str, schema: &Schema, columns: &Columns) -> Result<()
         .map(|(field, column)| (field.data_type(), column))
         .filter(|(kind, column)| !Kind::of(kind).suits(column.role))
         .collect();
-    if let Some(label) = unsuited.iter().position(|(_, column)| column.role == Role::Label) {
-        unsuited = vec![unsuited[label]];
+    let is_own = |role| matches!(role, Role::Label | Role::Importance | Role::Prediction);
+    if let Some(own) = unsuited.iter().position(|(_, column)| is_own(column.role)) {
+        unsuited = vec![unsuited[own]];
     }
     let Some(&(_, first)) = unsuited.first() else { return Ok(()) };
     let found: Vec<_> = unsuited
@@ -76,16 +78,22 @@ pub(crate) fn check(file: &str, schema: &Schema, columns: &Columns) -> Result<()
     let names = names.join(",");
     let are_all = |kind| unsuited.iter().all(|(found, _)| Kind::of(found) == kind);
     let expected = if first.role == Role::Label {
-        "labels that are numbers, truths or words".to_owned()
+        Phrase::from("labels that are numbers, truths or words")
+    } else if first.role == Role::Importance {
+        "importances that are numbers".into()
+    } else if first.role == Role::Prediction {
+        "predictions that are numbers".into()
     } else if are_all(Kind::Word) {
-        "numbers, as the schema says".to_owned()
+        "numbers, as the schema says".into()
     } else if are_all(Kind::Moment) {
-        format!(
-            "numbers, truths or words: --categorical {names} takes the values as names, --drop \
-             {names} leaves them out"
-        )
+        Phrase::from("numbers, truths or words: ")
+            .setting("categorical")
+            .and(format!(" {names} takes the values as names, "))
+            .setting("drop")
+            .and(format!(" {names} leaves them out"))
     } else {
-        format!("numbers, truths or words: --drop {names} leaves the rest out")
+        let rest = format!(" {names} leaves the rest out");
+        Phrase::from("numbers, truths or words: ").setting("drop").and(rest)
     };
     Err(DataError::Unsuitable { file: file.to_owned(), found: found.join(", "), expected })
 }

@@ -5,7 +5,7 @@ use crate::kind::Kind;
 use crate::layout::{Format, Layout};
 use crate::source::Columnar;
 use arrow_schema::Schema;
-use rueful_data::{Columns, DataError, Reading, Role, Wishes};
+use rueful_data::{Columns, DataError, Phrase, Reading, Role, Wishes};
 
 /// What pandas calls the numbers of rows when it saves them as a column.
 const PANDAS_INDEX: &str = "__index_level_0__";
@@ -16,7 +16,7 @@ pub struct Opened {
     /// How it is read: [`Columnar::open`] reads the same files, or others, in the same way.
     pub layout: Layout,
     /// What was inferred, in words.
-    pub notes: Vec<String>,
+    pub notes: Vec<Phrase>,
     /// The rows.
     pub source: Columnar,
 }
@@ -33,7 +33,7 @@ pub fn open(
     check_wishes(first, format, wishes)?;
     let tables = open_all(files, format)?;
     let table = tables.first().ok_or(DataError::NoInput)?;
-    let mut notes = vec![table.note.clone()];
+    let mut notes = vec![Phrase::from(table.note.clone())];
     let columns = columns(&table.name, &table.schema, wishes, &mut notes)?;
     let layout = Layout { format, bits: wishes.bits, columns };
     let source = Columnar::new(tables, &layout, reading)?;
@@ -70,13 +70,13 @@ fn check_wishes(file: &str, format: Format, wishes: &Wishes) -> Result<(), DataE
         return Err(DataError::Unsuitable {
             file: file.to_owned(),
             found: format!("{format}"),
-            expected: format!("{wished}, as --format says"),
+            expected: Phrase::from(format!("{wished}, as ")).setting("format").and(" says"),
         });
     }
     if wishes.header.is_some() {
         return Err(DataError::Useless {
             file: file.to_owned(),
-            setting: "--header",
+            settings: &["header"],
             format: match format {
                 Format::Parquet => "Parquet",
                 Format::Arrow => "Arrow",
@@ -91,16 +91,15 @@ fn columns(
     file: &str,
     schema: &Schema,
     wishes: &Wishes,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Phrase>,
 ) -> Result<Columns, DataError> {
     let names: Vec<_> = schema.fields().iter().map(|field| field.name().clone()).collect();
     let usual = |column: usize| Kind::of(schema.field(column).data_type()).usual_role();
     let columns = Columns::wished(file, &names, wishes, notes, usual)?;
     if columns.iter().any(|c| c.name == PANDAS_INDEX && c.role == Role::Number) {
-        notes.push(format!(
-            "column \"{PANDAS_INDEX}\" holds the row labels of pandas: --drop {PANDAS_INDEX} \
-             leaves it out"
-        ));
+        let said = format!("column \"{PANDAS_INDEX}\" holds the row labels of pandas: ");
+        let out = format!(" {PANDAS_INDEX} leaves it out");
+        notes.push(Phrase::from(said).setting("drop").and(out));
     }
     Ok(columns)
 }

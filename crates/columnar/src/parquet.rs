@@ -14,7 +14,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::basic::Compression;
 use parquet::file::reader::ChunkReader;
-use rueful_data::printable;
+use rueful_data::{Phrase, printable};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::sync::Arc;
@@ -124,7 +124,8 @@ fn check_magic(file: &mut Counted<File>) -> Result<(), Trouble> {
         Trouble::unsuitable("Parquet in a compressed file", "a Parquet file: unpack it first")
     } else {
         let found = "a file that does not begin as Parquet does";
-        Trouble::unsuitable(found, "a Parquet file, as --format says")
+        let expected = Phrase::from("a Parquet file, as ").setting("format").and(" says");
+        Trouble::unsuitable(found, expected)
     })
 }
 

@@ -1,24 +1,25 @@
 //! The rows of columnar files.
 //!
 //! ```text
-//! files ─decode, on a thread of its own→ pieces of columns ─assemble→ rows
+//! files ─decode→ pieces of columns ─to cells→ cells ─in order→ assemble→ rows
 //! ```
+//!
+//! Decoding goes from front to back, and a [`Pool`] sees to it that it runs ahead of assembling.
 
-use crate::decode::{Decode, Piece, Table};
+use crate::decode::{Decode, Piece, Table, ToCells};
 use crate::file::Meter;
 use crate::kind;
 use crate::layout::Layout;
 use crate::open::open_all;
 use rueful_core::Batch;
+use rueful_data::pool::{Crew, Handed, Pool};
 use rueful_data::{
     Assembler, Census, Columns, DataError, LabelsSeen, Names, Reading, Role, Source, Wrong,
     printable,
 };
-use std::sync::mpsc::sync_channel;
-use std::thread;
 
-/// How many pieces may wait to be assembled.
-const WAITING: usize = 2;
+/// More threads than this, and the one who assembles, have little to do: only one can decode.
+const HELPERS_MAX: usize = 1;
 
 /// A batch has at least so many rows and features together, unless its piece ends.
 const ENOUGH: usize = 1 << 14;
@@ -26,18 +27,20 @@ const ENOUGH: usize = 1 << 14;
 /// A source of rows from columnar files.
 pub struct Columnar {
     /// Pieces as they are decoded.
-    pieces: Box<dyn Iterator<Item = Result<Piece, DataError>> + Send>,
+    pool: Pool<ToCells>,
     /// The piece that is being assembled, and the next of its rows.
     piece: Option<Piece>,
     next: usize,
     /// The columns that are not dropped.
     projection: Vec<usize>,
     assembler: Assembler,
-    names: Vec<String>,
     meters: Vec<Meter>,
-    /// Which file the last rows were from, and how many have been delivered of it.
+    /// Which file the last rows were from, how many of it were read before them and with them, and
+    /// how many were not left out.
     file: usize,
-    delivered: u64,
+    before: u64,
+    read: u64,
+    kept: u64,
     /// What is to be told when the rows before it have been.
     broken: Option<DataError>,
     is_over: bool,
@@ -70,18 +73,22 @@ impl Columnar {
             table.check(&projection)?;
         }
         let names = tables.iter().map(|table| table.name.clone()).collect();
+        let roles = columns.iter().map(|&(_, role)| role).collect();
         let meters = tables.iter().map(|table| table.meter.clone()).collect();
-        let decode = Decode::new(tables, &columns);
+        let decode = Decode::new(tables, projection.clone());
+        let helpers = (reading.threads.get() - 1).min(HELPERS_MAX);
+        let crew = Crew { helpers, taker_works: true };
         Ok(Self {
-            pieces: if reading.threads.get() > 1 { ahead(decode) } else { Box::new(decode) },
+            pool: Pool::new(ToCells { names, roles }, decode, crew),
             piece: None,
             next: 0,
             projection,
             assembler: Assembler::new(&layout.columns, layout.bits, reading),
-            names,
             meters,
             file: 0,
-            delivered: 0,
+            before: 0,
+            read: 0,
+            kept: 0,
             broken: None,
             is_over: false,
         })
@@ -90,21 +97,57 @@ impl Columnar {
     /// Sees to it that there is a piece with rows to be assembled; says whether there is.
     fn has_rows(&mut self) -> Result<bool, DataError> {
         while self.piece.as_ref().is_none_or(|piece| self.next >= piece.rows) {
-            self.piece = self.pieces.next().transpose()?;
-            self.next = 0;
-            let Some(piece) = &self.piece else { return Ok(false) };
-            if piece.file != self.file {
-                (self.file, self.delivered) = (piece.file, 0);
+            if self.piece.take().is_some() {
+                self.pool.put_back(Piece::default()); // What it held is not kept.
             }
+            let Some(Handed { mut piece, number, panic, .. }) = self.pool.next() else {
+                return self.end_file().map(|()| false);
+            };
+            if let Some(said) = panic {
+                let file = self.pool.job().names[piece.file].clone();
+                return Err(DataError::Lost { file, piece: number + 1, said });
+            }
+            if let Some(error) = piece.error.take() {
+                return Err(error);
+            }
+            if piece.file != self.file {
+                self.end_file()?;
+                (self.file, self.before, self.read, self.kept) = (piece.file, 0, 0, 0);
+            }
+            (self.piece, self.next) = (Some(piece), 0);
         }
         Ok(true)
+    }
+
+    /// Every file must have had a row by its end.
+    fn end_file(&self) -> Result<(), DataError> {
+        if self.kept > 0 {
+            return Ok(());
+        }
+        Err(DataError::EmptyFile { file: self.name().to_owned() })
+    }
+
+    /// The file the last rows were from.
+    fn name(&self) -> &str {
+        &self.pool.job().names[self.file]
+    }
+
+    /// Makes a batch of the next rows of the piece.
+    fn deliver(&mut self, batch: &mut Batch) {
+        let assembled = self.assemble();
+        self.before = self.read;
+        self.read += self.assembler.finished() as u64;
+        // A label that does not go with others comes before a row that cannot be assembled.
+        let taken = self.assembler.take(batch).and(assembled);
+        self.broken = taken.err().map(|wrong: Wrong| wrong.error(self.name(), self.before));
+        self.kept += batch.len() as u64;
     }
 
     /// Assembles the next rows of the piece.
     fn assemble(&mut self) -> Result<(), Wrong> {
         let Self { piece, next, projection, assembler, .. } = self;
         let Some(piece) = piece else { return Ok(()) };
-        while *next < piece.rows && assembler.nonzeros() + assembler.rows() < ENOUGH {
+        while *next < piece.rows && assembler.nonzeros() + assembler.finished() < ENOUGH {
             for (&column, cells) in projection.iter().zip(&piece.cells) {
                 assembler.cell(column, cells.get(*next))?;
             }
@@ -118,34 +161,19 @@ impl Columnar {
 impl Source for Columnar {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool, DataError> {
         batch.clear();
-        if self.is_over {
-            return Ok(false);
-        }
-        if self.broken.is_none() {
+        while !self.is_over && batch.is_empty() {
+            if let Some(error) = self.broken.take() {
+                self.is_over = true;
+                self.pool.close();
+                return Err(error);
+            }
             match self.has_rows() {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.is_over = true;
-                    return Ok(false);
-                }
+                Ok(true) => self.deliver(batch),
+                Ok(false) => self.is_over = true,
                 Err(error) => self.broken = Some(error),
             }
         }
-        if self.broken.is_none() {
-            let assembled = self.assemble();
-            // A label that does not go with others comes before a row that cannot be assembled.
-            let taken = self.assembler.take(batch).and(assembled);
-            let wrong = |wrong: Wrong| wrong.error(&self.names[self.file], self.delivered);
-            self.broken = taken.err().map(wrong);
-            self.delivered += batch.len() as u64;
-        }
-        match self.broken.take_if(|_| batch.is_empty()) {
-            Some(error) => {
-                self.is_over = true;
-                Err(error)
-            }
-            None => Ok(true),
-        }
+        Ok(!batch.is_empty())
     }
 
     fn census(&self) -> &Census {
@@ -164,29 +192,25 @@ impl Source for Columnar {
         self.assembler.labels()
     }
 
+    fn predictions(&self) -> &[f64] {
+        self.assembler.predictions()
+    }
+
+    fn place(&self, row: usize) -> Option<String> {
+        let number = self.before + self.assembler.number(row)? as u64 + 1;
+        Some(format!("{}: row {number}", printable(self.name())))
+    }
+
     fn missing(&self) -> &[u64] {
         self.assembler.missing()
     }
-}
-
-/// Decodes on a thread of its own, a few pieces ahead. The thread ends when nobody waits for it.
-fn ahead(decode: Decode) -> Box<dyn Iterator<Item = Result<Piece, DataError>> + Send> {
-    let (sender, receiver) = sync_channel(WAITING);
-    thread::spawn(move || {
-        for piece in decode {
-            if sender.send(piece).is_err() {
-                break;
-            }
-        }
-    });
-    Box::new(receiver.into_iter())
 }
 
 /// All files must have the columns of the layout.
 fn check_names(table: &Table, columns: &Columns) -> Result<(), DataError> {
     let unsuitable = |found: String, expected: String| {
         let expected = format!("{expected}: all files must have the same columns");
-        Err(DataError::Unsuitable { file: table.name.clone(), found, expected })
+        Err(DataError::Unsuitable { file: table.name.clone(), found, expected: expected.into() })
     };
     let fields = table.schema.fields();
     for (number, (field, column)) in fields.iter().zip(columns.iter()).enumerate() {

@@ -2,7 +2,7 @@
 
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
-use rueful_data::{DataError, printable};
+use rueful_data::{DataError, Phrase, printable};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,13 +15,13 @@ pub(crate) enum Trouble {
     /// An error that says all there is to say.
     Told(DataError),
     /// A file that is not what is read: what was found, and what should have been there.
-    Unsuitable(String, String),
+    Unsuitable(String, Phrase),
     /// A decoder that gives up, and what it says.
     Undecodable(String),
 }
 
 impl Trouble {
-    pub(crate) fn unsuitable(found: impl Into<String>, expected: impl Into<String>) -> Self {
+    pub(crate) fn unsuitable(found: impl Into<String>, expected: impl Into<Phrase>) -> Self {
         Self::Unsuitable(found.into(), expected.into())
     }
 

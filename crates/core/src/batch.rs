@@ -317,8 +317,8 @@ impl Batch {
     }
 
     /// Writes rows anew behind those that are here: `rewrite` gives each its features, and may make
-    /// it count more or less. Label and importance are carried along, whatever `rewrite` does, and a
-    /// row that counts nothing is left out. There is no other way to rewrite rows. A row of n
+    /// it count more or less. Label and importance are carried along, whatever `rewrite` does. There
+    /// is no other way to rewrite rows. A row of n
     /// features may get up to `room(n)`. On an error the rows before it are kept.
     ///
     /// ```
@@ -348,9 +348,7 @@ impl Batch {
             let NewRow { row, factor } = new;
             let importance = Importance::new(example.importance.get() * factor)
                 .map_err(|why| RowError::Importance { row: at, why })?;
-            if !importance.is_zero() {
-                row.finish(example.label, importance);
-            }
+            row.finish(example.label, importance);
         }
         Ok(())
     }
@@ -685,24 +683,32 @@ mod tests {
             batch.push_weighted(&[3, 8], &[1.0, -2.0], label, importance(weight)).unwrap();
         }
         let mut new = Batch::default();
-        let shifted = new.map_rows(batch.rows(), |features| features, |example, row| {
-            row.weigh(if example.label > 0.0 { 4.0 } else { 0.0 });
-            example.features.iter().try_for_each(|(i, x)| row.push(i as u32 - 3, x as f32))
-        });
+        let shifted = new.map_rows(
+            batch.rows(),
+            |features| features,
+            |example, row| {
+                row.weigh(if example.label > 0.0 { 4.0 } else { 0.0 });
+                example.features.iter().try_for_each(|(i, x)| row.push(i as u32 - 3, x as f32))
+            },
+        );
         shifted.unwrap();
         let rows: Vec<_> = new.iter().map(|e| (e.label, e.importance.get())).collect();
-        assert_eq!(rows, [(1.0, 8.0), (1.0, 2.0)]);
-        assert_eq!(new.get(1).features.indices(), [0, 5]);
+        assert_eq!(rows, [(1.0, 8.0), (-1.0, 0.0), (1.0, 2.0)]);
+        assert_eq!(new.get(2).features.indices(), [0, 5]);
 
-        let too_heavy = new.map_rows(batch.rows(), |features| features, |example, row| {
-            row.weigh(if example.label > 0.0 { 1.0 } else { 1e40 });
-            row.copy(&example.features)
-        });
+        let too_heavy = new.map_rows(
+            batch.rows(),
+            |features| features,
+            |example, row| {
+                row.weigh(if example.label > 0.0 { 1.0 } else { 1e40 });
+                row.copy(&example.features)
+            },
+        );
         assert_eq!(
             too_heavy.unwrap_err().to_string(),
             "row 1: its importance 1e40 is not 0, or a number between 1e-30 and 1e30"
         );
-        assert_eq!((new.len(), new.get(2)), (3, batch.get(0)));
+        assert_eq!((new.len(), new.get(3)), (4, batch.get(0)));
     }
 
     #[test]
@@ -760,11 +766,12 @@ mod tests {
         let one_by_one = outcome(pushed, result);
         let mut extended = before.clone();
         let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
-        let result = extended.extend_with(&lengths, &vec![-1.0; rows.len()], &[], |indices, values| {
-            for (i, &(index, value)) in rows.iter().flatten().enumerate() {
-                (indices[i], values[i]) = (index, value);
-            }
-        });
+        let result =
+            extended.extend_with(&lengths, &vec![-1.0; rows.len()], &[], |indices, values| {
+                for (i, &(index, value)) in rows.iter().flatten().enumerate() {
+                    (indices[i], values[i]) = (index, value);
+                }
+            });
         if result.is_err() {
             assert_eq!((&extended, extended.dimension()), (&before, before.dimension()));
         }

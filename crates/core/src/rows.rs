@@ -398,10 +398,7 @@ mod tests {
             error(door.sparse(&[0, 2, 1, 3], &INDICES, &[1.0; 3], &LABELS, &[])),
             "the offsets of the rows do not increase"
         );
-        assert_eq!(
-            error(door.dense(2, &[1.0; 5], &LABELS, &[])),
-            "5 values, expected 6"
-        );
+        assert_eq!(error(door.dense(2, &[1.0; 5], &LABELS, &[])), "5 values, expected 6");
         assert_eq!(
             error(door.dense(1, &[1.0; 3], &LABELS, &[Importance::ONE])),
             "1 importances, expected 3"

@@ -8,11 +8,11 @@
 use crate::error::excerpt;
 use crate::format::Fault;
 use crate::labels::{LabelCounts, LabelRule};
-use crate::rows::{Rows, Space};
+use crate::rows::{Rows, Space, importance};
 use crate::schema::{Column, Columns, Role, Wishes};
 use crate::source::{LabelsSeen, Reading};
 use crate::table::plan::{self, Action, Filler, Plan};
-use crate::{Bits, Census, DataError, Names};
+use crate::{Bits, Census, DataError, Names, Phrase};
 use rueful_core::Batch;
 use std::mem;
 
@@ -39,7 +39,7 @@ pub struct Wrong {
     /// What should have been there.
     pub expected: String,
     /// How it might be put right.
-    pub hint: Option<String>,
+    pub hint: Option<Phrase>,
 }
 
 impl Wrong {
@@ -85,8 +85,10 @@ pub struct Assembler {
     /// The row being put together.
     filler: Filler,
     is_begun: bool,
-    has_label: bool,
-    label_column: usize,
+    /// The columns that every row must have, label, importance and predictions, and how many of
+    /// them this one has.
+    needed: Vec<usize>,
+    given: Vec<bool>,
     /// The rows since the last take.
     rows: Rows,
     /// Of all rows that were taken.
@@ -94,6 +96,22 @@ pub struct Assembler {
     names: Names,
     missing: Vec<u64>,
     census: Census,
+    /// How many rows were finished since the last take, those of importance 0 included.
+    finished: usize,
+    /// What came with the rows of the last take: predictions, and the number of each row.
+    predictions: Vec<f64>,
+    numbers: Vec<usize>,
+}
+
+/// The columns that every row must have.
+fn needed(columns: &Columns, reading: &Reading) -> Vec<usize> {
+    let is_needed = |role| match role {
+        Role::Label => reading.labels != LabelRule::Ignored,
+        Role::Importance | Role::Prediction => true,
+        Role::Number | Role::Category | Role::Text | Role::Drop => false,
+    };
+    let columns = columns.iter().enumerate();
+    columns.filter(|(_, column)| is_needed(column.role)).map(|(number, _)| number).collect()
 }
 
 impl Assembler {
@@ -108,13 +126,16 @@ impl Assembler {
             rule: reading.labels.clone(),
             filler,
             is_begun: false,
-            has_label: false,
-            label_column: columns.iter().position(|c| c.role == Role::Label).unwrap_or(0),
+            given: vec![false; columns.len()],
+            needed: needed(columns, reading),
             rows,
             labels: LabelCounts::after(&reading.known_labels),
             names: Names::default(),
             missing: Vec::new(),
             census: Census::default(),
+            finished: 0,
+            predictions: Vec::new(),
+            numbers: Vec::new(),
         }
     }
 
@@ -141,20 +162,20 @@ impl Assembler {
     fn begin(&mut self) {
         self.plan.begin(&mut self.filler, &mut self.rows);
         self.is_begun = true;
-        self.has_label = false;
+        self.given.fill(false);
     }
 
     fn any_cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
-        let Self { plan, filler, rows, rule, has_label, .. } = self;
-        let action = &plan.actions[column];
-        *has_label |= matches!(action, Action::Label);
+        let Self { plan, filler, rows, rule, given, finished: at, .. } = self;
+        let (action, at) = (&plan.actions[column], *at);
+        given[column] = true;
         let number = match (cell, action, &*rule) {
-            (Cell::Missing, ..) => return plan.missing(rows, column, b"null", 0),
+            (Cell::Missing, ..) => return plan.missing(rows, column, b"null", at),
             (Cell::Number(number), ..) if number.is_nan() => {
-                return plan.missing(rows, column, b"NaN", 0);
+                return plan.missing(rows, column, b"NaN", at);
             }
             (Cell::Text(text), ..) => {
-                return plan.cell(filler, rows, column, text.as_bytes(), 0);
+                return plan.cell(filler, rows, column, text.as_bytes(), at);
             }
             (Cell::Number(number), ..) => number,
             (Cell::Truth(truth), Action::Number(_), _)
@@ -163,7 +184,7 @@ impl Assembler {
             }
             (Cell::Truth(truth), ..) => {
                 let word: &[u8] = if truth { b"true" } else { b"false" };
-                return plan.value(filler, rows, column, word, 0);
+                return plan.value(filler, rows, column, word, at);
             }
         };
         match action {
@@ -171,13 +192,18 @@ impl Assembler {
                 filler.numbers[*place] += number as f32;
             }
             Action::Label => {
-                match rows.labels.take_number(rule, number, rows.batch.len(), 0) {
+                match rows.labels.take_number(rule, number, rows.batch.len(), at) {
                     Some(label) => filler.label = label,
                     // Said in the words of the plan.
-                    None => plan.value(filler, rows, column, written(number).as_bytes(), 0)?,
+                    None => plan.value(filler, rows, column, written(number).as_bytes(), at)?,
                 }
             }
-            _ => plan.value(filler, rows, column, written(number).as_bytes(), 0)?,
+            Action::Importance => match importance(number) {
+                Some(importance) => filler.importance = importance,
+                None => plan.value(filler, rows, column, written(number).as_bytes(), at)?,
+            },
+            Action::Prediction(model) if number.is_finite() => filler.predictions[*model] = number,
+            _ => plan.value(filler, rows, column, written(number).as_bytes(), at)?,
         }
         Ok(())
     }
@@ -187,12 +213,14 @@ impl Assembler {
         if !self.is_begun {
             self.begin();
         }
-        if !self.has_label && self.rule != LabelRule::Ignored {
-            self.cell(self.label_column, Cell::Missing)?;
+        if let Some(&column) = self.needed.iter().find(|&&column| !self.given[column]) {
+            self.cell(column, Cell::Missing)?;
         }
-        let finished = self.plan.finish(&self.filler, &mut self.rows, 0, b"this row");
+        let number = self.finished;
+        let finished = self.plan.finish(&self.filler, &mut self.rows, number, b"this row");
         finished.map_err(|fault| self.wrong(fault))?;
         self.is_begun = false;
+        self.finished += 1;
         Ok(())
     }
 
@@ -200,12 +228,18 @@ impl Assembler {
     fn wrong(&mut self, fault: Fault) -> Wrong {
         self.is_begun = false;
         let Fault { found, expected, hint, .. } = fault;
-        Wrong { row: self.rows.batch.len(), found, expected, hint }
+        Wrong { row: self.finished, found, expected, hint }
     }
 
     /// How many rows there are since the last take.
     pub fn rows(&self) -> usize {
         self.rows.batch.len()
+    }
+
+    /// How many rows were finished since the last take: those of importance 0, which are left out,
+    /// count here.
+    pub fn finished(&self) -> usize {
+        self.finished
     }
 
     /// How many features these rows have together.
@@ -217,9 +251,9 @@ impl Assembler {
     /// If a label does not go with those before it, they end before its row.
     pub fn take(&mut self, batch: &mut Batch) -> Result<(), Wrong> {
         let result = self.labels.absorb(&self.rows.labels, &self.rule).map_err(|conflict| {
-            self.rows.batch.truncate(conflict.row);
+            self.rows.truncate(conflict.row);
             Wrong {
-                row: conflict.row,
+                row: conflict.at,
                 found: excerpt(conflict.label.as_bytes()),
                 expected: self.rule.expected(),
                 hint: Some(conflict.hint),
@@ -232,6 +266,9 @@ impl Assembler {
         self.missing.iter_mut().zip(&self.rows.missing).for_each(|(sum, count)| *sum += count);
         batch.clear();
         mem::swap(batch, &mut self.rows.batch);
+        mem::swap(&mut self.predictions, &mut self.rows.predictions);
+        mem::swap(&mut self.numbers, &mut self.rows.starts);
+        self.finished = 0;
         self.rows.clear();
         self.is_begun = false;
         result
@@ -252,6 +289,18 @@ impl Assembler {
         self.labels.seen()
     }
 
+    /// What other models predicted for the rows of the last take: row after row, and in each row in
+    /// the order of the columns.
+    pub fn predictions(&self) -> &[f64] {
+        &self.predictions
+    }
+
+    /// The number of a row of the last take that has predictions, counted from 0 and from the take
+    /// before on; rows of importance 0, which were left out, count.
+    pub fn number(&self, row: usize) -> Option<usize> {
+        self.numbers.get(row).copied()
+    }
+
     /// How many cells of the rows taken held nothing, by column.
     pub fn missing(&self) -> &[u64] {
         &self.missing
@@ -270,13 +319,13 @@ impl Columns {
         file: &str,
         names: &[String],
         wishes: &Wishes,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Phrase>,
         mut usual: impl FnMut(usize) -> Role,
     ) -> Result<Self, DataError> {
         let unsuitable = |found: String, expected: &str| DataError::Unsuitable {
             file: file.to_owned(),
             found,
-            expected: expected.to_owned(),
+            expected: expected.into(),
         };
         if let Some(twice) = Self::repeated(names) {
             let found = format!("two columns named \"{}\"", excerpt(twice.as_bytes()));
@@ -339,7 +388,7 @@ mod tests {
         assert_eq!(
             message(signs(), &[Number(3.0)]),
             "data.parquet: row 11: found \"3\", expected a label that is -1 or +1, or 0 or 1; of \
-             two other labels, say which is +1 with --positive LABEL; regression losses such as \
+             two other labels, say which is +1 with positive LABEL; regression losses such as \
              square take any number"
         );
         for (cell, found) in [(Missing, "null"), (Number(f64::NAN), "NaN"), (Text("NA"), "NA")] {
@@ -364,7 +413,7 @@ mod tests {
         assert_eq!(
             message(signs(), &[Truth(true), Text("x")]),
             "data.parquet: row 11: found \"x\", expected a finite number in column \"a\"; \
-             --categorical a takes its values as names, --drop a leaves it out"
+             categorical a takes its values as names, drop a leaves it out"
         );
         let mut none = assembler(signs());
         none.cell(1, Number(1.0)).unwrap();
@@ -383,7 +432,7 @@ mod tests {
         let mut batch = Batch::default();
         let wrong = both.take(&mut batch).unwrap_err();
         assert_eq!((wrong.row, wrong.found.as_str(), batch.len()), (2, "-1", 2));
-        assert!(wrong.hint.unwrap().starts_with("-1 and 0 both appear"));
+        assert!(wrong.hint.unwrap().to_string().starts_with("-1 and 0 both appear"));
         assert_eq!((both.census().examples, both.rows()), (2, 0));
     }
 

@@ -1,5 +1,6 @@
 //! What a stream held.
 
+use crate::index_set::IndexSet;
 use rueful_core::{Rows, Sum};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -31,47 +32,36 @@ pub struct Census {
     /// Σ y_t, of the labels as they are learned from; not put away with the rest.
     #[serde(skip)]
     pub label_sum: Sum,
-    /// One bit per index up to the largest seen: at most an eighth of a byte per index allowed.
-    seen: Vec<u64>,
+    /// The indices seen.
+    seen: IndexSet,
 }
 
 impl Census {
     /// Adds some rows. Those of importance 0 are none.
     pub fn count(&mut self, rows: Rows<'_>) {
-        if rows.importances().iter().any(|importance| importance.is_zero()) {
-            let counted = (0..rows.len()).filter(|&row| !rows.importances()[row].is_zero());
-            return counted.for_each(|row| self.count_with(rows.slice(row..row + 1), None));
-        }
         self.count_with(rows, None);
     }
 
     /// The same, told which of the indices may be new.
     pub(crate) fn count_with(&mut self, rows: Rows<'_>, new: Option<&[u32]>) {
+        if rows.importances().iter().any(|importance| importance.is_zero()) {
+            let counted = (0..rows.len()).filter(|&row| !rows.importances()[row].is_zero());
+            for row in counted.map(|row| rows.slice(row..row + 1)) {
+                self.count_all(row, row.distinct_indices(), row.get(0).features.dimension());
+            }
+            return;
+        }
+        let new = new.unwrap_or_else(|| rows.distinct_indices());
+        self.count_all(rows, new, rows.dimension());
+    }
+
+    /// The same for rows that all count.
+    fn count_all(&mut self, rows: Rows<'_>, new: &[u32], dimension: usize) {
         self.examples += rows.len() as u64;
         self.nonzeros += rows.nonzeros() as u64;
-        self.dimension = self.dimension.max(rows.dimension() as u64);
+        self.dimension = self.dimension.max(dimension as u64);
         rows.labels().iter().for_each(|&label| self.label_sum.add(label));
-        self.features += self.mark(new.unwrap_or_else(|| rows.distinct_indices()));
-    }
-
-    /// The indices that were seen, in increasing order.
-    pub fn indices(&self) -> impl Iterator<Item = u32> {
-        let words = (0_u32..).zip(&self.seen).filter(|&(_, &word)| word != 0);
-        words.flat_map(|(at, &word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * at + bit))
-    }
-
-    /// Marks indices as seen; returns how many of them are new.
-    fn mark(&mut self, indices: &[u32]) -> u64 {
-        let mut new = 0;
-        for &index in indices {
-            let word = index as usize / 64;
-            if self.seen.len() <= word {
-                self.seen.resize(word + 1, 0);
-            }
-            new += !self.seen[word] >> (index % 64) & 1;
-            self.seen[word] |= 1 << (index % 64);
-        }
-        new
+        self.features += new.iter().map(|&index| self.seen.insert(index)).sum::<u64>();
     }
 
     /// Adds what another part of the stream held.
@@ -80,18 +70,18 @@ impl Census {
         self.nonzeros += later.nonzeros;
         self.dimension = self.dimension.max(later.dimension);
         self.label_sum.merge(later.label_sum);
-        self.seen.resize(self.seen.len().max(later.seen.len()), 0);
-        self.seen.iter_mut().zip(&later.seen).for_each(|(word, later)| *word |= later);
-        self.features = self.count_seen();
-    }
-
-    fn count_seen(&self) -> u64 {
-        self.seen.iter().map(|word| u64::from(word.count_ones())).sum()
+        self.seen.extend(&later.seen);
+        self.features = self.seen.count();
     }
 
     /// Whether a feature of this index was seen.
     pub fn has(&self, index: u32) -> bool {
-        self.seen.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+        self.seen.has(index)
+    }
+
+    /// The indices seen, from the smallest on.
+    pub fn indices(&self) -> impl Iterator<Item = u32> {
+        self.seen.iter()
     }
 }
 
@@ -105,13 +95,14 @@ impl<'de> Deserialize<'de> for Census {
             nonzeros: u64,
             features: u64,
             dimension: u64,
-            seen: Vec<u64>,
+            seen: IndexSet,
         }
         let Read { examples, nonzeros, features, dimension, seen } =
             Read::deserialize(deserializer)?;
         let label_sum = Sum::default();
         let census = Self { examples, nonzeros, features, dimension, label_sum, seen };
-        if census.count_seen() == features && dimension <= 64 * census.seen.len() as u64 {
+        let end = census.seen.end();
+        if census.seen.count() == features && dimension == end {
             Ok(census)
         } else {
             Err(serde::de::Error::custom("counts that contradict each other"))

@@ -1,42 +1,23 @@
 //! What can go wrong between bytes and batches, told to the one who has to fix it.
 
 use crate::cache::CacheFault;
+use crate::phrase::{NamesSettings, Phrase, listed, plain};
 use crate::recognize::Binary;
 use crate::schema::Schema;
+use std::fmt;
 use std::io;
 use std::str::Utf8Chunk;
-use thiserror::Error;
 
 /// How many characters of the input an error repeats.
 const EXCERPT_CHARS: usize = 40;
-
-/// A message that mentions settings, told in the words of whoever shows it.
-///
-/// A library knows a setting by its name alone. The program calls the setting `label` by its flag
-/// `--label`, a notebook by its argument, and a spec file by its key, so each of them says what a
-/// name becomes.
-///
-/// ```
-/// use rueful_data::{DataError, NamesSettings};
-///
-/// let error = DataError::UnknownFormat { format: "xls".to_owned() };
-/// let told = error.text(&|name| format!("--{name}"));
-/// assert!(told.starts_with("--format: found \"xls\""));
-/// ```
-pub trait NamesSettings {
-    /// The message, in which `name` has the say on what a setting is called. What `Display` writes
-    /// is this text with the plain names.
-    fn text(&self, name: &dyn Fn(&str) -> String) -> String;
-}
 
 /// Why data could not be read. Each is displayed as one line that names the file.
 ///
 /// The cause of an [`Open`](Self::Open) or [`Read`](Self::Read) is part of that line, so it is not
 /// told a second time as a source.
-#[derive(Debug, Error)]
+#[derive(Debug)]
 pub enum DataError {
     /// A file that cannot be opened: missing, forbidden, or no file.
-    #[error("cannot open {}: {error}", printable(file))]
     Open {
         /// The file.
         file: String,
@@ -44,7 +25,6 @@ pub enum DataError {
         error: io::Error,
     },
     /// A file that could not be read to its end.
-    #[error("cannot read {}: {error}", printable(file))]
     Read {
         /// The file.
         file: String,
@@ -52,17 +32,11 @@ pub enum DataError {
         error: io::Error,
     },
     /// A file that was read to its end and held no row.
-    #[error("{}: expected examples, found none in the whole file", printable(file))]
     EmptyFile {
         /// The file.
         file: String,
     },
     /// A line beyond [`Limits::max_line_bytes`](crate::Limits::max_line_bytes).
-    #[error(
-        "{}:{line}: found a line of more than {limit} bytes, expected at most that many{}",
-        printable(file),
-        tail(hint)
-    )]
     LineTooLong {
         /// The file.
         file: String,
@@ -70,15 +44,8 @@ pub enum DataError {
         line: u64,
         /// How many bytes a line may have.
         limit: usize,
-        /// What may be the matter.
-        hint: Option<String>,
     },
     /// Text that is not what the format has at this place.
-    #[error(
-        "{}:{line}:{column}: found \"{found}\", expected {expected}{}",
-        printable(file),
-        tail(hint)
-    )]
     Parse {
         /// The file.
         file: String,
@@ -92,19 +59,24 @@ pub enum DataError {
         /// What should have been there.
         expected: String,
         /// How it might be put right.
-        hint: Option<String>,
+        hint: Option<Phrase>,
+    },
+    /// A piece of a file that was being read when a fault of the program's own was found.
+    Lost {
+        /// The file.
+        file: String,
+        /// The piece, counted from 1 and from the first file on: a few thousand lines, rows or
+        /// bytes, as the format has it.
+        piece: u64,
+        /// What the program noticed.
+        said: String,
     },
     /// Data that would have to be read a second time.
-    #[error(
-        "{} can be read only once, and has to be read again: save it to a file first",
-        if file == "-" { "standard input".to_owned() } else { printable(file) }
-    )]
     OnceOnly {
         /// The file.
         file: String,
     },
     /// A row of a file without lines that is not as it should be.
-    #[error("{}: row {row}: found \"{found}\", expected {expected}{}", printable(file), tail(hint))]
     Row {
         /// The file.
         file: String,
@@ -115,10 +87,9 @@ pub enum DataError {
         /// What should have been there.
         expected: String,
         /// How it might be put right.
-        hint: Option<String>,
+        hint: Option<Phrase>,
     },
     /// A file that should be a cache and is none that can be read.
-    #[error("{}: {fault}", printable(file))]
     Cache {
         /// The file.
         file: String,
@@ -126,7 +97,6 @@ pub enum DataError {
         fault: CacheFault,
     },
     /// A file that could not be written.
-    #[error("cannot write {}: {error}", printable(file))]
     Write {
         /// The file.
         file: String,
@@ -134,20 +104,17 @@ pub enum DataError {
         error: io::Error,
     },
     /// No input to read from.
-    #[error("found no file to read, expected at least one")]
     NoInput,
     /// A file of a kind that is not read as it is.
-    #[error("{}: found {found}, expected {expected}", printable(file))]
     Unsuitable {
         /// The file.
         file: String,
         /// What it is, or has.
         found: String,
         /// What should have been there, or what to do.
-        expected: String,
+        expected: Phrase,
     },
     /// A file that is not text, but one of the formats that are read in another way.
-    #[error("{}: found {kind}, expected text", printable(file))]
     Binary {
         /// The file.
         file: String,
@@ -155,33 +122,29 @@ pub enum DataError {
         kind: Binary,
     },
     /// A format that does not exist.
-    #[error(
-        "--format: found \"{}\", expected one of {}",
-        excerpt(format.as_bytes()),
-        Schema::NAMES.join(", ")
-    )]
     UnknownFormat {
         /// What was asked for.
         format: String,
     },
-    /// A setting that means nothing for the format of the file.
-    #[error("{}: {setting} means nothing for {format}: {reason}", printable(file))]
+    /// Settings beside one that leaves nothing to set.
+    Settled {
+        /// The setting that says it all.
+        by: &'static str,
+        /// What is to be left out.
+        settings: &'static [&'static str],
+    },
+    /// Settings that mean nothing for the format of the file.
     Useless {
         /// The file.
         file: String,
-        /// The setting.
-        setting: &'static str,
+        /// The settings.
+        settings: &'static [&'static str],
         /// The format.
         format: &'static str,
         /// Why, and what to do.
         reason: &'static str,
     },
     /// A table without a word on which column holds the labels.
-    #[error(
-        "{}: which column is the label? Add --label NAME, or --label and a number from 1 on; \
-         the columns are: {columns}",
-        printable(file)
-    )]
     NoLabel {
         /// The file.
         file: String,
@@ -189,10 +152,6 @@ pub enum DataError {
         columns: String,
     },
     /// A setting that names a column which does not exist.
-    #[error(
-        "{}: {setting} names \"{column}\", expected a column; the columns are: {columns}",
-        printable(file)
-    )]
     NoColumn {
         /// The file.
         file: String,
@@ -204,10 +163,6 @@ pub enum DataError {
         columns: String,
     },
     /// Two settings that cannot both be followed.
-    #[error(
-        "{other} and {setting} both name column \"{}\", expected one of them",
-        excerpt(column.as_bytes())
-    )]
     Contradiction {
         /// The column.
         column: String,
@@ -218,15 +173,111 @@ pub enum DataError {
     },
 }
 
+/// What there is to say after a semicolon.
+fn tail(hint: &Option<Phrase>, name: &dyn Fn(&str) -> String) -> String {
+    hint.as_ref().map(|hint| format!("; {}", hint.text(name))).unwrap_or_default()
+}
+
 impl NamesSettings for DataError {
-    fn text(&self, _name: &dyn Fn(&str) -> String) -> String {
-        self.to_string()
+    fn text(&self, name: &dyn Fn(&str) -> String) -> String {
+        match self {
+            Self::Open { file, error } => format!("cannot open {}: {error}", printable(file)),
+            Self::Read { file, error } => format!("cannot read {}: {error}", printable(file)),
+            Self::Write { file, error } => format!("cannot write {}: {error}", printable(file)),
+            Self::EmptyFile { file } => {
+                format!("{}: expected examples, found none in the whole file", printable(file))
+            }
+            Self::LineTooLong { file, line, limit } => format!(
+                "{}:{line}: found a line of more than {limit} bytes, expected at most that many",
+                printable(file)
+            ),
+            Self::Parse { file, line, column, found, expected, hint } => format!(
+                "{}:{line}:{column}: found \"{found}\", expected {expected}{}",
+                printable(file),
+                tail(hint, name)
+            ),
+            Self::Row { file, row, found, expected, hint } => format!(
+                "{}: row {row}: found \"{found}\", expected {expected}{}",
+                printable(file),
+                tail(hint, name)
+            ),
+            Self::Lost { file, piece, said } => format!(
+                "{}: piece {piece} could not be read to its end: {}. This is a fault of rueful, \
+                 not of the file",
+                printable(file),
+                excerpt(said.as_bytes())
+            ),
+            Self::OnceOnly { file } => {
+                let file = if file == "-" { "standard input".to_owned() } else { printable(file) };
+                format!(
+                    "{file} can be read only once, and has to be read again: save it to a file \
+                     first"
+                )
+            }
+            Self::Cache { file, fault } => format!("{}: {}", printable(file), fault.text(name)),
+            Self::NoInput => "found no file to read, expected at least one".to_owned(),
+            Self::Binary { file, kind } => {
+                format!("{}: found {kind}, expected text", printable(file))
+            }
+            other => other.about_settings(name),
+        }
     }
 }
 
-fn tail(hint: &Option<String>) -> String {
-    hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default()
+impl DataError {
+    /// What is said of those errors that are about settings.
+    fn about_settings(&self, name: &dyn Fn(&str) -> String) -> String {
+        match self {
+            Self::Unsuitable { file, found, expected } => {
+                format!("{}: found {found}, expected {}", printable(file), expected.text(name))
+            }
+            Self::UnknownFormat { format } => format!(
+                "{}: found \"{}\", expected one of {}",
+                name("format"),
+                excerpt(format.as_bytes()),
+                Schema::NAMES.join(", ")
+            ),
+            Self::Useless { file, settings, format, reason } => format!(
+                "{}: {} means nothing for {format}: {reason}",
+                printable(file),
+                listed(settings, name)
+            ),
+            Self::Settled { by, settings } => format!(
+                "{} says how the file is read: leave out {}",
+                name(by),
+                listed(settings, name)
+            ),
+            Self::NoLabel { file, columns } => {
+                let label = name("label");
+                format!(
+                    "{}: which column is the label? Add {label} NAME, or {label} and a number from \
+                     1 on; the columns are: {columns}",
+                    printable(file)
+                )
+            }
+            Self::NoColumn { file, setting, column, columns } => format!(
+                "{}: {} names \"{column}\", expected a column; the columns are: {columns}",
+                printable(file),
+                name(setting)
+            ),
+            Self::Contradiction { column, setting, other } => format!(
+                "{} and {} both name column \"{}\", expected one of them",
+                name(other),
+                name(setting),
+                excerpt(column.as_bytes())
+            ),
+            _ => String::new(),
+        }
+    }
 }
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(&plain))
+    }
+}
+
+impl std::error::Error for DataError {}
 
 /// A name on its way to a terminal: control characters become escapes.
 pub fn printable(name: &str) -> String {

@@ -1,5 +1,6 @@
 //! What every text format answers: how its rows are read, and where it may be cut.
 
+use crate::phrase::Phrase;
 use crate::rows::Rows;
 use crate::text::Text;
 
@@ -47,7 +48,7 @@ pub(crate) struct Fault {
     /// What should have been there.
     pub(crate) expected: String,
     /// How it might be put right.
-    pub(crate) hint: Option<String>,
+    pub(crate) hint: Option<Phrase>,
 }
 
 impl Fault {
@@ -59,7 +60,7 @@ impl Fault {
     }
 
     /// The same with a hint.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<Phrase>) -> Self {
         self.hint = Some(hint.into());
         self
     }

@@ -2,6 +2,7 @@
 
 use crate::error::excerpt;
 use crate::number::double_at;
+use crate::phrase::Phrase;
 use crate::source::LabelsSeen;
 use rueful_core::loss::Labels;
 use serde::{Deserialize, Serialize};
@@ -47,11 +48,12 @@ impl LabelRule {
     }
 
     /// How a label that is not taken might be.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
+    pub(crate) fn hint(&self) -> Option<Phrase> {
         match self {
             Self::Signs => Some(
-                "of two other labels, say which is +1 with --positive LABEL; regression losses \
-                 such as square take any number",
+                Phrase::from("of two other labels, say which is +1 with ")
+                    .setting("positive")
+                    .and(" LABEL; regression losses such as square take any number"),
             ),
             _ => None,
         }
@@ -66,6 +68,16 @@ pub(crate) struct LabelCounts {
     last: usize,
     /// Whether there were more labels than are counted one by one.
     pub(crate) is_cut: bool,
+}
+
+/// A moment of counting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LabelMark {
+    entries: usize,
+    last: usize,
+    /// How often the label was counted that was counted last.
+    count: u64,
+    is_cut: bool,
 }
 
 /// A label, as it is written or, for numbers, as they are printed.
@@ -193,6 +205,24 @@ impl LabelCounts {
         }
     }
 
+    /// Where counting stands.
+    pub(crate) fn mark(&self) -> LabelMark {
+        let count = self.entries.get(self.last).map_or(0, |entry| entry.count);
+        LabelMark { entries: self.entries.len(), last: self.last, count, is_cut: self.is_cut }
+    }
+
+    /// Forgets what was counted since the mark: one label at most.
+    pub(crate) fn forget_since(&mut self, mark: &LabelMark) {
+        let LabelMark { entries, last, count, is_cut } = *mark;
+        let is_counted = self.last != last
+            || self.entries.get(self.last).is_some_and(|entry| entry.count != count);
+        if is_counted && let Some(entry) = self.entries.get_mut(self.last) {
+            entry.count -= 1;
+        }
+        self.entries.truncate(entries);
+        (self.last, self.is_cut) = (last, is_cut);
+    }
+
     /// Labels that came before those that are counted here.
     pub(crate) fn after(known: &[String]) -> Self {
         let entry = |label: &String| LabelCount {
@@ -240,13 +270,13 @@ impl LabelCounts {
     }
 
     /// Why a label does not go with those before it.
-    fn conflict(&self, rule: &LabelRule, label: &str) -> Option<String> {
+    fn conflict(&self, rule: &LabelRule, label: &str) -> Option<Phrase> {
         let has = |label: &str| self.entries.iter().any(|known| known.label == label);
         match rule {
             LabelRule::Signs if label == "0" && has("-1") || label == "-1" && has("0") => Some(
-                "-1 and 0 both appear: say which label is +1, as in --positive 1, if there are \
-                 two labels; three are too many"
-                    .to_owned(),
+                Phrase::from("-1 and 0 both appear: say which label is +1, as in ")
+                    .setting("positive")
+                    .and(" 1, if there are two labels; three are too many"),
             ),
             LabelRule::Positive(positive) if !is_label(positive, label) => {
                 let is_other = |known: &&LabelCount| !is_label(positive, &known.label);
@@ -255,16 +285,15 @@ impl LabelCounts {
                     |known: &LabelCount| format!("\"{}\"", excerpt(known.label.as_bytes()));
                 Some(if self.entries.len() > 1 {
                     let known: Vec<_> = self.entries.iter().map(quoted).collect();
-                    format!(
-                        "a third label, after {}: there can be two, the one that --positive \
-                         names and one other",
-                        known.join(" and ")
-                    )
+                    let known = known.join(" and ");
+                    let said =
+                        format!("a third label, after {known}: there can be two, the one that ");
+                    Phrase::from(said).setting("positive").and(" names and one other")
                 } else {
-                    format!(
-                        "neither this nor {}, the label before, is the one that --positive names",
-                        quoted(other)
-                    )
+                    let other = quoted(other);
+                    let said =
+                        format!("neither this nor {other}, the label before, is the one that ");
+                    Phrase::from(said).setting("positive").and(" names")
                 })
             }
             _ => None,
@@ -286,7 +315,7 @@ pub(crate) struct Conflict {
     pub(crate) row: usize,
     pub(crate) at: usize,
     pub(crate) label: String,
-    pub(crate) hint: String,
+    pub(crate) hint: Phrase,
 }
 
 #[cfg(test)]
@@ -338,7 +367,11 @@ mod tests {
         let rule = LabelRule::Positive("Spam".to_owned());
         let conflict = LabelCounts::default().absorb(&misspelt, &rule).unwrap_err();
         assert_eq!(conflict.row, 1);
-        assert!(conflict.hint.starts_with("neither this nor \"ham\""), "{}", conflict.hint);
+        assert!(
+            conflict.hint.to_string().starts_with("neither this nor \"ham\""),
+            "{}",
+            conflict.hint
+        );
         let names = LabelRule::Positive("spam".to_owned());
         assert_eq!(take(&names, &["spam", "ham", ""]).0, [Some(1.0), Some(-1.0), None]);
     }
@@ -348,7 +381,8 @@ mod tests {
         let (long, rule) = ("x".repeat(5000), LabelRule::Positive("1".to_owned()));
         let labels = take(&rule, &[&long, "\u{1b}", "1"]).1;
         let conflict = LabelCounts::default().absorb(&labels, &rule).unwrap_err();
-        assert!(conflict.hint.len() < 200 && !conflict.hint.contains('\u{1b}'));
+        let hint = conflict.hint.to_string();
+        assert!(hint.len() < 200 && !hint.contains('\u{1b}'));
     }
 
     #[test]

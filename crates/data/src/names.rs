@@ -143,6 +143,20 @@ impl NewNames {
         self.entries.push((index, hash, self.bytes.len()));
     }
 
+    /// How many names there are.
+    pub(crate) fn mark(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Forgets the names that came after the first `mark`, and that they were reported.
+    pub(crate) fn forget_since(&mut self, mark: usize) {
+        for &(_, hash, _) in &self.entries[mark..] {
+            self.reported[(hash >> (64 - REPORTED_BITS)) as usize] = 0;
+        }
+        self.entries.truncate(mark);
+        self.bytes.truncate(self.entries.last().map_or(0, |&(_, _, end)| end));
+    }
+
     /// Forgets the names, but not that they were reported.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();

@@ -5,6 +5,8 @@
 //! along. Almost all numbers are settled by one multiplication or division; the rest go the long
 //! way through `fast_float2`.
 
+use rueful_machine::rounds_like_its_neighbours;
+
 /// Integers up to here are exact as `f64`.
 const EXACT_MANTISSA: u64 = 1 << 53;
 
@@ -34,15 +36,16 @@ pub(crate) fn double_at(text: &[u8], at: usize) -> Option<(f64, usize)> {
     Some((value.unwrap_or_else(|| the_long_way(&text[at..decimal.end])), decimal.end))
 }
 
-/// What [`double_at`] says, as an `f32`; often for less.
+/// The same in single precision: the `f32` that is nearest to what is written, not to the `f64`
+/// that is.
 #[inline(always)] // A call would pass its result through memory.
 pub(crate) fn single_at(text: &[u8], at: usize) -> Option<(f32, usize)> {
     let decimal = Decimal::at(text, at)?;
     let value = match decimal.nearly() {
-        Some(value) if decimal.is_exact() || rounds_like_its_neighbours(value) => value,
-        _ => the_long_way(&text[at..decimal.end]),
+        Some(value) if rounds_like_its_neighbours(value) => value as f32,
+        _ => decimal.single_the_long_way(&text[at..decimal.end]),
     };
-    Some((value as f32, decimal.end))
+    Some((value, decimal.end))
 }
 
 /// The integer at `at`, at most `u64::MAX`, and where it ends: at `at`, if there is none.
@@ -59,10 +62,11 @@ fn saturating(digits: &[u8]) -> u64 {
     digits.iter().fold(0, append)
 }
 
+// The syntax has been checked before one goes the long way, so there always is a value. Should
+// there be none after all, NaN is what every caller refuses.
+
 #[cold]
 fn the_long_way(number: &[u8]) -> f64 {
-    // The syntax has been checked, so there always is a value. Should there be none after all, NaN
-    // is what every caller refuses.
     fast_float2::parse(number).unwrap_or(f64::NAN)
 }
 
@@ -108,8 +112,19 @@ impl Decimal {
         self.is_whole && self.mantissa <= EXACT_MANTISSA
     }
 
+    /// The nearest single of the decimal that is written as `number`. Whole numbers beyond 2^24
+    /// often lie in the middle of two singles: those are exact as doubles, so that one rounding
+    /// decides.
+    #[cold]
+    fn single_the_long_way(self, number: &[u8]) -> f32 {
+        match self.nearly() {
+            Some(value) if self.exponent == 0 && self.is_exact() => value as f32,
+            _ => fast_float2::parse(number).unwrap_or(f32::NAN),
+        }
+    }
+
     /// Its value, with one rounding for a mantissa above 2^53 and one for the power of ten: less
-    /// than three units in the last place from the correctly rounded one. None if digits are
+    /// than three units in the last place from what is written. None if digits are
     /// missing or the power is not exact.
     #[inline(always)]
     fn nearly(self) -> Option<f64> {
@@ -130,17 +145,6 @@ impl Decimal {
 #[inline(always)]
 fn signed(size: f64, negative: bool) -> f64 {
     f64::from_bits(size.to_bits() ^ u64::from(negative) << 63)
-}
-
-/// Whether all numbers within four units in the last place of `value` become the same `f32`. They
-/// do unless they lie about the middle between two neighbours, where 28 of the 29 bits that are
-/// dropped are 0 after a 1. The largest single and infinity have such a middle too; subnormal ones
-/// have others, but are out of reach of a mantissa above 2^53 and a power within 10^±22.
-#[inline]
-pub(crate) fn rounds_like_its_neighbours(value: f64) -> bool {
-    const MIDDLE: u64 = 1 << 28;
-    let dropped = value.to_bits() & (2 * MIDDLE - 1);
-    dropped.wrapping_sub(MIDDLE - 4) > 8
 }
 
 /// Whether a minus sign is at `at`, and where the sign ends if there is any.
@@ -235,6 +239,14 @@ mod tests {
 
     fn single(text: &str) -> Option<f32> {
         single_at(text.as_bytes(), 0).map(|(value, _)| value)
+    }
+
+    fn single_bits(text: &str) -> Option<u32> {
+        single(text).map(f32::to_bits)
+    }
+
+    fn obvious_single(text: &str) -> Option<u32> {
+        text.parse::<f32>().ok().map(f32::to_bits)
     }
 
     fn bits(value: Option<f64>) -> Option<u64> {
@@ -332,16 +344,42 @@ mod tests {
         assert_eq!(whole(&text), Some(1.0));
     }
 
+    /// Each of these becomes another single if it becomes a double first.
     #[test]
-    fn singles_end_where_doubles_become_infinite_singles() {
+    fn what_two_roundings_get_wrong() {
+        for (text, one, two) in [
+            // 1 + 2^-24 and a little: the middle of 1 and its neighbour, for a double.
+            ("1.0000000596046448", 1.000_000_1, 1.0),
+            ("1.00000005960464477539062500000001", 1.000_000_1, 1.0),
+            ("-1.0000000596046448", -1.000_000_1, -1.0),
+            // 1 + 3·2^-24 and a little less.
+            ("1.0000001788139343", 1.000_000_1, 1.000_000_2),
+            // 2^24 + 1 and a little more.
+            ("16777217.000000001", 16_777_218.0, 16_777_216.0),
+            ("0.5000000298023224", 0.500_000_06, 0.5),
+            ("8589972991.9999999999", 8_589_972_480.0, 8_589_973_504.0),
+            // The end of the singles, less than half a double's unit below it.
+            ("340282356779733661637539395458142568447", f32::MAX, f32::INFINITY),
+            ("3.40282356779733661637e38", f32::MAX, f32::INFINITY),
+            // A subnormal single: 2^-149 / 2 and a little more is the least there is, not 0.
+            ("7.006492321624085354619e-46", f32::from_bits(1), 0.0),
+        ] {
+            assert_eq!(single(text).map(f32::to_bits), Some(f32::to_bits(one)), "{text}");
+            assert_eq!(text.parse(), Ok(one), "{text}");
+            let twice = text.parse::<f64>().unwrap() as f32;
+            assert_eq!(twice.to_bits(), two.to_bits(), "{text} is no example");
+        }
+    }
+
+    #[test]
+    fn singles_end_where_the_standard_library_says() {
         for text in (340_282_356_779_733_500u64..340_282_356_779_733_800)
             .map(|mantissa| format!("{mantissa}e21"))
             .chain(
                 ["1e38", "1e39", "999999999999999999e22", "9007199254740993e-22"].map(Into::into),
             )
         {
-            let expected = text.parse::<f64>().unwrap() as f32;
-            assert_eq!(single(&text), Some(expected), "{text}");
+            assert_eq!(single(&text), text.parse().ok(), "{text}");
         }
     }
 
@@ -363,8 +401,8 @@ mod tests {
             text in "[+-]?[0-9]{0,25}(\\.[0-9]{0,25})?([eE][+-]?[0-9]{1,3})?"
         ) {
             prop_assert_eq!(bits(whole(&text)), bits(obvious(&text)));
-            if let Some(value) = obvious(&text) {
-                prop_assert_eq!(single(&text).map(f32::to_bits), Some((value as f32).to_bits()));
+            if obvious(&text).is_some() {
+                prop_assert_eq!(single_bits(&text), obvious_single(&text));
             }
         }
 
@@ -373,30 +411,43 @@ mod tests {
             text in "-?[0-9]{1,4}(\\.[0-9]{1,9})?(e-?[0-9]{1,2})?"
         ) {
             prop_assert_eq!(bits(whole(&text)), bits(obvious(&text)));
+            prop_assert_eq!(single_bits(&text), obvious_single(&text));
         }
 
         #[test]
-        fn singles_are_rounded_twice_even_about_the_middle_of_two(
+        fn singles_are_rounded_once_even_about_the_middle_of_two(
             neighbour in any::<f32>(), off in -9i64..9, digits in 15usize..19
         ) {
             let middle = f64::from(neighbour).to_bits() as i64 + (1 << 28);
             let value = f64::from_bits((middle + off) as u64);
             prop_assume!(value.is_finite());
             for text in [format!("{value:.digits$e}"), value.to_string()] {
-                let expected = text.parse::<f64>().unwrap() as f32;
-                prop_assert_eq!(single(&text).map(f32::to_bits), Some(expected.to_bits()));
+                prop_assert_eq!(single_bits(&text), obvious_single(&text));
             }
         }
 
         #[test]
-        fn singles_of_common_size_are_rounded_twice_even_about_the_middle_of_two(
+        fn singles_of_common_size_are_rounded_once_even_about_the_middle_of_two(
             neighbour in -1e4f32..1e4, off in -9i64..9, digits in 10usize..19
         ) {
             let middle = f64::from(neighbour).to_bits() as i64 + (1 << 28);
             let value = f64::from_bits((middle + off) as u64);
             for text in [format!("{value:.digits$}"), value.to_string()] {
-                let expected = text.parse::<f64>().unwrap() as f32;
-                prop_assert_eq!(single(&text).map(f32::to_bits), Some(expected.to_bits()));
+                prop_assert_eq!(single_bits(&text), obvious_single(&text));
+            }
+        }
+
+        #[test]
+        fn whole_numbers_are_rounded_once(number in any::<i64>(), bits in 1u32..64) {
+            let text = (number >> (64 - bits)).to_string();
+            prop_assert_eq!(single_bits(&text), obvious_single(&text));
+        }
+
+        #[test]
+        fn a_single_that_is_printed_is_read_back(value in any::<f32>()) {
+            prop_assume!(value.is_finite());
+            for text in [value.to_string(), format!("{value:e}"), f64::from(value).to_string()] {
+                prop_assert_eq!(single_bits(&text), Some(value.to_bits()));
             }
         }
 

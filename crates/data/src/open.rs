@@ -1,7 +1,7 @@
 //! From the names of files to a source of rows.
 
 use crate::recognize::{Recognized, has_enough, recognize_as};
-use crate::{DataError, Follow, Input, Reader, Reading, Schema, Wishes};
+use crate::{DataError, Follow, Input, Phrase, Reader, Reading, Schema, Wishes};
 
 /// How much of a file is looked at to find out how it is to be read.
 const SAMPLE: usize = 1 << 18;
@@ -12,7 +12,7 @@ pub struct Opened {
     /// How it is read: [`Reader::open`] reads the same files, or others, in the same way.
     pub schema: Schema,
     /// What was inferred, in words.
-    pub notes: Vec<String>,
+    pub notes: Vec<Phrase>,
     /// The rows.
     pub reader: Reader,
 }
@@ -58,7 +58,7 @@ fn look(
     input: &mut Input,
     wishes: &Wishes,
     reading: &Reading,
-) -> Result<(Schema, Vec<String>), DataError> {
+) -> Result<(Schema, Vec<Phrase>), DataError> {
     let file = input.name().to_owned();
     let name = input.data_name().to_owned();
     let limit = reading.limits.max_line_bytes;
@@ -68,7 +68,7 @@ fn look(
         Ok(Recognized::Text { schema, notes }) => Ok((schema, notes)),
         Ok(Recognized::Binary(kind)) => Err(DataError::Binary { file, kind }),
         Err(DataError::EmptyFile { .. }) if !is_whole => {
-            Err(DataError::LineTooLong { file, line: 1, limit, hint: None })
+            Err(DataError::LineTooLong { file, line: 1, limit })
         }
         Err(error) => Err(error),
     }

@@ -1,26 +1,27 @@
-//! Predictions that somebody else's models made: one number per line, or columns of a table.
+//! Predictions that somebody else's models made, in a file of their own: one number per line, or
+//! columns of a table.
 //!
-//! A table is CSV with a header. Fields are separated by commas or by tabs, whichever the header
-//! has first; a field may stand in double quotes, where "" is one quote, and ends on its line.
+//! The file is read as every table is (see [`table`](crate::table)): the same separators, quotes and
+//! cells without a value. Nothing is passed over in a file with a single column, for an empty line
+//! there is a prediction that is missing.
 
 use crate::error::excerpt;
-use crate::format::quoted;
-use crate::input::open_file;
-use crate::lines::{LineFault, Lines};
-use crate::{DataError, Limits};
-use std::fs::File;
-use std::io::Read;
-use std::ops::Range;
-use std::path::Path;
+use crate::input::{Enough, Input};
+use crate::schema::{Column, Columns, Role, find};
+use crate::table::{Separator, Table, header_of};
+use crate::{Bits, DataError, Follow, LabelRule, Phrase, Reader, Reading, Schema, Source};
+use rueful_core::Batch;
+use std::num::NonZeroUsize;
 
-const COLUMN_HINT: &str = "a column of a table with a header is chosen with --prediction-column";
+/// How much of a file is looked at to find out what its columns are called.
+const SAMPLE: usize = 1 << 16;
 
 /// Where in a file the predictions are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PredictionColumns {
     /// The file has one number per line and nothing else.
     Bare,
-    /// The file is a table; these columns are read, in this order.
+    /// The file is a table; these columns are read, in this order: by name, or by number from 1 on.
     Named(Vec<String>),
     /// The file is a table; every column is read.
     All,
@@ -29,10 +30,11 @@ pub enum PredictionColumns {
 /// A reader of predictions, one row per example, one number per model.
 ///
 /// ```
-/// use rueful_data::{PredictionColumns, Predictions};
+/// use rueful_data::{Follow, Input, PredictionColumns, Predictions};
 /// let text = "day,tree,\"net, large\"\n1,0.5,-2\n2,1e-3,4\n";
+/// let input = Input::new("models.csv", text.as_bytes(), &Follow::No)?;
 /// let columns = PredictionColumns::Named(vec!["net, large".into(), "tree".into()]);
-/// let mut predictions = Predictions::new("models.csv", text.as_bytes(), &columns)?;
+/// let mut predictions = Predictions::new(input, &columns)?;
 /// let mut row = Vec::new();
 /// assert!(predictions.next_row(&mut row)?);
 /// assert_eq!(row, [-2.0, 0.5]);
@@ -42,67 +44,46 @@ pub enum PredictionColumns {
 /// # Ok::<(), rueful_data::DataError>(())
 /// ```
 #[derive(Debug)]
-pub struct Predictions<R> {
+pub struct Predictions {
     name: String,
-    lines: Lines<R>,
-    table: Option<Table>,
-}
-
-/// What the header of a table says.
-#[derive(Debug)]
-struct Table {
-    separator: u8,
-    /// How many fields a line has.
-    width: usize,
-    /// Which of them are read, and their names.
-    picks: Vec<usize>,
+    is_bare: bool,
+    /// What the models are called, and where their numbers are among the predictions of a row.
     names: Vec<String>,
-    /// The fields of the current line.
-    fields: Vec<Range<usize>>,
+    order: Vec<usize>,
+    /// How many predictions a row has in the file.
+    width: usize,
+    reader: Reader,
+    batch: Batch,
+    /// The row of the batch that comes next.
+    next: usize,
+    line: u64,
 }
 
-/// What is wrong with a line.
-struct Fault {
-    at: usize,
-    found: String,
-    expected: String,
-    hint: Option<String>,
+/// A table of predictions, the names of those that are read, and their places.
+struct Picked {
+    table: Table,
+    names: Vec<String>,
+    order: Vec<usize>,
 }
 
-impl Predictions<File> {
-    /// Opens a file; of a table, reads the header.
-    pub fn open(path: &Path, columns: &PredictionColumns) -> Result<Self, DataError> {
-        let name = path.display().to_string();
-        match open_file(path) {
-            Ok(file) => Self::new(name, file, columns),
-            Err(error) => Err(DataError::Open { file: name, error }),
-        }
-    }
-}
-
-impl<R: Read> Predictions<R> {
-    /// Reads from `reader`, calling it `name` in errors; of a table, reads the header.
-    pub fn new(
-        name: impl Into<String>,
-        reader: R,
-        columns: &PredictionColumns,
-    ) -> Result<Self, DataError> {
-        let lines = Lines::new(reader, Limits::default().max_line_bytes);
-        let mut predictions = Self { name: name.into(), lines, table: None };
-        if *columns != PredictionColumns::Bare {
-            predictions.read_header(columns)?;
-        }
-        Ok(predictions)
+impl Predictions {
+    /// Opens a file, `-` being standard input; of a table, reads the header.
+    pub fn open(path: &str, columns: &PredictionColumns) -> Result<Self, DataError> {
+        Self::new(Input::open(path, &Follow::No)?, columns)
     }
 
-    fn read_header(&mut self, columns: &PredictionColumns) -> Result<(), DataError> {
-        let table = if self.advance()? {
-            Table::new(self.lines.current().bytes(), columns)
-        } else {
-            Err(fault(b"", 0, "a header with the names of the columns"))
-        };
-        self.table = Some(table.map_err(|fault| self.line_error(fault))?);
-        Ok(())
+    /// Reads from an input; of a table, reads the header.
+    pub fn new(mut input: Input, columns: &PredictionColumns) -> Result<Self, DataError> {
+        let name = input.name().to_owned();
+        let is_bare = *columns == PredictionColumns::Bare;
+        let Picked { table, names, order } =
+            if is_bare { Picked::bare() } else { Picked::new(&mut input, columns)? };
+        let width = table.columns.predictions().count();
+        let threads = NonZeroUsize::MIN;
+        let reading = Reading { constant: false, threads, ..Reading::new(LabelRule::Ignored) };
+        let reader = Reader::new(vec![input], &Schema::Csv(table), &reading);
+        let batch = Batch::default();
+        Ok(Self { name, is_bare, names, order, width, reader, batch, next: 0, line: 0 })
     }
 
     /// The file, as errors call it.
@@ -112,202 +93,129 @@ impl<R: Read> Predictions<R> {
 
     /// The names of the columns that are read; none where there is no table.
     pub fn names(&self) -> &[String] {
-        self.table.as_ref().map_or(&[], |table| &table.names)
+        &self.names
     }
 
-    /// The line that was read last, counted from 1.
+    /// How many predictions there are for each example.
+    pub fn models(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The line where the row begins that was read last, counted from 1; 0 before the first.
     pub fn line(&self) -> u64 {
-        self.lines.number()
+        self.line
     }
 
     /// Replaces `row` by the predictions for the next example, all finite. Answers whether there
     /// were any.
     pub fn next_row(&mut self, row: &mut Vec<f64>) -> Result<bool, DataError> {
         row.clear();
-        if !self.advance()? {
-            return Ok(false);
+        if self.next == self.batch.len() {
+            self.next = 0;
+            match self.reader.fill(&mut self.batch) {
+                Ok(true) => {}
+                // Whoever has examples knows how many there should have been.
+                Ok(false) | Err(DataError::EmptyFile { .. }) => return Ok(false),
+                Err(error) => return Err(self.explain(error)),
+            }
         }
-        let line = self.lines.current().bytes();
-        let read = match &mut self.table {
-            Some(table) => table.read(line, row),
-            None => bare(line).map(|prediction| row.push(prediction)),
-        };
-        read.map_err(|fault| self.line_error(fault))?;
+        let predictions = &self.reader.predictions()[self.next * self.width..];
+        row.extend(self.order.iter().map(|&place| predictions[place]));
+        self.line = self.reader.line(self.next).unwrap_or(self.line);
+        self.next += 1;
         Ok(true)
     }
 
-    fn advance(&mut self) -> Result<bool, DataError> {
-        self.lines.advance().map_err(|fault| match fault {
-            LineFault::Io(error) => DataError::Read { file: self.name.clone(), error },
-            LineFault::TooLong => DataError::LineTooLong {
-                file: self.name.clone(),
-                line: self.lines.number(),
-                limit: Limits::default().max_line_bytes,
-                hint: None,
-            },
-        })
-    }
-
+    /// A table that was taken for one number per line is told to be one.
     #[cold]
-    fn line_error(&self, fault: Fault) -> DataError {
-        DataError::Parse {
-            file: self.name.clone(),
-            // An empty file has no first line, and that is where the header should be.
-            line: self.lines.number().max(1),
-            column: fault.at + 1,
-            found: fault.found,
-            expected: fault.expected,
-            hint: fault.hint,
+    fn explain(&self, mut error: DataError) -> DataError {
+        if let DataError::Parse { found, hint, .. } = &mut error
+            && self.is_bare
+            && (found.contains([',', ';']) || found.contains("\\t"))
+        {
+            let said = "a column of a table with a header is chosen with ";
+            *hint = Some(Phrase::from(said).setting("prediction-column"));
         }
+        error
     }
 }
 
-/// A line that is one number.
-fn bare(line: &[u8]) -> Result<f64, Fault> {
-    let fault = |hint: Option<&str>| Fault {
-        at: 0,
-        found: excerpt(line),
-        expected: "one finite number, the prediction".to_owned(),
-        hint: hint.map(str::to_owned),
-    };
-    let is_table = line.iter().any(|byte| matches!(byte, b',' | b'\t' | b';'));
-    finite(line).ok_or_else(|| match line.trim_ascii() {
-        [] => fault(Some("every line has one, in the order of the examples")),
-        _ => fault(is_table.then_some(COLUMN_HINT)),
-    })
-}
+impl Picked {
+    /// One number per line.
+    fn bare() -> Self {
+        let column = Column { name: "1".to_owned(), role: Role::Prediction };
+        let table = table(Separator::Comma, true, false, vec![column]);
+        Self { table, names: Vec::new(), order: vec![0] }
+    }
 
-/// A finite number with nothing but blanks around it.
-fn finite(text: &[u8]) -> Option<f64> {
-    let number: f64 = str::from_utf8(text.trim_ascii()).ok()?.parse().ok()?;
-    number.is_finite().then_some(number)
-}
-
-impl Table {
-    fn new(header: &[u8], columns: &PredictionColumns) -> Result<Self, Fault> {
-        let separator = separator(header);
-        let mut fields = Vec::new();
-        split(header, separator, &mut fields)?;
-        let all: Vec<String> =
-            fields.iter().map(|field| unquoted(&header[field.clone()])).collect();
-        let names = match columns {
-            PredictionColumns::Named(names) => names.clone(),
-            PredictionColumns::All | PredictionColumns::Bare => all.clone(),
+    /// What is asked for, of a table with a header.
+    fn new(input: &mut Input, columns: &PredictionColumns) -> Result<Self, DataError> {
+        let file = input.name().to_owned();
+        let limit = Reading::new(LabelRule::Ignored).limits.max_line_bytes;
+        let (beginning, is_whole) = input.peek(SAMPLE, limit, |beginning| {
+            if memchr::memchr(b'\n', beginning).is_some() { Enough::AtLeast } else { Enough::No }
+        })?;
+        let (separator, quotes, header) =
+            header_of(beginning, is_whole, &Separator::ALL).ok_or_else(|| no_header(&file))?;
+        if let Some(twice) = Columns::repeated(&header) {
+            return Err(DataError::Unsuitable {
+                file,
+                found: format!("two columns named \"{}\"", excerpt(twice.as_bytes())),
+                expected: "different names".into(),
+            });
+        }
+        let picks = match columns {
+            PredictionColumns::Named(names) => {
+                let find = |name| find(&file, &header, "prediction-column", name, &mut Vec::new());
+                names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?
+            }
+            PredictionColumns::All | PredictionColumns::Bare => (0..header.len()).collect(),
         };
-        let picks = names.iter().map(|name| find(name, &all, header)).collect::<Result<_, _>>()?;
-        Ok(Self { separator, width: all.len(), picks, names, fields })
-    }
-
-    fn read(&mut self, line: &[u8], row: &mut Vec<f64>) -> Result<(), Fault> {
-        split(line, self.separator, &mut self.fields)?;
-        if self.fields.len() != self.width {
-            return Err(self.width_fault(line));
-        }
-        for (&pick, name) in self.picks.iter().zip(&self.names) {
-            let field = self.fields[pick].clone();
-            let number = finite(&line[field.clone()]);
-            row.push(number.ok_or_else(|| Fault {
-                at: field.start,
-                found: excerpt(&line[field]),
-                expected: format!("a finite number in the column {}", quoted(name)),
-                hint: None,
-            })?);
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn width_fault(&self, line: &[u8]) -> Fault {
-        let fields = |count| format!("{count} field{}", if count == 1 { "" } else { "s" });
-        Fault {
-            at: 0,
-            found: excerpt(line),
-            expected: format!("{}, as in the header", fields(self.width)),
-            hint: Some(format!("this line has {}", fields(self.fields.len()))),
-        }
+        let names = picks.iter().map(|&pick| header[pick].clone()).collect();
+        let mut places: Vec<_> = picks.clone();
+        places.sort_unstable();
+        places.dedup();
+        let order = picks.iter().map(|pick| places.binary_search(pick).unwrap_or(0)).collect();
+        let role = |column: usize| match places.binary_search(&column) {
+            Ok(_) => Role::Prediction,
+            Err(_) => Role::Drop,
+        };
+        let columns = header.into_iter().enumerate();
+        let columns = columns.map(|(number, name)| Column { name, role: role(number) });
+        Ok(Self { table: table(separator, quotes, true, columns.collect()), names, order })
     }
 }
 
-/// Where the column called `name` is. There must be exactly one.
-fn find(name: &str, all: &[String], header: &[u8]) -> Result<usize, Fault> {
-    let mut places = all.iter().enumerate().filter(|(_, other)| *other == name);
-    match (places.next(), places.next()) {
-        (Some((place, _)), None) => Ok(place),
-        (found, _) => {
-            let number = if found.is_some() { "one column" } else { "a column" };
-            Err(Fault {
-                at: 0,
-                found: excerpt(header),
-                expected: format!("a header with {number} called {}", quoted(name)),
-                hint: None,
-            })
-        }
+fn table(separator: Separator, quotes: bool, header: bool, columns: Vec<Column>) -> Table {
+    let columns = Columns::without_labels(columns);
+    Table { separator, quotes, header, bits: Bits::default(), columns }
+}
+
+#[cold]
+fn no_header(file: &str) -> DataError {
+    DataError::Parse {
+        file: file.to_owned(),
+        line: 1,
+        column: 1,
+        found: String::new(),
+        expected: "a header with the names of the columns".to_owned(),
+        hint: None,
     }
-}
-
-/// The first comma or tab outside quotes; a comma if there is neither.
-fn separator(header: &[u8]) -> u8 {
-    let mut quoted = false;
-    let mut outside = header.iter().filter(|byte| {
-        quoted ^= **byte == b'"';
-        !quoted
-    });
-    *outside.find(|byte| matches!(byte, b',' | b'\t')).unwrap_or(&b',')
-}
-
-/// The fields of a line, without the quotes around them.
-fn split(line: &[u8], separator: u8, fields: &mut Vec<Range<usize>>) -> Result<(), Fault> {
-    fields.clear();
-    let mut start = 0;
-    loop {
-        let quoted = line.get(start) == Some(&b'"');
-        let end = if quoted { after_quotes(line, start)? } else { start };
-        let rest = &line[end..];
-        let length = rest.iter().position(|&byte| byte == separator).unwrap_or(rest.len());
-        if quoted && length > 0 {
-            return Err(fault(line, end, "the end of the field after its closing quote"));
-        }
-        if rest[..length].contains(&b'"') {
-            return Err(fault(line, start, "quotes around the whole field or none"));
-        }
-        fields.push(if quoted { start + 1..end - 1 } else { start..start + length });
-        start = end + length + 1;
-        if start > line.len() {
-            return Ok(());
-        }
-    }
-}
-
-/// Where a quoted field that starts at `start` ends, its closing quote included.
-fn after_quotes(line: &[u8], start: usize) -> Result<usize, Fault> {
-    let mut at = start + 1;
-    while let Some(distance) = line[at..].iter().position(|&byte| byte == b'"') {
-        at += distance + 1;
-        if line.get(at) != Some(&b'"') {
-            return Ok(at);
-        }
-        at += 1;
-    }
-    Err(fault(line, start, "a closing quote on the same line"))
-}
-
-fn fault(line: &[u8], at: usize, expected: &str) -> Fault {
-    Fault { at, found: excerpt(&line[at..]), expected: expected.to_owned(), hint: None }
-}
-
-/// The text of a field. What is not UTF-8 matches no name.
-fn unquoted(field: &[u8]) -> String {
-    String::from_utf8_lossy(field).replace("\"\"", "\"")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::io::Cursor;
+
+    fn open(text: &[u8], columns: &PredictionColumns) -> Result<Predictions, DataError> {
+        let input = Input::new("p", Cursor::new(text.to_vec()), &Follow::No)?;
+        Predictions::new(input, columns)
+    }
 
     fn read(text: &str, columns: &PredictionColumns) -> Result<Vec<Vec<f64>>, String> {
-        let mut predictions =
-            Predictions::new("p", text.as_bytes(), columns).map_err(|error| error.to_string())?;
+        let mut predictions = open(text.as_bytes(), columns).map_err(|error| error.to_string())?;
         let (mut rows, mut row) = (Vec::new(), Vec::new());
         while predictions.next_row(&mut row).map_err(|error| error.to_string())? {
             rows.push(row.clone());
@@ -329,24 +237,33 @@ mod tests {
     }
 
     #[test]
+    fn a_prediction_is_a_double_to_the_last_bit() {
+        let text = "0.30000000000000004\n1e300\n-4.9e-324\n";
+        let rows = [[0.300_000_000_000_000_04], [1e300], [-4.9e-324]];
+        assert_eq!(read(text, &PredictionColumns::Bare).unwrap(), rows);
+    }
+
+    #[test]
     fn lines_that_are_not_one_number() {
-        let every = "; every line has one, in the order of the examples";
-        let table = "; a column of a table with a header is chosen with --prediction-column";
-        for (text, at, found, hint) in [
-            ("1\n\n2\n", "2:1", "", every),
-            ("1\n  \n", "2:1", "  ", every),
-            ("1\n# 2\n", "2:1", "# 2", ""),
-            ("nan\n", "1:1", "nan", ""),
-            ("1\n2\n-inf\n", "3:1", "-inf", ""),
-            ("1e999\n", "1:1", "1e999", ""),
-            ("score\n1\n", "1:1", "score", ""),
-            ("1 2\n", "1:1", "1 2", ""),
-            ("a,b\n", "1:1", "a,b", table),
-            ("0,5\n", "1:1", "0,5", table),
+        let number = "a prediction, a finite number, in column \"1\"";
+        let every = "; every row has one, in the order of the examples";
+        let table = "; a column of a table with a header is chosen with prediction-column";
+        for (text, at, found, expected, hint) in [
+            ("1\n\n2\n", "2:1", "", number, every),
+            ("1\n2\n\n", "3:1", "", number, every),
+            ("1\r\n\r\n2\r\n", "2:1", "", number, every),
+            ("1\n  \n", "2:3", "", number, every),
+            ("1\n# 2\n", "2:1", "# 2", number, ""),
+            ("nan\n", "1:1", "nan", number, ""),
+            ("1\n2\n-inf\n", "3:1", "-inf", number, ""),
+            ("1e999\n", "1:1", "1e999", number, ""),
+            ("score\n1\n", "1:1", "score", number, ""),
+            ("1 2\n", "1:1", "1 2", number, ""),
+            ("a,b\n", "1:1", "a,b", "1 cells, not 2", table),
+            ("0,5\n", "1:1", "0,5", "1 cells, not 2", table),
+            ("0;5\n", "1:1", "0;5", number, table),
         ] {
-            let expected = format!(
-                "p:{at}: found \"{found}\", expected one finite number, the prediction{hint}"
-            );
+            let expected = format!("p:{at}: found \"{found}\", expected {expected}{hint}");
             assert_eq!(read(text, &PredictionColumns::Bare), Err(expected));
         }
     }
@@ -355,62 +272,58 @@ mod tests {
     fn columns_of_a_table() {
         let text = "id,a,\"b \"\"two\"\", c\"\n\"x, \"\"y\"\"\",1,2\n,\"-3\", 4\n";
         assert_eq!(read(text, &named(&["a"])).unwrap(), [[1.0], [-3.0]]);
+        assert_eq!(read(text, &named(&["2"])).unwrap(), [[1.0], [-3.0]]);
         assert_eq!(read(text, &named(&["b \"two\", c", "a"])).unwrap(), [[2.0, 1.0], [4.0, -3.0]]);
         assert_eq!(read("a\tb,c\n1\t2\n", &PredictionColumns::All).unwrap(), [[1.0, 2.0]]);
+        assert_eq!(read("a;b\n1;2\n", &PredictionColumns::All).unwrap(), [[1.0, 2.0]]);
         assert_eq!(read("\"a\tb\",c\n1,2\n", &named(&["a\tb"])).unwrap(), [[1.0]]);
         assert_eq!(read("a\n1\n2", &PredictionColumns::All).unwrap(), [[1.0], [2.0]]);
+        assert_eq!(read("a,b\n", &PredictionColumns::All).unwrap(), Vec::<Vec<f64>>::new());
+    }
+
+    #[test]
+    fn a_row_is_on_the_line_where_it_begins() {
+        let text = "note,p\n\"two\nlines\",1\n\nx,2\n";
+        let mut predictions = open(text.as_bytes(), &named(&["p"])).unwrap();
+        let (mut row, mut lines) = (Vec::new(), Vec::new());
+        while predictions.next_row(&mut row).unwrap() {
+            lines.push((predictions.line(), row[0]));
+        }
+        assert_eq!(lines, [(2, 1.0), (5, 2.0)]);
     }
 
     #[test]
     fn tables_that_are_not_in_order() {
         let all = &PredictionColumns::All;
         for (text, columns, error) in [
-            ("", all, "1:1: found \"\", expected a header with the names of the columns"),
+            ("", all, ":1:1: found \"\", expected a header with the names of the columns"),
             (
                 "a,b\n",
                 &named(&["c"]),
-                "1:1: found \"a,b\", expected a header with a column called \"c\"",
+                ": prediction-column names \"c\", expected a column; the columns are: a, b",
             ),
-            ("a,a\n", all, "1:1: found \"a,a\", expected a header with one column called \"a\""),
+            ("a,a\n", all, ": found two columns named \"a\", expected different names"),
+            ("a,b\n1,2\n3\n", all, ":3:1: found \"3\", expected 2 cells, not 1"),
+            ("a,b\n1,2,3\n", all, ":2:1: found \"1,2,3\", expected 2 cells, not 3"),
             (
-                "a,b\n1,2\n3\n",
+                "a\n\n",
                 all,
-                "3:1: found \"3\", expected 2 fields, as in the header; this line has 1 field",
-            ),
-            (
-                "a,b\n1,2,3\n",
-                all,
-                "2:1: found \"1,2,3\", expected 2 fields, as in the header; this line has 3 fields",
+                ":2:1: found \"\", expected a prediction, a finite number, in column \"a\"; every \
+                 row has one, in the order of the examples",
             ),
             (
-                "a,b\n\n",
+                "a,b\n1,x\n",
                 all,
-                "2:1: found \"\", expected 2 fields, as in the header; this line has 1 field",
+                ":2:3: found \"x\", expected a prediction, a finite number, in column \"b\"",
             ),
-            ("a\n\n", all, "2:1: found \"\", expected a finite number in the column \"a\""),
-            ("a,b\n1,x\n", all, "2:3: found \"x\", expected a finite number in the column \"b\""),
             (
                 "a,b\n1,nan\n",
                 all,
-                "2:3: found \"nan\", expected a finite number in the column \"b\"",
+                ":2:3: found \"nan\", expected a prediction, a finite number, in column \"b\"",
             ),
-            (
-                "a,b\n1,\"2\n\"",
-                all,
-                "2:3: found \"\\\"2\", expected a closing quote on the same line",
-            ),
-            (
-                "a,b\n\"1\"2,3\n",
-                all,
-                "2:4: found \"2,3\", expected the end of the field after its closing quote",
-            ),
-            (
-                "a,b\n1\"2\",3\n",
-                all,
-                "2:1: found \"1\\\"2\\\",3\", expected quotes around the whole field or none",
-            ),
+            ("a,b\n1,\"2\n", all, ":2:3: found \"\\\"2\", expected a quote that closes this one"),
         ] {
-            assert_eq!(read(text, columns), Err(format!("p:{error}")));
+            assert_eq!(read(text, columns), Err(format!("p{error}")), "{text:?}");
         }
     }
 
@@ -418,9 +331,8 @@ mod tests {
         #[test]
         fn what_is_written_is_read(
             rows in prop::collection::vec(prop::array::uniform3(-1e9..1e9_f64), 0..20),
-            tabs in any::<bool>(),
+            separator in prop::sample::select(vec!["\t", ",", ";", "|"]),
         ) {
-            let separator = if tabs { "\t" } else { "," };
             let line = |row: &[String; 3]| row.join(separator) + "\n";
             let names = ["a".to_owned(), "\"b\"".to_owned(), "c".to_owned()];
             let numbers = rows.iter().map(|row| line(&row.map(|number| number.to_string())));
@@ -434,11 +346,10 @@ mod tests {
             prop::sample::select(b"\",\t\n1a.\xff\r".to_vec()), 0..40,
         )) {
             for columns in [PredictionColumns::Bare, PredictionColumns::All, named(&["a"])] {
-                let Ok(mut predictions) = Predictions::new("p", &bytes[..], &columns) else {
-                    continue;
-                };
+                let Ok(mut predictions) = open(&bytes, &columns) else { continue };
                 let mut row = Vec::new();
                 while let Ok(true) = predictions.next_row(&mut row) {
+                    assert_eq!(row.len(), predictions.models());
                     assert_eq!(row.len(), predictions.names().len().max(1));
                 }
             }

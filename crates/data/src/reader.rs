@@ -4,34 +4,27 @@
 //! inputs ─cut→ pieces ─read, on any thread→ rows ─in order→ fill
 //! ```
 //!
-//! Every thread does the same: it takes an empty workpiece, cuts the next piece off the input (one
-//! thread at a time), reads its rows, and lays it down under its number. [`fill`](Source::fill)
-//! picks the workpieces up by number, and instead of waiting for one it reads a piece itself. So
-//! the rows and their order depend on nothing but the bytes.
+//! Pieces are cut, read and put in order by a [`Pool`]: the rows and their order depend on nothing
+//! but the bytes.
 
 use crate::chunk::{Chunk, ChunkFault, Chunker, total};
 use crate::format::{Fault, Format};
 use crate::input::{Follow, Input};
 use crate::labels::{LabelCounts, LabelRule};
 use crate::names::Names;
+use crate::pool::{Crew, Cut, Handed, Job, Pool};
 use crate::rows::Rows;
 use crate::schema::Schema;
 use crate::source::{LabelsSeen, Limits, Reading, Source};
-use crate::{Census, DataError};
+use crate::{Census, DataError, printable};
 use rueful_core::Batch;
-use std::collections::BTreeMap;
+use std::mem;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::{mem, thread};
-
-/// Workpieces beyond one for each thread: what is finished may wait while threads go on.
-const SPARE: usize = 2;
 
 /// A source of rows from text.
 pub struct Reader {
-    shared: Arc<Shared>,
-    /// The number of the piece that comes next.
-    next: u64,
+    pool: Pool<ReadText>,
     files: Vec<FileSoFar>,
     rule: LabelRule,
     labels: LabelCounts,
@@ -40,6 +33,10 @@ pub struct Reader {
     census: Census,
     limits: Limits,
     taken: Vec<Arc<AtomicU64>>,
+    /// What came with the rows of the last batch: predictions, the file, and the line of each row.
+    predictions: Vec<f64>,
+    file: usize,
+    row_lines: Vec<u64>,
     /// What is to be told when the rows before it have been.
     broken: Option<DataError>,
     is_over: bool,
@@ -59,31 +56,9 @@ struct FileSoFar {
     rows: u64,
 }
 
-/// What the threads share.
-struct Shared {
+/// Pieces of text become rows.
+struct ReadText {
     format: Arc<dyn Format>,
-    cutter: Mutex<Cutter>,
-    table: Mutex<Table>,
-    changed: Condvar,
-    /// Whether the input may still grow. Then whoever delivers rows must not cut: it would wait
-    /// for input while rows are waiting for it.
-    follows: bool,
-}
-
-/// The input, and the number of its next piece.
-struct Cutter {
-    chunker: Chunker,
-    number: u64,
-}
-
-/// Where workpieces lie while nobody works on them.
-struct Table {
-    empty: Vec<Work>,
-    done: BTreeMap<u64, Work>,
-    /// No more pieces are to be cut: the input has ended, or nobody wants them.
-    is_closed: bool,
-    /// A thread has panicked.
-    is_lost: bool,
 }
 
 /// A piece of the input on its way to becoming rows.
@@ -122,7 +97,10 @@ impl Reader {
 
     /// Reads the inputs one after the other.
     pub fn new(inputs: Vec<Input>, schema: &Schema, reading: &Reading) -> Self {
-        let format = schema.format(reading);
+        Self::with_format(inputs, schema.format(reading), reading)
+    }
+
+    fn with_format(inputs: Vec<Input>, format: Arc<dyn Format>, reading: &Reading) -> Self {
         let Reading { labels: rule, known_labels, limits, threads, .. } = reading.clone();
         let files = inputs.iter().map(|input| FileSoFar {
             name: input.name().to_owned(),
@@ -134,26 +112,11 @@ impl Reader {
         let helpers = if follows { threads.get().max(1) } else { threads.get() - 1 };
         let chunker = Chunker::new(inputs, Arc::clone(&format), limits.max_line_bytes);
         let taken = chunker.taken();
-        let empty = (0..helpers + 1 + SPARE).map(|_| Work::default()).collect();
-        let shared = Arc::new(Shared {
-            format,
-            cutter: Mutex::new(Cutter { chunker, number: 0 }),
-            table: Mutex::new(Table {
-                empty,
-                done: BTreeMap::new(),
-                is_closed: false,
-                is_lost: false,
-            }),
-            changed: Condvar::new(),
-            follows,
-        });
-        for _ in 0..helpers {
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || shared.help());
-        }
+        // Whoever delivers rows must not cut a file that is still growing: it would wait for input
+        // while rows are waiting for it.
+        let crew = Crew { helpers, taker_works: !follows };
         Self {
-            shared,
-            next: 0,
+            pool: Pool::new(ReadText { format }, chunker, crew),
             files,
             rule,
             labels: LabelCounts::after(&known_labels),
@@ -162,13 +125,21 @@ impl Reader {
             census: Census::default(),
             limits,
             taken,
+            predictions: Vec::new(),
+            file: 0,
+            row_lines: Vec::new(),
             broken: None,
             is_over: false,
         }
     }
 
     /// Takes over the rows of the next piece; says whether there may be more.
-    fn take(&mut self, work: &mut Work, batch: &mut Batch) -> bool {
+    fn take(&mut self, handed: &mut Handed<Work>, batch: &mut Batch) -> bool {
+        if let Some(said) = handed.panic.take() {
+            self.broken = Some(self.lost(handed, said));
+            return false;
+        }
+        let work = &mut handed.piece;
         let outcome = mem::take(&mut work.outcome);
         if let Outcome::End = outcome {
             self.end(self.files.len());
@@ -182,9 +153,7 @@ impl Reader {
             }
         }
         if let Err(conflict) = self.labels.absorb(&work.rows.labels, &self.rule) {
-            work.rows.batch.truncate(conflict.row);
-            work.rows.indices.clear();
-            work.rows.indices.extend_from_slice(work.rows.batch.indices());
+            work.rows.truncate(conflict.row);
             let expected = self.rule.expected();
             let fault = Fault::new(conflict.at, conflict.label.as_bytes(), expected);
             self.broken = Some(self.fault_error(work, fault.hint(conflict.hint)));
@@ -196,12 +165,32 @@ impl Reader {
             };
         }
         mem::swap(batch, &mut work.rows.batch);
+        mem::swap(&mut self.predictions, &mut work.rows.predictions);
+        self.find_rows(work);
         self.files[file].rows += batch.len() as u64;
         self.files[file].lines += work.lines;
         self.names.learn(&work.rows.names);
         self.count_missing(&work.rows.missing);
         self.census.count_with(batch.rows(), Some(&work.rows.indices));
         self.broken.is_none()
+    }
+
+    /// The line where a row of the last batch begins, if anybody may ask.
+    pub(crate) fn line(&self, row: usize) -> Option<u64> {
+        self.row_lines.get(row).copied()
+    }
+
+    /// On which lines the rows of a piece are, where somebody may ask.
+    fn find_rows(&mut self, work: &Work) {
+        self.file = work.chunk.file;
+        self.row_lines.clear();
+        let text = work.chunk.text().bytes();
+        let (mut line, mut at) = (self.files[self.file].lines + 1, 0);
+        for &start in &work.rows.starts {
+            line += memchr::memchr_iter(b'\n', &text[at..start]).count() as u64;
+            at = start;
+            self.row_lines.push(line);
+        }
     }
 
     fn count_missing(&mut self, missing: &[u64]) {
@@ -218,6 +207,12 @@ impl Reader {
         {
             self.broken = Some(DataError::EmptyFile { file: ended.name.clone() });
         }
+    }
+
+    #[cold]
+    fn lost(&self, handed: &Handed<Work>, said: String) -> DataError {
+        let file = self.files[handed.piece.chunk.file].name.clone();
+        DataError::Lost { file, piece: handed.number + 1, said }
     }
 
     #[cold]
@@ -244,7 +239,6 @@ impl Reader {
                 file: name,
                 line: file.lines + 1,
                 limit: self.limits.max_line_bytes,
-                hint: None,
             },
         }
     }
@@ -256,14 +250,13 @@ impl Source for Reader {
         while !self.is_over && batch.is_empty() {
             if let Some(error) = self.broken.take() {
                 self.is_over = true;
-                self.shared.close();
+                self.pool.close();
                 return Err(error);
             }
-            let mut work = self.shared.pick_up(self.next);
-            self.next += 1;
-            let goes_on = self.take(&mut work, batch);
+            let Some(mut handed) = self.pool.next() else { break };
+            let goes_on = self.take(&mut handed, batch);
             self.is_over = !goes_on && self.broken.is_none();
-            self.shared.put_back(work);
+            self.pool.put_back(handed.piece);
         }
         Ok(!batch.is_empty())
     }
@@ -284,118 +277,99 @@ impl Source for Reader {
         self.labels.seen()
     }
 
+    fn predictions(&self) -> &[f64] {
+        &self.predictions
+    }
+
+    fn place(&self, row: usize) -> Option<String> {
+        let line = self.line(row)?;
+        Some(format!("{}:{line}", printable(&self.files[self.file].name)))
+    }
+
     fn missing(&self) -> &[u64] {
         &self.missing
     }
 }
 
-impl Drop for Reader {
-    /// Threads end by themselves: one may be waiting for input that never comes.
-    fn drop(&mut self) {
-        self.shared.close();
-    }
-}
+impl Job for ReadText {
+    type Piece = Work;
+    type Feed = Chunker;
 
-impl Shared {
-    /// The table. A thread that panicked says so there, so a poisoned lock is as good as any.
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Works until there is nothing left to do.
-    fn help(&self) {
-        let _guard = LossGuard(self);
-        while let Some(work) = self.empty_work() {
-            let cutter = self.cutter.lock().unwrap_or_else(PoisonError::into_inner);
-            self.process(cutter, work);
-        }
-    }
-
-    /// An empty workpiece, as soon as there is one; none if no more are needed.
-    fn empty_work(&self) -> Option<Work> {
-        let mut table = self.table();
-        loop {
-            if table.is_closed {
-                return None;
-            }
-            if let Some(work) = table.empty.pop() {
-                return Some(work);
-            }
-            table = self.changed.wait(table).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Cuts a piece, reads its rows, and lays it down.
-    fn process(&self, mut cutter: MutexGuard<'_, Cutter>, mut work: Work) {
-        let number = cutter.number;
-        cutter.number += 1;
+    fn cut(&self, chunker: &mut Chunker, work: &mut Work) -> Cut {
         work.rows.clear();
         work.lines = 0;
-        work.outcome = match cutter.chunker.next(&mut work.chunk) {
+        work.outcome = match chunker.next(&mut work.chunk) {
             Ok(true) => Outcome::Rows,
             Ok(false) => Outcome::End,
             Err(fault) => Outcome::Broken(fault),
         };
-        let goes_on = matches!(work.outcome, Outcome::Rows);
-        if !goes_on {
-            self.table().is_closed = true;
-        }
-        drop(cutter);
-        self.changed.notify_all(); // Somebody else may cut the next one.
-        if goes_on {
-            let text = work.chunk.text();
-            if let Err(fault) = self.format.read(text, &mut work.rows) {
-                work.outcome = Outcome::Fault(fault);
-            }
-            work.lines = memchr::memchr_iter(b'\n', text.bytes()).count() as u64;
-            work.rows.survey_indices();
-        }
-        self.table().done.insert(number, work);
-        self.changed.notify_all();
+        if let Outcome::Rows = work.outcome { Cut::Piece } else { Cut::Last }
     }
 
-    /// The workpiece of that number. Whoever waits for it works meanwhile.
-    fn pick_up(&self, number: u64) -> Work {
-        let mut table = self.table();
-        loop {
-            if let Some(work) = table.done.remove(&number) {
-                return work;
-            }
-            assert!(!table.is_lost, "a reading thread has panicked");
-            let may_cut = !self.follows && !table.is_closed && !table.empty.is_empty();
-            if may_cut
-                && let Ok(cutter) = self.cutter.try_lock()
-                && let Some(work) = table.empty.pop()
-            {
-                drop(table);
-                self.process(cutter, work);
-                table = self.table();
-            } else {
-                table = self.changed.wait(table).unwrap_or_else(PoisonError::into_inner);
-            }
+    fn work(&self, work: &mut Work) {
+        let text = work.chunk.text();
+        if let Err(fault) = self.format.read(text, &mut work.rows) {
+            work.outcome = Outcome::Fault(fault);
         }
-    }
-
-    fn put_back(&self, work: Work) {
-        self.table().empty.push(work);
-        self.changed.notify_one();
-    }
-
-    fn close(&self) {
-        self.table().is_closed = true;
-        self.changed.notify_all();
+        work.lines = memchr::memchr_iter(b'\n', text.bytes()).count() as u64;
+        work.rows.survey_indices();
     }
 }
 
-/// Tells the others when a thread panics.
-struct LossGuard<'a>(&'a Shared);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::libsvm::Libsvm;
+    use crate::text::Text;
+    use std::io::Cursor;
+    use std::num::NonZeroUsize;
 
-impl Drop for LossGuard<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            let mut table = self.0.table();
-            (table.is_lost, table.is_closed) = (true, true);
-            self.0.changed.notify_all();
+    /// LIBSVM text that cannot be read where it says so.
+    struct Trap(Libsvm);
+
+    impl Format for Trap {
+        fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
+            let is_trap = text.bytes().windows(4).any(|four| four == b"trap");
+            assert!(!is_trap, "a trap in \u{1b} the text");
+            self.0.read(text, rows)
         }
+    }
+
+    /// The labels that were delivered, and the error.
+    fn read(text: &str, threads: usize) -> (Vec<f64>, String) {
+        let inputs = ["a", "b"].map(|name| {
+            Input::new(name, Cursor::new(text.as_bytes().to_vec()), &Follow::No).unwrap()
+        });
+        let threads = NonZeroUsize::new(threads).unwrap();
+        let reading = Reading { threads, ..Reading::new(LabelRule::Numbers) };
+        let (rule, max_index) = (LabelRule::Numbers, reading.limits.max_index);
+        let trap = Trap(Libsvm { rule, constant: false, max_index });
+        let mut reader = Reader::with_format(inputs.into(), Arc::new(trap), &reading);
+        let (mut batch, mut labels) = (Batch::default(), Vec::new());
+        let error = loop {
+            match reader.fill(&mut batch) {
+                Ok(true) => labels.extend_from_slice(batch.labels()),
+                Ok(false) => break String::new(),
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(matches!(reader.fill(&mut batch), Ok(false)), "a stream that is over stays over");
+        (labels, error)
+    }
+
+    #[test]
+    fn a_thread_that_panics_is_an_error_after_the_rows_before_it() {
+        // The first piece is small and the others are not: the trap is in the third.
+        let before: String = (0..40_000).map(|row| format!("{row} 1:1\n")).collect();
+        let text = format!("{before}1 1:trap\n");
+        let alone = read(&text, 1);
+        assert!(alone.0.len() > 10_000 && alone.0.len() < 40_000, "{}", alone.0.len());
+        assert!(alone.0.iter().zip(0..).all(|(&label, row)| label == f64::from(row)));
+        assert!(alone.1.starts_with("a: piece "), "{}", alone.1);
+        assert!(alone.1.contains("a trap in \\u{1b} the text"), "{}", alone.1);
+        for threads in [2, 3, 7] {
+            assert_eq!(read(&text, threads), alone, "{threads} threads");
+        }
+        assert_eq!(read(&before, 3).0.len(), 80_000);
     }
 }

@@ -1,7 +1,7 @@
 //! Which format a file has.
 //!
-//! First come the bytes that only one kind of file begins with. Then what a person says with
-//! `--format`, then the extension, and for an extension that says nothing the first lines:
+//! First come the bytes that only one kind of file begins with. Then what a person says with the
+//! setting `format`, then the extension, and for an extension that says nothing the first lines:
 //!
 //! - `{` begins JSON, `@relation` ARFF, perhaps after comments that begin with `%`;
 //! - a line with a bar is Vowpal Wabbit text, unless all lines have as many and nothing like a label
@@ -13,6 +13,7 @@ use crate::arff::{Arff, has_data};
 use crate::input::Enough;
 use crate::json::Json;
 use crate::number::double_at;
+use crate::phrase::Phrase;
 use crate::schema::Schema;
 use crate::table::{Separator, has_rows, infer};
 use crate::text::lines;
@@ -43,7 +44,7 @@ pub enum Recognized {
         /// How it is read.
         schema: Schema,
         /// What was inferred, in words.
-        notes: Vec<String>,
+        notes: Vec<Phrase>,
     },
     /// Something that is not text.
     Binary(Binary),
@@ -61,7 +62,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// Their names, for `--format`, and their first bytes.
+    /// Their names, for the setting `format`, and their first bytes.
     const ALL: [(Self, &'static str, &'static [u8]); 3] = [
         (Self::Parquet, "parquet", b"PAR1"),
         (Self::Arrow, "arrow", b"ARROW1"),
@@ -100,7 +101,7 @@ enum Kind {
 /// let error = recognize("data", b"age,job\n31,clerk\n", true, &Wishes::default()).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "data: which column is the label? Add --label NAME, or --label and a number from 1 on; the \
+///     "data: which column is the label? Add label NAME, or label and a number from 1 on; the \
 ///      columns are: age, job"
 /// );
 /// # Ok::<(), rueful_data::DataError>(())
@@ -127,14 +128,14 @@ pub(crate) fn recognize_as(
         return Ok(Recognized::Binary(binary));
     }
     if let Some((found, expected)) = refusal(text) {
-        let (file, found, expected) = (file.to_owned(), found.to_owned(), expected.to_owned());
+        let (file, found, expected) = (file.to_owned(), found.to_owned(), expected.into());
         return Err(DataError::Unsuitable { file, found, expected });
     }
     let kind = kind(name, text, wishes)?.ok_or_else(|| unknown(file, text))?;
     kind.check(file, wishes)?;
     let (schema, notes) = match kind {
-        Kind::Libsvm => (Schema::Libsvm {}, vec!["LIBSVM text".to_owned()]),
-        Kind::Vw => (Schema::Vw { bits: wishes.bits }, vec!["Vowpal Wabbit text".to_owned()]),
+        Kind::Libsvm => (Schema::Libsvm {}, vec!["LIBSVM text".into()]),
+        Kind::Vw => (Schema::Vw { bits: wishes.bits }, vec!["Vowpal Wabbit text".into()]),
         Kind::Table(separators) => {
             let inferred = infer(file, text, is_whole, separators, wishes)?;
             (Schema::Csv(inferred.table), inferred.notes)
@@ -168,7 +169,7 @@ pub(crate) fn has_enough(name: &str, beginning: &[u8], wishes: &Wishes) -> Enoug
 }
 
 impl Kind {
-    /// What `--format` calls it.
+    /// What the setting `format` calls it.
     fn by_name(name: &str) -> Option<Self> {
         Some(match name {
             "libsvm" => Self::Libsvm,
@@ -238,9 +239,9 @@ impl Kind {
 
     /// Refuses settings that mean nothing for the format.
     fn check(self, file: &str, wishes: &Wishes) -> Result<(), DataError> {
-        let useless = |format, setting, reason| DataError::Useless {
+        let useless = |format, settings, reason| DataError::Useless {
             file: file.to_owned(),
-            setting,
+            settings,
             format,
             reason,
         };
@@ -249,29 +250,36 @@ impl Kind {
             Self::Vw => ("Vowpal Wabbit text", "the label comes first on every line"),
             Self::Arff if wishes.header.is_some() => {
                 let reason = "its attributes have names already";
-                return Err(useless("ARFF", "--header", reason));
+                return Err(useless("ARFF", &["header"], reason));
             }
             Self::Json if wishes.header.is_some() => {
-                return Err(useless("JSON lines", "--header", "every line has its keys"));
+                return Err(useless("JSON lines", &["header"], "every line has its keys"));
             }
             Self::Table(_) | Self::Arff | Self::Json => return Ok(()),
         };
         if wishes.label.is_some() {
-            return Err(useless(format, "--label", reason));
+            return Err(useless(format, &["label"], reason));
+        }
+        if wishes.importance.is_some() {
+            let reason = match self {
+                Self::Vw => "it is the number after the label",
+                _ => "it has no columns, and every line counts 1",
+            };
+            return Err(useless(format, &["importance"], reason));
         }
         let reason = "it has no columns; leave the setting out";
-        for (setting, is_given) in [
-            ("--drop", !wishes.drop.is_empty()),
-            ("--categorical", !wishes.categorical.is_empty()),
-            ("--text", !wishes.text.is_empty()),
-            ("--header", wishes.header.is_some()),
-        ] {
-            if is_given {
-                return Err(useless(format, setting, reason));
-            }
+        let given: [(&[&str; 1], bool); 5] = [
+            (&["prediction-column"], !wishes.predictions.is_empty()),
+            (&["drop"], !wishes.drop.is_empty()),
+            (&["categorical"], !wishes.categorical.is_empty()),
+            (&["text"], !wishes.text.is_empty()),
+            (&["header"], wishes.header.is_some()),
+        ];
+        if let Some((settings, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(useless(format, settings, reason));
         }
         if self == Self::Libsvm && wishes.bits != Bits::default() {
-            return Err(useless(format, "--bits", "its features have numbers, not names"));
+            return Err(useless(format, &["bits"], "its features have numbers, not names"));
         }
         Ok(())
     }
@@ -338,7 +346,8 @@ fn unknown(file: &str, text: &[u8]) -> DataError {
         Some(line) => DataError::Unsuitable {
             file: file.to_owned(),
             found: format!("\"{}\" in a format that is not known", crate::error::excerpt(line)),
-            expected: format!("one of {}; say which with --format", Schema::NAMES.join(", ")),
+            expected: Phrase::from(format!("one of {}; say which with ", Schema::NAMES.join(", ")))
+                .setting("format"),
         },
     }
 }

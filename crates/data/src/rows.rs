@@ -1,8 +1,17 @@
 //! What a piece of text becomes: a batch, and what is to be known about it.
 
-use crate::labels::LabelCounts;
+use crate::labels::{LabelCounts, LabelMark};
 use crate::names::{Bits, NewNames, Prefix, numeric};
 use rueful_core::{Batch, Importance};
+
+/// What is expected of an importance, in words.
+pub(crate) const IMPORTANCE: &str = "an importance that is 0, or a number from 1e-30 to 1e30";
+
+/// How much a row counts, if it can count so much.
+#[inline]
+pub(crate) fn importance(number: f64) -> Option<Importance> {
+    Importance::new(number).ok()
+}
 
 /// Rows out of a piece of text. Used again and again, so that reading allocates nothing once it is
 /// under way.
@@ -16,12 +25,26 @@ pub(crate) struct Rows {
     pub(crate) names: NewNames,
     /// How many cells had no value, by column.
     pub(crate) missing: Vec<u64>,
+    /// What other models predicted, row after row, where there are such columns.
+    pub(crate) predictions: Vec<f64>,
+    /// Where rows begin in the text, where there are such columns.
+    pub(crate) starts: Vec<usize>,
     /// Indices that may be new.
     pub(crate) indices: Vec<u32>,
     /// One bit per index: reported already.
     reported: Vec<u64>,
     /// The row being put together, in any order.
     loose: Vec<(u32, f32)>,
+    /// What was there before it, and its cells without a value.
+    mark: Mark,
+    missed: Vec<usize>,
+}
+
+/// What the rows before one have left.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mark {
+    labels: LabelMark,
+    names: usize,
 }
 
 /// Why a row cannot be finished: its values for one index add up to more than single precision
@@ -36,7 +59,36 @@ impl Rows {
         self.labels.clear();
         self.names.clear();
         self.missing.clear();
+        self.predictions.clear();
+        self.starts.clear();
         self.indices.clear();
+        self.missed.clear();
+    }
+
+    /// Takes note of what is there, before a row that may turn out to be none.
+    #[inline]
+    pub(crate) fn mark(&mut self) {
+        self.mark = Mark { labels: self.labels.mark(), names: self.names.mark() };
+        self.missed.clear();
+    }
+
+    /// Forgets what came since the mark: a row that counts nothing leaves no trace.
+    #[cold]
+    pub(crate) fn forget_row(&mut self) {
+        self.labels.forget_since(&self.mark.labels);
+        self.names.forget_since(self.mark.names);
+        self.missed.drain(..).for_each(|column| self.missing[column] -= 1);
+    }
+
+    /// Keeps the first `rows` rows only, of which each has so many predictions.
+    #[cold]
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        let predictions = self.predictions.len().checked_div(self.batch.len()).unwrap_or(0);
+        self.batch.truncate(rows);
+        self.predictions.truncate(predictions * rows);
+        self.starts.truncate(rows);
+        self.indices.clear();
+        self.indices.extend_from_slice(self.batch.indices());
     }
 
     /// Begins a row whose features come in any order; with the constant, if it is to have one.
@@ -74,19 +126,15 @@ impl Rows {
             self.missing.resize(column + 1, 0);
         }
         self.missing[column] += 1;
+        self.missed.push(column);
     }
 
-    /// Ends the row begun.
-    pub(crate) fn finish(&mut self, label: f64) -> Result<(), TooLarge> {
-        self.finish_weighted(label, Importance::ONE)
-    }
-
-    /// Ends the row begun, which counts as much as `importance` says.
-    pub(crate) fn finish_weighted(
-        &mut self,
-        label: f64,
-        importance: Importance,
-    ) -> Result<(), TooLarge> {
+    /// Ends the row begun, which counts as much as `importance` says. One that counts nothing is
+    /// there to be predicted, and leaves no other trace.
+    pub(crate) fn finish(&mut self, label: f64, importance: Importance) -> Result<(), TooLarge> {
+        if importance.is_zero() {
+            self.forget_row();
+        }
         if !self.loose.is_sorted_by(|a, b| a.0 < b.0) {
             // Stable, so that values for the same index are added in the order they came.
             self.loose.sort_by_key(|&(index, _)| index);
@@ -111,6 +159,13 @@ impl Rows {
         let words = self.batch.dimension().div_ceil(64);
         if self.reported.len() < words {
             self.reported.resize(words, 0);
+        }
+        if self.batch.rows().importances().iter().any(|importance| importance.is_zero()) {
+            // Features of rows that do not count are not seen.
+            for row in self.batch.iter().filter(|row| !row.importance.is_zero()) {
+                report(row.features.indices(), &mut self.reported, &mut self.indices);
+            }
+            return;
         }
         // After a while hardly any index is new: most are passed over eight at a time.
         let (eights, rest) = self.batch.indices().as_chunks::<8>();
@@ -158,13 +213,13 @@ mod tests {
         for (index, value) in [(7, 1.0), (3, 2.0), (7, 0.5), (5, 1.0), (5, -1.0)] {
             rows.add(index, value);
         }
-        rows.finish(1.0).unwrap();
+        rows.finish(1.0, 1.0).unwrap();
         let x = rows.batch.get(0).features;
         assert_eq!((x.indices(), x.values()), (&[0, 3, 7][..], &[1.0, 2.0, 1.5][..]));
         rows.begin(false);
         rows.add(3, f32::MAX);
         rows.add(3, f32::MAX);
-        assert_eq!(rows.finish(1.0), Err(TooLarge));
+        assert_eq!(rows.finish(1.0, 1.0), Err(TooLarge));
         assert_eq!(rows.batch.len(), 1);
         rows.survey_indices();
         assert_eq!(rows.indices, [0, 3, 7]);
@@ -178,7 +233,7 @@ mod tests {
         rows.add_named(&space, &Prefix::NONE, b"12", 1.0);
         rows.add_named(&space, &Prefix::new("a^"), b"12", 1.0);
         rows.add_named(&space, &Prefix::NONE, b"1001", 1.0);
-        rows.finish(1.0).unwrap();
+        rows.finish(1.0, 1.0).unwrap();
         let hashed = |prefix: &Prefix, name: &[u8]| space.bits.index(prefix.hash(name));
         let mut expected = [12, hashed(&Prefix::new("a^"), b"12"), hashed(&Prefix::NONE, b"1001")];
         expected.sort_unstable();

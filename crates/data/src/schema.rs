@@ -9,7 +9,7 @@ use crate::rows::Space;
 use crate::source::Reading;
 use crate::table::{Csv, Separator, Table};
 use crate::vw::Vw;
-use crate::{Bits, DataError};
+use crate::{Bits, DataError, Phrase};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -44,7 +44,8 @@ pub struct Column {
     pub role: Role,
 }
 
-/// The columns of a table: at least one, with different names, one of them the label.
+/// The columns of a table: at least one, with different names, one of them the label, and at most
+/// one that says how much a row counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Column>", into = "Vec<Column>")]
 pub struct Columns(Vec<Column>);
@@ -55,10 +56,22 @@ impl Columns {
         self.iter().find(|column| column.role == Role::Label).map_or("", |column| &column.name)
     }
 
-    /// The columns of the same table without its labels.
+    /// The columns of the same table without what only learning needs: labels, importances, and the
+    /// predictions of others.
     #[must_use]
     pub fn without_label(&self) -> Self {
-        Self(self.iter().filter(|column| column.role != Role::Label).cloned().collect())
+        Self(self.iter().filter(|column| column.role.is_for_predicting()).cloned().collect())
+    }
+
+    /// Columns of which none is the label, for files that hold something else.
+    pub(crate) fn without_labels(columns: Vec<Column>) -> Self {
+        Self(columns)
+    }
+
+    /// The names of the columns that hold predictions, in their order.
+    pub fn predictions(&self) -> impl Iterator<Item = &str> {
+        let columns = self.iter().filter(|column| column.role == Role::Prediction);
+        columns.map(|column| column.name.as_str())
     }
 
     /// A name that is there twice.
@@ -90,9 +103,13 @@ impl TryFrom<Vec<Column>> for Columns {
         if let Some(name) = Self::repeated(&names) {
             return Err(format!("columns with different names, not two named {name:?}"));
         }
-        match columns.iter().filter(|column| column.role == Role::Label).count() {
-            1 => Ok(Self(columns)),
-            labels => Err(format!("one column with the role of the label, not {labels}")),
+        let count = |role| columns.iter().filter(|column| column.role == role).count();
+        match (count(Role::Label), count(Role::Importance)) {
+            (1, 0 | 1) => Ok(Self(columns)),
+            (1, importances) => Err(format!(
+                "at most one column with the role of the importance, not {importances}"
+            )),
+            (labels, _) => Err(format!("one column with the role of the label, not {labels}")),
         }
     }
 }
@@ -103,6 +120,10 @@ impl TryFrom<Vec<Column>> for Columns {
 pub enum Role {
     /// The label of the row.
     Label,
+    /// How much the row counts: 0, or a number from 1e-30 to 1e30. A row of importance 0 is none.
+    Importance,
+    /// What another model predicted for the row: a number, and no feature.
+    Prediction,
     /// A feature with the column's name and this value.
     Number,
     /// A feature `column=value` with the value 1.
@@ -114,14 +135,21 @@ pub enum Role {
 }
 
 impl Role {
+    /// Whether a row that is only predicted has such a column.
+    pub(crate) fn is_for_predicting(self) -> bool {
+        !matches!(self, Self::Label | Self::Importance | Self::Prediction)
+    }
+
     /// The setting that asks for it.
     pub(crate) fn setting(self) -> &'static str {
         match self {
-            Self::Label => "--label",
+            Self::Label => "label",
+            Self::Importance => "importance",
+            Self::Prediction => "prediction-column",
             Self::Number => "no setting",
-            Self::Category => "--categorical",
-            Self::Text => "--text",
-            Self::Drop => "--drop",
+            Self::Category => "categorical",
+            Self::Text => "text",
+            Self::Drop => "drop",
         }
     }
 }
@@ -133,6 +161,10 @@ pub struct Wishes {
     pub format: Option<String>,
     /// The column of the labels, by name or by number from 1 on.
     pub label: Option<String>,
+    /// The column that says how much a row counts.
+    pub importance: Option<String>,
+    /// Columns of what other models predicted.
+    pub predictions: Vec<String>,
     /// Columns to leave out, by name or number.
     pub drop: Vec<String>,
     /// Columns whose numbers are names.
@@ -148,8 +180,21 @@ pub struct Wishes {
 impl Wishes {
     /// The columns that are mentioned.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
-        let lists = [&self.drop, &self.categorical, &self.text];
-        self.label.iter().chain(lists.into_iter().flatten()).map(String::as_str)
+        let lists = [&self.predictions, &self.drop, &self.categorical, &self.text];
+        let single = self.label.iter().chain(&self.importance);
+        single.chain(lists.into_iter().flatten()).map(String::as_str)
+    }
+
+    /// What is wished for columns: a role, the setting that asks for it, and the columns.
+    pub(crate) fn wished(&self) -> [(Role, &'static str, &[String]); 6] {
+        [
+            (Role::Label, "label", self.label.as_slice()),
+            (Role::Importance, "importance", self.importance.as_slice()),
+            (Role::Prediction, "prediction-column", &self.predictions),
+            (Role::Drop, "drop", &self.drop),
+            (Role::Category, "categorical", &self.categorical),
+            (Role::Text, "text", &self.text),
+        ]
     }
 
     /// What is wished for each of the columns called `names`. There must be a label.
@@ -157,18 +202,13 @@ impl Wishes {
         &self,
         file: &str,
         names: &[String],
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Phrase>,
     ) -> Result<Vec<Option<Role>>, DataError> {
-        let Some(label) = &self.label else {
+        if self.label.is_none() {
             return Err(DataError::NoLabel { file: file.to_owned(), columns: listed(names) });
-        };
+        }
         let mut roles: Vec<Option<Role>> = vec![None; names.len()];
-        for (role, setting, wished) in [
-            (Role::Label, "--label", std::slice::from_ref(label)),
-            (Role::Drop, "--drop", &self.drop),
-            (Role::Category, "--categorical", &self.categorical),
-            (Role::Text, "--text", &self.text),
-        ] {
+        for (role, setting, wished) in self.wished() {
             for name in wished {
                 let column = find(file, names, setting, name, notes)?;
                 match roles[column] {
@@ -186,12 +226,12 @@ impl Wishes {
 }
 
 /// The column a person means: the one of that name, or else the one of that number.
-fn find(
+pub(crate) fn find(
     file: &str,
     names: &[String],
     setting: &'static str,
     wished: &str,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Phrase>,
 ) -> Result<usize, DataError> {
     let number = wished.parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
     let named = names.iter().position(|name| name == wished);
@@ -199,7 +239,8 @@ fn find(
         && named + 1 != number
     {
         let is = named + 1;
-        notes.push(format!("{setting} {wished} means column {is}, which has that name"));
+        let said = format!(" {wished} means column {is}, which has that name");
+        notes.push(Phrase::default().setting(setting).and(said));
     }
     named.or(number.map(|number| number - 1)).ok_or_else(|| DataError::NoColumn {
         file: file.to_owned(),
@@ -224,8 +265,8 @@ pub(crate) fn listed(names: &[String]) -> String {
 }
 
 impl Schema {
-    /// The same without labels, as data have it that are to be predicted: a table has no such
-    /// column, and other formats are as they are.
+    /// The same without labels, importances and predictions, as data have it that are to be
+    /// predicted: a table has no such columns, and lines of JSON need not have such keys.
     #[must_use]
     pub fn without_label(&self) -> Self {
         match self {
@@ -233,6 +274,7 @@ impl Schema {
                 Self::Csv(Table { columns: table.columns.without_label(), ..table.clone() })
             }
             Self::Arff(arff) => Self::Arff(arff.without_label()),
+            Self::Jsonl(json) => Self::Jsonl(json.without_label()),
             other => other.clone(),
         }
     }

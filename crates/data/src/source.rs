@@ -30,6 +30,18 @@ pub trait Source {
         LabelsSeen::default()
     }
 
+    /// What other models predicted for the rows of the last batch, where the data have columns for
+    /// that: row after row, and in each row in the order of the columns.
+    fn predictions(&self) -> &[f64] {
+        &[]
+    }
+
+    /// Where a row of the last batch is in the data, as errors say it, if anybody may ask: that is
+    /// where there are predictions.
+    fn place(&self, _row: usize) -> Option<String> {
+        None
+    }
+
     /// How many cells without a value there were so far, by column.
     fn missing(&self) -> &[u64] {
         &[]

@@ -32,7 +32,8 @@ pub fn survey(source: &mut dyn Source) -> Result<Survey, DataError> {
     let mut survey = Survey::default();
     let mut batch = Batch::default();
     while source.fill(&mut batch)? {
-        batch.iter().for_each(|example| survey.see(&example));
+        let examples = batch.iter().filter(|example| !example.importance.is_zero());
+        examples.for_each(|example| survey.see(&example));
     }
     Ok(survey)
 }

@@ -16,8 +16,12 @@ fn table() -> RecordBatch {
         Arc::new(Float64Array::from(vec![Some(0.5), None, Some(-2.0), Some(1e30)]));
     let word: ArrayRef =
         Arc::new(StringArray::from(vec![Some("red"), Some("blue"), None, Some("red")]));
+    let importance: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 0.0, 1e30, 0.5]));
+    let prediction: ArrayRef = Arc::new(Float64Array::from(vec![0.5, -1.0, 1e300, 0.0]));
     RecordBatch::try_from_iter_with_nullable([
         ("y", label, true),
+        ("w", importance, true),
+        ("p", prediction, true),
         ("a", number, true),
         ("b", word, true),
     ])
@@ -73,7 +77,12 @@ impl Scratch {
         let taken = input.read_to_end(&mut bytes).and_then(|_| std::fs::write(&self.0, &bytes));
         taken.map_err(|error| DataError::Read { file: FILE.to_owned(), error })?;
         let files = [self.0.display().to_string()];
-        let wishes = Wishes { label: Some("y".to_owned()), ..Wishes::default() };
+        let wishes = Wishes {
+            label: Some("y".to_owned()),
+            importance: Some("w".to_owned()),
+            predictions: vec!["p".to_owned()],
+            ..Wishes::default()
+        };
         Ok(Box::new(rueful_columnar::open(&files, format, &wishes, reading)?.source))
     }
 }

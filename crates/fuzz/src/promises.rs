@@ -19,8 +19,8 @@ const MEMORY_BOUND: usize = 32 << 20;
 /// How long a line may be.
 const LINE_BOUND: usize = 4096;
 
-/// A row to the last bit: its label, its importance, its features.
-type Row = (u64, u64, Vec<(u32, u32)>);
+/// A row to the last bit: its label, its importance, its features, and what others predicted.
+type Row = (u64, u64, Vec<(u32, u32)>, Vec<u64>);
 
 /// What became of an input.
 #[derive(Debug, PartialEq)]
@@ -190,7 +190,7 @@ fn drain(source: &mut dyn Source, rows: &mut Vec<Row>) -> Option<DataError> {
     let mut batch = Batch::default();
     let error = loop {
         match source.fill(&mut batch) {
-            Ok(true) => collect(&batch, rows),
+            Ok(true) => collect(&batch, source, rows),
             Ok(false) => break None,
             Err(error) => break Some(error),
         }
@@ -199,13 +199,15 @@ fn drain(source: &mut dyn Source, rows: &mut Vec<Row>) -> Option<DataError> {
     assert!(matches!(source.fill(&mut batch), Ok(false)), "a stream that is over stays over");
     let census = source.census();
     assert_eq!(census.examples, rows.len() as u64);
-    assert_eq!(census.nonzeros, rows.iter().map(|(_, _, x)| x.len() as u64).sum::<u64>());
+    assert_eq!(census.nonzeros, rows.iter().map(|(_, _, x, _)| x.len() as u64).sum::<u64>());
     error
 }
 
-fn collect(batch: &Batch, rows: &mut Vec<Row>) {
+fn collect(batch: &Batch, source: &dyn Source, rows: &mut Vec<Row>) {
     assert!(!batch.is_empty());
-    for example in batch.iter() {
+    let models = source.predictions().len() / batch.len();
+    assert_eq!(source.predictions().len(), models * batch.len(), "as many for every row");
+    for (row, example) in batch.iter().enumerate() {
         let x = example.features;
         let checked = Features::new(x.indices(), x.values());
         assert!(checked.is_ok(), "{checked:?}");
@@ -216,8 +218,18 @@ fn collect(batch: &Batch, rows: &mut Vec<Row>) {
             (index, value.to_bits())
         });
         let importance = example.importance;
-        assert!(importance.is_finite() && importance >= 0.0, "an importance of {importance}");
-        rows.push((example.label.to_bits(), importance.to_bits(), features.collect()));
+        // Importances are kept in single precision.
+        assert!((0.99e-30..1.01e30).contains(&importance), "an importance of {importance}");
+        let predictions = &source.predictions()[row * models..][..models];
+        assert!(predictions.iter().all(|prediction| prediction.is_finite()), "{predictions:?}");
+        assert_eq!(source.place(row).is_some(), models > 0, "a place where somebody may ask");
+        let predictions = predictions.iter().map(|prediction| prediction.to_bits());
+        rows.push((
+            example.label.to_bits(),
+            importance.to_bits(),
+            features.collect(),
+            predictions.collect(),
+        ));
     }
 }
 

@@ -87,6 +87,24 @@ pub(crate) const ALL: &[Target] = &[
         check: |bytes| check_schema(bytes, &schema_of(JSONL[0]), Known::Lines),
     },
     Target {
+        name: "csv-roles",
+        seeds: || texts(&ROLES_CSV),
+        tokens: ROLES,
+        check: |bytes| check_schema(bytes, &roles_table(), Known::Format),
+    },
+    Target {
+        name: "jsonl-roles",
+        seeds: || texts(&ROLES_JSONL),
+        tokens: ROLES,
+        check: |bytes| check_schema(bytes, &roles_of(ROLES_JSONL[0]), Known::Lines),
+    },
+    Target {
+        name: "arff-roles",
+        seeds: || texts(&ROLES_ARFF),
+        tokens: ROLES,
+        check: |bytes| check_schema(bytes, &roles_of(ROLES_ARFF[0]), Known::Format),
+    },
+    Target {
         name: "unknown",
         seeds: || texts(&[&LIBSVM[..], &VW, &CSV, &ARFF, &JSONL, &OTHERS].concat()),
         tokens: TABLE,
@@ -195,6 +213,45 @@ const JSONL: [&str; 3] = [
     "{\"y\": 1, \"a\": 0.5, \"b\": \"red\"}\n{\"y\": -1, \"a\": null, \"b\": \"blue\"}\n",
     "{\"a\": {\"c\": [1, 2.5e-3], \"d\": true}, \"y\": \"1\"}\r\n\n{\"y\": 0}\n",
     "{\"y\":2.5,\"\\u00e9\\n\":\"a \\\"b\\\"\"}",
+];
+
+/// Rows that say how much they count, and what two models predicted.
+const ROLES_CSV: [&str; 3] = [
+    "y,w,p,b,q\n1,2,0.5,red,-1\n-1,0,1e300,blue,0\n1,1e-30,-0,NA,4\n",
+    "y,w,p,b,q\r\n1,1e30,1,\"two\nlines\",2\r\n0,0.0,0,,0\r\n",
+    "y,w,p,b,q\n2.5,1e-31,1,a,1\n3,-0,2,b,2\n",
+];
+
+const ROLES_JSONL: [&str; 2] = [
+    "{\"y\": 1, \"w\": 0.25, \"p\": 0.5, \"b\": \"red\", \"q\": -1}\n\
+     {\"y\": -1, \"w\": 0, \"p\": 1, \"q\": \"2\"}\n",
+    "{\"q\": 1, \"p\": null, \"w\": [1], \"y\": 0}\r\n{\"y\": 1, \"w\": true}\n",
+];
+
+const ROLES_ARFF: [&str; 2] = [
+    "@relation r\n@attribute y {-1,1}\n@attribute w numeric\n@attribute p numeric\n\
+     @attribute b {red,blue}\n@attribute q numeric\n@data\n1,2,0.5,red,-1\n-1,0,1,blue,0\n",
+    "@relation r\n@attribute y {-1,1}\n@attribute w numeric\n@attribute p numeric\n\
+     @attribute b {red,blue}\n@attribute q numeric\n@data\n{0 1, 1 2.5, 4 3}\n{0 -1, 2 7}\n",
+];
+
+const ROLES: &[&str] = &[
+    ",",
+    "0",
+    "-0",
+    "1e30",
+    "1e31",
+    "1e-30",
+    "1e-31",
+    "nan",
+    "inf",
+    "?",
+    "\"w\": ",
+    "\"p\": ",
+    "null",
+    "\n1,0,1,red,1\n",
+    "\n{0 1, 1 1, 2 1}\n",
+    "\n{\"y\": 1, \"w\": 0, \"p\": 1, \"q\": 1}\n",
 ];
 
 /// Files that are none of the formats above.
@@ -333,10 +390,35 @@ fn table(separator: Separator, quotes: bool) -> Schema {
     Schema::Csv(Table { separator, quotes, header: true, bits: few_bits(), columns })
 }
 
+/// The same with all roles that are no features.
+fn roles_table() -> Schema {
+    let roles = [Role::Label, Role::Importance, Role::Prediction, Role::Category, Role::Prediction];
+    let columns = ["y", "w", "p", "b", "q"].into_iter().zip(roles);
+    let columns: Vec<_> =
+        columns.map(|(name, role)| Column { name: name.to_owned(), role }).collect();
+    let columns = Columns::try_from(columns).expect("their names differ, and one is the label");
+    let separator = Separator::Comma;
+    Schema::Csv(Table { separator, quotes: true, header: true, bits: few_bits(), columns })
+}
+
 /// How a file like this one is read.
 fn schema_of(text: &str) -> Schema {
-    let wishes = Wishes { label: Some("y".to_owned()), ..Wishes::default() };
-    match recognize(FILE, text.as_bytes(), true, &wishes) {
+    recognized(text, &Wishes { label: Some("y".to_owned()), ..Wishes::default() })
+}
+
+/// The same, with a column that says how much a row counts and two of predictions.
+fn roles_of(text: &str) -> Schema {
+    let wishes = Wishes {
+        label: Some("y".to_owned()),
+        importance: Some("w".to_owned()),
+        predictions: vec!["p".to_owned(), "q".to_owned()],
+        ..Wishes::default()
+    };
+    recognized(text, &wishes)
+}
+
+fn recognized(text: &str, wishes: &Wishes) -> Schema {
+    match recognize(FILE, text.as_bytes(), true, wishes) {
         Ok(Recognized::Text { schema, .. }) => schema,
         other => panic!("not a file to begin with: {other:?}"),
     }
@@ -399,7 +481,7 @@ fn check_unknown(bytes: &[u8]) -> String {
         let wishes = Wishes { label: label.map(str::to_owned), ..Wishes::default() };
         kinds += &check_source(bytes, Known::Nothing, &|input, reading| {
             let opened = open_inputs(vec![input], &wishes, reading)?;
-            opened.notes.iter().for_each(|note| check_words(note));
+            opened.notes.iter().for_each(|note| check_words(&note.to_string()));
             let text = serde_json::to_string(&opened.schema).expect("a schema can be written");
             check_json::<Schema>(text.as_bytes());
             Ok(Box::new(opened.reader))
@@ -426,10 +508,13 @@ fn check_predictions(bytes: &[u8]) -> String {
 }
 
 /// The rows, to the last bit, and the error.
-fn predictions(reader: impl Read, columns: &PredictionColumns) -> (Vec<Vec<u64>>, String) {
+fn predictions(
+    reader: impl Read + Send + 'static,
+    columns: &PredictionColumns,
+) -> (Vec<Vec<u64>>, String) {
     let mut rows = Vec::new();
     let all = || {
-        let mut predictions = Predictions::new(FILE, reader, columns)?;
+        let mut predictions = Predictions::new(Input::new(FILE, reader, &Follow::No)?, columns)?;
         let mut row = Vec::new();
         while predictions.next_row(&mut row)? {
             assert!(row.iter().all(|number| number.is_finite()));

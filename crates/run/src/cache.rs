@@ -3,7 +3,8 @@
 use crate::data::{DataSpec, LabelUse, Layout, Manner};
 use rueful_core::loss::Labels;
 use rueful_data::{
-    CacheFault, CacheSummary, Cached, DataError, Follow, Limits, Provenance, Source, write_cache,
+    CacheFault, CacheSummary, Cached, DataError, Follow, Limits, Provenance, Role, Source,
+    printable, write_cache,
 };
 
 /// What a cache of a file is called.
@@ -12,6 +13,7 @@ const EXTENSION: &str = "rueful-cache";
 impl DataSpec {
     /// Reads the files to their end into a cache at `path`, which is replaced if it is there.
     pub fn convert(&self, path: &str, manner: &Manner) -> Result<CacheSummary, DataError> {
+        self.refuse_predictions()?;
         let provenance = self.provenance()?;
         let mut source = self.open_for_storing(manner)?;
         write_cache(path, &provenance, &mut *source, false)
@@ -32,6 +34,7 @@ impl DataSpec {
         labels: LabelUse,
         manner: &Manner,
     ) -> Result<Box<dyn Source>, DataError> {
+        self.refuse_predictions()?;
         if let Some(file) = self.once_only() {
             return Err(DataError::OnceOnly { file: file.to_owned() });
         }
@@ -54,6 +57,20 @@ impl DataSpec {
         Ok(Box::new(Cached::open(&path, &reading)?))
     }
 
+    /// What other models predicted belongs to an audit, which reads its data once.
+    fn refuse_predictions(&self) -> Result<(), DataError> {
+        let columns = self.schema.columns().iter();
+        let Some(column) = columns.into_iter().find(|column| column.role == Role::Prediction)
+        else {
+            return Ok(());
+        };
+        Err(DataError::Unsuitable {
+            file: self.name(),
+            found: format!("predictions in column \"{}\"", printable(&column.name)),
+            expected: "labels, importances and features: a cache keeps nothing else".into(),
+        })
+    }
+
     /// What a cache of these files says about itself.
     pub fn provenance(&self) -> Result<Provenance, DataError> {
         let positive = self.positive.as_deref();
@@ -64,7 +81,7 @@ impl DataSpec {
             Layout::Cache(_) => Err(DataError::Unsuitable {
                 file: self.name(),
                 found: "a rueful cache".to_owned(),
-                expected: "the data it was made from".to_owned(),
+                expected: "the data it was made from".into(),
             }),
         }
     }

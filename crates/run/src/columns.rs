@@ -32,15 +32,19 @@ impl Columns {
     pub(crate) fn renumber<'a>(&self, rows: Rows<'a>, copy: &'a mut Batch) -> Rows<'a> {
         let Self::Seen(seen) = self else { return rows };
         copy.clear();
-        let renumbered = copy.map_rows(rows, |features| features, |example, row| {
-            let mut from = 0;
-            let x = example.features;
-            x.indices().iter().zip(x.values()).try_for_each(|(&index, &value)| {
-                // Indices increase along a row, so each lies behind the one before.
-                from += seen[from..].partition_point(|&other| other < index);
-                row.push(from as u32, value)
-            })
-        });
+        let renumbered = copy.map_rows(
+            rows,
+            |features| features,
+            |example, row| {
+                let mut from = 0;
+                let x = example.features;
+                x.indices().iter().zip(x.values()).try_for_each(|(&index, &value)| {
+                    // Indices increase along a row, so each lies behind the one before.
+                    from += seen[from..].partition_point(|&other| other < index);
+                    row.push(from as u32, value)
+                })
+            },
+        );
         debug_assert!(renumbered.is_ok(), "the order stays the same");
         copy.rows()
     }

@@ -5,12 +5,16 @@ use crate::weighted::{ClassWeights, Weighted};
 use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
-    Binary, Cached, Column, DataError, Follow, LabelRule, Reader, Reading, Schema, Source, Wishes,
-    open,
+    Binary, Cached, Column, DataError, Follow, LabelRule, Phrase, Reader, Reading, Schema, Source,
+    Wishes, open,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::num::NonZeroUsize;
+
+/// The settings that say how a file is read.
+const COLUMN_SETTINGS: [&str; 8] =
+    ["format", "label", "importance", "drop", "categorical", "text", "header", "bits"];
 
 /// What is read, and how: complete, so that the same rows can be read again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,7 +89,7 @@ pub struct Data {
     /// How to read it again.
     pub spec: DataSpec,
     /// What was inferred, in words.
-    pub notes: Vec<String>,
+    pub notes: Vec<Phrase>,
     /// The rows.
     pub source: Box<dyn Source>,
 }
@@ -102,7 +106,7 @@ pub enum LabelUse {
 }
 
 /// How files are read, what was inferred about that, and their rows.
-type Recognized = (Layout, Vec<String>, Box<dyn Source>);
+type Recognized = (Layout, Vec<Phrase>, Box<dyn Source>);
 
 impl DataSettings {
     /// Opens the files, finding out what is not said.
@@ -156,7 +160,7 @@ impl DataSettings {
                 let layout = Layout::Cache(CacheLayout::Cache {});
                 self.refuse_settings_of_a_cache()?;
                 let source = layout.open(&self.files, reading, follow)?;
-                let notes = vec!["a rueful cache: rows that were read before".to_owned()];
+                let notes = vec!["a rueful cache: rows that were read before".into()];
                 Ok((layout, notes, source))
             }
         }
@@ -176,7 +180,7 @@ impl DataSettings {
             return Err(DataError::Unsuitable {
                 file: "standard input".to_owned(),
                 found: "Arrow that was not announced".to_owned(),
-                expected: "--format arrow with it".to_owned(),
+                expected: Phrase::default().setting("format").and(" arrow with it"),
             });
         }
         let opened = rueful_columnar::open(&self.files, format, &self.wishes, reading)?;
@@ -192,7 +196,7 @@ impl DataSettings {
         }
         Err(DataError::Useless {
             file: self.files.first().cloned().unwrap_or_default(),
-            setting: "--label, --drop, --categorical, --text, --header and --bits",
+            settings: &COLUMN_SETTINGS[1..],
             format: "a cache",
             reason: "they are for rueful convert, which made it",
         })
@@ -202,11 +206,7 @@ impl DataSettings {
         if self.wishes == Wishes::default() {
             return Ok(());
         }
-        Err(SettingsError::Contradiction(
-            "--schema says how the file is read: leave out --format, --label, --drop, \
-             --categorical, --text, --header and --bits"
-                .to_owned(),
-        ))
+        Err(DataError::Settled { by: "schema", settings: &COLUMN_SETTINGS }.into())
     }
 }
 
@@ -254,7 +254,7 @@ impl Layout {
                     return Err(DataError::Unsuitable {
                         file: files.first().cloned().unwrap_or_default(),
                         found: "a rueful cache among other files".to_owned(),
-                        expected: "one cache, made from all of them".to_owned(),
+                        expected: "one cache, made from all of them".into(),
                     });
                 }
             },
@@ -284,7 +284,7 @@ fn refuse_follow(file: &str, follow: &Follow) -> Result<(), DataError> {
         Follow::No => Ok(()),
         Follow::Until(_) => Err(DataError::Useless {
             file: file.to_owned(),
-            setting: "--follow",
+            settings: &["follow"],
             format: "files that are not text",
             reason: "such a file does not grow",
         }),

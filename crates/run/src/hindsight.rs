@@ -10,8 +10,8 @@ use rueful_core::set::AnySet;
 use rueful_core::{ExactSum, Ledger, NonNegative, Rows};
 use rueful_data::{DataError, Names};
 use rueful_hindsight::{
-    Gram, Method, Options, Passes, Prefix, Problem, Progress, Solution, Source, Start, best_mistake_bound,
-    solve,
+    Gram, Method, Options, Passes, Prefix, Problem, Progress, Solution, Source, Start,
+    best_mistake_bound, solve,
 };
 use serde::{Deserialize, Serialize};
 

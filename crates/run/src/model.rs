@@ -138,7 +138,9 @@ pub enum ModelError {
         version: u32,
     },
     /// A model with a part that is not known here.
-    #[error("{file} is a rueful model with a part {part:?} that this program does not know: a newer rueful opens it")]
+    #[error(
+        "{file} is a rueful model with a part {part:?} that this program does not know: a newer rueful opens it"
+    )]
     Part {
         /// The file.
         file: String,
@@ -235,8 +237,7 @@ impl Model {
     /// A model from the bytes of a file, called `file` in errors.
     pub fn decode(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
         let body = Header::check(bytes, file)?;
-        let senseless =
-            |what: String| ModelError::Senseless { file: file.to_owned(), what };
+        let senseless = |what: String| ModelError::Senseless { file: file.to_owned(), what };
         let parts = Parts::of(body, file)?;
         let Description { written_by, task } = serde_json::from_slice(parts.task)
             .map_err(|error| senseless(format!("its task: {error}")))?;
@@ -260,7 +261,8 @@ impl Model {
 /// How many rounds a stream and other learners make, if they go together.
 fn parts_of(stream: &Stream, others: u64) -> Option<u64> {
     let (before, now) = (stream.before.census.examples, stream.now.census.examples);
-    let is_at = stream.position == now;
+    // Rows that do not count were passed over too.
+    let is_at = stream.position >= now;
     before.checked_add(now)?.checked_add(others).filter(|_| is_at)
 }
 
@@ -275,12 +277,10 @@ struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     fn of(body: &'a [u8], file: &str) -> Result<Self, ModelError> {
-        let senseless = |what: &str| ModelError::Senseless {
-            file: file.to_owned(),
-            what: what.to_owned(),
-        };
-        let sections =
-            sections(body).ok_or_else(|| senseless("its sections do not fill it, or come twice"))?;
+        let senseless =
+            |what: &str| ModelError::Senseless { file: file.to_owned(), what: what.to_owned() };
+        let sections = sections(body)
+            .ok_or_else(|| senseless("its sections do not fill it, or come twice"))?;
         let known = [TASK, DATA, LEARNER, LEDGER, STREAM];
         let is_foreign = |tag: &Tag| !known.contains(tag) && !tag[0].is_ascii_lowercase();
         if let Some((tag, _)) = sections.iter().find(|(tag, _)| is_foreign(tag)) {

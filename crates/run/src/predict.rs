@@ -50,7 +50,11 @@ impl Model {
     /// What it says of an example.
     pub fn score(&self, x: &Features<'_>) -> Scored {
         let score = self.run.predict(x);
-        Scored { score, label: self.label_of(score), probability: self.task().loss.probability(score) }
+        Scored {
+            score,
+            label: self.label_of(score),
+            probability: self.task().loss.probability(score),
+        }
     }
 
     fn label_of(&self, score: f64) -> Option<String> {

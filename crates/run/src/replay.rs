@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use rueful_core::set::{AnySet, FeasibleSet};
-use rueful_core::{Batch, Rows};
+use rueful_core::{Batch, Importance, Rows};
 use rueful_data::{Census, DataError, Source};
 use rueful_hindsight::Passes;
 
@@ -69,15 +69,21 @@ impl<'a> Replay<'a> {
     /// a copy, which leaves an empty one behind.
     fn keep_whole(&mut self, batch: &mut Batch) {
         let nonzeros = batch.nonzeros();
-        if nonzeros < LARGE || self.nonzeros + nonzeros as u64 > self.limit {
+        let is_idle = |importance: &Importance| importance.is_zero();
+        let are_some_idle = batch.rows().importances().iter().any(is_idle);
+        if nonzeros < LARGE || are_some_idle || self.nonzeros + nonzeros as u64 > self.limit {
             return self.keep(batch.rows());
         }
         self.nonzeros += nonzeros as u64;
         self.kept.push(std::mem::take(batch));
     }
 
-    /// Keeps the next rows of the stream, as long as all of it fits.
+    /// Keeps the next rows of the stream that count, as long as all of it fits.
     pub fn keep(&mut self, rows: Rows<'_>) {
+        counting(rows).for_each(|rows| self.keep_all(rows));
+    }
+
+    fn keep_all(&mut self, rows: Rows<'_>) {
         self.nonzeros += rows.nonzeros() as u64;
         if !self.is_kept() {
             self.kept = Vec::new();
@@ -115,6 +121,19 @@ impl<'a> Replay<'a> {
     }
 }
 
+/// Rows of importance 0 are none: what is between them.
+fn counting(rows: Rows<'_>) -> impl Iterator<Item = Rows<'_>> {
+    let is_idle = move |row: usize| rows.importances().get(row).is_some_and(|one| one.is_zero());
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        from += (from..rows.len()).take_while(|&row| is_idle(row)).count();
+        let count = (from..rows.len()).take_while(|&row| !is_idle(row)).count();
+        let part = rows.slice(from..from + count);
+        from += count;
+        (count > 0).then_some(part)
+    })
+}
+
 impl Passes for Replay<'_> {
     type Error = DataError;
 
@@ -125,7 +144,9 @@ impl Passes for Replay<'_> {
         }
         let mut source = (self.open)()?;
         while source.fill(&mut self.batch)? {
-            visit(self.columns.renumber(self.batch.rows(), &mut self.renumbered));
+            for rows in counting(self.batch.rows()) {
+                visit(self.columns.renumber(rows, &mut self.renumbered));
+            }
         }
         Ok(())
     }

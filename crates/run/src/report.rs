@@ -161,8 +161,9 @@ impl Report {
 
 impl BoundReport {
     fn new(ledger: &Ledger, ladder: &Ladder) -> Self {
-        let value =
-            |rung: &Result<Bound, NoBound>| Some(ledger.at_most_per_round(rung.as_ref().ok()?.total));
+        let value = |rung: &Result<Bound, NoBound>| {
+            Some(ledger.at_most_per_round(rung.as_ref().ok()?.total))
+        };
         Self {
             data: value(&ladder.data),
             theorem: value(&ladder.theorem),

@@ -284,7 +284,8 @@ mod tests {
 
     #[test]
     fn merged_books_are_those_of_all_rounds() {
-        let (mut front, mut back) = (Run::new(task("ogd")).unwrap(), Run::new(task("ogd")).unwrap());
+        let (mut front, mut back) =
+            (Run::new(task("ogd")).unwrap(), Run::new(task("ogd")).unwrap());
         front.learn(batch(0, 30).rows()).unwrap();
         back.learn(batch(30, 60).rows()).unwrap();
         let expected = front.ledger().loss() + back.ledger().loss();

@@ -4,11 +4,11 @@
 //! one name and one range check, in code, in JSON and on the command line.
 
 use crate::data::DataSpec;
+use rueful_core::NonNegative;
 pub use rueful_core::learner::LearnerSpec;
 use rueful_core::loss::AnyLoss;
 pub use rueful_core::loss::AnyLoss as LossSpec;
 use rueful_core::set::AnySet;
-use rueful_core::NonNegative;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

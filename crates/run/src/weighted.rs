@@ -156,15 +156,19 @@ impl Weighted {
     /// Weighs the rows that came, up to the first that cannot be weighed.
     fn weigh(&mut self, batch: &mut Batch) {
         let weights = self.weights;
-        let weighed = batch.map_rows(self.plain.rows(), |features| features, |example, row| {
-            row.weigh(weights.of(example.label));
-            row.copy(&example.features)
-        });
+        let weighed = batch.map_rows(
+            self.plain.rows(),
+            |features| features,
+            |example, row| {
+                row.weigh(weights.of(example.label));
+                row.copy(&example.features)
+            },
+        );
         if let Err(why) = weighed {
             self.ending = Ending::Fault(DataError::Unsuitable {
                 file: self.name.clone(),
                 found: format!("an example whose importance and class weight make too much: {why}"),
-                expected: "a product within the range: choose other weights".to_owned(),
+                expected: "a product within the range: choose other weights".into(),
             });
         }
     }
@@ -205,6 +209,15 @@ impl Source for Weighted {
 
     fn labels(&self) -> LabelsSeen {
         self.rows.labels()
+    }
+
+    /// None where a class is left out: then there are predictions for rows that are none.
+    fn predictions(&self) -> &[f64] {
+        if self.left.is_some() { &[] } else { self.rows.predictions() }
+    }
+
+    fn place(&self, row: usize) -> Option<String> {
+        if self.left.is_some() { None } else { self.rows.place(row) }
     }
 
     fn missing(&self) -> &[u64] {
@@ -263,13 +276,15 @@ mod tests {
     }
 
     #[test]
-    fn a_class_of_weight_0_is_left_out() {
+    fn a_class_of_weight_0_does_not_count() {
         let mut source = weighted(TEXT, 2.0, 0.0);
+        let importances: Vec<f64> = all(&mut source).iter().map(|row| row.1).collect();
+        assert_eq!(importances, [1.0, 0.0, 2.0, 0.0, 0.0]);
         let mut same = rows("1 1 |a x\n1 2 |a x:2\n");
-        assert_eq!(all(&mut source), all(&mut *same));
+        all(&mut *same);
         assert_eq!(source.census(), same.census());
         let mut none = weighted("-1 |a x\n-1 |a y\n", 1.0, 0.0);
-        assert_eq!(all(&mut none), []);
+        assert_eq!(all(&mut none).len(), 2);
         assert_eq!(none.census().examples, 0);
     }
 

@@ -118,8 +118,8 @@ fn without_path(error: DataError, path: &TempPath) -> DataError {
         DataError::Read { file, error } => DataError::Read { file: rename(file), error },
         DataError::EmptyFile { file } => DataError::EmptyFile { file: rename(file) },
         DataError::NoLabel { file, columns } => DataError::NoLabel { file: rename(file), columns },
-        DataError::Useless { file, setting, format, reason } => {
-            DataError::Useless { file: rename(file), setting, format, reason }
+        DataError::Useless { file, settings, format, reason } => {
+            DataError::Useless { file: rename(file), settings, format, reason }
         }
         other => other,
     }

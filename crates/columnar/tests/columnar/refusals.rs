@@ -36,18 +36,18 @@ fn types_that_are_no_features() {
     assert_eq!(
         said(&batch, &labelled("y")),
         "F: found lists in column \"tags\", timestamps in column \"when\", expected numbers, \
-         truths or words: --drop tags,when leaves the rest out"
+         truths or words: drop tags,when leaves the rest out"
     );
     let wishes = Wishes { drop: vec!["tags".to_owned()], ..labelled("y") };
     assert_eq!(
         said(&batch, &wishes),
-        "F: found timestamps in column \"when\", expected numbers, truths or words: --categorical \
-         when takes the values as names, --drop when leaves them out"
+        "F: found timestamps in column \"when\", expected numbers, truths or words: categorical \
+         when takes the values as names, drop when leaves them out"
     );
     let wishes = Wishes { categorical: vec!["tags".to_owned()], ..wishes };
     assert_eq!(
         said(&batch, &wishes),
-        "--drop and --categorical both name column \"tags\", expected one of them"
+        "drop and categorical both name column \"tags\", expected one of them"
     );
     let wishes = Wishes { drop: vec!["tags".to_owned(), "3".to_owned()], ..labelled("y") };
     for saved in Saved::ALL {
@@ -60,7 +60,7 @@ fn labels() {
     let batch = table(vec![("when", when()), y()]);
     assert_eq!(
         said(&batch, &Wishes::default()),
-        "F: which column is the label? Add --label NAME, or --label and a number from 1 on; the \
+        "F: which column is the label? Add label NAME, or label and a number from 1 on; the \
          columns are: when, y"
     );
     assert_eq!(
@@ -156,12 +156,12 @@ fn settings_that_mean_nothing() {
     let wishes = Wishes { header: Some(true), ..labelled("y") };
     assert_eq!(
         refusal(Saved::PLAIN, &batch, &wishes),
-        "F: --header means nothing for Parquet: its columns have names already"
+        "F: header means nothing for Parquet: its columns have names already"
     );
     let wishes = Wishes { format: Some("csv".to_owned()), ..labelled("y") };
     assert_eq!(
         refusal(Saved::Stream, &batch, &wishes),
-        "F: found Arrow, expected csv, as --format says"
+        "F: found Arrow, expected csv, as format says"
     );
 }
 
@@ -174,7 +174,7 @@ fn files_that_are_something_else() {
     };
     assert_eq!(
         said(b"age,job\n31,clerk\n", Format::Parquet),
-        "F: found a file that does not begin as Parquet does, expected a Parquet file, as --format \
+        "F: found a file that does not begin as Parquet does, expected a Parquet file, as format \
          says"
     );
     assert_eq!(

@@ -127,7 +127,7 @@ fn what_was_found_is_told() {
     let batch = table([columns, vec![("__index_level_0__", index)]].concat());
     assert_eq!(
         notes(Saved::Stream, &batch)[1],
-        "column \"__index_level_0__\" holds the row labels of pandas: --drop __index_level_0__ \
+        "column \"__index_level_0__\" holds the row labels of pandas: drop __index_level_0__ \
          leaves it out"
     );
 }

@@ -61,6 +61,11 @@ fn whole_numbers() {
     let rounded = [i64::MIN as f32, -16_777_216.0, i64::MAX as f32].map(Some);
     assert_eq!(values(Arc::new(large)), rounded);
     assert_eq!(values(Arc::new(UInt64Array::from(vec![u64::MAX]))), [Some(u64::MAX as f32)]);
+    // One above the middle of two singles, which is what the nearest double is.
+    let above = (1_u64 << 60) + (1 << 36) + 1;
+    let single = ((1_u64 << 60) + (1 << 37)) as f32;
+    assert_eq!(values(Arc::new(UInt64Array::from(vec![above]))), [Some(single)]);
+    assert_eq!(values(Arc::new(Int64Array::from(vec![-(above as i64)]))), [Some(-single)]);
 }
 
 #[test]
@@ -80,10 +85,14 @@ fn decimals_are_rounded_once() {
     let long = "1234567890123456789.0123456789012345";
     let number = long.replace('.', "").parse::<i128>().unwrap();
     let array = Decimal128Array::from(vec![number]).with_precision_and_scale(38, 16).unwrap();
-    assert_eq!(values(Arc::new(array)), [Some(long.parse::<f64>().unwrap() as f32)]);
+    assert_eq!(values(Arc::new(array)), [long.parse().ok()]);
     let array = Decimal256Array::from(vec![i256::from_i128(number), i256::from_i128(25)]);
     let array = array.with_precision_and_scale(50, 1).unwrap();
     assert_eq!(values(Arc::new(array)), [Some(number as f64 as f32 / 10.0), Some(2.5)]);
+    // A little above the middle of two singles, which is what the nearest double is.
+    let array = Decimal128Array::from(vec![10_000_000_596_046_448, -10_000_000_596_046_448]);
+    let array = array.with_precision_and_scale(30, 16).unwrap();
+    assert_eq!(values(Arc::new(array)), [Some(1.000_000_1), Some(-1.000_000_1)]);
     let array = Decimal32Array::from(vec![325]).with_precision_and_scale(5, 2).unwrap();
     assert_eq!(values(Arc::new(array)), [Some(3.25)]);
     let array = Decimal64Array::from(vec![325]).with_precision_and_scale(15, 2).unwrap();

@@ -11,7 +11,9 @@
 //! u = 0 loses nothing, (2) of the notes. It is here to be seen failing, and it has no bound; the
 //! certificate holds for it as for anyone.
 
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
+use super::{
+    AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take,
+};
 use crate::loss::{AnyLoss, Loss};
 use crate::number::NonNegative;
 use crate::request::{Asked, Refusal, Request};

@@ -13,7 +13,9 @@
 //! ```
 
 use super::steps::Steps;
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
+use super::{
+    AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take,
+};
 use crate::bound::{Bound, game_value};
 use crate::loss::{AnyLoss, Loss};
 use crate::number::{NonNegative, Positive};

@@ -15,7 +15,9 @@
 //! ≤ U²/(2η) + (η/2) Σ_{mistakes}‖x_t‖².
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
+use super::{
+    AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take,
+};
 use crate::loss::{AnyLoss, Labels, Loss, PerceptronLoss};
 use crate::number::{Importance, NonNegative, Positive};
 use crate::request::{Asked, Refusal, Request};

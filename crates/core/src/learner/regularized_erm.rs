@@ -19,7 +19,9 @@
 
 use super::spec::with_usual_set;
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
+use super::{
+    AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take,
+};
 use crate::loss::{AnyLoss, Loss};
 use crate::number::{NonNegative, Positive};
 use crate::request::{Asked, Refusal, Request, StepUse};

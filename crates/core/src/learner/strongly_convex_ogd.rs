@@ -13,7 +13,9 @@
 //! Proved, for every u ∈ R^d: R_T(u) ≤ (1/2σ) Σ‖g_t‖²/t ≤ (G²/2σ)(1 + ln T).
 
 use super::steps::{Steps, finite_bound};
-use super::{AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take};
+use super::{
+    AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take,
+};
 use crate::bound::{Bound, strongly_convex};
 use crate::loss::{AnyLoss, Loss, with_usual_loss};
 use crate::number::{NonNegative, Positive};

@@ -26,7 +26,7 @@ use crate::schema::{Column, Columns, Role, Wishes};
 use crate::source::Reading;
 use crate::table::plan::{Plan, argument};
 use crate::text::Text;
-use crate::{Bits, DataError};
+use crate::{Bits, DataError, Phrase};
 use head::Head;
 pub(crate) use head::has_data;
 use row::{Checks, Rows as ArffRows};
@@ -80,10 +80,10 @@ pub enum AttributeKind {
 }
 
 impl Arff {
-    /// The same without the attribute of the labels.
+    /// The same without the attributes that only learning needs.
     pub(crate) fn without_label(&self) -> Self {
         let pairs = self.columns.iter().zip(&self.kinds);
-        let kept = pairs.filter(|(column, _)| column.role != Role::Label);
+        let kept = pairs.filter(|(column, _)| column.role.is_for_predicting());
         Self {
             bits: self.bits,
             columns: self.columns.without_label(),
@@ -101,11 +101,11 @@ impl Arff {
         file: &str,
         beginning: &[u8],
         wishes: &Wishes,
-    ) -> Result<(Self, Vec<String>), DataError> {
+    ) -> Result<(Self, Vec<Phrase>), DataError> {
         let head = Head::parse(beginning).map_err(|fault| head_error(file, beginning, fault))?;
         let names: Vec<String> =
             head.attributes.iter().map(|attribute| attribute.name.clone()).collect();
-        let mut notes = vec![format!("ARFF, {} attributes", names.len())];
+        let mut notes = vec![Phrase::from(format!("ARFF, {} attributes", names.len()))];
         let roles = wishes.roles(file, &names, &mut notes)?;
         let mut columns = Vec::new();
         let mut kinds = Vec::new();
@@ -117,10 +117,15 @@ impl Arff {
                 (None, AttributeKind::Nominal(_)) => Role::Category,
                 (None, AttributeKind::String) => {
                     let (shown, word) = (quoted(&name), argument(&name));
-                    notes.push(format!(
-                        "attribute {shown} is a string, taken for categories: --text {word} takes \
-                         its words for features, --drop {word} leaves it out"
-                    ));
+                    notes.push(
+                        Phrase::from(format!(
+                            "attribute {shown} is a string, taken for categories: "
+                        ))
+                        .setting("text")
+                        .and(format!(" {word} takes its words for features, "))
+                        .setting("drop")
+                        .and(format!(" {word} leaves it out")),
+                    );
                     Role::Category
                 }
                 (None, AttributeKind::Date) => return Err(date_error(file, &name)),
@@ -131,7 +136,7 @@ impl Arff {
         let columns = Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
             file: file.to_owned(),
             found: "attributes that do not go together".to_owned(),
-            expected,
+            expected: expected.into(),
         })?;
         Ok((Self { bits: wishes.bits, columns, kinds }, notes))
     }
@@ -143,10 +148,11 @@ fn date_error(file: &str, name: &str) -> DataError {
     DataError::Unsuitable {
         file: file.to_owned(),
         found: format!("a date in attribute \"{}\"", excerpt(name.as_bytes())),
-        expected: format!(
-            "numbers or names: --drop {word} leaves it out, --categorical {word} takes every date \
-             for a name"
-        ),
+        expected: Phrase::from("numbers or names: ")
+            .setting("drop")
+            .and(format!(" {word} leaves it out, "))
+            .setting("categorical")
+            .and(format!(" {word} takes every date for a name")),
     }
 }
 

@@ -1,9 +1,7 @@
 //! A cache as a source of rows.
 //!
-//! As text is read, blocks are decoded on several threads and delivered in their order: a thread
-//! takes an empty block, learns where the next one is (one thread at a time), decodes it, and lays
-//! it down under its number. [`fill`](Source::fill) picks blocks up by number, and instead of
-//! waiting for one it decodes another.
+//! As text is read, blocks are decoded on several threads and delivered in their order: a
+//! [`Pool`] sees to that.
 
 use super::bytes::Bytes;
 use super::decode::{Block, Fault, Plan, parse_head};
@@ -14,31 +12,26 @@ use super::layout::{
 use super::{CacheFault, Provenance};
 use crate::error::excerpt;
 use crate::labels::{LabelCounts, LabelRule};
-use crate::{Census, DataError, LabelsSeen, Names, Reading, Source};
+use crate::pool::{Crew, Cut, Handed, Job, Pool};
+use crate::{Census, DataError, LabelsSeen, Names, Phrase, Reading, Source};
 use rueful_core::Batch;
 use std::fs::File;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 /// More threads than these, and the one who delivers, have nothing to do: decoding is as fast as
 /// learning.
 const HELPERS_MAX: usize = 2;
-/// Blocks beyond one for each thread: what is finished may wait while threads go on.
-const SPARE: usize = 2;
 
 /// The rows of a cache.
 ///
 /// Header and footer are checked when it is opened, every block when it is read.
 pub struct Cached {
     name: String,
-    shared: Arc<Shared>,
+    pool: Pool<Decode>,
     provenance: Provenance,
     summary: CacheSummary,
     names: Names,
     census: Census,
     labels: LabelCounts,
-    /// The number of the block that comes next.
-    next: u64,
     bytes_read: u64,
     /// What is to be told when the rows before it have been.
     broken: Option<DataError>,
@@ -55,40 +48,26 @@ impl std::fmt::Debug for Cached {
     }
 }
 
-/// What the threads share.
-struct Shared {
+/// Blocks become rows.
+struct Decode {
     bytes: Bytes,
     plan: Plan,
-    cutter: Mutex<Cutter>,
-    table: Mutex<Table>,
-    changed: Condvar,
 }
 
-/// Where the next block begins, its number, and the number of its first row.
-struct Cutter {
+/// Where the next block begins, and the number of its first row.
+struct Blocks {
     at: u64,
     /// Where the blocks end.
     end: u64,
-    number: u64,
     row: u64,
     head: Vec<u8>,
-}
-
-/// Where blocks lie while nobody works on them.
-struct Table {
-    empty: Vec<Work>,
-    done: Vec<Work>,
-    /// No more blocks are to be read: there are none, or nobody wants them.
-    is_closed: bool,
-    /// A thread has panicked.
-    is_lost: bool,
 }
 
 /// A block and its place.
 #[derive(Default)]
 struct Work {
-    number: u64,
     at: u64,
+    length: usize,
     first_row: u64,
     block: Block,
     outcome: Outcome,
@@ -128,20 +107,16 @@ impl Cached {
         let max_index = reading.limits.max_index;
         let plan = Plan { rule, constant: reading.constant, max_index };
         let helpers = (reading.threads.get() - 1).min(HELPERS_MAX);
-        let shared = Arc::new(Shared::new(bytes, plan, frame.first_block, frame.end, helpers));
-        for _ in 0..helpers {
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || shared.help());
-        }
+        let (at, end) = (frame.first_block, frame.end);
+        let blocks = Blocks { at, end, row: 0, head: Vec::new() };
         Ok(Self {
             name,
-            shared,
+            pool: Pool::new(Decode { bytes, plan }, blocks, Crew { helpers, taker_works: true }),
             provenance: frame.provenance,
             summary: frame.summary,
             names: frame.names,
             census: Census::default(),
             labels: LabelCounts::after(&reading.known_labels),
-            next: 0,
             bytes_read: frame.first_block,
             broken: None,
             is_over: false,
@@ -159,13 +134,19 @@ impl Cached {
     }
 
     /// Takes over the rows of a block; says whether there may be more.
-    fn take(&mut self, work: &mut Work, batch: &mut Batch) -> bool {
+    fn take(&mut self, handed: &mut Handed<Work>, batch: &mut Batch) -> bool {
+        if let Some(said) = handed.panic.take() {
+            let file = self.name.clone();
+            self.broken = Some(DataError::Lost { file, piece: handed.number + 1, said });
+            return false;
+        }
+        let work = &mut handed.piece;
         let outcome = std::mem::take(&mut work.outcome);
         if let Outcome::End = outcome {
             self.broken = self.contradiction();
             return false;
         }
-        let rule = &self.shared.plan.rule;
+        let rule = &self.pool.job().plan.rule;
         if let Err(conflict) = self.labels.absorb(&work.block.counts, rule) {
             work.block.batch.truncate(conflict.row);
             work.block.new.clear();
@@ -178,13 +159,13 @@ impl Cached {
         }
         std::mem::swap(batch, &mut work.block.batch);
         self.census.count_with(batch.rows(), Some(&work.block.new));
-        self.bytes_read = work.at + work.block.bytes.len() as u64;
+        self.bytes_read = work.at + work.length as u64;
         self.broken.is_none()
     }
 
     /// Whether the rows were as many as the footer says.
     fn contradiction(&self) -> Option<DataError> {
-        let constant = u64::from(self.shared.plan.constant);
+        let constant = u64::from(self.pool.job().plan.constant);
         let Census { examples, nonzeros, features, dimension, .. } = self.census;
         if examples == 0 && self.summary.examples == 0 {
             return Some(DataError::EmptyFile { file: self.name.clone() });
@@ -200,14 +181,14 @@ impl Cached {
 
     #[cold]
     fn fault_error(&self, work: &Work, fault: &Fault) -> DataError {
-        let Plan { rule, max_index, .. } = &self.shared.plan;
+        let Plan { rule, max_index, .. } = &self.pool.job().plan;
         let row = |row: usize| work.first_row + row as u64;
         match *fault {
             Fault::Damage(what) => {
                 DataError::Cache { file: self.name.clone(), fault: damaged(work.at, what) }
             }
             Fault::Label { row: number, label } => {
-                let hint = rule.hint().map(str::to_owned);
+                let hint = rule.hint();
                 self.row_error(row(number), label.to_string(), rule.expected(), hint)
             }
             Fault::Index { row: number, index } => {
@@ -223,7 +204,7 @@ impl Cached {
         row: u64,
         found: String,
         expected: String,
-        hint: Option<String>,
+        hint: Option<Phrase>,
     ) -> DataError {
         DataError::Row { file: self.name.clone(), row: row + 1, found, expected, hint }
     }
@@ -235,14 +216,13 @@ impl Source for Cached {
         while !self.is_over && batch.is_empty() {
             if let Some(error) = self.broken.take() {
                 self.is_over = true;
-                self.shared.close();
+                self.pool.close();
                 return Err(error);
             }
-            let mut work = self.shared.pick_up(self.next);
-            self.next += 1;
-            let goes_on = self.take(&mut work, batch);
+            let Some(mut handed) = self.pool.next() else { break };
+            let goes_on = self.take(&mut handed, batch);
             self.is_over = !goes_on && self.broken.is_none();
-            self.shared.put_back(work);
+            self.pool.put_back(handed.piece);
         }
         Ok(!batch.is_empty())
     }
@@ -272,12 +252,6 @@ impl Source for Cached {
     /// Those of all rows, from the start.
     fn missing(&self) -> &[u64] {
         &self.summary.missing
-    }
-}
-
-impl Drop for Cached {
-    fn drop(&mut self) {
-        self.shared.close();
     }
 }
 
@@ -333,7 +307,8 @@ fn read_header(bytes: &Bytes, buffer: &mut Vec<u8>) -> Result<(Provenance, u64),
     }
     match u32_at(buffer, MAGIC.len()) {
         VERSION => {}
-        version @ 0 => return Err(damaged(version.into(), "there is no version 0")),
+        0 => return Err(damaged(MAGIC.len() as u64, "there is no version 0")),
+        version if version < VERSION => return Err(CacheFault::Older { version }),
         version => return Err(CacheFault::Newer { version }),
     }
     let length = u32_at(buffer, MAGIC.len() + 4);
@@ -388,115 +363,35 @@ fn copy(bytes: &Bytes, at: u64, length: usize, buffer: &mut Vec<u8>) -> Result<(
 
 const CHANGED: &str = "it was cut short while it was read";
 
-impl Shared {
-    fn new(bytes: Bytes, plan: Plan, at: u64, end: u64, helpers: usize) -> Self {
-        let empty = (0..helpers + 1 + SPARE).map(|_| Work::default()).collect();
-        Self {
-            bytes,
-            plan,
-            cutter: Mutex::new(Cutter { at, end, number: 0, row: 0, head: Vec::new() }),
-            table: Mutex::new(Table { empty, done: Vec::new(), is_closed: false, is_lost: false }),
-            changed: Condvar::new(),
-        }
-    }
+impl Job for Decode {
+    type Piece = Work;
+    type Feed = Blocks;
 
-    /// The table. A thread that panicked says so there, so a poisoned lock is as good as any.
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Works until there is nothing left to do.
-    fn help(&self) {
-        let _guard = LossGuard(self);
-        while let Some(work) = self.empty_work() {
-            let cutter = self.cutter.lock().unwrap_or_else(PoisonError::into_inner);
-            self.process(cutter, work);
-        }
-    }
-
-    /// An empty workpiece, as soon as there is one; none if no more are needed.
-    fn empty_work(&self) -> Option<Work> {
-        let mut table = self.table();
-        loop {
-            if table.is_closed {
-                return None;
-            }
-            if let Some(work) = table.empty.pop() {
-                return Some(work);
-            }
-            table = self.changed.wait(table).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Finds the next block, decodes it, and lays it down.
-    fn process(&self, mut cutter: MutexGuard<'_, Cutter>, mut work: Work) {
-        work.number = cutter.number;
-        work.at = cutter.at;
-        work.first_row = cutter.row;
-        cutter.number += 1;
-        let found = cutter.find(&self.bytes);
-        if !matches!(found, Ok(Some(_))) {
-            self.table().is_closed = true;
-        }
-        drop(cutter);
-        self.changed.notify_all(); // Somebody else may look for the next one.
-        work.outcome = match found {
-            Ok(Some(length)) => self.decode(length, &mut work),
-            Ok(None) => Outcome::End,
-            Err(what) => {
-                work.block.forget();
-                Outcome::Fault(Fault::Damage(what))
-            }
+    fn cut(&self, blocks: &mut Blocks, work: &mut Work) -> Cut {
+        (work.at, work.first_row) = (blocks.at, blocks.row);
+        work.block.forget();
+        (work.outcome, work.length) = match blocks.find(&self.bytes) {
+            Ok(Some(length)) => (Outcome::Rows, length),
+            Ok(None) => (Outcome::End, 0),
+            Err(what) => (Outcome::Fault(Fault::Damage(what)), 0),
         };
-        self.table().done.push(work);
-        self.changed.notify_all();
+        if let Outcome::Rows = work.outcome { Cut::Piece } else { Cut::Last }
     }
 
-    fn decode(&self, length: usize, work: &mut Work) -> Outcome {
-        if !self.bytes.copy(work.at, length, &mut work.block.bytes) {
-            work.block.forget();
-            return Outcome::Fault(Fault::Damage(CHANGED));
+    fn work(&self, work: &mut Work) {
+        let block = &mut work.block;
+        let decoded = if self.bytes.copy(work.at, work.length, &mut block.bytes) {
+            block.decode(&self.plan)
+        } else {
+            Err(Fault::Damage(CHANGED))
+        };
+        if let Err(fault) = decoded {
+            work.outcome = Outcome::Fault(fault);
         }
-        match work.block.decode(&self.plan) {
-            Ok(()) => Outcome::Rows,
-            Err(fault) => Outcome::Fault(fault),
-        }
-    }
-
-    /// The block of that number. Whoever waits for it works meanwhile.
-    fn pick_up(&self, number: u64) -> Work {
-        let mut table = self.table();
-        loop {
-            if let Some(found) = table.done.iter().position(|work| work.number == number) {
-                return table.done.swap_remove(found);
-            }
-            assert!(!table.is_lost, "a reading thread has panicked");
-            let may_look = !table.is_closed && !table.empty.is_empty();
-            if may_look
-                && let Ok(cutter) = self.cutter.try_lock()
-                && let Some(work) = table.empty.pop()
-            {
-                drop(table);
-                self.process(cutter, work);
-                table = self.table();
-            } else {
-                table = self.changed.wait(table).unwrap_or_else(PoisonError::into_inner);
-            }
-        }
-    }
-
-    fn put_back(&self, work: Work) {
-        self.table().empty.push(work);
-        self.changed.notify_one();
-    }
-
-    fn close(&self) {
-        self.table().is_closed = true;
-        self.changed.notify_all();
     }
 }
 
-impl Cutter {
+impl Blocks {
     /// The length of the next block, if there is one, and steps over it.
     fn find(&mut self, bytes: &Bytes) -> Result<Option<usize>, &'static str> {
         if self.at == self.end {
@@ -517,18 +412,5 @@ impl Cutter {
         self.at += length;
         self.row += u64::from(head.rows);
         Ok(Some(length as usize))
-    }
-}
-
-/// Tells the others when a thread panics.
-struct LossGuard<'a>(&'a Shared);
-
-impl Drop for LossGuard<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            let mut table = self.0.table();
-            (table.is_lost, table.is_closed) = (true, true);
-            self.0.changed.notify_all();
-        }
     }
 }

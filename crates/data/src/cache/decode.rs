@@ -172,18 +172,23 @@ impl Block {
             }
         }
         let (lengths, pattern) = (&*self.lengths, &*self.pattern);
-        let written = self.batch.extend_with(lengths, &self.labels, &self.importances, |to_indices, to_values| {
-            match head.widths.indices {
-                0 => repeat(pattern, to_indices),
-                1 => read_gaps::<1>(lengths, constant, indices.as_chunks().0, to_indices),
-                2 => read_gaps::<2>(lengths, constant, indices.as_chunks().0, to_indices),
-                _ => copy_words(lengths, constant, 0, indices, to_indices, u32::from_le_bytes),
-            }
-            match head.widths.values {
-                0 => to_values.fill(1.0),
-                _ => copy_words(lengths, constant, 1.0, values, to_values, f32::from_le_bytes),
-            }
-        });
+        let written = self.batch.extend_with(
+            lengths,
+            &self.labels,
+            &self.importances,
+            |to_indices, to_values| {
+                match head.widths.indices {
+                    0 => repeat(pattern, to_indices),
+                    1 => read_gaps::<1>(lengths, constant, indices.as_chunks().0, to_indices),
+                    2 => read_gaps::<2>(lengths, constant, indices.as_chunks().0, to_indices),
+                    _ => copy_words(lengths, constant, 0, indices, to_indices, u32::from_le_bytes),
+                }
+                match head.widths.values {
+                    0 => to_values.fill(1.0),
+                    _ => copy_words(lengths, constant, 1.0, values, to_values, f32::from_le_bytes),
+                }
+            },
+        );
         let stored = self.batch.nonzeros() - constant * self.batch.len();
         match written {
             Err(FeatureError::NotFinite { .. }) => Err(Fault::Damage("a value is not finite")),
@@ -205,7 +210,7 @@ impl Block {
     fn read_importances(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         self.importances.clear();
         for &bytes in bytes.as_chunks().0 {
-            let importance = Importance::new(f32::from_le_bytes(bytes).into());
+            let importance = Importance::new(f64::from_le_bytes(bytes));
             self.importances
                 .push(importance.map_err(|_| Fault::Damage("an importance is out of range"))?);
         }

@@ -9,7 +9,7 @@ pub(super) struct Pending {
     indices: Vec<u32>,
     values: Vec<f32>,
     labels: Vec<f64>,
-    importances: Vec<f32>,
+    importances: Vec<f64>,
     /// Indices that appear here for the first time.
     new: Vec<u32>,
     /// One bit per index: appeared.
@@ -28,7 +28,7 @@ impl Pending {
     }
 
     /// Adds a row of features that increase from 1 on.
-    pub(super) fn push(&mut self, indices: &[u32], values: &[f32], label: f64, importance: f32) {
+    pub(super) fn push(&mut self, indices: &[u32], values: &[f32], label: f64, importance: f64) {
         self.lengths.push(indices.len() as u32);
         self.indices.extend_from_slice(indices);
         self.values.extend_from_slice(values);
@@ -114,13 +114,12 @@ impl Pending {
         } else {
             width(self.rows().flat_map(gaps).max().unwrap_or(0))
         };
-        let are_ones = |numbers: &[f32]| numbers.iter().all(|&number| number == 1.0);
         Widths {
             labels: if self.labels.iter().all(is_small) { 1 } else { 8 },
             lengths: if is_even { 0 } else { width(longest) },
             indices,
-            values: if are_ones(&self.values) { 0 } else { 4 },
-            importance: if are_ones(&self.importances) { 0 } else { 4 },
+            values: if self.values.iter().all(|&value| value == 1.0) { 0 } else { 4 },
+            importance: if self.importances.iter().all(|&one| one == 1.0) { 0 } else { 8 },
         }
     }
 

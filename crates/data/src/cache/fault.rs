@@ -1,33 +1,27 @@
 //! What can be wrong with a cache.
 
 use super::layout::VERSION;
-use thiserror::Error;
+use crate::phrase::{NamesSettings, plain};
+use std::fmt;
 
 /// Why a file is not read as a cache.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CacheFault {
     /// It does not begin like one.
-    #[error("found something else, expected a rueful cache")]
     NotACache,
     /// It is of a version that is not known here.
-    #[error(
-        "found a rueful cache of version {version}, expected at most version {VERSION}: it was \
-         written by a newer rueful; make it anew"
-    )]
     Newer {
         /// Its version.
         version: u32,
     },
+    /// It is of a version that is no longer read.
+    Older {
+        /// Its version.
+        version: u32,
+    },
     /// It breaks off: the disk was full, or the copy was not finished.
-    #[error(
-        "found a rueful cache that was written only in part, expected a whole one; make it anew"
-    )]
     Partial,
     /// Its bytes are not those that were written.
-    #[error(
-        "found a rueful cache that is damaged at byte {at} ({what}), expected one as it was \
-         written; make it anew"
-    )]
     Damaged {
         /// Where the part begins that is damaged.
         at: u64,
@@ -35,10 +29,6 @@ pub enum CacheFault {
         what: &'static str,
     },
     /// Its labels have become +1 and −1 by another choice.
-    #[error(
-        "found a rueful cache made with --positive {made_with}, expected one made with \
-         --positive {wished}; make it anew, or leave --positive out"
-    )]
     Positive {
         /// The label that is +1 in the cache.
         made_with: String,
@@ -46,3 +36,44 @@ pub enum CacheFault {
         wished: String,
     },
 }
+
+impl NamesSettings for CacheFault {
+    fn text(&self, name: &dyn Fn(&str) -> String) -> String {
+        match self {
+            Self::NotACache => "found something else, expected a rueful cache".to_owned(),
+            Self::Newer { version } => format!(
+                "found a rueful cache of version {version}, expected version {VERSION}: it was \
+                 written by a newer rueful; make it anew"
+            ),
+            Self::Older { version } => format!(
+                "found a rueful cache of version {version}, expected version {VERSION}: it was \
+                 written by an older rueful, which kept importances in single precision; make it \
+                 anew"
+            ),
+            Self::Partial => {
+                "found a rueful cache that was written only in part, expected a whole \
+                              one; make it anew"
+                    .to_owned()
+            }
+            Self::Damaged { at, what } => format!(
+                "found a rueful cache that is damaged at byte {at} ({what}), expected one as it \
+                 was written; make it anew"
+            ),
+            Self::Positive { made_with, wished } => {
+                let positive = name("positive");
+                format!(
+                    "found a rueful cache made with {positive} {made_with}, expected one made with \
+                     {positive} {wished}; make it anew, or leave {positive} out"
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for CacheFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(&plain))
+    }
+}
+
+impl std::error::Error for CacheFault {}

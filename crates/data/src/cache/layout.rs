@@ -14,8 +14,8 @@ use super::CacheFault;
 pub(crate) const MAGIC: &[u8] = b"\x8drueful\r\n\x1a\n\0";
 /// How it ends.
 pub(super) const END: &[u8] = b"\x8dend\r\n\x1a\n";
-/// The version that is written, and the latest that is read.
-pub(super) const VERSION: u32 = 1;
+/// The version that is written, and the only one that is read.
+pub(super) const VERSION: u32 = 2;
 
 /// Magic, version, length, checksum.
 pub(super) const HEADER: usize = 24;
@@ -54,7 +54,7 @@ pub(super) struct Widths {
     pub(super) indices: u8,
     /// 0: all are 1; 4: single precision.
     pub(super) values: u8,
-    /// 0: all are 1; 4: single precision for each row.
+    /// 0: all are 1; 8: double precision for each row.
     pub(super) importance: u8,
 }
 
@@ -109,7 +109,7 @@ impl BlockHead {
             && matches!(lengths, 0 | 1 | 2 | 4)
             && matches!(indices, 0 | 1 | 2 | 4)
             && matches!(values, 0 | 4)
-            && matches!(importance, 0 | 4)
+            && matches!(importance, 0 | 8)
             && *rest == [0; 3];
         if !is_known {
             return Err("its layout is none that is known");
@@ -197,15 +197,15 @@ mod tests {
 
     #[test]
     fn a_head_comes_back_as_it_went() {
-        let widths = Widths { labels: 8, lengths: 2, indices: 1, values: 4, importance: 4 };
+        let widths = Widths { labels: 8, lengths: 2, indices: 1, values: 4, importance: 8 };
         let head = BlockHead { rows: 3, nonzeros: 10, new: 4, widths, crc: 77 };
         let mut bytes = [0; BLOCK_HEAD];
         bytes[..BLOCK_CRC].copy_from_slice(&head.to_bytes());
         bytes[BLOCK_CRC..].copy_from_slice(&77u32.to_le_bytes());
         assert_eq!(BlockHead::parse(&bytes), Ok(head));
-        assert_eq!(head.payload(), 3 * 8 + 3 * 2 + 10 + 10 * 4 + 3 * 4 + 4 * 4);
+        assert_eq!(head.payload(), 3 * 8 + 3 * 2 + 10 + 10 * 4 + 3 * 8 + 4 * 4);
         let payload = vec![0; head.payload() as usize];
-        assert_eq!(head.cut(&payload).unwrap().map(<[u8]>::len), [24, 6, 10, 40, 12, 16]);
+        assert_eq!(head.cut(&payload).unwrap().map(<[u8]>::len), [24, 6, 10, 40, 24, 16]);
         assert!(head.cut(&payload[1..]).is_err());
     }
 

@@ -1,6 +1,6 @@
 //! What a cache was made from, to tell whether it still stands for that.
 
-use crate::{DataError, LabelRule};
+use crate::{DataError, LabelRule, Phrase};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -90,35 +90,36 @@ impl Provenance {
     /// let mut now = then.clone();
     /// assert_eq!(then.difference(&now), None);
     /// now.sources[0].bytes = Some(91);
-    /// assert_eq!(then.difference(&now).unwrap(), "a.txt has changed since");
+    /// assert_eq!(then.difference(&now).unwrap().to_string(), "a.txt has changed since");
     /// ```
-    pub fn difference(&self, now: &Self) -> Option<String> {
+    pub fn difference(&self, now: &Self) -> Option<Phrase> {
         let names = |one: &Self| -> Vec<_> {
             one.sources.iter().map(|file| file.last_name().to_owned()).collect()
         };
         if names(self) != names(now) {
-            return Some(format!("it was made from {}", names(self).join(", ")));
+            return Some(format!("it was made from {}", names(self).join(", ")).into());
         }
         for (file, file_now) in self.sources.iter().zip(&now.sources) {
             let name = crate::printable(file.last_name());
             if file.bytes.is_none() {
-                return Some(format!("{name} can be read only once"));
+                return Some(format!("{name} can be read only once").into());
             }
             if (file.bytes, file.modified) != (file_now.bytes, file_now.modified) {
-                return Some(format!("{name} has changed since"));
+                return Some(format!("{name} has changed since").into());
             }
         }
         if self.schema != now.schema {
-            return Some("the files were read in another way".to_owned());
+            return Some("the files were read in another way".into());
         }
-        let said = |positive: &Option<String>| match positive {
-            Some(positive) => format!("with --positive {positive}"),
-            None => "without --positive".to_owned(),
-        };
         if self.positive != now.positive {
-            return Some(format!("it was made {}", said(&self.positive)));
+            return Some(match &self.positive {
+                Some(positive) => Phrase::from("it was made with ")
+                    .setting("positive")
+                    .and(format!(" {positive}")),
+                None => Phrase::from("it was made without ").setting("positive"),
+            });
         }
         (self.max_index != now.max_index)
-            .then(|| format!("it was made for indices of at most {}", self.max_index))
+            .then(|| format!("it was made for indices of at most {}", self.max_index).into())
     }
 }

@@ -95,7 +95,7 @@ impl CacheWriter {
         if !row.label.is_finite() {
             return Err(self.refusal(row.label.to_string(), "a finite label".to_owned()));
         }
-        let importance = row.importance.get() as f32;
+        let importance = row.importance.get();
         if !self.pending.has_room(indices.len()) {
             self.flush()?;
         }

@@ -14,14 +14,15 @@ use crate::format::{Fault, Format, quoted};
 use crate::labels::LabelRule;
 use crate::names::Prefix;
 use crate::number::{double_at, single_at};
-use crate::rows::{Rows, Space};
+use crate::rows::{IMPORTANCE, Rows, Space, importance};
 use crate::schema::{Column, Columns, Role, Wishes};
 use crate::source::Reading;
 use crate::table::plan::size_expected;
 use crate::table::words::Words;
 use crate::text::{Text, lines};
-use crate::{Bits, DataError};
+use crate::{Bits, DataError, Phrase};
 use parse::{Parser, Scratch, Sink};
+use rueful_core::Importance;
 use serde::{Deserialize, Serialize};
 
 /// What is to become of the values of JSON lines.
@@ -36,23 +37,29 @@ pub struct Json {
 }
 
 impl Json {
+    /// The same for lines that need not say how much they count, or what others predicted.
+    pub(crate) fn without_label(&self) -> Self {
+        let mut columns = Vec::from(self.columns.clone());
+        for column in &mut columns {
+            if matches!(column.role, Role::Importance | Role::Prediction) {
+                column.role = Role::Drop;
+            }
+        }
+        Self { bits: self.bits, columns: Columns::without_labels(columns) }
+    }
+
     /// What is to become of lines that begin like these.
     pub(crate) fn infer(
         file: &str,
         beginning: &[u8],
         wishes: &Wishes,
-    ) -> Result<(Self, Vec<String>), DataError> {
-        let Some(label) = &wishes.label else {
+    ) -> Result<(Self, Vec<Phrase>), DataError> {
+        if wishes.label.is_none() {
             let columns = keys::listed(beginning);
             return Err(DataError::NoLabel { file: file.to_owned(), columns });
-        };
+        }
         let mut columns: Vec<Column> = Vec::new();
-        for (role, setting, names) in [
-            (Role::Label, "--label", std::slice::from_ref(label)),
-            (Role::Drop, "--drop", &wishes.drop),
-            (Role::Category, "--categorical", &wishes.categorical),
-            (Role::Text, "--text", &wishes.text),
-        ] {
+        for (role, setting, names) in wishes.wished() {
             for name in names {
                 match columns.iter().find(|column| column.name == *name) {
                     Some(known) if known.role == role => {}
@@ -67,10 +74,10 @@ impl Json {
         let columns = Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
             file: file.to_owned(),
             found: "keys that do not go together".to_owned(),
-            expected,
+            expected: expected.into(),
         })?;
-        let mut notes = vec!["JSON lines".to_owned()];
-        notes.extend(keys::notes(beginning, &columns));
+        let mut notes = vec![Phrase::from("JSON lines")];
+        notes.extend(keys::notes(beginning, &columns).into_iter().map(Phrase::from));
         Ok((Self { bits: wishes.bits, columns }, notes))
     }
 }
@@ -81,6 +88,10 @@ pub(crate) struct JsonFormat {
     /// Hash, key and role of the columns, in the order of the hashes.
     roles: Vec<(u64, usize)>,
     columns: Columns,
+    /// The columns that a row must have beside its label: the importance, and the predictions with
+    /// their place among these.
+    importance: Option<usize>,
+    predictions: Vec<usize>,
     space: Space,
     rule: LabelRule,
     constant: bool,
@@ -93,7 +104,13 @@ impl JsonFormat {
         };
         let mut roles: Vec<_> = json.columns.iter().enumerate().map(hash).collect();
         roles.sort_unstable();
+        let with_role = |role| {
+            let columns = json.columns.iter().enumerate();
+            columns.filter(move |(_, column)| column.role == role).map(|(number, _)| number)
+        };
         Self {
+            importance: with_role(Role::Importance).next(),
+            predictions: with_role(Role::Prediction).collect(),
             roles,
             columns: json.columns.clone(),
             space: Space { bits: json.bits, max_index: reading.limits.max_index },
@@ -119,6 +136,8 @@ impl Format for JsonFormat {
             format: self,
             rows,
             label: None,
+            importance: None,
+            predictions: vec![None; self.predictions.len()],
             prefix: Prefix::NONE,
             words: Words::default(),
         };
@@ -127,8 +146,7 @@ impl Format for JsonFormat {
                 continue;
             }
             let line = &bytes[..start + line.len()];
-            filler.label = None;
-            filler.rows.begin(self.constant);
+            filler.begin();
             Parser { text: line, at: start, scratch: &mut scratch }.row(&mut filler)?;
             filler.finish(line, start)?;
         }
@@ -141,11 +159,69 @@ struct Filler<'a> {
     format: &'a JsonFormat,
     rows: &'a mut Rows,
     label: Option<f64>,
+    importance: Option<Importance>,
+    predictions: Vec<Option<f64>>,
     prefix: Prefix,
     words: Words,
 }
 
 impl Filler<'_> {
+    fn begin(&mut self) {
+        (self.label, self.importance) = (None, None);
+        self.predictions.fill(None);
+        self.rows.begin(self.format.constant);
+        if self.format.importance.is_some() {
+            self.rows.mark();
+        }
+    }
+
+    /// Takes a number that is no feature, for the column that says how much the row counts or for
+    /// one of predictions.
+    fn quantity(
+        &mut self,
+        mark: Option<usize>,
+        number: Option<f64>,
+        found: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
+        let column = mark.unwrap_or(0);
+        let place = self.format.predictions.iter().position(|&prediction| prediction == column);
+        let is_taken = match place {
+            Some(place) => {
+                self.predictions[place] = number.filter(|number| number.is_finite());
+                self.predictions[place].is_some()
+            }
+            None => {
+                self.importance = number.and_then(importance);
+                self.importance.is_some()
+            }
+        };
+        if is_taken { Ok(()) } else { Err(self.quantity_fault(column, found, at)) }
+    }
+
+    #[cold]
+    fn quantity_fault(&self, column: usize, found: &[u8], at: usize) -> Fault {
+        let column = &self.format.columns[column];
+        let expected = match column.role {
+            Role::Importance => IMPORTANCE,
+            _ => "a prediction, a finite number",
+        };
+        Fault::new(at, found, format!("{expected}, under the key {}", quoted(&column.name)))
+    }
+
+    /// Refuses a row that does not say what it must.
+    fn check_quantities(&self, line: &[u8], start: usize) -> Result<(), Fault> {
+        let format = self.format;
+        let importance = format.importance.filter(|_| self.importance.is_none());
+        let predictions = format.predictions.iter().zip(&self.predictions);
+        let mut missing =
+            predictions.filter(|(_, number)| number.is_none()).map(|(&column, _)| column);
+        match importance.or_else(|| missing.next()) {
+            Some(column) => Err(self.quantity_fault(column, &line[start..], start)),
+            None => Ok(()),
+        }
+    }
+
     fn role(&self, column: Option<usize>) -> Option<Role> {
         column.map(|column| self.format.columns[column].role)
     }
@@ -167,10 +243,17 @@ impl Filler<'_> {
             let expected = format!("a label under the key {}", quoted(self.format.columns.label()));
             return Err(Fault::new(start, &line[start..], expected));
         };
-        self.rows.finish(label).map_err(|_| {
+        self.check_quantities(line, start)?;
+        let importance = self.importance.unwrap_or(Importance::ONE);
+        self.rows.finish(label, importance).map_err(|_| {
             let expected = "features whose sum fits in single precision where their indices meet";
             Fault::new(start, &line[start..], expected)
-        })
+        })?;
+        if !self.predictions.is_empty() {
+            self.rows.predictions.extend(self.predictions.iter().flatten());
+            self.rows.starts.push(start);
+        }
+        Ok(())
     }
 
     #[cold]
@@ -209,6 +292,10 @@ impl Sink for Filler<'_> {
                 let label = self.rows.labels.take_number(&self.format.rule, number, row, at);
                 self.label(label, written, at)?;
             }
+            Some(Role::Importance | Role::Prediction) => {
+                let number = double_at(written, 0).map(|(number, _)| number);
+                self.quantity(mark, number, written, at)?;
+            }
             Some(Role::Text) => self.string(key, mark, written, at)?,
             Some(Role::Number) | None => {
                 let value = single_at(written, 0).map_or(f32::NAN, |(value, _)| value);
@@ -235,6 +322,10 @@ impl Sink for Filler<'_> {
                 let label = self.rows.labels.take(&self.format.rule, value, row, at);
                 self.label(label, value, at)?;
             }
+            Some(Role::Importance | Role::Prediction) => {
+                let number = double_at(value, 0).filter(|&(_, end)| end == value.len());
+                self.quantity(mark, number.map(|(number, _)| number), value, at)?;
+            }
             Some(Role::Text) => {
                 self.prefix.set(&[key, b":"]);
                 self.words.add(&self.format.space, &self.prefix, value, self.rows);
@@ -259,6 +350,7 @@ impl Sink for Filler<'_> {
                 let label = self.rows.labels.take_number(&self.format.rule, number, row, at);
                 self.label(label, word, at)
             }
+            (Some(Role::Importance | Role::Prediction), _) => self.quantity(mark, None, word, at),
             (Some(Role::Label | Role::Category | Role::Text | Role::Drop), _) => {
                 self.string(key, mark, word, at)
             }
@@ -273,6 +365,7 @@ impl Sink for Filler<'_> {
     fn null(&mut self, _key: &[u8], mark: Self::Mark, at: usize) -> Result<(), Fault> {
         match self.role(mark) {
             Some(Role::Drop) => Ok(()),
+            Some(Role::Importance | Role::Prediction) => self.quantity(mark, None, b"null", at),
             Some(Role::Label) => {
                 let expected =
                     format!("a label under the key {}", quoted(self.format.columns.label()));
@@ -291,6 +384,9 @@ impl Sink for Filler<'_> {
             let expected = format!("a label under the key \"{label}\": a number, word or truth");
             return Err(Fault::new(at, found, expected));
         }
-        Ok(())
+        match self.role(mark) {
+            Some(Role::Importance | Role::Prediction) => self.quantity(mark, None, found, at),
+            _ => Ok(()),
+        }
     }
 }

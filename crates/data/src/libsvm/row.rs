@@ -7,10 +7,10 @@
 use super::Libsvm;
 use crate::format::Fault;
 use crate::number::{double_at, integer_at, single_at};
-use crate::pair::pairs_at;
 use crate::rows::Rows;
 use crate::text::Text;
 use rueful_core::{Importance, OpenRow};
+use rueful_machine::pairs_at;
 
 const LINE_FORM: &str = "a line is: label index:value index:value …";
 

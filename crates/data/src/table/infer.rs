@@ -15,6 +15,7 @@ use crate::DataError;
 use crate::error::excerpt;
 use crate::format::quoted;
 use crate::number::double_at;
+use crate::phrase::Phrase;
 use crate::schema::{Column, Columns, Role, Wishes};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -33,7 +34,7 @@ type Record = Vec<Vec<u8>>;
 /// What is inferred about a table.
 pub(crate) struct Inferred {
     pub(crate) table: Table,
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Phrase>,
 }
 
 /// The table that begins with `beginning`, whole if it `is_whole`. `separators` are those in
@@ -60,6 +61,20 @@ pub(crate) fn has_rows(beginning: &[u8], separators: &[Separator]) -> bool {
     let lines = crate::text::lines(beginning).filter(|(_, line)| !line.is_empty());
     lines.take_while(is_whole).take(2).count() == 2
         && dialect(beginning, false, separators).2.len() >= 2
+}
+
+/// How a table with a header is written, and what its columns are called; nothing if it has no
+/// record.
+pub(crate) fn header_of(
+    beginning: &[u8],
+    is_whole: bool,
+    separators: &[Separator],
+) -> Option<(Separator, bool, Vec<String>)> {
+    let text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
+    let (separator, quotes, records) = dialect(text, is_whole, separators);
+    let header = records.into_iter().next()?;
+    let names = header.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
+    Some((separator, quotes, names.collect()))
 }
 
 /// The first records, and what kind they are.
@@ -152,7 +167,7 @@ impl<'a> Sample<'a> {
         let first = rows.first().cloned().ok_or_else(empty)?;
         if first.len() > MAX_COLUMNS {
             let found = format!("more than {MAX_COLUMNS} columns");
-            let expected = "at most that many".to_owned();
+            let expected = "at most that many".into();
             return Err(DataError::Unsuitable { file: file.to_owned(), found, expected });
         }
         rows.retain(|row| row.len() == first.len());
@@ -169,24 +184,30 @@ impl<'a> Sample<'a> {
             } else {
                 format!("two columns named {}", quoted(twice))
             };
-            let expected = "different names; --no-header takes the first line for a row".to_owned();
+            let expected = Phrase::from("different names; ")
+                .setting("no-header")
+                .and(" takes the first line for a row");
             return Err(DataError::Unsuitable { file: file.to_owned(), found, expected });
         }
         Ok(Self { file, names, header, rows })
     }
 
-    fn header_note(&self, separator: Separator) -> String {
+    fn header_note(&self, separator: Separator) -> Phrase {
         let kind = separator.adjective();
         let width = self.names.len();
         let columns = if width == 1 { "one column".to_owned() } else { format!("{width} columns") };
         if self.header {
-            format!("{kind} text, {columns}, named by the first line (--no-header: it is a row)")
+            Phrase::from(format!("{kind} text, {columns}, named by the first line ("))
+                .setting("no-header")
+                .and(": it is a row)")
         } else {
-            format!("{kind} text, {columns}, no header (--header: the first line names them)")
+            Phrase::from(format!("{kind} text, {columns}, no header ("))
+                .setting("header")
+                .and(": the first line names them)")
         }
     }
 
-    fn columns(&self, wishes: &Wishes, notes: &mut Vec<String>) -> Result<Columns, DataError> {
+    fn columns(&self, wishes: &Wishes, notes: &mut Vec<Phrase>) -> Result<Columns, DataError> {
         let mut roles = wishes.roles(self.file, &self.names, notes)?;
         for (column, role) in roles.iter_mut().enumerate() {
             if role.is_none() {
@@ -202,12 +223,12 @@ impl<'a> Sample<'a> {
         Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
             file: self.file.to_owned(),
             found: "columns that do not go together".to_owned(),
-            expected,
+            expected: expected.into(),
         })
     }
 
     /// What an unmentioned column is.
-    fn role(&self, column: usize, notes: &mut Vec<String>) -> Role {
+    fn role(&self, column: usize, notes: &mut Vec<Phrase>) -> Role {
         let values: Vec<&[u8]> = self
             .rows
             .iter()
@@ -217,16 +238,16 @@ impl<'a> Sample<'a> {
         if values.iter().all(|cell| is_number(cell)) {
             if self.names[column].is_empty() {
                 let number = column + 1;
-                notes.push(format!(
-                    "column {number} has no name, as row numbers have: --drop {number} leaves it \
-                     out"
-                ));
+                let said = format!("column {number} has no name, as row numbers have: ");
+                let out = format!(" {number} leaves it out");
+                notes.push(Phrase::from(said).setting("drop").and(out));
             }
             if values.is_empty() && !self.rows.is_empty() {
                 let (name, rows) = (quoted(&self.names[column]), self.rows.len());
-                notes.push(format!(
-                    "column {name} has no value in the first {rows} rows: taken for numbers"
-                ));
+                let said = "taken for numbers";
+                notes.push(
+                    format!("column {name} has no value in the first {rows} rows: {said}").into(),
+                );
             }
             return Role::Number;
         }
@@ -236,7 +257,7 @@ impl<'a> Sample<'a> {
 }
 
 /// What is odd about a category.
-fn category_note(name: &str, values: &[&[u8]]) -> Option<String> {
+fn category_note(name: &str, values: &[&[u8]]) -> Option<Phrase> {
     let (name, word) = (quoted(name), argument(name));
     let blanks = |cell: &&[u8]| cell.iter().filter(|&&byte| byte == b' ').count();
     let distinct = values.iter().collect::<HashSet<_>>().len();
@@ -245,25 +266,20 @@ fn category_note(name: &str, values: &[&[u8]]) -> Option<String> {
     let odd = values.iter().find(|cell| !is_number(cell)).map(|cell| excerpt(cell));
     let has_comma = |cell: &&&[u8]| cell.contains(&b',') && is_number(&swap_comma(cell));
     if values.iter().filter(has_comma).count() * 2 > values.len() {
-        Some(format!(
-            "column {name} has decimal commas and is taken for categories: write points to have \
-             numbers"
-        ))
+        let said = "has decimal commas and is taken for categories: write points to have numbers";
+        Some(format!("column {name} {said}").into())
     } else if numbers * 10 > values.len() * 9 {
         let odd = odd.unwrap_or_default();
-        Some(format!(
-            "column {name} has numbers almost everywhere and is taken for categories because of \
-             \"{odd}\""
-        ))
+        let said = "has numbers almost everywhere and is taken for categories because of";
+        Some(format!("column {name} {said} \"{odd}\"").into())
     } else if values.iter().map(blanks).sum::<usize>() >= 3 * values.len() {
-        Some(format!(
-            "column {name} looks like running text: --text {word} takes its words for features"
-        ))
+        let features = format!(" {word} takes its words for features");
+        let said = Phrase::from(format!("column {name} looks like running text: "));
+        Some(said.setting("text").and(features))
     } else if is_large && distinct * 10 > values.len() * 9 {
-        Some(format!(
-            "column {name} has a new value in almost every row, like an identifier or free \
-             text: --drop {word} or --text {word}"
-        ))
+        let said = "has a new value in almost every row, like an identifier or free text";
+        let said = Phrase::from(format!("column {name} {said}: ")).setting("drop");
+        Some(said.and(format!(" {word} or ")).setting("text").and(format!(" {word}")))
     } else {
         None
     }

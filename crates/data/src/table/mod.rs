@@ -2,7 +2,8 @@
 //!
 //! One record per row, as many cells in each as there are columns; lines without a byte are passed
 //! over. Cells may be quoted as RFC 4180 has it (see [`cells`]). What becomes of a cell is up to
-//! the [`Role`](crate::Role) of its column; cells that are empty or one of `?`, `NA`, `N/A`, `NaN`,
+//! the [`Role`](crate::Role) of its column. Where the only column is one of predictions, a line
+//! without a byte is a cell without a value, for predictions must not be passed over; cells that are empty or one of `?`, `NA`, `N/A`, `NaN`,
 //! `nan`, `null`, `NULL`, `None` hold no value, are absent from the row and counted. In a column of
 //! running text only the empty cell is missing.
 
@@ -11,7 +12,7 @@ mod infer;
 pub(crate) mod plan;
 pub(crate) mod words;
 
-pub(crate) use infer::{has_rows, infer};
+pub(crate) use infer::{has_rows, header_of, infer};
 
 use crate::Bits;
 use crate::format::{Fault, Format, quoted};
@@ -155,7 +156,7 @@ impl Records<'_> {
         buffer: &mut Vec<u8>,
     ) -> Result<usize, Fault> {
         let Csv { dialect, plan, .. } = self.format;
-        if dialect.is_record_end(self.bytes, start) {
+        if dialect.is_record_end(self.bytes, start) && !plan.is_one_prediction() {
             return Ok(Dialect::next_record(self.bytes, start));
         }
         plan.begin(filler, rows);

@@ -10,7 +10,8 @@ use crate::format::{Fault, quoted};
 use crate::labels::LabelRule;
 use crate::names::{Prefix, numeric};
 use crate::number::{double_at, single_at};
-use crate::rows::{Rows, Space};
+use crate::phrase::Phrase;
+use crate::rows::{IMPORTANCE, Rows, Space, importance};
 use crate::schema::{Columns, Role};
 use crate::source::Reading;
 use rueful_core::Importance;
@@ -35,6 +36,10 @@ pub(crate) struct Plan {
     names: Vec<(u32, u64, String)>,
     /// Whether some column adds features that differ from row to row.
     has_loose: bool,
+    /// Whether some column says how much a row counts.
+    has_importance: bool,
+    /// How many columns hold predictions.
+    predictions: usize,
     space: Space,
     rule: LabelRule,
     constant: bool,
@@ -45,6 +50,10 @@ pub(crate) struct Plan {
 pub(crate) enum Action {
     /// It is the label.
     Label,
+    /// It says how much the row counts.
+    Importance,
+    /// It is the prediction of this one of the models.
+    Prediction(usize),
     /// Its number goes to this place among the numbers.
     Number(usize),
     /// Its value makes a feature.
@@ -60,6 +69,8 @@ pub(crate) enum Action {
 pub(crate) struct Filler {
     pub(crate) numbers: Vec<f32>,
     pub(crate) label: f64,
+    pub(crate) importance: Importance,
+    pub(crate) predictions: Vec<f64>,
     words: Words,
     is_sparse: bool,
 }
@@ -83,10 +94,13 @@ impl Plan {
         indices.sort_unstable();
         indices.dedup();
         let slot = |name: &str| indices.binary_search(&index_of(name).0).unwrap_or(0);
+        let mut predictions = 0..;
         let actions: Vec<_> = columns
             .iter()
             .map(|column| match column.role {
                 Role::Label => Action::Label,
+                Role::Importance => Action::Importance,
+                Role::Prediction => Action::Prediction(predictions.next().unwrap_or(0)),
                 Role::Number => Action::Number(slot(&column.name)),
                 Role::Category => Action::Category(Prefix::new(format!("{}=", column.name))),
                 Role::Text => Action::Text(Prefix::new(format!("{}:", column.name))),
@@ -95,6 +109,8 @@ impl Plan {
             .collect();
         let has_loose = actions.iter().any(|a| matches!(a, Action::Category(_) | Action::Text(_)));
         Self {
+            has_importance: columns.iter().any(|column| column.role == Role::Importance),
+            predictions: columns.predictions().count(),
             actions,
             columns: columns.clone(),
             indices,
@@ -114,9 +130,17 @@ impl Plan {
         Filler {
             numbers: vec![0.0; self.indices.len()],
             label: 0.0,
+            importance: Importance::ONE,
+            predictions: vec![0.0; self.predictions],
             words: Words::default(),
             is_sparse: false,
         }
+    }
+
+    /// Whether there is nothing but one prediction in a row.
+    #[inline]
+    pub(crate) fn is_one_prediction(&self) -> bool {
+        matches!(self.actions[..], [Action::Prediction(_)])
     }
 
     pub(crate) fn name(&self, column: usize) -> &str {
@@ -127,6 +151,9 @@ impl Plan {
     pub(crate) fn begin_sparse(&self, filler: &mut Filler, rows: &mut Rows) {
         filler.is_sparse = true;
         rows.begin(self.constant);
+        if self.has_importance {
+            rows.mark();
+        }
     }
 
     /// Begins a row.
@@ -136,6 +163,9 @@ impl Plan {
         filler.numbers.fill(0.0);
         if self.has_loose {
             rows.begin(self.constant);
+        }
+        if self.has_importance {
+            rows.mark();
         }
     }
 
@@ -207,6 +237,8 @@ impl Plan {
         match self.actions[column] {
             Action::Drop => {}
             Action::Label => return Err(self.no_label_fault(cell, at)),
+            Action::Importance => return Err(self.importance_fault(column, cell, at)),
+            Action::Prediction(_) => return Err(self.prediction_fault(column, cell, at)),
             _ => rows.miss(column),
         }
         Ok(())
@@ -226,6 +258,16 @@ impl Plan {
             Action::Label => {
                 let label = rows.labels.take(&self.rule, value, rows.batch.len(), at);
                 filler.label = label.ok_or_else(|| self.label_fault(value, at))?;
+            }
+            Action::Importance => {
+                let counts = whole_number(value).and_then(importance);
+                filler.importance =
+                    counts.ok_or_else(|| self.importance_fault(column, value, at))?;
+            }
+            Action::Prediction(model) => {
+                let number = whole_number(value).filter(|number| number.is_finite());
+                filler.predictions[*model] =
+                    number.ok_or_else(|| self.prediction_fault(column, value, at))?;
             }
             Action::Text(prefix) => filler.words.add(&self.space, prefix, value, rows),
             Action::Category(prefix) => rows.add_named(&self.space, prefix, value, 1.0),
@@ -253,18 +295,25 @@ impl Plan {
         line: &[u8],
     ) -> Result<(), Fault> {
         let result = if filler.is_sparse {
-            rows.finish(filler.label).is_ok()
+            rows.finish(filler.label, filler.importance).is_ok()
         } else if self.has_loose {
             for (&index, &value) in self.indices.iter().zip(&filler.numbers) {
                 if value != 0.0 {
                     rows.add(index, value);
                 }
             }
-            rows.finish(filler.label).is_ok()
+            rows.finish(filler.label, filler.importance).is_ok()
         } else {
             self.finish_numbers(filler, rows)
         };
-        if result { Ok(()) } else { Err(sum_fault(line, start)) }
+        if !result {
+            return Err(sum_fault(line, start));
+        }
+        if self.predictions > 0 {
+            rows.predictions.extend_from_slice(&filler.predictions);
+            rows.starts.push(start);
+        }
+        Ok(())
     }
 
     #[inline]
@@ -278,7 +327,10 @@ impl Plan {
                 return false;
             }
         }
-        row.finish(filler.label, Importance::ONE);
+        row.finish(filler.label, filler.importance);
+        if filler.importance.is_zero() {
+            rows.forget_row();
+        }
         true
     }
 }
@@ -289,6 +341,23 @@ impl Plan {
     fn no_label_fault(&self, cell: &[u8], at: usize) -> Fault {
         let expected = format!("a label in column {}", quoted(self.columns.label()));
         Fault::new(at, cell, expected).hint("a row without a label teaches nothing")
+    }
+
+    #[cold]
+    fn importance_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
+        let expected = format!("{IMPORTANCE}, in column {}", quoted(self.name(column)));
+        Fault::new(at, cell, expected)
+    }
+
+    #[cold]
+    fn prediction_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
+        let name = quoted(self.name(column));
+        let fault =
+            Fault::new(at, cell, format!("a prediction, a finite number, in column {name}"));
+        if cell.is_empty() {
+            return fault.hint("every row has one, in the order of the examples");
+        }
+        fault
     }
 
     #[cold]
@@ -317,17 +386,26 @@ impl Plan {
             return fault.hint("an infinite value cannot be learned from");
         }
         let word = argument(name);
-        fault.hint(format!(
-            "--categorical {word} takes its values as names, --drop {word} leaves it out"
-        ))
+        fault.hint(
+            Phrase::default()
+                .setting("categorical")
+                .and(format!(" {word} takes its values as names, "))
+                .setting("drop")
+                .and(format!(" {word} leaves it out")),
+        )
     }
 }
 
 #[cold]
 fn sum_fault(line: &[u8], start: usize) -> Fault {
     let expected = "features whose sum fits in single precision where their indices meet";
-    Fault::new(start, line, expected)
-        .hint("their names meet by chance in the same place: another --bits parts them")
+    let hint = Phrase::from("their names meet by chance in the same place: another ");
+    Fault::new(start, line, expected).hint(hint.setting("bits").and(" parts them"))
+}
+
+/// The number that a cell is, if it is one.
+fn whole_number(cell: &[u8]) -> Option<f64> {
+    double_at(cell, 0).filter(|&(_, end)| end == cell.len()).map(|(number, _)| number)
 }
 
 /// What is expected of a number that is too large.

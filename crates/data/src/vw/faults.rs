@@ -3,6 +3,7 @@
 use super::line::Lines;
 use crate::error::excerpt;
 use crate::format::Fault;
+use crate::rows::IMPORTANCE;
 use std::ops::Range;
 
 const LINE_FORM: &str = "a line is: label [importance] ['tag]|namespace name:value name …";
@@ -67,8 +68,7 @@ impl Lines<'_> {
     #[cold]
     pub(super) fn importance_fault(&self, place: Range<usize>) -> Fault {
         let is_number = self.whole_number(&place).is_some();
-        let expected = "an importance: 0, or a number between 1e-30 and 1e30";
-        let fault = self.word_fault(place, expected);
+        let fault = self.word_fault(place, IMPORTANCE);
         if is_number { fault } else { fault.hint(TAG_FORM) }
     }
 

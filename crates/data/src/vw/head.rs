@@ -4,7 +4,7 @@ use super::line::Lines;
 use crate::format::Fault;
 use crate::labels::LabelRule;
 use crate::number::double_at;
-use crate::rows::Rows;
+use crate::rows::{Rows, importance};
 use rueful_core::Importance;
 use std::ops::Range;
 
@@ -38,7 +38,8 @@ impl Lines<'_> {
             return Err(self.count_fault(words.first[3].clone()));
         }
         let label = self.label(&words, start, bar, rows)?;
-        let importance = if words.count > 1 { self.importance(&words.first[1])? } else { Importance::ONE };
+        let importance =
+            if words.count > 1 { self.importance(&words.first[1])? } else { Importance::ONE };
         if words.count > 2 {
             self.check_base(&words.first[2])?;
         }
@@ -103,7 +104,7 @@ impl Lines<'_> {
 
     #[inline]
     fn importance(&self, place: &Range<usize>) -> Result<Importance, Fault> {
-        let importance = self.whole_number(place).and_then(|number| Importance::new(number).ok());
+        let importance = self.whole_number(place).and_then(importance);
         importance.ok_or_else(|| self.importance_fault(place.clone()))
     }
 

@@ -47,6 +47,7 @@ impl Lines<'_> {
         let Some(bar) = self.bar(start) else {
             return Err(self.no_bar_fault(start));
         };
+        rows.mark();
         let head = self.head(start, bar, rows)?;
         rows.begin(self.format.constant);
         let mut end = bar;
@@ -56,10 +57,7 @@ impl Lines<'_> {
         if !self.is_line_end(end) {
             return Err(self.return_fault(end));
         }
-        // An example that counts nothing leaves no trace.
-        if !head.importance.is_zero() {
-            rows.finish_weighted(head.label, head.importance).map_err(|_| self.sum_fault(start))?;
-        }
+        rows.finish(head.label, head.importance).map_err(|_| self.sum_fault(start))?;
         Ok(self.next_line(end))
     }
 

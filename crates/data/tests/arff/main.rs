@@ -95,8 +95,8 @@ fn broken_rows_are_refused() {
         ),
         (
             "x,sunny,a,1",
-            "w.arff:10:1: found \"x\", expected a finite number in column \"temp\"; --categorical \
-             temp takes its values as names, --drop temp leaves it out",
+            "w.arff:10:1: found \"x\", expected a finite number in column \"temp\"; categorical \
+             temp takes its values as names, drop temp leaves it out",
         ),
         ("1,sunny,,1", "w.arff:10:9: found \",1\", expected a value, or ? for a missing one"),
         (
@@ -183,27 +183,27 @@ fn roles_come_from_declarations_and_wishes() {
         notes,
         [
             "ARFF, 4 attributes",
-            "attribute \"note\" is a string, taken for categories: --text note takes its words for \
-             features, --drop note leaves it out"
+            "attribute \"note\" is a string, taken for categories: text note takes its words for \
+             features, drop note leaves it out"
         ]
     );
     assert_eq!(
         refused(HEAD, &Wishes::default()),
-        "w.arff: which column is the label? Add --label NAME, or --label and a number from 1 on; \
+        "w.arff: which column is the label? Add label NAME, or label and a number from 1 on; \
          the columns are: temp, out look, note, y"
     );
     let dated = "@relation x\n@attribute d date 'yyyy-MM-dd'\n@attribute y real\n@data\n";
     assert_eq!(
         refused(dated, &labelled("y")),
-        "w.arff: found a date in attribute \"d\", expected numbers or names: --drop d leaves it \
-         out, --categorical d takes every date for a name"
+        "w.arff: found a date in attribute \"d\", expected numbers or names: drop d leaves it \
+         out, categorical d takes every date for a name"
     );
     let wishes = Wishes { drop: vec!["d".to_owned()], ..labelled("y") };
     let mut opened = open("w.arff", format!("{dated}'2020-01-01',3\n"), &wishes).unwrap();
     assert_eq!(named(&mut opened.reader).0, [expect(3.0, &[])]);
     assert_eq!(
         refused(HEAD, &Wishes { header: Some(true), ..labelled("y") }),
-        "w.arff: --header means nothing for ARFF: its attributes have names already"
+        "w.arff: header means nothing for ARFF: its attributes have names already"
     );
 }
 

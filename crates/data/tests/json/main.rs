@@ -132,7 +132,7 @@ fn what_is_inferred_is_said() {
     );
     assert_eq!(
         open("data", text, &Wishes::default()).map(|_| ()).unwrap_err().to_string(),
-        "data: which column is the label? Add --label NAME, or --label and a number from 1 on; \
+        "data: which column is the label? Add label NAME, or label and a number from 1 on; \
          the columns are: a, b, c.d, y, e"
     );
     let both = Wishes { drop: vec!["y".to_owned()], ..y() };

@@ -40,7 +40,7 @@ fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
     let mut previous = 0;
     for token in tokens {
         let (index, value) = token.split_once(':')?;
-        let (index, value) = (integer(index)?, number(value)? as f32);
+        let (index, value) = (integer(index)?, single(value)?);
         if index <= previous || index > reading.limits.max_index || !value.is_finite() {
             return None;
         }
@@ -56,6 +56,11 @@ fn integer(text: &str) -> Option<u32> {
 }
 
 /// What the standard library takes for a number, but for its words.
+fn single(text: &str) -> Option<f32> {
+    number(text)?;
+    text.parse().ok()
+}
+
 fn number(text: &str) -> Option<f64> {
     let is_word = text.contains(|char: char| char.is_alphabetic() && !"eE".contains(char));
     if is_word { None } else { text.parse().ok() }

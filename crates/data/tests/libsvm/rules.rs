@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 const NO_SIGN: &str = "expected a label that is -1 or +1, or 0 or 1; of two other labels, say \
-                       which is +1 with --positive LABEL; regression losses such as square take \
+                       which is +1 with positive LABEL; regression losses such as square take \
                        any number";
 
 /// How a line after a good one is refused.
@@ -132,12 +132,12 @@ fn values_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn values_are_rounded_to_double_and_then_to_single() {
-    // Just above the middle of two singles; the nearest double is the middle itself, and a tie
-    // goes to the even neighbour.
+fn values_are_rounded_once() {
+    // Just above the middle of two singles; the nearest double is the middle itself.
+    let above = f32::from_bits(1.0_f32.to_bits() + 1);
     assert_eq!(
-        rows("1 1:1.00000005960464477540 2:0.1 3:16777217", &NUMBERS),
-        [row(1.0, &[(1, 1.0), (2, 0.1), (3, 16_777_216.0)])]
+        rows("1 1:1.00000005960464477540 2:1.0000000596046448 3:0.1 4:16777217", &NUMBERS),
+        [row(1.0, &[(1, above), (2, above), (3, 0.1), (4, 16_777_216.0)])]
     );
 }
 
@@ -236,7 +236,7 @@ fn zero_and_one_are_signs_too_but_not_beside_minus_one() {
     assert_eq!(
         error,
         "data.txt:4:1: found \"-1\", expected a label that is -1 or +1, or 0 or 1; -1 and 0 both \
-         appear: say which label is +1, as in --positive 1, if there are two labels; three are too \
+         appear: say which label is +1, as in positive 1, if there are two labels; three are too \
          many"
     );
 }
@@ -252,7 +252,7 @@ fn any_two_labels_will_do_if_one_is_said_to_be_positive() {
     assert_eq!(
         error,
         "data.txt:4:1: found \"eggs\", expected \"spam\" or the one other label; a third label, \
-         after \"spam\" and \"ham\": there can be two, the one that --positive names and one other"
+         after \"spam\" and \"ham\": there can be two, the one that positive names and one other"
     );
 }
 

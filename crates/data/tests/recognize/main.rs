@@ -73,7 +73,7 @@ fn a_wish_or_an_extension_decides() {
     assert_eq!(format("x.csv", b"", &wishes("parquet")), Ok("parquet"));
     assert_eq!(
         format("x", b"", &wishes("excel")).unwrap_err(),
-        "--format: found \"excel\", expected one of libsvm, vw, csv, tsv, jsonl, arff"
+        "format: found \"excel\", expected one of libsvm, vw, csv, tsv, jsonl, arff"
     );
 }
 
@@ -92,7 +92,7 @@ fn other_files_are_refused_with_advice() {
         (
             b"0.5 1.5 2\n",
             "found \"0.5 1.5 2\" in a format that is not known, expected one of libsvm, vw, csv, \
-             tsv, jsonl, arff; say which with --format",
+             tsv, jsonl, arff; say which with format",
         ),
     ] {
         assert_eq!(format("x", text, &none), Err(format!("x: {message}")));
@@ -107,32 +107,29 @@ fn settings_without_a_meaning_are_refused() {
     let list = || vec!["a".to_owned()];
     let none = Wishes::default;
     for (wishes, message) in [
-        (
-            labelled("y"),
-            "--label means nothing for LIBSVM text: the label comes first on every line",
-        ),
+        (labelled("y"), "label means nothing for LIBSVM text: the label comes first on every line"),
         (
             Wishes { drop: list(), ..none() },
-            "--drop means nothing for LIBSVM text: it has no columns; leave the setting out",
+            "drop means nothing for LIBSVM text: it has no columns; leave the setting out",
         ),
         (
             Wishes { text: list(), ..none() },
-            "--text means nothing for LIBSVM text: it has no columns; leave the setting out",
+            "text means nothing for LIBSVM text: it has no columns; leave the setting out",
         ),
         (
             Wishes { header: Some(false), ..none() },
-            "--header means nothing for LIBSVM text: it has no columns; leave the setting out",
+            "header means nothing for LIBSVM text: it has no columns; leave the setting out",
         ),
         (
             Wishes { bits: 18.try_into().unwrap(), ..none() },
-            "--bits means nothing for LIBSVM text: its features have numbers, not names",
+            "bits means nothing for LIBSVM text: its features have numbers, not names",
         ),
     ] {
         assert_eq!(format("x", b"1 1:2\n", &wishes), Err(format!("x: {message}")));
     }
     assert_eq!(
         format("x", b"1 |a b\n", &labelled("y")),
-        Err("x: --label means nothing for Vowpal Wabbit text: the label comes first on every line"
+        Err("x: label means nothing for Vowpal Wabbit text: the label comes first on every line"
             .to_owned())
     );
     let bits = Wishes { bits: 18.try_into().unwrap(), ..none() };

@@ -6,7 +6,7 @@ use rueful_data::{DataError, Role, Schema, Separator, Source, Table, Wishes};
 fn table(name: &str, text: &str, wishes: &Wishes) -> (Table, Vec<String>) {
     let opened = open(name, text, wishes).unwrap();
     let Schema::Csv(table) = opened.schema else { panic!("{:?}", opened.schema) };
-    (table, opened.notes)
+    (table, opened.notes.iter().map(ToString::to_string).collect())
 }
 
 fn error(text: &str, wishes: &Wishes) -> String {
@@ -69,10 +69,10 @@ fn what_is_inferred_is_said() {
     assert_eq!(
         notes,
         [
-            "comma-separated text, 4 columns, named by the first line (--no-header: it is a row)",
+            "comma-separated text, 4 columns, named by the first line (no-header: it is a row)",
             "column \"id\" has a new value in almost every row, like an identifier or free text: \
-             --drop id or --text id",
-            "column \"note\" looks like running text: --text note takes its words for features",
+             drop id or text id",
+            "column \"note\" looks like running text: text note takes its words for features",
         ]
     );
 }
@@ -85,7 +85,7 @@ fn odd_columns_are_mentioned() {
     assert_eq!(
         notes[1..],
         [
-            "column 1 has no name, as row numbers have: --drop 1 leaves it out",
+            "column 1 has no name, as row numbers have: drop 1 leaves it out",
             "column \"d\" has decimal commas and is taken for categories: write points to have \
              numbers",
             "column \"e\" has no value in the first 30 rows: taken for numbers",
@@ -95,7 +95,7 @@ fn odd_columns_are_mentioned() {
     );
     let (table, notes) = table("data.csv", "0,1,t\n5,6,7\n", &labelled("1"));
     assert_eq!(table.columns.label(), "1");
-    assert_eq!(notes[1..], ["--label 1 means column 2, which has that name"]);
+    assert_eq!(notes[1..], ["label 1 means column 2, which has that name"]);
 }
 
 #[test]
@@ -103,32 +103,29 @@ fn wishes_must_fit() {
     let text = "age,job,pay\n31,clerk,7\n";
     assert_eq!(
         error(text, &Wishes::default()),
-        "data.csv: which column is the label? Add --label NAME, or --label and a number from 1 on; \
+        "data.csv: which column is the label? Add label NAME, or label and a number from 1 on; \
          the columns are: age, job, pay"
     );
     assert_eq!(
         error(text, &labelled("wage")),
-        "data.csv: --label names \"wage\", expected a column; the columns are: age, job, pay"
+        "data.csv: label names \"wage\", expected a column; the columns are: age, job, pay"
     );
     for number in ["0", "4", "-1"] {
         assert!(matches!(
             open("data.csv", text, &labelled(number)),
-            Err(DataError::NoColumn { setting: "--label", .. })
+            Err(DataError::NoColumn { setting: "label", .. })
         ));
     }
     let both = Wishes { drop: vec!["1".to_owned()], text: vec!["age".to_owned()], ..labelled("3") };
-    assert_eq!(
-        error(text, &both),
-        "--drop and --text both name column \"age\", expected one of them"
-    );
+    assert_eq!(error(text, &both), "drop and text both name column \"age\", expected one of them");
     let label = Wishes { drop: vec!["pay".to_owned()], ..labelled("3") };
     assert_eq!(
         error(text, &label),
-        "--label and --drop both name column \"pay\", expected one of them"
+        "label and drop both name column \"pay\", expected one of them"
     );
     assert_eq!(
         error("a,a,b\n1,2,3\n", &Wishes { header: Some(true), ..labelled("b") }),
-        "data.csv: found two columns named \"a\", expected different names; --no-header takes the \
+        "data.csv: found two columns named \"a\", expected different names; no-header takes the \
          first line for a row"
     );
     let columns: Vec<_> = (0..100).map(|n| format!("c{n}")).collect();

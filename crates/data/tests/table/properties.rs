@@ -47,7 +47,7 @@ fn obvious_row(record: &csv::StringRecord, columns: &[Column]) -> Option<Named> 
     for (cell, Column { name, role }) in record.iter().zip(columns) {
         let is_missing = MISSING.contains(&cell);
         match role {
-            Role::Drop => {}
+            Role::Drop | Role::Importance | Role::Prediction => {}
             Role::Label => label = number(cell),
             Role::Text => {
                 let words = cell.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
@@ -62,7 +62,7 @@ fn obvious_row(record: &csv::StringRecord, columns: &[Column]) -> Option<Named> 
             _ if is_missing => {}
             Role::Category => features.push((format!("{name}={cell}"), 1.0)),
             Role::Number => {
-                let value = number(cell)? as f32;
+                let value: f32 = number(cell).and_then(|_| cell.parse().ok())?;
                 if !value.is_finite() {
                     return None;
                 }

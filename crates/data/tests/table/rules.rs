@@ -140,7 +140,7 @@ fn a_word_among_numbers_is_refused() {
         (
             60_000,
             "data.csv:60002:3: found \"x\", expected a finite number in column \"my b\"; \
-             --categorical 'my b' takes its values as names, --drop 'my b' leaves it out"
+             categorical 'my b' takes its values as names, drop 'my b' leaves it out"
                 .to_owned()
         )
     );
@@ -213,7 +213,7 @@ fn labels_follow_their_rule() {
     assert_eq!(
         error.unwrap().to_string(),
         "data.csv:5:3: found \"flat\", expected \"up\" or the one other label; a third label, \
-         after \"up\" and \"down\": there can be two, the one that --positive names and one other"
+         after \"up\" and \"down\": there can be two, the one that positive names and one other"
     );
 }
 

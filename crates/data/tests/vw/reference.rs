@@ -57,7 +57,7 @@ fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
     Some(Some(crate::row(label, &sums)))
 }
 
-fn read_head(head: &str, reading: &Reading) -> Option<(f64, f32)> {
+fn read_head(head: &str, reading: &Reading) -> Option<(f64, f64)> {
     if head.contains('\t') {
         return None;
     }
@@ -70,10 +70,10 @@ fn read_head(head: &str, reading: &Reading) -> Option<(f64, f32)> {
     let (&label, rest) = numbers.split_first()?;
     let importance = match rest {
         [] => 1.0,
-        [importance] | [importance, 0.0] => *importance as f32,
+        [importance] | [importance, 0.0] => *importance,
         _ => return None,
     };
-    if !(0.0..=f32::MAX).contains(&importance) || rest.first().is_some_and(|&i| i < 0.0) {
+    if importance != 0.0 && !(1e-30..=1e30).contains(&importance) {
         return None;
     }
     let label = match reading.labels {
@@ -130,7 +130,8 @@ fn index(prefix: &str, name: &str, reading: &Reading) -> u32 {
 }
 
 fn single(text: &str) -> Option<f32> {
-    number(text).map(|number| number as f32).filter(|number| number.is_finite())
+    number(text)?;
+    text.parse().ok().filter(|number: &f32| number.is_finite())
 }
 
 /// What the standard library takes for a number, but for its words.

@@ -187,17 +187,17 @@ fn a_tag_is_not_an_importance() {
         assert_eq!(
             broken(&format!("1 {word} | a"), &NUMBERS),
             format!(
-                "data.vw:2:3: found \"{word}\", expected an importance that is a finite number of \
-                 at least 0; a tag touches the | or begins with '"
+                "data.vw:2:3: found \"{word}\", expected an importance that is 0, or a number \
+                 from 1e-30 to 1e30; a tag touches the | or begins with '"
             )
         );
     }
-    for word in ["-1", "1e39", "-1e-9"] {
+    for word in ["-1", "1.1e30", "-1e-9", "9e-31"] {
         assert_eq!(
             broken(&format!("1 {word} 'x | a"), &NUMBERS),
             format!(
-                "data.vw:2:3: found \"{word}\", expected an importance that is a finite number of \
-                 at least 0"
+                "data.vw:2:3: found \"{word}\", expected an importance that is 0, or a number \
+                 from 1e-30 to 1e30"
             )
         );
     }
@@ -262,7 +262,7 @@ fn labels_must_suit_the_loss() {
     assert_eq!(
         broken("2 | a", &SIGNS),
         "data.vw:2:1: found \"2\", expected a label that is -1 or +1, or 0 or 1; of two other \
-         labels, say which is +1 with --positive LABEL; regression losses such as square take any \
+         labels, say which is +1 with positive LABEL; regression losses such as square take any \
          number"
     );
     for label in ["spam", "nan", "1:2", "1,2", "0x1"] {

@@ -16,7 +16,6 @@ use crate::session::Progress;
 use crate::windows::Windows;
 use rueful_core::{Batch, Ledger, LedgerError, Round, Rows};
 use rueful_data::{DataError, Predictions, Source, printable};
-use std::io::Read;
 use thiserror::Error;
 
 /// An audit under way: a ledger for every model, sharing the examples.
@@ -140,7 +139,7 @@ impl Model {
 
 impl AuditRun {
     /// An audit that has seen nothing, of one model for each column that is read.
-    pub fn new<R: Read>(spec: AuditSpec, predictions: &Predictions<R>) -> Self {
+    pub fn new(spec: AuditSpec, predictions: &Predictions) -> Self {
         let count = predictions.names().len().max(1);
         let models = (0..count).map(|_| Model::new(&spec)).collect();
         Self { spec, models, batch: Batch::default() }
@@ -148,10 +147,10 @@ impl AuditRun {
 
     /// Reads examples and predictions side by side to their ends. `watch` is shown all examples,
     /// some rows at a time, after they have been taken down.
-    pub fn drive<R: Read>(
+    pub fn drive(
         &mut self,
         source: &mut dyn Source,
-        predictions: &mut Predictions<R>,
+        predictions: &mut Predictions,
         mut watch: impl FnMut(Rows<'_>, Progress),
     ) -> Result<(), AuditRunError> {
         let mut row = Vec::new();
@@ -167,9 +166,9 @@ impl AuditRun {
     }
 
     /// Reads a score of every model for every example of the batch.
-    fn read_scores<R: Read>(
+    fn read_scores(
         &mut self,
-        predictions: &mut Predictions<R>,
+        predictions: &mut Predictions,
         row: &mut Vec<f64>,
     ) -> Result<(), AuditRunError> {
         self.models.iter_mut().for_each(|model| model.scores.clear());
@@ -185,14 +184,16 @@ impl AuditRun {
         Ok(())
     }
 
-    fn observe<R: Read>(&mut self, predictions: &Predictions<R>) -> Result<(), AuditRunError> {
+    fn observe(&mut self, predictions: &Predictions) -> Result<(), AuditRunError> {
         let rows = self.batch.rows();
         let mut models = self.models.iter_mut();
-        models.try_for_each(|model| model.observe(rows)).map_err(|error| stopped(predictions, error))
+        models
+            .try_for_each(|model| model.observe(rows))
+            .map_err(|error| stopped(predictions, error))
     }
 
     #[cold]
-    fn too_few<R: Read>(&self, predictions: &Predictions<R>, read: u64) -> AuditRunError {
+    fn too_few(&self, predictions: &Predictions, read: u64) -> AuditRunError {
         AuditRunError::TooFewPredictions {
             predictions: predictions.name().to_owned(),
             line: predictions.line().max(1),
@@ -202,7 +203,7 @@ impl AuditRun {
     }
 
     #[cold]
-    fn too_many<R: Read>(&self, predictions: &Predictions<R>) -> AuditRunError {
+    fn too_many(&self, predictions: &Predictions) -> AuditRunError {
         AuditRunError::TooManyPredictions {
             predictions: predictions.name().to_owned(),
             line: predictions.line(),
@@ -227,11 +228,7 @@ impl AuditRun {
 
     /// What can be said so far about the models, on what `source` held. `predictions` gives them
     /// their names.
-    pub fn report<R: Read>(
-        &self,
-        source: &dyn Source,
-        predictions: &Predictions<R>,
-    ) -> AuditReport {
+    pub fn report(&self, source: &dyn Source, predictions: &Predictions) -> AuditReport {
         let reports = || self.models.iter().map(|model| ModelReport::new(model));
         let name = |(name, report): (&String, _)| NamedReport { name: name.clone(), report };
         AuditReport {
@@ -263,14 +260,14 @@ impl AuditRun {
 }
 
 #[cold]
-fn no_probability<R: Read>(predictions: &Predictions<R>, found: f64) -> AuditRunError {
+fn no_probability(predictions: &Predictions, found: f64) -> AuditRunError {
     let (line, predictions) = (predictions.line(), predictions.name().to_owned());
     AuditRunError::NoProbability { predictions, line, found }
 }
 
 /// Where an audit stopped. Every line but the header of a table is one round.
 #[cold]
-fn stopped<R: Read>(predictions: &Predictions<R>, error: LedgerError) -> AuditRunError {
+fn stopped(predictions: &Predictions, error: LedgerError) -> AuditRunError {
     match error {
         why @ LedgerError::NotFinite { round, .. } => {
             let line = round + u64::from(!predictions.names().is_empty());
@@ -284,8 +281,8 @@ fn stopped<R: Read>(predictions: &Predictions<R>, error: LedgerError) -> AuditRu
 mod tests {
     use super::*;
     use crate::{DataSpec, Session, Settings};
-    use rueful_data::{PredictionColumns, Survey};
     use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema};
+    use rueful_data::{PredictionColumns, Survey};
 
     const XOR: &str = "+1 1:1 2:1\n-1 1:1 2:-1\n-1 1:-1 2:1\n+1 1:-1 2:-1\n";
 
@@ -296,6 +293,11 @@ mod tests {
         Reader::new(vec![input], &Schema::Libsvm {}, &reading)
     }
 
+    fn open(name: &str, text: &str, columns: &PredictionColumns) -> Result<Predictions, DataError> {
+        let text = std::io::Cursor::new(text.as_bytes().to_vec());
+        Predictions::new(Input::new(name, text, &Follow::No)?, columns)
+    }
+
     fn audit(
         settings: &AuditSettings,
         examples: &'static str,
@@ -304,8 +306,8 @@ mod tests {
         let spec = settings
             .resolve(DataSpec::libsvm("x.libsvm"), "p.txt")
             .map_err(|error| error.to_string())?;
-        let mut predictions = Predictions::new("p.txt", predictions.as_bytes(), &spec.columns)
-            .map_err(|error| error.to_string())?;
+        let mut predictions =
+            open("p.txt", predictions, &spec.columns).map_err(|error| error.to_string())?;
         let mut source = source(&spec, examples);
         let mut run = AuditRun::new(spec, &predictions);
         run.drive(&mut source, &mut predictions, |_, _| ()).map_err(|error| error.to_string())?;
@@ -468,8 +470,7 @@ mod tests {
             rounds.extend_from_slice(session.last().1);
         }
         let text: String = rounds.iter().map(|round| format!("{}\n", round.prediction)).collect();
-        let mut predictions =
-            Predictions::new("p", text.as_bytes(), &PredictionColumns::Bare).unwrap();
+        let mut predictions = open("p", &text, &PredictionColumns::Bare).unwrap();
         let mut audit = AuditRun::new(audit_spec.clone(), &predictions);
         let mut seen = 0;
         let count = |rows: Rows<'_>, _| seen += rows.len();

@@ -124,7 +124,11 @@ impl ModelReport {
     }
 
     /// Adds the exact regret, unless it contradicts the certificate: then neither is shown.
-    fn add_regret(&mut self, regret: Option<Interval>, name: Option<&str>) -> Option<Contradiction> {
+    fn add_regret(
+        &mut self,
+        regret: Option<Interval>,
+        name: Option<&str>,
+    ) -> Option<Contradiction> {
         let certificate = match name {
             Some(name) => format!("the certificate of {name}"),
             None => "the certificate".to_owned(),

@@ -50,12 +50,6 @@ pub struct AuditSpec {
 impl AuditSettings {
     /// Completes the settings, under the same rules as those of a run.
     pub fn resolve(&self, data: DataSpec, predictions: &str) -> Result<AuditSpec, SettingsError> {
-        if data.class_weights.is_some_and(|weights| weights.leave_out()) {
-            return contradiction(
-                "a class of weight 0 would be left out, but its predictions would not: give it a \
-                 weight above 0, or leave its lines out of both files",
-            );
-        }
         let columns = self.columns()?;
         let window = match self.window.map(NonZeroU64::new) {
             Some(None) => return contradiction("--window: at least one example is needed"),

@@ -1,0 +1,106 @@
+//! Messages that mention settings, in the words of whoever shows them.
+
+use std::fmt;
+
+/// A message that mentions settings, told in the words of whoever shows it.
+///
+/// A library knows a setting by its name alone. The program calls the setting `label` by its flag
+/// `--label`, a notebook by its argument, and a spec file by its key, so each of them says what a
+/// name becomes.
+///
+/// ```
+/// use rueful_data::{DataError, NamesSettings};
+///
+/// let error = DataError::UnknownFormat { format: "xls".to_owned() };
+/// assert!(error.to_string().starts_with("format: found \"xls\""));
+/// assert!(error.text(&|name| format!("--{name}")).starts_with("--format: found \"xls\""));
+/// ```
+pub trait NamesSettings {
+    /// The message, in which `name` has the say on what a setting is called. What `Display` writes
+    /// is this text with the plain names.
+    fn text(&self, name: &dyn Fn(&str) -> String) -> String;
+}
+
+/// The name of a setting as it is.
+pub(crate) fn plain(name: &str) -> String {
+    name.to_owned()
+}
+
+/// Words among which settings are named.
+///
+/// ```
+/// use rueful_data::{NamesSettings, Phrase};
+///
+/// let hint = Phrase::from("another ").setting("bits").and(" parts them");
+/// assert_eq!(hint.to_string(), "another bits parts them");
+/// assert_eq!(hint.text(&|name| format!("--{name}")), "another --bits parts them");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Phrase(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Words(String),
+    Setting(&'static str),
+}
+
+impl Phrase {
+    /// The same with a setting behind it.
+    #[must_use]
+    pub fn setting(mut self, name: &'static str) -> Self {
+        self.0.push(Part::Setting(name));
+        self
+    }
+
+    /// The same with more words behind it.
+    #[must_use]
+    pub fn and(mut self, words: impl Into<String>) -> Self {
+        self.0.push(Part::Words(words.into()));
+        self
+    }
+}
+
+impl From<String> for Phrase {
+    fn from(words: String) -> Self {
+        Self(vec![Part::Words(words)])
+    }
+}
+
+impl From<&str> for Phrase {
+    fn from(words: &str) -> Self {
+        words.to_owned().into()
+    }
+}
+
+/// A phrase is the words that it displays.
+impl PartialEq<&str> for Phrase {
+    fn eq(&self, words: &&str) -> bool {
+        self.to_string() == *words
+    }
+}
+
+impl NamesSettings for Phrase {
+    fn text(&self, name: &dyn Fn(&str) -> String) -> String {
+        let part = |part: &Part| match part {
+            Part::Words(words) => words.clone(),
+            Part::Setting(setting) => name(setting),
+        };
+        self.0.iter().map(part).collect()
+    }
+}
+
+impl fmt::Display for Phrase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(&plain))
+    }
+}
+
+/// Settings one after the other: `label, drop and bits`.
+pub(crate) fn listed(settings: &[&str], name: &dyn Fn(&str) -> String) -> String {
+    let names: Vec<_> = settings.iter().map(|setting| name(setting)).collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}

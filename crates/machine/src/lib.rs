@@ -1,0 +1,14 @@
+//! All that needs `unsafe`, behind functions that are safe to call.
+//!
+//! - [`pairs_at`] reads tokens `index:value` with vector instructions, where the processor has
+//!   them. Beside them stands the same in ordinary registers, for every other processor; tests
+//!   compare the two to the bit.
+//! - [`MappedFile`] copies bytes out of a file that is mapped into memory.
+//!
+//! Every other crate forbids `unsafe`.
+
+mod map;
+mod pair;
+
+pub use map::MappedFile;
+pub use pair::{pairs_at, rounds_like_its_neighbours};
