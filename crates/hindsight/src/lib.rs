@@ -57,6 +57,9 @@ mod ascent;
 mod bracket;
 mod cholesky;
 mod cost;
+#[cfg(test)]
+#[path = "../tests/common/exact.rs"]
+mod exact;
 mod held;
 mod hessian;
 mod interior;

@@ -2,6 +2,8 @@
 #![allow(dead_code)] // each test file uses its part
 #![allow(clippy::unwrap_used)]
 
+pub(crate) mod exact;
+
 use rueful_checks::Rng;
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
 use rueful_core::{Batch, NonNegative, Positive, Sum};
