@@ -49,15 +49,17 @@ pub(crate) struct Multipliers<'a, L> {
 }
 
 impl<L: ProxLoss> Multipliers<'_, L> {
-    /// Narrows the bracket from the point u and the slopes on; `spread` is the size of a typical
-    /// residual.
+    /// Narrows the bracket from the point u and the slopes on, by about so many passes at most;
+    /// `spread` is the size of a typical residual.
     pub(crate) fn solve(
         &mut self,
         u: Vec<f64>,
         slopes: Vec<f64>,
         spread: f64,
+        passes: u64,
         bracket: &mut Bracket,
     ) {
+        let last = bracket.passes.saturating_add(passes);
         // A pass for what the columns are like, one at u, and one that prices.
         if !bracket.allows(3) {
             return;
@@ -67,7 +69,7 @@ impl<L: ProxLoss> Multipliers<'_, L> {
         bracket.passes += 2;
         let mut factored = false;
         let mut patience = PATIENCE;
-        while patience > 0 && !bracket.is_done(self.options) {
+        while patience > 0 && bracket.passes < last && !bracket.is_done(self.options) {
             let gap = bracket.relative_gap();
             let steps = minimise(&smoothed, &mut at, &mut factored, bracket);
             self.price(&at, bracket);
