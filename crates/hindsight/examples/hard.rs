@@ -104,11 +104,13 @@ const GENERATED: [(&str, Made); 5] = [
             row[6] = 1e-3 * row[1] - row[2];
         })
     }),
-    ("raw", || dense(2000, 12, false, |row| {
-        for (i, x) in row.iter_mut().enumerate() {
-            *x *= 10_f64.powi(i as i32 % 6);
-        }
-    })),
+    ("raw", || {
+        dense(2000, 12, false, |row| {
+            for (i, x) in row.iter_mut().enumerate() {
+                *x *= 10_f64.powi(i as i32 % 6);
+            }
+        })
+    }),
     ("wide", || dense(3000, 5000, false, |_| ())),
     ("wide sparse", || sparse(3000, 5000, 50)),
 ];

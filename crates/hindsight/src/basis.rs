@@ -41,7 +41,9 @@ impl Basis {
             block: DMatrix::zeros(BLOCK, dimension),
             rows: 0,
         };
-        data.pass(&mut |batch, rows| (0..rows).for_each(|row| stack.push(&batch.get(row).features)))?;
+        data.pass(&mut |batch, rows| {
+            (0..rows).for_each(|row| stack.push(&batch.get(row).features))
+        })?;
         stack.reduce();
         Ok(Self { r: stack.r })
     }

@@ -35,8 +35,10 @@ const MAX_STEPS: u32 = 60;
 /// How well a round is solved: what a step still gains, relative to what the guesses moved.
 const WELL_ENOUGH: f64 = 0.03;
 
-/// How exact Newton's systems are solved, relative to the gradient.
-const ACCURACY: f64 = 1e-3;
+/// How exact Newton's systems are solved, relative to the gradient: while steps still gain much, and
+/// near the end.
+const ROUGH: f64 = 3e-2;
+const FINE: f64 = 1e-3;
 
 /// Changes this small, relative to the value, are rounding.
 const ROUNDING: f64 = 1e-13;
@@ -122,7 +124,8 @@ fn minimise<L: ProxLoss>(
         let downhill: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
         let part = system.nonzeros() as f64 / smoothed.nonzeros();
         let most = (bracket.left() - 3) as f64 / part.max(1e-9);
-        let solved = system.solve(&downhill, ACCURACY, *factored, most as usize);
+        let accuracy = if before > moved { ROUGH } else { FINE };
+        let solved = system.solve(&downhill, accuracy, *factored, most as usize);
         *factored = solved.factored;
         work += solved.products as f64 * part;
         bracket.passes += work as u64;

@@ -34,8 +34,8 @@ pub(crate) fn minimise_in_ellipsoid(
     radius: f64,
 ) -> Option<Vec<f64>> {
     let here = DVector::from_column_slice(v);
-    let right = symmetric_product(h, v) + metric * here * curvature
-        - DVector::from_column_slice(gradient);
+    let right =
+        symmetric_product(h, v) + metric * here * curvature - DVector::from_column_slice(gradient);
     let norm_of = |w: &DVector<f64>| {
         let mut u = w.clone();
         basis.back(u.as_mut_slice());
