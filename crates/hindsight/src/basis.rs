@@ -42,7 +42,7 @@ impl Basis {
             rows: 0,
         };
         data.pass(&mut |batch, rows| {
-            (0..rows).for_each(|row| stack.push(&batch.get(row).features))
+            (0..rows).for_each(|row| stack.push(&batch.get(row).features));
         })?;
         stack.reduce();
         Ok(Self { r: stack.r })
@@ -121,8 +121,8 @@ impl Frame {
     }
 
     /// u in these coordinates.
-    pub(crate) fn enter(&self, u: Vec<f64>) -> Vec<f64> {
-        self.basis.as_ref().map_or_else(|| u.clone(), |(basis, _)| basis.forth(&u))
+    pub(crate) fn enter(&self, u: &[f64]) -> Vec<f64> {
+        self.basis.as_ref().map_or_else(|| u.to_vec(), |(basis, _)| basis.forth(u))
     }
 
     /// A point of these coordinates as a comparator.

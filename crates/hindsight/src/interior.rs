@@ -221,7 +221,7 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         if !bracket.allows(2) {
             return Ok(());
         }
-        u = self.frame.enter(u);
+        u = self.frame.enter(&u);
         let mut rows: Vec<Row> = Vec::with_capacity(examples as usize);
         let mut total = self.begin(&u, spread, &mut rows)?;
         bracket.passes += 1;

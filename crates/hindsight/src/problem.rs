@@ -20,7 +20,7 @@ pub struct Problem<L> {
 pub struct Options {
     /// The relative gap that is good enough, see [`Progress::relative_gap`].
     pub tolerance: f64,
-    /// The most passes over the data, at least 1: the first pass already leaves an interval. None: as many as make some 10¹⁰ multiplications, so that
+    /// The most passes over the data, at least 1: the first pass already leaves an interval. None: as many as make some 3·10¹⁰ multiplications, so that
     /// small data is solved to the end and large data in bounded time.
     pub max_passes: Option<u64>,
 }
