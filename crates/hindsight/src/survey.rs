@@ -32,10 +32,10 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Some 3·10¹⁰ multiplications, and neither too few passes nor too many.
+    /// Some 10¹⁰ multiplications, and neither too few passes nor too many.
     pub(crate) fn affordable_passes(&self) -> u64 {
         let work = self.nonzeros + self.examples + self.dimension as u64 + 1;
-        (30_000_000_000 / work).clamp(300, 50_000)
+        (10_000_000_000 / work).clamp(300, 50_000)
     }
 }
 

@@ -24,9 +24,6 @@ const MAX_SIDE: usize = 4000;
 const FEW_STEPS: usize = 60;
 const MANY_STEPS: usize = 1000;
 
-/// How many times as fast as products with rows those of blocks are.
-const BLOCKED: f64 = 4.0;
-
 /// How exact a solution by a factor is made, relative to r.
 const EXACT: f64 = 1e-10;
 
@@ -75,12 +72,10 @@ impl System<'_> {
         let can_factor = self.side() <= MAX_SIDE;
         let mut steps = 0;
         let mut s = vec![0.0; r.len()];
-        let price = self.price_of_factor();
-        if !(can_factor && factor_first && price <= FEW_STEPS as f64) {
+        if !(can_factor && factor_first) {
             let inverse: Vec<f64> = self.diagonal().iter().map(|d| 1.0 / d).collect();
             let precondition = |r: &[f64]| r.iter().zip(&inverse).map(|(r, m)| r * m).collect();
-            let worth = (price as usize).clamp(FEW_STEPS, MANY_STEPS);
-            let steps_allowed = most.min(if can_factor { worth } else { MANY_STEPS });
+            let steps_allowed = most.min(if can_factor { FEW_STEPS } else { MANY_STEPS });
             let (made, done) = self.iterate(r, accuracy, steps_allowed, &precondition, &mut s);
             steps = made;
             if done || !can_factor || made >= most {
@@ -94,19 +89,6 @@ impl System<'_> {
         let apply = |r: &[f64]| self.apply(&direct, r);
         let (more, _) = self.iterate(r, EXACT, (most - steps).min(4), &apply, &mut s);
         Solved { s, products: steps + more, factored: true }
-    }
-
-    /// What a factor costs, in products with the matrix: its products of rows and its elimination,
-    /// which go over blocks and so are faster.
-    fn price_of_factor(&self) -> f64 {
-        let (side, nonzeros) = (self.side() as f64, self.nonzeros().max(1) as f64);
-        let (rows, columns) = (self.rows.len() as f64, self.extra.len() as f64);
-        let squares = if self.is_full() {
-            0.5 * rows * columns * side / BLOCKED
-        } else {
-            0.5 * nonzeros * if rows < columns { rows } else { nonzeros / rows.max(1.0) }
-        };
-        (squares + side * side * side / (3.0 * BLOCKED)) / (2.0 * nonzeros)
     }
 
     /// How many nonzeros take part.
