@@ -269,7 +269,7 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
                 return minimise(&a, &model.gradient, u, &self.problem.comparators);
             };
             let h = model.hessian.damped(0.0, damping);
-            let radius = self.problem.comparators.reach(u.len());
+            let radius = self.problem.comparators.reach(u.len().into());
             minimise_in_ellipsoid(&h, model.curvature, &model.gradient, u, basis, radius)
         })
     }
