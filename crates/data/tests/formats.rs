@@ -130,7 +130,7 @@ fn tell(
         for (row, (example, models)) in batch.iter().zip(models).enumerate() {
             let place = reader.place(row).unwrap();
             let length = example.features.indices().len();
-            rows.push((example.label, example.importance, length, models.to_vec(), place));
+            rows.push((example.label, example.importance.get(), length, models.to_vec(), place));
         }
     }
     let labels = reader.labels().counts.into_iter().map(|(label, _)| label).collect();

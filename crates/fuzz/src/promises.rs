@@ -217,7 +217,7 @@ fn collect(batch: &Batch, source: &dyn Source, rows: &mut Vec<Row>) {
             assert!(value != 0.0, "zeros are absent");
             (index, value.to_bits())
         });
-        let importance = example.importance;
+        let importance = example.importance.get();
         // Importances are kept in single precision.
         assert!((0.99e-30..1.01e30).contains(&importance), "an importance of {importance}");
         let predictions = &source.predictions()[row * models..][..models];

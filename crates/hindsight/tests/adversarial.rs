@@ -120,7 +120,7 @@ impl Case {
     /// Points of the set: around what was found, towards its ends, and anywhere.
     fn points(&self, rng: &mut Rng, found: &[f64]) -> Vec<Vec<f64>> {
         let d = self.batch.dimension();
-        let reach = self.set.reach(d).min(1e6);
+        let reach = self.set.reach(d.into()).min(1e6);
         let mut points = vec![vec![0.0; d], found.to_vec()];
         for round in 0..12 {
             let way = rng.direction(d);

@@ -13,7 +13,7 @@ use rueful_hindsight::{InMemory, Options, best_mistake_bound, mistake_bound};
 
 fn mistakes(batch: &Batch) -> usize {
     let mut rounds = Vec::new();
-    Perceptron::new(Hinge {}, Positive::ONE).learn_batch(batch, &mut rounds);
+    Perceptron::new(Hinge {}, Positive::ONE).learn_rows(batch.rows(), &mut rounds);
     let wrong = |(example, round): &(rueful_core::Example<'_>, &rueful_core::Round)| {
         ZeroOne {}.is_mistake(round.prediction, example.label)
     };
