@@ -5,7 +5,7 @@
 //! compared as they stand. What error there is, is carried along ([`Enclosed`]).
 
 use rueful_core::loss::{
-    AnyLoss, Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+    Absolute, AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
 };
 use rueful_core::{Batch, Features, Round};
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};

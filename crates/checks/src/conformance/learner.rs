@@ -72,7 +72,11 @@ fn play_watched<L: Loss>(
         let predicted = learner.predict(&example.features);
         check_unseen(name, &*learner, &example.features, predicted);
         let promise = learner.promise(&set, batch.dimension().into());
-        assert_eq!(promise, learner.promise(&set, batch.dimension().into()), "{name}: a promise changed by looking");
+        assert_eq!(
+            promise,
+            learner.promise(&set, batch.dimension().into()),
+            "{name}: a promise changed by looking"
+        );
 
         let round = learner.learn(&example);
         assert_eq!(round.prediction, predicted, "{name}: predict and learn differ in round {t}");

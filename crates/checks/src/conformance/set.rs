@@ -231,7 +231,10 @@ impl<W: FeasibleSet> Probe<'_, W> {
         let grain = 1.0 + ROUNDINGS;
         assert!(norm(&u) <= self.set.reach(self.dimension.into()) * grain, "reach");
         assert!(distance(&u, &v) <= self.set.diameter(self.dimension.into()) * grain, "diameter");
-        assert!(self.set.reach(self.dimension.into()) <= self.set.diameter(self.dimension.into()) * grain);
+        assert!(
+            self.set.reach(self.dimension.into())
+                <= self.set.diameter(self.dimension.into()) * grain
+        );
     }
 
     /// The extents are attained, and the corner they make is as far out as reach and diameter

@@ -24,11 +24,15 @@ pub(super) fn batch(recipe: &Recipe, rng: &mut Rng) -> Batch {
 pub(super) fn weighted(recipe: &Recipe, rng: &mut Rng) -> Batch {
     let alike = batch(recipe, rng);
     let mut batch = Batch::default();
-    let weighed = batch.map_rows(alike.rows(), |features| features, |example, row| {
-        // Powers of two, so that exact arithmetic stays exact.
-        row.weigh(2_f64.powi(rng.below(7) as i32 - 3));
-        row.copy(&example.features)
-    });
+    let weighed = batch.map_rows(
+        alike.rows(),
+        |features| features,
+        |example, row| {
+            // Powers of two, so that exact arithmetic stays exact.
+            row.weigh(2_f64.powi(rng.below(7) as i32 - 3));
+            row.copy(&example.features)
+        },
+    );
     weighed.expect("rows as they were");
     batch
 }
