@@ -6,7 +6,7 @@ use anyhow::Result;
 use rueful_core::learner::{
     FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
 };
-use rueful_core::loss::{Absolute, Hinge, Logistic, Loss, Square};
+use rueful_core::loss::{Absolute, AnyLoss, Hinge, Logistic, Loss, Square};
 use rueful_core::schedule::{AdaGradNorm, InverseSqrt, Schedule};
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet, WholeSpace};
 use rueful_core::{Ledger, Objective, Positive};
@@ -80,12 +80,16 @@ fn others(data: &Data) -> Result<Vec<Contestant>> {
     Ok(vec![
         strongly_convex("strongly convex OGD, hinge", Hinge {}, sigma),
         strongly_convex("strongly convex OGD, logistic", Logistic {}, sigma),
-        contestant("Perceptron", ball, || Perceptron::new(Hinge {}, Positive::ONE)),
-        contestant("follow the leader, ball", ball, move || FollowTheLeader::new(Hinge {}, ball)),
+        contestant("Perceptron", Hinge {}, ball, || Perceptron::new(Hinge {}, Positive::ONE)),
+        contestant("follow the leader, ball", Hinge {}, ball, move || {
+            FollowTheLeader::new(Hinge {}, ball)
+        }),
         regularized("regularised ERM, InverseSqrt, ball", Hinge {}, shrinking(data)?, ball),
         regularized("regularised ERM, AdaGradNorm, ball", Hinge {}, adaptive, ball),
         regularized("regularised ERM, AdaGradNorm, box", Hinge {}, adaptive, cube(data)?),
-        contestant("minimax", ball, move || Minimax::new(Hinge {}, ball, Positive::ONE, horizon)),
+        contestant("minimax", Hinge {}, ball, move || {
+            Minimax::new(Hinge {}, ball, Positive::ONE, horizon)
+        }),
     ])
 }
 
@@ -104,10 +108,11 @@ fn cube(data: &Data) -> Result<BoxSet> {
 /// A learner, certified against `comparators`.
 fn contestant<A: Learner + 'static>(
     name: &'static str,
+    loss: impl Into<AnyLoss>,
     comparators: impl Into<AnySet>,
     learner: impl Fn() -> A + 'static,
 ) -> Contestant {
-    certified(name, Ledger::new(comparators), learner)
+    certified(name, Ledger::new(loss, comparators), learner)
 }
 
 fn certified<A: Learner + 'static>(
@@ -119,26 +124,30 @@ fn certified<A: Learner + 'static>(
     Contestant { name, runner: Runner::Learner(Box::new(pair)) }
 }
 
-fn ogd<L: Loss, S: Schedule, W: FeasibleSet + Into<AnySet>>(
+fn ogd<L: Loss + Into<AnyLoss>, S: Schedule, W: FeasibleSet + Into<AnySet>>(
     name: &'static str,
     loss: L,
     schedule: S,
     set: W,
 ) -> Contestant {
     let objective = Objective::plain(loss);
-    contestant(name, set.clone(), move || Ogd::new(objective, schedule, set.clone()))
+    contestant(name, loss, set.clone(), move || Ogd::new(objective, schedule, set.clone()))
 }
 
-fn regularized<L: Loss, S: Schedule, W: FeasibleSet + Into<AnySet>>(
+fn regularized<L: Loss + Into<AnyLoss>, S: Schedule, W: FeasibleSet + Into<AnySet>>(
     name: &'static str,
     loss: L,
     schedule: S,
     set: W,
 ) -> Contestant {
-    contestant(name, set.clone(), move || RegularizedErm::new(loss, schedule, set.clone()))
+    contestant(name, loss, set.clone(), move || RegularizedErm::new(loss, schedule, set.clone()))
 }
 
-fn strongly_convex<L: Loss>(name: &'static str, loss: L, sigma: Positive) -> Contestant {
-    let ledger = Ledger::regularized(WholeSpace {}, sigma.into());
+fn strongly_convex<L: Loss + Into<AnyLoss>>(
+    name: &'static str,
+    loss: L,
+    sigma: Positive,
+) -> Contestant {
+    let ledger = Ledger::regularized(loss, sigma.into(), WholeSpace {});
     certified(name, ledger, move || StronglyConvexOgd::new(loss, sigma))
 }
