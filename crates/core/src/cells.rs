@@ -9,8 +9,9 @@
 //! What is computed does not depend on the cells: features keep their order within a row, and sums
 //! over all cells are exact, so renumbering or spreading columns changes no bit of a result.
 
-use crate::features::Features;
+use crate::features::{Example, Features};
 use crate::rows::{Rows, Shape};
+use std::collections::BTreeSet;
 
 /// Indices below this can be their own cells.
 const PLAIN_MAX: usize = 1 << 16;
@@ -36,8 +37,13 @@ pub struct Cells {
     is_settled: bool,
     /// For every plain index up to the largest seen: 1 if it was seen.
     seen: Vec<u8>,
+    /// All indices below this were seen: rows that have no others need not be gone through.
+    complete: usize,
     /// The features of the cells from `plain` on.
     far: Vec<u32>,
+    /// Those of them that only rows of importance 0 had so far: they have a cell, and count as not
+    /// seen.
+    idle: BTreeSet<u32>,
     /// The cells of these features.
     table: Table,
 }
@@ -62,11 +68,18 @@ impl Cells {
     }
 
     /// Takes in the features of some rows; the same rows come back with cells for indices, which
-    /// are written into `buffer` where they are not the indices themselves.
+    /// are written into `buffer` where they are not the indices themselves. A row of importance 0
+    /// comes back as well, and leaves no trace.
     pub fn enter<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
         self.settle(rows.dimension());
+        let are_whole = !rows.importances().iter().any(|importance| importance.is_zero());
         if rows.dimension() <= self.plain {
-            self.mark(rows.distinct_indices(), rows.dimension());
+            if are_whole {
+                self.mark(rows.distinct_indices(), rows.dimension());
+            } else {
+                self.mark(&[], rows.dimension());
+                rows.iter().for_each(|row| self.enter_counted(&row, |_| ()));
+            }
             return rows;
         }
         let start = match rows.shape {
@@ -76,8 +89,40 @@ impl Cells {
         // A row lies at the same place in both.
         buffer.clear();
         buffer.resize(start, 0);
-        buffer.extend(rows.distinct_indices().iter().map(|&index| self.enter_index(index)));
+        if are_whole {
+            buffer.extend(rows.distinct_indices().iter().map(|&index| self.enter_index(index)));
+        } else {
+            let is_dense = matches!(rows.shape, Shape::Dense { .. });
+            for row in rows.iter() {
+                if is_dense {
+                    buffer.clear();
+                }
+                self.enter_counted(&row, |cell| buffer.push(cell));
+            }
+        }
         Rows { indices: buffer, dimension: self.len(), are_increasing: false, ..rows }
+    }
+
+    /// Takes in the features of a row if it counts, and finds them cells if not.
+    #[cold]
+    fn enter_counted(&mut self, row: &Example<'_>, mut write: impl FnMut(u32)) {
+        let counts = !row.importance.is_zero();
+        for &index in row.features.indices() {
+            write(if counts { self.enter_index(index) } else { self.place(index) });
+        }
+    }
+
+    /// The cell of a feature, which does not count as seen for it.
+    fn place(&mut self, index: u32) -> u32 {
+        if (index as usize) < self.plain {
+            return index;
+        }
+        let was_seen = self.cell(index).is_some();
+        let cell = self.enter_index(index);
+        if !was_seen {
+            self.idle.insert(index);
+        }
+        cell
     }
 
     /// The same for one example.
@@ -145,14 +190,20 @@ impl Cells {
         }
     }
 
+    /// Marks plain indices as seen.
     #[inline]
     fn mark(&mut self, indices: &[u32], dimension: usize) {
+        if dimension <= self.complete {
+            return;
+        }
         if self.seen.len() < dimension {
             self.seen.resize(dimension, 0);
         }
+        let seen = &mut self.seen[..];
         for &index in indices {
-            self.seen[index as usize] = 1;
+            seen[index as usize] = 1;
         }
+        self.complete += seen[self.complete..].iter().take_while(|&&seen| seen == 1).count();
     }
 
     /// The cell of a feature, be it new or not.
@@ -167,6 +218,9 @@ impl Cells {
         if cell == next {
             self.far.push(index);
         }
+        if !self.idle.is_empty() {
+            self.idle.remove(&index);
+        }
         cell
     }
 
@@ -177,7 +231,8 @@ impl Cells {
         if plain < self.plain {
             return (self.seen.get(plain) == Some(&1)).then_some(plain);
         }
-        self.table.find(index).map(|cell| cell as usize)
+        let cell = self.table.find(index).filter(|_| !self.idle.contains(&index));
+        cell.map(|cell| cell as usize)
     }
 
     /// How many cells a vector must have.
@@ -194,11 +249,13 @@ impl Cells {
     /// How many features were seen.
     pub fn count(&self) -> usize {
         self.seen.iter().map(|&seen| usize::from(seen)).sum::<usize>() + self.far.len()
+            - self.idle.len()
     }
 
     /// The features that were seen, in increasing order.
     pub fn features(&self) -> Vec<u32> {
-        let mut far = self.far.clone();
+        let is_seen = |index: &u32| !self.idle.contains(index);
+        let mut far: Vec<u32> = self.far.iter().copied().filter(is_seen).collect();
         far.sort_unstable();
         let plain = (0_u32..).zip(&self.seen).filter(|&(_, &seen)| seen == 1);
         plain.map(|(index, _)| index).chain(far).collect()
@@ -206,7 +263,9 @@ impl Cells {
 
     /// The cells of the features that were seen, in the order of the features.
     pub fn in_order(&self) -> Vec<u32> {
-        let mut far: Vec<(u32, u32)> = self.far.iter().copied().zip(self.plain as u32..).collect();
+        let cells = self.far.iter().copied().zip(self.plain as u32..);
+        let is_seen = |(index, _): &(u32, u32)| !self.idle.contains(index);
+        let mut far: Vec<(u32, u32)> = cells.filter(is_seen).collect();
         far.sort_unstable();
         let plain = (0_u32..).zip(&self.seen).filter(|&(_, &seen)| seen == 1);
         plain.map(|(index, _)| index).chain(far.into_iter().map(|(_, cell)| cell)).collect()
@@ -342,8 +401,9 @@ impl Table {
 mod tests {
     use super::*;
     use crate::batch::Batch;
+    use crate::number::Importance;
     use proptest::prelude::*;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
     fn batch(rows: &[BTreeSet<u32>]) -> Batch {
         let mut batch = Batch::default();
@@ -400,6 +460,35 @@ mod tests {
                 prop_assert!(place == Cells::NOWHERE || order[place as usize] == cell as u32);
             }
             prop_assert_eq!(cells.by_feature(&vector).len(), cells.count());
+        }
+
+        /// Rows that do not count get cells of their own like others, and are not seen.
+        #[test]
+        fn rows_that_do_not_count_are_not_seen(
+            stream in streams(), idle in prop::collection::vec(any::<bool>(), 30), pinned in 0..400_usize,
+        ) {
+            let mut all = Batch::default();
+            for (example, &idle) in batch(&stream).iter().zip(&idle) {
+                let importance = if idle { Importance::ZERO } else { Importance::ONE };
+                let x = example.features;
+                all.push_weighted(x.indices(), x.values(), example.label, importance).unwrap();
+            }
+            let mut cells = Cells::pinning(pinned);
+            for half in [0..all.len() / 2, all.len() / 2..all.len()] {
+                let mut buffer = Vec::new();
+                let entered = cells.enter(all.rows().slice(half.clone()), &mut buffer);
+                for (row, cell_row) in half.zip(entered.iter()) {
+                    let distinct: BTreeSet<u32> = cell_row.features.indices().iter().copied().collect();
+                    prop_assert_eq!(distinct.len(), all.get(row).features.len());
+                    prop_assert!(distinct.last().is_none_or(|&last| (last as usize) < cells.len()));
+                }
+            }
+            let counted = stream.iter().zip(&idle).filter(|(_, idle)| !**idle).map(|(row, _)| row);
+            let seen: Vec<u32> = counted.flatten().copied().collect::<BTreeSet<u32>>().into_iter().collect();
+            prop_assert_eq!(cells.features(), &seen[..]);
+            prop_assert_eq!(cells.count(), seen.len());
+            prop_assert_eq!(cells.in_order().len(), seen.len());
+            prop_assert!(seen.iter().all(|&index| cells.cell(index).is_some()));
         }
 
         #[test]

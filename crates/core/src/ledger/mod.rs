@@ -169,6 +169,12 @@ impl Ledger {
 
     /// Enters one round.
     pub fn record(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
+        if example.importance.is_zero() {
+            return Ok(());
+        }
+        if !round.is_finite() {
+            return Err(self.refuse(round));
+        }
         let mut buffer = Vec::new();
         let features = self.cells.enter_one(&example.features, &mut buffer);
         self.tally.grow(self.cells.len());

@@ -178,7 +178,9 @@ fn what_is_refused_does_not_count() {
         let error = ledger.observe(&Example::new(x, 1.0), prediction).unwrap_err();
         assert!(matches!(error, LedgerError::NotFinite { round: 2, .. }));
     }
-    assert_eq!(ledger.verdict(), before.verdict());
+    let idle = Example { importance: Importance::ZERO, ..Example::new(x, 1.0) };
+    ledger.observe(&idle, 0.5).unwrap();
+    assert_eq!(ledger, before);
 }
 
 #[test]
