@@ -9,9 +9,8 @@
 //! What is computed does not depend on the cells: features keep their order within a row, and sums
 //! over all cells are exact, so renumbering or spreading columns changes no bit of a result.
 
-use crate::features::{Example, Features};
+use crate::features::Features;
 use crate::rows::{Rows, Shape};
-use std::collections::BTreeSet;
 
 /// Indices below this can be their own cells.
 const PLAIN_MAX: usize = 1 << 16;
@@ -35,15 +34,12 @@ pub struct Cells {
     plain: usize,
     /// Whether `plain` was settled, which the first rows do.
     is_settled: bool,
-    /// For every plain index up to the largest seen: 1 if it was seen.
+    /// For every cell: 1 if its feature was seen.
     seen: Vec<u8>,
-    /// All indices below this were seen: rows that have no others need not be gone through.
+    /// All features below this cell were seen: rows that have no others need not be gone through.
     complete: usize,
     /// The features of the cells from `plain` on.
     far: Vec<u32>,
-    /// Those of them that only rows of importance 0 had so far: they have a cell, and count as not
-    /// seen.
-    idle: BTreeSet<u32>,
     /// The cells of these features.
     table: Table,
 }
@@ -62,24 +58,25 @@ impl Cells {
         let mut cells = Self::pinning(pinned);
         cells.settle(features.last().map_or(0, |&last| last as usize + 1));
         for &feature in features {
-            cells.enter_index(feature);
+            let cell = cells.place_index(feature);
+            cells.mark_cells(&[cell]);
         }
         Some(cells)
     }
 
     /// Takes in the features of some rows; the same rows come back with cells for indices, which
-    /// are written into `buffer` where they are not the indices themselves. A row of importance 0
-    /// comes back as well, and leaves no trace.
+    /// are written into `buffer` where they are not the indices themselves.
     pub fn enter<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
+        let rows = self.place(rows, buffer);
+        self.mark(rows);
+        rows
+    }
+
+    /// Finds cells for the features of some rows, which count as seen only when they are marked.
+    pub(crate) fn place<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
         self.settle(rows.dimension());
-        let are_whole = !rows.importances().iter().any(|importance| importance.is_zero());
         if rows.dimension() <= self.plain {
-            if are_whole {
-                self.mark(rows.distinct_indices(), rows.dimension());
-            } else {
-                self.mark(&[], rows.dimension());
-                rows.iter().for_each(|row| self.enter_counted(&row, |_| ()));
-            }
+            self.grow(rows.dimension());
             return rows;
         }
         let start = match rows.shape {
@@ -89,52 +86,45 @@ impl Cells {
         // A row lies at the same place in both.
         buffer.clear();
         buffer.resize(start, 0);
-        if are_whole {
-            buffer.extend(rows.distinct_indices().iter().map(|&index| self.enter_index(index)));
-        } else {
-            let is_dense = matches!(rows.shape, Shape::Dense { .. });
-            for row in rows.iter() {
-                if is_dense {
-                    buffer.clear();
-                }
-                self.enter_counted(&row, |cell| buffer.push(cell));
-            }
-        }
+        buffer.extend(rows.distinct_indices().iter().map(|&index| self.place_index(index)));
         Rows { indices: buffer, dimension: self.len(), are_increasing: false, ..rows }
     }
 
-    /// Takes in the features of a row if it counts, and finds them cells if not.
-    #[cold]
-    fn enter_counted(&mut self, row: &Example<'_>, mut write: impl FnMut(u32)) {
-        let counts = !row.importance.is_zero();
-        for &index in row.features.indices() {
-            write(if counts { self.enter_index(index) } else { self.place(index) });
+    /// Counts the features of rows by cell as seen, except those of rows of importance 0.
+    #[inline]
+    pub(crate) fn mark(&mut self, rows: Rows<'_>) {
+        if rows.dimension() <= self.complete {
+            return;
+        }
+        if rows.importances().iter().any(|importance| importance.is_zero()) {
+            let rows = rows.iter().filter(|row| !row.importance.is_zero());
+            rows.for_each(|row| self.mark_cells(row.features.indices()));
+        } else {
+            self.mark_cells(rows.distinct_indices());
+        }
+        let rest = self.seen[self.complete..].iter();
+        self.complete += rest.take_while(|&&seen| seen == 1).count();
+    }
+
+    fn mark_cells(&mut self, cells: &[u32]) {
+        let seen = &mut self.seen[..];
+        for &cell in cells {
+            seen[cell as usize] = 1;
         }
     }
 
-    /// The cell of a feature, which does not count as seen for it.
-    fn place(&mut self, index: u32) -> u32 {
-        if (index as usize) < self.plain {
-            return index;
-        }
-        let was_seen = self.cell(index).is_some();
-        let cell = self.enter_index(index);
-        if !was_seen {
-            self.idle.insert(index);
-        }
-        cell
-    }
-
-    /// The same for one example.
+    /// The same as `enter` for one example.
     pub fn enter_one<'a>(&mut self, x: &Features<'a>, buffer: &'a mut Vec<u32>) -> Features<'a> {
         let dimension = x.dimension();
         self.settle(dimension);
         if dimension <= self.plain {
-            self.mark(x.indices(), dimension);
+            self.grow(dimension);
+            self.mark_cells(x.indices());
             return *x;
         }
         buffer.clear();
-        buffer.extend(x.indices().iter().map(|&index| self.enter_index(index)));
+        buffer.extend(x.indices().iter().map(|&index| self.place_index(index)));
+        self.mark_cells(buffer);
         Features::trusted(buffer, x.values(), x.norm_sq(), false)
     }
 
@@ -143,7 +133,8 @@ impl Cells {
     pub fn merge(&mut self, other: &Self) -> Vec<u32> {
         let features = other.features();
         self.settle(features.last().map_or(0, |&last| last as usize + 1));
-        let own: Vec<u32> = features.iter().map(|&feature| self.enter_index(feature)).collect();
+        let own: Vec<u32> = features.iter().map(|&feature| self.place_index(feature)).collect();
+        self.mark_cells(&own);
         let mut from = vec![Self::NOWHERE; self.len()];
         for (own, theirs) in own.into_iter().zip(other.in_order()) {
             from[own as usize] = theirs;
@@ -190,36 +181,26 @@ impl Cells {
         }
     }
 
-    /// Marks plain indices as seen.
+    /// Makes room for cells below a number.
     #[inline]
-    fn mark(&mut self, indices: &[u32], dimension: usize) {
-        if dimension <= self.complete {
-            return;
+    fn grow(&mut self, cells: usize) {
+        if self.seen.len() < cells {
+            self.seen.resize(cells, 0);
         }
-        if self.seen.len() < dimension {
-            self.seen.resize(dimension, 0);
-        }
-        let seen = &mut self.seen[..];
-        for &index in indices {
-            seen[index as usize] = 1;
-        }
-        self.complete += seen[self.complete..].iter().take_while(|&&seen| seen == 1).count();
     }
 
     /// The cell of a feature, be it new or not.
     #[inline]
-    fn enter_index(&mut self, index: u32) -> u32 {
+    fn place_index(&mut self, index: u32) -> u32 {
         if (index as usize) < self.plain {
-            self.mark(&[index], index as usize + 1);
+            self.grow(index as usize + 1);
             return index;
         }
         let next = (self.plain + self.far.len()) as u32;
         let cell = self.table.find_or_insert(index, next);
         if cell == next {
             self.far.push(index);
-        }
-        if !self.idle.is_empty() {
-            self.idle.remove(&index);
+            self.grow(cell as usize + 1);
         }
         cell
     }
@@ -228,17 +209,14 @@ impl Cells {
     #[inline]
     pub fn cell(&self, index: u32) -> Option<usize> {
         let plain = index as usize;
-        if plain < self.plain {
-            return (self.seen.get(plain) == Some(&1)).then_some(plain);
-        }
-        let cell = self.table.find(index).filter(|_| !self.idle.contains(&index));
-        cell.map(|cell| cell as usize)
+        let cell = if plain < self.plain { plain } else { self.table.find(index)? as usize };
+        (self.seen.get(cell) == Some(&1)).then_some(cell)
     }
 
     /// How many cells a vector must have.
     #[inline]
     pub fn len(&self) -> usize {
-        if self.far.is_empty() { self.seen.len() } else { self.plain + self.far.len() }
+        self.seen.len()
     }
 
     /// Whether no feature was seen.
@@ -248,27 +226,25 @@ impl Cells {
 
     /// How many features were seen.
     pub fn count(&self) -> usize {
-        self.seen.iter().map(|&seen| usize::from(seen)).sum::<usize>() + self.far.len()
-            - self.idle.len()
+        self.seen.iter().map(|&seen| usize::from(seen)).sum()
+    }
+
+    /// The features that were seen, in increasing order, each with its cell.
+    fn sorted(&self) -> impl Iterator<Item = (u32, u32)> {
+        let mut far: Vec<(u32, u32)> = self.far.iter().copied().zip(self.plain as u32..).collect();
+        far.sort_unstable();
+        let plain = (0..self.plain.min(self.seen.len()) as u32).map(|index| (index, index));
+        plain.chain(far).filter(|&(_, cell)| self.seen[cell as usize] == 1)
     }
 
     /// The features that were seen, in increasing order.
     pub fn features(&self) -> Vec<u32> {
-        let is_seen = |index: &u32| !self.idle.contains(index);
-        let mut far: Vec<u32> = self.far.iter().copied().filter(is_seen).collect();
-        far.sort_unstable();
-        let plain = (0_u32..).zip(&self.seen).filter(|&(_, &seen)| seen == 1);
-        plain.map(|(index, _)| index).chain(far).collect()
+        self.sorted().map(|(feature, _)| feature).collect()
     }
 
     /// The cells of the features that were seen, in the order of the features.
     pub fn in_order(&self) -> Vec<u32> {
-        let cells = self.far.iter().copied().zip(self.plain as u32..);
-        let is_seen = |(index, _): &(u32, u32)| !self.idle.contains(index);
-        let mut far: Vec<(u32, u32)> = cells.filter(is_seen).collect();
-        far.sort_unstable();
-        let plain = (0_u32..).zip(&self.seen).filter(|&(_, &seen)| seen == 1);
-        plain.map(|(index, _)| index).chain(far.into_iter().map(|(_, cell)| cell)).collect()
+        self.sorted().map(|(_, cell)| cell).collect()
     }
 
     /// A vector over cells as one over the features that were seen, in increasing order.
@@ -403,7 +379,7 @@ mod tests {
     use crate::batch::Batch;
     use crate::number::Importance;
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn batch(rows: &[BTreeSet<u32>]) -> Batch {
         let mut batch = Batch::default();

@@ -82,7 +82,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Row `row`.
-    #[inline]
+    #[inline(always)] // Every loop over rows begins with it.
     pub fn get(&self, row: usize) -> Example<'a> {
         let (features, values) = match self.shape {
             Shape::Ragged { start, ends } => {
@@ -392,10 +392,7 @@ mod tests {
             error(door.sparse(&[0, 2, 1, 3], &INDICES, &[1.0; 3], &LABELS, &[])),
             "the offsets of the rows do not increase"
         );
-        assert_eq!(
-            error(door.dense(2, &[1.0; 5], &LABELS, &[])),
-            "5 values, expected 6"
-        );
+        assert_eq!(error(door.dense(2, &[1.0; 5], &LABELS, &[])), "5 values, expected 6");
         assert_eq!(
             error(door.dense(1, &[1.0; 3], &LABELS, &[Importance::ONE])),
             "1 importances, expected 3"
