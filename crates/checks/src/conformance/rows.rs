@@ -10,8 +10,8 @@ use rueful_core::{Batch, Door, Importance, Ledger, Promise, Round, Rows};
 /// Checks that a learner, and the ledger of its rounds, come to the same rounds, weights, promise,
 /// certificate and curve, bit for bit,
 ///
-/// - with the features spread out, near or far, or near first and then far: all but the first
-///   `named`, whose indices mean something to the learner's set;
+/// - with the features spread out, near or far, or near first and then far: all but the first,
+///   where these have names in the ledger's comparators;
 /// - with rows of importance 0 in between, which have features of their own;
 /// - one row at a time, or in portions of any size;
 /// - when the run is put away after any portion, by features in increasing order, and taken out;
@@ -22,11 +22,10 @@ pub fn check_rows(
     name: &str,
     make: impl Fn() -> Box<dyn Learner>,
     fresh: &Ledger,
-    named: usize,
     stored: impl Fn(&Ledger) -> Ledger,
     batch: &Batch,
 ) {
-    let named = named.max(fresh.comparators().named_coordinates()) as u32;
+    let named = fresh.comparators().named_coordinates() as u32;
     let start = || Play { learner: make(), ledger: fresh.clone(), rounds: Vec::new() };
     let plain = start().through(&[batch.rows()]);
     let same = |how: &str, other: &Outcome| {
@@ -146,10 +145,10 @@ fn check_idle_rows(name: &str, start: &impl Fn() -> Play, batch: &Batch) -> Outc
     }
     let mut outcome = start().through(&portions(&mixed, 40));
     let mut watched = start();
-    for (row, idle) in counts.iter().enumerate().filter(|(_, counts)| !**counts) {
+    for (row, _) in counts.iter().enumerate().filter(|(_, counts)| !**counts) {
         watched.enter(mixed.rows().slice(watched.rounds.len()..row));
         let round = outcome.rounds[row];
-        assert_eq!(round, Round::idle(round.prediction), "{name}: {idle} is not idle");
+        assert_eq!(round, Round::idle(round.prediction), "{name}: row {row} is not idle");
         let before = watched.ledger.clone();
         let mut cells = Vec::new();
         let rows = watched.ledger.enter(mixed.rows().slice(row..row + 1), &mut cells);
