@@ -81,8 +81,10 @@ fn others(data: &Data) -> Result<Vec<Contestant>> {
     Ok(vec![
         strongly_convex("strongly convex OGD, hinge", Hinge {}, sigma),
         strongly_convex("strongly convex OGD, logistic", Logistic {}, sigma),
-        contestant("Perceptron", ball, move || Perceptron::new(hinge, Positive::ONE)),
-        contestant("follow the leader, ball", ball, move || FollowTheLeader::new(hinge, ball)),
+        contestant("Perceptron", hinge, ball, move || Perceptron::new(hinge, Positive::ONE)),
+        contestant("follow the leader, ball", hinge, ball, move || {
+            FollowTheLeader::new(hinge, ball)
+        }),
         regularized("regularised ERM, InverseSqrt, ball", Hinge {}, shrinking(data)?, ball),
         regularized("regularised ERM, AdaGradNorm, ball", Hinge {}, adaptive, ball),
         regularized(
@@ -91,7 +93,9 @@ fn others(data: &Data) -> Result<Vec<Contestant>> {
             adaptive,
             AnySet::from(cube(data)?),
         ),
-        contestant("minimax", ball, move || Minimax::new(hinge, ball, Positive::ONE, horizon)),
+        contestant("minimax", hinge, ball, move || {
+            Minimax::new(hinge, ball, Positive::ONE, horizon)
+        }),
     ])
 }
 
@@ -110,10 +114,11 @@ fn cube(data: &Data) -> Result<BoxSet> {
 /// A learner, certified against `comparators`.
 fn contestant<A: Learner + 'static>(
     name: &'static str,
+    loss: impl Into<AnyLoss>,
     comparators: impl Into<AnySet>,
     learner: impl Fn() -> A + 'static,
 ) -> Contestant {
-    certified(name, Ledger::new(comparators), learner)
+    certified(name, Ledger::new(loss, comparators), learner)
 }
 
 fn certified<A: Learner + 'static>(
@@ -125,14 +130,14 @@ fn certified<A: Learner + 'static>(
     Contestant { name, runner: Runner::Learner(Box::new(pair)) }
 }
 
-fn ogd<L: Loss, W: FeasibleSet + Into<AnySet>>(
+fn ogd<L: Loss + Into<AnyLoss>, W: FeasibleSet + Into<AnySet>>(
     name: &'static str,
     loss: L,
     schedule: impl Into<AnySchedule>,
     set: W,
 ) -> Contestant {
     let (objective, schedule) = (Objective::plain(loss), schedule.into());
-    contestant(name, set.clone(), move || Ogd::new(objective, schedule, set.clone()))
+    contestant(name, loss, set.clone(), move || Ogd::new(objective, schedule, set.clone()))
 }
 
 fn regularized<W: FeasibleSet + Into<AnySet>>(
@@ -142,10 +147,14 @@ fn regularized<W: FeasibleSet + Into<AnySet>>(
     set: W,
 ) -> Contestant {
     let (loss, schedule) = (loss.into(), schedule.into());
-    contestant(name, set.clone(), move || RegularizedErm::new(loss, schedule, set.clone()))
+    contestant(name, loss, set.clone(), move || RegularizedErm::new(loss, schedule, set.clone()))
 }
 
-fn strongly_convex<L: Loss>(name: &'static str, loss: L, sigma: Positive) -> Contestant {
-    let ledger = Ledger::regularized(WholeSpace {}, sigma.into());
+fn strongly_convex<L: Loss + Into<AnyLoss>>(
+    name: &'static str,
+    loss: L,
+    sigma: Positive,
+) -> Contestant {
+    let ledger = Ledger::regularized(loss, sigma.into(), WholeSpace {});
     certified(name, ledger, move || StronglyConvexOgd::new(loss, sigma))
 }

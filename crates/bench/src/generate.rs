@@ -5,7 +5,7 @@
 
 use crate::random::Random;
 use anyhow::Result;
-use rueful_core::Batch;
+use rueful_core::{Batch, Importance};
 
 /// A batch is full when it has this many nonzeros,
 const BATCH_NONZEROS: usize = 16 * 1024;
@@ -133,7 +133,7 @@ impl Batches {
             let value = if value as f32 == 0.0 { f32::MIN_POSITIVE } else { value as f32 };
             open.push(index, value)?;
         }
-        open.finish(label);
+        open.finish(label, Importance::ONE);
         if self.open.nonzeros() >= BATCH_NONZEROS || self.open.len() == BATCH_ROWS {
             self.full.push(std::mem::take(&mut self.open));
         }

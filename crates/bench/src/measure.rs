@@ -109,14 +109,16 @@ fn run(contestant: &Contestant, data: &Data, times: &mut Times) -> Result<()> {
         Runner::Learner(start) => {
             let (Pair { mut learner, .. }, mut rounds) = (start(), Vec::new());
             times.alone.push(timed(&data.batches, |batch| {
-                learner.learn_batch(batch, &mut rounds);
+                learner.learn_rows(batch.rows(), &mut rounds);
                 black_box(&rounds);
                 Ok(())
             })?);
-            let Pair { mut learner, mut ledger } = start();
+            let (Pair { mut learner, mut ledger }, mut cells) = (start(), Vec::new());
             times.with_ledger.push(timed(&data.batches, |batch| {
-                learner.learn_batch(batch, &mut rounds);
-                Ok(ledger.record_batch(batch, &rounds)?)
+                // As a run does it: both work on the cells of the ledger.
+                let rows = ledger.enter(batch.rows(), &mut cells);
+                learner.learn_rows(rows, &mut rounds);
+                Ok(ledger.record_entered(rows, &rounds)?)
             })?);
             times.mistakes = black_box(ledger).mistakes();
         }

@@ -13,7 +13,7 @@ use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{
     FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
 };
-use rueful_core::loss::{Hinge, Linear, Logistic, Loss, PerceptronLoss, Square};
+use rueful_core::loss::{AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Square};
 use rueful_core::schedule::{AdaGradNorm, Constant, InverseSqrt, Schedule};
 use rueful_core::set::{AnySet, Ball, WholeSpace};
 use rueful_core::{Batch, Ledger, NonNegative, Objective};
@@ -46,46 +46,61 @@ fn assert_same_weights(name: &str, fast: &dyn Learner, slow: &dyn Reference) {
 /// Runs both over a million rounds and compares all there is.
 fn agree(
     name: &str,
+    loss: impl Into<AnyLoss>,
     mut fast: impl Learner,
     mut slow: impl Reference,
     comparators: &AnySet,
     sigma: NonNegative,
     batch: &Batch,
 ) {
-    let mut ledger = Ledger::regularized(comparators.clone(), sigma);
+    let mut ledger = Ledger::regularized(loss, sigma, comparators.clone());
     let mut dense = DenseLedger::new(sigma.get(), DIMENSION);
     let mut rounds = Vec::new();
     for _ in 0..LAPS {
-        fast.learn_batch(batch, &mut rounds);
-        ledger.record_batch(batch, &rounds).unwrap();
+        fast.learn_rows(batch.rows(), &mut rounds);
+        ledger.record_rows(batch.rows(), &rounds).unwrap();
         let slow_rounds: Vec<_> = batch.iter().map(|example| slow.learn(&example)).collect();
         dense.record_batch(batch, &slow_rounds);
         assert_same_weights(name, &fast, &slow);
     }
     assert_agree(&format!("{name}: loss"), ledger.loss(), dense.loss());
     assert_eq!(ledger.mistakes(), dense.mistakes(), "{name}: mistakes");
-    let computed = ledger.certificate(comparators) - ledger.slack(comparators);
+    let computed =
+        ledger.certificate(comparators) - ledger.slack(comparators, ledger.coordinates());
     assert_agree(&format!("{name}: certificate"), computed, dense.certificate(comparators));
     assert!(ledger.certificate(comparators) >= dense.certificate(comparators));
     let slow_bound = slow.data_bound(comparators);
-    match fast.promise(comparators).data {
+    match fast.promise(comparators, ledger.coordinates()).data {
         Ok(bound) => assert_agree(&format!("{name}: bound"), bound.total, slow_bound),
         Err(why) => assert!(slow_bound.is_infinite(), "{name}: {why}"),
     }
 }
 
-fn ogd<L: Loss, S: Schedule>(name: &str, loss: L, steps: S, set: &AnySet, s: f64, batch: &Batch) {
+fn ogd<L: Loss + Into<AnyLoss>, S: Schedule>(
+    name: &str,
+    loss: L,
+    steps: S,
+    set: &AnySet,
+    s: f64,
+    batch: &Batch,
+) {
     let sigma = NonNegative::new(s).unwrap();
     let objective = Objective { loss, sigma };
     let fast = Ogd::new(objective, steps, set.clone());
     let slow = DenseOgd::new(objective, steps, set.clone(), DIMENSION);
-    agree(name, fast, slow, set, sigma, batch);
+    agree(name, loss, fast, slow, set, sigma, batch);
 }
 
-fn erm<L: Loss, S: Schedule>(name: &str, loss: L, steps: S, set: &AnySet, batch: &Batch) {
+fn erm<L: Loss + Into<AnyLoss>, S: Schedule>(
+    name: &str,
+    loss: L,
+    steps: S,
+    set: &AnySet,
+    batch: &Batch,
+) {
     let fast = RegularizedErm::new(loss, steps, set.clone());
     let slow = DenseRegularizedErm::new(loss, steps, set.clone(), DIMENSION);
-    agree(name, fast, slow, set, NonNegative::ZERO, batch);
+    agree(name, loss, fast, slow, set, NonNegative::ZERO, batch);
 }
 
 #[test]
@@ -129,7 +144,7 @@ fn strongly_convex_ogd() {
     let sigma = positive(0.05);
     let fast = StronglyConvexOgd::new(Hinge {}, sigma);
     let slow = DenseStronglyConvexOgd::new(Hinge {}, sigma, DIMENSION);
-    agree("pegasos", fast, slow, &WholeSpace {}.into(), sigma.into(), &batch);
+    agree("pegasos", Hinge {}, fast, slow, &WholeSpace {}.into(), sigma.into(), &batch);
 }
 
 #[test]
@@ -137,7 +152,7 @@ fn perceptron() {
     let batch = lap(StreamKind::Noisy, Targets::Signs);
     let fast = Perceptron::new(PerceptronLoss {}, positive(0.3));
     let slow = DensePerceptron::new(PerceptronLoss {}, positive(0.3), DIMENSION);
-    agree("perceptron", fast, slow, &ball(2.0), NonNegative::ZERO, &batch);
+    agree("perceptron", PerceptronLoss {}, fast, slow, &ball(2.0), NonNegative::ZERO, &batch);
 }
 
 #[test]
@@ -159,7 +174,7 @@ fn follow_the_leader() {
     let set = Ball { radius: positive(2.0) };
     let fast = FollowTheLeader::new(Linear {}, set);
     let slow = DenseFollowTheLeader::new(Linear {}, set.into(), DIMENSION);
-    agree("leader", fast, slow, &set.into(), NonNegative::ZERO, &batch);
+    agree("leader", Linear {}, fast, slow, &set.into(), NonNegative::ZERO, &batch);
 }
 
 #[test]
@@ -168,5 +183,5 @@ fn minimax() {
     let (set, g, rounds) = (Ball { radius: positive(2.0) }, positive(2.0), 1_000_000);
     let fast = Minimax::new(Linear {}, set, g, NonZeroU64::new(rounds).unwrap());
     let slow = DenseMinimax::new(Linear {}, set, g, rounds, DIMENSION);
-    agree("minimax", fast, slow, &set.into(), NonNegative::ZERO, &batch);
+    agree("minimax", Linear {}, fast, slow, &set.into(), NonNegative::ZERO, &batch);
 }

@@ -39,7 +39,7 @@ fn check_learner(name: &str, mut learner: impl Learner) {
         assert_eq!(predicting, 0, "{name} allocates to predict");
     }
     let mut rounds: Vec<Round> = Vec::with_capacity(batch.len());
-    let again = allocations(|| learner.learn_batch(&batch, &mut rounds));
+    let again = allocations(|| learner.learn_rows(batch.rows(), &mut rounds));
     assert_eq!(again, 0, "{name} allocates for a batch");
 }
 
@@ -72,7 +72,8 @@ fn learners_allocate_nothing() {
 fn rounds_of(batch: &Batch) -> Vec<Round> {
     let steps = Constant { eta: positive(0.1) };
     let mut rounds = Vec::new();
-    Ogd::new(Objective::plain(Hinge {}), steps, WholeSpace {}).learn_batch(batch, &mut rounds);
+    Ogd::new(Objective::plain(Hinge {}), steps, WholeSpace {})
+        .learn_rows(batch.rows(), &mut rounds);
     rounds
 }
 
@@ -80,15 +81,15 @@ fn rounds_of(batch: &Batch) -> Vec<Round> {
 fn the_ledger_allocates_at_marks_only() {
     let batch = stream(5000);
     let rounds = rounds_of(&batch);
-    let mut ledger = Ledger::new(ball(1.0));
-    ledger.record_batch(&batch, &rounds).unwrap();
+    let mut ledger = Ledger::new(Hinge {}, ball(1.0));
+    ledger.record_rows(batch.rows(), &rounds).unwrap();
     for (example, round) in batch.iter().zip(&rounds) {
         let mark = (ledger.rounds() + 1).is_power_of_two();
         let count = allocations(|| ledger.record(&example, round).unwrap());
         assert!(count <= u64::from(mark), "{count} allocations in round {}", ledger.rounds());
     }
     assert_eq!(ledger.rounds(), 10_000);
-    let batch_without_a_mark = allocations(|| ledger.record_batch(&batch, &rounds).unwrap());
+    let batch_without_a_mark = allocations(|| ledger.record_rows(batch.rows(), &rounds).unwrap());
     assert_eq!(batch_without_a_mark, 0, "rounds 10001 to 15000 have no power of two among them");
 }
 
@@ -98,12 +99,12 @@ fn the_ledger_allocates_at_marks_only() {
 fn a_million_rounds_allocate_a_handful_of_times() {
     let batch = stream(10_000);
     let rounds = rounds_of(&batch);
-    let mut ledger = Ledger::new(ball(1.0));
+    let mut ledger = Ledger::new(Hinge {}, ball(1.0));
     ledger.record(&batch.get(0), &rounds[0]).unwrap();
     let room_for_features = 1;
     let count = allocations(|| {
         for _ in 0..100 {
-            ledger.record_batch(&batch, &rounds).unwrap();
+            ledger.record_rows(batch.rows(), &rounds).unwrap();
         }
     });
     assert!(count <= room_for_features + 5, "{count} allocations");

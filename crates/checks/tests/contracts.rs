@@ -7,19 +7,21 @@ mod common;
 use common::{ball, positive, quantile, sided_box};
 use rueful_checks::Rng;
 use rueful_checks::conformance::{
-    check_bounded, check_covers, check_learner, check_loss, check_schedule, check_set,
+    check_bounded, check_covers, check_learner, check_loss, check_rows, check_schedule, check_set,
 };
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{
     FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
 };
-use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Square, ZeroOne};
+use rueful_core::loss::{
+    Absolute, AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Square, ZeroOne,
+};
 use rueful_core::request::Request;
 use rueful_core::schedule::{
     AdaGradNorm, AnySchedule, Constant, Horizon, InverseSqrt, InverseTime, Schedule,
 };
-use rueful_core::set::{AnySet, Ball, BoxSet, Interval, WholeSpace};
-use rueful_core::{Batch, NonNegative, Objective, Positive};
+use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet, Interval, WholeSpace};
+use rueful_core::{Batch, Ledger, NonNegative, Objective, Positive};
 use std::num::NonZeroU64;
 
 #[test]
@@ -114,6 +116,15 @@ fn schedules() {
     }
 }
 
+fn through_postcard(ledger: &Ledger) -> Ledger {
+    postcard::from_bytes(&postcard::to_stdvec(ledger).unwrap()).unwrap()
+}
+
+/// Dense rows, sparse ones, empty ones, and such that count differently: enough to see that it does
+/// not matter how rows come.
+const HOW_ROWS_COME: [StreamKind; 4] =
+    [StreamKind::Noisy, StreamKind::Sparse, StreamKind::ZeroRows, StreamKind::Weighted];
+
 /// One stream, for all learners over one loss.
 struct Suite<L> {
     loss: L,
@@ -121,23 +132,49 @@ struct Suite<L> {
     batch: Batch,
 }
 
-impl<L: Loss> Suite<L> {
+impl<L: Loss + Into<AnyLoss>> Suite<L> {
     fn new(loss: L, targets: Targets, kind: StreamKind) -> Self {
         let batch = kind.batch(&Recipe { targets, rounds: 120, dimension: 9, seed: 3 });
         Self { loss, stream: kind.name(), batch }
     }
 
     fn check<T: Learner + Clone + 'static>(&self, name: &str, start: &T) {
+        self.check_curved(name, start, NonNegative::ZERO, 0);
+    }
+
+    /// The same for losses with (σ/2)‖w‖² added, and for a set that tells its first coordinates
+    /// apart.
+    fn check_curved<T: Learner + Clone + 'static>(
+        &self,
+        name: &str,
+        start: &T,
+        sigma: NonNegative,
+        named: usize,
+    ) {
         let name = format!("{name} on {}", self.stream);
-        check_learner(&name, &self.loss, || Box::new(start.clone()), &self.batch);
+        let make = || -> Box<dyn Learner> { Box::new(start.clone()) };
+        check_learner(&name, &self.loss, make, &self.batch);
+        if !HOW_ROWS_COME.map(StreamKind::name).contains(&self.stream) {
+            return;
+        }
+        let whole: AnySet = WholeSpace {}.into();
+        let sets = [ball(0.3), BoxSet::cube(positive(0.2)).into(), whole, sided_box().into()];
+        // A ledger keeps in their place only the coordinates that its own comparators name.
+        for set in sets.into_iter().filter(|set| set.named_coordinates() >= named) {
+            let ledger = Ledger::regularized(self.loss, sigma, set);
+            check_rows(&name, make, &ledger, through_postcard, &self.batch);
+        }
     }
 
     fn with_steps<S: Schedule>(&self, steps: S, set: &AnySet) {
+        let named = set.named_coordinates();
         for sigma in [0.0, 0.1].map(|sigma| NonNegative::new(sigma).unwrap()) {
             let objective = Objective { loss: self.loss, sigma };
-            self.check("ogd", &Ogd::new(objective, steps, set.clone()));
+            let ogd = Ogd::new(objective, steps, set.clone());
+            self.check_curved("ogd", &ogd, sigma, named);
         }
-        self.check("erm", &RegularizedErm::new(self.loss, steps, set.clone()));
+        let erm = RegularizedErm::new(self.loss, steps, set.clone());
+        self.check_curved("erm", &erm, NonNegative::ZERO, named);
     }
 
     fn on_set(&self, set: &AnySet) {
@@ -151,18 +188,22 @@ impl<L: Loss> Suite<L> {
         let small = Ball { radius: positive(0.7) };
         let horizon = NonZeroU64::new(100).unwrap();
         self.check("leader on a ball", &FollowTheLeader::new(self.loss, small));
-        self.check("leader in a box", &FollowTheLeader::new(self.loss, sided_box()));
+        let in_a_box = FollowTheLeader::new(self.loss, sided_box());
+        let named = sided_box().named_coordinates();
+        self.check_curved("leader in a box", &in_a_box, NonNegative::ZERO, named);
         self.check("minimax", &Minimax::new(self.loss, small, positive(2.0), horizon));
     }
 
     fn unbounded(&self) {
         self.on_set(&WholeSpace {}.into());
-        self.check("strongly convex ogd", &StronglyConvexOgd::new(self.loss, positive(1e-3)));
+        let sigma = positive(1e-3);
+        let svm = StronglyConvexOgd::new(self.loss, sigma);
+        self.check_curved("strongly convex ogd", &svm, sigma.into(), 0);
     }
 }
 
 /// Sends every learner over one loss through the suite, on every stream.
-fn learners<L: Loss>(loss: L, targets: Targets) {
+fn learners<L: Loss + Into<AnyLoss>>(loss: L, targets: Targets) {
     for kind in StreamKind::ALL {
         let suite = Suite::new(loss, targets, kind);
         suite.bounded();

@@ -29,17 +29,16 @@ fn streams() -> (Batch, Batch) {
     for example in narrow.iter() {
         let x = example.features;
         let spread: Vec<u32> = x.indices().iter().map(|i| i * stride + 7).collect();
-        wide.push(&spread, x.values(), example.label).unwrap();
-        wide.weigh_last(&[example.importance as f32]);
+        wide.push_weighted(&spread, x.values(), example.label, example.importance).unwrap();
     }
     (narrow, wide)
 }
 
 fn play(batch: &Batch, learner: &mut impl Learner) -> (Vec<Round>, f64) {
     let mut rounds = Vec::new();
-    learner.learn_batch(batch, &mut rounds);
-    let mut ledger = Ledger::new(Ball { radius: positive(1.0) });
-    ledger.record_batch(batch, &rounds).unwrap();
+    learner.learn_rows(batch.rows(), &mut rounds);
+    let mut ledger = Ledger::new(Hinge {}, Ball { radius: positive(1.0) });
+    ledger.record_rows(batch.rows(), &rounds).unwrap();
     (rounds, ledger.certificate(ledger.comparators()))
 }
 

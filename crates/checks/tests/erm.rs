@@ -18,7 +18,7 @@ fn counterexample(rounds: usize) -> Batch {
 
 fn total_loss(mut learner: impl Learner, batch: &Batch) -> f64 {
     let mut rounds = Vec::new();
-    learner.learn_batch(batch, &mut rounds);
+    learner.learn_rows(batch.rows(), &mut rounds);
     rounds.iter().map(Round::loss).sum()
 }
 

@@ -110,7 +110,8 @@ fn the_value_of_the_game_is_exacted_and_hardly_more() {
         for (rounds, d) in ROUNDS.into_iter().flat_map(|t| [(t, 3), (t, 4), (t, 10)]) {
             for (name, mut learner) in tuned(set, g, rounds) {
                 let mut adversary = Orthogonal::new(d, g).unwrap();
-                let game = play(&mut *learner, &mut adversary, rounds, &mut Ledger::new(set));
+                let mut ledger = Ledger::new(Linear {}, set);
+                let game = play(&mut *learner, &mut adversary, rounds, &mut ledger);
                 let ratio = game.unwrap().ratio(&set);
                 let most = if name == "minimax" { 1.001 } else { 8_f64.sqrt() };
                 assert!((0.999..=most).contains(&ratio), "{name}, {rounds} rounds in {d}: {ratio}");
@@ -121,10 +122,10 @@ fn the_value_of_the_game_is_exacted_and_hardly_more() {
 
 /// Plays, and checks that the exact regret is below every rung.
 fn check_game(name: &str, learner: &mut dyn Learner, set: &AnySet, d: usize, rounds: u64) -> Game {
-    let mut ledger = Ledger::new(set.clone());
+    let mut ledger = Ledger::new(Linear {}, set.clone());
     let game = play(learner, &mut Sign::new(d, Positive::ONE), rounds, &mut ledger).unwrap();
     let regret = game.regret(set);
-    let ladder = ledger.ladder(learner.promise(set));
+    let ladder = ledger.ladder(learner.promise(set, ledger.coordinates()));
     assert!(regret <= ladder.certificate, "{name}: {regret} above {ladder:?}");
     for rung in [&ladder.data, &ladder.theorem] {
         let bound = rung.as_ref().unwrap_or_else(|why| panic!("{name} in dimension {d}: {why}"));
@@ -139,12 +140,12 @@ fn under_the_sign_adversary_nobody_exceeds_their_theorem() {
     let cube = AnySet::from(BoxSet::cube(positive(0.5)));
     for (rounds, d) in ROUNDS.into_iter().flat_map(|t| [(t, 1), (t, 2), (t, 5)]) {
         for set in [ball(1.0), ball(20.0), cube.clone(), WholeSpace {}.into()] {
-            let bounded = set.reach(d).is_finite();
+            let bounded = set.reach(d.into()).is_finite();
             let against = if bounded { set.clone() } else { ball(1.0) };
             let check = |name: &str, mut learner: Box<dyn Learner>| {
                 check_game(&format!("{name} on {set:?}"), &mut *learner, &against, d, rounds);
             };
-            let reach = against.reach(d);
+            let reach = against.reach(d.into());
             let known = Horizon {
                 radius: positive(reach),
                 gradient_bound: Positive::ONE,
@@ -159,7 +160,7 @@ fn under_the_sign_adversary_nobody_exceeds_their_theorem() {
             check("erm, 1/√t", Box::new(RegularizedErm::new(Linear {}, slower, set.clone())));
             check("erm, 1/t", Box::new(RegularizedErm::new(Linear {}, falling, set.clone())));
             if bounded {
-                let own = AdaGradNorm { diameter: positive(set.diameter(d)) };
+                let own = AdaGradNorm { diameter: positive(set.diameter(d.into())) };
                 check("ogd, 1/√t", Box::new(Ogd::new(linear, slower, set.clone())));
                 check("ogd, 1/t", Box::new(Ogd::new(linear, falling, set.clone())));
                 check("ogd, adagrad", Box::new(Ogd::new(linear, own, set.clone())));
@@ -181,11 +182,11 @@ fn strongly_convex_learning_keeps_to_its_logarithm_under_attack() {
     for (d, sigma) in [(1, 0.01), (1, 3.0), (2, 1.0), (5, 0.1)] {
         let mut learner = StronglyConvexOgd::new(Linear {}, positive(sigma));
         let everywhere = AnySet::from(WholeSpace {});
-        let mut ledger = Ledger::regularized(everywhere.clone(), positive(sigma).into());
+        let mut ledger = Ledger::regularized(Linear {}, positive(sigma).into(), everywhere.clone());
         let mut adversary = Sign::new(d, Positive::ONE);
         let game = play(&mut learner, &mut adversary, 2000, &mut ledger).unwrap();
         let gained = norm_sq(&game.slopes).value() / (2.0 * sigma * 2000.0);
-        let ladder = ledger.ladder(learner.promise(&everywhere));
+        let ladder = ledger.ladder(learner.promise(&everywhere, ledger.coordinates()));
         assert!(game.loss + gained <= ladder.certificate);
         assert!(ladder.data.is_ok() && ladder.theorem.is_ok() && ladder.is_in_order());
     }
@@ -196,7 +197,7 @@ fn strongly_convex_learning_keeps_to_its_logarithm_under_attack() {
 fn the_leader_loses_everything_and_its_certificate_knows() {
     let set = BoxSet::interval(-1.0, 1.0).unwrap();
     let mut learner = FollowTheLeader::new(Linear {}, set.clone());
-    let mut ledger = Ledger::new(set.clone());
+    let mut ledger = Ledger::new(Linear {}, set.clone());
     let game = play(&mut learner, &mut Sign::new(1, Positive::ONE), 1000, &mut ledger).unwrap();
     assert!(game.loss >= 499.0, "{}", game.loss);
     assert!(game.regret(&set) <= ledger.certificate(&set.into()));

@@ -40,7 +40,7 @@ fn sets() -> Vec<(AnySet, AnySet)> {
 
 /// Whether steps that shrink are covered: the distances to the comparators must be bounded.
 fn is_bounded(set: &AnySet) -> bool {
-    set.reach(DIMENSION).is_finite()
+    set.reach(DIMENSION.into()).is_finite()
 }
 
 struct Trial<'a, L> {
@@ -84,7 +84,7 @@ impl<L: ExactLoss> Trial<'_, L> {
         }
         let (inside, outside) = (is_bounded(self.set), is_bounded(&self.arena.comparators));
         let sigma = self.arena.objective.sigma.get();
-        let diameter = if inside { self.set.diameter(DIMENSION) } else { 1.0 };
+        let diameter = if inside { self.set.diameter(DIMENSION.into()) } else { 1.0 };
         let horizon = Horizon {
             radius: positive(diameter),
             gradient_bound: positive(3.0),
@@ -268,7 +268,8 @@ fn a_declared_gradient_bound_is_held_against_the_run() {
         let learner = Ogd::new(arena.objective, steps, ball(2.0));
         let mut learner = learner.with_gradient_bound(declared);
         let run = arena.run(&mut learner).unwrap();
-        (run.ledger.ladder(learner.promise(&ball(2.0))), run.ledger.gradient_norm_max())
+        let promise = learner.promise(&ball(2.0), run.ledger.coordinates());
+        (run.ledger.ladder(promise), run.ledger.gradient_norm_max())
     };
     let (undeclared, measured) = promise(None);
     let (generous, _) = promise(Some(positive(10.0 * measured)));
@@ -293,7 +294,7 @@ fn the_theorem_counts_the_rounds_that_rest() {
         || Ogd::new(arena.objective, steps, ball(radius)).with_gradient_bound(Some(positive(g)));
     let mut learner = make();
     arena.check("resting", &mut learner, Expect::Bounds);
-    let whole = learner.promise(&ball(radius));
+    let whole = learner.promise(&ball(radius), DIMENSION.into());
     let expected = projected_ogd(radius, g, stream.len() as f64);
     assert!((whole.theorem.unwrap().total / expected - 1.0).abs() < 1e-12);
 
@@ -302,7 +303,7 @@ fn the_theorem_counts_the_rounds_that_rest() {
     for example in stream.iter().take(ROUNDS) {
         awake.learn(&example);
     }
-    assert_eq!(whole.data, awake.promise(&ball(radius)).data);
+    assert_eq!(whole.data, awake.promise(&ball(radius), DIMENSION.into()).data);
     assert_eq!(learner.weights(), awake.weights());
 }
 
@@ -317,7 +318,7 @@ fn no_step_is_longer_than_the_curvature_allows() {
         let run = |eta: f64| {
             let mut learner = Ogd::new(objective, Constant { eta: positive(eta) }, set.clone());
             arena.check("capped", &mut learner, Expect::Bounds);
-            (learner.weights(), learner.promise(&ball(0.5)).data)
+            (learner.weights(), learner.promise(&ball(0.5), DIMENSION.into()).data)
         };
         assert_eq!(run(100.0), run(2.0));
     }
@@ -390,13 +391,13 @@ fn a_diverging_run_is_refused_where_it_leaves_the_numbers() {
     let steps = Constant { eta: positive(100.0) };
     let mut learner = Ogd::new(Objective::plain(Square {}), steps, WholeSpace {});
     let mut rounds = Vec::new();
-    learner.learn_batch(&batch, &mut rounds);
-    let mut ledger = Ledger::new(ball(1.0));
-    let refused = ledger.record_batch(&batch, &rounds).unwrap_err();
+    learner.learn_rows(batch.rows(), &mut rounds);
+    let mut ledger = Ledger::new(Square {}, ball(1.0));
+    let refused = ledger.record_rows(batch.rows(), &rounds).unwrap_err();
     let LedgerError::NotFinite { round, .. } = refused else { panic!("{refused}") };
     assert_eq!(ledger.rounds() + 1, round);
     assert!(rounds[..round as usize - 1].iter().all(Round::is_finite));
     assert!(ledger.certificate(&ball(1.0)) >= ledger.loss() * 0.999);
-    let ladder = ledger.ladder(learner.promise(&ball(1.0)));
+    let ladder = ledger.ladder(learner.promise(&ball(1.0), ledger.coordinates()));
     assert!(ladder.is_in_order(), "{ladder:?}");
 }

@@ -1,5 +1,5 @@
-//! Ledgers of parts of a stream: merged they give the whole, and windows between marks certify
-//! themselves.
+//! Ledgers of parts of a stream: merged they give the whole, and windows have tallies of their own
+//! that certify themselves.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -11,7 +11,7 @@ use rueful_checks::exact::{Enclosed, comparator_losses, suffered_losses};
 use rueful_checks::reference::best_in_hindsight;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{Learner, Ogd, Perceptron};
-use rueful_core::ledger::Minorant;
+use rueful_core::ledger::{Minorant, Tally};
 use rueful_core::loss::{Hinge, Logistic};
 use rueful_core::schedule::{AdaGradNorm, InverseSqrt};
 use rueful_core::set::{AnySet, Ball, FeasibleSet, WholeSpace};
@@ -34,12 +34,12 @@ fn play(batch: &Batch, sigma: NonNegative) -> Vec<Round> {
     let set = Ball { radius: positive(2.0) };
     let mut rounds = Vec::new();
     let objective = Objective { loss: Logistic {}, sigma };
-    Ogd::new(objective, steps, set).learn_batch(batch, &mut rounds);
+    Ogd::new(objective, steps, set).learn_rows(batch.rows(), &mut rounds);
     rounds
 }
 
 fn ledger(sigma: NonNegative) -> Ledger {
-    Ledger::regularized(ball(2.0), sigma)
+    Ledger::regularized(Logistic {}, sigma, ball(2.0))
 }
 
 /// Deals the rounds to `count` ledgers at random.
@@ -70,6 +70,11 @@ fn sets() -> Vec<AnySet> {
     vec![ball(2.0), ball(1e-3), ball(50.0), sided_box().into(), WholeSpace {}.into()]
 }
 
+/// How much of the certificate is allowance for rounding.
+fn slack(ledger: &Ledger, set: &AnySet) -> f64 {
+    ledger.slack(set, ledger.coordinates())
+}
+
 /// The two differ by no more than both allow for.
 fn assert_same(one: &Ledger, other: &Ledger) {
     assert_eq!((one.rounds(), one.mistakes()), (other.rounds(), other.mistakes()));
@@ -81,7 +86,7 @@ fn assert_same(one: &Ledger, other: &Ledger) {
     assert!((one.penalty() - other.penalty()).abs() <= grain);
     for set in sets() {
         let (a, b) = (one.certificate(&set), other.certificate(&set));
-        let slack = one.slack(&set) + other.slack(&set);
+        let slack = slack(one, &set) + slack(other, &set);
         assert!((a - b).abs() <= slack || a == b, "{set:?}: {a:e} and {b:e}, slack {slack:e}");
     }
 }
@@ -101,12 +106,12 @@ proptest! {
         let batch = stream(kind, seed);
         let rounds = play(&batch, sigma);
         let mut whole = ledger(sigma);
-        whole.record_batch(&batch, &rounds).unwrap();
+        whole.record_rows(batch.rows(), &rounds).unwrap();
         let merged = gather(deal(&batch, &rounds, &ledger(sigma), count, rng), rng);
         assert_same(&whole, &merged);
         // What is known of rounding must not get lost on the way.
         for set in sets() {
-            let (allowed, kept) = (whole.slack(&set), merged.slack(&set));
+            let (allowed, kept) = (slack(&whole, &set), slack(&merged, &set));
             assert!(kept >= allowed * (1.0 - 1e-12), "{set:?}: {kept:e} of {allowed:e}");
         }
     }
@@ -120,7 +125,7 @@ proptest! {
     }
 }
 
-/// Marks at random rounds, the first and the last among them.
+/// Ends of windows at random rounds, the first and the last among them.
 fn marks(rng: &mut Rng) -> Vec<usize> {
     let mut marks: Vec<usize> = (0..4).map(|_| rng.below(ROUNDS)).chain([0, ROUNDS]).collect();
     marks.sort_unstable();
@@ -129,44 +134,63 @@ fn marks(rng: &mut Rng) -> Vec<usize> {
 
 /// A point of a set, as far out as it goes.
 fn rival(set: &AnySet, rng: &mut Rng) -> Vec<f64> {
-    let reach = set.reach(DIMENSION);
+    let reach = set.reach(DIMENSION.into());
     let size = if reach.is_finite() { 10.0 * reach } else { 1.0 };
     let mut u: Vec<f64> = rng.direction(DIMENSION).iter().map(|u| size * u).collect();
     set.project_dense(&mut u);
     u.iter().map(|u| u * (1.0 - 4.0 * f64::EPSILON)).collect()
 }
 
+/// Plays the stream window by window, each entered in the ledger and in a tally of its own.
+fn tallies(batch: &Batch, rounds: &[Round], stops: &[usize], ledger: &mut Ledger) -> Vec<Tally> {
+    let mut buffer = Vec::new();
+    let sigma = ledger.minorant().sigma();
+    let tally = |window: &[usize]| {
+        let range = window[0]..window[1];
+        let rows = ledger.enter(batch.rows().slice(range.clone()), &mut buffer);
+        ledger.record_entered(rows, &rounds[range.clone()]).unwrap();
+        let mut tally = Tally::new(sigma);
+        tally.record_rows(rows, &rounds[range]);
+        tally
+    };
+    stops.windows(2).map(tally).collect()
+}
+
 fn check_windows(batch: &Batch, rounds: &[Round], sigma: NonNegative, rng: &mut Rng) {
     let stops = marks(rng);
     let mut ledger = ledger(sigma);
-    let mut loss = 0.0;
-    let mut slopes = [0.0; DIMENSION];
+    let tallies = tallies(batch, rounds, &stops, &mut ledger);
     let suffered = suffered_losses(&Logistic {}, batch, rounds);
-    for window in stops.windows(2) {
-        let mark = ledger.mark();
-        (window[0]..window[1])
-            .for_each(|row| ledger.record(&batch.get(row), &rounds[row]).unwrap());
-        let part = ledger.since(&mark).unwrap();
+    for (window, part) in stops.windows(2).zip(&tallies) {
         assert_eq!(part.rounds(), (window[1] - window[0]) as u64);
-        loss += part.loss();
-        slopes.iter_mut().zip(part.minorant().slopes()).for_each(|(total, s)| *total += s);
-
         for set in sets() {
             let u = rival(&set, rng);
             let theirs = comparator_losses(&Logistic {}, sigma.get(), batch, &u);
             let regret = between(&suffered, window) - between(&theirs, window);
-            let certificate = part.certificate(&set);
+            let certificate = part.certificate(&set, ledger.coordinates());
             // Reported penalties are known to a relative 1e-9, which the certificate includes.
             assert!(regret.lower() <= certificate, "{set:?}: {regret:?} above {certificate:e}");
         }
     }
-    assert!((loss - ledger.loss()).abs() <= 1e-14 * ledger.loss().abs());
-    let size: f64 = slopes.iter().map(|s| s.abs()).sum();
-    for (total, s) in slopes.iter().zip(ledger.minorant().slopes()) {
+    check_sum(&tallies, &ledger);
+}
+
+/// Tallies of disjoint windows add up to that of the whole.
+fn check_sum(tallies: &[Tally], whole: &Ledger) {
+    let mut sum = Tally::new(whole.minorant().sigma());
+    tallies.iter().for_each(|tally| sum.merge(tally));
+    assert_eq!((sum.rounds(), sum.mistakes()), (whole.rounds(), whole.mistakes()));
+    assert!((sum.loss() - whole.loss()).abs() <= 1e-14 * whole.loss().abs());
+    assert!((sum.penalty() - whole.penalty()).abs() <= 1e-14 * whole.penalty());
+    let size: f64 = sum.minorant().slopes().iter().map(|s| s.abs()).sum();
+    for (total, s) in sum.minorant().slopes().iter().zip(whole.minorant().slopes()) {
         assert!((total - s).abs() <= 1e-12 * size);
     }
-    let whole = ledger.since(&self::ledger(sigma).mark()).unwrap();
-    assert_eq!(whole.loss(), ledger.loss());
+    for set in sets() {
+        let (a, b) = (sum.certificate(&set, whole.coordinates()), whole.certificate(&set));
+        let slack = sum.slack(&set, whole.coordinates()) + slack(whole, &set);
+        assert!((a - b).abs() <= slack || a == b, "{set:?}: {a:e} and {b:e}, slack {slack:e}");
+    }
 }
 
 /// Of running sums, the part that belongs to a window of rounds.
@@ -181,69 +205,35 @@ fn what_does_not_belong_together_is_refused() {
     let (plain, curved) = (NonNegative::ZERO, NonNegative::new(0.5).unwrap());
     let mut one = ledger(plain);
     let mut other = ledger(curved);
-    one.record_batch(&batch, &play(&batch, plain)).unwrap();
-    other.record_batch(&batch, &play(&batch, curved)).unwrap();
+    one.record_rows(batch.rows(), &play(&batch, plain)).unwrap();
+    other.record_rows(batch.rows(), &play(&batch, curved)).unwrap();
     let before = one.clone();
     assert_eq!(one.merge(&other), Err(LedgerError::DifferentSigma { own: plain, other: curved }));
     assert_eq!(one, before, "a refused merge changes nothing");
 
-    let ahead = one.mark();
-    let rounds = one.rounds();
-    assert_eq!(
-        ledger(plain).since(&ahead).unwrap_err(),
-        LedgerError::MarkAhead { mark: rounds, rounds: 0 }
-    );
+    let refused = one.certificate_with(&ball(1.0), one.coordinates(), [other.minorant()]);
+    assert_eq!(refused, Err(LedgerError::DifferentSigma { own: plain, other: curved }));
+    let early = Minorant::new(plain);
+    let refused = one.certificate_with(&ball(1.0), one.coordinates(), [&early]);
+    let own = one.rounds();
+    assert_eq!(refused, Err(LedgerError::DifferentRounds { own, other: 0 }));
 }
 
-/// A mark of another ledger cannot always be told apart, but whatever does not add up is an error.
-#[test]
-fn a_mark_of_another_ledger_is_refused_where_it_shows() {
-    let batch = stream(StreamKind::Noisy, 1);
-    let mut wrong = ledger(NonNegative::ZERO);
-    let mut right = ledger(NonNegative::ZERO);
-    for example in batch.iter().take(3) {
-        wrong.record(&example, &Round::of(&Hinge {}, -example.label, example.label)).unwrap();
-    }
-    for example in batch.iter().take(5) {
-        right.record(&example, &Round::of(&Hinge {}, example.label, example.label)).unwrap();
-    }
-    assert_eq!((wrong.mistakes(), right.mistakes()), (3, 0));
-    assert!(right.since(&wrong.mark()).is_err(), "3 of 5 mistakes before, 0 of 5 after");
-}
-
-/// The same for a mark with another σ.
-#[test]
-fn a_mark_with_another_sigma_is_refused() {
-    let batch = stream(StreamKind::Noisy, 1);
-    let curved = NonNegative::new(0.5).unwrap();
-    let mut plain = ledger(NonNegative::ZERO);
-    plain.record_batch(&batch, &play(&batch, NonNegative::ZERO)).unwrap();
-    assert!(plain.since(&ledger(curved).mark()).is_err());
-}
-
-/// A window of a merged ledger: marks and merging together.
+/// A window of a merged ledger is the sum of windows of its parts, wherever they were entered.
 #[test]
 fn a_window_can_span_a_merge() {
     let batch = stream(StreamKind::Drifting, 3);
     let rounds = play(&batch, NonNegative::ZERO);
-    let (front, back) = (0..70, 70..ROUNDS);
-    let ledger_of = |rows: std::ops::Range<usize>| {
-        let mut part = ledger(NonNegative::ZERO);
-        rows.for_each(|row| part.record(&batch.get(row), &rounds[row]).unwrap());
-        part
-    };
-    let mut whole = ledger_of(front);
-    let mark = whole.mark();
-    let other = ledger_of(back);
-    whole.merge(&other).unwrap();
-    let window = whole.since(&mark).unwrap();
-    assert_eq!(window.rounds(), other.rounds());
-    assert_eq!(window.mistakes(), other.mistakes());
-    for set in sets() {
-        let (a, b) = (window.certificate(&set), other.certificate(&set));
-        let slack = window.slack(&set) + other.slack(&set);
-        assert!((a - b).abs() <= slack || a == b, "{a:e} and {b:e}");
-    }
+    let (mut front, mut back) = (ledger(NonNegative::ZERO), ledger(NonNegative::ZERO));
+    let early = tallies(&batch, &rounds, &[0, 30, 70], &mut front);
+    let late = tallies(&batch, &rounds, &[70, 110, ROUNDS], &mut back);
+    front.merge(&back).unwrap();
+    let mut across = early[1].clone();
+    across.merge(&late[0]);
+    let mut direct = ledger(NonNegative::ZERO);
+    (30..110).for_each(|row| direct.record(&batch.get(row), &rounds[row]).unwrap());
+    check_sum(&[across], &direct);
+    check_sum(&[early, late].concat(), &front);
 }
 
 /// Predictions of several learners of one stream, each measured with the others as witnesses.
@@ -255,16 +245,17 @@ fn witnesses_only_help() {
         let ledgers: Vec<Ledger> = runs
             .iter()
             .map(|rounds| {
-                let mut ledger = ledger(NonNegative::ZERO);
-                ledger.record_batch(&batch, rounds).unwrap();
+                let mut ledger = Ledger::new(Hinge {}, ball(2.0));
+                ledger.record_rows(batch.rows(), rounds).unwrap();
                 ledger
             })
             .collect();
         for (ledger, rounds) in ledgers.iter().zip(&runs) {
             let suffered = suffered_losses(&Hinge {}, &batch, rounds);
-            for set in sets().into_iter().filter(|set| set.reach(DIMENSION).is_finite()) {
+            for set in sets().into_iter().filter(|set| set.reach(DIMENSION.into()).is_finite()) {
                 let witnesses = ledgers.iter().map(|ledger| ledger.minorant());
-                let sharper = ledger.certificate_with(&set, witnesses).unwrap();
+                let sharper =
+                    ledger.certificate_with(&set, ledger.coordinates(), witnesses).unwrap();
                 assert!(sharper <= ledger.certificate(&set), "{kind}");
                 let rng = &mut Rng::new(seed);
                 for u in [vec![0.0; DIMENSION], rival(&set, rng), rival(&set, rng)] {
@@ -285,7 +276,7 @@ fn the_best_in_hindsight_is_the_best_witness() {
     let plain = NonNegative::ZERO;
     let rounds = play(&batch, plain);
     let mut own = ledger(plain);
-    own.record_batch(&batch, &rounds).unwrap();
+    own.record_rows(batch.rows(), &rounds).unwrap();
     let set = ball(2.0);
     let best = best_in_hindsight(&Objective::plain(Logistic {}), &set, &batch, DIMENSION);
     let mut witness = Minorant::new(plain);
@@ -296,7 +287,7 @@ fn the_best_in_hindsight_is_the_best_witness() {
     }
     let theirs = comparator_losses(&Logistic {}, 0.0, &batch, &best);
     let regret = suffered_losses(&Logistic {}, &batch, &rounds)[ROUNDS - 1] - theirs[ROUNDS - 1];
-    let sharper = own.certificate_with(&set, [&witness]).unwrap();
+    let sharper = own.certificate_with(&set, own.coordinates(), [&witness]).unwrap();
     assert!(regret.lower() <= sharper);
     assert!(sharper <= regret.upper() * (1.0 + 1e-3), "{sharper} above {regret:?}");
     assert!(sharper < 0.8 * own.certificate(&set), "{sharper} {}", own.certificate(&set));
@@ -306,12 +297,12 @@ fn play_hinge(batch: &Batch, eta: f64) -> Vec<Round> {
     let steps = InverseSqrt { eta: positive(eta) };
     let set = Ball { radius: positive(2.0) };
     let mut rounds = Vec::new();
-    Ogd::new(Objective::plain(Hinge {}), steps, set).learn_batch(batch, &mut rounds);
+    Ogd::new(Objective::plain(Hinge {}), steps, set).learn_rows(batch.rows(), &mut rounds);
     rounds
 }
 
 fn play_perceptron(batch: &Batch) -> Vec<Round> {
     let mut rounds = Vec::new();
-    Perceptron::new(Hinge {}, positive(0.1)).learn_batch(batch, &mut rounds);
+    Perceptron::new(Hinge {}, positive(0.1)).learn_rows(batch.rows(), &mut rounds);
     rounds
 }

@@ -18,7 +18,7 @@ const DIMENSION: usize = 6;
 
 fn predictions(batch: &Batch, eta: Positive) -> Vec<f64> {
     let mut rounds = Vec::new();
-    Perceptron::new(Hinge {}, eta).learn_batch(batch, &mut rounds);
+    Perceptron::new(Hinge {}, eta).learn_rows(batch.rows(), &mut rounds);
     rounds.iter().map(|round| round.prediction).collect()
 }
 

@@ -37,9 +37,9 @@ impl<L: ExactLoss> Books<L> {
         let steps = AdaGradNorm { diameter: positive(2.0) };
         let mut learner = Ogd::new(objective, steps, Ball { radius: positive(1.0) });
         let mut rounds = Vec::new();
-        learner.learn_batch(&batch, &mut rounds);
-        let mut ledger = Ledger::regularized(comparators.clone(), sigma);
-        ledger.record_batch(&batch, &rounds).unwrap();
+        learner.learn_rows(batch.rows(), &mut rounds);
+        let mut ledger = Ledger::regularized(loss, sigma, comparators.clone());
+        ledger.record_rows(batch.rows(), &rounds).unwrap();
         let suffered = suffered_losses(&loss, &batch, &rounds);
         let name = format!("{kind}, sigma {sigma}, ledger for {comparators:?}");
         Self { name, objective, batch, ledger, suffered }
@@ -82,7 +82,7 @@ impl<L: ExactLoss> Books<L> {
 
     fn check_box(&self, set: &AnySet) {
         let total = self.ledger.certificate(set);
-        for mut u in self.rivals(1e3 * set.reach(DIMENSION)) {
+        for mut u in self.rivals(1e3 * set.reach(DIMENSION.into())) {
             set.project_dense(&mut u);
             let theirs = self.losses(&u);
             let regret = (self.suffered[ROUNDS - 1] - theirs[ROUNDS - 1]).lower();
@@ -103,8 +103,8 @@ impl<L: ExactLoss> Books<L> {
     /// The curve and the ledger are two ways to the same number.
     fn check_agreement(&self) {
         let end = self.ledger.curve().pop().unwrap();
-        let allowed =
-            [ball(1.0), self.ledger.comparators().clone()].map(|set| self.ledger.slack(&set));
+        let sets = [ball(1.0), self.ledger.comparators().clone()];
+        let allowed = sets.map(|set| self.ledger.slack(&set, self.ledger.coordinates()));
         let allowed: f64 = allowed.into_iter().filter(|slack| slack.is_finite()).sum();
         for radius in [1e-3, 1.0, 1e3].map(positive) {
             let ball = Ball { radius };

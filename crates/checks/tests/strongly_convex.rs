@@ -8,7 +8,7 @@ use rueful_checks::exact::{Double, norm_sq};
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::bound::strongly_convex;
 use rueful_core::learner::{Learner, StronglyConvexOgd};
-use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, Loss};
+use rueful_core::loss::{Absolute, AnyLoss, Hinge, Linear, Logistic, Loss};
 use rueful_core::set::{AnySet, WholeSpace};
 use rueful_core::{Batch, Example, Features, Ledger};
 
@@ -16,12 +16,16 @@ fn everywhere() -> AnySet {
     WholeSpace {}.into()
 }
 
-fn run<L: Loss>(loss: L, sigma: f64, batch: &Batch) -> (StronglyConvexOgd<L>, Ledger) {
+fn run<L: Loss + Into<AnyLoss>>(
+    loss: L,
+    sigma: f64,
+    batch: &Batch,
+) -> (StronglyConvexOgd<L>, Ledger) {
     let mut learner = StronglyConvexOgd::new(loss, positive(sigma));
-    let mut ledger = Ledger::regularized(everywhere(), positive(sigma).into());
+    let mut ledger = Ledger::regularized(loss, positive(sigma).into(), everywhere());
     let mut rounds = Vec::new();
-    learner.learn_batch(batch, &mut rounds);
-    ledger.record_batch(batch, &rounds).unwrap();
+    learner.learn_rows(batch.rows(), &mut rounds);
+    ledger.record_rows(batch.rows(), &rounds).unwrap();
     (learner, ledger)
 }
 
@@ -32,7 +36,7 @@ fn gradients<L: Loss>(loss: L, batch: &Batch) -> f64 {
 }
 
 /// w_{T+1} = −S/(σT), and the certificate over all of R^d below (G²/2σ)(1 + ln T).
-fn check_run<L: Loss>(loss: L, targets: Targets, kind: StreamKind, sigma: f64) {
+fn check_run<L: Loss + Into<AnyLoss>>(loss: L, targets: Targets, kind: StreamKind, sigma: f64) {
     for rounds in [1, 2, 10, 3000] {
         let batch = kind.batch(&Recipe { targets, rounds, dimension: 8, seed: 6 });
         let (learner, ledger) = run(loss, sigma, &batch);
@@ -46,7 +50,7 @@ fn check_run<L: Loss>(loss: L, targets: Targets, kind: StreamKind, sigma: f64) {
 
         let bound = strongly_convex(ledger.gradient_norm_max(), sigma, rounds as f64);
         let certificate = ledger.certificate(&everywhere());
-        let slack = ledger.slack(&everywhere());
+        let slack = ledger.slack(&everywhere(), ledger.coordinates());
         assert!(certificate - slack <= bound * (1.0 + 1e-9), "{kind}: {certificate} {bound}");
     }
 }
@@ -77,7 +81,7 @@ fn the_weights_are_the_mean_gradient_and_the_regret_is_logarithmic() {
 fn one_plus_the_logarithm_cannot_be_replaced_by_the_logarithm_of_one_more() {
     let (sigma, g, rounds) = (0.5, 2.0, 4000_u32);
     let mut learner = StronglyConvexOgd::new(Linear {}, positive(sigma));
-    let mut ledger = Ledger::regularized(everywhere(), positive(sigma).into());
+    let mut ledger = Ledger::regularized(Linear {}, positive(sigma).into(), everywhere());
     let (mut suffered, mut slopes) = (Double::ZERO, Double::ZERO);
     learner.grow(1);
     for t in 0..rounds {
@@ -97,7 +101,7 @@ fn one_plus_the_logarithm_cannot_be_replaced_by_the_logarithm_of_one_more() {
 
     let false_bound = measured * measured / (2.0 * sigma) * (total + 1.0).ln();
     assert!(regret > 1.05 * false_bound, "{regret} against {false_bound}");
-    let promise = learner.promise(&everywhere());
+    let promise = learner.promise(&everywhere(), ledger.coordinates());
     assert!(promise.data.unwrap().total > 1.05 * false_bound);
     assert!(regret <= ledger.certificate(&everywhere()));
     assert!(regret <= strongly_convex(measured, sigma, total));

@@ -34,8 +34,10 @@ pub struct Cells {
     plain: usize,
     /// Whether `plain` was settled, which the first rows do.
     is_settled: bool,
-    /// For every plain index up to the largest seen: 1 if it was seen.
+    /// For every cell: 1 if its feature was seen.
     seen: Vec<u8>,
+    /// All features below this cell were seen: rows that have no others need not be gone through.
+    complete: usize,
     /// The features of the cells from `plain` on.
     far: Vec<u32>,
     /// The cells of these features.
@@ -56,7 +58,8 @@ impl Cells {
         let mut cells = Self::pinning(pinned);
         cells.settle(features.last().map_or(0, |&last| last as usize + 1));
         for &feature in features {
-            cells.enter_index(feature);
+            let cell = cells.place_index(feature);
+            cells.mark_cells(&[cell]);
         }
         Some(cells)
     }
@@ -64,9 +67,16 @@ impl Cells {
     /// Takes in the features of some rows; the same rows come back with cells for indices, which
     /// are written into `buffer` where they are not the indices themselves.
     pub fn enter<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
+        let rows = self.place(rows, buffer);
+        self.mark(rows);
+        rows
+    }
+
+    /// Finds cells for the features of some rows, which count as seen only when they are marked.
+    pub(crate) fn place<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
         self.settle(rows.dimension());
         if rows.dimension() <= self.plain {
-            self.mark(rows.distinct_indices(), rows.dimension());
+            self.grow(rows.dimension());
             return rows;
         }
         let start = match rows.shape {
@@ -76,7 +86,7 @@ impl Cells {
         // A row lies at the same place in both.
         buffer.clear();
         buffer.resize(start, 0);
-        buffer.extend(rows.distinct_indices().iter().map(|&index| self.enter_index(index)));
+        buffer.extend(rows.distinct_indices().iter().map(|&index| self.place_index(index)));
         self.entered(rows, buffer)
     }
 
@@ -88,16 +98,41 @@ impl Cells {
         Rows { indices: buffer, dimension: self.len(), are_increasing: false, ..rows }
     }
 
-    /// The same for one example.
+    /// Counts the features of rows by cell as seen, except those of rows of importance 0.
+    #[inline]
+    pub(crate) fn mark(&mut self, rows: Rows<'_>) {
+        if rows.dimension() <= self.complete {
+            return;
+        }
+        if rows.importances().iter().any(|importance| importance.is_zero()) {
+            let rows = rows.iter().filter(|row| !row.importance.is_zero());
+            rows.for_each(|row| self.mark_cells(row.features.indices()));
+        } else {
+            self.mark_cells(rows.distinct_indices());
+        }
+        let rest = self.seen[self.complete..].iter();
+        self.complete += rest.take_while(|&&seen| seen == 1).count();
+    }
+
+    fn mark_cells(&mut self, cells: &[u32]) {
+        let seen = &mut self.seen[..];
+        for &cell in cells {
+            seen[cell as usize] = 1;
+        }
+    }
+
+    /// The same as `enter` for one example.
     pub fn enter_one<'a>(&mut self, x: &Features<'a>, buffer: &'a mut Vec<u32>) -> Features<'a> {
         let dimension = x.dimension();
         self.settle(dimension);
         if dimension <= self.plain {
-            self.mark(x.indices(), dimension);
+            self.grow(dimension);
+            self.mark_cells(x.indices());
             return *x;
         }
         buffer.clear();
-        buffer.extend(x.indices().iter().map(|&index| self.enter_index(index)));
+        buffer.extend(x.indices().iter().map(|&index| self.place_index(index)));
+        self.mark_cells(buffer);
         Features::trusted(buffer, x.values(), x.norm_sq(), false)
     }
 
@@ -106,7 +141,8 @@ impl Cells {
     pub fn merge(&mut self, other: &Self) -> Vec<u32> {
         let features = other.features();
         self.settle(features.last().map_or(0, |&last| last as usize + 1));
-        let own: Vec<u32> = features.iter().map(|&feature| self.enter_index(feature)).collect();
+        let own: Vec<u32> = features.iter().map(|&feature| self.place_index(feature)).collect();
+        self.mark_cells(&own);
         let mut from = vec![Self::NOWHERE; self.len()];
         for (own, theirs) in own.into_iter().zip(other.in_order()) {
             from[own as usize] = theirs;
@@ -153,27 +189,26 @@ impl Cells {
         }
     }
 
+    /// Makes room for cells below a number.
     #[inline]
-    fn mark(&mut self, indices: &[u32], dimension: usize) {
-        if self.seen.len() < dimension {
-            self.seen.resize(dimension, 0);
-        }
-        for &index in indices {
-            self.seen[index as usize] = 1;
+    fn grow(&mut self, cells: usize) {
+        if self.seen.len() < cells {
+            self.seen.resize(cells, 0);
         }
     }
 
     /// The cell of a feature, be it new or not.
     #[inline]
-    fn enter_index(&mut self, index: u32) -> u32 {
+    fn place_index(&mut self, index: u32) -> u32 {
         if (index as usize) < self.plain {
-            self.mark(&[index], index as usize + 1);
+            self.grow(index as usize + 1);
             return index;
         }
         let next = (self.plain + self.far.len()) as u32;
         let cell = self.table.find_or_insert(index, next);
         if cell == next {
             self.far.push(index);
+            self.grow(cell as usize + 1);
         }
         cell
     }
@@ -182,16 +217,14 @@ impl Cells {
     #[inline]
     pub fn cell(&self, index: u32) -> Option<usize> {
         let plain = index as usize;
-        if plain < self.plain {
-            return (self.seen.get(plain) == Some(&1)).then_some(plain);
-        }
-        self.table.find(index).map(|cell| cell as usize)
+        let cell = if plain < self.plain { plain } else { self.table.find(index)? as usize };
+        (self.seen.get(cell) == Some(&1)).then_some(cell)
     }
 
     /// How many cells a vector must have.
     #[inline]
     pub fn len(&self) -> usize {
-        if self.far.is_empty() { self.seen.len() } else { self.plain + self.far.len() }
+        self.seen.len()
     }
 
     /// Whether no feature was seen.
@@ -201,23 +234,25 @@ impl Cells {
 
     /// How many features were seen.
     pub fn count(&self) -> usize {
-        self.seen.iter().map(|&seen| usize::from(seen)).sum::<usize>() + self.far.len()
+        self.seen.iter().map(|&seen| usize::from(seen)).sum()
+    }
+
+    /// The features that were seen, in increasing order, each with its cell.
+    fn sorted(&self) -> impl Iterator<Item = (u32, u32)> {
+        let mut far: Vec<(u32, u32)> = self.far.iter().copied().zip(self.plain as u32..).collect();
+        far.sort_unstable();
+        let plain = (0..self.plain.min(self.seen.len()) as u32).map(|index| (index, index));
+        plain.chain(far).filter(|&(_, cell)| self.seen[cell as usize] == 1)
     }
 
     /// The features that were seen, in increasing order.
     pub fn features(&self) -> Vec<u32> {
-        let mut far = self.far.clone();
-        far.sort_unstable();
-        let plain = (0_u32..).zip(&self.seen).filter(|&(_, &seen)| seen == 1);
-        plain.map(|(index, _)| index).chain(far).collect()
+        self.sorted().map(|(feature, _)| feature).collect()
     }
 
     /// The cells of the features that were seen, in the order of the features.
     pub fn in_order(&self) -> Vec<u32> {
-        let mut far: Vec<(u32, u32)> = self.far.iter().copied().zip(self.plain as u32..).collect();
-        far.sort_unstable();
-        let plain = (0_u32..).zip(&self.seen).filter(|&(_, &seen)| seen == 1);
-        plain.map(|(index, _)| index).chain(far.into_iter().map(|(_, cell)| cell)).collect()
+        self.sorted().map(|(_, cell)| cell).collect()
     }
 
     /// A vector over cells as one over the features that were seen, in increasing order.
@@ -350,6 +385,7 @@ impl Table {
 mod tests {
     use super::*;
     use crate::batch::Batch;
+    use crate::number::Importance;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -408,6 +444,35 @@ mod tests {
                 prop_assert!(place == Cells::NOWHERE || order[place as usize] == cell as u32);
             }
             prop_assert_eq!(cells.by_feature(&vector).len(), cells.count());
+        }
+
+        /// Rows that do not count get cells of their own like others, and are not seen.
+        #[test]
+        fn rows_that_do_not_count_are_not_seen(
+            stream in streams(), idle in prop::collection::vec(any::<bool>(), 30), pinned in 0..400_usize,
+        ) {
+            let mut all = Batch::default();
+            for (example, &idle) in batch(&stream).iter().zip(&idle) {
+                let importance = if idle { Importance::ZERO } else { Importance::ONE };
+                let x = example.features;
+                all.push_weighted(x.indices(), x.values(), example.label, importance).unwrap();
+            }
+            let mut cells = Cells::pinning(pinned);
+            for half in [0..all.len() / 2, all.len() / 2..all.len()] {
+                let mut buffer = Vec::new();
+                let entered = cells.enter(all.rows().slice(half.clone()), &mut buffer);
+                for (row, cell_row) in half.zip(entered.iter()) {
+                    let distinct: BTreeSet<u32> = cell_row.features.indices().iter().copied().collect();
+                    prop_assert_eq!(distinct.len(), all.get(row).features.len());
+                    prop_assert!(distinct.last().is_none_or(|&last| (last as usize) < cells.len()));
+                }
+            }
+            let counted = stream.iter().zip(&idle).filter(|(_, idle)| !**idle).map(|(row, _)| row);
+            let seen: Vec<u32> = counted.flatten().copied().collect::<BTreeSet<u32>>().into_iter().collect();
+            prop_assert_eq!(cells.features(), &seen[..]);
+            prop_assert_eq!(cells.count(), seen.len());
+            prop_assert_eq!(cells.in_order().len(), seen.len());
+            prop_assert!(seen.iter().all(|&index| cells.cell(index).is_some()));
         }
 
         #[test]

@@ -6,8 +6,6 @@
 //! are 64 bits wide, so that carries can wait. What is added can be taken away again, to the last
 //! bit, and the order of the terms makes no difference.
 
-use serde::{Deserialize, Serialize};
-
 /// Digits of the long integer: those of the largest product, and three for the number of terms.
 const DIGITS: usize = 135;
 
@@ -29,9 +27,9 @@ const PATIENCE: u32 = 1 << 29;
 /// sum.remove_product(0.5, 2.0);
 /// assert_eq!(sum.value(), 1e-300);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ExactSum {
-    digits: Vec<i64>,
+    digits: [i64; DIGITS],
     /// Terms added or taken away since the carries were last passed on.
     waiting: u32,
     /// How many of the terms are infinite or no numbers at all: these have no place on the grid.
@@ -40,7 +38,7 @@ pub struct ExactSum {
 
 impl Default for ExactSum {
     fn default() -> Self {
-        Self { digits: vec![0; DIGITS], waiting: 0, wild: 0 }
+        Self { digits: [0; DIGITS], waiting: 0, wild: 0 }
     }
 }
 
@@ -108,11 +106,10 @@ impl ExactSum {
 
     /// Passes the carries on, so that every digit but the last is one: in 0..2³².
     pub fn carry(&mut self) {
-        let last = self.digits.len().saturating_sub(1);
         let mut carry = 0;
         for (place, digit) in self.digits.iter_mut().enumerate() {
             let total = *digit + carry;
-            carry = if place == last { 0 } else { total >> 32 };
+            carry = if place == DIGITS - 1 { 0 } else { total >> 32 };
             *digit = total - (carry << 32);
         }
         self.waiting = 0;
@@ -125,7 +122,7 @@ impl ExactSum {
         }
         let mut whole = self.clone();
         whole.carry();
-        let is_negative = whole.digits.last().is_some_and(|&last| last < 0);
+        let is_negative = whole.digits[DIGITS - 1] < 0;
         if is_negative {
             whole.digits.iter_mut().for_each(|digit| *digit = -*digit);
             whole.carry();

@@ -82,7 +82,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Row `row`.
-    #[inline]
+    #[inline(always)] // Every loop over rows begins with it.
     pub fn get(&self, row: usize) -> Example<'a> {
         let (features, values) = match self.shape {
             Shape::Ragged { start, ends } => {

@@ -103,7 +103,7 @@ fn rows_of(batch: &Batch) -> Vec<Row> {
 fn drain(source: &mut Cached) -> (Vec<Row>, Option<DataError>) {
     let mut census = Census::default();
     let outcome = drain_with(source, |source, batch| {
-        census.count(batch);
+        census.count(batch.rows());
         assert_eq!(*source.census(), census);
     });
     assert_eq!(*source.census(), census);
@@ -234,7 +234,7 @@ proptest! {
             prop_assert_eq!(found, rows_of(&expected));
             prop_assert_eq!(error.is_some(), rows.is_empty());
             let mut census = Census::default();
-            census.count(&expected);
+            census.count(expected.rows());
             prop_assert_eq!(source.census(), &census);
             prop_assert_eq!(source.summary().examples, rows.len() as u64);
         }

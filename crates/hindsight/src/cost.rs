@@ -121,6 +121,7 @@ mod tests {
     use super::*;
     use crate::exact::{Exact, absolute, linear, norm_sq, square};
     use rueful_checks::Rng;
+    use rueful_core::Importance;
     use rueful_core::loss::{Absolute, Linear, Logistic, Square};
 
     /// What u is said to cost at most on one example.
@@ -136,6 +137,7 @@ mod tests {
         let features = Features::new(&indices, x).unwrap();
         let mut cost = Cost::at(u, careful);
         let p = cost.predict(u, &features);
+        let importance = Importance::new(importance).unwrap();
         cost.add(loss, &Example { features, label, importance }, p);
         cost.upper(0.0)
     }

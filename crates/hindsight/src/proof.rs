@@ -183,17 +183,18 @@ mod tests {
     use super::*;
     use crate::exact::Exact;
     use rueful_checks::Rng;
-    use rueful_core::Positive;
     use rueful_core::loss::{Absolute, Linear, Square};
     use rueful_core::set::{Ball, WholeSpace};
+    use rueful_core::{Importance, Positive};
 
     /// The slopes c of linear losses on one feature x, each with its importance, and what they prove.
     fn floor(x: f32, slopes: &[(f64, f64)], sigma: f64, careful: bool, set: &AnySet) -> f64 {
         let mut proof = Proof::new(NonNegative::new(sigma).unwrap(), 1, careful);
         for &(label, importance) in slopes {
             let features = Features::new(&[0], std::slice::from_ref(&x)).unwrap();
+            let importance = Importance::new(importance).unwrap();
             let example = Example { features, label, importance };
-            proof.add(&Linear {}, &example, importance * label);
+            proof.add(&Linear {}, &example, importance.get() * label);
         }
         proof.finish();
         proof.floor(set).0
@@ -282,7 +283,7 @@ mod tests {
         let mut proof = Proof::new(NonNegative::ZERO, 0, false);
         for &(slope, label) in rows {
             let features = Features::new(&[], &[]).unwrap();
-            proof.add(loss, &Example { features, label, importance: 1.0 }, slope);
+            proof.add(loss, &Example::new(features, label), slope);
         }
         proof.floor(&ball(1.0)).0
     }

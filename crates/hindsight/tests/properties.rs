@@ -139,7 +139,12 @@ fn memory_gives_the_same_however_it_is_divided_and_a_prefix_what_its_rows_give()
             for size in [1, 7, 64] {
                 let mut batches = Vec::new();
                 let mut made = Made { source: batch.clone(), buffer: Batch::default(), size };
-                made.pass(&mut |batch, _| batches.push(batch.clone())).unwrap();
+                made.pass(&mut |rows| {
+                    let mut batch = Batch::default();
+                    batch.append(rows);
+                    batches.push(batch);
+                })
+                .unwrap();
                 let mut divided = InMemory { batches: &batches };
                 let cut = run(&problem, &mut Prefix { data: &mut divided, rounds: rounds as u64 });
                 assert_eq!(cut, whole, "{rounds} {size}");

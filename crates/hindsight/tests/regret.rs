@@ -62,7 +62,12 @@ fn best<L: ProxLoss>(
 
 /// The regret is at most the certificate, from the first pass on: the run's slopes are the first
 /// dual point, and every later one is at least as good.
-fn is_below_the_certificate<L: ProxLoss + Into<AnyLoss>>(what: &str, loss: L, set: &AnySet, batch: &Batch) {
+fn is_below_the_certificate<L: ProxLoss + Into<AnyLoss>>(
+    what: &str,
+    loss: L,
+    set: &AnySet,
+    batch: &Batch,
+) {
     let Some(run) = run(loss, set, batch) else { return };
     let rounding = 1e-12 * (run.lost.abs() + run.certificate.abs());
     for max_passes in [Some(1), Some(2), Some(3), Some(7), None] {

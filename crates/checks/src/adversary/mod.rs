@@ -12,7 +12,8 @@
 //! let steps = InverseSqrt { eta: Positive::new(2_f64.sqrt())? };
 //! let mut learner = Ogd::new(Objective::plain(Linear {}), steps, ball);
 //! let mut opponent = Orthogonal::new(3, Positive::ONE)?;
-//! let game = play(&mut learner, &mut opponent, 1000, &mut Ledger::new(ball))?;
+//! let mut ledger = Ledger::new(Linear {}, ball);
+//! let game = play(&mut learner, &mut opponent, 1000, &mut ledger)?;
 //! assert!((game.ratio(&ball) - 1.0).abs() < 1e-3); // regret / (UG√T)
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -4,12 +4,14 @@
 mod arena;
 mod learner;
 mod loss;
+mod rows;
 mod schedule;
 mod set;
 
 pub use arena::{Arena, Expect, Run};
 pub use learner::check_learner;
 pub use loss::check_loss;
+pub use rows::check_rows;
 pub use schedule::check_schedule;
 pub use set::{check_bounded, check_covers, check_set};
 

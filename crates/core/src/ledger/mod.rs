@@ -169,6 +169,12 @@ impl Ledger {
 
     /// Enters one round.
     pub fn record(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
+        if example.importance.is_zero() {
+            return Ok(());
+        }
+        if !round.is_finite() {
+            return Err(self.refuse(round));
+        }
         let mut buffer = Vec::new();
         let features = self.cells.enter_one(&example.features, &mut buffer);
         self.tally.grow(self.cells.len());
@@ -182,18 +188,26 @@ impl Ledger {
         self.record_entered(rows, rounds)
     }
 
-    /// Takes in the features of some rows, and hands the rows out by cell: `buffer` is where cells
-    /// are written that are not the indices themselves.
+    /// Finds cells for the features of some rows, and hands the rows out by cell: `buffer` is where
+    /// cells are written that are not the indices themselves. What is not recorded was not seen.
     pub fn enter<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
-        self.cells.enter(rows, buffer)
+        self.cells.place(rows, buffer)
     }
 
     /// Enters the rounds of rows that `enter` has handed out.
     pub fn record_entered(&mut self, rows: Rows<'_>, rounds: &[Round]) -> Result<(), LedgerError> {
         self.tally.grow(rows.dimension());
-        for (example, round) in rows.iter().zip(rounds) {
+        let mut marked = 0;
+        for (row, (example, round)) in rows.iter().zip(rounds).enumerate() {
+            // A point of the curve knows what was seen by then, and what is refused was not seen.
+            let is_refused = !example.importance.is_zero() && !round.is_finite();
+            if is_refused || self.rounds() + 1 == self.next_mark {
+                self.cells.mark(rows.slice(marked..row + usize::from(!is_refused)));
+                marked = row + 1;
+            }
             self.enter_round(&example, round)?;
         }
+        self.cells.mark(rows.slice(marked..rows.len().min(rounds.len())));
         Ok(())
     }
 

@@ -178,7 +178,22 @@ fn what_is_refused_does_not_count() {
         let error = ledger.observe(&Example::new(x, 1.0), prediction).unwrap_err();
         assert!(matches!(error, LedgerError::NotFinite { round: 2, .. }));
     }
-    assert_eq!(ledger.verdict(), before.verdict());
+    let idle = Example { importance: Importance::ZERO, ..Example::new(x, 1.0) };
+    ledger.observe(&idle, 0.5).unwrap();
+    assert_eq!(ledger, before);
+}
+
+/// Of rows that are recorded together, those before the one that is refused were seen.
+#[test]
+fn rows_up_to_a_refused_one_were_seen() {
+    let mut batch = crate::Batch::default();
+    let rows = [3, 1, 70_000_000, 5].map(|index| [index]);
+    rows.iter().for_each(|row| batch.push(row, &[1.0], 1.0).unwrap());
+    let mut rounds = [Round::of(&Hinge {}, 0.5, 1.0); 4];
+    rounds[2].prediction = f64::NAN;
+    let mut ledger = audited(Hinge {}, &[]);
+    assert!(ledger.record_rows(batch.rows(), &rounds).is_err());
+    assert_eq!((ledger.rounds(), ledger.cells().features()), (2, vec![1, 3]));
 }
 
 #[test]

@@ -20,15 +20,21 @@ impl Accounts {
         self.open
     }
 
-    /// Makes room for coordinates below `dimension`.
+    /// No accounts, with room for some of coordinates below `dimension`.
+    pub(super) fn closed(dimension: usize) -> Self {
+        let mut accounts = Self::default();
+        accounts.grow(dimension);
+        accounts
+    }
+
+    /// Makes room for coordinates below `dimension`, so that opening takes none.
     pub(super) fn grow(&mut self, dimension: usize) {
         self.support.grow(dimension);
     }
 
     /// Begins with v as it is: one pass over all coordinates.
     pub(super) fn open(&mut self, v: &[f64]) {
-        *self = Self { open: true, ..Self::default() };
-        self.support.grow(v.len());
+        self.open = true;
         for (i, &v) in v.iter().enumerate().filter(|&(_, &v)| v != 0.0) {
             self.squares.add_product(v, v);
             self.support.insert(i);

@@ -91,7 +91,8 @@ impl From<Weights> for Stored {
 impl From<Stored> for Weights {
     fn from(Stored { scale, vector, norm_sq, norm_error }: Stored) -> Self {
         let credit = FREE_PASSES * vector.len() as u64;
-        Self { scale, vector, norm_sq, norm_error, credit, ..Self::default() }
+        let accounts = Accounts::closed(vector.len());
+        Self { scale, vector, norm_sq, norm_error, credit, accounts, passes: 0 }
     }
 }
 
@@ -124,9 +125,7 @@ impl Weights {
         if dimension > self.vector.len() {
             self.credit += FREE_PASSES * (dimension - self.vector.len()) as u64;
             vector::grow(&mut self.vector, dimension);
-            if self.accounts.are_open() {
-                self.accounts.grow(dimension);
-            }
+            self.accounts.grow(dimension);
         }
     }
 
@@ -136,7 +135,7 @@ impl Weights {
         let at = |&from: &u32| self.vector.get(from as usize).copied().unwrap_or(0.0);
         self.vector = from.iter().map(at).collect();
         self.credit = FREE_PASSES * self.vector.len() as u64;
-        self.accounts = Accounts::default();
+        self.accounts = Accounts::closed(self.vector.len());
     }
 
     /// Whether what was read from somewhere can be such a vector: finite, with a norm that is its

@@ -17,6 +17,7 @@ pub(crate) const NUMBERS: Reading = Reading {
     labels: LabelRule::Numbers,
     known_labels: Vec::new(),
     constant: false,
+    idle_rows: false,
     limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
     threads: NonZeroUsize::MIN,
 };

@@ -97,12 +97,16 @@ pub(crate) fn noisy(rows: usize, per_row: usize, columns: usize, signs: bool, se
 }
 
 /// The same rows, each counting as much as `importance` says.
-pub fn weighed(batch: &Batch, mut importance: impl FnMut() -> f64) -> Batch {
+pub(crate) fn weighed(batch: &Batch, mut importance: impl FnMut() -> f64) -> Batch {
     let mut weighed = Batch::default();
-    let done = weighed.map_rows(batch.rows(), |features| features, |example, row| {
-        row.weigh(importance());
-        row.copy(&example.features)
-    });
+    let done = weighed.map_rows(
+        batch.rows(),
+        |features| features,
+        |example, row| {
+            row.weigh(importance());
+            row.copy(&example.features)
+        },
+    );
     done.unwrap();
     weighed
 }
