@@ -114,6 +114,7 @@ impl<'de> Deserialize<'de> for Census {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rueful_core::Batch;
     use std::collections::BTreeSet;
 
     proptest! {

@@ -213,13 +213,13 @@ mod tests {
         for (index, value) in [(7, 1.0), (3, 2.0), (7, 0.5), (5, 1.0), (5, -1.0)] {
             rows.add(index, value);
         }
-        rows.finish(1.0, 1.0).unwrap();
+        rows.finish(1.0, Importance::ONE).unwrap();
         let x = rows.batch.get(0).features;
         assert_eq!((x.indices(), x.values()), (&[0, 3, 7][..], &[1.0, 2.0, 1.5][..]));
         rows.begin(false);
         rows.add(3, f32::MAX);
         rows.add(3, f32::MAX);
-        assert_eq!(rows.finish(1.0, 1.0), Err(TooLarge));
+        assert_eq!(rows.finish(1.0, Importance::ONE), Err(TooLarge));
         assert_eq!(rows.batch.len(), 1);
         rows.survey_indices();
         assert_eq!(rows.indices, [0, 3, 7]);
@@ -233,7 +233,7 @@ mod tests {
         rows.add_named(&space, &Prefix::NONE, b"12", 1.0);
         rows.add_named(&space, &Prefix::new("a^"), b"12", 1.0);
         rows.add_named(&space, &Prefix::NONE, b"1001", 1.0);
-        rows.finish(1.0, 1.0).unwrap();
+        rows.finish(1.0, Importance::ONE).unwrap();
         let hashed = |prefix: &Prefix, name: &[u8]| space.bits.index(prefix.hash(name));
         let mut expected = [12, hashed(&Prefix::new("a^"), b"12"), hashed(&Prefix::NONE, b"1001")];
         expected.sort_unstable();

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // In a test a panic is the report.
 
 use proptest::prelude::*;
-use rueful_core::Batch;
+use rueful_core::{Batch, Importance};
 use rueful_data::{
     CacheFault, CacheWriter, Cached, Census, DataError, Follow, Input, LabelRule, LabelsSeen,
     Limits, Names, Provenance, Reader, Reading, Schema, Source, SourceFile, Wishes, open_inputs,
@@ -94,7 +94,7 @@ fn rows_of(batch: &Batch) -> Vec<Row> {
     let row = |row: rueful_core::Example<'_>| {
         let x = row.features;
         let features = x.indices().iter().zip(x.values()).map(bits).collect();
-        (row.label.to_bits(), features, x.norm_sq().to_bits(), row.importance.to_bits())
+        (row.label.to_bits(), features, x.norm_sq().to_bits(), row.importance.get().to_bits())
     };
     batch.iter().map(row).collect()
 }
@@ -103,7 +103,7 @@ fn rows_of(batch: &Batch) -> Vec<Row> {
 fn drain(source: &mut Cached) -> (Vec<Row>, Option<DataError>) {
     let mut census = Census::default();
     let outcome = drain_with(source, |source, batch| {
-        census.count(batch);
+        census.count(batch.rows());
         assert_eq!(*source.census(), census);
     });
     assert_eq!(*source.census(), census);
@@ -161,9 +161,8 @@ fn batch(rows: &[Plain], constant: bool) -> Batch {
             first.into_iter().chain(features.iter().copied()).unzip();
         let mut row = batch.open_row(indices.len());
         indices.iter().zip(&values).for_each(|(&index, &value)| row.push(index, value).unwrap());
-        let importance =
-            if label.abs() > 100.0 { (label.abs() / 64.0).min(1e29) as f32 } else { 1.0 };
-        row.finish_weighted(*label, importance);
+        let importance = if label.abs() > 100.0 { (label.abs() / 64.0).min(1e30) } else { 1.0 };
+        row.finish(*label, Importance::new(importance).unwrap());
     }
     batch
 }
@@ -235,7 +234,7 @@ proptest! {
             prop_assert_eq!(found, rows_of(&expected));
             prop_assert_eq!(error.is_some(), rows.is_empty());
             let mut census = Census::default();
-            census.count(&expected);
+            census.count(expected.rows());
             prop_assert_eq!(source.census(), &census);
             prop_assert_eq!(source.summary().examples, rows.len() as u64);
         }

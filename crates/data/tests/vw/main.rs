@@ -41,17 +41,20 @@ fn row(label: f64, features: &[(u32, f32)]) -> Row {
 /// both.
 fn drain(source: &mut impl Source) -> (Vec<Row>, Option<DataError>) {
     let mut batch = Batch::default();
-    let mut rows = Vec::new();
+    let (mut rows, mut counted) = (Vec::new(), 0);
     let error = loop {
         match source.fill(&mut batch) {
-            Ok(true) => rows.extend(rows_of(&batch)),
+            Ok(true) => {
+                counted += batch.iter().filter(|row| !row.importance.is_zero()).count() as u64;
+                rows.extend(rows_of(&batch));
+            }
             Ok(false) => break None,
             Err(error) => break Some(error),
         }
     };
     assert!(batch.is_empty());
     assert!(!source.fill(&mut batch).unwrap(), "a stream that is over stays over");
-    assert_eq!(source.census().examples, rows.len() as u64);
+    assert_eq!(source.census().examples, counted, "rows of importance 0 are not counted");
     (rows, error)
 }
 

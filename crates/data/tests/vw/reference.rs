@@ -31,16 +31,13 @@ fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
         return None;
     }
     let (head, namespaces) = line.split_once('|')?;
-    let (label, importance) = read_head(head, reading)?;
+    let label = read_head(head, reading)?;
     let mut features = Vec::new();
     if reading.constant {
         features.push((0, 1.0));
     }
     for namespace in namespaces.split('|') {
         read_namespace(namespace, reading, &mut features)?;
-    }
-    if importance == 0.0 {
-        return Some(None);
     }
     let mut sums: Vec<(u32, f32)> = Vec::new();
     for (index, value) in features {
@@ -57,7 +54,7 @@ fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
     Some(Some(crate::row(label, &sums)))
 }
 
-fn read_head(head: &str, reading: &Reading) -> Option<(f64, f64)> {
+fn read_head(head: &str, reading: &Reading) -> Option<f64> {
     if head.contains('\t') {
         return None;
     }
@@ -82,7 +79,7 @@ fn read_head(head: &str, reading: &Reading) -> Option<(f64, f64)> {
         LabelRule::Signs if label.abs() != 1.0 => None,
         _ => Some(label + 0.0),
     };
-    Some((label?, importance))
+    label
 }
 
 fn read_namespace(text: &str, reading: &Reading, features: &mut Vec<(u32, f32)>) -> Option<()> {

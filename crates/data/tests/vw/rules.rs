@@ -214,9 +214,11 @@ fn examples_count_as_much_as_is_said() {
     let mut source = source("1 | a\n1 2.5 |n a\n-1 0 |n a b\n-1 0.5 'x| b\n", &NUMBERS);
     let mut batch = Batch::default();
     assert!(source.fill(&mut batch).unwrap());
-    let all: Vec<_> = batch.iter().map(|example| (example.label, example.importance)).collect();
-    // The one that counts nothing leaves no trace.
-    assert_eq!(all, [(1.0, 1.0), (1.0, 2.5), (-1.0, 0.5)]);
+    let all: Vec<_> =
+        batch.iter().map(|example| (example.label, example.importance.get())).collect();
+    // The one that counts nothing is there to be predicted, and counted nowhere.
+    assert_eq!(all, [(1.0, 1.0), (1.0, 2.5), (-1.0, 0.0), (-1.0, 0.5)]);
+    assert_eq!(source.census().examples, 3);
     assert!(broken("1 0 x | a", &NUMBERS).starts_with("data.vw:2:5"), "though it must be right");
 }
 
