@@ -10,14 +10,14 @@ use crate::output;
 use rueful_core::NonNegative;
 use rueful_data::Predictions;
 use rueful_hindsight::Start;
-use rueful_run::{AuditRun, Data, LabelUse, Replay};
+use rueful_run::{AuditRun, Data, LabelUse, Manner, Replay};
 use std::process::ExitCode;
 
 pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let settings = args.settings();
     settings.check()?;
     let labels = LabelUse::Learn(settings.loss()?.labels());
-    let manner = args.manner.manner();
+    let manner = Manner { idle_rows: true, ..args.manner.manner() };
     let files = [args.file.clone()];
     let mut reading = args.weights.weigh(args.format.settings(&files)?)?;
     // Without a file of their own the predictions are columns of the examples' table, and no

@@ -44,6 +44,7 @@ pub(crate) fn open(
     manner: &Manner,
 ) -> anyhow::Result<Box<dyn Source>> {
     // Weights are for learning: here every row counts, and none is left out.
+    let manner = &Manner { idle_rows: true, ..manner.clone() };
     let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.data.clone() };
     let opened = if no_label {
         data.without_label().open(LabelUse::Ignore, manner)

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         return print_spec(args).map(|()| ExitCode::SUCCESS);
     }
     let stop = interrupt::listen()?;
-    let manner = Manner { follow: follow(args, &stop), ..args.manner.manner() };
+    let manner = Manner { follow: follow(args, &stop), idle_rows: true, ..args.manner.manner() };
     let Begun { mut session, notes, mut source, manner } = begin(args, manner)?;
     let resumed = args.keep.resume.as_ref().map(|_| session.ledger().rounds());
     let spec = session.spec();

@@ -319,6 +319,7 @@ impl Schema {
             Self::Vw { bits } => Arc::new(Vw {
                 rule: reading.labels.clone(),
                 constant: reading.constant,
+                idle_rows: reading.idle_rows,
                 space: Space { bits: *bits, max_index: reading.limits.max_index },
             }),
         }

@@ -66,6 +66,9 @@ pub struct Reading {
     pub known_labels: Vec<String>,
     /// Whether every row gets a feature of index 0 and value 1, whose weight is the intercept.
     pub constant: bool,
+    /// Whether rows of importance 0 are delivered: they can be predicted, and are otherwise not
+    /// there. Without, they are left out.
+    pub idle_rows: bool,
     /// What is refused for its size.
     pub limits: Limits,
     /// On how many threads. The rows are the same for any number.
@@ -80,6 +83,7 @@ impl Reading {
             labels,
             known_labels: Vec::new(),
             constant: true,
+            idle_rows: false,
             limits: Limits::default(),
             threads,
         }

@@ -161,7 +161,7 @@ fn batch(rows: &[Plain], constant: bool) -> Batch {
             first.into_iter().chain(features.iter().copied()).unzip();
         let mut row = batch.open_row(indices.len());
         indices.iter().zip(&values).for_each(|(&index, &value)| row.push(index, value).unwrap());
-        let importance = if label.abs() > 100.0 { (label.abs() / 64.0).min(1e30) } else { 1.0 };
+        let importance = if label.abs() > 100.0 { (label.abs() / 64.0).min(1e29) } else { 1.0 };
         row.finish(*label, Importance::new(importance).unwrap());
     }
     batch
@@ -434,7 +434,7 @@ fn check_text(text: &str, schema: &Schema, positive: Option<&str>, rules: &[Labe
     let provenance = Provenance { schema: schema_said, ..provenance() };
     let provenance = Provenance { positive: positive.map(str::to_owned), ..provenance };
     let kept = Kept::default();
-    let stored = reading(provenance.label_rule(), true, 2);
+    let stored = Reading { idle_rows: true, ..reading(provenance.label_rule(), true, 2) };
     let mut source = text_reader(text, schema, &stored);
     let mut writer = CacheWriter::new("cache", kept.clone(), &provenance).unwrap();
     let mut batch = Batch::default();

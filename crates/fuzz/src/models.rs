@@ -2,7 +2,7 @@
 
 use crate::promises::{FILE, pattern};
 use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema, Survey};
-use rueful_run::{DataSpec, LearnerSpec, Model, Run, Settings};
+use rueful_run::{DataSpec, LearnerSpec, Model, Session, Settings};
 use std::io::Cursor;
 
 /// Where the header of a model has the length and the checksum of the rest.
@@ -27,10 +27,10 @@ fn model_of(learner: &str) -> Vec<u8> {
     let survey = Survey { examples: 99, weighted_norm_max: 9.0, ..Survey::default() };
     let resolved = settings.resolve(DataSpec::libsvm(FILE), &mut |_| Ok(survey));
     let spec = resolved.expect("the settings are all right").spec;
-    let mut run = Run::new(spec).expect("the spec is all right");
+    let mut session = Session::new(&spec).expect("the spec is all right");
     let mut source = reader();
-    while run.advance(&mut source).expect("the rows are all right") {}
-    run.to_bytes(&source).expect("a run can be put away")
+    while session.advance(&mut source).expect("the rows are all right") {}
+    session.to_bytes(&source).expect("a run can be put away")
 }
 
 /// As it is, and with a length and a checksum that are right: else little else would be looked at.
@@ -52,11 +52,11 @@ fn open(bytes: &[u8]) -> String {
         Ok(model) => model,
         Err(error) => return pattern(&error.to_string()),
     };
-    assert!(model.learner.weights().iter().all(|weight| !weight.is_nan()));
-    let mut run = Run::resume_with(model, DataSpec::libsvm(FILE));
+    assert!(model.run.weights().iter().all(|(_, weight)| !weight.is_nan()));
+    let mut session = Session::resume_with(model, DataSpec::libsvm(FILE));
     let mut source = reader();
     // Numbers near the end of the range may leave it.
-    while run.advance(&mut source).unwrap_or(false) {}
-    run.report(&source);
+    while session.advance(&mut source).unwrap_or(false) {}
+    session.report(&source);
     "a model".to_owned()
 }

@@ -58,21 +58,22 @@ impl Cost {
     /// The largest φ for a prediction that may be off.
     #[inline]
     fn highest<L: Loss>(&self, loss: &L, example: &Example<'_>, p: f64, value: f64) -> f64 {
-        let error = self.error(p, &example.features);
+        let error = self.error(&example.features);
         if error == 0.0 {
             return value;
         }
+        // The next number beyond an end makes up for a rounding of p, and of the end.
         let low = loss.at((p - error).next_down(), example.label).value;
         let high = loss.at((p + error).next_up(), example.label).value;
         let highest = low.max(high);
         if (p.abs() + error + highest).is_finite() { highest } else { f64::INFINITY }
     }
 
-    /// How far p can be off. A quick dot product of n features is off by a rounding of ‖u‖‖x‖ per
-    /// feature at most; a careful one by a rounding of itself and by errors of errors; and products
-    /// underflow in both.
+    /// How far p can be off, but for one rounding of itself, which is left to the ends. A quick dot
+    /// product of n features is off by a rounding of ‖u‖‖x‖ per feature at most; a careful one by
+    /// errors of errors; and products underflow in both.
     #[inline]
-    fn error(&self, p: f64, x: &Features<'_>) -> f64 {
+    fn error(&self, x: &Features<'_>) -> f64 {
         if self.norm == 0.0 {
             return 0.0;
         }
@@ -80,7 +81,7 @@ impl Cost {
         let size = self.norm * x.norm_sq().sqrt();
         let rounding = if self.careful {
             let second = 2.0 * n * f64::EPSILON;
-            f64::EPSILON * p.abs() + second * second * size
+            second * second * size
         } else {
             f64::EPSILON * n * size
         };
@@ -113,4 +114,104 @@ fn careful_dot(u: &[f64], x: &Features<'_>) -> f64 {
         sum.add(tail * x);
     }
     sum.value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact::{Exact, absolute, linear, norm_sq, square};
+    use rueful_checks::Rng;
+    use rueful_core::loss::{Absolute, Linear, Logistic, Square};
+
+    /// What u is said to cost at most on one example.
+    fn upper<L: Loss>(
+        loss: &L,
+        u: &[f64],
+        x: &[f32],
+        label: f64,
+        importance: f64,
+        careful: bool,
+    ) -> f64 {
+        let indices: Vec<u32> = (0..x.len() as u32).collect();
+        let features = Features::new(&indices, x).unwrap();
+        let mut cost = Cost::at(u, careful);
+        let p = cost.predict(u, &features);
+        cost.add(loss, &Example { features, label, importance }, p);
+        cost.upper(0.0)
+    }
+
+    #[test]
+    fn a_prediction_beside_a_kink_is_charged_with_where_it_can_be() {
+        // u·x is 1 and comes out as 0, where |p| has no slope.
+        let u = [1e16, 1.0, -1e16];
+        let found = upper(&Absolute {}, &u, &[1.0; 3], 0.0, 1.0, false);
+        assert!((1.0..100.0).contains(&found), "{found}");
+        assert_eq!(upper(&Absolute {}, &u, &[1.0; 3], 0.0, 1.0, true).round(), 1.0);
+    }
+
+    #[test]
+    fn a_careful_prediction_is_rounded_once_and_has_errors_of_errors() {
+        let small = (-60_f64).exp2();
+        let found = upper(&Absolute {}, &[1.0, small], &[1.0; 2], 1.0, 1.0, true);
+        assert!((small..1e-14).contains(&found), "{found}");
+        let (large, middle) = (120_f64.exp2(), 60_f64.exp2());
+        let u = [large, middle, 1.0, -large, -middle];
+        assert!(upper(&Absolute {}, &u, &[1.0; 5], 0.0, 1.0, true) >= 1.0);
+    }
+
+    #[test]
+    fn products_that_underflow_are_charged() {
+        for careful in [false, true] {
+            // 10⁻³²⁸ times 10³⁰
+            let found = upper(&Linear {}, &[1e-290], &[1e-38], 1e30, 1.0, careful);
+            assert!((1e-298..1e-270).contains(&found), "{found}");
+        }
+        // 10⁻³⁴⁰
+        assert!(upper(&Square {}, &[], &[], 1e-170, 1.0, false) > 0.0);
+    }
+
+    #[test]
+    fn values_are_never_too_small() {
+        let rng = &mut Rng::new(1);
+        for _ in 0..10_000 {
+            let (label, importance) = (rng.bell(), 1.0 + rng.unit());
+            let exact = |at_zero: Exact| at_zero * importance.into();
+            let found = upper(&Square {}, &[], &[], label, importance, false);
+            assert!(exact(square(Exact::zero(), label)) <= found.into(), "{label} {importance}");
+            let (u, x) = ([rng.bell(), rng.bell()], [rng.bell() as f32, rng.bell() as f32]);
+            let p = Exact::from(u[0]) * f64::from(x[0]).into()
+                + Exact::from(u[1]) * f64::from(x[1]).into();
+            for careful in [false, true] {
+                let found = upper(&Absolute {}, &u, &x, label, importance, careful);
+                assert!(exact(absolute(p.clone(), label)) <= found.into());
+                let found = upper(&Linear {}, &u, &x, label, importance, careful);
+                assert!(exact(linear(p.clone(), label)) <= found.into());
+            }
+        }
+        // ln 2 is no double: it lies above the nearest one.
+        let found = upper(&Logistic {}, &[], &[], 1.0, 1.0, false);
+        assert!(found > std::f64::consts::LN_2);
+    }
+
+    #[test]
+    fn the_penalty_is_never_too_small() {
+        let rng = &mut Rng::new(2);
+        for _ in 0..2000 {
+            let u = [0; 3].map(|_| rng.bell());
+            let curvature = rng.unit();
+            let cost = Cost::at(&u, false);
+            let exact = Exact::from(0.5 * curvature) * norm_sq(&u);
+            assert!(exact <= cost.upper(curvature).into(), "{u:?} {curvature}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_no_bargain() {
+        for u in [f64::NAN, f64::INFINITY] {
+            let found = upper(&rueful_core::loss::Hinge {}, &[u, -u], &[1.0; 2], 1.0, 1.0, false);
+            assert_eq!(found, f64::INFINITY);
+        }
+        assert_eq!(upper(&Linear {}, &[1e10], &[1.0], -1e300, 1.0, false), f64::INFINITY);
+        assert_eq!(upper(&Square {}, &[], &[], 1e200, 1.0, false), f64::INFINITY);
+    }
 }

@@ -29,7 +29,8 @@ pub(crate) struct Proof {
     slopes: Vec<f64>,
     /// S as it is added up, in a careful proof.
     exact: Option<Vec<Sum>>,
-    /// Σ|a_t|‖x_t‖
+    /// How many slopes were not 0, and Σ|a_t|‖x_t‖.
+    steep: f64,
     size: f64,
     /// Σ‖x_t‖ times how far a_t is from the slope of the line that is proved.
     apart: f64,
@@ -45,6 +46,7 @@ impl Proof {
             chances: 0.0,
             slopes: Vec::new(),
             exact: careful.then(Vec::new),
+            steep: 0.0,
             size: 0.0,
             apart: 0.0,
         };
@@ -78,6 +80,7 @@ impl Proof {
     #[inline]
     fn add_slope(&mut self, x: &Features<'_>, slope: f64, apart: f64) {
         let norm = x.norm_sq().sqrt();
+        self.steep += 1.0;
         self.size += slope.abs() * norm;
         self.apart += apart * norm;
         let Some(exact) = &mut self.exact else { return x.add_to(&mut self.slopes, slope) };
@@ -113,7 +116,7 @@ impl Proof {
     /// What is proved, and how much of it was given up for rounding.
     pub(crate) fn floor(&self, set: &AnySet) -> (f64, f64) {
         let (curvature, _) = self.curvatures();
-        let off = self.error(norm_above(self.slopes.iter().copied()));
+        let off = self.error();
         let gain = support_above(set, &self.slopes, off, curvature);
         let plain = support_above(set, &self.slopes, 0.0, curvature);
         let allowance = grain(self.rounds) * self.offset_size + TINY * self.chances;
@@ -122,18 +125,17 @@ impl Proof {
     }
 
     /// A bound on ‖S − Σ s_t b_t x_t‖ with the slopes b_t whose lines were proved: T roundings of
-    /// Σ|a_t|‖x_t‖, or in a careful proof one of S and errors of errors; products that underflow;
-    /// and where a slope and its line are apart.
-    fn error(&self, norm: f64) -> f64 {
+    /// Σ|a_t|‖x_t‖, or in a careful proof errors of errors (that S itself is rounded is part of its
+    /// norm); products that underflow; and where a slope and its line are apart.
+    fn error(&self) -> f64 {
         let rounds = self.rounds as f64;
         let rounding = if self.exact.is_some() {
             let second = 2.0 * (rounds + 1.0) * f64::EPSILON;
-            f64::EPSILON * norm + second * second * self.size
+            second * second * self.size
         } else {
             f64::EPSILON * (rounds + 8.0) * self.size
         };
-        let underflow = TINY * rounds * (self.slopes.len() as f64).sqrt();
-        let underflow = if self.size == 0.0 && norm == 0.0 { 0.0 } else { underflow };
+        let underflow = TINY * self.steep * (self.slopes.len() as f64).sqrt();
         2.0 * self.apart + rounding + underflow
     }
 }
@@ -174,4 +176,146 @@ fn above(a: f64, b: f64) -> f64 {
 pub(crate) fn halves(number: f64) -> (f64, f64) {
     let head = f64::from_bits(number.to_bits() & !0xFF_FFFF);
     (head, number - head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact::Exact;
+    use rueful_checks::Rng;
+    use rueful_core::Positive;
+    use rueful_core::loss::{Absolute, Linear, Square};
+    use rueful_core::set::{Ball, WholeSpace};
+
+    /// The slopes c of linear losses on one feature x, each with its importance, and what they prove.
+    fn floor(x: f32, slopes: &[(f64, f64)], sigma: f64, careful: bool, set: &AnySet) -> f64 {
+        let mut proof = Proof::new(NonNegative::new(sigma).unwrap(), 1, careful);
+        for &(label, importance) in slopes {
+            let features = Features::new(&[0], std::slice::from_ref(&x)).unwrap();
+            let example = Example { features, label, importance };
+            proof.add(&Linear {}, &example, importance * label);
+        }
+        proof.finish();
+        proof.floor(set).0
+    }
+
+    fn ball(radius: f64) -> AnySet {
+        Ball { radius: Positive::new(radius).unwrap() }.into()
+    }
+
+    fn cube(radius: f64) -> AnySet {
+        BoxSet::cube(Positive::new(radius).unwrap()).into()
+    }
+
+    #[test]
+    fn the_support_of_a_box_is_never_too_small() {
+        let rng = &mut Rng::new(6);
+        for round in 0..3000 {
+            let s: Vec<f64> = (0..1 + round % 9).map(|_| 1.9 + 0.1 * rng.unit()).collect();
+            let side = 1.0 + rng.unit();
+            // Every entry may be a rounding longer than it looks.
+            let rounding = Exact::from(1.0) + Exact::from(0.5 * f64::EPSILON);
+            let sum = s.iter().fold(Exact::zero(), |sum, &s| sum + s.into());
+            let exact = rounding * Exact::from(side) * sum;
+            let found = support_above(&cube(side), &s, 0.0, 0.0);
+            assert!(exact <= found.into(), "{s:?} {side}");
+            assert!(Exact::from(found * (1.0 - 1e-14)) <= exact);
+        }
+    }
+
+    /// S is 1 and comes out as 0.
+    const CANCEL: [(f64, f64); 3] = [(1e16, 1.0), (1.0, 1.0), (-1e16, 1.0)];
+
+    #[test]
+    fn a_sum_that_cancelled_has_its_allowance() {
+        for set in [ball(1.0), cube(1.0)] {
+            let least = floor(1.0, &CANCEL, 0.0, false, &set);
+            assert!((-200.0..=-1.0).contains(&least), "{least}");
+            assert_eq!(floor(1.0, &CANCEL, 0.0, true, &set).round(), -1.0);
+        }
+        // −S²/(2σT)
+        for set in [WholeSpace {}.into(), ball(1e9), cube(1e9)] {
+            assert!(floor(1.0, &CANCEL, 0.01, false, &set) <= -1.0 / 0.06, "{set:?}");
+            assert_eq!(floor(1.0, &CANCEL, 0.01, true, &set).round(), -17.0);
+        }
+    }
+
+    #[test]
+    fn a_careful_sum_has_its_errors_of_errors() {
+        let (large, middle) = (120_f64.exp2(), 60_f64.exp2());
+        let slopes = [large, middle, 1.0, -large, -middle].map(|slope| (slope, 1.0));
+        for set in [ball(1.0), cube(1.0)] {
+            assert!(floor(1.0, &slopes, 0.0, true, &set) <= -1.0);
+        }
+    }
+
+    #[test]
+    fn products_that_underflow_count_with_the_radius() {
+        for careful in [false, true] {
+            for set in [ball(1e100), cube(1e100)] {
+                let least = floor(1e-38, &[(1e-290, 1.0)], 0.0, careful, &set);
+                assert!((-1e-190..=-1.1e-228).contains(&least), "{least}");
+            }
+        }
+        // Slopes of 10⁻¹⁷⁴, as of scores of ±400: their squares are nothing, they are not.
+        let slopes = [(1e-158, 1.0), (1e-174, 1.0), (-1e-158, 1.0)];
+        assert!(floor(1.0, &slopes, 0.0, false, &ball(1.0)) <= -1e-174);
+    }
+
+    #[test]
+    fn a_slope_that_was_rounded_is_apart_from_its_line() {
+        let rng = &mut Rng::new(4);
+        for _ in 0..100 {
+            let (label, importance) = (rng.bell(), 3.0 + rng.unit());
+            let rounded = importance * label;
+            // S is 0, and what it stands for is not.
+            let off = Exact::from(importance) * label.into() - rounded.into();
+            let slopes = [(label, importance), (-rounded, 1.0)];
+            let least = floor(1.0, &slopes, 0.0, true, &ball(1.0));
+            assert!(Exact::from(least) <= -off.abs(), "{label} {importance}");
+            assert!(least >= -4e-15 * (1.0 + rounded.abs()));
+        }
+    }
+
+    /// −Σ s·φ*(b) of rows without features, where S is nothing: as proved.
+    fn offset(loss: &impl ProxLoss, rows: &[(f64, f64)]) -> f64 {
+        let mut proof = Proof::new(NonNegative::ZERO, 0, false);
+        for &(slope, label) in rows {
+            let features = Features::new(&[], &[]).unwrap();
+            proof.add(loss, &Example { features, label, importance: 1.0 }, slope);
+        }
+        proof.floor(&ball(1.0)).0
+    }
+
+    #[test]
+    fn conjugates_are_never_too_small() {
+        let rng = &mut Rng::new(5);
+        for _ in 0..2000 {
+            let label = rng.bell();
+            // a²/4 and a·y cancel.
+            let slope = -4.0 * label * (1.0 + 1e-8 * rng.bell());
+            let exact = Exact::from(0.25) * Exact::from(slope) * slope.into()
+                + Exact::from(slope) * label.into();
+            let proved = offset(&Square {}, &[(slope, label)]);
+            assert!(Exact::from(proved) <= -exact, "{slope} {label}");
+            let rows = [0; 3].map(|_| (rng.between(-1.0, 1.0), rng.bell()));
+            let exact = rows.iter().fold(Exact::zero(), |sum, &(slope, label)| {
+                sum + Exact::from(slope) * label.into()
+            });
+            assert!(Exact::from(offset(&Absolute {}, &rows)) <= -exact, "{rows:?}");
+        }
+        // A product of 10⁻⁴⁰⁰.
+        assert!(offset(&Absolute {}, &[(1e-200, 1e-200)]) < 0.0);
+    }
+
+    #[test]
+    fn what_is_not_a_number_proves_nothing() {
+        let infinite = offset(&Square {}, &[(1e200, 1.0), (-1e200, -1.0)]);
+        assert_eq!(infinite, f64::NEG_INFINITY);
+        let slopes = [(1e300, 1.0), (1e300, 1.0), (-1e300, 1.0)];
+        for careful in [false, true] {
+            let least = floor(1e38, &slopes, 0.0, careful, &ball(1.0));
+            assert_eq!(least, f64::NEG_INFINITY, "{careful}");
+        }
+    }
 }

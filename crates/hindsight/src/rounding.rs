@@ -15,7 +15,7 @@ pub(crate) fn grain(n: u64) -> f64 {
     f64::EPSILON * (16.0 + f64::EPSILON * (n as f64) * (n as f64))
 }
 
-/// ‖v‖, rounded up.
+/// ‖v‖, rounded up, also if every entry is off by a rounding of itself.
 ///
 /// The entries are brought to the size of 1 by a power of two, so that no square that matters
 /// underflows, and none overflows.
@@ -33,7 +33,7 @@ pub(crate) fn norm_above(v: impl Iterator<Item = f64> + Clone) -> f64 {
         n += 1;
     }
     let squares = squares.value() * (1.0 + grain(n));
-    (squares.sqrt().next_up() / unit).next_up()
+    (squares.sqrt() / unit).next_up()
 }
 
 /// 2^(−k) where 2^k ≤ |number| < 2^(k+1), but for the ends of the range.
@@ -87,4 +87,88 @@ pub(crate) fn or_nothing_below(bound: f64) -> f64 {
 /// A bound from above; what came to nothing bounds nothing.
 pub(crate) fn or_nothing_above(bound: f64) -> f64 {
     if bound.is_nan() { f64::INFINITY } else { bound }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact::{Exact, norm_sq};
+    use rueful_checks::Rng;
+
+    /// A number of any size between 2^−k and 2^k.
+    fn any_size(rng: &mut Rng, k: f64) -> f64 {
+        rng.between(-k, k).exp2() * (1.0 + rng.unit())
+    }
+
+    fn square(number: f64) -> Exact {
+        Exact::from(number) * number.into()
+    }
+
+    #[test]
+    fn norms_are_never_too_small_and_hardly_too_large() {
+        let rng = &mut Rng::new(1);
+        for round in 0..3000 {
+            let scale = any_size(rng, 1000.0);
+            let length = 1 + round % 9;
+            let v: Vec<f64> = (0..length).map(|_| scale * rng.bell()).collect();
+            let norm = norm_above(v.iter().copied());
+            // Every entry may be a rounding longer than it looks.
+            let rounding = Exact::from(1.0) + Exact::from(0.5 * f64::EPSILON);
+            let longer = rounding.clone() * rounding * norm_sq(&v);
+            assert!(square(norm) >= longer, "{v:?}");
+            assert!(square(norm * (1.0 - 1e-14)) <= norm_sq(&v), "{v:?}");
+        }
+        // What no square can hold, and what no double can.
+        let smallest = f64::from_bits(1);
+        assert!(norm_above([smallest, smallest].into_iter()) >= 2.0 * smallest);
+        assert!(norm_above([f64::MAX, f64::MAX].into_iter()) == f64::INFINITY);
+        assert!(norm_above([f64::NAN, 1.0].into_iter()) == f64::INFINITY);
+        assert_eq!(norm_above([0.0].into_iter()), 0.0);
+    }
+
+    /// v·m − (κ/2)v²
+    fn value(v: f64, m: f64, curvature: f64) -> Exact {
+        Exact::from(v) * m.into() - Exact::from(0.5 * curvature) * square(v)
+    }
+
+    #[test]
+    fn gains_are_never_too_small_and_hardly_too_large() {
+        let rng = &mut Rng::new(2);
+        for round in 0..6000 {
+            let size = if round % 2 == 0 { 3.0 } else { 300.0 };
+            let (r, m) = (any_size(rng, size), any_size(rng, size));
+            // Without curvature, with more of it than there is room for, and with any.
+            let curvature = match round % 3 {
+                0 => 0.0,
+                1 => (m / r) * rng.unit(),
+                _ => any_size(rng, size),
+            };
+            let gain = gain_above(r, m, curvature);
+            let inside = if curvature > 0.0 { (m / curvature).min(r) } else { r };
+            for v in [r.min(inside), inside * rng.unit(), r * rng.unit()] {
+                assert!(value(v, m, curvature) <= gain.into(), "{r} {m} {curvature} {v}");
+            }
+            let best = value(inside, m, curvature);
+            assert!(Exact::from(gain * (1.0 - 1e-13)) <= best, "{r} {m} {curvature}");
+        }
+        assert!(gain_above(f64::INFINITY, 1e-170, 1e-100) >= 0.4e-240);
+        assert_eq!(gain_above(f64::INFINITY, 1.0, 0.0), f64::INFINITY);
+        assert_eq!(gain_above(f64::INFINITY, 0.0, 0.0), 0.0);
+    }
+
+    #[test]
+    fn penalties_and_curvatures_are_rounded_outwards() {
+        let rng = &mut Rng::new(3);
+        for _ in 0..3000 {
+            let (sigma, r) = (any_size(rng, 300.0), any_size(rng, 300.0));
+            let rounds = 1 + rng.below(1 << 40) as u64;
+            let (least, most) = curvatures(sigma, rounds);
+            let exact = Exact::from(sigma) * (rounds as f64).into();
+            assert!(Exact::from(least) <= exact && exact <= most.into());
+            let penalty = Exact::from(0.5) * exact * square(r);
+            assert!(penalty <= penalty_above(most, r).into());
+            assert!(Exact::from(0.5 * sigma) * square(r) <= penalty_above(sigma, r).into());
+        }
+        assert!(penalty_above(1.0, 1e-200) > 0.0);
+    }
 }

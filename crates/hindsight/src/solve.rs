@@ -1,6 +1,7 @@
 //! Which method, from where, and what it comes to.
 
 use crate::ascent::Ascent;
+use crate::basis::{Basis, Frame};
 use crate::bracket::Bracket;
 use crate::cost::Cost;
 use crate::held::Held;
@@ -13,12 +14,16 @@ use crate::proof::Proof;
 use crate::prox::ProxLoss;
 use crate::set::{lowest, make_feasible};
 use crate::survey::{Dual, Shape, Survey, survey};
+use rueful_core::set::AnySet;
 
 /// The most columns for which d² numbers and d³ steps are a bargain.
 const MAX_DIMENSION: usize = 700;
 
 /// The most nonzeros that are copied into memory: 8 bytes each.
 const MAX_HELD: u64 = 8_000_000;
+
+/// The most multiplications, T·d², that turning all examples to other coordinates may take.
+const MAX_TURNED: u64 = 200_000_000;
 
 /// Solves a problem over data that can be replayed.
 ///
@@ -94,17 +99,63 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
             if bracket.is_done(self.options) || !in_memory {
                 return Ok(Method::Newton);
             }
-            return self.multipliers(dual.slopes, bracket);
+            return self.multipliers(dual.slopes, u64::MAX, bracket);
         }
         let has_successor = in_memory || few_columns;
         let slopes = self.ascent(dual, has_successor, bracket)?;
         if bracket.is_done(self.options) || !has_successor {
             Ok(Method::DualCoordinateAscent)
-        } else if in_memory {
-            self.multipliers(slopes, bracket)
+        } else if !few_columns {
+            self.multipliers(slopes, u64::MAX, bracket)
         } else {
-            self.interior(bracket)
+            self.few_columns(slopes, in_memory, bracket)
         }
+    }
+
+    /// Multipliers, for about as long as interior points would take; those; and multipliers to the end.
+    fn few_columns(
+        &mut self,
+        slopes: Vec<f64>,
+        in_memory: bool,
+        bracket: &mut Bracket,
+    ) -> Result<Method, P::Error> {
+        if in_memory {
+            self.multipliers(slopes.clone(), self.worth_of_interior(), bracket)?;
+            if bracket.is_done(self.options) {
+                return Ok(Method::Multipliers);
+            }
+        }
+        for &turned in self.frames() {
+            self.interior(turned, bracket)?;
+            if bracket.is_done(self.options) {
+                return Ok(Method::InteriorPoint);
+            }
+        }
+        if in_memory {
+            return self.multipliers(slopes, u64::MAX, bracket);
+        }
+        Ok(Method::InteriorPoint)
+    }
+
+    /// Whether interior points turn to coordinates of their own, one try after the other. They should
+    /// where columns say nearly the same; it costs what rows without gaps cost.
+    fn frames(&self) -> &'static [bool] {
+        let Shape { examples, nonzeros, dimension, .. } = *self.shape;
+        let full = examples.saturating_mul(dimension as u64);
+        let is_box = matches!(self.problem.comparators, AnySet::Box(_));
+        if is_box || full.saturating_mul(dimension as u64) > MAX_TURNED {
+            &[false]
+        } else if 4 * nonzeros >= full {
+            &[true]
+        } else {
+            &[false, true]
+        }
+    }
+
+    /// As many passes as interior points take, by their multiplications.
+    fn worth_of_interior(&self) -> u64 {
+        let squares = self.shape.examples.saturating_mul((self.shape.dimension as u64).pow(2));
+        200 + squares.saturating_mul(20) / self.shape.nonzeros.max(1)
     }
 
     fn newton(&mut self, bracket: &mut Bracket) -> Result<(), P::Error> {
@@ -127,21 +178,30 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
         ascent.solve(dual, *steepness, shape, has_successor, bracket)
     }
 
-    fn interior(&mut self, bracket: &mut Bracket) -> Result<Method, P::Error> {
+    fn interior(&mut self, turned: bool, bracket: &mut Bracket) -> Result<(), P::Error> {
         let Self { problem, data, options, watch, shape, .. } = self;
         let u = bracket.comparator.clone();
-        let mut interior = Interior { problem, data: *data, options, watch };
-        interior.solve(u, shape.examples, shape.spread, bracket)?;
-        Ok(Method::InteriorPoint)
+        let frame = if turned {
+            Frame::turned(Basis::new(*data, shape.dimension)?)
+        } else {
+            Frame::plain()
+        };
+        let mut interior = Interior { problem, data: *data, options, watch, frame };
+        interior.solve(&u, shape.examples, shape.spread, bracket)
     }
 
-    fn multipliers(&mut self, slopes: Vec<f64>, bracket: &mut Bracket) -> Result<Method, P::Error> {
+    fn multipliers(
+        &mut self,
+        slopes: Vec<f64>,
+        passes: u64,
+        bracket: &mut Bracket,
+    ) -> Result<Method, P::Error> {
         let Self { problem, data, options, watch, shape, .. } = self;
         let held = Held::new(*data)?;
         bracket.passes += u64::from(held.is_copy());
         let u = bracket.comparator.clone();
         let mut multipliers = Multipliers { problem, data: &held, options, watch };
-        multipliers.solve(u, slopes, shape.spread, bracket);
+        multipliers.solve(u, slopes, shape.spread, passes, bracket);
         Ok(Method::Multipliers)
     }
 

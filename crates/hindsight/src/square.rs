@@ -166,7 +166,7 @@ impl Gram {
             u = v;
             self.tell(&u, comparators, &mut best);
             let now = self.relative_gap(&best);
-            if now > 0.5 * gap {
+            if now >= 0.5 * gap {
                 break;
             }
             gap = now;
@@ -318,4 +318,113 @@ struct Rounding {
     value: f64,
     /// For the norm of its gradient.
     gradient: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact::{Exact, cost, square};
+    use rueful_checks::Rng;
+    use rueful_core::set::Ball;
+    use rueful_core::{Batch, Importance, Positive};
+
+    fn ball(radius: f64) -> AnySet {
+        Ball { radius: Positive::new(radius).unwrap() }.into()
+    }
+
+    fn gram(batch: &Batch, sigma: f64) -> Gram {
+        let mut gram = Gram::new(NonNegative::new(sigma).unwrap());
+        gram.observe_rows(batch.rows());
+        gram
+    }
+
+    /// What is told of u.
+    fn told(gram: &Gram, u: &[f64], set: &AnySet) -> Solution {
+        let mut best = gram.at_zero();
+        (best.lower, best.upper) = (f64::NEG_INFINITY, f64::INFINITY);
+        gram.tell(u, set, &mut best);
+        best
+    }
+
+    #[test]
+    fn an_exact_fit_costs_at_least_nothing_and_at_most_something() {
+        let rng = &mut Rng::new(1);
+        for _ in 0..300 {
+            let u = [rng.bell(), rng.bell()];
+            let mut batch = Batch::default();
+            for _ in 0..5 {
+                let x = [rng.bell() as f32, rng.bell() as f32];
+                let label = u[0] * f64::from(x[0]) + u[1] * f64::from(x[1]);
+                batch.push(&[0, 1], &x, label).unwrap();
+            }
+            let exact = cost(square, 0.0, &batch, &u);
+            let told = told(&gram(&batch, 0.0), &u, &ball(10.0));
+            assert!(Exact::from(told.lower) <= exact && exact <= told.upper.into(), "{told:?}");
+            assert!(told.upper - told.lower < 1e-9, "{told:?}");
+        }
+    }
+
+    #[test]
+    fn a_quadratic_that_cancelled_has_its_allowance() {
+        let rng = &mut Rng::new(3);
+        let mut batch = Batch::default();
+        batch.push(&[0, 1], &[1.0, 1.0], 0.0).unwrap();
+        for _ in 0..100 {
+            let far = 1e8 * rng.bell();
+            let u = [far, 1e-3 * rng.bell() - far];
+            let exact = cost(square, 0.0, &batch, &u);
+            let told = told(&gram(&batch, 0.0), &u, &ball(1e10));
+            assert!(exact <= told.upper.into(), "{u:?}");
+        }
+    }
+
+    #[test]
+    fn squares_of_labels_are_never_too_small() {
+        let rng = &mut Rng::new(4);
+        for _ in 0..3000 {
+            let mut batch = Batch::default();
+            let importance = Importance::new(1.0 + rng.unit()).unwrap();
+            batch.push_weighted(&[], &[], rng.bell(), importance).unwrap();
+            let exact = cost(square, 0.0, &batch, &[]);
+            assert!(exact <= gram(&batch, 0.0).solve(&ball(1.0)).upper.into(), "{batch:?}");
+        }
+    }
+
+    #[test]
+    fn slopes_that_cancelled_have_their_allowance() {
+        // Σ y·x is 1 and comes out as 0; so does S at u = 0, and U counts it.
+        let mut batch = Batch::default();
+        for x in [16777216.0, 1.0, -16777216.0] {
+            batch.push(&[0], &[x], if x == 1.0 { 1.0 } else { 1e9 }).unwrap();
+        }
+        for radius in [1.0, 1e20] {
+            let told = told(&gram(&batch, 0.0), &[0.0], &ball(radius));
+            let exact = Exact::from(2e18 + 1.0) - Exact::from(2.0 * radius);
+            assert!(Exact::from(told.lower) <= exact, "{told:?}");
+        }
+    }
+
+    #[test]
+    fn labels_whose_squares_underflow_cost_something() {
+        let mut batch = Batch::default();
+        batch.push(&[0], &[1.0], 1e-170).unwrap();
+        assert!(gram(&batch, 0.0).solve(&ball(1.0)).upper > 0.0);
+        batch.push(&[0], &[1.0], 1e200).unwrap();
+        let absurd = gram(&batch, 0.0).solve(&ball(1.0));
+        assert!(absurd.lower <= 0.0 && absurd.upper == f64::INFINITY, "{absurd:?}");
+    }
+
+    #[test]
+    fn a_penalty_is_never_too_small() {
+        let rng = &mut Rng::new(2);
+        for _ in 0..300 {
+            let mut batch = Batch::default();
+            batch.push(&[0, 1], &[0.0, 0.0], 0.0).unwrap();
+            let (u, sigma) = ([rng.bell(), rng.bell()], rng.unit());
+            let mut gram = gram(&batch, sigma);
+            gram.grow(2);
+            let exact = cost(square, sigma, &batch, &u);
+            assert!(exact <= told(&gram, &u, &ball(10.0)).upper.into());
+        }
+    }
 }

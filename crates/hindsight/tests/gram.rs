@@ -12,7 +12,7 @@ use rueful_hindsight::{Gram, Method};
 
 fn gram(sigma: f64, batch: &Batch) -> Gram {
     let mut gram = Gram::new(NonNegative::new(sigma).unwrap());
-    gram.observe_batch(batch);
+    gram.observe_rows(batch.rows());
     gram
 }
 
@@ -47,7 +47,7 @@ fn the_solver_agrees() {
 fn parts_add_up_in_any_order() {
     let (front, back) = (noisy(300, 5, 6, false, 1), noisy(77, 5, 12, false, 2));
     let mut whole = gram(0.0, &front);
-    whole.observe_batch(&back);
+    whole.observe_rows(back.rows());
     let mut merged = gram(0.0, &back);
     merged.merge(&gram(0.0, &front));
     assert_eq!((merged.rounds(), merged.dimension()), (377, whole.dimension()));
@@ -72,8 +72,8 @@ fn saved_and_loaded_it_goes_on_as_before() {
     let mut whole = gram(0.1, &front);
     let mut loaded: Gram = serde_json::from_str(&serde_json::to_string(&whole).unwrap()).unwrap();
     assert_eq!(loaded, whole);
-    whole.observe_batch(&back);
-    loaded.observe_batch(&back);
+    whole.observe_rows(back.rows());
+    loaded.observe_rows(back.rows());
     assert_eq!(loaded.solve(&ball(2.0)), whole.solve(&ball(2.0)));
 }
 

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{ball, noisy, solve_to};
+use common::{ball, noisy, solve_to, weighed};
 use rueful_checks::streams::Separable;
 use rueful_core::learner::{Learner, Perceptron};
 use rueful_core::loss::{Hinge, ZeroOne};
@@ -13,7 +13,7 @@ use rueful_hindsight::{InMemory, Options, best_mistake_bound, mistake_bound};
 
 fn mistakes(batch: &Batch) -> usize {
     let mut rounds = Vec::new();
-    Perceptron::new(Hinge {}, Positive::ONE).learn_batch(batch, &mut rounds);
+    Perceptron::new(Hinge {}, Positive::ONE).learn_rows(batch.rows(), &mut rounds);
     let wrong = |(example, round): &(rueful_core::Example<'_>, &rueful_core::Round)| {
         ZeroOne {}.is_mistake(round.prediction, example.label)
     };
@@ -70,8 +70,7 @@ fn separable_streams_have_their_margin() {
 #[test]
 fn importances_make_no_difference() {
     let plain = noisy(200, 5, 5, true, 7);
-    let mut weighted = plain.clone();
-    weighted.weigh_last(&vec![0.01; plain.len()]);
+    let weighted = weighed(&plain, || 0.01);
     check(&plain);
     let options = Options { tolerance: 1e-6, ..Options::default() };
     let bound = |batch: &Batch| {

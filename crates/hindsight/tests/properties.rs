@@ -10,7 +10,7 @@ use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::ledger::Minorant;
 use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
 use rueful_core::set::{AnySet, FeasibleSet, WholeSpace};
-use rueful_core::{Batch, NonNegative, OpenUnit};
+use rueful_core::{Batch, NonNegative, OpenUnit, Rows};
 use rueful_hindsight::{
     InMemory, Options, Passes, Prefix, Problem, ProxLoss, Solution, Start, solve,
 };
@@ -105,7 +105,7 @@ struct Made {
 impl Passes for Made {
     type Error = Infallible;
 
-    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), Infallible> {
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), Infallible> {
         let examples: Vec<_> = self.source.iter().collect();
         for chunk in examples.chunks(self.size) {
             self.buffer.clear();
@@ -113,7 +113,7 @@ impl Passes for Made {
                 let x = &example.features;
                 self.buffer.push(x.indices(), x.values(), example.label).unwrap();
             }
-            visit(&self.buffer, self.buffer.len());
+            visit(self.buffer.rows());
         }
         Ok(())
     }
@@ -209,7 +209,7 @@ fn is_below_the_certificate<L: ProxLoss>(loss: L, radius: f64, batch: &Batch) {
         example.features.add_to(&mut w, -at.slope * radius / (t as f64 + 1.0).sqrt());
         set.project_dense(&mut w);
     }
-    let floor = minorant.floor(&set);
+    let floor = minorant.floor(&set, minorant.slopes().len().into());
     let problem = problem(loss, set);
     let start = Start { lower: Some(floor), ..Start::default() };
     let batches = std::slice::from_ref(batch);

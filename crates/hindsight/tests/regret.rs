@@ -9,7 +9,9 @@ use common::{ball, cost, cube, is_sound};
 use rueful_checks::Rng;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{Learner, Ogd};
-use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
+use rueful_core::loss::{
+    Absolute, AnyLoss, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square,
+};
 use rueful_core::schedule::AdaGradNorm;
 use rueful_core::set::{AnySet, FeasibleSet};
 use rueful_core::{Batch, Ledger, NonNegative, Objective, OpenUnit, Positive};
@@ -22,14 +24,14 @@ struct Run {
     start: Start,
 }
 
-fn run<L: ProxLoss>(loss: L, set: &AnySet, batch: &Batch) -> Option<Run> {
+fn run<L: ProxLoss + Into<AnyLoss>>(loss: L, set: &AnySet, batch: &Batch) -> Option<Run> {
     let objective = Objective { loss, sigma: NonNegative::ZERO };
-    let diameter = Positive::new(set.diameter(batch.dimension())).unwrap();
+    let diameter = Positive::new(set.diameter(batch.dimension().into())).unwrap();
     let mut learner = Ogd::new(objective, AdaGradNorm { diameter }, set.clone());
-    let mut ledger = Ledger::new(set.clone());
+    let mut ledger = Ledger::new(loss, set.clone());
     let mut rounds = Vec::new();
-    learner.learn_batch(batch, &mut rounds);
-    ledger.record_batch(batch, &rounds).ok()?;
+    learner.learn_rows(batch.rows(), &mut rounds);
+    ledger.record_rows(batch.rows(), &rounds).ok()?;
     let start = Start {
         comparator: learner.weights(),
         slopes: rounds.iter().map(|round| round.slope).collect(),
@@ -60,7 +62,12 @@ fn best<L: ProxLoss>(
 
 /// The regret is at most the certificate, from the first pass on: the run's slopes are the first
 /// dual point, and every later one is at least as good.
-fn is_below_the_certificate<L: ProxLoss>(what: &str, loss: L, set: &AnySet, batch: &Batch) {
+fn is_below_the_certificate<L: ProxLoss + Into<AnyLoss>>(
+    what: &str,
+    loss: L,
+    set: &AnySet,
+    batch: &Batch,
+) {
     let Some(run) = run(loss, set, batch) else { return };
     let rounding = 1e-12 * (run.lost.abs() + run.certificate.abs());
     for max_passes in [Some(1), Some(2), Some(3), Some(7), None] {

@@ -15,16 +15,16 @@
 //! let ball = Ball { radius: Positive::new(1.0)? };
 //! let steps = AdaGradNorm { diameter: Positive::new(2.0)? };
 //! let mut learner = Ogd::new(Objective::plain(Logistic {}), steps, ball);
-//! let mut ledger = Ledger::new(ball);
+//! let mut ledger = Ledger::new(Logistic {}, ball);
 //!
 //! let mut clicks = Batch::default();
 //! clicks.push(&[3, 17], &[1.0, 0.5], 1.0)?;
 //! clicks.push(&[3, 40], &[1.0, 2.0], -1.0)?;
 //!
 //! let mut rounds = Vec::new();
-//! learner.learn_batch(&clicks, &mut rounds);
-//! ledger.record_batch(&clicks, &rounds)?;
-//! let ladder = ledger.ladder(learner.promise(ledger.comparators()));
+//! learner.learn_rows(clicks.rows(), &mut rounds);
+//! ledger.record_rows(clicks.rows(), &rounds)?;
+//! let ladder = ledger.ladder(learner.promise(ledger.comparators(), ledger.coordinates()));
 //! println!("risk {}, regret at most {}", ledger.sequential_risk(), ladder.certificate);
 //! # assert!(ladder.is_in_order() && ladder.theorem.is_ok());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -34,7 +34,7 @@
 //!
 //! ```
 //! use rueful::data::{Follow, Input, LabelRule, Reader, Reading, Schema};
-//! use rueful::run::{DataSpec, Run, Settings};
+//! use rueful::run::{DataSpec, Session, Settings};
 //!
 //! let text = "+1 1:0.5 3:1\n-1 2:1 3:0.5\n+1 1:1\n";
 //! let settings = Settings { radius: Some(2.0), ..Settings::default() };
@@ -42,9 +42,9 @@
 //! let reading = Reading::new(LabelRule::new(spec.loss.labels(), None));
 //! let input = Input::new("inline", text.as_bytes(), &Follow::No)?;
 //! let mut source = Reader::new(vec![input], &Schema::Libsvm {}, &reading);
-//! let mut run = Run::new(spec)?;
-//! run.drive(&mut source, |_, _, _| ())?;
-//! let report = run.report(&source);
+//! let mut session = Session::new(&spec)?;
+//! while session.advance(&mut source)? {}
+//! let report = session.report(&source);
 //! assert_eq!((report.examples, report.features, report.nonzeros), (3, 4, 8));
 //! assert!(report.certificate <= report.bound.data && report.bound.data <= report.bound.theorem);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -82,6 +82,8 @@ pub struct Manner {
     pub cache: bool,
     /// Labels that came before in the stream: what comes now must go with them.
     pub known_labels: Vec<String>,
+    /// Whether rows of importance 0 are delivered, which are predicted and otherwise not there.
+    pub idle_rows: bool,
 }
 
 /// Data that is open.
@@ -364,7 +366,8 @@ impl Manner {
             (LabelUse::Look, None) => LabelRule::Any,
         };
         let known_labels = self.known_labels.clone();
-        let mut reading = Reading { constant, known_labels, ..Reading::new(rule) };
+        let idle_rows = self.idle_rows;
+        let mut reading = Reading { constant, known_labels, idle_rows, ..Reading::new(rule) };
         if let Some(threads) = self.threads {
             reading.threads = threads;
         }

@@ -105,9 +105,11 @@ impl Settings {
         data: DataSpec,
         survey: &mut dyn FnMut(&AnyLoss) -> Result<Survey, DataError>,
     ) -> Result<Resolved, SettingsError> {
+        let name = self.learner.as_deref().unwrap_or("ogd");
+        self.refuse_idle(name)?;
         let loss = self.loss()?;
         let mut request = self.request()?;
-        let (learner, notes) = self.learner(&mut request, &loss, survey)?;
+        let (learner, notes) = learner(name, &mut request, &loss, survey)?;
         let sigma = self.sigma.unwrap_or(learner.default_sigma());
         let sigma = in_range("sigma", sigma, NonNegative::new)?;
         let comparators: AnySet = match self.radius {
@@ -117,31 +119,6 @@ impl Settings {
         let spec = Spec { data, loss, sigma, learner, comparators };
         spec.check()?;
         Ok(Resolved { spec, notes })
-    }
-
-    /// The learner that is asked for; what it must know and was not told is measured, and told in
-    /// words.
-    fn learner(
-        &self,
-        request: &mut Request<'_>,
-        loss: &AnyLoss,
-        survey: &mut dyn FnMut(&AnyLoss) -> Result<Survey, DataError>,
-    ) -> Result<(LearnerSpec, Vec<String>), SettingsError> {
-        let name = self.learner.as_deref().unwrap_or("ogd");
-        self.refuse_idle(name)?;
-        let mut notes = Vec::new();
-        let mut surveyed = None;
-        loop {
-            let fact = match LearnerSpec::ask(name, request) {
-                Err(Refusal::Needs(fact)) => fact,
-                learner => return Ok((learner?, notes)),
-            };
-            let found = match surveyed {
-                Some(found) => found,
-                None => *surveyed.insert(survey(loss)?),
-            };
-            notes.push(measure(fact, &found, loss, request)?);
-        }
     }
 
     /// Refuses what contradicts itself, whatever the data.
@@ -221,6 +198,28 @@ impl Settings {
 fn nothing<'a>() -> Result<Request<'a>, Refusal> {
     let radius = in_range("radius", DEFAULT_RADIUS, Positive::new)?;
     Ok(Request::within(Ball { radius }))
+}
+
+/// The learner of a name; what it must know and was not told is measured, and told in words.
+fn learner(
+    name: &str,
+    request: &mut Request<'_>,
+    loss: &AnyLoss,
+    survey: &mut dyn FnMut(&AnyLoss) -> Result<Survey, DataError>,
+) -> Result<(LearnerSpec, Vec<String>), SettingsError> {
+    let mut notes = Vec::new();
+    let mut surveyed = None;
+    loop {
+        let fact = match LearnerSpec::ask(name, request) {
+            Err(Refusal::Needs(fact)) => fact,
+            learner => return Ok((learner?, notes)),
+        };
+        let found = match surveyed {
+            Some(found) => found,
+            None => *surveyed.insert(survey(loss)?),
+        };
+        notes.push(measure(fact, &found, loss, request)?);
+    }
 }
 
 /// Adds to the request what the data say of a fact, and puts it in words.

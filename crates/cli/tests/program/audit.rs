@@ -92,10 +92,10 @@ fn own_predictions(loss: &str) -> Vec<f64> {
     let path = root().join(DATA).display().to_string();
     let source = Reader::open(&[path], &Schema::Libsvm {}, &reading, &Follow::No);
     let mut source = source.expect("the data is there");
-    let mut learner = build(&spec).expect("a learner");
+    let mut learner = build(&spec.task()).expect("a learner");
     let (mut batch, mut rounds, mut all) = (Batch::default(), Vec::new(), Vec::new());
     while source.fill(&mut batch).expect("rows") {
-        learner.learn_batch(&batch, &mut rounds);
+        learner.learn_rows(batch.rows(), &mut rounds);
         all.extend(rounds.iter().map(|round| round.prediction));
     }
     all

@@ -95,6 +95,8 @@ pub(crate) struct JsonFormat {
     space: Space,
     rule: LabelRule,
     constant: bool,
+    /// Whether rows that do not count are delivered.
+    idle_rows: bool,
 }
 
 impl JsonFormat {
@@ -116,6 +118,7 @@ impl JsonFormat {
             space: Space { bits: json.bits, max_index: reading.limits.max_index },
             rule: reading.labels.clone(),
             constant: reading.constant,
+            idle_rows: reading.idle_rows,
         }
     }
 
@@ -245,6 +248,10 @@ impl Filler<'_> {
         };
         self.check_quantities(line, start)?;
         let importance = self.importance.unwrap_or(Importance::ONE);
+        if importance.is_zero() && !self.format.idle_rows {
+            self.rows.forget_row();
+            return Ok(());
+        }
         self.rows.finish(label, importance).map_err(|_| {
             let expected = "features whose sum fits in single precision where their indices meet";
             Fault::new(start, &line[start..], expected)

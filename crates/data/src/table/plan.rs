@@ -43,6 +43,8 @@ pub(crate) struct Plan {
     space: Space,
     rule: LabelRule,
     constant: bool,
+    /// Whether rows that do not count are delivered.
+    idle_rows: bool,
 }
 
 /// What is done with a cell.
@@ -119,6 +121,7 @@ impl Plan {
             space,
             rule: reading.labels.clone(),
             constant: reading.constant,
+            idle_rows: reading.idle_rows,
         }
     }
 
@@ -294,6 +297,10 @@ impl Plan {
         start: usize,
         line: &[u8],
     ) -> Result<(), Fault> {
+        if filler.importance.is_zero() && !self.idle_rows {
+            rows.forget_row();
+            return Ok(());
+        }
         let result = if filler.is_sparse {
             rows.finish(filler.label, filler.importance).is_ok()
         } else if self.has_loose {

@@ -57,7 +57,11 @@ impl Lines<'_> {
         if !self.is_line_end(end) {
             return Err(self.return_fault(end));
         }
-        rows.finish(head.label, head.importance).map_err(|_| self.sum_fault(start))?;
+        if head.importance.is_zero() && !self.format.idle_rows {
+            rows.forget_row();
+        } else {
+            rows.finish(head.label, head.importance).map_err(|_| self.sum_fault(start))?;
+        }
         Ok(self.next_line(end))
     }
 

@@ -35,6 +35,8 @@ use line::Lines;
 pub(crate) struct Vw {
     pub(crate) rule: LabelRule,
     pub(crate) constant: bool,
+    /// Whether rows that do not count are delivered.
+    pub(crate) idle_rows: bool,
     pub(crate) space: Space,
 }
 

@@ -18,6 +18,7 @@ const NUMBERS: Reading = Reading {
     labels: LabelRule::Numbers,
     known_labels: Vec::new(),
     constant: false,
+    idle_rows: false,
     limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
     threads: NonZeroUsize::MIN,
 };
@@ -26,6 +27,7 @@ const SIGNS: Reading = Reading {
     labels: LabelRule::Signs,
     known_labels: Vec::new(),
     constant: false,
+    idle_rows: false,
     limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
     threads: NonZeroUsize::MIN,
 };

@@ -31,13 +31,16 @@ fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
         return None;
     }
     let (head, namespaces) = line.split_once('|')?;
-    let label = read_head(head, reading)?;
+    let (label, importance) = read_head(head, reading)?;
     let mut features = Vec::new();
     if reading.constant {
         features.push((0, 1.0));
     }
     for namespace in namespaces.split('|') {
         read_namespace(namespace, reading, &mut features)?;
+    }
+    if importance == 0.0 {
+        return Some(None);
     }
     let mut sums: Vec<(u32, f32)> = Vec::new();
     for (index, value) in features {
@@ -54,7 +57,7 @@ fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
     Some(Some(crate::row(label, &sums)))
 }
 
-fn read_head(head: &str, reading: &Reading) -> Option<f64> {
+fn read_head(head: &str, reading: &Reading) -> Option<(f64, f64)> {
     if head.contains('\t') {
         return None;
     }
@@ -79,7 +82,7 @@ fn read_head(head: &str, reading: &Reading) -> Option<f64> {
         LabelRule::Signs if label.abs() != 1.0 => None,
         _ => Some(label + 0.0),
     };
-    label
+    Some((label?, importance))
 }
 
 fn read_namespace(text: &str, reading: &Reading, features: &mut Vec<(u32, f32)>) -> Option<()> {

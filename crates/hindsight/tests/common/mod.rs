@@ -2,6 +2,8 @@
 #![allow(dead_code)] // each test file uses its part
 #![allow(clippy::unwrap_used)]
 
+pub(crate) mod exact;
+
 use rueful_checks::Rng;
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
 use rueful_core::{Batch, NonNegative, Positive, Sum};
@@ -62,7 +64,7 @@ pub(crate) fn cost<L: ProxLoss>(loss: L, sigma: f64, batch: &Batch, u: &[f64]) -
             dot.add(product);
             dot.add(u[i].mul_add(x, -product));
         }
-        total.add(example.importance * loss.at(dot.value(), example.label).value);
+        total.add(example.importance.get() * loss.at(dot.value(), example.label).value);
     }
     total.add(0.5 * sigma * batch.len() as f64 * u.iter().map(|u| u * u).sum::<f64>());
     total.value()
@@ -92,4 +94,19 @@ pub(crate) fn noisy(rows: usize, per_row: usize, columns: usize, signs: bool, se
         batch.push(&indices, &values, label).unwrap();
     }
     batch
+}
+
+/// The same rows, each counting as much as `importance` says.
+pub fn weighed(batch: &Batch, mut importance: impl FnMut() -> f64) -> Batch {
+    let mut weighed = Batch::default();
+    let done = weighed.map_rows(
+        batch.rows(),
+        |features| features,
+        |example, row| {
+            row.weigh(importance());
+            row.copy(&example.features)
+        },
+    );
+    done.unwrap();
+    weighed
 }
