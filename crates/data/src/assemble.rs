@@ -6,7 +6,7 @@
 //! parsing, and a truth is 1 or 0, or `true` or `false` where a name is wanted.
 
 use crate::error::excerpt;
-use crate::format::Fault;
+use crate::format::{Fault, FaultFacts};
 use crate::labels::{LabelCounts, LabelRule};
 use crate::rows::{Rows, Space, importance};
 use crate::schema::{Column, Columns, Role, Wishes};
@@ -227,7 +227,7 @@ impl Assembler {
     #[cold]
     fn wrong(&mut self, fault: Fault) -> Wrong {
         self.is_begun = false;
-        let Fault { found, expected, hint, .. } = fault;
+        let FaultFacts { found, expected, hint, .. } = fault.facts();
         Wrong { row: self.finished, found, expected, hint }
     }
 

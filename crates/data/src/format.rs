@@ -38,9 +38,14 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", crate::error::excerpt(name.as_bytes()))
 }
 
-/// What is wrong with a text, and where.
+/// What is wrong with a text, and where. It is behind a pointer, so that those who answer with what
+/// they have read or with a fault do so in registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct Fault(Box<FaultFacts>);
+
+/// What there is to say of a fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FaultFacts {
     /// Where in the text the part begins that is wrong.
     pub(crate) at: usize,
     /// That part, as [`excerpt`](crate::error::excerpt) shows it.
@@ -56,12 +61,17 @@ impl Fault {
     #[cold]
     pub(crate) fn new(at: usize, found: &[u8], expected: impl Into<String>) -> Self {
         let found = crate::error::excerpt(found);
-        Self { at, found, expected: expected.into(), hint: None }
+        Self(Box::new(FaultFacts { at, found, expected: expected.into(), hint: None }))
     }
 
     /// The same with a hint.
     pub(crate) fn hint(mut self, hint: impl Into<Phrase>) -> Self {
-        self.hint = Some(hint.into());
+        self.0.hint = Some(hint.into());
         self
+    }
+
+    /// What there is to say of it.
+    pub(crate) fn facts(self) -> FaultFacts {
+        *self.0
     }
 }

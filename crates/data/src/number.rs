@@ -43,7 +43,7 @@ pub(crate) fn single_at(text: &[u8], at: usize) -> Option<(f32, usize)> {
     let decimal = Decimal::at(text, at)?;
     let value = match decimal.nearly() {
         Some(value) if rounds_like_its_neighbours(value) => value as f32,
-        _ => decimal.single_the_long_way(&text[at..decimal.end]),
+        _ => single_the_long_way(&text[at..decimal.end]),
     };
     Some((value, decimal.end))
 }
@@ -68,6 +68,20 @@ fn saturating(digits: &[u8]) -> u64 {
 #[cold]
 fn the_long_way(number: &[u8]) -> f64 {
     fast_float2::parse(number).unwrap_or(f64::NAN)
+}
+
+/// Whole numbers beyond 2^24 often lie in the middle of two singles: those are exact as doubles, so
+/// that one rounding decides. What is known of the number is worked out anew, so that the fast way
+/// need not keep it.
+#[cold]
+#[inline(never)]
+fn single_the_long_way(number: &[u8]) -> f32 {
+    match Decimal::at(number, 0) {
+        Some(whole) if whole.exponent == 0 && whole.is_exact() => {
+            signed(whole.mantissa as f64, whole.negative) as f32
+        }
+        _ => fast_float2::parse(number).unwrap_or(f32::NAN),
+    }
 }
 
 /// A number as it is written: ±mantissa · 10^exponent.
@@ -110,17 +124,6 @@ impl Decimal {
     #[inline(always)]
     fn is_exact(self) -> bool {
         self.is_whole && self.mantissa <= EXACT_MANTISSA
-    }
-
-    /// The nearest single of the decimal that is written as `number`. Whole numbers beyond 2^24
-    /// often lie in the middle of two singles: those are exact as doubles, so that one rounding
-    /// decides.
-    #[cold]
-    fn single_the_long_way(self, number: &[u8]) -> f32 {
-        match self.nearly() {
-            Some(value) if self.exponent == 0 && self.is_exact() => value as f32,
-            _ => fast_float2::parse(number).unwrap_or(f32::NAN),
-        }
     }
 
     /// Its value, with one rounding for a mantissa above 2^53 and one for the power of ten: less

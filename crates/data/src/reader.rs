@@ -218,6 +218,7 @@ impl Reader {
     #[cold]
     fn fault_error(&self, work: &Work, fault: Fault) -> DataError {
         let file = &self.files[work.chunk.file];
+        let fault = fault.facts();
         let (lines, column) = work.chunk.text().place(fault.at);
         DataError::Parse {
             file: file.name.clone(),

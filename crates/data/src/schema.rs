@@ -120,7 +120,8 @@ impl TryFrom<Vec<Column>> for Columns {
 pub enum Role {
     /// The label of the row.
     Label,
-    /// How much the row counts: 0, or a number from 1e-30 to 1e30. A row of importance 0 is none.
+    /// How much the row counts: 0, or a number from 1e-30 to 1e30. A row of importance 0 is there to
+    /// be predicted, and counted nowhere.
     Importance,
     /// What another model predicted for the row: a number, and no feature.
     Prediction,

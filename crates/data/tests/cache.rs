@@ -434,7 +434,7 @@ fn check_text(text: &str, schema: &Schema, positive: Option<&str>, rules: &[Labe
     let provenance = Provenance { schema: schema_said, ..provenance() };
     let provenance = Provenance { positive: positive.map(str::to_owned), ..provenance };
     let kept = Kept::default();
-    let stored = reading(provenance.label_rule(), true, 2);
+    let stored = Reading { idle_rows: true, ..reading(provenance.label_rule(), true, 2) };
     let mut source = text_reader(text, schema, &stored);
     let mut writer = CacheWriter::new("cache", kept.clone(), &provenance).unwrap();
     let mut batch = Batch::default();

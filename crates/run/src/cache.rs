@@ -23,7 +23,7 @@ impl DataSpec {
     /// numbers they are.
     fn open_for_storing(&self, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
         let bare = Self { constant: false, class_weights: None, ..self.clone() };
-        let manner = Manner { follow: Follow::No, cache: false, ..manner.clone() };
+        let manner = Manner { follow: Follow::No, cache: false, idle_rows: true, ..manner.clone() };
         bare.open(LabelUse::Learn(Labels::Numbers), &manner)
     }
 

@@ -158,6 +158,7 @@ fn date_error(file: &str, name: &str) -> DataError {
 
 #[cold]
 fn head_error(file: &str, text: &[u8], fault: Fault) -> DataError {
+    let fault = fault.facts();
     let before = &text[..fault.at.min(text.len())];
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
     DataError::Parse {

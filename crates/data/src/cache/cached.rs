@@ -33,6 +33,8 @@ pub struct Cached {
     census: Census,
     labels: LabelCounts,
     bytes_read: u64,
+    /// Whether rows of importance 0 are delivered.
+    idle_rows: bool,
     /// What is to be told when the rows before it have been.
     broken: Option<DataError>,
     is_over: bool,
@@ -118,6 +120,7 @@ impl Cached {
             census: Census::default(),
             labels: LabelCounts::after(&reading.known_labels),
             bytes_read: frame.first_block,
+            idle_rows: reading.idle_rows,
             broken: None,
             is_over: false,
         })
@@ -159,6 +162,9 @@ impl Cached {
         }
         std::mem::swap(batch, &mut work.block.batch);
         self.census.count_with(batch.rows(), Some(&work.block.new));
+        if !self.idle_rows {
+            leave_out_idle(batch);
+        }
         self.bytes_read = work.at + work.length as u64;
         self.broken.is_none()
     }
@@ -253,6 +259,20 @@ impl Source for Cached {
     fn missing(&self) -> &[u64] {
         &self.summary.missing
     }
+}
+
+/// Leaves out the rows that do not count, if there are any.
+fn leave_out_idle(batch: &mut Batch) {
+    if !batch.rows().importances().iter().any(|importance| importance.is_zero()) {
+        return;
+    }
+    let mut counted = Batch::default();
+    for row in batch.iter().filter(|row| !row.importance.is_zero()) {
+        let (x, importance) = (row.features, row.importance);
+        // What is in a batch goes into any other.
+        let _ = counted.push_weighted(x.indices(), x.values(), row.label, importance);
+    }
+    *batch = counted;
 }
 
 /// The rule for the labels that are stored: those of a cache made with a positive label are +1 and

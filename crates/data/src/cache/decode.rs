@@ -75,6 +75,7 @@ impl Block {
         self.read_lengths(&head, lengths, plan)?;
         let bad_label = self.read_labels(&head, labels, &plan.rule);
         self.read_importances(importances)?;
+        self.recount_labels(&head, labels, &plan.rule);
         self.read_features(&head, indices, values, plan)?;
         self.read_new(new, plan)?;
         match self.first_fault(bad_label, plan) {
@@ -112,6 +113,21 @@ impl Block {
         };
         self.labels.resize(head.rows as usize, 0.0);
         bad
+    }
+
+    /// Counts labels anew where some rows do not count: theirs leave no trace.
+    fn recount_labels(&mut self, head: &BlockHead, bytes: &[u8], rule: &LabelRule) {
+        if !self.importances.iter().any(|importance| importance.is_zero()) {
+            return;
+        }
+        self.counts.clear();
+        let counted = (0..head.rows as usize).filter(|&row| !self.importances[row].is_zero());
+        for row in counted {
+            let label = stored_label(head, bytes, row);
+            if self.counts.take_number(rule, label, row, 0).is_none() {
+                return; // The rows end before this one.
+            }
+        }
     }
 
     /// Labels of one byte: the rule is asked once for each that appears.
@@ -257,13 +273,11 @@ impl Block {
     fn cut(&mut self, head: &BlockHead, labels: &[u8], fault: Fault, plan: &Plan) -> Fault {
         let (Fault::Label { row, .. } | Fault::Index { row, .. }) = fault else { return fault };
         let width = usize::from(head.widths.labels);
-        let label = match width {
-            1 => f64::from(labels[row] as i8),
-            _ => labels.as_chunks().0.get(row).map_or(0.0, |&b| f64::from_le_bytes(b)),
-        };
+        let label = stored_label(head, labels, row);
         self.counts.clear();
         let before = BlockHead { rows: row as u32, ..*head };
         self.read_labels(&before, &labels[..row * width], &plan.rule);
+        self.recount_labels(&before, labels, &plan.rule);
         self.batch.truncate(row);
         self.new.clear();
         self.new.extend_from_slice(self.batch.indices());
@@ -271,6 +285,14 @@ impl Block {
             Fault::Label { row, .. } => Fault::Label { row, label },
             other => other,
         }
+    }
+}
+
+/// The label of a row, as it is stored.
+fn stored_label(head: &BlockHead, labels: &[u8], row: usize) -> f64 {
+    match head.widths.labels {
+        1 => f64::from(labels[row] as i8),
+        _ => labels.as_chunks().0.get(row).map_or(0.0, |&b| f64::from_le_bytes(b)),
     }
 }
 

@@ -34,7 +34,9 @@ impl Pending {
         self.values.extend_from_slice(values);
         self.labels.push(label);
         self.importances.push(importance);
-        self.mark(indices);
+        if importance > 0.0 {
+            self.mark(indices);
+        }
     }
 
     fn mark(&mut self, indices: &[u32]) {

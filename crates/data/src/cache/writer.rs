@@ -100,6 +100,9 @@ impl CacheWriter {
             self.flush()?;
         }
         self.pending.push(indices, values, row.label, importance);
+        if row.importance.is_zero() {
+            return Ok(()); // It is there to be predicted, and counted nowhere.
+        }
         self.summary.examples += 1;
         self.summary.nonzeros += indices.len() as u64;
         let dimension = indices.last().map_or(0, |&last| u64::from(last) + 1);
