@@ -10,8 +10,7 @@ use rueful_core::set::AnySet;
 use rueful_data::printable;
 use rueful_hindsight::{Options, Progress, Solution, Start};
 use rueful_run::{
-    Data, DataSpec, HindsightReport, LabelUse, LossSpec, Replay, Settings, Weight,
-    best_in_hindsight,
+    AnyLoss, Data, DataSpec, HindsightReport, LabelUse, Replay, Settings, Weight, best_in_hindsight,
 };
 use serde::Serialize;
 
@@ -20,7 +19,7 @@ use serde::Serialize;
 struct Answer {
     #[serde(flatten)]
     found: HindsightReport,
-    loss: LossSpec,
+    loss: AnyLoss,
     sigma: f64,
     comparators: AnySet,
     data: DataSpec,
@@ -51,7 +50,7 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<()> {
 
 /// Solves for the best comparator, showing how it goes.
 pub(crate) fn look_back(
-    loss: &LossSpec,
+    loss: &AnyLoss,
     sigma: NonNegative,
     comparators: &AnySet,
     data: &mut Replay<'_>,

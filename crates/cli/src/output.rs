@@ -28,7 +28,7 @@ pub(crate) fn note(text: &str) {
 
 /// Says why there is no result.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
-    let causes: Vec<String> = error.chain().map(|cause| told(cause)).collect();
+    let causes: Vec<String> = error.chain().map(told).collect();
     let _ = writeln!(io::stderr(), "error: {}", causes.join(": "));
     ExitCode::FAILURE
 }

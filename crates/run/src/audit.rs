@@ -10,7 +10,7 @@ use crate::hindsight::{HindsightReport, Interval};
 use crate::report::{CurveReport, finite};
 use crate::run::Progress;
 use crate::settings::{Settings, SettingsError};
-use crate::spec::{LossSpec, with_loss};
+use crate::spec::{AnyLoss, with_loss};
 use rueful_core::ledger::{Audit, AuditError, Mark, Verdict};
 use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, Ball};
@@ -28,7 +28,7 @@ const ALL: &str = "all";
 /// What was asked for; everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AuditSettings {
-    /// A name of [`LossSpec::NAMES`]; `hinge` if left out.
+    /// A name of [`AnyLoss::NAMES`]; `hinge` if left out.
     pub loss: Option<String>,
     /// τ of the quantile loss.
     pub tau: Option<f64>,
@@ -54,7 +54,7 @@ pub struct AuditSpec {
     /// What predictions are turned into before they are judged.
     pub link: Link,
     /// The loss φ.
-    pub loss: LossSpec,
+    pub loss: AnyLoss,
     /// The comparators: ‖u‖ ≤ U.
     pub comparators: Ball,
     /// How many examples make a window, if there are windows.
@@ -137,7 +137,7 @@ impl AuditSettings {
     }
 
     /// The loss alone.
-    pub fn loss(&self) -> Result<LossSpec, SettingsError> {
+    pub fn loss(&self) -> Result<AnyLoss, SettingsError> {
         let (loss, tau) = (self.loss.clone(), self.tau);
         Settings { loss, tau, ..Settings::default() }.loss()
     }
@@ -516,7 +516,7 @@ pub struct AuditReport {
     /// U: the comparators are the linear predictors with ‖u‖ ≤ U.
     pub radius: Positive,
     /// The loss φ.
-    pub loss: LossSpec,
+    pub loss: AnyLoss,
     /// What the predictions were turned into.
     pub link: Link,
     /// How many examples make a window; null without windows.

@@ -329,7 +329,7 @@ fn what_it_is(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DataSpec, LearnerSpec, LossSpec, Run, Settings};
+    use crate::{AnyLoss, DataSpec, LearnerSpec, Run, Settings};
     use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema, Survey};
 
     const TEXT: &str = "1 1:2 3:1\n-1 2:1\n1 1:1 7:0.5\n-1 1:4\n-1 2:3 3:-1\n";
@@ -429,7 +429,7 @@ mod tests {
     fn a_loss_of_another_learner_is_refused() {
         let bytes = model();
         let model = Model::decode(&bytes, "m").unwrap();
-        let spec = Spec { loss: LossSpec::Square(rueful_core::loss::Square {}), ..model.spec };
+        let spec = Spec { loss: AnyLoss::Square(rueful_core::loss::Square {}), ..model.spec };
         let forged = encode(&spec, &*model.learner, &model.ledger, &model.stream).unwrap();
         assert!(Model::decode(&forged, "m").is_ok(), "the loss has no state of its own");
         let radius = rueful_core::Positive::new(3.0).unwrap();

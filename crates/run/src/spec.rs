@@ -5,8 +5,7 @@
 
 use crate::data::DataSpec;
 pub use rueful_core::learner::LearnerSpec;
-use rueful_core::loss::AnyLoss;
-pub use rueful_core::loss::AnyLoss as LossSpec;
+pub use rueful_core::loss::AnyLoss;
 pub(crate) use rueful_core::loss::with_loss;
 use rueful_core::set::AnySet;
 use rueful_core::{NonNegative, Objective};
