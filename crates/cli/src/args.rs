@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use rueful_data::{Bits, Wishes};
 use rueful_run::{
-    AuditSettings, ClassWeights, DataSettings, Layout, LearnerSpec, Link, LossSpec, Manner,
-    ScheduleSpec, Settings,
+    AnyLoss, AnySchedule, AuditSettings, ClassWeights, DataSettings, Layout, LearnerSpec, Link,
+    Manner, Settings,
 };
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -353,7 +353,7 @@ pub(crate) struct HindsightArgs {
     pub(crate) files: Vec<String>,
 
     /// The loss [default: hinge].
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LossSpec::NAMES))]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
     pub(crate) loss: Option<String>,
 
     /// τ of the quantile loss, between 0 and 1 [default: 0.5].
@@ -395,7 +395,7 @@ pub(crate) struct LearnerArgs {
     learner: Option<String>,
 
     /// The loss; learners that need linear losses linearise it [default: hinge].
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LossSpec::NAMES))]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
     loss: Option<String>,
 
     /// τ of the quantile loss, between 0 and 1 [default: 0.5].
@@ -424,7 +424,7 @@ pub(crate) struct LearnerArgs {
     alpha: Option<f64>,
 
     /// Step sizes [default: inverse-sqrt when η or G is given, adagrad-norm otherwise].
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(ScheduleSpec::NAMES))]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnySchedule::NAMES))]
     schedule: Option<String>,
 
     /// T for minimax and the horizon schedule [default: the examples are counted first].
@@ -468,7 +468,7 @@ pub(crate) struct AuditArgs {
     link: Option<String>,
 
     /// The loss [default: hinge].
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LossSpec::NAMES))]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
     loss: Option<String>,
 
     /// τ of the quantile loss, between 0 and 1 [default: 0.5].

@@ -10,8 +10,7 @@ use rueful_core::set::AnySet;
 use rueful_data::printable;
 use rueful_hindsight::{Options, Progress, Start};
 use rueful_run::{
-    Data, DataSpec, HindsightReport, LabelUse, LossSpec, Replay, Settings, Weight,
-    best_in_hindsight,
+    AnyLoss, Data, DataSpec, HindsightReport, LabelUse, Replay, Settings, Weight, best_in_hindsight,
 };
 use serde::Serialize;
 use std::process::ExitCode;
@@ -21,7 +20,7 @@ use std::process::ExitCode;
 struct Answer {
     #[serde(flatten)]
     found: HindsightReport,
-    loss: LossSpec,
+    loss: AnyLoss,
     sigma: f64,
     comparators: AnySet,
     data: DataSpec,
@@ -58,7 +57,7 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
 
 /// What is looked for.
 pub(crate) struct Question<'a> {
-    pub(crate) loss: &'a LossSpec,
+    pub(crate) loss: &'a AnyLoss,
     pub(crate) sigma: NonNegative,
     pub(crate) comparators: &'a AnySet,
 }

@@ -39,7 +39,7 @@ pub(crate) fn disagree(contradictions: &[Contradiction], otherwise: ExitCode) ->
 
 /// Says why there is no result.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
-    let causes: Vec<String> = error.chain().map(|cause| told(cause)).collect();
+    let causes: Vec<String> = error.chain().map(told).collect();
     let _ = writeln!(io::stderr(), "error: {}", causes.join(": "));
     ExitCode::FAILURE
 }

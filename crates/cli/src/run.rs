@@ -8,7 +8,7 @@ use crate::{data, interrupt, numbers, output, page, view};
 use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_run::{
-    Data, DataSpec, LabelUse, LossSpec, Manner, Model, Notation, Report, Resolved, Session,
+    AnyLoss, Data, DataSpec, LabelUse, Manner, Model, Notation, Report, Resolved, Session,
     SettingsError, Spec, Windows,
 };
 use std::path::Path;
@@ -184,7 +184,7 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
     let labels = LabelUse::Learn(settings.loss()?.labels());
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
     let Data { spec: read, source, .. } = data::open(&reading, &args.manner, manner, labels)?;
-    let mut look_ahead = |_: &LossSpec| -> Result<Survey, DataError> {
+    let mut look_ahead = |_: &AnyLoss| -> Result<Survey, DataError> {
         survey(&mut *data::reopen(&read, labels, manner)?)
     };
     let resolved = settings.resolve(read.clone(), &mut look_ahead);

@@ -6,7 +6,7 @@
 //! is its output; a line `...` stands for any number of lines. Rust blocks of the README are run
 //! by the documentation tests of the crate `rueful`.
 
-use rueful_run::{LearnerSpec, LossSpec, ScheduleSpec};
+use rueful_run::{AnyLoss, AnySchedule, LearnerSpec};
 use snapbox::{Assert, IntoData};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -245,6 +245,6 @@ fn the_table_has_every_name() {
     let rows = readme.text.lines().filter(|line| line.starts_with("| "));
     let cells = rows.filter_map(|row| row.split(" | ").nth(1)?.strip_prefix('`'));
     let listed: Vec<&str> = cells.map(|cell| cell.trim_end_matches('`')).collect();
-    let known = [&LearnerSpec::NAMES[..], &LossSpec::NAMES, &ScheduleSpec::NAMES].concat();
+    let known = [&LearnerSpec::NAMES[..], &AnyLoss::NAMES, &AnySchedule::NAMES].concat();
     assert_eq!(listed, known);
 }

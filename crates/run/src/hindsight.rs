@@ -5,7 +5,7 @@ use crate::contradiction::Contradiction;
 use crate::replay::Replay;
 use crate::task::Task;
 use rueful_core::ledger::Tally;
-use rueful_core::loss::{AnyLoss, Loss, with_usual_loss};
+use rueful_core::loss::{AnyLoss, Loss, with_loss};
 use rueful_core::set::AnySet;
 use rueful_core::{ExactSum, Ledger, NonNegative, Rows};
 use rueful_data::{DataError, Names};
@@ -75,9 +75,10 @@ pub fn best_in_hindsight(
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, DataError> {
-    // The kind of data is asked once per batch: the solver need not be compiled for each.
+    // The loss is asked in every step, and the kind of data once per batch: the solver is compiled
+    // for each of the first only.
     let mut data = Prefix { data, rounds: u64::MAX };
-    with_usual_loss!(*loss, loss => {
+    with_loss!(*loss, loss => {
         let problem = Problem { loss, sigma, comparators: comparators.clone() };
         solve(&problem, &mut data, start, options, watch)
     })

@@ -6,8 +6,7 @@
 use crate::data::DataSpec;
 use rueful_core::NonNegative;
 pub use rueful_core::learner::LearnerSpec;
-use rueful_core::loss::AnyLoss;
-pub use rueful_core::loss::AnyLoss as LossSpec;
+pub use rueful_core::loss::AnyLoss;
 use rueful_core::set::AnySet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -2,7 +2,7 @@
 //! ladder are in order, for every learner, loss and flag.
 
 use crate::harness::{DATA, ask, number};
-use rueful_run::{LearnerSpec, LossSpec};
+use rueful_run::{AnyLoss, LearnerSpec};
 use serde_json::Value;
 
 const ROUNDS: u64 = 1250;
@@ -66,7 +66,7 @@ fn flags(learner: &str) -> &'static [&'static str] {
 }
 
 fn losses() -> Vec<String> {
-    let names = LossSpec::NAMES.iter().map(|name| format!("--loss {name}"));
+    let names = AnyLoss::NAMES.iter().map(|name| format!("--loss {name}"));
     names.chain(["--loss quantile --tau 0.9".to_owned()]).collect()
 }
 

@@ -2,7 +2,7 @@
 //! is printed in place of a run, as TOML or as JSON.
 
 use crate::harness::{DATA, ask, ask_in, assert_snapshot};
-use rueful_run::{LearnerSpec, LossSpec};
+use rueful_run::{AnyLoss, LearnerSpec};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -64,7 +64,7 @@ fn a_file_replaces_the_one_in_the_spec() {
 
 #[test]
 fn every_loss_is_printed_as_it_is_run() {
-    for loss in LossSpec::NAMES {
+    for loss in AnyLoss::NAMES {
         assert_repeats(&format!("--loss {loss}"));
     }
 }

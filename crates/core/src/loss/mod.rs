@@ -45,7 +45,6 @@ family! {
 
 /// Runs an expression on a loss. Those that most streams are learned with are compiled for
 /// themselves; the others are chosen anew in every round.
-#[macro_export]
 macro_rules! with_usual_loss {
     ($any:expr, $loss:ident => $what:expr) => {
         match $any {
@@ -56,7 +55,7 @@ macro_rules! with_usual_loss {
         }
     };
 }
-pub use with_usual_loss;
+pub(crate) use with_usual_loss;
 
 /// A loss at one prediction: its value, and a slope there.
 #[derive(Debug, Clone, Copy, PartialEq)]

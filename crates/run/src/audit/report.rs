@@ -6,7 +6,7 @@ use crate::contradiction::Contradiction;
 use crate::data::DataSpec;
 use crate::hindsight::{HindsightReport, Interval};
 use crate::report::{CurveReport, finite};
-use crate::spec::LossSpec;
+use crate::spec::AnyLoss;
 use crate::windows::WindowReport;
 use rueful_core::Positive;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct AuditReport {
     /// U: the comparators are the linear predictors with ‖u‖ ≤ U.
     pub radius: Positive,
     /// The loss φ.
-    pub loss: LossSpec,
+    pub loss: AnyLoss,
     /// What the predictions were turned into.
     pub link: Link,
     /// How many examples make a window; null without windows.

@@ -3,7 +3,7 @@
 use super::link::Link;
 use crate::data::DataSpec;
 use crate::settings::{Settings, SettingsError};
-use crate::spec::LossSpec;
+use crate::spec::AnyLoss;
 use rueful_core::set::{AnySet, Ball};
 use rueful_data::{PredictionColumns, Survey};
 use std::num::NonZeroU64;
@@ -14,7 +14,7 @@ const ALL: &str = "all";
 /// What was asked for; everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AuditSettings {
-    /// A name of [`LossSpec::NAMES`]; `hinge` if left out.
+    /// A name of [`AnyLoss::NAMES`]; `hinge` if left out.
     pub loss: Option<String>,
     /// τ of the quantile loss.
     pub tau: Option<f64>,
@@ -40,7 +40,7 @@ pub struct AuditSpec {
     /// What predictions are turned into before they are judged.
     pub link: Link,
     /// The loss φ.
-    pub loss: LossSpec,
+    pub loss: AnyLoss,
     /// The comparators: ‖u‖ ≤ U.
     pub comparators: Ball,
     /// How many examples make a window, if there are windows.
@@ -83,7 +83,7 @@ impl AuditSettings {
     }
 
     /// The loss alone.
-    pub fn loss(&self) -> Result<LossSpec, SettingsError> {
+    pub fn loss(&self) -> Result<AnyLoss, SettingsError> {
         let (loss, tau) = (self.loss.clone(), self.tau);
         Settings { loss, tau, ..Settings::default() }.loss()
     }
