@@ -45,15 +45,23 @@ impl Hessian {
             return;
         }
         if x.len() == self.dimension {
-            self.gather(h, x.values());
+            self.gather(h, x.values().iter().map(|&x| x.into()));
         } else {
             self.scatter(h, x);
         }
     }
 
-    fn gather(&mut self, h: f64, values: &[f32]) {
-        for (entry, &x) in self.rows[self.waiting].iter_mut().zip(values) {
-            *entry = f64::from(x);
+    /// H ← H + h·q qᵀ for a row of other coordinates.
+    #[inline]
+    pub(crate) fn add_row(&mut self, h: f64, q: &[f64]) {
+        if h != 0.0 && h.is_finite() {
+            self.gather(h, q.iter().copied());
+        }
+    }
+
+    fn gather(&mut self, h: f64, values: impl Iterator<Item = f64>) {
+        for (entry, x) in self.rows[self.waiting].iter_mut().zip(values) {
+            *entry = x;
         }
         self.weights[self.waiting] = h;
         self.waiting += 1;

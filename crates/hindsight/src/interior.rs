@@ -17,6 +17,7 @@
 //! to. So an iteration takes three passes (weights and prices; trial step; step) and a few numbers an
 //! example.
 
+use crate::basis::Frame;
 use crate::bracket::Bracket;
 use crate::cost::Cost;
 use crate::hessian::Hessian;
@@ -24,15 +25,18 @@ use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
 use crate::prox::{Counted, Kink, ProxLoss};
-use crate::quadratic::minimise;
+use crate::quadratic::{minimise, minimise_in_ellipsoid};
 use crate::set::make_feasible;
 use rueful_core::Features;
+use rueful_core::set::FeasibleSet;
 
 pub(crate) struct Interior<'a, L, P> {
     pub(crate) problem: &'a Problem<L>,
     pub(crate) data: &'a mut P,
     pub(crate) options: &'a Options,
     pub(crate) watch: &'a mut dyn FnMut(Progress),
+    /// The coordinates that points, steps and quadratics are in. On a box they are those of the data.
+    pub(crate) frame: Frame,
 }
 
 /// How much of the way to the boundary a step may go.
@@ -217,6 +221,7 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         if !bracket.allows(2) {
             return Ok(());
         }
+        u = self.frame.enter(u);
         let mut rows: Vec<Row> = Vec::with_capacity(examples as usize);
         let mut total = self.begin(&u, spread, &mut rows)?;
         bracket.passes += 1;
@@ -248,7 +253,6 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
             for (u, v) in u.iter_mut().zip(&v) {
                 *u += lengths.primal * (v - *u);
             }
-            make_feasible(&self.problem.comparators, &mut u);
             (taken, total) = (Some(lengths), left);
         }
         Ok(())
@@ -257,8 +261,13 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
     /// The minimum of the quadratic over the comparators, damped as much as it takes.
     fn minimise(&self, u: &[f64], model: &Quadratic) -> Option<Vec<f64>> {
         [1e-14, 1e-12, 1e-10, 1e-8, 1e-6].iter().find_map(|&damping| {
-            let a = model.hessian.damped(model.curvature, damping);
-            minimise(&a, &model.gradient, u, &self.problem.comparators)
+            let Some(basis) = self.frame.basis() else {
+                let a = model.hessian.damped(model.curvature, damping);
+                return minimise(&a, &model.gradient, u, &self.problem.comparators);
+            };
+            let h = model.hessian.damped(0.0, damping);
+            let radius = self.problem.comparators.reach(u.len());
+            minimise_in_ellipsoid(&h, model.curvature, &model.gradient, u, basis, radius)
         })
     }
 
@@ -266,11 +275,13 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
     fn begin(&mut self, u: &[f64], spread: f64, rows: &mut Vec<Row>) -> Result<f64, P::Error> {
         let problem = self.problem;
         let mut total = 0.0;
+        let frame = &mut self.frame;
         self.data.pass(&mut |batch, count| {
             for row in 0..count {
                 let example = batch.get(row);
                 let Some(kink) = Counted::new(problem.loss, &example).kink() else { continue };
-                let row = Row::start(&kink, example.features.dot(u), spread);
+                frame.look(&example.features);
+                let row = Row::start(&kink, frame.dot(&example.features, u), spread);
                 total += row.complementarity(&kink);
                 rows.push(row);
             }
@@ -282,18 +293,22 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
     /// the quadratic.
     fn weigh(
         &mut self,
-        u: &[f64],
+        point: &[f64],
         rows: &mut [Row],
         taken: Option<Lengths>,
         model: &mut Quadratic,
         bracket: &mut Bracket,
     ) -> Result<(), P::Error> {
         let problem = self.problem;
+        let mut comparator = self.frame.leave(point);
+        make_feasible(&problem.comparators, &mut comparator);
+        let u = &comparator;
         let mut cost = Cost::at(u, bracket.careful);
         let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
         model.hessian.clear();
         model.gradient.fill(0.0);
         model.pull.fill(0.0);
+        let frame = &mut self.frame;
         let mut states = rows.iter_mut();
         self.data.pass(&mut |batch, count| {
             for (row, state) in (0..count).zip(&mut states) {
@@ -301,24 +316,25 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
                 let x = &example.features;
                 let Some(kink) = Counted::new(problem.loss, &example).kink() else { continue };
                 let p = cost.predict(u, x);
+                frame.look(x);
                 if let Some(taken) = taken {
-                    state.advance(&kink, taken, p);
+                    state.advance(&kink, taken, frame.dot(x, point));
                 }
                 cost.add(&problem.loss, &example, p);
                 proof.add(&problem.loss, &example, state.slope);
                 let weight = state.weight(&kink);
                 let (up, down) = state.slacks(&kink);
-                model.hessian.add(weight, x);
-                x.add_to(&mut model.gradient, weight * (state.above - state.below));
-                x.add_to(&mut model.pull, weight * (1.0 / up - 1.0 / down));
+                frame.add_square(x, weight, &mut model.hessian);
+                let slope = state.slope + weight * (state.above - state.below);
+                frame.add(x, slope, &mut model.gradient);
+                frame.add(x, weight * (1.0 / up - 1.0 / down), &mut model.pull);
             }
         })?;
         model.hessian.finish();
         bracket.tell(&cost, u, &mut proof, &problem.comparators, self.watch);
         model.curvature = proof.curvature();
-        for (g, (s, u)) in model.gradient.iter_mut().zip(proof.slopes().iter().zip(u)) {
-            *g += s + model.curvature * u;
-        }
+        let penalty = self.frame.penalty_gradient(model.curvature, point);
+        model.gradient.iter_mut().zip(&penalty).for_each(|(g, p)| *g += p);
         Ok(())
     }
 
@@ -332,14 +348,14 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         gradient: &mut [f64],
     ) -> Result<f64, P::Error> {
         let mut reach = Reach::new(0.0);
-        self.for_each(u, trial, rows, |row, kink, x| {
+        self.for_each(u, trial, rows, |row, kink, x, frame| {
             let to = row.direction(kink, 0.0);
             reach.add(row, kink, &to);
             row.extra_up = to.slope * to.above;
             row.extra_down = -to.slope * to.below;
             let (up, down) = row.slacks(kink);
             let left_out = row.weight(kink) * (row.extra_up / up - row.extra_down / down);
-            x.add_to(gradient, -left_out);
+            frame.add(x, -left_out, gradient);
         })?;
         Ok(reach.complementarity.after(reach.lengths()))
     }
@@ -353,7 +369,9 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         mu: f64,
     ) -> Result<(Lengths, f64), P::Error> {
         let mut reach = Reach::new(mu);
-        self.for_each(u, v, rows, |row, kink, _| reach.add(row, kink, &row.direction(kink, mu)))?;
+        self.for_each(u, v, rows, |row, kink, _, _| {
+            reach.add(row, kink, &row.direction(kink, mu));
+        })?;
         Ok((reach.lengths(), reach.complementarity.after(reach.lengths())))
     }
 
@@ -363,17 +381,20 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         u: &[f64],
         v: &[f64],
         rows: &mut [Row],
-        mut visit: impl FnMut(&mut Row, &Kink, &Features<'_>),
+        mut visit: impl FnMut(&mut Row, &Kink, &Features<'_>, &Frame),
     ) -> Result<(), P::Error> {
         let problem = self.problem;
         let step: Vec<f64> = v.iter().zip(u).map(|(v, u)| v - u).collect();
         let mut rows = rows.iter_mut();
+        let frame = &mut self.frame;
         self.data.pass(&mut |batch, count| {
             for (at, row) in (0..count).zip(&mut rows) {
                 let example = batch.get(at);
                 if let Some(kink) = Counted::new(problem.loss, &example).kink() {
-                    row.change = example.features.dot(&step);
-                    visit(row, &kink, &example.features);
+                    let x = &example.features;
+                    frame.look(x);
+                    row.change = frame.dot(x, &step);
+                    visit(row, &kink, x, frame);
                 }
             }
         })

@@ -54,6 +54,7 @@
 //! ```
 
 mod ascent;
+mod basis;
 mod bracket;
 mod cholesky;
 mod cost;

@@ -35,8 +35,10 @@ const MAX_STEPS: u32 = 60;
 /// How well a round is solved: what a step still gains, relative to what the guesses moved.
 const WELL_ENOUGH: f64 = 0.03;
 
-/// How exact Newton's systems are solved, relative to the gradient.
-const ACCURACY: f64 = 1e-3;
+/// How exact Newton's systems are solved, relative to the gradient: while steps still gain much, and
+/// near the end.
+const ROUGH: f64 = 3e-2;
+const FINE: f64 = 1e-3;
 
 /// Changes this small, relative to the value, are rounding.
 const ROUNDING: f64 = 1e-13;
@@ -49,15 +51,17 @@ pub(crate) struct Multipliers<'a, L> {
 }
 
 impl<L: ProxLoss> Multipliers<'_, L> {
-    /// Narrows the bracket from the point u and the slopes on; `spread` is the size of a typical
-    /// residual.
+    /// Narrows the bracket from the point u and the slopes on, by about so many passes at most;
+    /// `spread` is the size of a typical residual.
     pub(crate) fn solve(
         &mut self,
         u: Vec<f64>,
         slopes: Vec<f64>,
         spread: f64,
+        passes: u64,
         bracket: &mut Bracket,
     ) {
+        let last = bracket.passes.saturating_add(passes);
         // A pass for what the columns are like, one at u, and one that prices.
         if !bracket.allows(3) {
             return;
@@ -67,7 +71,7 @@ impl<L: ProxLoss> Multipliers<'_, L> {
         bracket.passes += 2;
         let mut factored = false;
         let mut patience = PATIENCE;
-        while patience > 0 && !bracket.is_done(self.options) {
+        while patience > 0 && bracket.passes < last && !bracket.is_done(self.options) {
             let gap = bracket.relative_gap();
             let steps = minimise(&smoothed, &mut at, &mut factored, bracket);
             self.price(&at, bracket);
@@ -120,7 +124,8 @@ fn minimise<L: ProxLoss>(
         let downhill: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
         let part = system.nonzeros() as f64 / smoothed.nonzeros();
         let most = (bracket.left() - 3) as f64 / part.max(1e-9);
-        let solved = system.solve(&downhill, ACCURACY, *factored, most as usize);
+        let accuracy = if before > moved { ROUGH } else { FINE };
+        let solved = system.solve(&downhill, accuracy, *factored, most as usize);
         *factored = solved.factored;
         work += solved.products as f64 * part;
         bracket.passes += work as u64;

@@ -1,5 +1,6 @@
 //! Small dense quadratics over a ball, a box or all of R^d: Newton's subproblem.
 
+use crate::basis::Basis;
 use crate::cholesky::Factor;
 use nalgebra::{DMatrix, DVector};
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
@@ -20,6 +21,51 @@ pub(crate) fn minimise(
         AnySet::Box(sides) => minimise_in_box(a, &c, u, sides)?,
     };
     v.iter().all(|v| v.is_finite()).then_some(v)
+}
+
+/// The same in the coordinates of a basis, over the ball vᵀMv ≤ U² or with U = ∞ all of R^d, for
+/// A = H + κM with H given by its lower triangle.
+pub(crate) fn minimise_in_ellipsoid(
+    h: &DMatrix<f64>,
+    curvature: f64,
+    gradient: &[f64],
+    v: &[f64],
+    (basis, metric): &(Basis, DMatrix<f64>),
+    radius: f64,
+) -> Option<Vec<f64>> {
+    let here = DVector::from_column_slice(v);
+    let right =
+        symmetric_product(h, v) + metric * here * curvature - DVector::from_column_slice(gradient);
+    let norm_of = |w: &DVector<f64>| {
+        let mut u = w.clone();
+        basis.back(u.as_mut_slice());
+        let norm = u.norm();
+        (u, norm)
+    };
+    let mut shift = 0.0;
+    let mut w = right.clone();
+    for _ in 0..60 {
+        let factor = Factor::new(h + metric * (curvature + shift))?;
+        w.copy_from(&right);
+        factor.solve(&mut w);
+        let (mut half, norm) = norm_of(&w);
+        if norm <= radius && shift == 0.0 || (norm / radius - 1.0).abs() < 1e-10 {
+            break;
+        }
+        basis.turn(half.as_mut_slice());
+        factor.solve_half(&mut half);
+        let ratio = norm / half.norm();
+        let next = (shift + ratio * ratio * (norm - radius) / radius).max(0.0);
+        if next == shift || !next.is_finite() {
+            break;
+        }
+        shift = next;
+    }
+    let (_, norm) = norm_of(&w);
+    if norm > radius {
+        w *= radius / norm;
+    }
+    w.iter().all(|w| w.is_finite()).then(|| w.as_slice().to_vec())
 }
 
 /// A·u from the lower triangle of A.

@@ -1,6 +1,7 @@
 //! Which method, from where, and what it comes to.
 
 use crate::ascent::Ascent;
+use crate::basis::{Basis, Frame};
 use crate::bracket::Bracket;
 use crate::cost::Cost;
 use crate::held::Held;
@@ -13,6 +14,7 @@ use crate::proof::Proof;
 use crate::prox::ProxLoss;
 use crate::set::{lowest, make_feasible};
 use crate::survey::{Dual, Shape, Survey, survey};
+use rueful_core::set::AnySet;
 
 /// The most columns for which d² numbers and d³ steps are a bargain.
 const MAX_DIMENSION: usize = 700;
@@ -94,17 +96,50 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
             if bracket.is_done(self.options) || !in_memory {
                 return Ok(Method::Newton);
             }
-            return self.multipliers(dual.slopes, bracket);
+            return self.multipliers(dual.slopes, u64::MAX, bracket);
         }
         let has_successor = in_memory || few_columns;
         let slopes = self.ascent(dual, has_successor, bracket)?;
         if bracket.is_done(self.options) || !has_successor {
             Ok(Method::DualCoordinateAscent)
-        } else if in_memory {
-            self.multipliers(slopes, bracket)
+        } else if !few_columns {
+            self.multipliers(slopes, u64::MAX, bracket)
         } else {
-            self.interior(bracket)
+            self.few_columns(slopes, in_memory, bracket)
         }
+    }
+
+    /// Multipliers as long as interior points would take about as long; those; and multipliers to the
+    /// end. Interior points are in their best coordinates where columns say nearly the same, which is
+    /// where all else fails, at a price that rows with many gaps need not pay at first.
+    fn few_columns(
+        &mut self,
+        slopes: Vec<f64>,
+        in_memory: bool,
+        bracket: &mut Bracket,
+    ) -> Result<Method, P::Error> {
+        if in_memory {
+            let method = self.multipliers(slopes.clone(), self.worth_of_interior(), bracket)?;
+            if bracket.is_done(self.options) {
+                return Ok(method);
+            }
+        }
+        let can_turn = !matches!(self.problem.comparators, AnySet::Box(_));
+        let few_gaps = 4 * self.shape.nonzeros >= self.shape.examples * self.shape.dimension as u64;
+        let frames = if can_turn && few_gaps { vec![true] } else { vec![false, true] };
+        for turned in frames.into_iter().filter(|turned| can_turn || !turned) {
+            let method = self.interior(turned, bracket)?;
+            if bracket.is_done(self.options) || !in_memory && turned == can_turn {
+                return Ok(method);
+            }
+        }
+        self.multipliers(slopes, u64::MAX, bracket)
+    }
+
+    /// As many passes as interior points take, by their multiplications.
+    fn worth_of_interior(&self) -> u64 {
+        let squares = self.shape.examples * (self.shape.dimension as u64).pow(2);
+        200 + 20 * squares / self.shape.nonzeros.max(1)
     }
 
     fn newton(&mut self, bracket: &mut Bracket) -> Result<(), P::Error> {
@@ -127,21 +162,31 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
         ascent.solve(dual, *steepness, shape, has_successor, bracket)
     }
 
-    fn interior(&mut self, bracket: &mut Bracket) -> Result<Method, P::Error> {
+    fn interior(&mut self, turned: bool, bracket: &mut Bracket) -> Result<Method, P::Error> {
         let Self { problem, data, options, watch, shape, .. } = self;
         let u = bracket.comparator.clone();
-        let mut interior = Interior { problem, data: *data, options, watch };
+        let frame = if turned {
+            Frame::turned(Basis::new(*data, shape.dimension)?)
+        } else {
+            Frame::plain()
+        };
+        let mut interior = Interior { problem, data: *data, options, watch, frame };
         interior.solve(u, shape.examples, shape.spread, bracket)?;
         Ok(Method::InteriorPoint)
     }
 
-    fn multipliers(&mut self, slopes: Vec<f64>, bracket: &mut Bracket) -> Result<Method, P::Error> {
+    fn multipliers(
+        &mut self,
+        slopes: Vec<f64>,
+        passes: u64,
+        bracket: &mut Bracket,
+    ) -> Result<Method, P::Error> {
         let Self { problem, data, options, watch, shape, .. } = self;
         let held = Held::new(*data)?;
         bracket.passes += u64::from(held.is_copy());
         let u = bracket.comparator.clone();
         let mut multipliers = Multipliers { problem, data: &held, options, watch };
-        multipliers.solve(u, slopes, shape.spread, bracket);
+        multipliers.solve(u, slopes, shape.spread, passes, bracket);
         Ok(Method::Multipliers)
     }
 

@@ -1,0 +1,244 @@
+//! Coordinates in which columns that say nearly the same are told apart.
+//!
+//! The rows of the data, stacked, are X = QR with orthonormal columns in Q. In the coordinates v = Ru the
+//! prediction of u is q·v with q = R⁻ᵀx, and whatever the columns of X were like, those of Q are alike
+//! in scale and orthogonal: where XᵀX has lost all digits of a direction, R has half of them left.
+
+use crate::hessian::Hessian;
+use crate::passes::Passes;
+use crate::set::dot;
+use nalgebra::{DMatrix, DVector};
+use rueful_core::Features;
+
+/// How many rows are reduced at once.
+const BLOCK: usize = 256;
+
+/// What is added below X, relative to its columns: so that R has an inverse.
+const LEAST: f64 = 1e-11;
+
+/// R, upper triangular.
+#[derive(Debug, Clone)]
+pub(crate) struct Basis {
+    r: DMatrix<f64>,
+}
+
+impl Basis {
+    /// R of the data, in two passes: one for the scale of the columns.
+    pub(crate) fn new<P: Passes>(data: &mut P, dimension: usize) -> Result<Self, P::Error> {
+        let mut energies = vec![0.0; dimension];
+        data.pass(&mut |batch, rows| {
+            for row in 0..rows {
+                batch.get(row).features.iter().for_each(|(i, x)| energies[i] += x * x);
+            }
+        })?;
+        let largest = energies.iter().fold(f64::MIN_POSITIVE, |most: f64, &e| most.max(e));
+        let least = |e: f64| LEAST * e.max(1e-30 * largest).sqrt();
+        let mut stack = Stack {
+            r: DMatrix::from_diagonal(&DVector::from_iterator(
+                dimension,
+                energies.iter().map(|&e| least(e)),
+            )),
+            block: DMatrix::zeros(BLOCK, dimension),
+            rows: 0,
+        };
+        data.pass(&mut |batch, rows| {
+            (0..rows).for_each(|row| stack.push(&batch.get(row).features))
+        })?;
+        stack.reduce();
+        Ok(Self { r: stack.r })
+    }
+
+    /// R⁻ᵀx
+    pub(crate) fn of_features(&self, x: &Features<'_>, q: &mut [f64]) {
+        q.fill(0.0);
+        x.iter().for_each(|(i, x)| q[i] = x);
+        self.turn(q);
+    }
+
+    /// g ← R⁻ᵀg
+    pub(crate) fn turn(&self, g: &mut [f64]) {
+        let (n, r) = (g.len(), self.r.as_slice());
+        for j in 0..n {
+            let column = &r[j * n..=j * n + j];
+            let above: f64 = g[..j].iter().zip(column).map(|(g, r)| g * r).sum();
+            g[j] = (g[j] - above) / column[j];
+        }
+    }
+
+    /// v ← R⁻¹v
+    pub(crate) fn back(&self, v: &mut [f64]) {
+        let (n, r) = (v.len(), self.r.as_slice());
+        for j in (0..n).rev() {
+            let column = &r[j * n..=j * n + j];
+            v[j] /= column[j];
+            let (above, own) = v.split_at_mut(j);
+            above.iter_mut().zip(column).for_each(|(v, r)| *v -= own[0] * r);
+        }
+    }
+
+    /// Ru
+    pub(crate) fn forth(&self, u: &[f64]) -> Vec<f64> {
+        (&self.r * DVector::from_column_slice(u)).as_slice().to_vec()
+    }
+
+    /// M = R⁻ᵀR⁻¹, so that ‖u‖² = vᵀMv.
+    pub(crate) fn metric(&self) -> DMatrix<f64> {
+        let n = self.r.nrows();
+        let mut inverse = DMatrix::identity(n, n);
+        for mut column in inverse.column_iter_mut() {
+            let mut copy: Vec<f64> = column.iter().copied().collect();
+            self.back(&mut copy);
+            column.copy_from_slice(&copy);
+        }
+        inverse.tr_mul(&inverse)
+    }
+}
+
+/// The coordinates a method works in: those of the data, or of a basis.
+#[derive(Debug, Clone)]
+pub(crate) struct Frame {
+    basis: Option<(Basis, DMatrix<f64>)>,
+    /// R⁻ᵀx of the example that was looked at last.
+    q: Vec<f64>,
+}
+
+impl Frame {
+    /// The coordinates of the data.
+    pub(crate) fn plain() -> Self {
+        Self { basis: None, q: Vec::new() }
+    }
+
+    /// Those of a basis.
+    pub(crate) fn turned(basis: Basis) -> Self {
+        let q = vec![0.0; basis.r.ncols()];
+        let metric = basis.metric();
+        Self { basis: Some((basis, metric)), q }
+    }
+
+    /// The basis, and M.
+    pub(crate) fn basis(&self) -> Option<&(Basis, DMatrix<f64>)> {
+        self.basis.as_ref()
+    }
+
+    /// u in these coordinates.
+    pub(crate) fn enter(&self, u: Vec<f64>) -> Vec<f64> {
+        self.basis.as_ref().map_or_else(|| u.clone(), |(basis, _)| basis.forth(&u))
+    }
+
+    /// A point of these coordinates as a comparator.
+    pub(crate) fn leave(&self, point: &[f64]) -> Vec<f64> {
+        let mut u = point.to_vec();
+        if let Some((basis, _)) = &self.basis {
+            basis.back(&mut u);
+        }
+        u
+    }
+
+    /// Turns to an example: what follows is about it.
+    #[inline]
+    pub(crate) fn look(&mut self, x: &Features<'_>) {
+        if let Some((basis, _)) = &self.basis {
+            basis.of_features(x, &mut self.q);
+        }
+    }
+
+    /// Its prediction.
+    #[inline]
+    pub(crate) fn dot(&self, x: &Features<'_>, point: &[f64]) -> f64 {
+        if self.basis.is_some() { dot(&self.q, point) } else { x.dot(point) }
+    }
+
+    /// g ← g + k·x
+    #[inline]
+    pub(crate) fn add(&self, x: &Features<'_>, k: f64, g: &mut [f64]) {
+        if self.basis.is_some() {
+            g.iter_mut().zip(&self.q).for_each(|(g, q)| *g += k * q);
+        } else {
+            x.add_to(g, k);
+        }
+    }
+
+    /// H ← H + h·x xᵀ
+    #[inline]
+    pub(crate) fn add_square(&self, x: &Features<'_>, h: f64, hessian: &mut Hessian) {
+        if self.basis.is_some() { hessian.add_row(h, &self.q) } else { hessian.add(h, x) }
+    }
+
+    /// The gradient of (κ/2)‖u‖².
+    pub(crate) fn penalty_gradient(&self, curvature: f64, point: &[f64]) -> Vec<f64> {
+        let Some((_, metric)) = &self.basis else {
+            return point.iter().map(|u| curvature * u).collect();
+        };
+        (metric * DVector::from_column_slice(point) * curvature).as_slice().to_vec()
+    }
+}
+
+/// R of the rows so far, and rows that wait.
+struct Stack {
+    r: DMatrix<f64>,
+    block: DMatrix<f64>,
+    rows: usize,
+}
+
+impl Stack {
+    fn push(&mut self, x: &Features<'_>) {
+        x.iter().for_each(|(i, x)| self.block[(self.rows, i)] = x);
+        self.rows += 1;
+        if self.rows == BLOCK {
+            self.reduce();
+        }
+    }
+
+    /// R of R and the rows that wait.
+    fn reduce(&mut self) {
+        let d = self.r.ncols();
+        let mut stacked = DMatrix::zeros(d + BLOCK, d);
+        stacked.rows_mut(0, d).copy_from(&self.r);
+        stacked.rows_mut(d, BLOCK).copy_from(&self.block);
+        self.r = stacked.qr().unpack_r();
+        self.block.fill(0.0);
+        self.rows = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes::InMemory;
+    use rueful_checks::Rng;
+    use rueful_core::Batch;
+
+    #[test]
+    fn predictions_are_the_same_and_columns_are_told_apart() {
+        let rng = &mut Rng::new(1);
+        let mut batch = Batch::default();
+        for _ in 0..700 {
+            let (a, b) = (rng.bell(), rng.bell());
+            let row = [a as f32, (3.0 * a) as f32, (a + 1e3 * b) as f32, a as f32];
+            batch.push(&[0, 1, 2, 4], &row, 1.0).unwrap();
+        }
+        let Ok(basis) = Basis::new(&mut InMemory { batches: std::slice::from_ref(&batch) }, 5);
+        let u: Vec<f64> = (0..5).map(|_| rng.bell()).collect();
+        let v = basis.forth(&u);
+        let mut q = vec![0.0; 5];
+        let mut gram = DMatrix::<f64>::zeros(5, 5);
+        for example in batch.iter() {
+            basis.of_features(&example.features, &mut q);
+            let p: f64 = q.iter().zip(&v).map(|(q, v)| q * v).sum();
+            let plain = example.features.dot(&u);
+            assert!((p - plain).abs() <= 1e-9 * (1.0 + plain.abs()), "{p} {plain}");
+            let q = DVector::from_column_slice(&q);
+            gram += &q * q.transpose();
+        }
+        // Two columns say the same, and one nothing: the others are orthonormal.
+        let eigenvalues = gram.symmetric_eigenvalues();
+        assert_eq!(eigenvalues.iter().filter(|e| (*e - 1.0).abs() < 1e-6).count(), 3);
+        let mut back = v.clone();
+        basis.back(&mut back);
+        assert!(back.iter().zip(&u).all(|(b, u)| (b - u).abs() < 1e-4), "{back:?} {u:?}");
+        let v = DVector::from_vec(v);
+        let norm_sq = (basis.metric() * &v).dot(&v);
+        let exact: f64 = u.iter().map(|u| u * u).sum();
+        assert!((norm_sq - exact).abs() < 1e-3 * exact, "{norm_sq} {exact}");
+    }
+}

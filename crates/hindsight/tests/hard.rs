@@ -1,0 +1,130 @@
+//! Problems on which ascent and multipliers stall: within a bounded number of passes, the gap is small.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::exact::{self, Exact};
+use common::{ball, cube};
+use rueful_checks::Rng;
+use rueful_core::loss::{Absolute, Hinge};
+use rueful_core::set::AnySet;
+use rueful_core::{Batch, NonNegative};
+use rueful_hindsight::{InMemory, Options, Passes, Problem, ProxLoss, Solution, Start, solve};
+use std::convert::Infallible;
+
+/// Standard normal rows, after a change; labels of a linear model with so much noise.
+fn rows(count: usize, columns: usize, noise: f64, change: impl Fn(&mut [f64])) -> Batch {
+    let rng = &mut Rng::new(1);
+    let target = rng.direction(columns);
+    let indices: Vec<u32> = (0..columns as u32).collect();
+    let mut batch = Batch::default();
+    for _ in 0..count {
+        let mut row: Vec<f64> = (0..columns).map(|_| rng.bell()).collect();
+        let score: f64 = row.iter().zip(&target).map(|(x, u)| x * u).sum();
+        change(&mut row);
+        let values: Vec<f32> = row.iter().map(|&x| x as f32).collect();
+        batch.push(&indices, &values, (score + noise * rng.bell()).signum()).unwrap();
+    }
+    batch
+}
+
+type ExactLoss = fn(Exact, f64) -> Exact;
+
+/// The relative gap after so many passes at most; what is found costs what it is said to.
+fn gap<L: ProxLoss>(loss: L, exactly: ExactLoss, set: &AnySet, batch: &Batch, passes: u64) -> f64 {
+    let mut data = InMemory { batches: std::slice::from_ref(batch) };
+    let solution = run(loss, set, &mut data, passes);
+    let cost = exact::cost(exactly, 0.0, batch, &solution.comparator);
+    assert!(Exact::from(solution.lower) <= cost && cost <= solution.upper.into());
+    solution.relative_gap
+}
+
+fn run<L: ProxLoss>(
+    loss: L,
+    set: &AnySet,
+    data: &mut impl Passes<Error = Infallible>,
+    passes: u64,
+) -> Solution {
+    let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: set.clone() };
+    let options = Options { tolerance: 1e-4, max_passes: Some(passes) };
+    let Ok(solution) = solve(&problem, data, Start::default(), &options, &mut |_| ());
+    solution
+}
+
+/// Columns that say the same but for the rounding of a single: in a large ball that difference counts.
+#[test]
+fn collinear_columns_in_a_large_ball() {
+    let batch = rows(500, 12, 1.0, |row| {
+        row[3] = row[0];
+        row[4] = 3.0 * row[0];
+        row[5] = row[0] + row[1];
+        row[6] = 1e-3 * row[1] - row[2];
+    });
+    for radius in [1.0, 1e3, 1e6] {
+        let found = gap(Hinge {}, exact::hinge, &ball(radius), &batch, 600);
+        assert!(found <= 1e-4, "hinge, {radius}: {found}");
+        let found = gap(Absolute {}, exact::absolute, &ball(radius), &batch, 600);
+        assert!(found <= 1e-4, "absolute, {radius}: {found}");
+    }
+}
+
+/// One column is a million times as large as the others, as a running number is.
+#[test]
+fn a_huge_column() {
+    let batch = rows(500, 11, 1.0, |row| {
+        row[0] = 1e6 + 2e5 * row[0];
+        row[1] = 1.0;
+    });
+    for radius in [1.0, 10.0] {
+        let found = gap(Hinge {}, exact::hinge, &ball(radius), &batch, 900);
+        assert!(found <= 1e-4, "ball of {radius}: {found}");
+        let found = gap(Hinge {}, exact::hinge, &cube(radius), &batch, 900);
+        assert!(found <= 1e-4, "box of {radius}: {found}");
+    }
+}
+
+#[test]
+fn columns_of_all_scales() {
+    let batch = rows(500, 12, 1.0, |row| {
+        row.iter_mut().enumerate().for_each(|(i, x)| *x *= 10_f64.powi(i as i32 % 6));
+    });
+    for radius in [1.0, 10.0, 1e6] {
+        let found = gap(Hinge {}, exact::hinge, &ball(radius), &batch, 900);
+        assert!(found <= 1e-4, "hinge, {radius}: {found}");
+        let found = gap(Absolute {}, exact::absolute, &ball(radius), &batch, 900);
+        assert!(found <= 1e-4, "absolute, {radius}: {found}");
+    }
+}
+
+#[test]
+fn separable_classes_in_a_large_ball() {
+    let batch = rows(500, 40, 0.0, |_| ());
+    for radius in [30.0, 1e3, 1e6] {
+        let found = gap(Hinge {}, exact::hinge, &ball(radius), &batch, 1200);
+        assert!(found <= 1e-4, "{radius}: {found}");
+    }
+}
+
+/// Data that is not in memory.
+struct Streamed<'a>(&'a Batch);
+
+impl Passes for Streamed<'_> {
+    type Error = Infallible;
+
+    fn pass(&mut self, visit: &mut dyn FnMut(&Batch, usize)) -> Result<(), Infallible> {
+        visit(self.0, self.0.len());
+        Ok(())
+    }
+}
+
+/// Few enough nonzeros to be copied into memory, in which the same is done.
+#[test]
+fn collinear_columns_from_a_stream() {
+    let batch = rows(500, 6, 1.0, |row| {
+        row[3] = row[0];
+        row[5] = row[0] + row[1];
+    });
+    let solution = run(Hinge {}, &ball(1e6), &mut Streamed(&batch), 600);
+    assert!(solution.converged, "{}", solution.relative_gap);
+}
