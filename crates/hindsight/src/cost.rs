@@ -58,21 +58,22 @@ impl Cost {
     /// The largest φ for a prediction that may be off.
     #[inline]
     fn highest<L: Loss>(&self, loss: &L, example: &Example<'_>, p: f64, value: f64) -> f64 {
-        let error = self.error(p, &example.features);
+        let error = self.error(&example.features);
         if error == 0.0 {
             return value;
         }
+        // The next number beyond an end makes up for a rounding of p, and of the end.
         let low = loss.at((p - error).next_down(), example.label).value;
         let high = loss.at((p + error).next_up(), example.label).value;
         let highest = low.max(high);
         if (p.abs() + error + highest).is_finite() { highest } else { f64::INFINITY }
     }
 
-    /// How far p can be off. A quick dot product of n features is off by a rounding of ‖u‖‖x‖ per
-    /// feature at most; a careful one by a rounding of itself and by errors of errors; and products
-    /// underflow in both.
+    /// How far p can be off, but for one rounding of itself, which is left to the ends. A quick dot
+    /// product of n features is off by a rounding of ‖u‖‖x‖ per feature at most; a careful one by
+    /// errors of errors; and products underflow in both.
     #[inline]
-    fn error(&self, p: f64, x: &Features<'_>) -> f64 {
+    fn error(&self, x: &Features<'_>) -> f64 {
         if self.norm == 0.0 {
             return 0.0;
         }
@@ -80,7 +81,7 @@ impl Cost {
         let size = self.norm * x.norm_sq().sqrt();
         let rounding = if self.careful {
             let second = 2.0 * n * f64::EPSILON;
-            f64::EPSILON * p.abs() + second * second * size
+            second * second * size
         } else {
             f64::EPSILON * n * size
         };

@@ -12,6 +12,9 @@
 //! strictly inside. Eliminating a, r⁺ and r⁻ leaves a quadratic in u with weights
 //! 1/(r⁺/(high−a) + r⁻/(a−low)) on the examples, which is minimised over the comparators exactly.
 //!
+//! Points and steps are in the coordinates of a [`Frame`]: those of the data, or of an orthogonal basis,
+//! in which columns that say nearly the same are told apart.
+//!
 //! The step is found in two (Mehrotra's predictor and corrector): a trial step towards μ = 0 shows
 //! how small a μ is within reach, and what the products Δa·Δr, which Newton's method leaves out, come
 //! to. So an iteration takes three passes (weights and prices; trial step; step) and a few numbers an
@@ -212,7 +215,7 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
     /// Narrows the bracket from the point u on; `spread` is the size of a typical residual.
     pub(crate) fn solve(
         &mut self,
-        mut u: Vec<f64>,
+        u: &[f64],
         examples: u64,
         spread: f64,
         bracket: &mut Bracket,
@@ -221,7 +224,7 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
         if !bracket.allows(2) {
             return Ok(());
         }
-        u = self.frame.enter(u);
+        let mut u = self.frame.enter(u);
         let mut rows: Vec<Row> = Vec::with_capacity(examples as usize);
         let mut total = self.begin(&u, spread, &mut rows)?;
         bracket.passes += 1;

@@ -18,14 +18,16 @@
 //! | any | linear | closed form: the end of the set |
 //! | up to 700 columns | square, logistic | Newton with exact steps over the set |
 //! | in memory | all others | dual coordinate ascent while it is fast, then the method of multipliers |
-//! | streamed, up to 700 columns | with a kink | ascent, then primal-dual interior point (Mehrotra) |
+//! | … up to 700 columns | with a kink | where that stalls, primal-dual interior points (Mehrotra) |
+//! | streamed, up to 700 columns | with a kink | ascent, then interior points |
 //! | streamed, more columns | all others | dual coordinate ascent |
 //!
 //! Data is in memory if its [`Passes`] say so; up to 8 million nonzeros are copied there. All methods only
 //! steer: the interval comes from pricing a feasible u and from a dual value, each with an allowance
 //! for rounding. Where that allowance stands in the way, as in a ball of radius 10⁶, predictions
 //! and sums of slopes are computed without error from then on. If the passes run out, the interval
-//! found so far is returned, and `converged` is false.
+//! found so far is returned, and `converged` is false. Bounds that contradict each other are kept as they
+//! are and told ([`Solution::contradiction`]).
 //!
 //! # Beside it
 //!

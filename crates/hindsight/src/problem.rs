@@ -20,8 +20,9 @@ pub struct Problem<L> {
 pub struct Options {
     /// The relative gap that is good enough, see [`Progress::relative_gap`].
     pub tolerance: f64,
-    /// The most passes over the data, at least 1: the first pass already leaves an interval. None: as many as make some 10¹⁰ multiplications, so that
-    /// small data is solved to the end and large data in bounded time.
+    /// The most passes over the data, at least 1: the first pass already leaves an interval. None: as
+    /// many as make some 10¹⁰ multiplications, so that small data is solved to the end and large
+    /// data in bounded time.
     pub max_passes: Option<u64>,
 }
 
@@ -51,8 +52,8 @@ pub enum Method {
     ClosedForm,
     /// Newton's method: for few columns and losses without kinks.
     Newton,
-    /// A primal-dual interior-point method: for few columns, losses with a kink, and data read from
-    /// a file in every pass.
+    /// A primal-dual interior-point method: for few columns and losses with a kink, where multipliers
+    /// stall or the data is read from a file in every pass.
     InteriorPoint,
     /// Coordinate ascent on one slope per example: where it ends soon, or nothing else can.
     DualCoordinateAscent,

@@ -207,6 +207,22 @@ mod tests {
         BoxSet::cube(Positive::new(radius).unwrap()).into()
     }
 
+    #[test]
+    fn the_support_of_a_box_is_never_too_small() {
+        let rng = &mut Rng::new(6);
+        for round in 0..3000 {
+            let s: Vec<f64> = (0..1 + round % 9).map(|_| 1.9 + 0.1 * rng.unit()).collect();
+            let side = 1.0 + rng.unit();
+            // Every entry may be a rounding longer than it looks.
+            let rounding = Exact::from(1.0) + Exact::from(0.5 * f64::EPSILON);
+            let sum = s.iter().fold(Exact::zero(), |sum, &s| sum + s.into());
+            let exact = rounding * Exact::from(side) * sum;
+            let found = support_above(&cube(side), &s, 0.0, 0.0);
+            assert!(exact <= found.into(), "{s:?} {side}");
+            assert!(Exact::from(found * (1.0 - 1e-14)) <= exact);
+        }
+    }
+
     /// S is 1 and comes out as 0.
     const CANCEL: [(f64, f64); 3] = [(1e16, 1.0), (1.0, 1.0), (-1e16, 1.0)];
 

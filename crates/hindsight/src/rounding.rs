@@ -113,7 +113,8 @@ mod tests {
             let v: Vec<f64> = (0..length).map(|_| scale * rng.bell()).collect();
             let norm = norm_above(v.iter().copied());
             // Every entry may be a rounding longer than it looks.
-            let longer = square(1.0 + 0.5 * f64::EPSILON) * norm_sq(&v);
+            let rounding = Exact::from(1.0) + Exact::from(0.5 * f64::EPSILON);
+            let longer = rounding.clone() * rounding * norm_sq(&v);
             assert!(square(norm) >= longer, "{v:?}");
             assert!(square(norm * (1.0 - 1e-14)) <= norm_sq(&v), "{v:?}");
         }

@@ -22,6 +22,9 @@ const MAX_DIMENSION: usize = 700;
 /// The most nonzeros that are copied into memory: 8 bytes each.
 const MAX_HELD: u64 = 8_000_000;
 
+/// The most multiplications, T·d², that turning all examples to other coordinates may take.
+const MAX_TURNED: u64 = 200_000_000;
+
 /// Solves a problem over data that can be replayed.
 ///
 /// The crate's front page says which method is used when. Memory is O(T + d²) for few columns,
@@ -109,9 +112,7 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
         }
     }
 
-    /// Multipliers as long as interior points would take about as long; those; and multipliers to the
-    /// end. Interior points are in their best coordinates where columns say nearly the same, which is
-    /// where all else fails, at a price that rows with many gaps need not pay at first.
+    /// Multipliers, for about as long as interior points would take; those; and multipliers to the end.
     fn few_columns(
         &mut self,
         slopes: Vec<f64>,
@@ -119,27 +120,42 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
         bracket: &mut Bracket,
     ) -> Result<Method, P::Error> {
         if in_memory {
-            let method = self.multipliers(slopes.clone(), self.worth_of_interior(), bracket)?;
+            self.multipliers(slopes.clone(), self.worth_of_interior(), bracket)?;
             if bracket.is_done(self.options) {
-                return Ok(method);
+                return Ok(Method::Multipliers);
             }
         }
-        let can_turn = !matches!(self.problem.comparators, AnySet::Box(_));
-        let few_gaps = 4 * self.shape.nonzeros >= self.shape.examples * self.shape.dimension as u64;
-        let frames = if can_turn && few_gaps { vec![true] } else { vec![false, true] };
-        for turned in frames.into_iter().filter(|turned| can_turn || !turned) {
-            let method = self.interior(turned, bracket)?;
-            if bracket.is_done(self.options) || !in_memory && turned == can_turn {
-                return Ok(method);
+        for &turned in self.frames() {
+            self.interior(turned, bracket)?;
+            if bracket.is_done(self.options) {
+                return Ok(Method::InteriorPoint);
             }
         }
-        self.multipliers(slopes, u64::MAX, bracket)
+        if in_memory {
+            return self.multipliers(slopes, u64::MAX, bracket);
+        }
+        Ok(Method::InteriorPoint)
+    }
+
+    /// Whether interior points turn to coordinates of their own, one try after the other. They should
+    /// where columns say nearly the same; it costs what rows without gaps cost.
+    fn frames(&self) -> &'static [bool] {
+        let Shape { examples, nonzeros, dimension, .. } = *self.shape;
+        let full = examples.saturating_mul(dimension as u64);
+        let is_box = matches!(self.problem.comparators, AnySet::Box(_));
+        if is_box || full.saturating_mul(dimension as u64) > MAX_TURNED {
+            &[false]
+        } else if 4 * nonzeros >= full {
+            &[true]
+        } else {
+            &[false, true]
+        }
     }
 
     /// As many passes as interior points take, by their multiplications.
     fn worth_of_interior(&self) -> u64 {
-        let squares = self.shape.examples * (self.shape.dimension as u64).pow(2);
-        200 + 20 * squares / self.shape.nonzeros.max(1)
+        let squares = self.shape.examples.saturating_mul((self.shape.dimension as u64).pow(2));
+        200 + squares.saturating_mul(20) / self.shape.nonzeros.max(1)
     }
 
     fn newton(&mut self, bracket: &mut Bracket) -> Result<(), P::Error> {
@@ -162,7 +178,7 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
         ascent.solve(dual, *steepness, shape, has_successor, bracket)
     }
 
-    fn interior(&mut self, turned: bool, bracket: &mut Bracket) -> Result<Method, P::Error> {
+    fn interior(&mut self, turned: bool, bracket: &mut Bracket) -> Result<(), P::Error> {
         let Self { problem, data, options, watch, shape, .. } = self;
         let u = bracket.comparator.clone();
         let frame = if turned {
@@ -171,8 +187,7 @@ impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
             Frame::plain()
         };
         let mut interior = Interior { problem, data: *data, options, watch, frame };
-        interior.solve(u, shape.examples, shape.spread, bracket)?;
-        Ok(Method::InteriorPoint)
+        interior.solve(&u, shape.examples, shape.spread, bracket)
     }
 
     fn multipliers(

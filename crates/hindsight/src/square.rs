@@ -365,6 +365,32 @@ mod tests {
     }
 
     #[test]
+    fn a_quadratic_that_cancelled_has_its_allowance() {
+        let rng = &mut Rng::new(3);
+        let mut batch = Batch::default();
+        batch.push(&[0, 1], &[1.0, 1.0], 0.0).unwrap();
+        for _ in 0..100 {
+            let far = 1e8 * rng.bell();
+            let u = [far, 1e-3 * rng.bell() - far];
+            let exact = cost(square, 0.0, &batch, &u);
+            let told = told(&gram(&batch, 0.0), &u, &ball(1e10));
+            assert!(exact <= told.upper.into(), "{u:?}");
+        }
+    }
+
+    #[test]
+    fn squares_of_labels_are_never_too_small() {
+        let rng = &mut Rng::new(4);
+        for _ in 0..3000 {
+            let mut batch = Batch::default();
+            batch.push(&[], &[], rng.bell()).unwrap();
+            batch.weigh_last(&[1.0 + rng.unit() as f32]);
+            let exact = cost(square, 0.0, &batch, &[]);
+            assert!(exact <= gram(&batch, 0.0).solve(&ball(1.0)).upper.into(), "{batch:?}");
+        }
+    }
+
+    #[test]
     fn slopes_that_cancelled_have_their_allowance() {
         // Σ y·x is 1 and comes out as 0; so does S at u = 0, and U counts it.
         let mut batch = Batch::default();
