@@ -70,10 +70,9 @@ fn report(name: &str, loss: &str, set: &AnySet, batch: &Batch) -> Result<()> {
     };
     let seconds = start.elapsed().as_secs_f64();
     let (rows, columns) = (batch.len(), batch.dimension());
-    let Solution { relative_gap, passes, method, lower, upper, .. } = solution;
+    let Solution { relative_gap, passes, method, .. } = solution;
     println!(
-        "| {name} | {rows} × {columns} | {seconds:.2} | {relative_gap:.1e} | {passes} | {method:?} \
-         [{lower:.6e}, {upper:.6e}] |"
+        "| {name} | {rows} × {columns} | {seconds:.2} | {relative_gap:.1e} | {passes} | {method:?} |"
     );
     Ok(())
 }
@@ -82,13 +81,7 @@ fn run<L: ProxLoss>(loss: L, comparators: &AnySet, batch: &Batch) -> Solution {
     let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: comparators.clone() };
     let mut data = InMemory { batches: std::slice::from_ref(batch) };
     let options = Options::default();
-    let trace = std::env::var_os("HARD_TRACE").is_some();
-    let begin = Instant::now();
-    let Ok(solution) = solve(&problem, &mut data, Start::default(), &options, &mut |at| {
-        if trace {
-            println!("{:8.3} {at:?}", begin.elapsed().as_secs_f64());
-        }
-    });
+    let Ok(solution) = solve(&problem, &mut data, Start::default(), &options, &mut |_| ());
     solution
 }
 
