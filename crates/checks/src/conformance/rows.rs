@@ -49,8 +49,11 @@ pub fn check_rows(
     check_matrix(name, &start, batch);
 }
 
+/// A way to place features, which keeps their order.
+type Place = fn(u32) -> u32;
+
 /// Where the features can go.
-const PLACES: [(&str, fn(u32) -> u32); 3] = [
+const PLACES: [(&str, Place); 3] = [
     ("spread out", |i| 1000 * i + 7),
     ("far out", |i| 70_000 * i + 7),
     ("near and far", |i| if i < 5 { 1000 * i + 7 } else { 400_000_000 * (i / 5) + i }),

@@ -69,8 +69,9 @@ impl Minorant {
     pub fn record(&mut self, x: &Features<'_>, round: &Round) {
         let at_zero = round.slope * round.prediction;
         // A slope below the range of doubles is off by less than the least of them, and the
-        // product with the prediction by that much times the prediction.
-        let lost = f64::MIN_POSITIVE * round.prediction.abs();
+        // product with the prediction by that much times the prediction. (Adding 1 keeps this in
+        // the range of normal doubles: processors are slow below it.)
+        let lost = f64::MIN_POSITIVE * (1.0 + round.prediction.abs());
         let size = round.value.abs() + at_zero.abs() + lost;
         self.push(x, round.slope, round.value - at_zero, size);
     }
