@@ -6,8 +6,8 @@ use rueful_core::{Round, Rows};
 use rueful_data::Source;
 use rueful_hindsight::{Options, Start};
 use rueful_run::{
-    Columns, HindsightReport, LearnerSpec, Open, Replay, Report, Run, SquareWatch, Task,
-    bound_mistakes, curve_in_hindsight,
+    HindsightReport, LearnerSpec, Open, Replay, Report, Run, SquareWatch, Task, bound_mistakes,
+    curve_in_hindsight,
 };
 
 /// When the solver stops; what is said about that without a question to it is refused.
@@ -88,8 +88,10 @@ impl<'a> LookBack<'a> {
         source: &dyn Source,
     ) -> anyhow::Result<()> {
         let known = self.square.as_ref().and_then(|square| square.solution(&self.options));
-        let found = match known {
-            Some(solution) => HindsightReport::new(&solution, &Columns::All, &self.options),
+        let found = match known.zip(self.square.as_ref()) {
+            Some((solution, square)) => {
+                HindsightReport::new(&solution, &square.columns(), &self.options)
+            }
             None => self.solve(run)?,
         };
         let found = found.named(source.names());

@@ -70,7 +70,9 @@ fn go_through(
     while source.fill(&mut batch)? {
         for example in batch.iter() {
             let scored = model.score(&example.features);
-            tally.add(model, scored.score, example.label);
+            if !example.importance.is_zero() {
+                tally.add(model, scored.score, example.label);
+            }
             if args.json {
                 serde_json::to_writer(&mut *out, &scored)?;
                 writeln!(out)?;

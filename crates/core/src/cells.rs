@@ -30,6 +30,8 @@ const PLAIN_MAX: usize = 1 << 16;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Cells {
+    /// Indices below this are their own cells, whatever comes.
+    pinned: usize,
     /// Indices below this are their own cells.
     plain: usize,
     /// Whether `plain` was settled, which the first rows do.
@@ -47,7 +49,12 @@ pub struct Cells {
 impl Cells {
     /// No features so far. The indices below `pinned` will be their own cells, whatever comes.
     pub fn pinning(pinned: usize) -> Self {
-        Self { plain: pinned, ..Self::default() }
+        Self { pinned, plain: pinned, ..Self::default() }
+    }
+
+    /// The same, where every index beyond is given a cell when it is first seen, however small.
+    pub fn compact(pinned: usize) -> Self {
+        Self { is_settled: true, ..Self::pinning(pinned) }
     }
 
     /// Cells of known features, in increasing order; nothing if they are in another order.
@@ -221,6 +228,11 @@ impl Cells {
         (self.seen.get(cell) == Some(&1)).then_some(cell)
     }
 
+    /// Indices below this are their own cells, whatever comes.
+    pub fn pinned(&self) -> usize {
+        self.pinned
+    }
+
     /// How many cells a vector must have.
     #[inline]
     pub fn len(&self) -> usize {
@@ -243,6 +255,12 @@ impl Cells {
         far.sort_unstable();
         let plain = (0..self.plain.min(self.seen.len()) as u32).map(|index| (index, index));
         plain.chain(far).filter(|&(_, cell)| self.seen[cell as usize] == 1)
+    }
+
+    /// The feature of every cell.
+    pub fn by_cell(&self) -> Vec<u32> {
+        let plain = self.plain.min(self.seen.len()) as u32;
+        (0..plain).chain(self.far.iter().copied()).collect()
     }
 
     /// The features that were seen, in increasing order.

@@ -131,14 +131,14 @@ impl ExactSum {
         if is_negative { -size } else { size }
     }
 
-    /// The root of a sum of squares, rounded a few times; infinite if a term was not finite. Neither
+    /// The root of a sum of squares, rounded twice; infinite if a term was not finite. Neither
     /// overflow nor underflow of squares touches it.
     pub fn root(&self) -> f64 {
         let mut whole = self.clone();
         whole.carry();
         match whole.leading() {
             None => f64::INFINITY,
-            Some((value, top)) => value.sqrt() * power_of_two(16 * top as i32 - LOWEST),
+            Some((value, half)) => value.sqrt() * power_of_two(half),
         }
     }
 
@@ -146,29 +146,35 @@ impl ExactSum {
     /// term was not finite. The factor goes in before the squares come out, so that only a result
     /// beyond the range of doubles is lost.
     pub fn times_square(&self, k: f64) -> f64 {
-        let Some((value, top)) = self.leading() else { return f64::INFINITY };
-        let root = k * power_of_two(16 * top as i32 - LOWEST);
+        let Some((value, half)) = self.leading() else { return f64::INFINITY };
+        let root = k * power_of_two(half);
         root * value * root
     }
 
-    /// The sum as v·2^(32·top − 2148), where v has the digits from `top` down; nothing if a term
-    /// was not finite.
-    fn leading(&self) -> Option<(f64, usize)> {
+    /// The sum as v·4^h, where v is rounded once, from the bits of the sum and not from its digits:
+    /// a power of two in all terms changes h and not v. Nothing if a term was not finite.
+    fn leading(&self) -> Option<(f64, i32)> {
         if self.wild > 0 {
             return None;
         }
         let Some(top) = self.digits.iter().rposition(|&digit| digit != 0) else {
             return Some((0.0, 0));
         };
-        // Four digits hold 97 bits or more.
-        let leading = self.digits[top.saturating_sub(3)..=top].iter();
-        let below = leading.fold(0.0, |below, &digit| (digit as f64 + below) * SHIFT);
-        Some((below / SHIFT, top))
+        // Four digits hold 97 bits or more, of which 62 or 63 are taken; of the rest it counts only
+        // whether there is something.
+        let at = |down: usize| top.checked_sub(down).map_or(0, |k| self.digits[k] as u128);
+        let bits = at(0) << 96 | at(1) << 64 | at(2) << 32 | at(3);
+        let zeros = bits.leading_zeros() & !1;
+        let taken = (bits << zeros) >> 65;
+        let is_exact = bits << zeros << 63 == 0
+            && self.digits[..top.saturating_sub(3)].iter().all(|&digit| digit == 0);
+        let value = (taken as u64 | u64::from(!is_exact)) as f64;
+        // The last bit taken counts 2^(32·top − 2148 − 96 − zeros + 65), an odd power. v is brought
+        // to between 1 and 4.
+        let power = 32 * top as i32 - 2 * LOWEST - 31 - zeros as i32;
+        Some((value / (1_u64 << 61) as f64, (power - 1) / 2 + 31))
     }
 }
-
-/// One digit down.
-const SHIFT: f64 = 1.0 / (1_u64 << 32) as f64;
 
 #[inline]
 fn low_digit(bits: u128) -> i64 {

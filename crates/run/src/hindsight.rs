@@ -6,8 +6,8 @@ use crate::replay::Replay;
 use crate::task::Task;
 use rueful_core::ledger::Tally;
 use rueful_core::loss::{AnyLoss, Loss, with_loss};
-use rueful_core::set::AnySet;
-use rueful_core::{ExactSum, Ledger, NonNegative, Rows};
+use rueful_core::set::{AnySet, FeasibleSet};
+use rueful_core::{Cells, ExactSum, Ledger, NonNegative, Rows};
 use rueful_data::{DataError, Names};
 use rueful_hindsight::{
     Gram, Method, Options, Passes, Prefix, Problem, Progress, Solution, Source, Start,
@@ -188,6 +188,9 @@ const GRAM_COLUMNS: usize = 2000;
 /// The best comparator of the square loss at every mark of a stream, exact and without keeping data.
 pub struct SquareWatch {
     gram: Option<Gram>,
+    /// The columns of the statistics, side by side in the order they came.
+    cells: Cells,
+    buffer: Vec<u32>,
     comparators: AnySet,
     next_mark: u64,
     marks: Vec<Interval>,
@@ -198,6 +201,8 @@ impl SquareWatch {
     pub fn new(task: &Task) -> Option<Self> {
         task.loss.is_square().then(|| Self {
             gram: Some(Gram::new(task.sigma)),
+            cells: Cells::compact(task.comparators.named_coordinates()),
+            buffer: Vec::new(),
             comparators: task.comparators.clone(),
             next_mark: 1,
             marks: Vec::new(),
@@ -207,7 +212,11 @@ impl SquareWatch {
     /// Takes in the next rows; with `marks`, solves at t = 1, 2, 4, 8, … on the way. Gives up where
     /// there are too many columns.
     pub fn observe(&mut self, rows: Rows<'_>, marks: bool) {
-        if rows.dimension() > GRAM_COLUMNS {
+        if self.gram.is_none() {
+            return;
+        }
+        let rows = self.cells.enter(rows, &mut self.buffer);
+        if self.cells.len() > GRAM_COLUMNS {
             self.gram = None;
         }
         let Some(gram) = &mut self.gram else { return };
@@ -218,6 +227,11 @@ impl SquareWatch {
                 self.next_mark *= 2;
             }
         }
+    }
+
+    /// Which features the solution is about.
+    pub fn columns(&self) -> Columns {
+        Columns::Seen(self.cells.by_cell())
     }
 
     /// The best comparator of the whole, if it was followed and is as good as asked for.

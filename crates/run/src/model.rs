@@ -307,7 +307,8 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
     let mut learner = learner.ok_or("its learner is not the one it describes")?;
     let Books { others, ledger } = whole(parts.ledger).ok_or("its ledger cannot be read")?;
     let rounds = learner.rounds().checked_add(others);
-    if !ledger.continues(&task.ledger()) || Some(ledger.rounds()) != rounds {
+    let fresh = task.ledger().pinning(learner.named_coordinates());
+    if !ledger.continues(&fresh) || Some(ledger.rounds()) != rounds {
         return Err("its ledger is not that of its learner".to_owned());
     }
     if learner.weights().len() != ledger.cells().count() {

@@ -72,7 +72,7 @@ impl Run {
     /// A run that has seen nothing.
     pub fn new(task: Task) -> Result<Self, SpecError> {
         let learner = build(&task)?;
-        let ledger = task.ledger();
+        let ledger = task.ledger().pinning(learner.named_coordinates());
         Ok(Self::restored(task, learner, ledger, Seen::default(), 0))
     }
 
@@ -304,10 +304,9 @@ mod tests {
     #[test]
     fn a_run_that_diverged_knows_it() {
         let settings = Settings {
+            learner: Some("strongly-convex-ogd".to_owned()),
             loss: Some("square".to_owned()),
-            schedule: Some("constant".to_owned()),
-            eta: Some(1e60),
-            radius: Some(1e100),
+            sigma: Some(1e-90),
             ..Settings::default()
         };
         let resolved = settings.resolve(DataSpec::libsvm(""), &mut |_| Ok(Survey::default()));

@@ -156,7 +156,6 @@ fn what_weights_cannot_do_is_refused() {
         ("hindsight nowhere --loss linear --negative-weight 2", "choose hinge, logistic or"),
         ("run nowhere --positive-weight 0 --negative-weight 0", "nothing is left"),
         ("audit nowhere --predictions p --loss absolute --positive-weight 2", "are numbers"),
-        (&format!("audit {DATA} --predictions p --positive-weight 0"), "out of both files"),
     ] {
         let text = ask(line).one_line();
         assert!(text.contains(says) && !text.contains("nowhere"), "{line}: {text}");

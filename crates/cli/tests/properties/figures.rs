@@ -61,6 +61,9 @@ impl Agree {
     }
 }
 
+/// Allowances for what is too small for a double are below this, in any unit.
+const NOTHING: f64 = 1e-250;
+
 /// Two reports have the same figures.
 #[track_caller]
 pub(crate) fn assert_same(one: &Value, other: &Value, agree: Agree, what: &str) {
@@ -83,7 +86,9 @@ pub(crate) fn assert_scaled(
     for (path, a) in &one {
         let b = &other[path];
         let is_same = match (a.as_f64(), b.as_f64()) {
-            (Some(x), Some(y)) if a.is_f64() || b.is_f64() => agree.on(factor(path) * x, y),
+            (Some(x), Some(y)) if a.is_f64() || b.is_f64() => {
+                agree.on(factor(path) * x, y) || x.abs().max(y.abs()) < NOTHING
+            }
             _ => a == b,
         };
         assert!(is_same, "{what}\n{path}: {a} and {b}, expected a factor of {}", factor(path));

@@ -9,13 +9,17 @@ const HEADER: usize = 28;
 
 /// The model with one part of its description replaced, and with lengths and checksum that are right.
 fn forged(model: &[u8], from: &str, to: &str) -> Vec<u8> {
+    // The task is the first section: a tag of four letters, a length, and the bytes.
+    let (tag, after) = model[HEADER..].split_at(4);
+    assert_eq!(tag, b"Task");
     let mut length = [0; 8];
-    length.copy_from_slice(&model[HEADER..HEADER + 8]);
-    let (described, rest) = model[HEADER + 8..].split_at(u64::from_le_bytes(length) as usize);
+    length.copy_from_slice(&after[..8]);
+    let (described, rest) = after[8..].split_at(u64::from_le_bytes(length) as usize);
     let described = std::str::from_utf8(described).expect("a description is text");
     assert_eq!(described.matches(from).count(), 1, "{described}");
     let described = described.replace(from, to);
-    let body = [&(described.len() as u64).to_le_bytes(), described.as_bytes(), rest].concat();
+    let length = (described.len() as u64).to_le_bytes();
+    let body = [tag, &length, described.as_bytes(), rest].concat();
     let front = [&model[..16], &(body.len() as u64).to_le_bytes()].concat();
     let mut checksum = Crc::new();
     checksum.update(&front);

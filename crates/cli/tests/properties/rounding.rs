@@ -49,7 +49,7 @@ fn linear_regret(rows: &[crate::stream::Row], radius: f64) -> f64 {
 fn linear_losses_of_any_size_are_regretted_in_proportion() {
     let rows = stream(Labels::Numbers, 40, 81);
     let regret = linear_regret(&rows, 2.0);
-    for exponent in [-900, -660, -500, 0, 400] {
+    for exponent in [-900, -660, -500, 0, 100] {
         let unit = 2_f64.powi(exponent);
         let mut rows = rows.clone();
         rows.iter_mut().for_each(|row| row.label *= unit);

@@ -74,6 +74,10 @@ impl<L: Loss, W: Bounded> Learner for FollowTheLeader<L, W> {
         self.sums.grow(dimension);
     }
 
+    fn named_coordinates(&self) -> usize {
+        self.set.named_coordinates()
+    }
+
     fn rearrange(&mut self, from: &[u32]) {
         self.sums.rearrange(from);
     }

@@ -73,6 +73,11 @@ pub trait Learner: Send + Sync {
     /// in exact arithmetic, where the stream had features at these coordinates.
     fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise;
 
+    /// How many of the first coordinates are told apart by the set the weights are kept in.
+    fn named_coordinates(&self) -> usize {
+        0
+    }
+
     /// Puts the coordinates of w in other places: place i gets what is at `from[i]`, and 0 where
     /// there is nothing. What is left behind must be 0.
     fn rearrange(&mut self, from: &[u32]);

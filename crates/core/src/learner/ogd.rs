@@ -114,6 +114,10 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
         self.weights.grow(dimension);
     }
 
+    fn named_coordinates(&self) -> usize {
+        self.set.named_coordinates()
+    }
+
     fn rearrange(&mut self, from: &[u32]) {
         self.weights.rearrange(from);
     }

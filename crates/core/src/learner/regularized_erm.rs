@@ -115,6 +115,10 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
         self.sums.grow(dimension);
     }
 
+    fn named_coordinates(&self) -> usize {
+        self.set.named_coordinates()
+    }
+
     fn rearrange(&mut self, from: &[u32]) {
         self.sums.rearrange(from);
     }

@@ -167,6 +167,14 @@ impl Ledger {
         }
     }
 
+    /// The same ledger, before its first round, where whoever makes the predictions tells the first
+    /// `named` coordinates apart: these keep their places.
+    #[must_use]
+    pub fn pinning(mut self, named: usize) -> Self {
+        self.cells = Cells::pinning(named.max(self.comparators.named_coordinates()));
+        self
+    }
+
     /// Enters one round.
     pub fn record(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
         if example.importance.is_zero() {
@@ -292,6 +300,7 @@ impl Ledger {
         let rounds = self.rounds();
         let is_size = |size: f64| (0.0..=f64::MAX).contains(&size);
         self.loss == fresh.loss
+            && self.cells.pinned() == fresh.cells.pinned()
             && self.comparators == fresh.comparators
             && self.minorant().sigma() == fresh.minorant().sigma()
             && self.tally.is_sound()

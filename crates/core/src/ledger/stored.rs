@@ -3,7 +3,7 @@
 use super::{CurvePoint, Ledger, Tally};
 use crate::cells::Cells;
 use crate::loss::AnyLoss;
-use crate::set::{AnySet, FeasibleSet};
+use crate::set::AnySet;
 use serde::{Deserialize, Serialize};
 
 /// Everything that is in a ledger.
@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Stored {
     loss: AnyLoss,
     comparators: AnySet,
+    /// How many of the first coordinates keep their places.
+    pinned: u32,
     features: Gaps,
     /// By feature, in the order of `features`.
     tally: Tally,
@@ -20,6 +22,9 @@ pub(super) struct Stored {
     curve: Vec<CurvePoint>,
     next_mark: u64,
 }
+
+/// More coordinates are not told apart: they would take memory that nothing in the file pays for.
+const PINNED_MAX: u32 = 1 << 24;
 
 /// Increasing numbers, as the first and how many are left out before each of the others.
 #[derive(Serialize, Deserialize)]
@@ -55,6 +60,7 @@ impl From<Ledger> for Stored {
         Self {
             loss: ledger.loss,
             comparators: ledger.comparators,
+            pinned: ledger.cells.pinned() as u32,
             features: Gaps::of(&ledger.cells.features()),
             tally,
             gradient_sq_max: ledger.gradient_sq_max,
@@ -70,8 +76,11 @@ impl TryFrom<Stored> for Ledger {
 
     fn try_from(stored: Stored) -> Result<Self, Self::Error> {
         let features = stored.features.numbers().ok_or("its features are out of range")?;
-        let cells = Cells::of(&features, stored.comparators.named_coordinates())
-            .ok_or("its features are out of order")?;
+        if stored.pinned > PINNED_MAX {
+            return Err("it tells too many coordinates apart");
+        }
+        let cells =
+            Cells::of(&features, stored.pinned as usize).ok_or("its features are out of order")?;
         if stored.tally.minorant().slopes().len() != features.len() {
             return Err("it has not as many slopes as features");
         }
