@@ -112,12 +112,19 @@ impl Gram {
         self.grow(x.dimension());
         let (indices, values) = (x.indices(), x.values());
         let weight = example.importance.get();
+        let is_ordered = indices.is_sorted();
         for (k, (i, xi)) in x.iter().enumerate() {
             let xi = weight * xi;
-            let row = &mut self.products.recent[i * (i + 1) / 2..][..=i];
-            for (&j, &xj) in indices[..=k].iter().zip(values) {
-                // Exact for weight 1: the product of two singles fits into a double.
-                row[j as usize] += xi * f64::from(xj);
+            let before = indices[..=k].iter().zip(values);
+            // Products are exact for weight 1: that of two singles fits into a double.
+            if is_ordered {
+                let row = &mut self.products.recent[i * (i + 1) / 2..][..=i];
+                before.for_each(|(&j, &xj)| row[j as usize] += xi * f64::from(xj));
+            } else {
+                for (&j, &xj) in before {
+                    let (high, low) = (i.max(j as usize), i.min(j as usize));
+                    self.products.recent[high * (high + 1) / 2 + low] += xi * f64::from(xj);
+                }
             }
             self.moments.recent[i] += xi * example.label;
         }
