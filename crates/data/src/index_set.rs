@@ -102,7 +102,7 @@ impl IndexSet {
         while at < end {
             let number = (at / PAGE) as usize;
             let page_end = (at / PAGE + 1) * PAGE;
-            if at % PAGE == 0 && page_end <= end {
+            if at.is_multiple_of(PAGE) && page_end <= end {
                 if self.places.len() <= number {
                     self.places.resize(number + 1, Place::EMPTY);
                 }

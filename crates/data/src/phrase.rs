@@ -75,7 +75,7 @@ impl From<&str> for Phrase {
 /// A phrase is the words that it displays.
 impl PartialEq<&str> for Phrase {
     fn eq(&self, words: &&str) -> bool {
-        self.to_string() == *words
+        self.text(&plain).as_str() == *words
     }
 }
 

@@ -110,12 +110,10 @@ fn tables(rows: &[[&str; 5]]) -> [(&'static str, String); 4] {
 /// What a file held: label, importance, features, predictions and place of every row.
 type Told = (f64, f64, usize, Vec<f64>, String);
 
-fn tell(
-    format: &str,
-    text: &str,
-    labels: LabelRule,
-    threads: usize,
-) -> Result<(Vec<Told>, Census, Vec<u64>, Vec<String>), DataError> {
+/// The rows of a file, and what was counted on the way: missing cells and names too.
+type Held = (Vec<Told>, Census, Vec<u64>, Vec<String>);
+
+fn tell(format: &str, text: &str, labels: LabelRule, threads: usize) -> Result<Held, DataError> {
     let wishes = Wishes {
         importance: Some("w".to_owned()),
         predictions: vec!["p".to_owned(), "q".to_owned()],

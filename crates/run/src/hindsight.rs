@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::contradiction::Contradiction;
-use crate::replay::Replay;
+use crate::replay::{Replay, counting};
 use crate::task::Task;
 use rueful_core::ledger::Tally;
 use rueful_core::loss::{AnyLoss, Loss, with_loss};
@@ -212,6 +212,10 @@ impl SquareWatch {
     /// Takes in the next rows; with `marks`, solves at t = 1, 2, 4, 8, … on the way. Gives up where
     /// there are too many columns.
     pub fn observe(&mut self, rows: Rows<'_>, marks: bool) {
+        counting(rows).for_each(|rows| self.observe_all(rows, marks));
+    }
+
+    fn observe_all(&mut self, rows: Rows<'_>, marks: bool) {
         if self.gram.is_none() {
             return;
         }
@@ -220,7 +224,7 @@ impl SquareWatch {
             self.gram = None;
         }
         let Some(gram) = &mut self.gram else { return };
-        for example in rows.iter().filter(|example| !example.importance.is_zero()) {
+        for example in rows.iter() {
             gram.observe(&example);
             if marks && gram.rounds() == self.next_mark {
                 self.marks.push(per_round(&gram.solve(&self.comparators)));

@@ -122,7 +122,7 @@ impl<'a> Replay<'a> {
 }
 
 /// Rows of importance 0 are none: what is between them.
-fn counting(rows: Rows<'_>) -> impl Iterator<Item = Rows<'_>> {
+pub(crate) fn counting(rows: Rows<'_>) -> impl Iterator<Item = Rows<'_>> {
     let is_idle = move |row: usize| rows.importances().get(row).is_some_and(|one| one.is_zero());
     let mut from = 0;
     std::iter::from_fn(move || {

@@ -260,10 +260,10 @@ mod tests {
             let mut at_once = Run::new(task(learner)).unwrap();
             let rounds = at_once.learn(whole.rows()).unwrap().to_vec();
             let mut one_by_one = Run::new(task(learner)).unwrap();
-            for row in 0..whole.len() {
+            for (row, &expected) in rounds.iter().enumerate() {
                 let before = one_by_one.predict(&whole.get(row).features);
                 let round = one_by_one.learn(whole.rows().slice(row..row + 1)).unwrap()[0];
-                assert_eq!((round, before), (rounds[row], rounds[row].prediction), "{learner}");
+                assert_eq!((round, before), (expected, expected.prediction), "{learner}");
             }
             assert_eq!(one_by_one.report(), at_once.report(), "{learner}");
             assert_eq!(one_by_one.weights(), at_once.weights(), "{learner}");

@@ -229,7 +229,7 @@ impl AuditRun {
     /// What can be said so far about the models, on what `source` held. `predictions` gives them
     /// their names.
     pub fn report(&self, source: &dyn Source, predictions: &Predictions) -> AuditReport {
-        let reports = || self.models.iter().map(|model| ModelReport::new(model));
+        let reports = || self.models.iter().map(ModelReport::new);
         let name = |(name, report): (&String, _)| NamedReport { name: name.clone(), report };
         AuditReport {
             first: ModelReport::new(self.first()),
