@@ -53,9 +53,17 @@ impl Round {
     /// double is rounded up: where there is a slope, this is above 0.
     #[inline]
     pub fn gradient_sq(&self, sigma: f64, x: &Features<'_>) -> f64 {
-        let least = if self.slope == 0.0 { 0.0 } else { f64::MIN_POSITIVE };
         let data = self.slope * (self.slope * x.norm_sq());
-        (data + 2.0 * sigma * (self.slope * self.prediction + self.penalty)).max(least)
+        let square = data + 2.0 * sigma * (self.slope * self.prediction + self.penalty);
+        // A branch, not a choice: the step that waits for the square need not wait for this.
+        if square >= f64::MIN_POSITIVE { square } else { self.least_gradient_sq(square) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn least_gradient_sq(&self, square: f64) -> f64 {
+        let least = if self.slope == 0.0 { 0.0 } else { f64::MIN_POSITIVE };
+        square.max(least)
     }
 
     /// Whether everything in it is a finite number; a run that diverged has rounds that are not.

@@ -11,7 +11,7 @@ use crate::features::Features;
 const LANES: usize = 8;
 
 /// Σ_i v_i x_i
-#[inline]
+#[inline(always)] // The loop over rows is made of it.
 pub(crate) fn dot(v: &[f64], x: &Features<'_>) -> f64 {
     match x.run() {
         Some(run) => dot_dense(&v[run], x.values()),
@@ -19,7 +19,7 @@ pub(crate) fn dot(v: &[f64], x: &Features<'_>) -> f64 {
     }
 }
 
-#[inline]
+#[inline(always)] // The loop over rows is made of it.
 fn dot_sparse(v: &[f64], x: &Features<'_>) -> f64 {
     let (index_rows, index_rest) = x.indices().as_chunks::<LANES>();
     let (value_rows, value_rest) = x.values().as_chunks::<LANES>();
@@ -44,7 +44,7 @@ fn dot_sparse(v: &[f64], x: &Features<'_>) -> f64 {
 }
 
 /// The same sum in the same order, for a row without gaps.
-#[inline]
+#[inline(always)] // The loop over rows is made of it.
 fn dot_dense(v: &[f64], x: &[f32]) -> f64 {
     let (v_rows, v_rest) = v.as_chunks::<LANES>();
     let (x_rows, x_rest) = x.as_chunks::<LANES>();
@@ -76,7 +76,7 @@ fn total(lanes: [f64; LANES]) -> f64 {
 }
 
 /// v ← v + k x
-#[inline]
+#[inline(always)] // The loop over rows is made of it.
 pub(crate) fn add(v: &mut [f64], k: f64, x: &Features<'_>) {
     if let Some(run) = x.run() {
         for (v, &value) in v[run].iter_mut().zip(x.values()) {

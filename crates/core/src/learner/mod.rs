@@ -89,11 +89,19 @@ pub trait Learner: Send + Sync {
         rounds.clear();
         rounds.extend(rows.iter().map(|example| {
             if example.importance.is_zero() {
-                return Round::idle(self.predict(&example.features));
+                return idle_round(self, &example.features);
             }
             self.learn(&example)
         }));
     }
+}
+
+/// What comes of a row that does not count. Set apart, so that the loop over rows has one prediction
+/// in it.
+#[cold]
+#[inline(never)]
+fn idle_round<T: Learner + ?Sized>(learner: &T, x: &Features<'_>) -> Round {
+    Round::idle(learner.predict(x))
 }
 
 /// Parameters as plain data.

@@ -25,14 +25,15 @@ pub struct CurvePoint {
 impl CurvePoint {
     pub(super) fn of(tally: &Tally, comparators: &AnySet, coordinates: Coordinates<'_>) -> Self {
         let minorant = tally.minorant();
-        let certificate = tally.certificate(comparators, coordinates);
+        let norm = minorant.slopes_norm();
+        let certificate = tally.certificate_with_norm(comparators, coordinates, norm);
         Self {
             rounds: tally.rounds(),
             loss: tally.loss(),
             mistakes: tally.mistakes(),
             certificate: certificate.is_finite().then_some(certificate),
             offset: minorant.offset(),
-            slopes_norm: minorant.slopes_norm(),
+            slopes_norm: norm,
             curvature: minorant.curvature(),
             slack: (tally.slack_at_zero(), minorant.slack_per_unit()),
         }

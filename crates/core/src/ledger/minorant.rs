@@ -98,8 +98,18 @@ impl Minorant {
     /// A lower bound on min_{u∈W} Σ ℓ_t(u) that holds with rounding included, where the features of
     /// the rounds have these coordinates. Minus infinity where nothing can be said.
     pub fn floor(&self, set: &impl FeasibleSet, coordinates: Coordinates<'_>) -> f64 {
-        let gain = set.support(self.slopes.iter().map(|s| -s), self.curvature());
-        let floor = self.offset.value() - gain - self.slack(set, coordinates);
+        self.floor_with(set, coordinates, self.slopes_norm())
+    }
+
+    /// The same, where ‖S‖ is known.
+    pub(super) fn floor_with(
+        &self,
+        set: &impl FeasibleSet,
+        coordinates: Coordinates<'_>,
+        norm: f64,
+    ) -> f64 {
+        let gain = set.support_with(self.slopes.iter().map(|s| -s), norm, self.curvature());
+        let floor = self.offset.value() - gain - self.slack_with(set, coordinates, norm);
         if floor.is_nan() { f64::NEG_INFINITY } else { floor }
     }
 
@@ -107,8 +117,13 @@ impl Minorant {
     /// minimum lies at a u whose norm is at most the set's reach and, where the minorant curves, at
     /// most (‖S‖ + ‖e‖)/(σT); there e moves the value by ‖u‖‖e‖ at most.
     pub fn slack(&self, set: &impl FeasibleSet, coordinates: Coordinates<'_>) -> f64 {
-        let farthest = self.farthest(set.reach(coordinates), self.slopes_norm());
-        self.slack_at_zero() + product(farthest, self.slack_per_unit())
+        self.slack_with(set, coordinates, self.slopes_norm())
+    }
+
+    fn slack_with(&self, set: &impl FeasibleSet, coordinates: Coordinates<'_>, norm: f64) -> f64 {
+        let per_unit = self.slack_per_unit();
+        let farthest = farthest(set.reach(coordinates), norm, per_unit, self.curvature());
+        self.slack_at_zero() + product(farthest, per_unit)
     }
 
     /// The part of the slack that u has no influence on: a few roundings of every value and slope.
@@ -123,11 +138,6 @@ impl Minorant {
     pub(crate) fn slack_per_unit(&self) -> f64 {
         let additions = self.additions as f64;
         f64::EPSILON * (additions + 400.0) * self.length + additions * LEAST_PRODUCT
-    }
-
-    /// How far out the best comparator of a set that reaches so far can lie.
-    fn farthest(&self, reach: f64, slopes_norm: f64) -> f64 {
-        farthest(reach, slopes_norm, self.slack_per_unit(), self.curvature())
     }
 
     /// ‖S‖

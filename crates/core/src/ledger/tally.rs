@@ -139,6 +139,16 @@ impl Tally {
         self.regret_above(self.minorant.floor(comparators, coordinates))
     }
 
+    /// The same, where ‖S‖ is known.
+    pub(super) fn certificate_with_norm(
+        &self,
+        comparators: &AnySet,
+        coordinates: Coordinates<'_>,
+        norm: f64,
+    ) -> f64 {
+        self.regret_above(self.minorant.floor_with(comparators, coordinates, norm))
+    }
+
     /// The best certificate that the rounds themselves and further witnesses of the same rounds
     /// prove together.
     pub fn certificate_with<'a>(

@@ -29,6 +29,10 @@ impl FeasibleSet for AnySet {
         with_set!(self, set => set.support(v, curvature))
     }
 
+    fn support_with(&self, v: impl Iterator<Item = f64> + Clone, norm: f64, curvature: f64) -> f64 {
+        with_set!(self, set => set.support_with(v, norm, curvature))
+    }
+
     fn reach(&self, coordinates: Coordinates<'_>) -> f64 {
         with_set!(self, set => set.reach(coordinates))
     }

@@ -67,6 +67,15 @@ impl FeasibleSet for Ball {
         self.support_of_norm(vector::norm(v), curvature)
     }
 
+    fn support_with(
+        &self,
+        _v: impl Iterator<Item = f64> + Clone,
+        norm: f64,
+        curvature: f64,
+    ) -> f64 {
+        self.support_of_norm(norm, curvature)
+    }
+
     fn reach(&self, _coordinates: Coordinates<'_>) -> f64 {
         self.radius.get()
     }

@@ -57,6 +57,16 @@ pub trait FeasibleSet: Clone + Send + Sync + 'static {
     /// the dimension, and the same for every order of the coordinates.
     fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64;
 
+    /// The same, where ‖v‖ is known.
+    fn support_with(
+        &self,
+        v: impl Iterator<Item = f64> + Clone,
+        _norm: f64,
+        curvature: f64,
+    ) -> f64 {
+        self.support(v, curvature)
+    }
+
     /// sup_{u∈W} ‖u‖ over these coordinates.
     fn reach(&self, coordinates: Coordinates<'_>) -> f64;
 

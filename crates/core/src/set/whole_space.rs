@@ -26,7 +26,16 @@ impl FeasibleSet for WholeSpace {
     fn project_dense(&self, _v: &mut [f64]) {}
 
     fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64 {
-        let norm = vector::norm(v);
+        let norm = vector::norm(v.clone());
+        self.support_with(v, norm, curvature)
+    }
+
+    fn support_with(
+        &self,
+        _v: impl Iterator<Item = f64> + Clone,
+        norm: f64,
+        curvature: f64,
+    ) -> f64 {
         if norm == 0.0 { 0.0 } else { norm / (2.0 * curvature) * norm }
     }
 

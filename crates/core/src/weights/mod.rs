@@ -181,7 +181,7 @@ impl Weights {
     }
 
     /// w ← shrink·w + advance·x, where `dot` is w·x as it was before.
-    #[inline]
+    #[inline(always)] // The loop over rows is made of it.
     pub fn step(&mut self, shrink: f64, advance: f64, x: &Features<'_>, dot: f64) {
         if shrink != 1.0 {
             self.scale_by(shrink);
