@@ -68,10 +68,9 @@ impl Minorant {
     #[inline]
     pub fn record(&mut self, x: &Features<'_>, round: &Round) {
         let at_zero = round.slope * round.prediction;
-        // A slope below the range of doubles is off by less than the least of them, and the
-        // product with the prediction by that much times the prediction. (Adding 1 keeps this in
-        // the range of normal doubles: processors are slow below it.)
-        let lost = f64::MIN_POSITIVE * (1.0 + round.prediction.abs());
+        // What a slope below the range of doubles is off by, its product with the prediction is off
+        // by so many times over.
+        let lost = LEAST * (1.0 + round.prediction.abs());
         let size = round.value.abs() + at_zero.abs() + lost;
         self.push(x, round.slope, round.value - at_zero, size);
     }
@@ -80,7 +79,7 @@ impl Minorant {
     /// come from a prediction. The conjugate must be finite.
     #[inline]
     pub fn record_dual(&mut self, x: &Features<'_>, slope: f64, conjugate: f64) {
-        self.push(x, slope, -conjugate, conjugate.abs());
+        self.push(x, slope, -conjugate, conjugate.abs() + LEAST);
     }
 
     #[inline]
@@ -111,10 +110,10 @@ impl Minorant {
         self.slack_at_zero() + product(farthest, self.slack_per_unit())
     }
 
-    /// The part of the slack that u has no influence on: a few roundings of every value and slope.
+    /// The part of the slack that u has no influence on: a few roundings of every value and slope,
+    /// and of the sum of the values, which is no larger than the magnitude.
     pub(crate) fn slack_at_zero(&self) -> f64 {
-        let underflows = self.additions as f64 * LEAST;
-        16.0 * f64::EPSILON * self.magnitude + underflows
+        16.0 * f64::EPSILON * self.magnitude
     }
 
     /// ‖e‖: T additions into S, each to a unit in the last place of sums that are no longer than
@@ -189,12 +188,14 @@ impl Minorant {
     }
 }
 
-/// Half the least double: what a rounding of a number too small for a double can lose. A value, a
-/// slope and a product have a few such roundings.
-const LEAST: f64 = 16.0 * f64::MIN_POSITIVE;
+/// What the magnitude of a round is at least, so that 16ε of it cover what is lost below the range
+/// of doubles: a value, a slope and a product have a few roundings there, each of half the least
+/// double, ε·`MIN_POSITIVE`, and an importance of up to 1e30 multiplies them.
+const LEAST: f64 = 1e30 * f64::MIN_POSITIVE;
 
-/// The same for the norm of a·x: a slope loses so much, and x is at most 2³² singles long.
-const LEAST_PRODUCT: f64 = 1e-280;
+/// The same for the norm of a·x: a slope loses ε·`LEAST`, x has at most 2³² coordinates, and each is
+/// below 2¹²⁸.
+const LEAST_PRODUCT: f64 = 1e-249;
 
 /// How far out the minimum of u·S + (κ/2)‖u‖² over a set that reaches so far can lie, for an S of
 /// which the norm is known up to an error.
