@@ -428,4 +428,17 @@ mod tests {
             knows_its_error(&w);
         }
     }
+
+    /// ‖w‖ = 1 by the coordinates, and a running value that is off by as much as it may be.
+    #[test]
+    fn a_norm_that_may_be_off_is_not_relied_on() {
+        for off in [1e-12, 1e-9, 1e-3, 1.0] {
+            let vector = vec![0.6, 0.8];
+            let stored = Stored { scale: 1.0, vector, norm_sq: 1.0 - off, norm_error: off };
+            let w = Weights::from(stored);
+            assert!((w.norm_sq() - 1.0).abs() <= NORM_TOLERANCE, "{off}: {}", w.norm_sq());
+            assert!((w.norm() - 1.0).abs() <= 1e-9, "{off}: {}", w.norm());
+            assert!(w.can_exceed(1.0 - 1e-14));
+        }
+    }
 }
