@@ -31,8 +31,6 @@ pub struct Minorant {
     length: f64,
     /// Σ (|φ_t| + |a_t p_t|): what the rounding of the offset is measured against.
     magnitude: f64,
-    /// How many additions went into S: one a round, and one for every merge.
-    additions: u64,
 }
 
 impl Minorant {
@@ -45,7 +43,6 @@ impl Minorant {
             slopes: Vec::new(),
             length: 0.0,
             magnitude: 0.0,
-            additions: 0,
         }
     }
 
@@ -56,7 +53,6 @@ impl Minorant {
             && self.slopes.iter().all(|slope| slope.is_finite())
             && is_size(self.length)
             && is_size(self.magnitude)
-            && self.additions >= self.rounds
     }
 
     /// Makes room for features below `dimension`.
@@ -85,7 +81,6 @@ impl Minorant {
     #[inline]
     fn push(&mut self, x: &Features<'_>, slope: f64, at_zero: f64, size: f64) {
         self.rounds += 1;
-        self.additions += 1;
         self.offset.add(at_zero);
         self.magnitude += size;
         if slope != 0.0 {
@@ -118,9 +113,10 @@ impl Minorant {
 
     /// ‖e‖: T additions into S, each to a unit in the last place of sums that are no longer than
     /// Σ ‖a_t x_t‖; some more for the roundings of the slopes and of the support function; and what
-    /// products lose that are too small for a double.
+    /// products lose that are too small for a double. Merging rounds no more often: the first
+    /// addition of every part was to 0, and exact.
     pub(crate) fn slack_per_unit(&self) -> f64 {
-        let additions = self.additions as f64;
+        let additions = self.rounds as f64;
         f64::EPSILON * (additions + 400.0) * self.length + additions * LEAST_PRODUCT
     }
 
@@ -181,7 +177,6 @@ impl Minorant {
             *s += o;
         }
         self.rounds += other.rounds;
-        self.additions += other.additions + 1;
         self.offset.merge(other.offset);
         self.length += other.length;
         self.magnitude += other.magnitude;

@@ -331,9 +331,9 @@ fn a_window_after_enormous_losses_keeps_its_risk() {
     assert_eq!(ledger.verdict_on(&window).sequential_risk, 4.0);
 }
 
-/// The floor of rounds with x = 0, which every u loses alike, given as prediction, label and
+/// The ledger of rounds with x = 0, which every u loses alike, given as prediction, label and
 /// importance. So small a ball leaves nothing to the allowance for slopes.
-fn floor_at_zero(loss: impl Into<AnyLoss>, rounds: &[(f64, f64, f64)]) -> f64 {
+fn without_features(loss: impl Into<AnyLoss>, rounds: &[(f64, f64, f64)]) -> Ledger {
     let mut ledger = Ledger::new(loss, ball(1e-100));
     for &(prediction, label, importance) in rounds {
         let nothing = Features::new(&[], &[]).unwrap();
@@ -341,6 +341,10 @@ fn floor_at_zero(loss: impl Into<AnyLoss>, rounds: &[(f64, f64, f64)]) -> f64 {
         let example = Example { importance, ..Example::new(nothing, label) };
         ledger.observe(&example, prediction).unwrap();
     }
+    ledger
+}
+
+fn floor_at_zero(ledger: &Ledger) -> f64 {
     ledger.floor(ledger.comparators())
 }
 
@@ -348,9 +352,13 @@ fn floor_at_zero(loss: impl Into<AnyLoss>, rounds: &[(f64, f64, f64)]) -> f64 {
 #[test]
 fn no_floor_is_above_the_loss_of_zero() {
     for k in 1..1000 {
-        let rounds = [(f64::from(k) / -777.0, 1.0, 1.0); 100];
-        let floor = floor_at_zero(Hinge {}, &rounds);
-        assert!((99.999..=100.0).contains(&floor), "{k}: {floor}");
+        let part = without_features(Hinge {}, &[(f64::from(k) / -777.0, 1.0, 1.0); 100]);
+        let mut merged = without_features(Hinge {}, &[]);
+        merged.merge(&part).unwrap();
+        for ledger in [part, merged] {
+            let floor = floor_at_zero(&ledger);
+            assert!((99.999..=100.0).contains(&floor), "{k}: {floor}");
+        }
     }
 }
 
@@ -359,13 +367,14 @@ fn no_floor_is_above_the_loss_of_zero() {
 #[test]
 fn what_is_lost_below_the_range_of_doubles_is_allowed_for() {
     let (least, most) = (f64::from_bits(1), 1e30);
+    let floor_of = |loss: AnyLoss, round| floor_at_zero(&without_features(loss, &[round]));
     assert!(Importance::new(1.001 * most).is_err());
     // 0.6 of the least double is rounded up to all of it.
-    assert!(floor_at_zero(Absolute {}, &[(0.0, least, 0.6)]) < least);
+    assert!(floor_of(Absolute {}.into(), (0.0, least, 0.6)) < least);
     // The slope, 0.4 of it, is rounded to 0, and the product with the prediction is not.
-    assert!(floor_at_zero(Linear {}, &[(1e300, least, 0.4)]) <= 0.0);
+    assert!(floor_of(Linear {}.into(), (1e300, least, 0.4)) <= 0.0);
     // A value of 0.6 of it is rounded, and then counts 1e30 times.
-    assert!(floor_at_zero(Linear {}, &[(0.6, least, most)]) <= 0.0);
+    assert!(floor_of(Linear {}.into(), (0.6, least, most)) <= 0.0);
     // The same of a dual point.
     let mut minorant = Minorant::new(NonNegative::ZERO);
     minorant.record_dual(&Features::new(&[], &[]).unwrap(), 0.0, 0.6 * -least);
@@ -386,16 +395,33 @@ fn a_slope_that_was_rounded_up_proves_no_more_than_is_true() {
     assert!(ledger.certificate(ledger.comparators()) >= regret, "{regret:e}");
 }
 
-/// 2⁵³ + 1 is 2⁵³ in doubles: 3000 slopes of 1 are lost, one rounding each.
+/// 2⁵³ + 1 is 2⁵³ in doubles: 3000 slopes of 1 are lost, one rounding each, whether they are
+/// recorded one after the other or merged.
 #[test]
 fn every_addition_is_allowed_for() {
     let large = 2_f64.powi(53);
-    let rounds: Vec<_> = std::iter::once(large)
-        .chain(std::iter::repeat_n(1.0, 3000))
-        .map(|slope| (1.0_f32, 0.0, slope))
-        .collect();
-    let certificate = certificate_of(Linear {}, 0.0, ball(1.0), &rounds);
-    assert!(certificate >= large + 3000.0, "{}", certificate - large);
+    let x = Features::new(&[0], &[1.0]).unwrap();
+    let recorded = |slope: f64, count: usize| {
+        let mut ledger = Ledger::new(Linear {}, ball(1.0));
+        (0..count).for_each(|_| ledger.observe(&Example::new(x, slope), 0.0).unwrap());
+        ledger
+    };
+    let (mut whole, mut merged) = (recorded(large, 1), recorded(large, 1));
+    for _ in 0..3000 {
+        whole.observe(&Example::new(x, 1.0), 0.0).unwrap();
+        merged.merge(&recorded(1.0, 1)).unwrap();
+    }
+    for ledger in [whole, merged] {
+        let certificate = ledger.certificate(ledger.comparators());
+        assert!(certificate >= large + 3000.0, "{}", certificate - large);
+    }
+    // Taken away again, the 2⁵³ leave 0 and not the 1.
+    let mut merged = recorded(1.0, 0);
+    [recorded(large, 1), recorded(1.0, 1), recorded(-large, 1)]
+        .iter()
+        .for_each(|part| merged.merge(part).unwrap());
+    assert_eq!(merged.minorant().slopes(), [0.0]);
+    assert!(merged.certificate(merged.comparators()) >= 1.0);
 }
 
 /// One round of slope 1 at 0: the regret is U‖x‖ exactly, and its computation takes a root, a
