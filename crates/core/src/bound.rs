@@ -206,4 +206,39 @@ mod tests {
         assert!(ladder.data.is_ok() && ladder.theorem.is_err());
         assert_eq!(ladder.disorder.len(), 1);
     }
+
+    fn both(data: f64, theorem: f64) -> Promise {
+        let [data, theorem] = [data, theorem].map(|total| Ok(Bound::new(total, "here")));
+        Promise { data, theorem }
+    }
+
+    /// A run in doubles is off by some roundings a round, and the certificate by its own slack
+    /// before that is added: both ways, a certificate may be above a bound that it attains.
+    #[test]
+    fn rungs_are_lifted_by_what_rounding_can_do_and_no_more() {
+        let rounding = 1000.0 * f64::EPSILON;
+        let slack = 1e-6;
+        for (certificate, slack, holds) in [
+            (3.0 + 3.0 * rounding, 0.0, true),
+            (3.0 + 100.0 * rounding, 0.0, false),
+            (3.0 + 2.0 * slack, slack, true),
+            (3.0 + 2.1 * slack, slack, false),
+            (-3.0 + 3.0 * rounding, 0.0, true),
+        ] {
+            let total = certificate.round();
+            let ladder = Ladder::new(1000, certificate, slack, both(total, total));
+            assert_eq!(ladder.disorder.is_empty(), holds, "{ladder:?}");
+            assert_eq!((ladder.data.is_ok(), ladder.theorem.is_ok()), (holds, holds));
+        }
+    }
+
+    /// Two bounds that are equal by different formulas.
+    #[test]
+    fn a_rounding_between_data_and_theorem_is_no_disorder() {
+        let data = 3.0 + 1000.0 * f64::EPSILON;
+        let ladder = Ladder::new(1000, 1.0, 0.0, both(data, 3.0));
+        assert!(ladder.disorder.is_empty() && ladder.is_in_order());
+        assert_eq!(ladder.theorem.unwrap().total, ladder.data.unwrap().total);
+        assert!(!Ladder::new(1000, 1.0, 0.0, both(3.1, 3.0)).disorder.is_empty());
+    }
 }

@@ -189,3 +189,46 @@ fn half_product(k: f64, r: f64) -> f64 {
 pub(crate) fn finite_bound(total: f64, reference: &str, otherwise: &str) -> Result<Bound, NoBound> {
     if total.is_finite() { Ok(Bound::new(total, reference)) } else { NoBound::because(otherwise) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::InverseTime;
+
+    fn positive(value: f64) -> Positive {
+        Positive::new(value).unwrap()
+    }
+
+    /// 1/η_t = σt grows by σ, whatever σt is in doubles: in the whole space any more would make the
+    /// bound infinite.
+    #[test]
+    fn a_growth_of_sigma_is_paid_for_by_the_curvature() {
+        for sigma in [0.1, 0.3, 0.7, 1e-7] {
+            let mut steps = Steps::default();
+            for _ in 0..1000 {
+                steps.take(&InverseTime { sigma: positive(sigma) }, 1.0, sigma);
+            }
+            assert_eq!(steps.distance_paid(f64::INFINITY, f64::INFINITY, sigma), 0.0);
+            // Of a growth of 2σ there is a σ left each time, and another of the first.
+            let mut faster = Steps::default();
+            for _ in 0..1000 {
+                faster.take(&InverseTime { sigma: positive(2.0 * sigma) }, 1.0, sigma);
+            }
+            let paid = faster.distance_paid(1.0, 1.0, sigma);
+            assert!((paid / (500.0 * sigma) - 1.0).abs() < 1e-9, "{paid}");
+        }
+    }
+
+    /// A declared G that the run exceeds by less than single precision can tell is replaced by the
+    /// run's own: the theorem is about gradients that are no larger.
+    #[test]
+    fn a_declared_gradient_bound_is_never_below_the_gradients() {
+        let mut steps = Steps::default();
+        steps.observe(1.5 * 1.5);
+        let bound = |declared: Option<f64>| steps.gradient_bound(declared.map(positive));
+        assert_eq!(bound(None), Ok(1.5));
+        assert_eq!(bound(Some(2.0)), Ok(2.0));
+        assert_eq!(bound(Some(1.5 * (1.0 - 0.9e-6))), Ok(1.5));
+        assert!(bound(Some(1.5 * (1.0 - 1.1e-6))).is_err());
+    }
+}

@@ -31,8 +31,6 @@ pub struct Minorant {
     length: f64,
     /// Σ (|φ_t| + |a_t p_t|): what the rounding of the offset is measured against.
     magnitude: f64,
-    /// How many additions went into S: one a round, and one for every merge.
-    additions: u64,
 }
 
 impl Minorant {
@@ -45,7 +43,6 @@ impl Minorant {
             slopes: Vec::new(),
             length: 0.0,
             magnitude: 0.0,
-            additions: 0,
         }
     }
 
@@ -56,7 +53,6 @@ impl Minorant {
             && self.slopes.iter().all(|slope| slope.is_finite())
             && is_size(self.length)
             && is_size(self.magnitude)
-            && self.additions >= self.rounds
     }
 
     /// Makes room for features below `dimension`.
@@ -68,10 +64,9 @@ impl Minorant {
     #[inline]
     pub fn record(&mut self, x: &Features<'_>, round: &Round) {
         let at_zero = round.slope * round.prediction;
-        // A slope below the range of doubles is off by less than the least of them, and the
-        // product with the prediction by that much times the prediction. (Adding 1 keeps this in
-        // the range of normal doubles: processors are slow below it.)
-        let lost = f64::MIN_POSITIVE * (1.0 + round.prediction.abs());
+        // What a slope below the range of doubles is off by, its product with the prediction is off
+        // by so many times over.
+        let lost = LEAST * (1.0 + round.prediction.abs());
         let size = round.value.abs() + at_zero.abs() + lost;
         self.push(x, round.slope, round.value - at_zero, size);
     }
@@ -80,13 +75,12 @@ impl Minorant {
     /// come from a prediction. The conjugate must be finite.
     #[inline]
     pub fn record_dual(&mut self, x: &Features<'_>, slope: f64, conjugate: f64) {
-        self.push(x, slope, -conjugate, conjugate.abs());
+        self.push(x, slope, -conjugate, conjugate.abs() + LEAST);
     }
 
     #[inline]
     fn push(&mut self, x: &Features<'_>, slope: f64, at_zero: f64, size: f64) {
         self.rounds += 1;
-        self.additions += 1;
         self.offset.add(at_zero);
         self.magnitude += size;
         if slope != 0.0 {
@@ -126,17 +120,18 @@ impl Minorant {
         self.slack_at_zero() + product(farthest, per_unit)
     }
 
-    /// The part of the slack that u has no influence on: a few roundings of every value and slope.
+    /// The part of the slack that u has no influence on: a few roundings of every value and slope,
+    /// and of the sum of the values, which is no larger than the magnitude.
     pub(crate) fn slack_at_zero(&self) -> f64 {
-        let underflows = self.additions as f64 * LEAST;
-        16.0 * f64::EPSILON * self.magnitude + underflows
+        16.0 * f64::EPSILON * self.magnitude
     }
 
     /// ‖e‖: T additions into S, each to a unit in the last place of sums that are no longer than
     /// Σ ‖a_t x_t‖; some more for the roundings of the slopes and of the support function; and what
-    /// products lose that are too small for a double.
+    /// products lose that are too small for a double. Merging rounds no more often: the first
+    /// addition of every part was to 0, and exact.
     pub(crate) fn slack_per_unit(&self) -> f64 {
-        let additions = self.additions as f64;
+        let additions = self.rounds as f64;
         f64::EPSILON * (additions + 400.0) * self.length + additions * LEAST_PRODUCT
     }
 
@@ -192,19 +187,20 @@ impl Minorant {
             *s += o;
         }
         self.rounds += other.rounds;
-        self.additions += other.additions + 1;
         self.offset.merge(other.offset);
         self.length += other.length;
         self.magnitude += other.magnitude;
     }
 }
 
-/// Half the least double: what a rounding of a number too small for a double can lose. A value, a
-/// slope and a product have a few such roundings.
-const LEAST: f64 = 16.0 * f64::MIN_POSITIVE;
+/// What the magnitude of a round is at least, so that 16ε of it cover what is lost below the range
+/// of doubles: a value, a slope and a product have a few roundings there, each of half the least
+/// double, ε·`MIN_POSITIVE`, and an importance of up to 1e30 multiplies them.
+const LEAST: f64 = 1e30 * f64::MIN_POSITIVE;
 
-/// The same for the norm of a·x: a slope loses so much, and x is at most 2³² singles long.
-const LEAST_PRODUCT: f64 = 1e-280;
+/// The same for the norm of a·x: a slope loses ε·`LEAST`, x has at most 2³² coordinates, and each is
+/// below 2¹²⁸.
+const LEAST_PRODUCT: f64 = 1e-249;
 
 /// How far out the minimum of u·S + (κ/2)‖u‖² over a set that reaches so far can lie, for an S of
 /// which the norm is known up to an error.

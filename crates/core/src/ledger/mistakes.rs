@@ -141,3 +141,43 @@ impl MistakeWatch {
         vector::dot(&self.comparator, &x.below(self.comparator.len()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bounds where every round is a mistake, with labels +1.
+    fn bounds(comparator: Vec<f64>, rows: &[(Vec<u32>, Vec<f32>)]) -> MistakeBounds {
+        let mut watch = MistakeWatch::new(comparator);
+        for (indices, values) in rows {
+            watch.observe(&Example::new(Features::new(indices, values).unwrap(), 1.0), 0.0);
+        }
+        watch.bounds()
+    }
+
+    /// On the unit vectors u = (1, …, 1) has margin 1: d mistakes, and (‖u‖X)² = d, although the
+    /// square of a rounded root can be less.
+    #[test]
+    fn bounds_that_are_attained_are_not_missed() {
+        for d in 1..200_u32 {
+            let rows: Vec<_> = (0..d).map(|i| (vec![i], vec![1.0])).collect();
+            let bounds = bounds(vec![1.0; d as usize], &rows);
+            let count = f64::from(d);
+            let all = [bounds.run_time, bounds.solved, bounds.closed_form];
+            assert!(all.iter().all(|&bound| bound >= count), "{bounds:?}");
+            assert!(bounds.separable.is_some_and(|bound| bound >= count), "{bounds:?}");
+        }
+    }
+
+    /// 2¹⁰⁰ and 2⁴⁰ are added, then 2⁻²⁰, and the first two taken away again: even a compensated
+    /// sum is 0 then. The margins are 0, but for the one of 2⁻²⁰.
+    #[test]
+    fn what_compensated_sums_lose_is_allowed_for() {
+        let [large, middle, small] = [100, 40, -20].map(|power| 2_f32.powi(power));
+        let pair = |size: f32| (vec![0, 1], vec![size, -size]);
+        let rows = [pair(large), pair(middle), (vec![0], vec![small]), pair(-large), pair(-middle)];
+        let bounds = bounds(vec![1.0, 1.0], &rows);
+        assert_eq!(bounds.mistakes, 5);
+        assert!(bounds.hinge < 5.0 && bounds.run_time >= 5.0, "{bounds:?}");
+    }
+}

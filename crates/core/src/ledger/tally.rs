@@ -125,7 +125,7 @@ impl Tally {
     /// Between which numbers L lies in exact arithmetic: values are rounded a few times, and so is
     /// their sum.
     pub fn loss_interval(&self) -> (f64, f64) {
-        let slack = self.minorant.slack_at_zero() + self.loss_slack();
+        let slack = self.slack_at_zero();
         (self.loss() - slack, self.loss() + slack)
     }
 
@@ -136,7 +136,10 @@ impl Tally {
     /// R_T ≤ Σ a_t ŷ_t + sup_{u} (−u·S) = L − min_u (minorant at u)
     /// ```
     pub fn certificate(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> f64 {
-        self.regret_above(self.minorant.floor(comparators, coordinates))
+        // The roundings of the values are in L and in the floor alike, and the floor allows for
+        // them; L lacks no more than its penalties do.
+        let most = self.loss() + self.penalty_slack();
+        regret(most, self.minorant.floor(comparators, coordinates))
     }
 
     /// The same, where ‖S‖ is known.
@@ -157,12 +160,14 @@ impl Tally {
         coordinates: Coordinates<'_>,
         witnesses: impl IntoIterator<Item = &'a Minorant>,
     ) -> Result<f64, LedgerError> {
-        let mut best = self.minorant.floor(comparators, coordinates);
+        let mut best = self.certificate(comparators, coordinates);
+        // A witness has values of its own, and does not know how these here were rounded.
+        let (_, most) = self.loss_interval();
         for witness in witnesses {
             self.same_rounds(witness)?;
-            best = best.max(witness.floor(comparators, coordinates));
+            best = best.min(regret(most, witness.floor(comparators, coordinates)));
         }
-        Ok(self.regret_above(best))
+        Ok(best)
     }
 
     /// A witness of other rounds, or of other losses, proves nothing here.
@@ -175,25 +180,29 @@ impl Tally {
         if own == other { Ok(()) } else { Err(LedgerError::DifferentRounds { own, other }) }
     }
 
-    fn regret_above(&self, floor: f64) -> f64 {
-        let regret = self.loss() - floor + self.loss_slack();
-        if regret.is_nan() { f64::INFINITY } else { regret }
-    }
-
     /// How much of the certificate is allowance for rounding.
     pub fn slack(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> f64 {
-        self.minorant.slack(comparators, coordinates) + self.loss_slack()
+        self.minorant.slack(comparators, coordinates) + self.penalty_slack()
     }
 
     /// How much of it is there whatever the comparators.
     pub(super) fn slack_at_zero(&self) -> f64 {
-        self.minorant.slack_at_zero() + self.loss_slack()
+        self.minorant.slack_at_zero() + self.penalty_slack()
     }
 
-    fn loss_slack(&self) -> f64 {
-        let underflows = self.rounds() as f64 * f64::MIN_POSITIVE;
-        4.0 * f64::EPSILON * self.loss().abs() + PENALTY_GRAIN * self.penalty() + underflows
+    /// How far off the penalties can be: relatively, and where ‖w_t‖² or σ times it is too small for
+    /// a double.
+    fn penalty_slack(&self) -> f64 {
+        let least = f64::MIN_POSITIVE * (1.0 + self.minorant.sigma().get());
+        PENALTY_GRAIN * self.penalty() + self.rounds() as f64 * least
     }
+}
+
+/// What is regretted at most where so much was lost at most, and every comparator loses at least
+/// the floor.
+fn regret(most: f64, floor: f64) -> f64 {
+    let regret = most - floor;
+    if regret.is_nan() { f64::INFINITY } else { regret }
 }
 
 /// The quotient of a number and a count, rounded up; 0 for no count.

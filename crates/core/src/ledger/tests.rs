@@ -1,4 +1,5 @@
 use super::*;
+use crate::ExactSum;
 use crate::features::Features;
 use crate::loss::{Absolute, Hinge, Linear, Logistic, Loss, Quantile, Square};
 use crate::number::{Importance, OpenUnit, Positive};
@@ -290,7 +291,7 @@ fn roundings_of_values_are_allowed_for() {
     let (label, prediction) = (1.0 / 3.0, 3.0_f64.next_up());
     let rounds = vec![(1.0_f32, prediction, label); 1000];
     let certificate = certificate_of(Linear {}, 0.0, ball(1e-100), &rounds);
-    let mut exact = crate::ExactSum::default();
+    let mut exact = ExactSum::default();
     rounds.iter().for_each(|&(_, p, a)| exact.add_product(a, p));
     exact.add(-certificate);
     assert!(exact.value() <= 0.0, "{:e}", exact.value());
@@ -328,4 +329,171 @@ fn a_window_after_enormous_losses_keeps_its_risk() {
     batch.push(&[0], &[1.0], 3.0).unwrap();
     window.record_rows(batch.rows(), &[round]);
     assert_eq!(ledger.verdict_on(&window).sequential_risk, 4.0);
+}
+
+/// The ledger of rounds with x = 0, which every u loses alike, given as prediction, label and
+/// importance. So small a ball leaves nothing to the allowance for slopes.
+fn without_features(loss: impl Into<AnyLoss>, rounds: &[(f64, f64, f64)]) -> Ledger {
+    let mut ledger = Ledger::new(loss, ball(1e-100));
+    for &(prediction, label, importance) in rounds {
+        let nothing = Features::new(&[], &[]).unwrap();
+        let importance = Importance::new(importance).unwrap();
+        let example = Example { importance, ..Example::new(nothing, label) };
+        ledger.observe(&example, prediction).unwrap();
+    }
+    ledger
+}
+
+fn floor_at_zero(ledger: &Ledger) -> f64 {
+    ledger.floor(ledger.comparators())
+}
+
+/// Where x = 0 the hinge of every u is 1, and fl(1 − p) + p is that up to two roundings.
+#[test]
+fn no_floor_is_above_the_loss_of_zero() {
+    for k in 1..1000 {
+        let part = without_features(Hinge {}, &[(f64::from(k) / -777.0, 1.0, 1.0); 100]);
+        let mut merged = without_features(Hinge {}, &[]);
+        merged.merge(&part).unwrap();
+        for ledger in [part, merged] {
+            let floor = floor_at_zero(&ledger);
+            assert!((99.999..=100.0).contains(&floor), "{k}: {floor}");
+        }
+    }
+}
+
+/// Values and slopes below the range of doubles, as they are and multiplied by the largest
+/// importance: nobody proves that every u loses more than it does.
+#[test]
+fn what_is_lost_below_the_range_of_doubles_is_allowed_for() {
+    let (least, most) = (f64::from_bits(1), 1e30);
+    let floor_of = |loss: AnyLoss, round| floor_at_zero(&without_features(loss, &[round]));
+    assert!(Importance::new(1.001 * most).is_err());
+    // 0.6 of the least double is rounded up to all of it.
+    assert!(floor_of(Absolute {}.into(), (0.0, least, 0.6)) < least);
+    // The slope, 0.4 of it, is rounded to 0, and the product with the prediction is not.
+    assert!(floor_of(Linear {}.into(), (1e300, least, 0.4)) <= 0.0);
+    // A value of 0.6 of it is rounded, and then counts 1e30 times.
+    assert!(floor_of(Linear {}.into(), (0.6, least, most)) <= 0.0);
+    // The same of a dual point.
+    let mut minorant = Minorant::new(NonNegative::ZERO);
+    minorant.record_dual(&Features::new(&[], &[]).unwrap(), 0.0, 0.6 * -least);
+    assert!(minorant.floor(&ball(1e-100), 0.into()) < least);
+}
+
+/// At a score of 745 the slope is 0.57 of the least double and is rounded up to all of it, so that
+/// it seems to save nearly twice what it does against scores of 744.9.
+#[test]
+fn a_slope_that_was_rounded_up_proves_no_more_than_is_true() {
+    let (p, rival, size) = (745.0_f64, 744.9_f64, [1e38_f32]);
+    let mut ledger = Ledger::new(Logistic {}, ball(rival / f64::from(size[0])));
+    let example = Example::new(Features::new(&[0], &size).unwrap(), 1.0);
+    let importance = Importance::new(1e30).unwrap();
+    ledger.observe(&Example { importance, ..example }, p).unwrap();
+    let scaled = |score: f64| (1e30_f64.ln() - score).exp();
+    let regret = scaled(p) - scaled(rival);
+    assert!(ledger.certificate(ledger.comparators()) >= regret, "{regret:e}");
+}
+
+/// 2⁵³ + 1 is 2⁵³ in doubles: 3000 slopes of 1 are lost, one rounding each, whether they are
+/// recorded one after the other or merged.
+#[test]
+fn every_addition_is_allowed_for() {
+    let large = 2_f64.powi(53);
+    let x = Features::new(&[0], &[1.0]).unwrap();
+    let recorded = |slope: f64, count: usize| {
+        let mut ledger = Ledger::new(Linear {}, ball(1.0));
+        (0..count).for_each(|_| ledger.observe(&Example::new(x, slope), 0.0).unwrap());
+        ledger
+    };
+    let (mut whole, mut merged) = (recorded(large, 1), recorded(large, 1));
+    for _ in 0..3000 {
+        whole.observe(&Example::new(x, 1.0), 0.0).unwrap();
+        merged.merge(&recorded(1.0, 1)).unwrap();
+    }
+    for ledger in [whole, merged] {
+        let certificate = ledger.certificate(ledger.comparators());
+        assert!(certificate >= large + 3000.0, "{}", certificate - large);
+    }
+    // Taken away again, the 2⁵³ leave 0 and not the 1.
+    let mut merged = recorded(1.0, 0);
+    [recorded(large, 1), recorded(1.0, 1), recorded(-large, 1)]
+        .iter()
+        .for_each(|part| merged.merge(part).unwrap());
+    assert_eq!(merged.minorant().slopes(), [0.0]);
+    assert!(merged.certificate(merged.comparators()) >= 1.0);
+}
+
+/// One round of slope 1 at 0: the regret is U‖x‖ exactly, and its computation takes a root, a
+/// product and a sum. U·x_i is exact for a U of few digits.
+#[test]
+fn the_roundings_of_the_support_function_are_allowed_for() {
+    for k in 1..4000_u16 {
+        let radius = f64::from(k);
+        let x = [1.0 + f32::from(k) / 4096.0, 1.0 + f32::from(k.reverse_bits()) / 65536.0];
+        let mut ledger = Ledger::new(Linear {}, ball(radius));
+        ledger.observe(&Example::new(Features::new(&[0, 1], &x).unwrap(), 1.0), 0.0).unwrap();
+        let certificate = ledger.certificate(ledger.comparators());
+        let mut room = ExactSum::default();
+        room.add_product(certificate, certificate);
+        for x in x.map(|x| radius * f64::from(x)) {
+            room.remove_product(x, x);
+        }
+        assert!(room.value() >= 0.0, "{k}: {certificate}");
+    }
+}
+
+/// 0.4 of the least double is a slope of 0, and comparators that reach far enough tell.
+#[test]
+fn slopes_too_small_for_a_double_count_far_out() {
+    let (least, size) = (f64::from_bits(1), [3e38_f32]);
+    let mut ledger = Ledger::new(Linear {}, ball(1e100));
+    let example = Example::new(Features::new(&[0], &size).unwrap(), least);
+    let importance = Importance::new(0.4).unwrap();
+    ledger.observe(&Example { importance, ..example }, 0.0).unwrap();
+    let regret = 0.4 * (least * (f64::from(size[0]) * 1e100));
+    assert!(ledger.certificate(ledger.comparators()) >= regret, "{regret:e}");
+}
+
+/// ‖w‖ = 1e-162 has a square too small for a double, and σ = 1e100 makes up for it.
+#[test]
+fn penalties_too_small_for_a_double_are_allowed_for() {
+    let (sigma, norm) = (1e100, 1e-162_f64);
+    let mut ledger = Ledger::regularized(Linear {}, NonNegative::new(sigma).unwrap(), ball(1.0));
+    let x = Features::new(&[0], &[1.0]).unwrap();
+    let round = Round { penalty: 0.5 * sigma * (norm * norm), ..Round::idle(0.0) };
+    assert_eq!(round.penalty, 0.0);
+    ledger.record(&Example::new(x, 0.0), &round).unwrap();
+    // Against u = 0 the regret is the true penalty.
+    let regret = 0.5 * (sigma * norm) * norm;
+    assert!(regret > 0.0 && ledger.certificate(ledger.comparators()) >= regret);
+}
+
+/// Losses that were all rounded down and cancel: a witness, whose values are 0, does not know.
+#[test]
+fn a_witness_does_not_hide_the_roundings_of_the_losses() {
+    let mut ledger = Ledger::new(Linear {}, ball(1e-100));
+    let mut witness = Minorant::new(NonNegative::ZERO);
+    witness.grow(1);
+    let x = Features::new(&[0], &[1.0]).unwrap();
+    let (mut exact, mut sign) = (ExactSum::default(), 1.0);
+    for k in 1..2000 {
+        let (prediction, label) = (sign * (1.0 + f64::from(k) / 3001.0), 0.7);
+        if prediction.mul_add(label, -(prediction * label)) > 0.0 {
+            let example = Example::new(x, label);
+            ledger.observe(&example, prediction).unwrap();
+            witness.record(&x, &Round::on(&Linear {}, 0.0, &example));
+            exact.add_product(prediction, label);
+            sign = -sign;
+        }
+    }
+    assert!(ledger.rounds() > 500 && ledger.loss().abs() < 2.0, "{:?}", ledger.verdict());
+    let comparators = ledger.comparators();
+    let found = ledger.certificate_with(comparators, ledger.coordinates(), [&witness]).unwrap();
+    // Against u = 0 the regret is the exact sum of the losses.
+    exact.add(-found);
+    assert!(exact.value() <= 0.0, "{:e}", exact.value());
+    let (least, most) = ledger.loss_interval();
+    exact.add(found);
+    assert!(least <= exact.value() && exact.value() <= most);
 }

@@ -76,3 +76,23 @@ impl Loss for Hinge {
         Labels::Signs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Outside its domain a conjugate is infinite, from the next double on: a line of any steeper
+    /// slope comes to lie above the loss.
+    #[test]
+    fn the_conjugate_ends_where_the_slopes_do() {
+        for label in [1.0, -1.0] {
+            let conjugate = |b: f64| Hinge {}.conjugate(-b * label, label);
+            for inside in [0.0, f64::from_bits(1), 1e-9, 0.3, 1.0_f64.next_down(), 1.0] {
+                assert_eq!(conjugate(inside), -inside);
+            }
+            for outside in [-1.0, -1e-9, -f64::from_bits(1), 1.0_f64.next_up(), 1.0 + 1e-10, 2.0] {
+                assert_eq!(conjugate(outside), f64::INFINITY, "{outside:e}");
+            }
+        }
+    }
+}

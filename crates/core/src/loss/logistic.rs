@@ -119,4 +119,25 @@ mod tests {
         assert_eq!((far_left.value, far_left.slope), (1e300, -1.0));
         assert_eq!(Logistic {}.at(1e300, 1.0).value, 0.0);
     }
+
+    /// With b = 1 − e, or e itself, the conjugate is e ln e + (1 − e) ln(1 − e), which is
+    /// e ln e − e + e²/2 up to e³. At the ends it is 0, and beyond them infinite.
+    #[test]
+    fn the_conjugate_keeps_its_digits_near_both_ends() {
+        for label in [1.0, -1.0] {
+            let conjugate = |b: f64| Logistic {}.conjugate(-b * label, label);
+            for power in 18..=53 {
+                let e = 0.5_f64.powi(power);
+                let exact = e * e.ln() - e + 0.5 * e * e;
+                for b in [e, 1.0 - e] {
+                    let found = conjugate(b);
+                    assert!((found / exact - 1.0).abs() < 1e-11, "{b}: {found:e} {exact:e}");
+                }
+            }
+            assert_eq!((conjugate(0.0), conjugate(1.0)), (0.0, 0.0));
+            for outside in [-1.0, -1e-9, -f64::from_bits(1), 1.0_f64.next_up(), 1.0 + 1e-10, 2.0] {
+                assert_eq!(conjugate(outside), f64::INFINITY, "{outside:e}");
+            }
+        }
+    }
 }

@@ -362,4 +362,83 @@ mod tests {
         assert_eq!(w.iter().collect::<Vec<_>>(), expected);
         assert!((w.norm_sq() - x.norm_sq()).abs() < 1e-15);
     }
+
+    /// Weights whose running norm is exact.
+    fn known(vector: [f64; 2]) -> Weights {
+        let norm_sq = vector.iter().map(|v| v * v).sum();
+        Weights::from(Stored { scale: 1.0, vector: vector.into(), norm_sq, norm_error: 0.0 })
+    }
+
+    /// The running norm is off by no more than it says, by products without rounding.
+    fn knows_its_error(w: &Weights) {
+        let mut off = ExactSum::default();
+        for &v in &w.vector {
+            let high = w.scale * v;
+            let low = w.scale.mul_add(v, -high);
+            off.add_product(high, high);
+            off.add_product(2.0 * high, low);
+            off.add_product(low, low);
+        }
+        off.add(-w.norm_sq);
+        let (off, allowed) = (off.value().abs(), w.norm_error);
+        assert!(off <= allowed, "{off:e} and not {allowed:e}: {:?}", w.vector);
+        assert!(allowed <= 1e-13 * w.norm_sq, "{allowed:e} is too much: {:?}", w.vector);
+    }
+
+    fn whole_numbers() -> impl Iterator<Item = [f64; 2]> {
+        (1..100).map(|n| [f64::from(n), f64::from(n + 1)])
+    }
+
+    #[test]
+    fn scaling_knows_what_it_rounds() {
+        for v in whole_numbers() {
+            let mut w = known(v);
+            w.scale_by(1.0 / 3.0);
+            knows_its_error(&w);
+        }
+    }
+
+    #[test]
+    fn a_step_knows_what_it_rounds() {
+        let values = features(1.0);
+        let x = Features::new(&[0, 1], &values).unwrap();
+        for v in whole_numbers() {
+            let mut w = known(v);
+            w.step(1.0, 0.1, &x, w.dot(&x));
+            knows_its_error(&w);
+        }
+    }
+
+    #[test]
+    fn clipping_knows_what_it_rounds() {
+        let x = Features::new(&[0, 1], &[1.0, 1.0]).unwrap();
+        for v in whole_numbers() {
+            let mut w = known(v);
+            w.clip_at(&x, |i| (0.0, v[i] * 0.7));
+            knows_its_error(&w);
+        }
+    }
+
+    #[test]
+    fn a_norm_computed_anew_knows_what_it_rounds() {
+        for v in whole_numbers() {
+            let mut w = known(v);
+            w.scale_by(1.0 / 3.0);
+            w.measure();
+            knows_its_error(&w);
+        }
+    }
+
+    /// ‖w‖ = 1 by the coordinates, and a running value that is off by as much as it may be.
+    #[test]
+    fn a_norm_that_may_be_off_is_not_relied_on() {
+        for off in [1e-12, 1e-9, 1e-3, 1.0] {
+            let vector = vec![0.6, 0.8];
+            let stored = Stored { scale: 1.0, vector, norm_sq: 1.0 - off, norm_error: off };
+            let w = Weights::from(stored);
+            assert!((w.norm_sq() - 1.0).abs() <= NORM_TOLERANCE, "{off}: {}", w.norm_sq());
+            assert!((w.norm() - 1.0).abs() <= 1e-9, "{off}: {}", w.norm());
+            assert!(w.can_exceed(1.0 - 1e-14));
+        }
+    }
 }
