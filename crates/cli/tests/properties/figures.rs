@@ -62,7 +62,7 @@ impl Agree {
 }
 
 /// Allowances for what is too small for a double are below this, in any unit.
-const NOTHING: f64 = 1e-250;
+const NOTHING: f64 = 1e-230;
 
 /// Two reports have the same figures.
 #[track_caller]

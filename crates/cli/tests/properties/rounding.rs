@@ -63,8 +63,9 @@ fn linear_losses_of_any_size_are_regretted_in_proportion() {
         let what = format!("2^{exponent}: {regret} in [{lower}, {upper}], at most {proved}");
         assert!(proved >= regret * (1.0 - 1e-12), "{what}");
         assert_overlap((lower, upper), (regret, regret), &what);
-        // Nothing is gained by allowances that swallow what is to be proved.
-        assert!(Agree::Within(1e-6).on(proved, regret), "{what}");
+        // Nothing is gained by allowances that swallow what is to be proved, unless it is next to
+        // nothing: importances can multiply what is lost below the range of doubles.
+        assert!(unit < 1e-230 || Agree::Within(1e-6).on(proved, regret), "{what}");
     }
 }
 

@@ -136,10 +136,7 @@ impl Tally {
     /// R_T ≤ Σ a_t ŷ_t + sup_{u} (−u·S) = L − min_u (minorant at u)
     /// ```
     pub fn certificate(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> f64 {
-        // The roundings of the values are in L and in the floor alike, and the floor allows for
-        // them; L lacks no more than its penalties do.
-        let most = self.loss() + self.penalty_slack();
-        regret(most, self.minorant.floor(comparators, coordinates))
+        self.certificate_with_norm(comparators, coordinates, self.minorant.slopes_norm())
     }
 
     /// The same, where ‖S‖ is known.
@@ -149,7 +146,10 @@ impl Tally {
         coordinates: Coordinates<'_>,
         norm: f64,
     ) -> f64 {
-        self.regret_above(self.minorant.floor_with(comparators, coordinates, norm))
+        // The roundings of the values are in L and in the floor alike, and the floor allows for
+        // them; L lacks no more than its penalties do.
+        let most = self.loss() + self.penalty_slack();
+        regret(most, self.minorant.floor_with(comparators, coordinates, norm))
     }
 
     /// The best certificate that the rounds themselves and further witnesses of the same rounds

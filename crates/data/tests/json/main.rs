@@ -12,6 +12,7 @@ use common::{
 use proptest::prelude::*;
 use rueful_data::{DataError, LabelRule, Reading, Schema, Source, Wishes, open_inputs};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 fn y() -> Wishes {
     labelled("y")
@@ -285,6 +286,15 @@ fn soup() -> impl Strategy<Value = String> {
         })
 }
 
+/// Whether two keys are written alike, anywhere in a line: another library forgets the first of two
+/// in one object, whatever its value is.
+fn has_equal_keys(line: &str) -> bool {
+    let mut known = BTreeSet::new();
+    let pieces: Vec<&str> = line.split("\":").collect();
+    let keys = pieces[..pieces.len() - 1].iter().filter_map(|piece| piece.rsplit('"').next());
+    keys.into_iter().any(|key| !known.insert(key))
+}
+
 fn schema() -> Schema {
     serde_json::from_str(r#"{"format":"jsonl","bits":26,"columns":[{"name":"y","role":"label"}]}"#)
         .unwrap()
@@ -304,7 +314,7 @@ proptest! {
             .is_some_and(|error| error.to_string().contains("a key that is not in the row yet"));
         // A key under a key that is a number by itself has a name; another library takes the last
         // of two equal keys.
-        if !is_repeated {
+        if !is_repeated && !has_equal_keys(&line) {
             let expected: Vec<Named> = obvious(&line).into_iter().collect();
             prop_assert_eq!(&found, &expected, "{:?}", error);
             prop_assert_eq!(error.is_some(), expected.is_empty());
