@@ -409,7 +409,7 @@ fn what_it_is(bytes: &[u8]) -> String {
         (b"PK\x03\x04", "it is a zip archive, as other programs save models in"),
         (b"\x80", "it looks like a Python pickle: another program's model"),
         (b"PAR1", "it is Parquet, which holds data"),
-        (b"{", "it looks like JSON: a description is given with --spec"),
+        (b"{", "it looks like JSON: a description of a run, perhaps, which is no model"),
     ];
     if bytes.is_empty() {
         return "it is empty".to_owned();
@@ -522,7 +522,7 @@ mod tests {
         let bytes = model();
         assert_eq!(refusal(b""), "m is not a rueful model: it is empty");
         assert!(refusal(b"\x1f\x8b\x08").contains("gzip"));
-        assert!(refusal(b"{\"spec\": 1}").contains("--spec"));
+        assert!(refusal(b"{\"spec\": 1}").contains("no model"));
         assert!(refusal(b"\x8drueful\r\n\x1a\n\0....").contains("rueful cache"));
         assert!(refusal(b"hello, world").contains("it begins with \"hello, world\""));
         assert!(refusal(&bytes[..7]).contains("cut short"));

@@ -10,7 +10,7 @@ use rueful_core::request::{Fact, Refusal, Request};
 use rueful_core::set::{AnySet, Ball, WholeSpace};
 use rueful_core::words::either;
 use rueful_core::{NonNegative, OpenUnit, OutOfRange, Positive};
-use rueful_data::{DataError, NamesSettings, Survey};
+use rueful_data::{DataError, NamesSettings, Phrase, Survey};
 use std::num::NonZeroU64;
 use thiserror::Error;
 
@@ -59,7 +59,7 @@ pub enum SettingsError {
     Refused(#[from] Refusal),
     /// A contradiction in other words.
     #[error("{0}")]
-    Contradiction(String),
+    Contradiction(Phrase),
     /// A description that contradicts itself.
     #[error(transparent)]
     Spec(#[from] SpecError),
@@ -74,7 +74,8 @@ impl NamesSettings for SettingsError {
         match self {
             Self::Refused(refusal) => refusal.text(name),
             Self::Data(error) => error.text(name),
-            Self::Contradiction(_) | Self::Spec(_) => self.to_string(),
+            Self::Contradiction(phrase) => phrase.text(name),
+            Self::Spec(_) => self.to_string(),
         }
     }
 }

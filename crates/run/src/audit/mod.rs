@@ -451,7 +451,7 @@ mod tests {
             refusal(AuditSettings { link: Some("log".into()), ..plain() }).contains("identity")
         );
         assert!(refusal(AuditSettings { window: Some(0), ..plain() }).contains("one example"));
-        assert_eq!(refusal(columns(&["a", "a"])), "--prediction-column a is given twice");
+        assert_eq!(refusal(columns(&["a", "a"])), "prediction-column a is given twice");
         assert!(refusal(columns(&["a", "all"])).contains("leave out the other names"));
     }
 

@@ -5,7 +5,7 @@ use crate::data::DataSpec;
 use crate::settings::{Settings, SettingsError};
 use crate::spec::AnyLoss;
 use rueful_core::set::{AnySet, Ball};
-use rueful_data::{PredictionColumns, Survey};
+use rueful_data::{Phrase, PredictionColumns, Survey};
 use std::num::NonZeroU64;
 
 /// The name that stands for every column.
@@ -52,7 +52,11 @@ impl AuditSettings {
     pub fn resolve(&self, data: DataSpec, predictions: &str) -> Result<AuditSpec, SettingsError> {
         let columns = self.columns()?;
         let window = match self.window.map(NonZeroU64::new) {
-            Some(None) => return contradiction("--window: at least one example is needed"),
+            Some(None) => {
+                return contradiction(
+                    Phrase::default().setting("window").and(": at least one example is needed"),
+                );
+            }
             window => window.flatten(),
         };
         let question = Settings {
@@ -64,7 +68,7 @@ impl AuditSettings {
         // The default learner knows all it needs, so there is nothing to survey.
         let spec = question.resolve(data, &mut |_| Ok(Survey::default()))?.spec;
         let AnySet::Ball(comparators) = spec.comparators else {
-            return contradiction("an audit needs --radius");
+            return contradiction(Phrase::from("an audit needs ").setting("radius"));
         };
         Ok(AuditSpec {
             data: spec.data,
@@ -102,19 +106,22 @@ impl AuditSettings {
     fn columns(&self) -> Result<PredictionColumns, SettingsError> {
         let twice = |name: &&String| self.columns.iter().filter(|other| other == name).count() > 1;
         if let Some(name) = self.columns.iter().find(twice) {
-            return contradiction(format!("--prediction-column {name} is given twice"));
+            let column = Phrase::default().setting("prediction-column");
+            return contradiction(column.and(format!(" {name} is given twice")));
         }
         match &self.columns[..] {
             [] => Ok(PredictionColumns::Bare),
             [only] if only == ALL => Ok(PredictionColumns::All),
             names if names.iter().any(|name| name == ALL) => contradiction(
-                "--prediction-column all takes every column: leave out the other names",
+                Phrase::default()
+                    .setting("prediction-column")
+                    .and(" all takes every column: leave out the other names"),
             ),
             names => Ok(PredictionColumns::Named(names.to_vec())),
         }
     }
 }
 
-fn contradiction<T>(what: impl Into<String>) -> Result<T, SettingsError> {
+fn contradiction<T>(what: impl Into<Phrase>) -> Result<T, SettingsError> {
     Err(SettingsError::Contradiction(what.into()))
 }
