@@ -11,12 +11,16 @@ pub(crate) fn read(text: &str, reading: &Reading) -> (Vec<Row>, Option<u64>) {
     let (mut has_zero, mut has_minus) = (false, false);
     for (number, line) in (1..).zip(text.split('\n')) {
         let label = line.split([' ', '\t']).find(|word| !word.is_empty()).and_then(self::number);
-        has_zero |= reading.labels == LabelRule::Signs && label == Some(0.0);
-        has_minus |= reading.labels == LabelRule::Signs && label == Some(-1.0);
-        match read_line(line, reading) {
-            Some(row) if !(has_zero && has_minus) => rows.extend(row),
-            _ => return (rows, Some(number)),
+        let Some(row) = read_line(line, reading) else { return (rows, Some(number)) };
+        // What leaves no row leaves no label either.
+        let is_one =
+            |sign: f64| row.is_some() && reading.labels == LabelRule::Signs && label == Some(sign);
+        has_zero |= is_one(0.0);
+        has_minus |= is_one(-1.0);
+        if has_zero && has_minus {
+            return (rows, Some(number));
         }
+        rows.extend(row);
     }
     (rows, None)
 }
