@@ -197,3 +197,58 @@ impl CurveReport {
 pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DataSpec, Settings};
+    use rueful_core::Batch;
+    use rueful_data::Survey;
+    use rueful_hindsight::Method;
+
+    fn run() -> Run {
+        let resolved = Settings::default()
+            .resolve(DataSpec::libsvm(""), &mut |_| Ok(Survey::default()))
+            .unwrap();
+        let mut run = Run::new(resolved.spec.task()).unwrap();
+        let mut rows = Batch::default();
+        (0..20).for_each(|t| rows.push(&[t % 3], &[1.0], 1.0).unwrap());
+        run.learn(rows.rows()).unwrap();
+        run
+    }
+
+    /// A solver's answer: the best comparator is said to lose between these per round.
+    fn found(lower: f64, upper: f64) -> HindsightReport {
+        HindsightReport {
+            examples: 20,
+            comparator: Some(Interval { lower, upper }),
+            contradiction: None,
+            norm: 1.0,
+            relative_gap: 0.0,
+            converged: true,
+            tolerance: 1e-4,
+            passes: 1,
+            method: Method::Newton,
+            largest_weights: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_regret_above_its_bounds_is_withheld_with_them_and_told() {
+        let run = run();
+        let mut sound = run.report();
+        sound.add_hindsight(found(0.0, 0.0), run.ledger());
+        assert!(sound.contradictions.is_empty() && sound.regret.is_some());
+
+        let mut report = run.report();
+        let (certificate, theorem) = (report.certificate.unwrap(), report.bound.theorem.unwrap());
+        let false_claim = report.sequential_risk - theorem - 1.0;
+        report.add_hindsight(found(false_claim, false_claim), run.ledger());
+        assert_eq!((report.regret, report.comparator, report.certificate), (None, None, None));
+        assert_eq!((report.bound.data, report.bound.theorem), (None, None));
+        let told: Vec<String> = report.contradictions.iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 3);
+        assert!(told[0].contains("the exact regret, at least"), "{told:?}");
+        assert!(told[0].contains(&format!("the certificate ({certificate:e} per round)")));
+    }
+}
