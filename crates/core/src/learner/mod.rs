@@ -1,5 +1,6 @@
 //! Learners: first predict, then suffer, then update.
 
+mod bank;
 mod follow_the_leader;
 mod minimax;
 mod ogd;
@@ -9,6 +10,7 @@ mod spec;
 mod steps;
 mod strongly_convex_ogd;
 
+pub use bank::{Bank, Expert};
 pub use follow_the_leader::FollowTheLeader;
 pub use minimax::Minimax;
 pub use ogd::Ogd;
@@ -44,6 +46,8 @@ family! {
         "regularized-erm" => RegularizedErm(regularized_erm::RegularizedErmSpec),
         /// The minimax strategy for a known horizon.
         "minimax" => Minimax(minimax::MinimaxSpec),
+        /// Many learners side by side, mixed.
+        "bank" => Bank(bank::BankSpec),
     }
 }
 
