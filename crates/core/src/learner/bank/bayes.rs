@@ -8,8 +8,12 @@
 //! ```
 //!
 //! more than expert k. Importances enter as p^{c/c_max}, where c_max is the largest so far: with p^c the
-//! bound would be false for c > 1. When c_max grows, weights relative to the prior are raised to the
-//! power old/new, which by concavity costs nothing.
+//! bound would be false for c > 1.
+//!
+//! Proof. For C = c_max and c ≤ C, −c ln Σ w p ≤ −C ln Σ w p^{c/C} by concavity, so that after round t
+//! the mixture has lost at most C(ln(w_k/π_k) + ln(t+1)) more than expert k, where w_k are the weights
+//! for the next round: the share costs C ln((t+1)/t). Where C grows to c, the round adds
+//! (c − C) ln(1/w_k) to that, and w_k ≥ π_k/t since a share of the prior was mixed in.
 
 use super::elementary::{exp, ln};
 use super::experts::{Each, are_weights, shared, weighted, without_the_retired};
@@ -46,9 +50,7 @@ impl Bayes {
     /// Learns what probability each expert gave the label of round `round`.
     #[inline(always)]
     pub(super) fn learn(&mut self, given: &Each, importance: f64, round: f64) {
-        if importance > self.largest {
-            self.temper(importance);
-        }
+        self.largest = if importance > self.largest { importance } else { self.largest };
         let power = importance / self.largest;
         if power == 1.0 {
             self.weights.iter_mut().zip(given).for_each(|(weight, p)| *weight *= p);
@@ -57,14 +59,6 @@ impl Bayes {
             self.weights.iter_mut().zip(given).for_each(|(w, &p)| *w *= likelihood(p));
         }
         shared(&mut self.weights, &self.prior, 1.0 / (round + 1.0));
-    }
-
-    /// c_max grows.
-    #[cold]
-    #[inline(never)]
-    fn temper(&mut self, largest: f64) {
-        temper(&mut self.weights, &self.prior, self.largest / largest);
-        self.largest = largest;
     }
 
     pub(super) fn retire(&mut self, prior: Each) {
@@ -77,24 +71,11 @@ impl Bayes {
         self.largest * (rounds.max(1.0) / prior).ln()
     }
 
-    /// c_max
-    pub(super) fn largest(&self) -> f64 {
-        self.largest
-    }
-
     pub(super) fn is_sound(&self, prior: &Each) -> bool {
         self.prior == *prior
             && are_weights(&self.weights, prior)
             && (self.largest == 0.0 || (1e-30..=1e30).contains(&self.largest))
     }
-}
-
-/// w ← π (w/π)^power, normalised. With a power of 0 this is the prior.
-pub(super) fn temper(weights: &mut Each, prior: &Each, power: f64) {
-    for (weight, &prior) in weights.iter_mut().zip(prior) {
-        *weight = if prior > 0.0 { prior * exp(power * ln(*weight / prior)) } else { 0.0 };
-    }
-    shared(weights, prior, 0.0);
 }
 
 #[cfg(test)]
@@ -103,6 +84,28 @@ mod tests {
     use super::super::filters::FILTERS;
     use super::*;
     use proptest::prelude::*;
+
+    /// An expert that was trusted until a heavy round shows it to be wrong: the bound is nearly
+    /// attained.
+    #[test]
+    fn a_late_importance_costs_what_is_proved() {
+        let prior = prior(FILTERS);
+        let mut bayes = Bayes::new(prior);
+        let (trusted, right) = (11, 0);
+        let given = |good: usize| -> Each {
+            std::array::from_fn(|k| if k == good { 1.0 - 1e-9 } else { 1e-9 })
+        };
+        let (mut mixed, mut alone) = (0.0, 0.0);
+        for round in 1..=40 {
+            let (given, c) = if round < 40 { (given(trusted), 1.0) } else { (given(right), 1e6) };
+            mixed -= c * bayes.mean(&given).ln();
+            alone -= c * given[right].ln();
+            bayes.learn(&given, c, f64::from(round));
+        }
+        let cost = bayes.cost(prior[right], 40.0);
+        assert!(mixed <= alone + cost, "{mixed} {alone} {cost}");
+        assert!(mixed > alone + 0.99 * cost, "{mixed} {alone} {cost}");
+    }
 
     proptest! {
         /// The bound, for streams of any probabilities and importances.

@@ -128,11 +128,6 @@ impl Lanes {
         }
     }
 
-    /// The variance that features which were never seen add to s when they come with |x̃| = 1.
-    pub(super) fn prior() -> Eight {
-        PRIOR.with_first(0.0)
-    }
-
     /// The weights of a feature, by lane, where x̃ is what they multiply.
     pub(super) fn weights(&self, cell: usize) -> Eight {
         let Cell { mean, variance } = self.cells[cell];

@@ -70,10 +70,6 @@ impl Log {
         }
     }
 
-    pub(super) fn bayes(&self) -> &Bayes {
-        &self.bayes
-    }
-
     /// Probabilities from scores: lanes, and then filters and mixer.
     #[inline(always)]
     fn probabilities(&self, z: [Eight; 2], witnesses: &EachWitness) -> (Each, Each) {

@@ -1,18 +1,27 @@
 //! The bank: many simple learners, a small one that mixes them, and Bayes' rule above.
 
+mod adahedge;
+mod aggregate;
 mod bayes;
+mod belief;
+mod blend;
 mod eight;
 mod elementary;
 mod experts;
 mod filter;
 mod filters;
+mod hinge;
 mod lanes;
 mod log;
 mod log_risks;
 mod mixer;
+mod pinball;
+mod said;
 mod scale;
+mod square;
 mod stack;
 mod steps;
+mod targets;
 mod top;
 
 pub use experts::Expert;
@@ -20,13 +29,16 @@ pub use experts::Expert;
 use super::{
     AnySet, Coordinates, Example, Features, Learner, Promise, Recipe, Resumable, Round, Take,
 };
-use crate::loss::{AnyLoss, Logistic};
+use crate::loss::{AnyLoss, Hinge, Logistic, Square};
 use crate::number::NonNegative;
 use crate::request::{Asked, Refusal, Request};
 use crate::round::Objective;
 use crate::rows::Rows;
+use hinge::HingeTop;
 use log::Log;
+use pinball::Pinball;
 use serde::{Deserialize, Serialize};
+use square::SquareTop;
 use stack::Stack;
 
 /// The bank.
@@ -39,6 +51,9 @@ pub struct Bank {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Kind {
     Logistic(Stack<Logistic, Log>),
+    Hinge(Stack<Hinge, HingeTop>),
+    Square(Stack<Square, SquareTop>),
+    Pinball(Stack<AnyLoss, Pinball>),
 }
 
 /// Runs an expression on whichever bank it is.
@@ -46,6 +61,9 @@ macro_rules! with_stack {
     ($bank:expr, $stack:ident => $what:expr) => {
         match $bank {
             Kind::Logistic($stack) => $what,
+            Kind::Hinge($stack) => $what,
+            Kind::Square($stack) => $what,
+            Kind::Pinball($stack) => $what,
         }
     };
 }
@@ -55,6 +73,12 @@ impl Bank {
     pub fn new(loss: AnyLoss) -> Result<Self, String> {
         let kind = match loss {
             AnyLoss::Logistic(loss) => Kind::Logistic(Stack::new(loss, Log::new())),
+            AnyLoss::Hinge(loss) => Kind::Hinge(Stack::new(loss, HingeTop::new())),
+            AnyLoss::Square(loss) => Kind::Square(Stack::new(loss, SquareTop::new())),
+            AnyLoss::Absolute(_) => Kind::Pinball(Stack::new(loss, Pinball::new(0.5, 2.0))),
+            AnyLoss::Quantile(quantile) => {
+                Kind::Pinball(Stack::new(loss, Pinball::new(quantile.tau.get(), 1.0)))
+            }
             _ => return Err(format!("the bank does not learn from the loss {}", loss.name())),
         };
         Ok(Self { kind })
@@ -110,6 +134,10 @@ impl Resumable for Bank {
     fn continues(&self, fresh: &Self) -> bool {
         match (&self.kind, &fresh.kind) {
             (Kind::Logistic(stack), Kind::Logistic(fresh)) => stack.continues(fresh),
+            (Kind::Hinge(stack), Kind::Hinge(fresh)) => stack.continues(fresh),
+            (Kind::Square(stack), Kind::Square(fresh)) => stack.continues(fresh),
+            (Kind::Pinball(stack), Kind::Pinball(fresh)) => stack.continues(fresh),
+            _ => false,
         }
     }
 }

@@ -110,7 +110,11 @@ impl<L: Loss, T: Top> Stack<L, T> {
             let view = self.see(indices, |place| scaled[place], &mut scratch.desk);
             let opinion = self.top.opine(&view, &witnesses);
             let round = Round::on(&self.loss, T::prediction(&opinion), example);
-            self.learn_seen(example, &opinion, view, &witnesses, &mut scratch);
+            if self.top.stretch_for(example.label) == 1.0 {
+                self.learn_seen(example, &opinion, view, &witnesses, &mut scratch);
+            } else {
+                self.learn_anew(example, &witnesses, opinion, &mut scratch);
+            }
             round
         } else {
             let scaled = |place: usize| {
@@ -120,9 +124,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
             let opinion = self.top.opine(&view, &witnesses);
             let round = Round::on(&self.loss, T::prediction(&opinion), example);
             self.admit(x, &mut scratch.scaled);
-            let scaled = &scratch.scaled[..];
-            let view = self.see(indices, |place| scaled[place], &mut scratch.desk);
-            self.learn_seen(example, &opinion, view, &witnesses, &mut scratch);
+            self.learn_anew(example, &witnesses, opinion, &mut scratch);
             round
         };
         self.scratch = scratch;
@@ -208,6 +210,34 @@ impl<L: Loss, T: Top> Stack<L, T> {
                 self.filters.stretch(cell, admitted.growth);
             }
         }
+    }
+
+    /// The rest of a round whose features have just been admitted, or whose label is far beyond all
+    /// before: all is seen once more, in units that are large enough.
+    #[cold]
+    #[inline(never)]
+    fn learn_anew(
+        &mut self,
+        example: &Example<'_>,
+        witnesses: &EachWitness,
+        opinion: T::Opinion,
+        scratch: &mut Scratch,
+    ) {
+        let mut opinion = opinion;
+        let mut factor = self.top.stretch_for(example.label);
+        let is_stretched = factor != 1.0;
+        while factor != 1.0 {
+            self.lanes.stretch(factor);
+            self.filters.stretch_all(factor);
+            self.top.stretch(factor);
+            factor = self.top.stretch_for(example.label);
+        }
+        let scaled = &scratch.scaled[..];
+        let view = self.see(example.features.indices(), |place| scaled[place], &mut scratch.desk);
+        if is_stretched {
+            opinion = self.top.opine(&view, witnesses);
+        }
+        self.learn_seen(example, &opinion, view, witnesses, scratch);
     }
 
     /// The rest of the round.
