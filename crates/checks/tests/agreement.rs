@@ -66,11 +66,11 @@ fn agree(
     assert_agree(&format!("{name}: loss"), ledger.loss(), dense.loss());
     assert_eq!(ledger.mistakes(), dense.mistakes(), "{name}: mistakes");
     let computed =
-        ledger.certificate(comparators) - ledger.slack(comparators, ledger.coordinates());
+        ledger.certificate(&comparators.clone().into()) - ledger.slack(&comparators.clone().into(), ledger.coordinates());
     assert_agree(&format!("{name}: certificate"), computed, dense.certificate(comparators));
-    assert!(ledger.certificate(comparators) >= dense.certificate(comparators));
+    assert!(ledger.certificate(&comparators.clone().into()) >= dense.certificate(comparators));
     let slow_bound = slow.data_bound(comparators);
-    match fast.promise(comparators, ledger.coordinates()).data {
+    match fast.promise(&comparators.clone().into(), ledger.coordinates()).data {
         Ok(bound) => assert_agree(&format!("{name}: bound"), bound.total, slow_bound),
         Err(why) => assert!(slow_bound.is_infinite(), "{name}: {why}"),
     }

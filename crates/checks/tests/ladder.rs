@@ -268,7 +268,7 @@ fn a_declared_gradient_bound_is_held_against_the_run() {
         let learner = Ogd::new(arena.objective, steps, ball(2.0));
         let mut learner = learner.with_gradient_bound(declared);
         let run = arena.run(&mut learner).unwrap();
-        let promise = learner.promise(&ball(2.0), run.ledger.coordinates());
+        let promise = learner.promise(&ball(2.0).clone().into(), run.ledger.coordinates());
         (run.ledger.ladder(promise), run.ledger.gradient_norm_max())
     };
     let (undeclared, measured) = promise(None);
@@ -294,7 +294,7 @@ fn the_theorem_counts_the_rounds_that_rest() {
         || Ogd::new(arena.objective, steps, ball(radius)).with_gradient_bound(Some(positive(g)));
     let mut learner = make();
     arena.check("resting", &mut learner, Expect::Bounds);
-    let whole = learner.promise(&ball(radius), DIMENSION.into());
+    let whole = learner.promise(&ball(radius).clone().into(), DIMENSION.into());
     let expected = projected_ogd(radius, g, stream.len() as f64);
     assert!((whole.theorem.unwrap().total / expected - 1.0).abs() < 1e-12);
 
@@ -303,7 +303,7 @@ fn the_theorem_counts_the_rounds_that_rest() {
     for example in stream.iter().take(ROUNDS) {
         awake.learn(&example);
     }
-    assert_eq!(whole.data, awake.promise(&ball(radius), DIMENSION.into()).data);
+    assert_eq!(whole.data, awake.promise(&ball(radius).clone().into(), DIMENSION.into()).data);
     assert_eq!(learner.weights(), awake.weights());
 }
 
@@ -318,7 +318,7 @@ fn no_step_is_longer_than_the_curvature_allows() {
         let run = |eta: f64| {
             let mut learner = Ogd::new(objective, Constant { eta: positive(eta) }, set.clone());
             arena.check("capped", &mut learner, Expect::Bounds);
-            (learner.weights(), learner.promise(&ball(0.5), DIMENSION.into()).data)
+            (learner.weights(), learner.promise(&ball(0.5).clone().into(), DIMENSION.into()).data)
         };
         assert_eq!(run(100.0), run(2.0));
     }
@@ -397,7 +397,7 @@ fn a_diverging_run_is_refused_where_it_leaves_the_numbers() {
     let LedgerError::NotFinite { round, .. } = refused else { panic!("{refused}") };
     assert_eq!(ledger.rounds() + 1, round);
     assert!(rounds[..round as usize - 1].iter().all(Round::is_finite));
-    assert!(ledger.certificate(&ball(1.0)) >= ledger.loss() * 0.999);
-    let ladder = ledger.ladder(learner.promise(&ball(1.0), ledger.coordinates()));
+    assert!(ledger.certificate(&ball(1.0).clone().into()) >= ledger.loss() * 0.999);
+    let ladder = ledger.ladder(learner.promise(&ball(1.0).clone().into(), ledger.coordinates()));
     assert!(ladder.is_in_order(), "{ladder:?}");
 }

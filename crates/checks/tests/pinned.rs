@@ -53,8 +53,8 @@ fn trace(
         predictions: predictions.try_into().unwrap(),
         weights: learner.weights().try_into().unwrap(),
         loss: ledger.loss(),
-        certificate: ledger.certificate(&comparators)
-            - ledger.slack(&comparators, ledger.coordinates()),
+        certificate: ledger.certificate(&comparators.clone().into())
+            - ledger.slack(&comparators.clone().into(), ledger.coordinates()),
     }
 }
 

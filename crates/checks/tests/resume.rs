@@ -58,7 +58,7 @@ fn check_resume<T: Learner + Saved>(what: &str, start: &T, batch: &Batch, stop: 
         assert_eq!(restored.weights(), steady.weights(), "{what}: weights");
         assert_eq!(restored.rounds(), steady.rounds(), "{what}: count");
         for set in [ball(0.5), sided_box().into(), WholeSpace {}.into()] {
-            let promise = |learner: &T| learner.promise(&set, batch.dimension().into());
+            let promise = |learner: &T| learner.promise(&set.clone().into(), batch.dimension().into());
             assert_eq!(promise(&restored), promise(&steady), "{what}: promise");
         }
         assert_eq!(restored, steady, "{what}: state");

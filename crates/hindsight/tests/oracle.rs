@@ -164,7 +164,7 @@ fn agrees<L: ProxLoss>(name: &str, loss: L, form: Form, sigma: f64, set: &AnySet
         let slope = repaired(form, example.label, slope);
         minorant.record_dual(&example.features, slope, loss.conjugate(slope, example.label));
     }
-    let proved = minorant.floor(set, minorant.slopes().len().into());
+    let proved = minorant.floor(&set.clone().into(), minorant.slopes().len().into());
     assert!(solution.upper >= proved, "{what} below {proved}");
     // And both come close, so that the comparison says something.
     let close = 1e-5 * (cost.abs() + 1e-3 * batch.len() as f64);

@@ -214,7 +214,7 @@ fn is_below_the_certificate<L: ProxLoss>(loss: L, radius: f64, batch: &Batch) {
         example.features.add_to(&mut w, -at.slope * radius / (t as f64 + 1.0).sqrt());
         set.project_dense(&mut w);
     }
-    let floor = minorant.floor(&set, minorant.slopes().len().into());
+    let floor = minorant.floor(&set.clone().into(), minorant.slopes().len().into());
     let problem = problem(loss, set);
     let start = Start { lower: Some(floor), ..Start::default() };
     let batches = std::slice::from_ref(batch);

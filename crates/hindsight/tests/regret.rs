@@ -40,7 +40,7 @@ fn run<L: ProxLoss + Into<AnyLoss>>(loss: L, set: &AnySet, batch: &Batch) -> Opt
     let total = batch.len() as f64;
     Some(Run {
         lost: ledger.sequential_risk() * total,
-        certificate: ledger.certificate(set),
+        certificate: ledger.certificate(&set.clone().into()),
         start,
     })
 }

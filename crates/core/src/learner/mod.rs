@@ -20,7 +20,9 @@ pub use strongly_convex_ogd::StronglyConvexOgd;
 
 use crate::bound::Promise;
 use crate::cells::Coordinates;
+use crate::comparators::Comparators;
 use crate::features::{Example, Features};
+use crate::ledger::Minorant;
 use crate::round::Round;
 use crate::rows::Rows;
 use crate::set::AnySet;
@@ -69,9 +71,24 @@ pub trait Learner: Send + Sync {
     /// How many rounds have been played.
     fn rounds(&self) -> u64;
 
-    /// The theorem that covers this run: bounds on the regret against every u in `comparators`,
-    /// in exact arithmetic, where the stream had features at these coordinates.
-    fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise;
+    /// The theorem that covers this run: bounds on the regret against every comparator, in exact
+    /// arithmetic, where the stream had features at these coordinates.
+    fn promise(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> Promise {
+        match comparators.set() {
+            Some(set) => self.promise_in(set, coordinates),
+            None => Promise::none(
+                "its theorem is about weights in the data's own units, and the comparators have none",
+            ),
+        }
+    }
+
+    /// The same for comparators in the data's own units.
+    fn promise_in(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise;
+
+    /// What predictors of its own, that price the comparators, prove about all rounds so far.
+    fn witnesses(&self) -> Vec<Minorant> {
+        Vec::new()
+    }
 
     /// How many of the first coordinates are told apart by the set the weights are kept in.
     fn named_coordinates(&self) -> usize {
