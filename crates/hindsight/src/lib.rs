@@ -60,6 +60,7 @@ mod basis;
 mod bracket;
 mod cholesky;
 mod cost;
+mod counted;
 #[cfg(test)]
 #[path = "../tests/common/exact.rs"]
 mod exact;
@@ -74,7 +75,7 @@ mod newton;
 mod passes;
 mod problem;
 mod proof;
-mod prox;
+
 mod quadratic;
 mod rounding;
 mod set;
@@ -86,6 +87,6 @@ mod system;
 pub use mistakes::{BestMistakeBound, best_mistake_bound, mistake_bound};
 pub use passes::{InMemory, Passes, Prefix};
 pub use problem::{Contradiction, Method, Options, Problem, Progress, Solution, Source, Start};
-pub use prox::{Kink, ProxLoss};
+
 pub use solve::solve;
 pub use square::Gram;

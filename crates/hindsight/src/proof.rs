@@ -7,10 +7,10 @@
 //! double, and the products are added with compensation.
 
 use crate::line::Line;
-use crate::prox::ProxLoss;
 use crate::rounding::{
     TINY, curvatures, gain_above, grain, norm_above, or_nothing_below, sum_above,
 };
+use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, BoxSet, FeasibleSet};
 use rueful_core::{Example, Features, NonNegative, Sum};
 
@@ -66,7 +66,7 @@ impl Proof {
 
     /// Takes in a slope of an example.
     #[inline]
-    pub(crate) fn add<L: ProxLoss>(&mut self, loss: &L, example: &Example<'_>, slope: f64) {
+    pub(crate) fn add<L: Loss>(&mut self, loss: &L, example: &Example<'_>, slope: f64) {
         let line = Line::new(loss, example, slope);
         self.rounds += 1;
         self.offset.add(-line.conjugate);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     /// −Σ s·φ*(b) of rows without features, where S is nothing: as proved.
-    fn offset(loss: &impl ProxLoss, rows: &[(f64, f64)]) -> f64 {
+    fn offset(loss: &impl Loss, rows: &[(f64, f64)]) -> f64 {
         let mut proof = Proof::new(NonNegative::ZERO, 0, false);
         for &(slope, label) in rows {
             let features = Features::new(&[], &[]).unwrap();

@@ -11,9 +11,9 @@ use crate::newton::Newton;
 use crate::passes::Passes;
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
 use crate::proof::Proof;
-use crate::prox::ProxLoss;
 use crate::set::{lowest, make_feasible};
 use crate::survey::{Dual, Shape, Survey, survey};
+use rueful_core::loss::Loss;
 use rueful_core::set::AnySet;
 
 /// The most columns for which d² numbers and d³ steps are a bargain.
@@ -52,7 +52,7 @@ const MAX_TURNED: u64 = 200_000_000;
 /// assert!((solution.comparator[0] - 2.0).abs() < 1e-4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn solve<L: ProxLoss, P: Passes>(
+pub fn solve<L: Loss, P: Passes>(
     problem: &Problem<L>,
     data: &mut P,
     start: Start,
@@ -86,7 +86,7 @@ struct Solver<'a, L, P> {
     steepness: f64,
 }
 
-impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
+impl<L: Loss, P: Passes> Solver<'_, L, P> {
     /// Method after method, until one is done; says which was the last.
     fn run(&mut self, dual: Dual, bracket: &mut Bracket) -> Result<Method, P::Error> {
         let few_columns = self.shape.dimension <= MAX_DIMENSION;

@@ -7,11 +7,12 @@
 
 use crate::bracket::Bracket;
 use crate::cost::Cost;
+use crate::counted::Counted;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress, Source, Start};
 use crate::proof::Proof;
-use crate::prox::{Counted, ProxLoss};
 use crate::set::{make_feasible, norm};
+use rueful_core::loss::Loss;
 use rueful_core::set::FeasibleSet;
 
 /// What a first pass finds out.
@@ -57,7 +58,7 @@ pub(crate) struct Survey {
 }
 
 /// Makes the first pass.
-pub(crate) fn survey<L: ProxLoss, P: Passes>(
+pub(crate) fn survey<L: Loss, P: Passes>(
     problem: &Problem<L>,
     data: &mut P,
     start: Start,
@@ -125,7 +126,7 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
 }
 
 /// What is known of the minimum beforehand.
-fn known_below(loss: &impl ProxLoss, given: Option<f64>) -> (f64, Source) {
+fn known_below(loss: &impl Loss, given: Option<f64>) -> (f64, Source) {
     let sign = if loss.is_nonnegative() { 0.0 } else { f64::NEG_INFINITY };
     match given {
         Some(given) if given > sign => (given, Source::Start),

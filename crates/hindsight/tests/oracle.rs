@@ -10,10 +10,11 @@ use clarabel::solver::{
 };
 use common::{ball, cost, cube, noisy, solve_to};
 use rueful_core::ledger::Minorant;
-use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
+use rueful_core::loss::{
+    Absolute, Hinge, Kink, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+};
 use rueful_core::set::{AnySet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, Example, NonNegative, OpenUnit};
-use rueful_hindsight::{Kink, ProxLoss};
 
 /// How a loss is put into cones.
 #[derive(Clone, Copy)]
@@ -150,7 +151,7 @@ fn oracle(form: Form, sigma: f64, set: &AnySet, batch: &Batch) -> Found {
 
 /// No point the oracle finds is below the lower end, no bound it proves above the upper: both are
 /// worked out here, and no tolerance enters but that of adding up in doubles.
-fn agrees<L: ProxLoss>(name: &str, loss: L, form: Form, sigma: f64, set: &AnySet, batch: &Batch) {
+fn agrees<L: Loss>(name: &str, loss: L, form: Form, sigma: f64, set: &AnySet, batch: &Batch) {
     let solution = solve_to(loss, sigma, set, batch, 1e-8);
     let found = oracle(form, sigma, set, batch);
     let what = format!("{name} {set:?} σ={sigma} T={} {solution:?}", batch.len());
