@@ -191,7 +191,9 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
                 t += 1;
             }
         })?;
-        bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch);
+        if bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch) {
+            bracket.slopes.clone_from(&state.dual.slopes);
+        }
         state.dual.sum.copy_from_slice(proof.slopes());
         Ok(())
     }

@@ -333,7 +333,9 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
             }
         })?;
         model.hessian.finish();
-        bracket.tell(&cost, u, &mut proof, &problem.comparators, self.watch);
+        if bracket.tell(&cost, u, &mut proof, &problem.comparators, self.watch) {
+            bracket.slopes.extend(rows.iter().map(|row| row.slope));
+        }
         model.curvature = proof.curvature();
         let penalty = self.frame.penalty_gradient(model.curvature, point);
         model.gradient.iter_mut().zip(&penalty).for_each(|(g, p)| *g += p);

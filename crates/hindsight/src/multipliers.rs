@@ -104,7 +104,9 @@ impl<L: Loss> Multipliers<'_, L> {
             cost.add(&problem.loss, &example, p);
             proof.add(&problem.loss, &example, slope);
         }
-        bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch);
+        if bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch) {
+            bracket.slopes.clone_from(&at.slopes);
+        }
     }
 }
 

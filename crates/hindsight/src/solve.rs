@@ -20,7 +20,7 @@ use rueful_core::set::AnySet;
 const MAX_DIMENSION: usize = 700;
 
 /// The most nonzeros that are copied into memory: 8 bytes each.
-const MAX_HELD: u64 = 8_000_000;
+pub(crate) const MAX_HELD: u64 = 8_000_000;
 
 /// The most multiplications, T·d², that turning all examples to other coordinates may take.
 const MAX_TURNED: u64 = 200_000_000;
@@ -59,21 +59,30 @@ pub fn solve<L: Loss, P: Passes>(
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, P::Error> {
+    let Found { bracket, examples, method } = search(problem, data, start, options, watch)?;
+    Ok(bracket.into_solution(examples, method))
+}
+
+/// What was found, with the slopes that prove it.
+pub(crate) struct Found {
+    pub(crate) bracket: Bracket,
+    pub(crate) examples: u64,
+    pub(crate) method: Method,
+}
+
+/// What [`solve`] does.
+pub(crate) fn search<L: Loss, P: Passes>(
+    problem: &Problem<L>,
+    data: &mut P,
+    start: Start,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Found, P::Error> {
     let Survey { shape, dual, steepness, mut bracket } =
         survey(problem, data, start, options, watch)?;
     let mut solver = Solver { problem, data, options, watch, shape: &shape, steepness };
     let method = solver.run(dual, &mut bracket)?;
-    Ok(Solution {
-        converged: bracket.is_converged(options),
-        contradiction: bracket.contradiction(),
-        lower: bracket.lower,
-        upper: bracket.upper,
-        relative_gap: bracket.relative_gap(),
-        comparator: bracket.comparator,
-        examples: shape.examples,
-        passes: bracket.passes,
-        method,
-    })
+    Ok(Found { bracket, examples: shape.examples, method })
 }
 
 /// A problem with its data, and what a first pass found out about them.
