@@ -186,7 +186,8 @@ fn strongly_convex_learning_keeps_to_its_logarithm_under_attack() {
         let mut adversary = Sign::new(d, Positive::ONE);
         let game = play(&mut learner, &mut adversary, 2000, &mut ledger).unwrap();
         let gained = norm_sq(&game.slopes).value() / (2.0 * sigma * 2000.0);
-        let ladder = ledger.ladder(learner.promise(&everywhere.clone().into(), ledger.coordinates()));
+        let ladder =
+            ledger.ladder(learner.promise(&everywhere.clone().into(), ledger.coordinates()));
         assert!(game.loss + gained <= ladder.certificate);
         assert!(ladder.data.is_ok() && ladder.theorem.is_ok() && ladder.is_in_order());
     }

@@ -187,7 +187,10 @@ fn check_sum(tallies: &[Tally], whole: &Ledger) {
         assert!((total - s).abs() <= 1e-12 * size);
     }
     for set in sets() {
-        let (a, b) = (sum.certificate(&set.clone().into(), whole.coordinates()), whole.certificate(&set.clone().into()));
+        let (a, b) = (
+            sum.certificate(&set.clone().into(), whole.coordinates()),
+            whole.certificate(&set.clone().into()),
+        );
         let slack = sum.slack(&set.clone().into(), whole.coordinates()) + slack(whole, &set);
         assert!((a - b).abs() <= slack || a == b, "{set:?}: {a:e} and {b:e}, slack {slack:e}");
     }
@@ -211,7 +214,8 @@ fn what_does_not_belong_together_is_refused() {
     assert_eq!(one.merge(&other), Err(LedgerError::DifferentSigma { own: plain, other: curved }));
     assert_eq!(one, before, "a refused merge changes nothing");
 
-    let refused = one.certificate_with(&ball(1.0).clone().into(), one.coordinates(), [other.minorant()]);
+    let refused =
+        one.certificate_with(&ball(1.0).clone().into(), one.coordinates(), [other.minorant()]);
     assert_eq!(refused, Err(LedgerError::DifferentSigma { own: plain, other: curved }));
     let early = Minorant::new(plain);
     let refused = one.certificate_with(&ball(1.0).clone().into(), one.coordinates(), [&early]);
@@ -254,8 +258,9 @@ fn witnesses_only_help() {
             let suffered = suffered_losses(&Hinge {}, &batch, rounds);
             for set in sets().into_iter().filter(|set| set.reach(DIMENSION.into()).is_finite()) {
                 let witnesses = ledgers.iter().map(|ledger| ledger.minorant());
-                let sharper =
-                    ledger.certificate_with(&set.clone().into(), ledger.coordinates(), witnesses).unwrap();
+                let sharper = ledger
+                    .certificate_with(&set.clone().into(), ledger.coordinates(), witnesses)
+                    .unwrap();
                 assert!(sharper <= ledger.certificate(&set.clone().into()), "{kind}");
                 let rng = &mut Rng::new(seed);
                 for u in [vec![0.0; DIMENSION], rival(&set, rng), rival(&set, rng)] {
@@ -290,7 +295,11 @@ fn the_best_in_hindsight_is_the_best_witness() {
     let sharper = own.certificate_with(&set.clone().into(), own.coordinates(), [&witness]).unwrap();
     assert!(regret.lower() <= sharper);
     assert!(sharper <= regret.upper() * (1.0 + 1e-3), "{sharper} above {regret:?}");
-    assert!(sharper < 0.8 * own.certificate(&set.clone().into()), "{sharper} {}", own.certificate(&set.clone().into()));
+    assert!(
+        sharper < 0.8 * own.certificate(&set.clone().into()),
+        "{sharper} {}",
+        own.certificate(&set.clone().into())
+    );
 }
 
 fn play_hinge(batch: &Batch, eta: f64) -> Vec<Round> {

@@ -103,7 +103,7 @@ impl<L: ExactLoss> Books<L> {
     /// The curve and the ledger are two ways to the same number.
     fn check_agreement(&self) {
         let end = self.ledger.curve().pop().unwrap();
-        let sets = [ball(1.0), &self.ledger.comparators().clone().clone().into()];
+        let sets = [ball(1.0), self.ledger.comparators().set().unwrap().clone()];
         let allowed = sets.map(|set| self.ledger.slack(&set, self.ledger.coordinates()));
         let allowed: f64 = allowed.into_iter().filter(|slack| slack.is_finite()).sum();
         for radius in [1e-3, 1.0, 1e3].map(positive) {

@@ -26,7 +26,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     Data(DataArgs),
     Convert(ConvertArgs),
     Hindsight(HindsightArgs),
@@ -439,6 +439,14 @@ pub(crate) struct LearnerArgs {
     #[arg(long, value_name = "ALPHA", allow_negative_numbers = true)]
     alpha: Option<f64>,
 
+    /// λ: adds λ‖w‖₁ to what ftrl minimises, so that weights become 0 [default: 0].
+    #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true)]
+    l1: Option<f64>,
+
+    /// C: how far the passive-aggressive learners go for one example [default: 1].
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    c: Option<f64>,
+
     /// Step sizes [default: inverse-sqrt when η or G is given, adagrad-norm otherwise].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnySchedule::NAMES))]
     schedule: Option<String>,
@@ -689,6 +697,8 @@ impl RunArgs {
             gradient_bound: from.gradient_bound,
             sigma: from.sigma,
             alpha: from.alpha,
+            l1: from.l1,
+            c: from.c,
             schedule: from.schedule,
             horizon: from.horizon,
         }

@@ -191,7 +191,8 @@ pub(crate) fn adversary(args: &AdversaryArgs) -> anyhow::Result<()> {
     let regret = ledger.certificate(&task.comparators.clone().into())
         - ledger.slack(&task.comparators.clone().into(), ledger.coordinates());
     let value = game_value(args.radius, 1.0, args.rounds as f64);
-    let ladder = ledger.ladder(learner.promise(&task.comparators.clone().into(), ledger.coordinates()));
+    let ladder =
+        ledger.ladder(learner.promise(&task.comparators.clone().into(), ledger.coordinates()));
     let theorem = ladder.theorem.as_ref().ok().map(|bound| bound.total);
     let result = AdversaryResult {
         learner: spec.learner.name().to_owned(),

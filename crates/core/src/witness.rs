@@ -500,11 +500,7 @@ fn inverse(x: f32) -> f32 {
 /// ⟨S/N, x/N⟩ and ‖x/N‖², where 1/N of a cell is what `inverse` says: two sums side by side, for an
 /// addition takes its time.
 #[inline(always)]
-fn dot(
-    x: &Features<'_>,
-    slopes: &[Each],
-    inverse: impl Fn(usize, f32) -> f32,
-) -> (Each, f64) {
+fn dot(x: &Features<'_>, slopes: &[Each], inverse: impl Fn(usize, f32) -> f32) -> (Each, f64) {
     let (mut even, mut odd) = (([0.0; WITNESSES], 0.0), ([0.0; WITNESSES], 0.0));
     let (index_pairs, index_rest) = x.indices().as_chunks::<2>();
     let (value_pairs, value_rest) = x.values().as_chunks::<2>();

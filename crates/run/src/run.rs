@@ -6,11 +6,9 @@ use crate::report::Report;
 use crate::spec::SpecError;
 use crate::task::Task;
 use rueful_core::learner::Learner;
-use rueful_core::loss::Labels;
 use rueful_core::ledger::{CurvePoint, Minorant};
-use rueful_core::{
-    Features, FoundFeatures, Ladder, Ledger, LedgerError, Promise, Round, Rows,
-};
+use rueful_core::loss::Labels;
+use rueful_core::{Features, FoundFeatures, Ladder, Ledger, LedgerError, Promise, Round, Rows};
 use rueful_data::Seen;
 use thiserror::Error;
 
@@ -157,9 +155,8 @@ impl Run {
 
     /// A lower bound on what every comparator loses, in total: the best there is.
     pub fn floor(&self) -> f64 {
-        let floor = |witness: &Minorant| {
-            witness.floor(&self.task.comparators, self.ledger.coordinates())
-        };
+        let floor =
+            |witness: &Minorant| witness.floor(&self.task.comparators, self.ledger.coordinates());
         let own = self.ledger.floor(&self.task.comparators);
         self.witnesses().iter().map(floor).fold(own, f64::max)
     }

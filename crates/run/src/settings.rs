@@ -41,6 +41,10 @@ pub struct Settings {
     pub sigma: Option<f64>,
     /// α of regularised ERM.
     pub alpha: Option<f64>,
+    /// λ of FTRL-proximal's λ‖w‖₁.
+    pub l1: Option<f64>,
+    /// C of the passive-aggressive learners.
+    pub c: Option<f64>,
     /// A name of [`AnySchedule::NAMES`](rueful_core::schedule::AnySchedule::NAMES).
     pub schedule: Option<String>,
     /// T
@@ -196,6 +200,8 @@ impl Settings {
             gradient_bound: number("gradient-bound", self.gradient_bound, Positive::new)?,
             sigma: number("sigma", self.sigma, NonNegative::new)?.unwrap_or(NonNegative::ZERO),
             alpha: number("alpha", self.alpha, Positive::new)?,
+            l1: number("l1", self.l1, NonNegative::new)?,
+            c: number("c", self.c, Positive::new)?,
             schedule: self.schedule.as_deref(),
             horizon,
             ..nothing
@@ -210,6 +216,8 @@ impl Settings {
             ("gradient-bound", self.gradient_bound.is_some()),
             ("sigma", self.sigma.is_some_and(|sigma| sigma != 0.0)),
             ("alpha", self.alpha.is_some()),
+            ("l1", self.l1.is_some()),
+            ("c", self.c.is_some()),
             ("schedule", self.schedule.is_some()),
             ("horizon", self.horizon.is_some()),
         ];

@@ -4,9 +4,9 @@
 //! one name and one range check, in code, in JSON and on the command line.
 
 use crate::data::DataSpec;
-use rueful_core::{Comparators, NonNegative};
 pub use rueful_core::learner::LearnerSpec;
 pub use rueful_core::loss::AnyLoss;
+use rueful_core::{Comparators, NonNegative};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -5,8 +5,8 @@
 //! asked for stay as they are. Every window has sums of its own, so that nothing that came before
 //! can drown it.
 
-use rueful_core::ledger::{Tally, Verdict};
 use rueful_core::ledger::Minorant;
+use rueful_core::ledger::{Tally, Verdict};
 use rueful_core::{Judge, Ledger, Round, Rows};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
@@ -98,11 +98,7 @@ impl Windows {
         Self {
             length: length.map_or(SHORTEST, NonZeroU64::get),
             is_fixed: length.is_some(),
-            open: Stretch {
-                after: ledger.rounds(),
-                tally: fresh.clone(),
-                judge: judge.clone(),
-            },
+            open: Stretch { after: ledger.rounds(), tally: fresh.clone(), judge: judge.clone() },
             fresh,
             judge,
             loose: Vec::new(),

@@ -2,9 +2,9 @@
 //! [`Arena`](super::Arena).
 
 use super::assert_close;
+use rueful_core::Comparators;
 use rueful_core::learner::Learner;
 use rueful_core::loss::Loss;
-use rueful_core::Comparators;
 use rueful_core::set::Ball;
 use rueful_core::{Batch, Features, Positive, Round};
 

@@ -3,7 +3,7 @@ use crate::ExactSum;
 use crate::features::Features;
 use crate::loss::{Absolute, Hinge, Linear, Logistic, Loss, Quantile, Square};
 use crate::number::{Importance, OpenUnit, Positive};
-use crate::set::{Ball, BoxSet, Interval, WholeSpace, FeasibleSet};
+use crate::set::{Ball, BoxSet, FeasibleSet, Interval, WholeSpace};
 use proptest::prelude::*;
 
 /// x, ŷ and whether the label is positive.
@@ -53,10 +53,10 @@ fn check_against_all(loss: impl Into<AnyLoss>, events: &[Event]) {
     let mut tallies = Tally::new(NonNegative::ZERO);
     for window in events.chunks(7) {
         let part = audited(loss, window);
-        check_verdict(&loss, window, ledger.verdict_on(&part));
+        check_verdict(&loss, window, ledger.verdict_on(&part, &[]));
         tallies.merge(&part);
     }
-    check_verdict(&loss, events, ledger.verdict_on(&tallies));
+    check_verdict(&loss, events, ledger.verdict_on(&tallies, &[]));
 }
 
 fn check_verdict(loss: &AnyLoss, events: &[Event], verdict: Verdict) {
@@ -328,7 +328,7 @@ fn a_window_after_enormous_losses_keeps_its_risk() {
     let mut batch = crate::Batch::default();
     batch.push(&[0], &[1.0], 3.0).unwrap();
     window.record_rows(batch.rows(), &[round]);
-    assert_eq!(ledger.verdict_on(&window).sequential_risk, 4.0);
+    assert_eq!(ledger.verdict_on(&window, &[]).sequential_risk, 4.0);
 }
 
 /// The ledger of rounds with x = 0, which every u loses alike, given as prediction, label and
@@ -419,7 +419,7 @@ fn every_addition_is_allowed_for() {
     let mut merged = recorded(1.0, 0);
     [recorded(large, 1), recorded(1.0, 1), recorded(-large, 1)]
         .iter()
-        .for_each(|part| merged.merge(part).unwrap());
+        .for_each(|part| drop(merged.merge(part).unwrap()));
     assert_eq!(merged.minorant().slopes(), [0.0]);
     assert!(merged.certificate(merged.comparators()) >= 1.0);
 }
