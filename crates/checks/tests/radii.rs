@@ -104,7 +104,7 @@ impl<L: ExactLoss> Books<L> {
     fn check_agreement(&self) {
         let end = self.ledger.curve().pop().unwrap();
         let sets = [ball(1.0), self.ledger.comparators().set().unwrap().clone()];
-        let allowed = sets.map(|set| self.ledger.slack(&set, self.ledger.coordinates()));
+        let allowed = sets.map(|set| self.ledger.slack(&set.into(), self.ledger.coordinates()));
         let allowed: f64 = allowed.into_iter().filter(|slack| slack.is_finite()).sum();
         for radius in [1e-3, 1.0, 1e3].map(positive) {
             let ball = Ball { radius };
