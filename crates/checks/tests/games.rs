@@ -125,7 +125,7 @@ fn check_game(name: &str, learner: &mut dyn Learner, set: &AnySet, d: usize, rou
     let mut ledger = Ledger::new(Linear {}, set.clone());
     let game = play(learner, &mut Sign::new(d, Positive::ONE), rounds, &mut ledger).unwrap();
     let regret = game.regret(set);
-    let ladder = ledger.ladder(learner.promise(set, ledger.coordinates()));
+    let ladder = ledger.ladder(learner.promise(&set.clone().into(), ledger.coordinates()));
     assert!(regret <= ladder.certificate, "{name}: {regret} above {ladder:?}");
     for rung in [&ladder.data, &ladder.theorem] {
         let bound = rung.as_ref().unwrap_or_else(|why| panic!("{name} in dimension {d}: {why}"));
@@ -186,7 +186,8 @@ fn strongly_convex_learning_keeps_to_its_logarithm_under_attack() {
         let mut adversary = Sign::new(d, Positive::ONE);
         let game = play(&mut learner, &mut adversary, 2000, &mut ledger).unwrap();
         let gained = norm_sq(&game.slopes).value() / (2.0 * sigma * 2000.0);
-        let ladder = ledger.ladder(learner.promise(&everywhere, ledger.coordinates()));
+        let ladder =
+            ledger.ladder(learner.promise(&everywhere.clone().into(), ledger.coordinates()));
         assert!(game.loss + gained <= ladder.certificate);
         assert!(ladder.data.is_ok() && ladder.theorem.is_ok() && ladder.is_in_order());
     }

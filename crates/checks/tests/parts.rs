@@ -72,7 +72,7 @@ fn sets() -> Vec<AnySet> {
 
 /// How much of the certificate is allowance for rounding.
 fn slack(ledger: &Ledger, set: &AnySet) -> f64 {
-    ledger.slack(set, ledger.coordinates())
+    ledger.slack(&set.clone().into(), ledger.coordinates())
 }
 
 /// The two differ by no more than both allow for.
@@ -85,7 +85,7 @@ fn assert_same(one: &Ledger, other: &Ledger) {
     assert!((one.sequential_risk() - other.sequential_risk()).abs() <= grain);
     assert!((one.penalty() - other.penalty()).abs() <= grain);
     for set in sets() {
-        let (a, b) = (one.certificate(&set), other.certificate(&set));
+        let (a, b) = (one.certificate(&set.clone().into()), other.certificate(&set.clone().into()));
         let slack = slack(one, &set) + slack(other, &set);
         assert!((a - b).abs() <= slack || a == b, "{set:?}: {a:e} and {b:e}, slack {slack:e}");
     }
@@ -167,7 +167,7 @@ fn check_windows(batch: &Batch, rounds: &[Round], sigma: NonNegative, rng: &mut 
             let u = rival(&set, rng);
             let theirs = comparator_losses(&Logistic {}, sigma.get(), batch, &u);
             let regret = between(&suffered, window) - between(&theirs, window);
-            let certificate = part.certificate(&set, ledger.coordinates());
+            let certificate = part.certificate(&set.clone().into(), ledger.coordinates());
             // Reported penalties are known to a relative 1e-9, which the certificate includes.
             assert!(regret.lower() <= certificate, "{set:?}: {regret:?} above {certificate:e}");
         }
@@ -187,8 +187,11 @@ fn check_sum(tallies: &[Tally], whole: &Ledger) {
         assert!((total - s).abs() <= 1e-12 * size);
     }
     for set in sets() {
-        let (a, b) = (sum.certificate(&set, whole.coordinates()), whole.certificate(&set));
-        let slack = sum.slack(&set, whole.coordinates()) + slack(whole, &set);
+        let (a, b) = (
+            sum.certificate(&set.clone().into(), whole.coordinates()),
+            whole.certificate(&set.clone().into()),
+        );
+        let slack = sum.slack(&set.clone().into(), whole.coordinates()) + slack(whole, &set);
         assert!((a - b).abs() <= slack || a == b, "{set:?}: {a:e} and {b:e}, slack {slack:e}");
     }
 }
@@ -211,10 +214,11 @@ fn what_does_not_belong_together_is_refused() {
     assert_eq!(one.merge(&other), Err(LedgerError::DifferentSigma { own: plain, other: curved }));
     assert_eq!(one, before, "a refused merge changes nothing");
 
-    let refused = one.certificate_with(&ball(1.0), one.coordinates(), [other.minorant()]);
+    let refused =
+        one.certificate_with(&ball(1.0).clone().into(), one.coordinates(), [other.minorant()]);
     assert_eq!(refused, Err(LedgerError::DifferentSigma { own: plain, other: curved }));
     let early = Minorant::new(plain);
-    let refused = one.certificate_with(&ball(1.0), one.coordinates(), [&early]);
+    let refused = one.certificate_with(&ball(1.0).clone().into(), one.coordinates(), [&early]);
     let own = one.rounds();
     assert_eq!(refused, Err(LedgerError::DifferentRounds { own, other: 0 }));
 }
@@ -254,9 +258,10 @@ fn witnesses_only_help() {
             let suffered = suffered_losses(&Hinge {}, &batch, rounds);
             for set in sets().into_iter().filter(|set| set.reach(DIMENSION.into()).is_finite()) {
                 let witnesses = ledgers.iter().map(|ledger| ledger.minorant());
-                let sharper =
-                    ledger.certificate_with(&set, ledger.coordinates(), witnesses).unwrap();
-                assert!(sharper <= ledger.certificate(&set), "{kind}");
+                let sharper = ledger
+                    .certificate_with(&set.clone().into(), ledger.coordinates(), witnesses)
+                    .unwrap();
+                assert!(sharper <= ledger.certificate(&set.clone().into()), "{kind}");
                 let rng = &mut Rng::new(seed);
                 for u in [vec![0.0; DIMENSION], rival(&set, rng), rival(&set, rng)] {
                     let theirs = comparator_losses(&Hinge {}, 0.0, &batch, &u);
@@ -287,10 +292,14 @@ fn the_best_in_hindsight_is_the_best_witness() {
     }
     let theirs = comparator_losses(&Logistic {}, 0.0, &batch, &best);
     let regret = suffered_losses(&Logistic {}, &batch, &rounds)[ROUNDS - 1] - theirs[ROUNDS - 1];
-    let sharper = own.certificate_with(&set, own.coordinates(), [&witness]).unwrap();
+    let sharper = own.certificate_with(&set.clone().into(), own.coordinates(), [&witness]).unwrap();
     assert!(regret.lower() <= sharper);
     assert!(sharper <= regret.upper() * (1.0 + 1e-3), "{sharper} above {regret:?}");
-    assert!(sharper < 0.8 * own.certificate(&set), "{sharper} {}", own.certificate(&set));
+    assert!(
+        sharper < 0.8 * own.certificate(&set.clone().into()),
+        "{sharper} {}",
+        own.certificate(&set.clone().into())
+    );
 }
 
 fn play_hinge(batch: &Batch, eta: f64) -> Vec<Round> {

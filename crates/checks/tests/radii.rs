@@ -69,7 +69,7 @@ impl<L: ExactLoss> Books<L> {
             assert!(regret(ROUNDS) <= total, "{}: radius {radius}", self.name);
             for point in self.ledger.curve() {
                 let t = point.rounds() as f64;
-                let certificate = point.certificate_for(&set) * t;
+                let certificate = point.certificate_for(set.radius) * t;
                 let regret = regret(point.rounds() as usize);
                 assert!(
                     regret <= certificate,
@@ -81,7 +81,7 @@ impl<L: ExactLoss> Books<L> {
     }
 
     fn check_box(&self, set: &AnySet) {
-        let total = self.ledger.certificate(set);
+        let total = self.ledger.certificate(&set.clone().into());
         for mut u in self.rivals(1e3 * set.reach(DIMENSION.into())) {
             set.project_dense(&mut u);
             let theirs = self.losses(&u);
@@ -103,13 +103,13 @@ impl<L: ExactLoss> Books<L> {
     /// The curve and the ledger are two ways to the same number.
     fn check_agreement(&self) {
         let end = self.ledger.curve().pop().unwrap();
-        let sets = [ball(1.0), self.ledger.comparators().clone()];
-        let allowed = sets.map(|set| self.ledger.slack(&set, self.ledger.coordinates()));
+        let sets = [ball(1.0), self.ledger.comparators().set().unwrap().clone()];
+        let allowed = sets.map(|set| self.ledger.slack(&set.into(), self.ledger.coordinates()));
         let allowed: f64 = allowed.into_iter().filter(|slack| slack.is_finite()).sum();
         for radius in [1e-3, 1.0, 1e3].map(positive) {
             let ball = Ball { radius };
             let per_round = self.ledger.certificate(&ball.into()) / ROUNDS as f64;
-            let error = (end.certificate_for(&ball) - per_round) * ROUNDS as f64;
+            let error = (end.certificate_for(ball.radius) - per_round) * ROUNDS as f64;
             let allowed = (2.0 + radius.get()) * allowed;
             assert!(error.abs() <= allowed, "{}: {error:e}, not {allowed:e}", self.name);
         }

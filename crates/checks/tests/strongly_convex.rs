@@ -49,8 +49,8 @@ fn check_run<L: Loss + Into<AnyLoss>>(loss: L, targets: Targets, kind: StreamKin
         assert!(error <= (1e-9 * size).max(1e-14 * terms), "{kind}: {error:e} of {size:e}");
 
         let bound = strongly_convex(ledger.gradient_norm_max(), sigma, rounds as f64);
-        let certificate = ledger.certificate(&everywhere());
-        let slack = ledger.slack(&everywhere(), ledger.coordinates());
+        let certificate = ledger.certificate(&everywhere().clone().into());
+        let slack = ledger.slack(&everywhere().clone().into(), ledger.coordinates());
         assert!(certificate - slack <= bound * (1.0 + 1e-9), "{kind}: {certificate} {bound}");
     }
 }
@@ -101,8 +101,8 @@ fn one_plus_the_logarithm_cannot_be_replaced_by_the_logarithm_of_one_more() {
 
     let false_bound = measured * measured / (2.0 * sigma) * (total + 1.0).ln();
     assert!(regret > 1.05 * false_bound, "{regret} against {false_bound}");
-    let promise = learner.promise(&everywhere(), ledger.coordinates());
+    let promise = learner.promise(&everywhere().clone().into(), ledger.coordinates());
     assert!(promise.data.unwrap().total > 1.05 * false_bound);
-    assert!(regret <= ledger.certificate(&everywhere()));
+    assert!(regret <= ledger.certificate(&everywhere().clone().into()));
     assert!(regret <= strongly_convex(measured, sigma, total));
 }

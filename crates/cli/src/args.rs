@@ -4,6 +4,7 @@ use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use rueful_core::Comparators;
 use rueful_data::{Bits, Wishes};
 use rueful_run::{
     AnyLoss, AnySchedule, AuditSettings, ClassWeights, DataSettings, Layout, LearnerSpec, Link,
@@ -25,7 +26,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     Data(DataArgs),
     Convert(ConvertArgs),
     Hindsight(HindsightArgs),
@@ -360,9 +361,14 @@ pub(crate) struct HindsightArgs {
     #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
     pub(crate) tau: Option<f64>,
 
-    /// U: over ‖u‖ ≤ U [default: 10, or all of R^d with --sigma].
+    /// U: over predictors of norm at most U [default: 10, or all of R^d with --sigma].
     #[arg(long, value_name = "U", allow_negative_numbers = true)]
     pub(crate) radius: Option<f64>,
+
+    /// How comparators are measured: unit-free (weights on columns scaled to ±1, and labels to ±1) or
+    /// ball (‖u‖ ≤ U in the data's own units) [default: unit-free; ball with --sigma].
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(Comparators::BALLS))]
+    pub(crate) comparators: Option<String>,
 
     /// σ: adds (σ/2)‖u‖² to every loss [default: 0].
     #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
@@ -407,6 +413,16 @@ pub(crate) struct LearnerArgs {
     #[arg(long, value_name = "U", allow_negative_numbers = true)]
     radius: Option<f64>,
 
+    /// How comparators are measured: unit-free (weights on columns scaled to ±1, and labels to ±1) or
+    /// ball (‖u‖ ≤ U in the data's own units) [default: unit-free for the bank, ball for the others].
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(Comparators::BALLS))]
+    comparators: Option<String>,
+
+    /// Whether witnesses price the comparators, which makes certificates tighter and changes nothing
+    /// that is learned [default: on for the bank, off for the others].
+    #[arg(long, value_name = "on|off", value_parser = switch)]
+    judge: Option<bool>,
+
     /// η of the steps η/√t, or of constant ones.
     #[arg(long, value_name = "ETA", allow_negative_numbers = true)]
     eta: Option<f64>,
@@ -422,6 +438,14 @@ pub(crate) struct LearnerArgs {
     /// α: a fixed regularisation (α/2)‖w‖² for regularized-erm [default: grows].
     #[arg(long, value_name = "ALPHA", allow_negative_numbers = true)]
     alpha: Option<f64>,
+
+    /// λ: adds λ‖w‖₁ to what ftrl minimises, so that weights become 0 [default: 0].
+    #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true)]
+    l1: Option<f64>,
+
+    /// C: how far the passive-aggressive learners go for one example [default: 1].
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    c: Option<f64>,
 
     /// Step sizes [default: inverse-sqrt when η or G is given, adagrad-norm otherwise].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnySchedule::NAMES))]
@@ -478,6 +502,16 @@ pub(crate) struct AuditArgs {
     /// U: the linear predictors compared with have norm at most U [default: 10].
     #[arg(long, value_name = "U", allow_negative_numbers = true)]
     radius: Option<f64>,
+
+    /// How comparators are measured: unit-free (weights on columns scaled to ±1, and labels to ±1) or
+    /// ball (‖u‖ ≤ U in the data's own units) [default: unit-free].
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(Comparators::BALLS))]
+    comparators: Option<String>,
+
+    /// Whether witnesses price the comparators, which makes certificates tighter and changes nothing
+    /// that is learned [default: on].
+    #[arg(long, value_name = "on|off", value_parser = switch)]
+    judge: Option<bool>,
 
     /// Judge every N examples for themselves as well.
     #[arg(long, visible_alias = "every", value_name = "N", allow_negative_numbers = true)]
@@ -640,6 +674,15 @@ impl MannerArgs {
     }
 }
 
+/// On or off.
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("expected on or off".to_owned()),
+    }
+}
+
 impl RunArgs {
     pub(crate) fn settings(&self) -> Settings {
         let from = self.learner.clone();
@@ -648,10 +691,14 @@ impl RunArgs {
             loss: from.loss,
             tau: from.tau,
             radius: from.radius,
+            comparators: from.comparators,
+            judge: from.judge,
             eta: from.eta,
             gradient_bound: from.gradient_bound,
             sigma: from.sigma,
             alpha: from.alpha,
+            l1: from.l1,
+            c: from.c,
             schedule: from.schedule,
             horizon: from.horizon,
         }
@@ -664,6 +711,8 @@ impl AuditArgs {
             loss: self.loss.clone(),
             tau: self.tau,
             radius: self.radius,
+            comparators: self.comparators.clone(),
+            judge: self.judge,
             link: self.link.clone(),
             columns: self.columns.clone(),
             window: self.window,

@@ -36,7 +36,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let spec = settings.resolve(data, &said)?;
     let options = hindsight::options(&args.solver, args.hindsight)?;
     let reopen = || reopen(&spec.data, labels, &manner);
-    let comparators = spec.comparators.into();
+    let comparators = spec.comparators.clone();
     let kept = hindsight::kept_nonzeros(&args.solver);
     let mut replay = Replay::new(&reopen, kept, &comparators);
     let mut predictions = Predictions::open(&said, &spec.columns)?;
@@ -55,8 +55,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let mut report = run.report(&*source, &predictions);
     if args.hindsight {
         replay.settle(source.census());
-        let floors = run.ledgers().map(|ledger| ledger.floor(ledger.comparators()));
-        let start = Start { lower: floors.reduce(f64::max), ..Start::default() };
+        let start = Start { lower: Some(run.floor()), ..Start::default() };
         let (loss, sigma) = (&spec.loss, NonNegative::ZERO);
         let question = Question { loss, sigma, comparators: &comparators };
         let found = question.answer(&mut replay, &[], start, &options)?.named(source.names());

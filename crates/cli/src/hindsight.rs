@@ -5,8 +5,8 @@ use crate::numbers::{Figure, at_most, count, measured};
 use crate::{data, output, view};
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
-use rueful_core::NonNegative;
 use rueful_core::set::AnySet;
+use rueful_core::{Comparators, NonNegative};
 use rueful_data::printable;
 use rueful_hindsight::{Options, Progress, Start};
 use rueful_run::{
@@ -22,7 +22,7 @@ struct Answer {
     found: HindsightReport,
     loss: AnyLoss,
     sigma: f64,
-    comparators: AnySet,
+    comparators: Comparators,
     data: DataSpec,
 }
 
@@ -32,6 +32,7 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
         loss: args.loss.clone(),
         tau: args.tau,
         radius: args.radius,
+        comparators: args.comparators.clone(),
         sigma: args.sigma,
         ..Settings::default()
     };
@@ -59,7 +60,7 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
 pub(crate) struct Question<'a> {
     pub(crate) loss: &'a AnyLoss,
     pub(crate) sigma: NonNegative,
-    pub(crate) comparators: &'a AnySet,
+    pub(crate) comparators: &'a Comparators,
 }
 
 impl Question<'_> {
@@ -149,9 +150,10 @@ fn question(answer: &Answer) -> String {
         String::new()
     };
     let set = match &answer.comparators {
-        AnySet::Ball(ball) => format!("‖u‖ ≤ {}", ball.radius),
-        AnySet::Box(_) => "u in a box".to_owned(),
-        AnySet::WholeSpace(_) => "any u".to_owned(),
+        Comparators::UnitFree(ball) => format!("‖N·u‖ ≤ {}·Y", ball.radius),
+        Comparators::Set(AnySet::Ball(ball)) => format!("‖u‖ ≤ {}", ball.radius),
+        Comparators::Set(AnySet::Box(_)) => "u in a box".to_owned(),
+        Comparators::Set(AnySet::WholeSpace(_)) => "any u".to_owned(),
     };
     let examples = count(answer.found.examples);
     let weights = answer.data.class_weights;

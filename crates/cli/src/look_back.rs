@@ -108,7 +108,7 @@ impl<'a> LookBack<'a> {
         let Task { loss, sigma, comparators, .. } = run.task();
         let start = Start {
             slopes: std::mem::take(&mut self.slopes),
-            lower: Some(run.ledger().floor(comparators)),
+            lower: Some(run.floor()),
             ..Start::default()
         };
         let question = Question { loss, sigma: *sigma, comparators };

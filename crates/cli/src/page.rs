@@ -3,8 +3,7 @@
 use crate::numbers::{at_most, count, measured, percent};
 use crate::{view, weights};
 use anyhow::Context;
-use rueful_core::set::{AnySet, Ball};
-use rueful_core::{Ledger, Positive};
+use rueful_core::Positive;
 use rueful_data::{can_replace_file, replace_file};
 use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Weight, Window};
 use rueful_run::{Described, Report, Run, WindowReport, Windows};
@@ -48,8 +47,8 @@ pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Pag
         facts: facts(report),
         curve: report.curve.iter().map(point).collect(),
         ladder: ladder(report),
-        radii: radii(run.ledger()),
-        own_radius: own_radius(&spec.comparators),
+        radii: radii(run),
+        own_radius: spec.comparators.radius().map(Positive::get),
         windows: windows.map_or(Vec::new(), |windows| {
             windows.reports(run.ledger()).iter().map(window).collect()
         }),
@@ -141,22 +140,17 @@ fn ladder(report: &Report) -> Vec<Rung> {
     rungs
 }
 
-fn own_radius(comparators: &AnySet) -> Option<f64> {
-    match comparators {
-        AnySet::Ball(ball) => Some(ball.radius.get()),
-        _ => None,
-    }
-}
-
-/// Two decades to both sides of the run's own radius, four points in each.
-fn radii(ledger: &Ledger) -> Vec<Radius> {
-    let own = own_radius(ledger.comparators()).unwrap_or(1.0);
+/// Two decades to both sides of the run's own radius, four points in each; nothing where there is
+/// no radius.
+fn radii(run: &Run) -> Vec<Radius> {
+    let Some(own) = run.task().comparators.radius() else { return Vec::new() };
+    let point = run.point();
     let certificate = |radius: f64| {
-        let ball = Ball { radius: Positive::new(radius).ok()? };
-        let certificate = ledger.per_round(ledger.certificate(&ball.into()));
+        let certificate = point.certificate_for(Positive::new(radius).ok()?);
         certificate.is_finite().then_some(Radius { radius, certificate })
     };
-    (-8..=8).filter_map(|step| certificate(own * 10_f64.powf(f64::from(step) / 4.0))).collect()
+    let at = |step: i32| own.get() * 10_f64.powf(f64::from(step) / 4.0);
+    (-8..=8).filter_map(|step| certificate(at(step))).collect()
 }
 
 fn largest(report: &Report, run: &Run) -> Vec<Weight> {

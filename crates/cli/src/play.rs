@@ -97,7 +97,7 @@ fn play_erm(
     learner.learn_rows(stream.rows(), &mut rounds);
     ledger.record_rows(stream.rows(), &rounds)?;
     let slopes: f64 = stream.iter().map(|example| example.label).sum();
-    let ladder = ledger.ladder(learner.promise(interval, ledger.coordinates()));
+    let ladder = ledger.ladder(learner.promise(&interval.clone().into(), ledger.coordinates()));
     let curve = ledger.curve();
     Ok(Player {
         learner: name.to_owned(),
@@ -118,7 +118,8 @@ fn linear_game(learner: LearnerSpec, comparators: AnySet) -> Spec {
         loss: Linear {}.into(),
         sigma: NonNegative::ZERO,
         learner,
-        comparators,
+        comparators: comparators.into(),
+        judge: None,
     }
 }
 
@@ -187,10 +188,11 @@ pub(crate) fn adversary(args: &AdversaryArgs) -> anyhow::Result<()> {
     adversary::play(&mut *learner, &mut *opponent, args.rounds, &mut ledger)?;
 
     // Tangents of linear losses are the losses themselves: the minorant is exact.
-    let regret = ledger.certificate(&task.comparators)
-        - ledger.slack(&task.comparators, ledger.coordinates());
+    let regret = ledger.certificate(&task.comparators.clone().into())
+        - ledger.slack(&task.comparators.clone().into(), ledger.coordinates());
     let value = game_value(args.radius, 1.0, args.rounds as f64);
-    let ladder = ledger.ladder(learner.promise(&task.comparators, ledger.coordinates()));
+    let ladder =
+        ledger.ladder(learner.promise(&task.comparators.clone().into(), ledger.coordinates()));
     let theorem = ladder.theorem.as_ref().ok().map(|bound| bound.total);
     let result = AdversaryResult {
         learner: spec.learner.name().to_owned(),

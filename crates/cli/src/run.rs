@@ -76,7 +76,10 @@ struct Around<'a> {
 
 /// Windows, if there is a page to show them.
 fn windows(args: &RunArgs, session: &Session) -> Option<Windows> {
-    args.keep.report.as_ref().map(|_| Windows::new(session.ledger(), args.keep.window))
+    args.keep.report.as_ref().map(|_| {
+        let judge = session.run().task().judge_alone();
+        Windows::new(session.ledger(), judge, args.keep.window)
+    })
 }
 
 /// Learns from everything, or until told to stop.

@@ -3,7 +3,7 @@
 use crate::chart::{self, Series};
 use crate::numbers::{Figure, at_most, count, measured, percent};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use rueful_core::set::AnySet;
+use rueful_core::loss::Labels;
 use rueful_hindsight::Method;
 use rueful_run::{CurveReport, Described, HindsightReport, Report};
 
@@ -114,11 +114,7 @@ pub(crate) fn loss(spec: &Described) -> String {
 }
 
 pub(crate) fn comparators(spec: &Described) -> String {
-    match &spec.comparators {
-        AnySet::Ball(ball) => format!("every linear predictor with ‖u‖ ≤ {}", ball.radius),
-        AnySet::Box(_) => "every linear predictor in the box".to_owned(),
-        AnySet::WholeSpace(_) => "every linear predictor".to_owned(),
-    }
+    spec.comparators.words(spec.loss.labels() == Labels::Numbers)
 }
 
 fn costs(report: &Report) -> Table {

@@ -11,6 +11,7 @@
 
 use crate::features::Features;
 use crate::rows::{Rows, Shape};
+use crate::ruler::Ruler;
 
 /// Indices below this can be their own cells.
 const PLAIN_MAX: usize = 1 << 16;
@@ -326,22 +327,32 @@ pub enum Coordinates<'a> {
     Below(usize),
     /// Those of the features that were seen.
     Seen(&'a Cells),
+    /// The same, and how large they were.
+    Measured(&'a Cells, &'a Ruler),
 }
 
-impl Coordinates<'_> {
+impl<'a> Coordinates<'a> {
+    /// How large they were, where that was measured.
+    pub fn ruler(self) -> Option<&'a Ruler> {
+        match self {
+            Self::Measured(_, ruler) => Some(ruler),
+            Self::Below(_) | Self::Seen(_) => None,
+        }
+    }
+
     /// How many there are.
     pub fn count(self) -> usize {
         match self {
             Self::Below(dimension) => dimension,
-            Self::Seen(cells) => cells.count(),
+            Self::Seen(cells) | Self::Measured(cells, _) => cells.count(),
         }
     }
 
     /// Those below a number, in increasing order.
-    pub fn below(self, end: usize) -> impl Iterator<Item = usize> {
+    pub fn below(self, end: usize) -> impl Iterator<Item = usize> + use<'a> {
         let is_one = move |&i: &usize| match self {
             Self::Below(dimension) => i < dimension,
-            Self::Seen(cells) => cells.cell(i as u32).is_some(),
+            Self::Seen(cells) | Self::Measured(cells, _) => cells.cell(i as u32).is_some(),
         };
         (0..end).filter(is_one)
     }

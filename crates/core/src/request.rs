@@ -24,6 +24,10 @@ pub struct Request<'a> {
     pub sigma: NonNegative,
     /// α of regularised ERM.
     pub alpha: Option<Positive>,
+    /// λ of FTRL-proximal's λ‖w‖₁.
+    pub l1: Option<NonNegative>,
+    /// C of the passive-aggressive learners.
+    pub c: Option<Positive>,
     /// A name of [`AnySchedule::NAMES`].
     pub schedule: Option<&'a str>,
     /// T
@@ -168,6 +172,8 @@ impl Request<'_> {
             gradient_bound: None,
             sigma: NonNegative::ZERO,
             alpha: None,
+            l1: None,
+            c: None,
             schedule: None,
             horizon: None,
             steps: StepUse::default(),

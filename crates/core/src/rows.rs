@@ -45,6 +45,17 @@ pub(crate) enum Shape<'a> {
 }
 
 impl<'a> Rows<'a> {
+    /// How many of the rows there are until so many of them count: those of importance 0 do not.
+    /// All of them where there are not as many.
+    pub fn until(&self, counting: u64) -> usize {
+        let most = usize::try_from(counting).unwrap_or(usize::MAX);
+        if self.importances().is_empty() || most == 0 {
+            return self.len().min(most);
+        }
+        let counted = (0..self.len()).filter(|&row| !self.importances()[row].is_zero());
+        counted.map(|row| row + 1).nth(most - 1).unwrap_or(self.len())
+    }
+
     /// How many rows there are.
     #[inline]
     pub fn len(&self) -> usize {

@@ -12,10 +12,10 @@
 #![allow(clippy::print_stdout)] // it is a program
 
 use rueful_checks::Rng;
-use rueful_core::loss::{Absolute, Hinge, Logistic, Square};
+use rueful_core::loss::{Absolute, Hinge, Logistic, Loss, Square};
 use rueful_core::set::{AnySet, Ball, BoxSet};
 use rueful_core::{Batch, NonNegative, Positive};
-use rueful_hindsight::{InMemory, Options, Problem, ProxLoss, Solution, Start, solve};
+use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve};
 use std::error::Error;
 use std::time::Instant;
 
@@ -77,7 +77,7 @@ fn report(name: &str, loss: &str, set: &AnySet, batch: &Batch) -> Result<()> {
     Ok(())
 }
 
-fn run<L: ProxLoss>(loss: L, comparators: &AnySet, batch: &Batch) -> Solution {
+fn run<L: Loss>(loss: L, comparators: &AnySet, batch: &Batch) -> Solution {
     let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: comparators.clone() };
     let mut data = InMemory { batches: std::slice::from_ref(batch) };
     let options = Options::default();

@@ -17,13 +17,14 @@
 
 use crate::bracket::Bracket;
 use crate::cost::Cost;
+use crate::counted::Counted;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
-use crate::prox::{Counted, ProxLoss};
 use crate::set::{make_feasible, norm};
 use crate::survey::{Dual, Shape};
 use rueful_core::Example;
+use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, FeasibleSet};
 
 pub(crate) struct Ascent<'a, L, P> {
@@ -66,7 +67,7 @@ struct State {
     gain: f64,
 }
 
-impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
+impl<L: Loss, P: Passes> Ascent<'_, L, P> {
     /// Narrows the bracket from a dual point on, and returns the slopes; `steepness` is ‖S‖ of steep
     /// ones. If another method can take over, it stops where the rate so far is too slow.
     pub(crate) fn solve(
@@ -190,7 +191,9 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
                 t += 1;
             }
         })?;
-        bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch);
+        if bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch) {
+            bracket.slopes.clone_from(&state.dual.slopes);
+        }
         state.dual.sum.copy_from_slice(proof.slopes());
         Ok(())
     }
@@ -199,7 +202,7 @@ impl<L: ProxLoss, P: Passes> Ascent<'_, L, P> {
 impl State {
     /// Improves the slope of example t with 1/λ, unless it has been at rest and it is not its turn.
     #[inline(always)]
-    fn visit<'a, L: ProxLoss>(
+    fn visit<'a, L: Loss>(
         &mut self,
         problem: &Problem<L>,
         inverse: f64,

@@ -1,7 +1,7 @@
 //! The interval as it narrows.
 
 use crate::cost::Cost;
-use crate::problem::{Contradiction, Options, Progress, Source};
+use crate::problem::{Contradiction, Method, Options, Progress, Solution, Source};
 use crate::proof::Proof;
 use crate::survey::Shape;
 use rueful_core::set::AnySet;
@@ -19,6 +19,8 @@ pub(crate) struct Bracket {
     pub(crate) upper: f64,
     lower_from: Source,
     pub(crate) comparator: Vec<f64>,
+    /// The slopes that proved the lower end; empty if those are the ones at the comparator, or not known.
+    pub(crate) slopes: Vec<f64>,
     pub(crate) passes: u64,
     /// What "relative" is measured against when the minimum itself is next to nothing.
     least_scale: f64,
@@ -37,6 +39,7 @@ impl Bracket {
             upper: shape.at_zero,
             lower_from,
             comparator: vec![0.0; shape.dimension],
+            slopes: Vec::new(),
             passes: 0,
             least_scale: (LEAST_SCALE * shape.size).max(NOTHING),
             tolerance: options.tolerance,
@@ -45,7 +48,8 @@ impl Bracket {
         }
     }
 
-    /// Takes in a pass: what u costs, and what the slopes prove.
+    /// Takes in a pass: what u costs, and what the slopes prove. Says whether they prove more than
+    /// was proved before.
     pub(crate) fn tell(
         &mut self,
         cost: &Cost,
@@ -53,23 +57,52 @@ impl Bracket {
         proof: &mut Proof,
         comparators: &AnySet,
         watch: &mut dyn FnMut(Progress),
-    ) {
-        self.passes += 1;
+    ) -> bool {
         proof.finish();
         let (_, curvature) = proof.curvatures();
-        let (floor, given_up) = proof.floor(comparators);
-        let upper = cost.upper(curvature);
+        self.take(cost.upper(curvature), cost.slack(), u, proof.floor(comparators), watch)
+    }
+
+    /// The same for bounds that are there: what u costs at most and how much of that is there for
+    /// rounding, what is proved and how much was given up for it.
+    pub(crate) fn take(
+        &mut self,
+        upper: f64,
+        slack: f64,
+        u: &[f64],
+        (floor, given_up): (f64, f64),
+        watch: &mut dyn FnMut(Progress),
+    ) -> bool {
+        self.passes += 1;
         if upper < self.upper {
             self.upper = upper;
             self.comparator.copy_from_slice(u);
         }
-        if floor > self.lower {
+        let proves_more = floor > self.lower;
+        if proves_more {
             self.lower = floor;
             self.lower_from = Source::Dual;
+            self.slopes.clear();
         }
-        let allowed = given_up + cost.slack();
+        let allowed = given_up + slack;
         self.careful |= allowed > 0.1 * self.goal() && allowed > 0.01 * (self.upper - self.lower);
         watch(self.progress());
+        proves_more
+    }
+
+    /// What it came to in the end.
+    pub(crate) fn into_solution(self, examples: u64, method: Method) -> Solution {
+        Solution {
+            converged: self.relative_gap() <= self.tolerance,
+            contradiction: self.contradiction(),
+            lower: self.lower,
+            upper: self.upper,
+            relative_gap: self.relative_gap(),
+            comparator: self.comparator,
+            examples,
+            passes: self.passes,
+            method,
+        }
     }
 
     /// Both ends are proved: where they cross, one of the proofs is wrong, and nothing is narrowed any

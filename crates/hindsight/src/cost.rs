@@ -42,11 +42,25 @@ impl Cost {
     /// Adds s·φ for the prediction p = u·x as `predict` gave it, and returns it with its slope there.
     #[inline]
     pub(crate) fn add<L: Loss>(&mut self, loss: &L, example: &Example<'_>, p: f64) -> Tangent {
+        let size = self.norm * example.features.norm_sq().sqrt();
+        self.add_sized(loss, example, p, size)
+    }
+
+    /// The same, where Σ|u_i x_i| is known to be at most `size`.
+    #[inline]
+    pub(crate) fn add_sized<L: Loss>(
+        &mut self,
+        loss: &L,
+        example: &Example<'_>,
+        p: f64,
+        size: f64,
+    ) -> Tangent {
         let (label, importance) = (example.label, example.importance.get());
         let at = loss.at(p, label);
         self.rounds += 1;
         if importance != 0.0 {
-            let highest = self.highest(loss, example, p, at.value);
+            let error = self.error(example.features.len(), size);
+            let highest = highest(loss, label, p, error, at.value);
             self.sum.add(importance * highest);
             self.size += importance * highest.abs();
             self.chances += 1.0 + importance;
@@ -55,30 +69,15 @@ impl Cost {
         Tangent { value: importance * at.value, slope: importance * at.slope }
     }
 
-    /// The largest φ for a prediction that may be off.
-    #[inline]
-    fn highest<L: Loss>(&self, loss: &L, example: &Example<'_>, p: f64, value: f64) -> f64 {
-        let error = self.error(&example.features);
-        if error == 0.0 {
-            return value;
-        }
-        // The next number beyond an end makes up for a rounding of p, and of the end.
-        let low = loss.at((p - error).next_down(), example.label).value;
-        let high = loss.at((p + error).next_up(), example.label).value;
-        let highest = low.max(high);
-        if (p.abs() + error + highest).is_finite() { highest } else { f64::INFINITY }
-    }
-
     /// How far p can be off, but for one rounding of itself, which is left to the ends. A quick dot
-    /// product of n features is off by a rounding of ‖u‖‖x‖ per feature at most; a careful one by
-    /// errors of errors; and products underflow in both.
+    /// product of n features is off by a rounding of Σ|u_i x_i| per feature at most; a careful one
+    /// by errors of errors; and products underflow in both.
     #[inline]
-    fn error(&self, x: &Features<'_>) -> f64 {
+    fn error(&self, features: usize, size: f64) -> f64 {
         if self.norm == 0.0 {
             return 0.0;
         }
-        let n = x.len() as f64 + 2.0;
-        let size = self.norm * x.norm_sq().sqrt();
+        let n = features as f64 + 2.0;
         let rounding = if self.careful {
             let second = 2.0 * n * f64::EPSILON;
             second * second * size
@@ -105,8 +104,21 @@ impl Cost {
     }
 }
 
+/// The largest φ for a prediction that may be off.
+#[inline]
+fn highest<L: Loss>(loss: &L, label: f64, p: f64, error: f64, value: f64) -> f64 {
+    if error == 0.0 {
+        return value;
+    }
+    // The next number beyond an end makes up for a rounding of p, and of the end.
+    let low = loss.at((p - error).next_down(), label).value;
+    let high = loss.at((p + error).next_up(), label).value;
+    let highest = low.max(high);
+    if (p.abs() + error + highest).is_finite() { highest } else { f64::INFINITY }
+}
+
 /// u·x from exact products, added with compensation.
-fn careful_dot(u: &[f64], x: &Features<'_>) -> f64 {
+pub(crate) fn careful_dot(u: &[f64], x: &Features<'_>) -> f64 {
     let mut sum = Sum::default();
     for (i, x) in x.iter() {
         let (head, tail) = halves(u[i]);

@@ -23,14 +23,15 @@
 use crate::basis::Frame;
 use crate::bracket::Bracket;
 use crate::cost::Cost;
+use crate::counted::Counted;
 use crate::hessian::Hessian;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
-use crate::prox::{Counted, Kink, ProxLoss};
 use crate::quadratic::{minimise, minimise_in_ellipsoid};
 use crate::set::make_feasible;
 use rueful_core::Features;
+use rueful_core::loss::{Kink, Loss};
 use rueful_core::set::FeasibleSet;
 
 pub(crate) struct Interior<'a, L, P> {
@@ -211,7 +212,7 @@ fn room(value: f64, change: f64) -> f64 {
     if change < 0.0 { -value / change } else { f64::INFINITY }
 }
 
-impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
+impl<L: Loss, P: Passes> Interior<'_, L, P> {
     /// Narrows the bracket from the point u on; `spread` is the size of a typical residual.
     pub(crate) fn solve(
         &mut self,
@@ -332,7 +333,9 @@ impl<L: ProxLoss, P: Passes> Interior<'_, L, P> {
             }
         })?;
         model.hessian.finish();
-        bracket.tell(&cost, u, &mut proof, &problem.comparators, self.watch);
+        if bracket.tell(&cost, u, &mut proof, &problem.comparators, self.watch) {
+            bracket.slopes.extend(rows.iter().map(|row| row.slope));
+        }
         model.curvature = proof.curvature();
         let penalty = self.frame.penalty_gradient(model.curvature, point);
         model.gradient.iter_mut().zip(&penalty).for_each(|(g, p)| *g += p);

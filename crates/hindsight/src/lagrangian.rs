@@ -16,11 +16,12 @@
 //! Last, Σ (c_i/2)(u_i − ū_i)² keeps u near a center, so that there is one minimum. The c_i and 1/ρ_i
 //! are in proportion to Σ_t x_ti², the scale of the column (on a ball, ρ is the same for all).
 
+use crate::counted::Counted;
 use crate::held::Held;
 use crate::problem::Problem;
-use crate::prox::{Counted, Kink, ProxLoss};
 use crate::set::norm;
 use crate::system::System;
+use rueful_core::loss::{Kink, Loss};
 use rueful_core::set::{AnySet, FeasibleSet};
 use rueful_core::{Features, Sum};
 
@@ -80,7 +81,7 @@ struct Smooth {
     curvature: f64,
 }
 
-impl<'a, L: ProxLoss> Lagrangian<'a, L> {
+impl<'a, L: Loss> Lagrangian<'a, L> {
     /// Around the slopes and the point u; `spread` is the size of a typical residual.
     pub(crate) fn new(
         problem: &'a Problem<L>,

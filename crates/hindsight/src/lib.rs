@@ -60,6 +60,7 @@ mod basis;
 mod bracket;
 mod cholesky;
 mod cost;
+mod counted;
 #[cfg(test)]
 #[path = "../tests/common/exact.rs"]
 mod exact;
@@ -74,18 +75,20 @@ mod newton;
 mod passes;
 mod problem;
 mod proof;
-mod prox;
 mod quadratic;
 mod rounding;
+mod scales;
 mod set;
 mod solve;
 mod square;
 mod survey;
 mod system;
+mod unit_free;
 
 pub use mistakes::{BestMistakeBound, best_mistake_bound, mistake_bound};
 pub use passes::{InMemory, Passes, Prefix};
 pub use problem::{Contradiction, Method, Options, Problem, Progress, Solution, Source, Start};
-pub use prox::{Kink, ProxLoss};
+pub use scales::Scales;
 pub use solve::solve;
 pub use square::Gram;
+pub use unit_free::solve_unit_free;

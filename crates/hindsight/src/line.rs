@@ -1,7 +1,7 @@
 //! The line a slope stands for.
 
-use crate::prox::ProxLoss;
 use rueful_core::Example;
+use rueful_core::loss::Loss;
 
 /// A line p ↦ s·(b·p − φ*(b)) below the loss of an example that counts s times, for a slope a ≈ s·b.
 ///
@@ -21,7 +21,7 @@ pub(crate) struct Line {
 
 impl Line {
     #[inline]
-    pub(crate) fn new<L: ProxLoss>(loss: &L, example: &Example<'_>, slope: f64) -> Self {
+    pub(crate) fn new<L: Loss>(loss: &L, example: &Example<'_>, slope: f64) -> Self {
         let (label, s) = (example.label, example.importance.get());
         if s == 1.0 {
             return Self::of(loss, label, s, slope, 0.0);
@@ -41,7 +41,7 @@ impl Line {
     }
 
     #[inline]
-    fn of<L: ProxLoss>(loss: &L, label: f64, s: f64, b: f64, apart: f64) -> Self {
+    fn of<L: Loss>(loss: &L, label: f64, s: f64, b: f64, apart: f64) -> Self {
         let conjugate = loss.conjugate(b, label);
         let is_sum = !loss.is_linear() && loss.kink(label).is_none();
         let terms = if is_sum { (b * label).abs() + b * b } else { 0.0 };

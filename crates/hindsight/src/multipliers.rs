@@ -23,8 +23,8 @@ use crate::held::Held;
 use crate::lagrangian::{Lagrangian, Standing};
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
-use crate::prox::ProxLoss;
 use crate::set::{dot, make_feasible};
+use rueful_core::loss::Loss;
 
 /// How many rounds may go by without a narrower interval.
 const PATIENCE: u32 = 20;
@@ -50,7 +50,7 @@ pub(crate) struct Multipliers<'a, L> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-impl<L: ProxLoss> Multipliers<'_, L> {
+impl<L: Loss> Multipliers<'_, L> {
     /// Narrows the bracket from the point u and the slopes on, by about so many passes at most;
     /// `spread` is the size of a typical residual.
     pub(crate) fn solve(
@@ -104,13 +104,15 @@ impl<L: ProxLoss> Multipliers<'_, L> {
             cost.add(&problem.loss, &example, p);
             proof.add(&problem.loss, &example, slope);
         }
-        bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch);
+        if bracket.tell(&cost, &u, &mut proof, &problem.comparators, self.watch) {
+            bracket.slopes.clone_from(&at.slopes);
+        }
     }
 }
 
 /// Newton's method on the smoothed function, from where it stands; returns how many steps it took.
 /// Products with a part of the rows count as that part of a pass, and one pass is left over.
-fn minimise<L: ProxLoss>(
+fn minimise<L: Loss>(
     smoothed: &Lagrangian<'_, L>,
     at: &mut Standing,
     factored: &mut bool,

@@ -8,13 +8,14 @@
 
 use crate::bracket::Bracket;
 use crate::cost::Cost;
+use crate::counted::Counted;
 use crate::hessian::Hessian;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
-use crate::prox::{Counted, ProxLoss};
 use crate::quadratic::minimise;
 use crate::set::make_feasible;
+use rueful_core::loss::Loss;
 
 pub(crate) struct Newton<'a, L, P> {
     pub(crate) problem: &'a Problem<L>,
@@ -33,7 +34,7 @@ struct Standing {
     hessian: Hessian,
 }
 
-impl<L: ProxLoss, P: Passes> Newton<'_, L, P> {
+impl<L: Loss, P: Passes> Newton<'_, L, P> {
     /// Narrows the bracket from the point u on.
     pub(crate) fn solve(&mut self, u: Vec<f64>, bracket: &mut Bracket) -> Result<(), P::Error> {
         let spare = Hessian::new(u.len());

@@ -7,10 +7,11 @@
 //! double, and the products are added with compensation.
 
 use crate::line::Line;
-use crate::prox::ProxLoss;
 use crate::rounding::{
     TINY, curvatures, gain_above, grain, norm_above, or_nothing_below, sum_above,
 };
+use crate::scales::Scales;
+use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, BoxSet, FeasibleSet};
 use rueful_core::{Example, Features, NonNegative, Sum};
 
@@ -66,23 +67,34 @@ impl Proof {
 
     /// Takes in a slope of an example.
     #[inline]
-    pub(crate) fn add<L: ProxLoss>(&mut self, loss: &L, example: &Example<'_>, slope: f64) {
+    pub(crate) fn add<L: Loss>(&mut self, loss: &L, example: &Example<'_>, slope: f64) {
+        self.add_sized(loss, example, slope, example.features.norm_sq().sqrt());
+    }
+
+    /// The same for comparators that measure an example with a norm of their own.
+    #[inline]
+    pub(crate) fn add_sized<L: Loss>(
+        &mut self,
+        loss: &L,
+        example: &Example<'_>,
+        slope: f64,
+        norm: f64,
+    ) {
         let line = Line::new(loss, example, slope);
         self.rounds += 1;
         self.offset.add(-line.conjugate);
         self.offset_size += line.size;
         self.chances += 1.0 + example.importance.get();
         if slope != 0.0 {
-            self.add_slope(&example.features, slope, line.apart);
+            self.size += slope.abs() * norm;
+            self.apart += line.apart * norm;
+            self.add_slope(&example.features, slope);
         }
     }
 
     #[inline]
-    fn add_slope(&mut self, x: &Features<'_>, slope: f64, apart: f64) {
-        let norm = x.norm_sq().sqrt();
+    fn add_slope(&mut self, x: &Features<'_>, slope: f64) {
         self.steep += 1.0;
-        self.size += slope.abs() * norm;
-        self.apart += apart * norm;
         let Some(exact) = &mut self.exact else { return x.add_to(&mut self.slopes, slope) };
         let (head, tail) = halves(slope);
         for (i, x) in x.iter() {
@@ -116,9 +128,23 @@ impl Proof {
     /// What is proved, and how much of it was given up for rounding.
     pub(crate) fn floor(&self, set: &AnySet) -> (f64, f64) {
         let (curvature, _) = self.curvatures();
-        let off = self.error();
-        let gain = support_above(set, &self.slopes, off, curvature);
-        let plain = support_above(set, &self.slopes, 0.0, curvature);
+        let underflow = TINY * self.steep * (self.slopes.len() as f64).sqrt();
+        self.floor_by(underflow, |off| support_above(set, &self.slopes, off, curvature))
+    }
+
+    /// What is proved of the unit-free ball of at most this radius: S is measured in the units of its
+    /// columns, and so is everything that was given to `add_sized`.
+    pub(crate) fn floor_unit_free(&self, scales: &Scales, radius: f64) -> (f64, f64) {
+        let columns = (self.slopes.len() as f64).sqrt();
+        // In units of the smallest column, what underflows is larger.
+        let underflow = TINY * (self.steep + 1.0) * columns / scales.smallest().min(1.0);
+        let norm = scales.norm_of_slopes_above(&self.slopes);
+        self.floor_by(underflow, |off| gain_above(radius, sum_above(norm, off), 0.0))
+    }
+
+    /// The offset less the support function of the comparators at an S that may be off by so much.
+    fn floor_by(&self, underflow: f64, support: impl Fn(f64) -> f64) -> (f64, f64) {
+        let (gain, plain) = (support(self.error() + underflow), support(0.0));
         let allowance = grain(self.rounds) * self.offset_size + TINY * self.chances;
         let ceiling = sum_above(sum_above(-self.offset.value(), allowance), gain);
         (or_nothing_below(-ceiling), allowance + (gain - plain))
@@ -126,7 +152,7 @@ impl Proof {
 
     /// A bound on ‖S − Σ s_t b_t x_t‖ with the slopes b_t whose lines were proved: T roundings of
     /// Σ|a_t|‖x_t‖, or in a careful proof errors of errors (that S itself is rounded is part of its
-    /// norm); products that underflow; and where a slope and its line are apart.
+    /// norm); and where a slope and its line are apart. What underflows comes on top.
     fn error(&self) -> f64 {
         let rounds = self.rounds as f64;
         let rounding = if self.exact.is_some() {
@@ -135,8 +161,7 @@ impl Proof {
         } else {
             f64::EPSILON * (rounds + 8.0) * self.size
         };
-        let underflow = TINY * self.steep * (self.slopes.len() as f64).sqrt();
-        2.0 * self.apart + rounding + underflow
+        2.0 * self.apart + rounding
     }
 }
 
@@ -264,6 +289,22 @@ mod tests {
     }
 
     #[test]
+    fn what_underflows_counts_in_units_of_its_column() {
+        // S is 10⁻³²⁸ and comes out as 0, and S/N is 10⁻²⁹⁰; or the quotient is nothing to a double.
+        for (x, slope, size, least) in [(1e-38, 1e-290, 1e-38, 1e-290), (1.0, 1e-300, 1e38, 1e-338)]
+        {
+            let features = Features::new(&[0], std::slice::from_ref(&x)).unwrap();
+            let scales = Scales { columns: vec![size], label: 1.0 };
+            let mut proof = Proof::new(NonNegative::ZERO, 1, true);
+            let example = Example::new(features, slope);
+            proof.add_sized(&Linear {}, &example, slope, scales.norm_of(&features));
+            proof.finish();
+            let (floor, _) = proof.floor_unit_free(&scales, 1e100);
+            assert!((-1e-160..=-1e100 * least).contains(&floor) && floor < 0.0, "{floor}");
+        }
+    }
+
+    #[test]
     fn a_slope_that_was_rounded_is_apart_from_its_line() {
         let rng = &mut Rng::new(4);
         for _ in 0..100 {
@@ -279,7 +320,7 @@ mod tests {
     }
 
     /// −Σ s·φ*(b) of rows without features, where S is nothing: as proved.
-    fn offset(loss: &impl ProxLoss, rows: &[(f64, f64)]) -> f64 {
+    fn offset(loss: &impl Loss, rows: &[(f64, f64)]) -> f64 {
         let mut proof = Proof::new(NonNegative::ZERO, 0, false);
         for &(slope, label) in rows {
             let features = Features::new(&[], &[]).unwrap();

@@ -15,7 +15,7 @@ pub(crate) fn grain(n: u64) -> f64 {
     f64::EPSILON * (16.0 + f64::EPSILON * (n as f64) * (n as f64))
 }
 
-/// ‖v‖, rounded up, also if every entry is off by a rounding of itself.
+/// ‖v‖, rounded up, also if every entry is off by two roundings of itself.
 ///
 /// The entries are brought to the size of 1 by a power of two, so that no square that matters
 /// underflows, and none overflows.
@@ -112,9 +112,9 @@ mod tests {
             let length = 1 + round % 9;
             let v: Vec<f64> = (0..length).map(|_| scale * rng.bell()).collect();
             let norm = norm_above(v.iter().copied());
-            // Every entry may be a rounding longer than it looks.
-            let rounding = Exact::from(1.0) + Exact::from(0.5 * f64::EPSILON);
-            let longer = rounding.clone() * rounding * norm_sq(&v);
+            // Every entry may be two roundings longer than it looks.
+            let two_roundings = Exact::from(1.0) + Exact::from(f64::EPSILON);
+            let longer = two_roundings.clone() * two_roundings * norm_sq(&v);
             assert!(square(norm) >= longer, "{v:?}");
             assert!(square(norm * (1.0 - 1e-14)) <= norm_sq(&v), "{v:?}");
         }

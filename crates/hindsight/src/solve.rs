@@ -11,16 +11,16 @@ use crate::newton::Newton;
 use crate::passes::Passes;
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
 use crate::proof::Proof;
-use crate::prox::ProxLoss;
 use crate::set::{lowest, make_feasible};
 use crate::survey::{Dual, Shape, Survey, survey};
+use rueful_core::loss::Loss;
 use rueful_core::set::AnySet;
 
 /// The most columns for which d² numbers and d³ steps are a bargain.
 const MAX_DIMENSION: usize = 700;
 
 /// The most nonzeros that are copied into memory: 8 bytes each.
-const MAX_HELD: u64 = 8_000_000;
+pub(crate) const MAX_HELD: u64 = 8_000_000;
 
 /// The most multiplications, T·d², that turning all examples to other coordinates may take.
 const MAX_TURNED: u64 = 200_000_000;
@@ -52,28 +52,37 @@ const MAX_TURNED: u64 = 200_000_000;
 /// assert!((solution.comparator[0] - 2.0).abs() < 1e-4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn solve<L: ProxLoss, P: Passes>(
+pub fn solve<L: Loss, P: Passes>(
     problem: &Problem<L>,
     data: &mut P,
     start: Start,
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, P::Error> {
+    let Found { bracket, examples, method } = search(problem, data, start, options, watch)?;
+    Ok(bracket.into_solution(examples, method))
+}
+
+/// What was found, with the slopes that prove it.
+pub(crate) struct Found {
+    pub(crate) bracket: Bracket,
+    pub(crate) examples: u64,
+    pub(crate) method: Method,
+}
+
+/// What [`solve`] does.
+pub(crate) fn search<L: Loss, P: Passes>(
+    problem: &Problem<L>,
+    data: &mut P,
+    start: Start,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Found, P::Error> {
     let Survey { shape, dual, steepness, mut bracket } =
         survey(problem, data, start, options, watch)?;
     let mut solver = Solver { problem, data, options, watch, shape: &shape, steepness };
     let method = solver.run(dual, &mut bracket)?;
-    Ok(Solution {
-        converged: bracket.is_converged(options),
-        contradiction: bracket.contradiction(),
-        lower: bracket.lower,
-        upper: bracket.upper,
-        relative_gap: bracket.relative_gap(),
-        comparator: bracket.comparator,
-        examples: shape.examples,
-        passes: bracket.passes,
-        method,
-    })
+    Ok(Found { bracket, examples: shape.examples, method })
 }
 
 /// A problem with its data, and what a first pass found out about them.
@@ -86,7 +95,7 @@ struct Solver<'a, L, P> {
     steepness: f64,
 }
 
-impl<L: ProxLoss, P: Passes> Solver<'_, L, P> {
+impl<L: Loss, P: Passes> Solver<'_, L, P> {
     /// Method after method, until one is done; says which was the last.
     fn run(&mut self, dual: Dual, bracket: &mut Bracket) -> Result<Method, P::Error> {
         let few_columns = self.shape.dimension <= MAX_DIMENSION;

@@ -17,17 +17,19 @@ use crate::rounding::{
     TINY, curvatures, grain, norm_above, or_nothing_above, or_nothing_below, penalty_above,
     sum_above,
 };
-use crate::set::{dot, make_feasible};
-use nalgebra::{DMatrix, DVector};
-use rueful_core::set::AnySet;
-use rueful_core::{Example, NonNegative, Rows, Sum};
+use crate::scales::{Scales, quotient};
+use crate::set::{dot, make_feasible, norm};
+use nalgebra::DMatrix;
+use rueful_core::set::{AnySet, Ball};
+use rueful_core::{Example, NonNegative, Positive, Rows, Sum};
 use serde::{Deserialize, Serialize};
 
 /// How many examples are added up plainly before their sum is added with compensation.
 const BLOCK: u64 = 256;
 
-/// The relative gap that counts as converged.
+/// The relative gap that counts as converged, in the units of the rows and in none.
 const TOLERANCE: f64 = 1e-8;
+const UNIT_FREE_TOLERANCE: f64 = 1e-9;
 
 /// G, b and c of a stream. Grows with its columns, and merges with those of other parts of it.
 ///
@@ -164,22 +166,143 @@ impl Gram {
 
     /// The best comparator of the rounds so far, with a proved interval around what it loses.
     pub fn solve(&self, comparators: &AnySet) -> Solution {
+        let parabola = self.parabola();
+        let feasible = |v: &mut Vec<f64>| make_feasible(comparators, v);
+        parabola.minimise(comparators, comparators, TOLERANCE, &feasible)
+    }
+
+    /// The best comparator in the unit-free ball { u : Σ (N_i u_i)² ≤ (U·Y)² }, in the units of the rows,
+    /// with a proved interval around what it loses: see [`Scales`].
+    ///
+    /// ```
+    /// use rueful_core::{Batch, NonNegative, Positive};
+    /// use rueful_hindsight::{Gram, Scales};
+    ///
+    /// let mut batch = Batch::default();
+    /// batch.push(&[0], &[2000.0], 3.0)?;
+    /// batch.push(&[0], &[2000.0], 5.0)?;
+    /// let mut gram = Gram::new(NonNegative::ZERO);
+    /// gram.observe_rows(batch.rows());
+    /// let scales = Scales { columns: vec![2000.0], label: 5.0 };
+    /// let best = gram.solve_unit_free(Positive::ONE, &scales);
+    /// assert!((2000.0 * best.comparator[0] - 4.0).abs() < 1e-6);
+    /// assert!(best.lower <= 2.0 && 2.0 <= best.upper && best.upper - best.lower < 1e-9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn solve_unit_free(&self, radius: Positive, scales: &Scales) -> Solution {
+        let (inside, outside) = scales.radii(radius);
+        let parabola = self.parabola().scaled(scales);
+        let Ok(ends) = Positive::new(inside).and_then(|r| Ok((r, Positive::new(outside)?))) else {
+            return parabola.in_a_point(outside);
+        };
+        let [inner, outer] = [ends.0, ends.1].map(|radius| AnySet::from(Ball { radius }));
+        // The v that is priced is N·u for the very u that is returned, but for a rounding of it.
+        let feasible = |v: &mut Vec<f64>| *v = scales.without_units(&scales.with_units(v, inside));
+        let mut best = parabola.minimise(&inner, &outer, UNIT_FREE_TOLERANCE, &feasible);
+        best.comparator = scales.with_units(&best.comparator, inside);
+        best
+    }
+
+    /// What a comparator costs.
+    fn parabola(&self) -> Parabola {
+        let d = self.dimension();
+        let g = DMatrix::from_fn(d, d, |i, j| {
+            if i < j { 0.0 } else { self.products.value(i * (i + 1) / 2 + j) }
+        });
+        Parabola {
+            rounds: self.rounds,
+            curvatures: curvatures(self.sigma.get(), self.rounds),
+            g,
+            b: (0..d).map(|i| self.moments.value(i)).collect(),
+            labels: self.labels.value(),
+            unit: 1.0,
+        }
+    }
+
+    fn grow(&mut self, dimension: usize) {
+        self.products.grow(dimension * (dimension + 1) / 2);
+        self.moments.grow(dimension);
+    }
+}
+
+/// uᵀGu − 2b·u + c + (κ/2)‖u‖², in the units of the rows or in others.
+struct Parabola {
+    rounds: u64,
+    /// κ = σT, rounded down and up.
+    curvatures: (f64, f64),
+    /// The lower triangle of G.
+    g: DMatrix<f64>,
+    b: Vec<f64>,
+    /// c
+    labels: f64,
+    /// How much larger what underflowed can have become in these units.
+    unit: f64,
+}
+
+impl Parabola {
+    /// In units of the scales: for v = N·u it has G_ij/(N_i N_j) and b_i/N_i. A penalty becomes a part
+    /// of G.
+    fn scaled(mut self, scales: &Scales) -> Self {
+        let size = |i: usize| scales.column(i);
+        let (_, penalty) = self.curvatures;
+        for j in 0..self.b.len() {
+            if size(j) > 0.0 {
+                self.g[(j, j)] += 0.5 * penalty;
+            }
+            for i in j..self.b.len() {
+                // The product of two singles is exact.
+                self.g[(i, j)] = quotient(self.g[(i, j)], size(i) * size(j));
+            }
+            self.b[j] = quotient(self.b[j], size(j));
+        }
+        self.curvatures = (0.0, 0.0);
+        self.unit = scales.largest().max(1.0 / scales.smallest()).max(1.0).powi(2);
+        self
+    }
+
+    /// Narrows the interval until the gap is small or stays. Points are taken from `inside`, and what
+    /// is proved holds for `outside`, which contains it; `feasible` has the last word on a point.
+    fn minimise(
+        &self,
+        inside: &AnySet,
+        outside: &AnySet,
+        tolerance: f64,
+        feasible: &dyn Fn(&mut Vec<f64>),
+    ) -> Solution {
         let mut best = self.at_zero();
         let a = self.second_derivatives();
-        let mut u = vec![0.0; self.dimension()];
+        let mut u = vec![0.0; self.b.len()];
         let mut gap = f64::INFINITY;
-        while gap > TOLERANCE && !u.is_empty() {
-            let Some(v) = self.improve(&a, &u, comparators) else { break };
+        while gap > tolerance && !u.is_empty() {
+            let Some(mut v) = self.improve(&a, &u, inside) else { break };
+            feasible(&mut v);
             u = v;
-            self.tell(&u, comparators, &mut best);
+            self.tell(&u, outside, &mut best);
             let now = self.relative_gap(&best);
             if now >= 0.5 * gap {
                 break;
             }
             gap = now;
         }
+        self.judged(best, tolerance)
+    }
+
+    /// Where u = 0 is the only comparator, but for one that rounding may let in.
+    fn in_a_point(&self, outside: f64) -> Solution {
+        let mut best = self.at_zero();
+        let nowhere = vec![0.0; self.b.len()];
+        match Positive::new(outside) {
+            Ok(radius) => self.tell(&nowhere, &Ball { radius }.into(), &mut best),
+            Err(_) if outside == 0.0 => best.lower = self.labels - self.label_allowance(),
+            Err(_) => (),
+        }
+        best.lower = or_nothing_below(best.lower).max(0.0);
+        self.judged(best, UNIT_FREE_TOLERANCE)
+    }
+
+    fn judged(&self, mut best: Solution, tolerance: f64) -> Solution {
         best.relative_gap = self.relative_gap(&best);
-        best.converged = best.relative_gap <= TOLERANCE;
+        best.converged = best.relative_gap <= tolerance;
         best.contradiction = (best.lower > best.upper).then_some(Contradiction {
             lower: best.lower,
             lower_from: Source::Dual,
@@ -189,22 +312,12 @@ impl Gram {
         best
     }
 
-    fn grow(&mut self, dimension: usize) {
-        self.products.grow(dimension * (dimension + 1) / 2);
-        self.moments.grow(dimension);
-    }
-
-    /// σT
-    fn curvature(&self) -> f64 {
-        self.sigma.get() * self.rounds as f64
-    }
-
     fn at_zero(&self) -> Solution {
         Solution {
             lower: 0.0,
-            upper: or_nothing_above(self.labels.value() + self.label_allowance()),
+            upper: or_nothing_above(self.labels + self.label_allowance()),
             relative_gap: f64::INFINITY,
-            comparator: vec![0.0; self.dimension()],
+            comparator: vec![0.0; self.b.len()],
             examples: self.rounds,
             passes: 0,
             method: Method::SufficientStatistics,
@@ -215,19 +328,15 @@ impl Gram {
 
     /// As for [`solve`](crate::solve): relative to the minimum, or to a millionth of F(0).
     fn relative_gap(&self, best: &Solution) -> f64 {
-        let scale = best.upper.max(LEAST_SCALE * self.labels.value()).max(NOTHING);
+        let scale = best.upper.max(LEAST_SCALE * self.labels).max(NOTHING);
         relative_gap(best.lower, best.upper, scale)
     }
 
-    /// 2G + σT·I, its lower triangle.
+    /// 2G + κI, its lower triangle.
     fn second_derivatives(&self) -> DMatrix<f64> {
-        let d = self.dimension();
-        let mut a = DMatrix::zeros(d, d);
-        for i in 0..d {
-            for j in 0..=i {
-                a[(i, j)] = 2.0 * self.products.value(i * (i + 1) / 2 + j);
-            }
-            a[(i, i)] += self.curvature();
+        let mut a = &self.g * 2.0;
+        for i in 0..a.nrows() {
+            a[(i, i)] += self.curvatures.1;
         }
         a
     }
@@ -236,9 +345,7 @@ impl Gram {
     /// doing it again takes its effect away.
     fn improve(&self, a: &DMatrix<f64>, u: &[f64], comparators: &AnySet) -> Option<Vec<f64>> {
         let mut gradient = symmetric_product(a, u);
-        for (i, g) in gradient.iter_mut().enumerate() {
-            *g -= 2.0 * self.moments.value(i);
-        }
+        gradient.iter_mut().zip(&self.b).for_each(|(g, b)| *g -= 2.0 * b);
         let mean = a.trace() / a.nrows() as f64;
         [1e-13, 1e-10, 1e-7].iter().find_map(|damping| {
             let mut damped = a.clone();
@@ -246,27 +353,23 @@ impl Gram {
                 let own = a[(i, i)].max(1e-18 * mean).max(1e-200);
                 damped[(i, i)] = own + damping * own;
             }
-            let mut v = minimise(&damped, gradient.as_slice(), u, comparators)?;
-            make_feasible(comparators, &mut v);
-            Some(v)
+            minimise(&damped, gradient.as_slice(), u, comparators)
         })
     }
 
     /// Both ends of the interval at u.
     fn tell(&self, u: &[f64], comparators: &AnySet, best: &mut Solution) {
-        let product = self.apply(u);
-        let (linear, labels) = (self.moment_of(u), self.labels.value());
-        let quadratic = dot(u, product.as_slice());
-        let slopes: Vec<f64> =
-            product.iter().enumerate().map(|(i, p)| 2.0 * (p - self.moments.value(i))).collect();
-        let (least, most) = curvatures(self.sigma.get(), self.rounds);
-        let long = norm_above(u.iter().copied());
-        let rounding = self.rounding(long, u.len());
+        let product = symmetric_product(&self.g, u);
+        let (linear, quadratic) = (dot(u, &self.b), dot(u, product.as_slice()));
+        let slopes: Vec<f64> = product.iter().zip(&self.b).map(|(p, b)| 2.0 * (p - b)).collect();
+        let (least, most) = self.curvatures;
+        let rounding = self.rounding(u);
 
-        let upper = quadratic - 2.0 * linear + labels + rounding.value;
-        let upper = or_nothing_above(sum_above(upper, penalty_above(most, long)));
+        let upper = quadratic - 2.0 * linear + self.labels + rounding.value;
+        let penalty = penalty_above(most, norm_above(u.iter().copied()));
+        let upper = or_nothing_above(sum_above(upper, penalty));
         let gain = support_above(comparators, &slopes, rounding.gradient, least);
-        let lower = or_nothing_below(-sum_above(quadratic - labels + rounding.value, gain));
+        let lower = or_nothing_below(-sum_above(quadratic - self.labels + rounding.value, gain));
         if upper < best.upper {
             best.upper = upper;
             best.comparator.copy_from_slice(u);
@@ -274,48 +377,32 @@ impl Gram {
         best.lower = best.lower.max(lower);
     }
 
-    /// G·u
-    fn apply(&self, u: &[f64]) -> DVector<f64> {
-        let mut product = DVector::zeros(u.len());
-        for i in 0..u.len() {
-            let start = i * (i + 1) / 2;
-            let mut own = self.products.value(start + i) * u[i];
-            for j in 0..i {
-                let entry = self.products.value(start + j);
-                own += entry * u[j];
-                product[j] += entry * u[i];
-            }
-            product[i] += own;
-        }
-        product
-    }
-
-    /// b·u
-    fn moment_of(&self, u: &[f64]) -> f64 {
-        u.iter().enumerate().map(|(i, u)| u * self.moments.value(i)).sum()
-    }
-
     /// How far rounding can have moved what `tell` computes. An entry of G went through a block's
-    /// additions and a few more, each relative to Σ|x_i x_j|, and Σ_ij |u_i||u_j| Σ|x_i x_j| is at
-    /// most ‖u‖²·tr G; the products with u add a rounding a column. The same for b and c.
-    fn rounding(&self, long: f64, d: usize) -> Rounding {
-        let trace: f64 = (0..d).map(|i| self.products.value(i * (i + 1) / 2 + i)).sum();
-        let grain = f64::EPSILON * (BLOCK as f64 + 4.0 * d as f64 + 64.0);
+    /// additions and a few more, each relative to Σ|x_i x_j|, which is at most √(G_ii G_jj): so
+    /// Σ_ij |u_i||u_j| Σ|x_i x_j| is at most (Σ|u_i|√G_ii)². The products with u add a rounding a
+    /// column; other units, and a u that was rounded, a few more. The same for b and c.
+    fn rounding(&self, u: &[f64]) -> Rounding {
+        let d = u.len() as f64;
+        // A rounding is half of ε; those of the columns are counted twice.
+        let grain = f64::EPSILON * (0.5 * BLOCK as f64 + 2.0 * d + 32.0);
+        let columns: Vec<f64> = self.g.diagonal().iter().map(|g| g.sqrt()).collect();
         // A label whose square underflows still counts in b.
-        let labels = self.labels.value() + TINY * (self.rounds as f64 + 1.0);
-        let (rows, labels) = (trace.sqrt(), labels.sqrt());
-        let underflow = TINY * (self.rounds as f64 + 1.0) * (1.0 + long) * (d as f64 + 1.0);
+        let labels = (self.labels + TINY * (self.rounds as f64 + 1.0)).sqrt();
+        let size: f64 = u.iter().zip(&columns).map(|(u, c)| u.abs() * c).sum();
+        let rows = norm(&columns);
+        let long = norm_above(u.iter().copied());
+        let underflow = TINY * self.unit * (self.rounds as f64 + 1.0) * (1.0 + long) * (d + 1.0);
         Rounding {
-            value: grain * (long * rows) * (long * rows + 2.0 * labels)
+            value: grain * size * (size + 2.0 * labels)
                 + self.label_allowance()
                 + underflow * (1.0 + long),
-            gradient: 2.0 * grain * rows * (long * rows + labels) + underflow,
+            gradient: 2.0 * grain * rows * (size + labels) + underflow,
         }
     }
 
     /// How far rounding can have moved c.
     fn label_allowance(&self) -> f64 {
-        grain(self.rounds) * self.labels.value() + TINY * self.rounds as f64
+        grain(self.rounds) * self.labels + TINY * self.rounds as f64
     }
 }
 
@@ -347,9 +434,10 @@ mod tests {
 
     /// What is told of u.
     fn told(gram: &Gram, u: &[f64], set: &AnySet) -> Solution {
-        let mut best = gram.at_zero();
+        let parabola = gram.parabola();
+        let mut best = parabola.at_zero();
         (best.lower, best.upper) = (f64::NEG_INFINITY, f64::INFINITY);
-        gram.tell(u, set, &mut best);
+        parabola.tell(u, set, &mut best);
         best
     }
 

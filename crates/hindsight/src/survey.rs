@@ -7,11 +7,12 @@
 
 use crate::bracket::Bracket;
 use crate::cost::Cost;
+use crate::counted::Counted;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress, Source, Start};
 use crate::proof::Proof;
-use crate::prox::{Counted, ProxLoss};
 use crate::set::{make_feasible, norm};
+use rueful_core::loss::Loss;
 use rueful_core::set::FeasibleSet;
 
 /// What a first pass finds out.
@@ -57,7 +58,7 @@ pub(crate) struct Survey {
 }
 
 /// Makes the first pass.
-pub(crate) fn survey<L: ProxLoss, P: Passes>(
+pub(crate) fn survey<L: Loss, P: Passes>(
     problem: &Problem<L>,
     data: &mut P,
     start: Start,
@@ -114,7 +115,9 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
     };
     let (lower, lower_from) = known_below(&problem.loss, start.lower);
     let mut bracket = Bracket::new(lower, lower_from, &shape, options);
-    bracket.tell(&at_start, &u, &mut proof, &problem.comparators, watch);
+    if bracket.tell(&at_start, &u, &mut proof, &problem.comparators, watch) && !given.is_empty() {
+        bracket.slopes.clone_from(&slopes);
+    }
     let mut sum = proof.slopes().to_vec();
     sum.resize(dimension, 0.0);
     let steepness = norm(&sum);
@@ -125,7 +128,7 @@ pub(crate) fn survey<L: ProxLoss, P: Passes>(
 }
 
 /// What is known of the minimum beforehand.
-fn known_below(loss: &impl ProxLoss, given: Option<f64>) -> (f64, Source) {
+pub(crate) fn known_below(loss: &impl Loss, given: Option<f64>) -> (f64, Source) {
     let sign = if loss.is_nonnegative() { 0.0 } else { f64::NEG_INFINITY };
     match given {
         Some(given) if given > sign => (given, Source::Start),

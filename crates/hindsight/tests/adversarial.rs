@@ -14,7 +14,7 @@ use rueful_core::loss::{
 };
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, NonNegative, OpenUnit, Positive};
-use rueful_hindsight::{InMemory, Options, Problem, ProxLoss, Solution, Source, Start, solve};
+use rueful_hindsight::{InMemory, Options, Problem, Solution, Source, Start, solve};
 
 /// A problem but for its loss.
 struct Case {
@@ -94,7 +94,7 @@ fn case(rng: &mut Rng, signs: bool) -> Case {
 }
 
 impl Case {
-    fn solve<L: ProxLoss>(&self, loss: L, start: Start) -> Solution {
+    fn solve<L: Loss>(&self, loss: L, start: Start) -> Solution {
         let sigma = NonNegative::new(self.sigma).unwrap();
         let problem = Problem { loss, sigma, comparators: self.set.clone() };
         let batches = std::slice::from_ref(&self.batch);
@@ -141,12 +141,7 @@ impl Case {
 }
 
 /// Holds what is claimed against what is true; `cost` gives bounds on what a point costs.
-fn judge<L: ProxLoss>(
-    loss: L,
-    case: &Case,
-    rng: &mut Rng,
-    cost: &dyn Fn(&[f64]) -> (Exact, Exact),
-) {
+fn judge<L: Loss>(loss: L, case: &Case, rng: &mut Rng, cost: &dyn Fn(&[f64]) -> (Exact, Exact)) {
     let what = |solution: &Solution| format!("{:?} {:?} {solution:?}", case.set, case.options);
     let mut found = case.solve(loss, Start::default());
     let points = case.points(rng, &found.comparator);
@@ -169,7 +164,7 @@ fn judge<L: ProxLoss>(
     }
 }
 
-fn judge_exactly<L: ProxLoss>(
+fn judge_exactly<L: Loss>(
     loss: L,
     signs: bool,
     rng: &mut Rng,

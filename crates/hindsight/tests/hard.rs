@@ -7,10 +7,10 @@ mod common;
 use common::exact::{self, Exact};
 use common::{ball, cube};
 use rueful_checks::Rng;
-use rueful_core::loss::{Absolute, Hinge};
+use rueful_core::loss::{Absolute, Hinge, Loss};
 use rueful_core::set::AnySet;
 use rueful_core::{Batch, NonNegative, Rows};
-use rueful_hindsight::{InMemory, Options, Passes, Problem, ProxLoss, Solution, Start, solve};
+use rueful_hindsight::{InMemory, Options, Passes, Problem, Solution, Start, solve};
 use std::convert::Infallible;
 
 /// Standard normal rows, after a change; labels of a linear model with so much noise.
@@ -32,7 +32,7 @@ fn rows(count: usize, columns: usize, noise: f64, change: impl Fn(&mut [f64])) -
 type ExactLoss = fn(Exact, f64) -> Exact;
 
 /// The relative gap after so many passes at most; what is found costs what it is said to.
-fn gap<L: ProxLoss>(loss: L, exactly: ExactLoss, set: &AnySet, batch: &Batch, passes: u64) -> f64 {
+fn gap<L: Loss>(loss: L, exactly: ExactLoss, set: &AnySet, batch: &Batch, passes: u64) -> f64 {
     let mut data = InMemory { batches: std::slice::from_ref(batch) };
     let solution = run(loss, set, &mut data, passes);
     let cost = exact::cost(exactly, 0.0, batch, &solution.comparator);
@@ -40,7 +40,7 @@ fn gap<L: ProxLoss>(loss: L, exactly: ExactLoss, set: &AnySet, batch: &Batch, pa
     solution.relative_gap
 }
 
-fn run<L: ProxLoss>(
+fn run<L: Loss>(
     loss: L,
     set: &AnySet,
     data: &mut impl Passes<Error = Infallible>,

@@ -10,13 +10,15 @@ use clarabel::solver::{
 };
 use common::{ball, cost, cube, noisy, solve_to};
 use rueful_core::ledger::Minorant;
-use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
+use rueful_core::loss::{
+    Absolute, Hinge, Kink, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+};
 use rueful_core::set::{AnySet, FeasibleSet, WholeSpace};
-use rueful_core::{Batch, Example, NonNegative, OpenUnit};
-use rueful_hindsight::{Kink, ProxLoss};
+use rueful_core::{Batch, Example, NonNegative, OpenUnit, Positive};
+use rueful_hindsight::{InMemory, Options, Scales, Start, solve_unit_free};
 
 /// How a loss is put into cones.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 enum Form {
     Lines(fn(f64) -> Kink),
     Square,
@@ -49,7 +51,8 @@ struct Found {
 /// Asks the oracle. Nothing of what it says is taken at its word: its point is brought into the set
 /// and priced here, its slopes into the domain of the conjugates, and what they prove is worked out
 /// here. So its own accuracy (for which it stops at 1e-8 relative to norms of its own) is no matter.
-fn oracle(form: Form, sigma: f64, set: &AnySet, batch: &Batch) -> Found {
+/// A ball is Σ (N_i u_i)² ≤ U², with all N_i = 1 for the plain one.
+fn oracle(form: Form, sigma: f64, set: &AnySet, units: &[f64], batch: &Batch) -> Found {
     let (d, t) = (batch.dimension(), batch.len());
     let variables = d + 3 * t;
     let mut linear = vec![0.0; variables];
@@ -100,7 +103,7 @@ fn oracle(form: Form, sigma: f64, set: &AnySet, batch: &Batch) -> Found {
     match set {
         AnySet::Ball(ball) => {
             rows.push(&[], ball.radius.get());
-            (0..d).for_each(|i| rows.push(&[(i, -1.0)], 0.0));
+            (0..d).for_each(|i| rows.push(&[(i, -units[i])], 0.0));
             rows.cones.push(SupportedConeT::SecondOrderConeT(d + 1));
         }
         AnySet::Box(sides) => {
@@ -150,9 +153,9 @@ fn oracle(form: Form, sigma: f64, set: &AnySet, batch: &Batch) -> Found {
 
 /// No point the oracle finds is below the lower end, no bound it proves above the upper: both are
 /// worked out here, and no tolerance enters but that of adding up in doubles.
-fn agrees<L: ProxLoss>(name: &str, loss: L, form: Form, sigma: f64, set: &AnySet, batch: &Batch) {
+fn agrees<L: Loss>(name: &str, loss: L, form: Form, sigma: f64, set: &AnySet, batch: &Batch) {
     let solution = solve_to(loss, sigma, set, batch, 1e-8);
-    let found = oracle(form, sigma, set, batch);
+    let found = oracle(form, sigma, set, &vec![1.0; batch.dimension()], batch);
     let what = format!("{name} {set:?} σ={sigma} T={} {solution:?}", batch.len());
     let mut u = found.u;
     set.project_dense(&mut u);
@@ -164,7 +167,7 @@ fn agrees<L: ProxLoss>(name: &str, loss: L, form: Form, sigma: f64, set: &AnySet
         let slope = repaired(form, example.label, slope);
         minorant.record_dual(&example.features, slope, loss.conjugate(slope, example.label));
     }
-    let proved = minorant.floor(set, minorant.slopes().len().into());
+    let proved = minorant.floor(&set.clone().into(), minorant.slopes().len().into());
     assert!(solution.upper >= proved, "{what} below {proved}");
     // And both come close, so that the comparison says something.
     let close = 1e-5 * (cost.abs() + 1e-3 * batch.len() as f64);
@@ -187,14 +190,19 @@ fn half_kink(y: f64) -> Kink {
     Kink { at: y, low: -0.3, high: 0.7 }
 }
 
+fn hinge_kink(y: f64) -> Kink {
+    if y > 0.0 {
+        Kink { at: 1.0, low: -1.0, high: 0.0 }
+    } else {
+        Kink { at: -1.0, low: 0.0, high: 1.0 }
+    }
+}
+
+fn absolute_kink(y: f64) -> Kink {
+    Kink { at: y, low: -1.0, high: 1.0 }
+}
+
 fn all_agree(set: &AnySet, sigma: f64, signs: &Batch, numbers: &Batch) {
-    let hinge: fn(f64) -> Kink = |y| {
-        if y > 0.0 {
-            Kink { at: 1.0, low: -1.0, high: 0.0 }
-        } else {
-            Kink { at: -1.0, low: 0.0, high: 1.0 }
-        }
-    };
     let perceptron: fn(f64) -> Kink = |y| {
         if y > 0.0 {
             Kink { at: 0.0, low: -1.0, high: 0.0 }
@@ -203,11 +211,10 @@ fn all_agree(set: &AnySet, sigma: f64, signs: &Batch, numbers: &Batch) {
         }
     };
     let quantile = Quantile { tau: OpenUnit::new(0.3).unwrap() };
-    let absolute: fn(f64) -> Kink = |y| Kink { at: y, low: -1.0, high: 1.0 };
-    agrees("hinge", Hinge {}, Form::Lines(hinge), sigma, set, signs);
+    agrees("hinge", Hinge {}, Form::Lines(hinge_kink), sigma, set, signs);
     agrees("perceptron", PerceptronLoss {}, Form::Lines(perceptron), sigma, set, signs);
     agrees("logistic", Logistic {}, Form::Logistic, sigma, set, signs);
-    agrees("absolute", Absolute {}, Form::Lines(absolute), sigma, set, numbers);
+    agrees("absolute", Absolute {}, Form::Lines(absolute_kink), sigma, set, numbers);
     agrees("quantile", quantile, Form::Lines(half_kink), sigma, set, numbers);
     agrees("square", Square {}, Form::Square, sigma, set, numbers);
     agrees("linear", Linear {}, Form::Linear, sigma, set, numbers);
@@ -276,6 +283,62 @@ fn duplicates_and_empty_rows() {
     for size in SIZES {
         for set in [ball(size), cube(size)] {
             all_agree(&set, 0.0, &signs, &numbers);
+        }
+    }
+}
+
+/// The same over the unit-free ball, columns being in units from a hundredth to a hundred.
+fn agrees_without_units<L: Loss>(loss: L, form: Form, radius: f64, classes: bool, seed: u64) {
+    let mut batch = Batch::default();
+    for example in noisy(60, 5, 5, classes, seed).iter() {
+        let x = example.features;
+        let unit = |(&i, &x): (&u32, &f32)| x * 10_f32.powi(i as i32 - 2);
+        let values: Vec<f32> = x.indices().iter().zip(x.values()).map(unit).collect();
+        batch.push(x.indices(), &values, example.label).unwrap();
+    }
+    let mut columns = vec![0.0_f32; batch.dimension()];
+    for (i, x) in batch.iter().flat_map(|example| example.features.iter().collect::<Vec<_>>()) {
+        columns[i] = columns[i].max(x.abs() as f32);
+    }
+    let numbers = batch.labels().iter().fold(0.0_f64, |most, y| most.max(y.abs()));
+    let scales = Scales { columns, label: if classes { 1.0 } else { numbers } };
+    let reach = radius * scales.label;
+    // A rounding of x̂ counts U times: 1e-6 is out of reach for a U of 30.
+    let options = Options { tolerance: 1e-5, max_passes: None };
+    let mut data = InMemory { batches: std::slice::from_ref(&batch) };
+    let (given, start) = (Positive::new(radius).unwrap(), Start::default());
+    let Ok(solution) =
+        solve_unit_free(loss, given, &scales, &mut data, start, &options, &mut |_| ());
+    let units: Vec<f64> = scales.columns.iter().map(|&n| n.into()).collect();
+    let Found { mut u, slopes } = oracle(form, 0.0, &ball(reach), &units, &batch);
+    let norm =
+        |v: &dyn Fn(usize) -> f64| (0..units.len()).map(|i| v(i).powi(2)).sum::<f64>().sqrt();
+    let long = norm(&|i| units[i] * u[i]);
+    u.iter_mut().for_each(|u| *u *= (reach / long).min(1.0));
+    let cost = cost(loss, 0.0, &batch, &u);
+    let (mut offset, mut sums) = (0.0, vec![0.0; units.len()]);
+    for (example, slope) in batch.iter().zip(slopes) {
+        let slope = repaired(form, example.label, slope);
+        offset -= loss.conjugate(slope, example.label);
+        example.features.add_to(&mut sums, slope);
+    }
+    let proved = offset - reach * norm(&|i| sums[i] / units[i]);
+    let what = format!("{form:?} {radius} {seed} {solution:?} [{proved}, {cost}]");
+    assert!(solution.lower <= cost + 1e-13 * cost.abs(), "{what}");
+    assert!(solution.upper >= proved - 1e-13 * proved.abs(), "{what}");
+    assert!(cost - proved <= 1e-5 * (cost.abs() + 1e-3 * batch.len() as f64), "{what}");
+    assert!(solution.converged, "{what}");
+}
+
+#[test]
+fn comparators_without_units() {
+    for seed in 0..4 {
+        for radius in SIZES {
+            agrees_without_units(Hinge {}, Form::Lines(hinge_kink), radius, true, seed);
+            agrees_without_units(Logistic {}, Form::Logistic, radius, true, seed);
+            agrees_without_units(Absolute {}, Form::Lines(absolute_kink), radius, false, seed);
+            agrees_without_units(Square {}, Form::Square, radius, false, seed);
+            agrees_without_units(Linear {}, Form::Linear, radius, true, seed);
         }
     }
 }

@@ -8,19 +8,19 @@ use common::{ball, cost, cube, noisy, solve_to};
 use proptest::prelude::*;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::ledger::Minorant;
-use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
+use rueful_core::loss::{
+    Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+};
 use rueful_core::set::{AnySet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, NonNegative, OpenUnit, Rows};
-use rueful_hindsight::{
-    InMemory, Options, Passes, Prefix, Problem, ProxLoss, Solution, Start, solve,
-};
+use rueful_hindsight::{InMemory, Options, Passes, Prefix, Problem, Solution, Start, solve};
 use std::convert::Infallible;
 
-fn problem<L: ProxLoss>(loss: L, comparators: AnySet) -> Problem<L> {
+fn problem<L: Loss>(loss: L, comparators: AnySet) -> Problem<L> {
     Problem { loss, sigma: NonNegative::ZERO, comparators }
 }
 
-fn run<L: ProxLoss>(problem: &Problem<L>, data: &mut impl Passes<Error = Infallible>) -> Solution {
+fn run<L: Loss>(problem: &Problem<L>, data: &mut impl Passes<Error = Infallible>) -> Solution {
     let options = Options { tolerance: 1e-6, ..Options::default() };
     let Ok(solution) = solve(problem, data, Start::default(), &options, &mut |_| ());
     solution
@@ -189,7 +189,7 @@ fn a_pass_limit_is_kept_and_leaves_an_interval() {
     }
 }
 
-fn holds_everywhere<L: ProxLoss>(loss: L, set: &AnySet, batch: &Batch, points: &[Vec<f64>]) {
+fn holds_everywhere<L: Loss>(loss: L, set: &AnySet, batch: &Batch, points: &[Vec<f64>]) {
     let solution = solve_to(loss, 0.0, set, batch, 1e-6);
     for point in points {
         let mut u = point.clone();
@@ -201,7 +201,7 @@ fn holds_everywhere<L: ProxLoss>(loss: L, set: &AnySet, batch: &Batch, points: &
 }
 
 /// A learner's regret lies between what the solver proves and the learner's own certificate.
-fn is_below_the_certificate<L: ProxLoss>(loss: L, radius: f64, batch: &Batch) {
+fn is_below_the_certificate<L: Loss>(loss: L, radius: f64, batch: &Batch) {
     let set = ball(radius);
     let mut w = vec![0.0; batch.dimension()];
     let mut minorant = Minorant::new(NonNegative::ZERO);
@@ -214,7 +214,7 @@ fn is_below_the_certificate<L: ProxLoss>(loss: L, radius: f64, batch: &Batch) {
         example.features.add_to(&mut w, -at.slope * radius / (t as f64 + 1.0).sqrt());
         set.project_dense(&mut w);
     }
-    let floor = minorant.floor(&set, minorant.slopes().len().into());
+    let floor = minorant.floor(&set.clone().into(), minorant.slopes().len().into());
     let problem = problem(loss, set);
     let start = Start { lower: Some(floor), ..Start::default() };
     let batches = std::slice::from_ref(batch);

@@ -10,12 +10,12 @@ use rueful_checks::Rng;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{Learner, Ogd};
 use rueful_core::loss::{
-    Absolute, AnyLoss, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square,
+    Absolute, AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
 };
 use rueful_core::schedule::AdaGradNorm;
 use rueful_core::set::{AnySet, FeasibleSet};
 use rueful_core::{Batch, Ledger, NonNegative, Objective, OpenUnit, Positive};
-use rueful_hindsight::{InMemory, Options, Problem, ProxLoss, Solution, Start, solve};
+use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve};
 
 /// A run: what it lost, its certificate in total, and where the solver may start.
 struct Run {
@@ -24,7 +24,7 @@ struct Run {
     start: Start,
 }
 
-fn run<L: ProxLoss + Into<AnyLoss>>(loss: L, set: &AnySet, batch: &Batch) -> Option<Run> {
+fn run<L: Loss + Into<AnyLoss>>(loss: L, set: &AnySet, batch: &Batch) -> Option<Run> {
     let objective = Objective { loss, sigma: NonNegative::ZERO };
     let diameter = Positive::new(set.diameter(batch.dimension().into())).unwrap();
     let mut learner = Ogd::new(objective, AdaGradNorm { diameter }, set.clone());
@@ -40,12 +40,12 @@ fn run<L: ProxLoss + Into<AnyLoss>>(loss: L, set: &AnySet, batch: &Batch) -> Opt
     let total = batch.len() as f64;
     Some(Run {
         lost: ledger.sequential_risk() * total,
-        certificate: ledger.certificate(set),
+        certificate: ledger.certificate(&set.clone().into()),
         start,
     })
 }
 
-fn best<L: ProxLoss>(
+fn best<L: Loss>(
     loss: L,
     set: &AnySet,
     batch: &Batch,
@@ -62,7 +62,7 @@ fn best<L: ProxLoss>(
 
 /// The regret is at most the certificate, from the first pass on: the run's slopes are the first
 /// dual point, and every later one is at least as good.
-fn is_below_the_certificate<L: ProxLoss + Into<AnyLoss>>(
+fn is_below_the_certificate<L: Loss + Into<AnyLoss>>(
     what: &str,
     loss: L,
     set: &AnySet,
@@ -79,7 +79,7 @@ fn is_below_the_certificate<L: ProxLoss + Into<AnyLoss>>(
 }
 
 /// The interval holds for every point that is tried, and its upper end is attained.
-fn holds<L: ProxLoss>(what: &str, loss: L, set: &AnySet, batch: &Batch, rng: &mut Rng) {
+fn holds<L: Loss>(what: &str, loss: L, set: &AnySet, batch: &Batch, rng: &mut Rng) {
     let solution = best(loss, set, batch, Start::default(), None);
     assert!(!solution.lower.is_nan() && solution.upper.is_finite(), "{what}: {solution:?}");
     assert!(solution.lower <= solution.upper, "{what}: {solution:?}");

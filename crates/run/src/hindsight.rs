@@ -6,12 +6,11 @@ use crate::replay::{Replay, counting};
 use crate::task::Task;
 use rueful_core::ledger::Tally;
 use rueful_core::loss::{AnyLoss, Loss, with_loss};
-use rueful_core::set::{AnySet, FeasibleSet};
-use rueful_core::{Cells, ExactSum, Ledger, NonNegative, Rows};
+use rueful_core::{Cells, Comparators, ExactSum, Ledger, NonNegative, Rows, Ruler};
 use rueful_data::{DataError, Names};
 use rueful_hindsight::{
-    Gram, Method, Options, Passes, Prefix, Problem, Progress, Solution, Source, Start,
-    best_mistake_bound, solve,
+    Gram, Method, Options, Passes, Prefix, Problem, Progress, Scales, Solution, Source, Start,
+    best_mistake_bound, solve, solve_unit_free,
 };
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +68,7 @@ const LISTED: usize = 10;
 pub fn best_in_hindsight(
     loss: &AnyLoss,
     sigma: NonNegative,
-    comparators: &AnySet,
+    comparators: &Comparators,
     data: &mut dyn Passes<Error = DataError>,
     start: Start,
     options: &Options,
@@ -78,10 +77,29 @@ pub fn best_in_hindsight(
     // The loss is asked in every step, and the kind of data once per batch: the solver is compiled
     // for each of the first only.
     let mut data = Prefix { data, rounds: u64::MAX };
-    with_loss!(*loss, loss => {
-        let problem = Problem { loss, sigma, comparators: comparators.clone() };
-        solve(&problem, &mut data, start, options, watch)
-    })
+    match comparators {
+        Comparators::Set(set) => with_loss!(*loss, loss => {
+            let problem = Problem { loss, sigma, comparators: set.clone() };
+            solve(&problem, &mut data, start, options, watch)
+        }),
+        Comparators::UnitFree(ball) => {
+            let scales = measure(loss, &mut data)?;
+            with_loss!(*loss, loss => {
+                solve_unit_free(loss, ball.radius, &scales, &mut data, start, options, watch)
+            })
+        }
+    }
+}
+
+/// How large the columns and labels of some data are.
+fn measure<P: Passes>(loss: &AnyLoss, data: &mut P) -> Result<Scales, P::Error> {
+    let mut ruler = Ruler::new(loss);
+    data.pass(&mut |rows| ruler.observe_rows(rows))?;
+    Ok(scales(&ruler))
+}
+
+fn scales(ruler: &Ruler) -> Scales {
+    Scales { columns: ruler.largest().to_vec(), label: ruler.label() }
 }
 
 impl HindsightReport {
@@ -191,7 +209,8 @@ pub struct SquareWatch {
     /// The columns of the statistics, side by side in the order they came.
     cells: Cells,
     buffer: Vec<u32>,
-    comparators: AnySet,
+    comparators: Comparators,
+    ruler: Ruler,
     next_mark: u64,
     marks: Vec<Interval>,
 }
@@ -204,6 +223,7 @@ impl SquareWatch {
             cells: Cells::compact(task.comparators.named_coordinates()),
             buffer: Vec::new(),
             comparators: task.comparators.clone(),
+            ruler: Ruler::new(&task.loss),
             next_mark: 1,
             marks: Vec::new(),
         })
@@ -224,10 +244,11 @@ impl SquareWatch {
             self.gram = None;
         }
         let Some(gram) = &mut self.gram else { return };
-        for example in rows.iter() {
+        for (row, example) in rows.iter().enumerate() {
             gram.observe(&example);
+            self.ruler.observe_rows(rows.slice(row..row + 1));
             if marks && gram.rounds() == self.next_mark {
-                self.marks.push(per_round(&gram.solve(&self.comparators)));
+                self.marks.push(per_round(&best(gram, &self.comparators, &self.ruler)));
                 self.next_mark *= 2;
             }
         }
@@ -240,7 +261,7 @@ impl SquareWatch {
 
     /// The best comparator of the whole, if it was followed and is as good as asked for.
     pub fn solution(&self, options: &Options) -> Option<Solution> {
-        let solution = self.gram.as_ref()?.solve(&self.comparators);
+        let solution = best(self.gram.as_ref()?, &self.comparators, &self.ruler);
         let converged = solution.relative_gap <= options.tolerance;
         converged.then_some(Solution { converged, ..solution })
     }
@@ -250,9 +271,17 @@ impl SquareWatch {
         let gram = self.gram.as_ref()?;
         let mut curve = self.marks.clone();
         if !gram.rounds().is_power_of_two() {
-            curve.push(per_round(&gram.solve(&self.comparators)));
+            curve.push(per_round(&best(gram, &self.comparators, &self.ruler)));
         }
         Some(curve)
+    }
+}
+
+/// The best comparator by sufficient statistics.
+fn best(gram: &Gram, comparators: &Comparators, ruler: &Ruler) -> Solution {
+    match comparators {
+        Comparators::Set(set) => gram.solve(set),
+        Comparators::UnitFree(ball) => gram.solve_unit_free(ball.radius, &scales(ruler)),
     }
 }
 

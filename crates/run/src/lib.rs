@@ -12,6 +12,8 @@ mod contradiction;
 mod data;
 mod dispatch;
 mod hindsight;
+mod judged;
+mod jury;
 mod model;
 mod predict;
 mod replay;

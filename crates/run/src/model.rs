@@ -13,6 +13,7 @@
 
 use crate::data::DataSpec;
 use crate::dispatch::restore;
+use crate::jury::Jury;
 use crate::run::Run;
 use crate::task::Task;
 use rueful_core::Ledger;
@@ -27,7 +28,7 @@ use thiserror::Error;
 const MAGIC: &[u8; 12] = b"\x8druefulm\r\n\x1a\n";
 
 /// The version that is written, and the only one that is read.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Magic, version, length, checksum.
 const HEADER: usize = 28;
@@ -44,6 +45,7 @@ const DATA: Tag = *b"Data";
 const LEARNER: Tag = *b"Lrnr";
 const LEDGER: Tag = *b"Ledg";
 const STREAM: Tag = *b"Seen";
+const JURY: Tag = *b"Jury";
 
 /// A run put away.
 pub struct Model {
@@ -178,13 +180,16 @@ pub(crate) fn encode(run: &Run, data: &DataSpec, stream: &Stream) -> Result<Vec<
     let books = Books { others: run.others(), ledger: run.ledger().clone() };
     let order = run.ledger().cells().in_order();
     // What JSON is made of has no way to fail: names and finite numbers.
-    let sections = [
+    let mut sections = vec![
         (TASK, serde_json::to_vec(&description).unwrap_or_default()),
         (DATA, serde_json::to_vec(data).unwrap_or_default()),
         (LEARNER, run.saved_learner().save(&order)?),
         (LEDGER, postcard::to_allocvec(&books)?),
         (STREAM, postcard::to_allocvec(stream)?),
     ];
+    if let Some(jury) = run.jury() {
+        sections.push((JURY, postcard::to_allocvec(&jury.rearranged(&order))?));
+    }
     Ok(seal(&sections))
 }
 
@@ -266,13 +271,14 @@ fn parts_of(stream: &Stream, others: u64) -> Option<u64> {
     before.checked_add(now)?.checked_add(others).filter(|_| is_at)
 }
 
-/// The sections every model has.
+/// The sections every model has, and the jury of those that are judged.
 struct Parts<'a> {
     task: &'a [u8],
     data: &'a [u8],
     learner: &'a [u8],
     ledger: &'a [u8],
     stream: &'a [u8],
+    jury: Option<&'a [u8]>,
 }
 
 impl<'a> Parts<'a> {
@@ -281,22 +287,24 @@ impl<'a> Parts<'a> {
             |what: &str| ModelError::Senseless { file: file.to_owned(), what: what.to_owned() };
         let sections = sections(body)
             .ok_or_else(|| senseless("its sections do not fill it, or come twice"))?;
-        let known = [TASK, DATA, LEARNER, LEDGER, STREAM];
+        let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY];
         let is_foreign = |tag: &Tag| !known.contains(tag) && !tag[0].is_ascii_lowercase();
         if let Some((tag, _)) = sections.iter().find(|(tag, _)| is_foreign(tag)) {
             let part = tag.escape_ascii().to_string();
             return Err(ModelError::Part { file: file.to_owned(), part });
         }
-        let part = |wanted: Tag| {
+        let find = |wanted: Tag| {
             let found = sections.iter().find(|(tag, _)| *tag == wanted);
-            found.map(|&(_, section)| section).ok_or_else(|| senseless("a section is missing"))
+            found.map(|&(_, section)| section)
         };
+        let part = |wanted: Tag| find(wanted).ok_or_else(|| senseless("a section is missing"));
         Ok(Self {
             task: part(TASK)?,
             data: part(DATA)?,
             learner: part(LEARNER)?,
             ledger: part(LEDGER)?,
             stream: part(STREAM)?,
+            jury: find(JURY),
         })
     }
 }
@@ -314,8 +322,30 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
     if learner.weights().len() != ledger.cells().count() {
         return Err("its learner has not as many weights as features were seen".to_owned());
     }
-    learner.rearrange(&ledger.cells().places());
-    Ok(Run::restored(task, learner, ledger, seen, others))
+    let places = ledger.cells().places();
+    let jury = jury(&task, parts.jury, ledger.rounds(), others)?;
+    let jury = jury.map(|jury| jury.rearranged(&places));
+    learner.rearrange(&places);
+    Ok(Run::restored(task, learner, ledger, jury, seen, others))
+}
+
+/// The jury in its section, or what is wrong with it.
+fn jury(
+    task: &Task,
+    section: Option<&[u8]>,
+    rounds: u64,
+    others: u64,
+) -> Result<Option<Jury>, String> {
+    match (Jury::new(task), section) {
+        (None, None) => Ok(None),
+        (Some(_), Some(section)) => {
+            let jury: Option<Jury> = whole(section);
+            let is_one = |jury: &Jury| jury.continues(task, rounds, others);
+            let jury = jury.filter(is_one).ok_or("its jury is not that of its task")?;
+            Ok(Some(jury))
+        }
+        _ => Err("its jury is not that of its task".to_owned()),
+    }
 }
 
 /// All of a section, or nothing.

@@ -1,8 +1,7 @@
 //! Data that solvers can go through again: kept in memory while it fits, read anew otherwise.
 
 use crate::columns::Columns;
-use rueful_core::set::{AnySet, FeasibleSet};
-use rueful_core::{Batch, Importance, Rows};
+use rueful_core::{Batch, Comparators, Importance, Rows};
 use rueful_data::{Census, DataError, Source};
 use rueful_hindsight::Passes;
 
@@ -36,7 +35,7 @@ pub struct Replay<'a> {
 impl<'a> Replay<'a> {
     /// Nothing kept so far. Up to `limit` nonzeros are held in memory; data beyond that is read
     /// from its source in every pass. The comparators are those it will be solved for.
-    pub fn new(open: &'a Open<'a>, limit: u64, comparators: &AnySet) -> Self {
+    pub fn new(open: &'a Open<'a>, limit: u64, comparators: &Comparators) -> Self {
         Self {
             named: comparators.named_coordinates(),
             open,
@@ -54,7 +53,7 @@ impl<'a> Replay<'a> {
         source: &mut dyn Source,
         open: &'a Open<'a>,
         limit: u64,
-        comparators: &AnySet,
+        comparators: &Comparators,
     ) -> Result<Self, DataError> {
         let mut replay = Self::new(open, limit, comparators);
         let mut batch = Batch::default();

@@ -2,6 +2,7 @@
 
 use crate::contradiction::{Claim, Contradiction};
 use crate::hindsight::{HindsightReport, Interval, MistakeReport};
+use crate::judged::JudgedReport;
 use crate::run::Run;
 use crate::task::Described;
 use rueful_core::ledger::CurvePoint;
@@ -33,6 +34,11 @@ pub struct Report {
     pub mistake_rate: Option<f64>,
     /// The certificate: no comparator was better than this per round. Null if unbounded.
     pub certificate: Option<f64>,
+    /// The certificate that the learner's own predictions make, without witnesses.
+    pub certificate_own: Option<f64>,
+    /// The certificate at other radii, where the comparators are a ball.
+    #[serde(flatten)]
+    pub judged: JudgedReport,
     /// The rungs above the certificate.
     pub bound: BoundReport,
     /// The loss of the best comparator; there when hindsight was asked for.
@@ -92,7 +98,12 @@ pub struct CurveReport {
 }
 
 impl Report {
-    pub(crate) fn new(run: &Run, ladder: &Ladder) -> Self {
+    pub(crate) fn new(
+        run: &Run,
+        ladder: &Ladder,
+        point: &CurvePoint,
+        curve: &[CurvePoint],
+    ) -> Self {
         let (task, ledger, seen) = (run.task(), run.ledger(), run.seen());
         let classifies = task.loss.labels() == Labels::Signs;
         let names = &seen.names;
@@ -108,6 +119,8 @@ impl Report {
             penalty: (task.sigma.get() > 0.0).then(|| ledger.per_round(ledger.penalty())),
             mistake_rate: classifies.then(|| ledger.per_round(ledger.mistakes() as f64)),
             certificate: finite(ledger.at_most_per_round(ladder.certificate)),
+            certificate_own: finite(point.own_certificate()),
+            judged: JudgedReport::new(&task.loss, &task.comparators, point),
             bound: BoundReport::new(ledger, ladder),
             comparator: None,
             regret: None,
@@ -115,7 +128,7 @@ impl Report {
             mistake_bound: None,
             gradient_norm_max: ledger.gradient_norm_max(),
             example_norm_max: ledger.example_norm_max(),
-            curve: ledger.curve().iter().map(CurveReport::new).collect(),
+            curve: curve.iter().map(CurveReport::new).collect(),
             contradictions: disorder
                 .map(|rungs| Contradiction { lower: claim(rungs.lower), upper: claim(rungs.upper) })
                 .collect(),

@@ -1,12 +1,14 @@
 //! A run: rows in, rounds out, and everything that can be said about them at any moment.
 
 use crate::dispatch::{SavedLearner, build};
+use crate::jury::Jury;
 use crate::report::Report;
 use crate::spec::SpecError;
 use crate::task::Task;
 use rueful_core::learner::Learner;
+use rueful_core::ledger::{CurvePoint, Minorant};
 use rueful_core::loss::Labels;
-use rueful_core::{Features, FoundFeatures, Ledger, LedgerError, Promise, Round, Rows};
+use rueful_core::{Features, FoundFeatures, Ladder, Ledger, LedgerError, Promise, Round, Rows};
 use rueful_data::Seen;
 use thiserror::Error;
 
@@ -32,6 +34,7 @@ pub struct Run {
     task: Task,
     learner: Box<dyn SavedLearner>,
     ledger: Ledger,
+    jury: Option<Jury>,
     seen: Seen,
     /// Rounds in the books that other learners have played.
     others: u64,
@@ -39,6 +42,7 @@ pub struct Run {
     diverged: Option<LedgerError>,
     /// The rounds of the last rows, and the cells of their features.
     rounds: Vec<Round>,
+    part: Vec<Round>,
     cells: Vec<u32>,
 }
 
@@ -73,7 +77,8 @@ impl Run {
     pub fn new(task: Task) -> Result<Self, SpecError> {
         let learner = build(&task)?;
         let ledger = task.ledger().pinning(learner.named_coordinates());
-        Ok(Self::restored(task, learner, ledger, Seen::default(), 0))
+        let jury = Jury::new(&task);
+        Ok(Self::restored(task, learner, ledger, jury, Seen::default(), 0))
     }
 
     /// A run that was put away.
@@ -81,11 +86,13 @@ impl Run {
         task: Task,
         learner: Box<dyn SavedLearner>,
         ledger: Ledger,
+        jury: Option<Jury>,
         seen: Seen,
         others: u64,
     ) -> Self {
-        let (rounds, cells) = (Vec::new(), Vec::new());
-        Self { task, learner, ledger, seen, others, diverged: None, rounds, cells }
+        let (rounds, part, cells) = (Vec::new(), Vec::new(), Vec::new());
+        let diverged = None;
+        Self { task, learner, ledger, jury, seen, others, diverged, rounds, part, cells }
     }
 
     /// Learns from some rows, and answers a round for each. A row of importance 0 is predicted and
@@ -99,14 +106,59 @@ impl Run {
     /// The same for whoever reads rows and counts them, and tells what was [`seen`](Self::saw).
     pub fn learn_counted(&mut self, rows: Rows<'_>) -> Result<&[Round], RunError> {
         self.check(rows)?;
-        let Self { learner, ledger, rounds, cells, .. } = self;
-        let entered = ledger.enter(rows, cells);
-        learner.learn_rows(entered, rounds);
-        if let Err(what) = ledger.record_entered(entered, rounds) {
+        let mut cells = std::mem::take(&mut self.cells);
+        let entered = self.ledger.enter(rows, &mut cells);
+        let played = if self.jury.is_some() {
+            self.play_judged(entered)
+        } else {
+            self.learner.learn_rows(entered, &mut self.rounds);
+            self.ledger.record_entered(entered, &self.rounds)
+        };
+        self.cells = cells;
+        played.map_err(|what| {
             self.diverged = Some(what);
-            return Err(self.divergence(what));
-        }
+            self.divergence(what)
+        })?;
         Ok(&self.rounds)
+    }
+
+    /// Plays up to each point of the curve at a time, so that witnesses can speak at it.
+    fn play_judged(&mut self, rows: Rows<'_>) -> Result<(), LedgerError> {
+        self.rounds.clear();
+        let mut from = 0;
+        while from < rows.len() {
+            let rest = rows.slice(from..rows.len());
+            let part = rest.slice(0..rest.until(self.ledger.until_mark()));
+            self.learner.learn_rows(part, &mut self.part);
+            self.rounds.extend_from_slice(&self.part);
+            self.ledger.record_entered(part, &self.part)?;
+            self.jury.iter_mut().for_each(|jury| jury.observe(part));
+            if self.ledger.is_at_mark() {
+                let witnesses = self.witnesses();
+                self.ledger.hear(&witnesses);
+            }
+            from += part.len();
+        }
+        Ok(())
+    }
+
+    /// What others than the learner's predictions prove about the comparators: the witnesses of
+    /// the judge, and those that the learner has. None where nobody judges.
+    pub fn witnesses(&self) -> Vec<Minorant> {
+        self.jury.as_ref().map_or_else(Vec::new, |jury| jury.witnesses(&*self.learner))
+    }
+
+    /// The state of the run now, with all that witnesses say.
+    pub fn point(&self) -> CurvePoint {
+        self.ledger.point(&self.witnesses())
+    }
+
+    /// A lower bound on what every comparator loses, in total: the best there is.
+    pub fn floor(&self) -> f64 {
+        let floor =
+            |witness: &Minorant| witness.floor(&self.task.comparators, self.ledger.coordinates());
+        let own = self.ledger.floor(&self.task.comparators);
+        self.witnesses().iter().map(floor).fold(own, f64::max)
     }
 
     fn check(&self, rows: Rows<'_>) -> Result<(), RunError> {
@@ -171,7 +223,12 @@ impl Run {
 
     /// What can be said so far.
     pub fn report(&self) -> Report {
-        Report::new(self, &self.ledger.ladder(self.promise()))
+        let witnesses = self.witnesses();
+        let point = self.ledger.point(&witnesses);
+        let slack = self.ledger.slack(&self.task.comparators, self.ledger.coordinates());
+        let certificate = point.certificate_total();
+        let ladder = Ladder::new(self.ledger.rounds(), certificate, slack, self.promise());
+        Report::new(self, &ladder, &point, &self.ledger.curve_with(&witnesses))
     }
 
     /// Takes in the books of a run of the same task that learned from other rows, on another thread
@@ -181,8 +238,11 @@ impl Run {
         if self.task != other.task {
             return Err(RunError::DifferentTask("they are described differently"));
         }
-        if self.ledger.merge(&other.ledger).is_err() {
+        let Ok(places) = self.ledger.merge(&other.ledger) else {
             return Err(RunError::DifferentTask("their ledgers do not go together"));
+        };
+        if let (Some(own), Some(theirs)) = (&mut self.jury, &other.jury) {
+            own.merge(theirs, &*other.learner, &places);
         }
         // Cells may be new, and the learner must have them.
         self.learner.grow(self.ledger.cells().len());
@@ -199,6 +259,10 @@ impl Run {
     /// The learner, whose features are cells of the ledger.
     pub fn learner(&self) -> &dyn Learner {
         &*self.learner
+    }
+
+    pub(crate) fn jury(&self) -> Option<&Jury> {
+        self.jury.as_ref()
     }
 
     pub(crate) fn saved_learner(&self) -> &dyn SavedLearner {

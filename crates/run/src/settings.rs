@@ -7,9 +7,9 @@ use crate::data::DataSpec;
 use crate::spec::{LearnerSpec, Spec, SpecError};
 use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::request::{Fact, Refusal, Request};
-use rueful_core::set::{AnySet, Ball, WholeSpace};
+use rueful_core::set::{Ball, WholeSpace};
 use rueful_core::words::either;
-use rueful_core::{NonNegative, OpenUnit, OutOfRange, Positive};
+use rueful_core::{Comparators, NonNegative, OpenUnit, OutOfRange, Positive, UnitFree};
 use rueful_data::{DataError, NamesSettings, Phrase, Survey};
 use std::num::NonZeroU64;
 use thiserror::Error;
@@ -28,6 +28,11 @@ pub struct Settings {
     pub tau: Option<f64>,
     /// U
     pub radius: Option<f64>,
+    /// A name of [`Comparators::BALLS`]; if left out, `unit-free` where no theorem is about a ball in
+    /// the data's own units.
+    pub comparators: Option<String>,
+    /// Whether witnesses judge the regret; if left out, as the learner has it.
+    pub judge: Option<bool>,
     /// η
     pub eta: Option<f64>,
     /// G
@@ -36,6 +41,10 @@ pub struct Settings {
     pub sigma: Option<f64>,
     /// α of regularised ERM.
     pub alpha: Option<f64>,
+    /// λ of FTRL-proximal's λ‖w‖₁.
+    pub l1: Option<f64>,
+    /// C of the passive-aggressive learners.
+    pub c: Option<f64>,
     /// A name of [`AnySchedule::NAMES`](rueful_core::schedule::AnySchedule::NAMES).
     pub schedule: Option<String>,
     /// T
@@ -113,11 +122,12 @@ impl Settings {
         let (learner, notes) = learner(name, &mut request, &loss, survey)?;
         let sigma = self.sigma.unwrap_or(learner.default_sigma());
         let sigma = in_range("sigma", sigma, NonNegative::new)?;
-        let comparators: AnySet = match self.radius {
-            None if learner.answers_for_every_norm() => WholeSpace {}.into(),
-            _ => request.ball.into(),
+        let is_every_norm = learner.answers_for_every_norm() && self.radius.is_none();
+        let comparators = match &self.comparators {
+            None if is_every_norm => WholeSpace {}.into(),
+            _ => self.ball(&request, learner.has_witnesses())?,
         };
-        let spec = Spec { data, loss, sigma, learner, comparators };
+        let spec = Spec { data, loss, sigma, learner, comparators, judge: self.judge };
         spec.check()?;
         Ok(Resolved { spec, notes })
     }
@@ -134,14 +144,33 @@ impl Settings {
     }
 
     /// The loss, σ and comparators alone, for questions that involve no learner. The comparators
-    /// are a ball, or all of R^d where σ > 0 and no radius is given.
-    pub fn comparison(&self) -> Result<(AnyLoss, NonNegative, AnySet), SettingsError> {
+    /// are a ball without units; where σ > 0, one in the data's own, and all of R^d if no radius is
+    /// given.
+    pub fn comparison(&self) -> Result<(AnyLoss, NonNegative, Comparators), SettingsError> {
         let request = self.request()?;
+        let is_penalised = request.sigma.get() > 0.0;
         let comparators = match self.radius {
-            None if request.sigma.get() > 0.0 => WholeSpace {}.into(),
-            _ => request.ball.into(),
+            None if is_penalised && self.comparators.is_none() => WholeSpace {}.into(),
+            _ => self.ball(&request, !is_penalised)?,
         };
         Ok((self.loss()?, request.sigma, comparators))
+    }
+
+    /// The ball that the regret is measured against.
+    fn ball(&self, request: &Request<'_>, unit_free: bool) -> Result<Comparators, Refusal> {
+        let usual = if unit_free { "unit-free" } else { "ball" };
+        match self.comparators.as_deref().unwrap_or(usual) {
+            "ball" => Ok(request.ball.into()),
+            "unit-free" if request.sigma.get() > 0.0 => Err(Refusal::Rule(
+                "{comparators} unit-free has no penalty on weights, which have units: leave out {sigma}",
+            )),
+            "unit-free" => Ok(UnitFree { radius: request.ball.radius }.into()),
+            name => Err(Refusal::Unknown {
+                kind: "kind of comparators",
+                name: name.to_owned(),
+                known: &Comparators::BALLS,
+            }),
+        }
     }
 
     /// The loss alone.
@@ -171,6 +200,8 @@ impl Settings {
             gradient_bound: number("gradient-bound", self.gradient_bound, Positive::new)?,
             sigma: number("sigma", self.sigma, NonNegative::new)?.unwrap_or(NonNegative::ZERO),
             alpha: number("alpha", self.alpha, Positive::new)?,
+            l1: number("l1", self.l1, NonNegative::new)?,
+            c: number("c", self.c, Positive::new)?,
             schedule: self.schedule.as_deref(),
             horizon,
             ..nothing
@@ -185,6 +216,8 @@ impl Settings {
             ("gradient-bound", self.gradient_bound.is_some()),
             ("sigma", self.sigma.is_some_and(|sigma| sigma != 0.0)),
             ("alpha", self.alpha.is_some()),
+            ("l1", self.l1.is_some()),
+            ("c", self.c.is_some()),
             ("schedule", self.schedule.is_some()),
             ("horizon", self.horizon.is_some()),
         ];

@@ -4,10 +4,9 @@
 //! one name and one range check, in code, in JSON and on the command line.
 
 use crate::data::DataSpec;
-use rueful_core::NonNegative;
 pub use rueful_core::learner::LearnerSpec;
 pub use rueful_core::loss::AnyLoss;
-use rueful_core::set::AnySet;
+use rueful_core::{Comparators, NonNegative};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -25,7 +24,10 @@ pub struct Spec {
     /// The learner and its parameters.
     pub learner: LearnerSpec,
     /// The predictors the regret is measured against.
-    pub comparators: AnySet,
+    pub comparators: Comparators,
+    /// Whether witnesses judge the regret; left out, as the learner has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<bool>,
 }
 
 fn no_sigma() -> NonNegative {

@@ -283,6 +283,7 @@ mod tests {
             sigma: NonNegative::ZERO,
             learner: PerceptronSpec { eta: Positive::ONE }.into(),
             comparators: WholeSpace {}.into(),
+            judge: None,
         }
     }
 
@@ -305,6 +306,7 @@ mod tests {
             }
             for comparators in sets(number) {
                 let sigma = positive(number).into();
+                let comparators = comparators.into();
                 assert_comes_back(&Spec { sigma, comparators, ..spec() });
             }
         }

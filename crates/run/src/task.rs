@@ -3,8 +3,7 @@
 use crate::data::DataSpec;
 use crate::spec::{LearnerSpec, Spec, SpecError};
 use rueful_core::loss::AnyLoss;
-use rueful_core::set::AnySet;
-use rueful_core::{Ledger, NonNegative, Objective};
+use rueful_core::{Comparators, Judge, Ledger, NonNegative, Objective};
 use serde::{Deserialize, Serialize};
 
 /// Everything about a run but where its rows come from.
@@ -19,7 +18,10 @@ pub struct Task {
     /// The learner and its parameters.
     pub learner: LearnerSpec,
     /// The predictors the regret is measured against.
-    pub comparators: AnySet,
+    pub comparators: Comparators,
+    /// Whether witnesses judge the regret; left out, as the learner has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<bool>,
 }
 
 fn no_sigma() -> NonNegative {
@@ -30,6 +32,25 @@ impl Task {
     /// The books of such a run, before its first round.
     pub fn ledger(&self) -> Ledger {
         Ledger::regularized(self.loss, self.sigma, self.comparators.clone())
+    }
+
+    /// Whether witnesses judge the regret: where somebody says so, or the learner has its own.
+    pub fn is_judged(&self) -> bool {
+        self.sigma.get() == 0.0 && self.judge.unwrap_or(self.learner.has_witnesses())
+    }
+
+    /// The judge of such a run, before its first round; none where nobody asks for one, or the
+    /// learner's own witnesses say all that it could say.
+    pub fn judge(&self) -> Option<Judge> {
+        let has_usual = self.learner.has_witnesses() && self.comparators.is_unit_free();
+        let judge = || Judge::new(&self.loss, &self.comparators, has_usual);
+        self.is_judged().then(judge).flatten()
+    }
+
+    /// A judge of a part of the rounds, whoever plays them; none where nobody judges.
+    pub fn judge_alone(&self) -> Option<Judge> {
+        let judge = || Judge::new(&self.loss, &self.comparators, false);
+        self.is_judged().then(judge).flatten()
     }
 
     /// What is learned from: φ + (σ/2)‖w‖².
@@ -44,8 +65,8 @@ impl Task {
 
     /// The same task, and the data to learn it from.
     pub fn reading(self, data: DataSpec) -> Spec {
-        let Self { loss, sigma, learner, comparators } = self;
-        Spec { data, loss, sigma, learner, comparators }
+        let Self { loss, sigma, learner, comparators, judge } = self;
+        Spec { data, loss, sigma, learner, comparators, judge }
     }
 }
 
@@ -64,20 +85,23 @@ pub struct Described {
     /// The learner and its parameters.
     pub learner: LearnerSpec,
     /// The predictors the regret is measured against.
-    pub comparators: AnySet,
+    pub comparators: Comparators,
+    /// Whether witnesses judge the regret; left out, as the learner has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<bool>,
 }
 
 impl From<&Task> for Described {
     fn from(task: &Task) -> Self {
-        let Task { loss, sigma, learner, comparators } = task.clone();
-        Self { data: None, loss, sigma, learner, comparators }
+        let Task { loss, sigma, learner, comparators, judge } = task.clone();
+        Self { data: None, loss, sigma, learner, comparators, judge }
     }
 }
 
 impl Spec {
     /// All of it but the data.
     pub fn task(&self) -> Task {
-        let Self { loss, sigma, learner, comparators, .. } = self.clone();
-        Task { loss, sigma, learner, comparators }
+        let Self { loss, sigma, learner, comparators, judge, .. } = self.clone();
+        Task { loss, sigma, learner, comparators, judge }
     }
 }

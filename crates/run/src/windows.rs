@@ -5,8 +5,9 @@
 //! asked for stay as they are. Every window has sums of its own, so that nothing that came before
 //! can drown it.
 
+use rueful_core::ledger::Minorant;
 use rueful_core::ledger::{Tally, Verdict};
-use rueful_core::{Ledger, Round, Rows};
+use rueful_core::{Judge, Ledger, Round, Rows};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -44,6 +45,8 @@ pub struct Windows {
     length: u64,
     is_fixed: bool,
     fresh: Tally,
+    /// A judge that has seen nothing; every window has one of its own, whose witnesses begin with it.
+    judge: Option<Judge>,
     /// The window that is being filled.
     open: Stretch,
     /// Windows that may still be put together.
@@ -56,6 +59,7 @@ struct Stretch {
     /// The round before its first.
     after: u64,
     tally: Tally,
+    judge: Option<Judge>,
 }
 
 impl Stretch {
@@ -63,8 +67,17 @@ impl Stretch {
         self.after + self.tally.rounds()
     }
 
+    /// Takes in the stretch that follows.
+    fn merge(&mut self, next: &Self) {
+        self.tally.merge(&next.tally);
+        if let (Some(own), Some(theirs)) = (&mut self.judge, &next.judge) {
+            own.merge(theirs);
+        }
+    }
+
     fn report(&self, ledger: &Ledger) -> WindowReport {
-        let verdict: Verdict = ledger.verdict_on(&self.tally);
+        let witnesses: Vec<Minorant> = self.judge.iter().flat_map(Judge::minorants).collect();
+        let verdict: Verdict = ledger.verdict_on(&self.tally, &witnesses);
         WindowReport {
             from: self.after + 1,
             to: self.end(),
@@ -79,14 +92,15 @@ impl Stretch {
 
 impl Windows {
     /// Windows of the rounds that a ledger will take from now on, of a given length or of one that
-    /// suits.
-    pub fn new(ledger: &Ledger, length: Option<NonZeroU64>) -> Self {
+    /// suits, judged by somebody who has seen nothing.
+    pub fn new(ledger: &Ledger, judge: Option<Judge>, length: Option<NonZeroU64>) -> Self {
         let fresh = Tally::new(ledger.minorant().sigma());
         Self {
             length: length.map_or(SHORTEST, NonZeroU64::get),
             is_fixed: length.is_some(),
-            open: Stretch { after: ledger.rounds(), tally: fresh.clone() },
+            open: Stretch { after: ledger.rounds(), tally: fresh.clone(), judge: judge.clone() },
             fresh,
+            judge,
             loose: Vec::new(),
             closed: Vec::new(),
         }
@@ -97,7 +111,9 @@ impl Windows {
         let mut from = 0;
         while from < rows.len() {
             let to = self.end_in(rows, from);
-            self.open.tally.record_rows(rows.slice(from..to), &rounds[from..to]);
+            let part = rows.slice(from..to);
+            self.open.tally.record_rows(part, &rounds[from..to]);
+            self.open.judge.iter_mut().for_each(|judge| judge.observe_rows(part));
             if self.open.tally.rounds() >= self.length {
                 self.close(ledger);
             }
@@ -107,16 +123,12 @@ impl Windows {
 
     /// Where the open window ends among these rows; rows that do not count take no room.
     fn end_in(&self, rows: Rows<'_>, from: usize) -> usize {
-        let left = usize::try_from(self.length - self.open.tally.rounds()).unwrap_or(usize::MAX);
-        if rows.importances().is_empty() {
-            return rows.len().min(from.saturating_add(left));
-        }
-        let counted = (from..rows.len()).filter(|&row| !rows.importances()[row].is_zero());
-        counted.map(|row| row + 1).nth(left - 1).unwrap_or(rows.len())
+        from + rows.slice(from..rows.len()).until(self.length - self.open.tally.rounds())
     }
 
     fn close(&mut self, ledger: &Ledger) {
-        let next = Stretch { after: self.open.end(), tally: self.fresh.clone() };
+        let (tally, judge) = (self.fresh.clone(), self.judge.clone());
+        let next = Stretch { after: self.open.end(), tally, judge };
         let full = std::mem::replace(&mut self.open, next);
         if self.is_fixed {
             self.closed.push(full.report(ledger));
@@ -131,7 +143,8 @@ impl Windows {
     /// How many windows there may be.
     fn most(&self) -> usize {
         let cells = self.loose.iter().map(|part| part.tally.minorant().slopes().len()).max();
-        (BYTES_MAX / (8 * cells.unwrap_or(1).max(1))).clamp(WINDOWS_MIN, WINDOWS_MAX)
+        let bytes = 8 + self.judge.as_ref().map_or(0, Judge::bytes_per_cell);
+        (BYTES_MAX / (bytes * cells.unwrap_or(1).max(1))).clamp(WINDOWS_MIN, WINDOWS_MAX)
     }
 
     /// Of each two windows one is made.
@@ -139,7 +152,7 @@ impl Windows {
         let mut parts = std::mem::take(&mut self.loose).into_iter();
         while let Some(mut part) = parts.next() {
             if let Some(next) = parts.next() {
-                part.tally.merge(&next.tally);
+                part.merge(&next);
             }
             self.loose.push(part);
         }
@@ -153,7 +166,7 @@ impl Windows {
         let rest = self.open.tally.rounds();
         if rest > 0 {
             match loose.last_mut() {
-                Some(last) if rest < self.length / 2 => last.tally.merge(&self.open.tally),
+                Some(last) if rest < self.length / 2 => last.merge(&self.open),
                 _ => loose.push(self.open.clone()),
             }
         }
@@ -182,7 +195,7 @@ mod tests {
     /// However the rows come, in pieces of any size.
     fn windows(batch: &Batch, length: Option<u64>, piece: usize) -> Vec<WindowReport> {
         let mut ledger = Ledger::new(Hinge {}, Ball { radius: Positive::ONE });
-        let mut windows = Windows::new(&ledger, length.and_then(NonZeroU64::new));
+        let mut windows = Windows::new(&ledger, None, length.and_then(NonZeroU64::new));
         let mut from = 0;
         while from < batch.len() {
             let rows = batch.rows().slice(from..batch.len().min(from + piece));

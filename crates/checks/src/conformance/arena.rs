@@ -156,7 +156,7 @@ impl<L: ExactLoss> Arena<L> {
     /// When a rung is out of order, missing, or there without a proof.
     pub fn check(&self, name: &str, learner: &mut dyn Learner, expect: Expect) -> Run {
         let ladder = |learner: &dyn Learner, ledger: &Ledger| {
-            ledger.ladder(learner.promise(&self.comparators, ledger.coordinates()))
+            ledger.ladder(learner.promise_in(&self.comparators, ledger.coordinates()))
         };
         let run = self.run_watched(learner, |learner, ledger| {
             check_rungs(name, &ladder(learner, ledger), expect.so_far());
@@ -175,7 +175,7 @@ impl<L: ExactLoss> Arena<L> {
             for mark in run.ledger.curve() {
                 check_mark(name, rival, run, &mark);
             }
-            let total = run.ledger.certificate(&self.comparators);
+            let total = run.ledger.certificate(run.ledger.comparators());
             assert_regret_below(name, rival, run, self.batch.len(), total);
         }
     }

@@ -2,9 +2,10 @@
 //! [`Arena`](super::Arena).
 
 use super::assert_close;
+use rueful_core::Comparators;
 use rueful_core::learner::Learner;
 use rueful_core::loss::Loss;
-use rueful_core::set::{AnySet, Ball};
+use rueful_core::set::Ball;
 use rueful_core::{Batch, Features, Positive, Round};
 
 /// How far a prediction may be from weights·x, relative to Σ|w_i x_i|: running norms are known to
@@ -65,7 +66,7 @@ fn play_watched<L: Loss>(
     batch: &Batch,
 ) -> Played {
     learner.grow(batch.dimension());
-    let set: AnySet = Ball { radius: Positive::ONE }.into();
+    let set: Comparators = Ball { radius: Positive::ONE }.into();
     let mut rounds = Vec::new();
     for (t, example) in (1..).zip(batch.iter()) {
         let weights = learner.weights();

@@ -4,7 +4,6 @@
 
 use rueful_core::learner::Learner;
 use rueful_core::ledger::{CurvePoint, Verdict};
-use rueful_core::set::FeasibleSet;
 use rueful_core::{Batch, Door, Importance, Ledger, Promise, Round, Rows};
 
 /// Checks that a learner, and the ledger of its rounds, come to the same rounds, weights, promise,

@@ -4,7 +4,8 @@ use super::chart;
 use crate::numbers::{Figure, at_least, at_most, count, measured, percent};
 use crate::view::{headed, numbers_table, plain};
 use comfy_table::Table;
-use rueful_core::loss::Loss;
+use rueful_core::Positive;
+use rueful_core::loss::{Labels, Loss};
 use rueful_data::printable;
 use rueful_run::{AuditReport, Link, ModelReport, NamedReport, WindowReport};
 use std::collections::BTreeSet;
@@ -75,7 +76,7 @@ fn norms(report: &AuditReport) -> String {
 }
 
 fn comparators(report: &AuditReport) -> String {
-    format!("every linear predictor with ‖u‖ ≤ {}", report.radius)
+    report.comparators.words(report.loss.labels() == Labels::Numbers)
 }
 
 fn costs(model: &ModelReport) -> Table {
@@ -111,13 +112,14 @@ fn shown(value: Option<Figure>) -> String {
 
 /// What is proved, in words.
 fn verdict(report: &AuditReport, model: &ModelReport) -> String {
-    let radius = report.radius;
+    let them = comparators(report);
+    let radius = report.comparators.radius().map_or(f64::INFINITY, Positive::get);
     // No predictor saves more than the whole of a loss that is never negative.
     let is_empty =
         |certificate: f64| certificate >= model.sequential_risk && report.loss.is_nonnegative();
     match model.certificate {
         Some(value) if value < 0.0 => format!(
-            "Proved: on these examples it beat every linear predictor with ‖u‖ ≤ {radius},\n  each \
+            "Proved: on these examples it beat {them},\n  each \
              by at least {} per round.",
             at_least(-value)
         ),
@@ -126,8 +128,8 @@ fn verdict(report: &AuditReport, model: &ModelReport) -> String {
              predictor can save. A radius below {radius} asks for less."
         ),
         Some(value) => format!(
-            "Proved: on these examples no linear predictor with ‖u‖ ≤ {radius} would have saved\n  \
-             more than {} per round. Whether one would have saved anything is open.",
+            "Proved: on these examples none of them would have saved more\n  \
+             than {} per round: {them}. Whether one would have saved anything is open.",
             at_most(value)
         ),
         None => "Nothing is proved: the sums have left the finite numbers.".to_owned(),

@@ -94,7 +94,7 @@ impl<L: Loss, W: Bounded> Learner for FollowTheLeader<L, W> {
         self.rounds
     }
 
-    fn promise(&self, _: &AnySet, _: Coordinates<'_>) -> Promise {
+    fn promise_in(&self, _: &AnySet, _: Coordinates<'_>) -> Promise {
         Promise::none("ERM has no regret bound: it can lose in every round, (2) of the notes")
     }
 }

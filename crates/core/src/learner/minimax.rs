@@ -132,7 +132,7 @@ impl<L: Loss> Learner for Minimax<L> {
         self.steps.rounds()
     }
 
-    fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
+    fn promise_in(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
         if !self.set.covers(comparators, coordinates) {
             return Promise::none("the comparators reach beyond the ball the weights are kept in");
         }

@@ -2,8 +2,10 @@
 
 mod bank;
 mod follow_the_leader;
+mod ftrl;
 mod minimax;
 mod ogd;
+mod passive_aggressive;
 mod perceptron;
 mod regularized_erm;
 mod spec;
@@ -12,8 +14,10 @@ mod strongly_convex_ogd;
 
 pub use bank::{Bank, Expert};
 pub use follow_the_leader::FollowTheLeader;
+pub use ftrl::Ftrl;
 pub use minimax::Minimax;
 pub use ogd::Ogd;
+pub use passive_aggressive::{Aggression, Capped, Damped, PassiveAggressive};
 pub use perceptron::Perceptron;
 pub use regularized_erm::RegularizedErm;
 pub use spec::{Recipe, Take};
@@ -22,7 +26,9 @@ pub use strongly_convex_ogd::StronglyConvexOgd;
 
 use crate::bound::Promise;
 use crate::cells::Coordinates;
+use crate::comparators::Comparators;
 use crate::features::{Example, Features};
+use crate::ledger::Minorant;
 use crate::round::Round;
 use crate::rows::Rows;
 use crate::set::AnySet;
@@ -46,6 +52,12 @@ family! {
         "regularized-erm" => RegularizedErm(regularized_erm::RegularizedErmSpec),
         /// The minimax strategy for a known horizon.
         "minimax" => Minimax(minimax::MinimaxSpec),
+        /// FTRL-proximal: rates by coordinate, and weights that are exactly 0.
+        "ftrl" => Ftrl(ftrl::FtrlSpec),
+        /// Passive-aggressive, with steps of at most C.
+        "passive-aggressive-1" => PassiveAggressive1(passive_aggressive::PassiveAggressive1Spec),
+        /// Passive-aggressive, with steps that C dampens.
+        "passive-aggressive-2" => PassiveAggressive2(passive_aggressive::PassiveAggressive2Spec),
         /// Many learners side by side, mixed.
         "bank" => Bank(bank::BankSpec),
     }
@@ -73,9 +85,24 @@ pub trait Learner: Send + Sync {
     /// How many rounds have been played.
     fn rounds(&self) -> u64;
 
-    /// The theorem that covers this run: bounds on the regret against every u in `comparators`,
-    /// in exact arithmetic, where the stream had features at these coordinates.
-    fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise;
+    /// The theorem that covers this run: bounds on the regret against every comparator, in exact
+    /// arithmetic, where the stream had features at these coordinates.
+    fn promise(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> Promise {
+        match comparators.set() {
+            Some(set) => self.promise_in(set, coordinates),
+            None => Promise::none(
+                "its theorem is about weights in the data's own units, and the comparators have none",
+            ),
+        }
+    }
+
+    /// The same for comparators in the data's own units.
+    fn promise_in(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise;
+
+    /// What predictors of its own, that price the comparators, prove about all rounds so far.
+    fn witnesses(&self) -> Vec<Minorant> {
+        Vec::new()
+    }
 
     /// How many of the first coordinates are told apart by the set the weights are kept in.
     fn named_coordinates(&self) -> usize {

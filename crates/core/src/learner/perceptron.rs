@@ -104,7 +104,7 @@ impl<L: Loss> Learner for Perceptron<L> {
         self.steps.rounds()
     }
 
-    fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
+    fn promise_in(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
         if !self.loss.moves_as_the_perceptron() {
             return Promise::none(
                 "the Perceptron's theorem bounds its mistakes through a comparator's hinge loss, \

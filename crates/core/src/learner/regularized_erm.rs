@@ -136,7 +136,7 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
         self.steps.rounds()
     }
 
-    fn promise(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
+    fn promise_in(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
         if !self.set.covers(comparators, coordinates) {
             return Promise::none("the comparators reach beyond the set the weights are kept in");
         }

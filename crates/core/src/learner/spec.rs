@@ -38,6 +38,11 @@ pub trait Recipe: Asked + Plain {
         SMALLER_STEPS
     }
 
+    /// Whether it has witnesses of its own, of the usual radii in no units.
+    fn has_witnesses(&self) -> bool {
+        false
+    }
+
     /// What it is, in words.
     fn words(&self, sigma: NonNegative) -> String;
 }
@@ -77,6 +82,11 @@ impl LearnerSpec {
     /// Whether its theorem is about predictors of every norm.
     pub fn answers_for_every_norm(&self) -> bool {
         with_learner!(self, learner => learner.answers_for_every_norm())
+    }
+
+    /// Whether it has witnesses of its own, of the usual radii in no units.
+    pub fn has_witnesses(&self) -> bool {
+        with_learner!(self, learner => learner.has_witnesses())
     }
 
     /// What it is, in words.

@@ -103,7 +103,7 @@ impl<L: Loss> Learner for StronglyConvexOgd<L> {
     }
 
     /// Covers every u, so any comparators.
-    fn promise(&self, _: &AnySet, _: Coordinates<'_>) -> Promise {
+    fn promise_in(&self, _: &AnySet, _: Coordinates<'_>) -> Promise {
         let sigma = self.objective.sigma.get();
         let data = finite_bound(
             0.5 * self.steps.energy(),

@@ -1,52 +1,78 @@
 //! The run over time: one point at t = 1, 2, 4, 8, … and one at the end.
 
-use super::minorant::{farthest, product};
+use super::line::Line;
+use super::minorant::Minorant;
 use super::tally::{Tally, divided_up};
 use crate::cells::Coordinates;
-use crate::set::{AnySet, Ball};
+use crate::comparators::Comparators;
+use crate::number::Positive;
 use serde::{Deserialize, Serialize};
 
 /// The state of a run after some round.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
     rounds: u64,
     loss: f64,
+    /// What L can lack by rounding.
+    loss_slack: f64,
     mistakes: u64,
-    /// None if it is infinite.
+    /// The certificate of the rounds themselves; none if it is infinite.
+    own: Option<f64>,
+    /// The best of all; none if it is infinite.
     certificate: Option<f64>,
-    /// What a certificate for another radius is made of.
-    offset: f64,
-    slopes_norm: f64,
-    curvature: f64,
-    /// Allowance for rounding: a constant, and per unit of radius.
-    slack: (f64, f64),
+    /// What a certificate for another radius is made of, where the comparators are a ball: that of
+    /// the rounds themselves, and those of the witnesses.
+    lines: Vec<Line>,
 }
 
 impl CurvePoint {
-    pub(super) fn of(tally: &Tally, comparators: &AnySet, coordinates: Coordinates<'_>) -> Self {
-        let minorant = tally.minorant();
-        let norm = minorant.slopes_norm();
-        let certificate = tally.certificate_with_norm(comparators, coordinates, norm);
-        Self {
+    /// The point of some rounds, with witnesses of the same rounds.
+    pub(super) fn of(
+        tally: &Tally,
+        witnesses: &[Minorant],
+        comparators: &Comparators,
+        coordinates: Coordinates<'_>,
+    ) -> Self {
+        let finite = |bound: f64| bound.is_finite().then_some(bound);
+        let own = tally.certificate(comparators, coordinates);
+        let mut point = Self {
             rounds: tally.rounds(),
             loss: tally.loss(),
+            loss_slack: tally.loss_interval().1 - tally.loss(),
             mistakes: tally.mistakes(),
-            certificate: certificate.is_finite().then_some(certificate),
-            offset: minorant.offset(),
-            slopes_norm: norm,
-            curvature: minorant.curvature(),
-            slack: (tally.slack_at_zero(), minorant.slack_per_unit()),
+            own: finite(own),
+            certificate: finite(own),
+            lines: tally.minorant().line_for(comparators, coordinates).into_iter().collect(),
+        };
+        point.hear(tally, witnesses, comparators, coordinates);
+        point
+    }
+
+    /// Takes in witnesses of the same rounds.
+    pub(super) fn hear(
+        &mut self,
+        tally: &Tally,
+        witnesses: &[Minorant],
+        comparators: &Comparators,
+        coordinates: Coordinates<'_>,
+    ) {
+        for witness in witnesses {
+            let certificate = tally.certificate_by(witness, comparators, coordinates);
+            if certificate < self.certificate.unwrap_or(f64::INFINITY) {
+                self.certificate = Some(certificate);
+            }
+            self.lines.extend(witness.line_for(comparators, coordinates));
         }
     }
 
     /// Whether what was read from somewhere can be such a point.
     pub(super) fn is_sound(&self) -> bool {
-        let numbers = [self.loss, self.offset, self.slopes_norm, self.curvature];
-        let slack = [self.slack.0, self.slack.1];
         self.rounds > 0
             && self.mistakes <= self.rounds
-            && numbers.iter().chain(&slack).all(|number| number.is_finite())
-            && self.certificate.is_none_or(f64::is_finite)
+            && self.loss.is_finite()
+            && (0.0..=f64::MAX).contains(&self.loss_slack)
+            && self.lines.iter().all(Line::is_sound)
+            && [self.own, self.certificate].iter().flatten().all(|bound| bound.is_finite())
     }
 
     /// t
@@ -69,17 +95,46 @@ impl CurvePoint {
         self.mistakes as f64 / self.rounds as f64
     }
 
-    /// The certificate up to t per round, for the ledger's comparators.
+    /// The certificate up to t per round, for the ledger's comparators: the best of the rounds
+    /// themselves and of all witnesses.
     pub fn certificate(&self) -> f64 {
         divided_up(self.certificate.unwrap_or(f64::INFINITY), self.rounds)
     }
 
-    /// The certificate up to t per round, for a ball of any radius.
-    pub fn certificate_for(&self, ball: &Ball) -> f64 {
-        let gain = ball.support_of_norm(self.slopes_norm, self.curvature);
-        let (at_zero, per_unit) = self.slack;
-        let far = farthest(ball.radius.get(), self.slopes_norm, per_unit, self.curvature);
-        let slack = at_zero + product(far, per_unit);
-        divided_up(self.loss - self.offset + gain + slack, self.rounds)
+    /// The same in total; infinite where nothing can be said.
+    pub fn certificate_total(&self) -> f64 {
+        self.certificate.unwrap_or(f64::INFINITY)
+    }
+
+    /// The certificate up to t per round that the rounds themselves make.
+    pub fn own_certificate(&self) -> f64 {
+        divided_up(self.own.unwrap_or(f64::INFINITY), self.rounds)
+    }
+
+    /// The certificate up to t per round, for a ball of any radius, of the kind the comparators
+    /// are; infinite where they are no ball.
+    pub fn certificate_for(&self, radius: Positive) -> f64 {
+        let floors = self.lines.iter().map(|line| line.floor(radius));
+        let floor = floors.fold(f64::NEG_INFINITY, f64::max);
+        divided_up(self.most() - floor, self.rounds)
+    }
+
+    /// The largest radius up to which the rounds provably lost less than every comparator: infinite
+    /// if that holds for every radius, and nothing if it holds for none.
+    pub fn beats_up_to(&self) -> Option<f64> {
+        self.lines.iter().filter_map(|line| line.above_up_to(self.most())).reduce(f64::max)
+    }
+
+    /// The radius from which on the certificate is no smaller than the loss itself, so that it says
+    /// nothing about a loss that is never negative; nothing if there is no such radius.
+    pub fn says_nothing_from(&self) -> Option<f64> {
+        let reach = self.lines.iter().filter_map(|line| line.above_up_to(0.0));
+        let farthest = reach.fold(0.0, f64::max);
+        farthest.is_finite().then_some(farthest)
+    }
+
+    /// L_t, rounding allowed for.
+    fn most(&self) -> f64 {
+        self.loss + self.loss_slack
     }
 }

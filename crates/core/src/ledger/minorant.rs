@@ -1,10 +1,13 @@
 //! A function below the past: what any sequence of predictions proves about every comparator.
 
+use super::line::Line;
 use crate::cells::Coordinates;
+use crate::comparators::Comparators;
 use crate::features::Features;
 use crate::number::NonNegative;
 use crate::round::Round;
-use crate::set::FeasibleSet;
+use crate::ruler::Ruler;
+use crate::set::{AnySet, FeasibleSet};
 use crate::sum::Sum;
 use crate::vector;
 use serde::{Deserialize, Serialize};
@@ -29,6 +32,8 @@ pub struct Minorant {
     slopes: Vec<f64>,
     /// Σ ‖a_t x_t‖: what the rounding of S is measured against.
     length: f64,
+    /// Σ |a_t|√(features of x_t), which is at least Σ ‖a_t x_t/N‖: the same in no units.
+    breadth: f64,
     /// Σ (|φ_t| + |a_t p_t|): what the rounding of the offset is measured against.
     magnitude: f64,
 }
@@ -42,16 +47,18 @@ impl Minorant {
             offset: Sum::default(),
             slopes: Vec::new(),
             length: 0.0,
+            breadth: 0.0,
             magnitude: 0.0,
         }
     }
 
     /// Whether what was read from somewhere can be such sums.
-    pub(super) fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         let is_size = |size: f64| (0.0..=f64::MAX).contains(&size);
         self.offset.value().is_finite()
             && self.slopes.iter().all(|slope| slope.is_finite())
             && is_size(self.length)
+            && is_size(self.breadth)
             && is_size(self.magnitude)
     }
 
@@ -60,14 +67,36 @@ impl Minorant {
         vector::grow(&mut self.slopes, dimension);
     }
 
+    /// The minorant of rounds that somebody else has added up.
+    pub(crate) fn of_parts(
+        rounds: u64,
+        offset: Sum,
+        slopes: Vec<f64>,
+        (length, breadth): (f64, f64),
+        magnitude: f64,
+    ) -> Self {
+        Self { sigma: NonNegative::ZERO, rounds, offset, slopes, length, breadth, magnitude }
+    }
+
+    /// What a round adds to the magnitude.
+    #[inline(always)]
+    pub(crate) fn size_of(value: f64, at_zero: f64, prediction: f64) -> f64 {
+        // What a slope below the range of doubles is off by, its product with the prediction is off
+        // by so many times over.
+        value.abs() + at_zero.abs() + LEAST * (1.0 + prediction.abs())
+    }
+
+    /// What a slope of 1 adds to the length and to the breadth.
+    #[inline(always)]
+    pub(crate) fn lengths_of(x: &Features<'_>) -> (f64, f64) {
+        (x.norm_sq().sqrt(), (x.len() as f64).sqrt())
+    }
+
     /// Adds the tangent of one round, for features there is room for.
     #[inline]
     pub fn record(&mut self, x: &Features<'_>, round: &Round) {
         let at_zero = round.slope * round.prediction;
-        // What a slope below the range of doubles is off by, its product with the prediction is off
-        // by so many times over.
-        let lost = LEAST * (1.0 + round.prediction.abs());
-        let size = round.value.abs() + at_zero.abs() + lost;
+        let size = Self::size_of(round.value, at_zero, round.prediction);
         self.push(x, round.slope, round.value - at_zero, size);
     }
 
@@ -84,40 +113,84 @@ impl Minorant {
         self.offset.add(at_zero);
         self.magnitude += size;
         if slope != 0.0 {
-            self.length += slope.abs() * x.norm_sq().sqrt();
+            let (length, breadth) = Self::lengths_of(x);
+            self.length += slope.abs() * length;
+            self.breadth += slope.abs() * breadth;
             vector::add(&mut self.slopes, slope, x);
         }
     }
 
-    /// A lower bound on min_{u∈W} Σ ℓ_t(u) that holds with rounding included, where the features of
-    /// the rounds have these coordinates. Minus infinity where nothing can be said.
-    pub fn floor(&self, set: &impl FeasibleSet, coordinates: Coordinates<'_>) -> f64 {
-        self.floor_with(set, coordinates, self.slopes_norm())
-    }
-
-    /// The same, where ‖S‖ is known.
-    pub(super) fn floor_with(
-        &self,
-        set: &impl FeasibleSet,
-        coordinates: Coordinates<'_>,
-        norm: f64,
-    ) -> f64 {
-        let gain = set.support_with(self.slopes.iter().map(|s| -s), norm, self.curvature());
-        let floor = self.offset.value() - gain - self.slack_with(set, coordinates, norm);
+    /// A lower bound on what every comparator loses, Σ ℓ_t(u), that holds with rounding included,
+    /// where the features of the rounds have these coordinates. Minus infinity where nothing can be
+    /// said.
+    pub fn floor(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> f64 {
+        let floor = match comparators {
+            Comparators::UnitFree(ball) => {
+                let Some(ruler) = coordinates.ruler() else { return f64::NEG_INFINITY };
+                self.unit_free_line(ruler).floor(ball.radius)
+            }
+            Comparators::Set(AnySet::Ball(ball)) => self.line().floor(ball.radius),
+            Comparators::Set(set) => {
+                let gain = set.support(self.slopes.iter().map(|s| -s), self.curvature());
+                self.offset.value() - gain - self.slack_in(set, coordinates)
+            }
+        };
         if floor.is_nan() { f64::NEG_INFINITY } else { floor }
     }
 
     /// How far rounding can have moved what `floor` computes. With e the error of S, the true
     /// minimum lies at a u whose norm is at most the set's reach and, where the minorant curves, at
     /// most (‖S‖ + ‖e‖)/(σT); there e moves the value by ‖u‖‖e‖ at most.
-    pub fn slack(&self, set: &impl FeasibleSet, coordinates: Coordinates<'_>) -> f64 {
-        self.slack_with(set, coordinates, self.slopes_norm())
+    pub fn slack(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> f64 {
+        match comparators {
+            Comparators::UnitFree(ball) => coordinates
+                .ruler()
+                .map_or(f64::INFINITY, |ruler| self.unit_free_line(ruler).slack(ball.radius)),
+            Comparators::Set(set) => self.slack_in(set, coordinates),
+        }
     }
 
-    fn slack_with(&self, set: &impl FeasibleSet, coordinates: Coordinates<'_>, norm: f64) -> f64 {
+    fn slack_in(&self, set: &AnySet, coordinates: Coordinates<'_>) -> f64 {
         let per_unit = self.slack_per_unit();
-        let farthest = farthest(set.reach(coordinates), norm, per_unit, self.curvature());
+        let farthest =
+            farthest(set.reach(coordinates), self.slopes_norm(), per_unit, self.curvature());
         self.slack_at_zero() + product(farthest, per_unit)
+    }
+
+    /// What it says of balls of comparators of any radius, of the kind that these are; nothing
+    /// where they are no ball.
+    pub fn line_for(
+        &self,
+        comparators: &Comparators,
+        coordinates: Coordinates<'_>,
+    ) -> Option<Line> {
+        comparators.radius()?;
+        if !comparators.is_unit_free() {
+            return Some(self.line());
+        }
+        coordinates.ruler().map(|ruler| self.unit_free_line(ruler))
+    }
+
+    /// What it says of the balls ‖u‖ ≤ U.
+    fn line(&self) -> Line {
+        Line {
+            offset: self.offset.value(),
+            norm: self.slopes_norm(),
+            curvature: self.curvature(),
+            slack: (self.slack_at_zero(), self.slack_per_unit()),
+        }
+    }
+
+    /// What it says of comparators without units. The penalty, which counts raw weights, is left
+    /// out: what remains is still below.
+    fn unit_free_line(&self, ruler: &Ruler) -> Line {
+        let label = ruler.label();
+        Line {
+            offset: self.offset.value(),
+            norm: label * vector::norm(ruler.scaled(&self.slopes)),
+            curvature: 0.0,
+            slack: (self.slack_at_zero(), label * self.slack_for(self.breadth, ruler)),
+        }
     }
 
     /// The part of the slack that u has no influence on: a few roundings of every value and slope,
@@ -132,7 +205,18 @@ impl Minorant {
     /// addition of every part was to 0, and exact.
     pub(crate) fn slack_per_unit(&self) -> f64 {
         let additions = self.rounds as f64;
-        f64::EPSILON * (additions + 400.0) * self.length + additions * LEAST_PRODUCT
+        self.relative_slack() * self.length + additions * LEAST_PRODUCT
+    }
+
+    /// ‖e/N‖, the same in no units.
+    fn slack_for(&self, breadth: f64, ruler: &Ruler) -> f64 {
+        let least = ruler.largest().iter().filter(|&&n| n > 0.0).fold(f32::MAX, |a, &b| a.min(b));
+        let additions = self.rounds as f64;
+        self.relative_slack() * breadth + additions * (LEAST_PRODUCT / f64::from(least))
+    }
+
+    fn relative_slack(&self) -> f64 {
+        f64::EPSILON * (self.rounds as f64 + 400.0)
     }
 
     /// ‖S‖
@@ -175,13 +259,13 @@ impl Minorant {
 
     /// Puts the coordinates of S in other places: place i gets what is at `from[i]`, and 0 where
     /// there is nothing.
-    pub(crate) fn rearrange(&mut self, from: &[u32]) {
+    pub fn rearrange(&mut self, from: &[u32]) {
         let at = |&from: &u32| self.slopes.get(from as usize).copied().unwrap_or(0.0);
         self.slopes = from.iter().map(at).collect();
     }
 
     /// Adds the minorant of another part of the stream.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.grow(other.slopes.len());
         for (s, o) in self.slopes.iter_mut().zip(&other.slopes) {
             *s += o;
@@ -189,6 +273,7 @@ impl Minorant {
         self.rounds += other.rounds;
         self.offset.merge(other.offset);
         self.length += other.length;
+        self.breadth += other.breadth;
         self.magnitude += other.magnitude;
     }
 }

@@ -14,24 +14,27 @@
 //! very rounds, as long as each prediction was made before its label was known.
 
 mod curve;
+mod line;
 mod minorant;
 mod mistakes;
 mod stored;
 mod tally;
 
 pub use curve::CurvePoint;
+pub use line::Line;
 pub use minorant::Minorant;
 pub use mistakes::{MistakeBounds, MistakeWatch};
 pub use tally::Tally;
 
 use crate::bound::{Ladder, Promise};
 use crate::cells::{Cells, Coordinates};
+use crate::comparators::Comparators;
 use crate::features::Example;
 use crate::loss::{AnyLoss, Labels};
 use crate::number::NonNegative;
 use crate::round::Round;
 use crate::rows::Rows;
-use crate::set::{AnySet, FeasibleSet};
+use crate::ruler::Ruler;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 use thiserror::Error;
@@ -63,10 +66,12 @@ use thiserror::Error;
 #[serde(into = "stored::Stored", try_from = "stored::Stored")]
 pub struct Ledger {
     loss: AnyLoss,
-    comparators: AnySet,
+    comparators: Comparators,
     /// The features that were seen. All vectors are by cell.
     cells: Cells,
     tally: Tally,
+    /// How large features and labels were, where comparators are measured by that.
+    ruler: Option<Ruler>,
     gradient_sq_max: f64,
     example_sq_max: f64,
     curve: Vec<CurvePoint>,
@@ -144,7 +149,7 @@ pub enum LedgerError {
 impl Ledger {
     /// An empty ledger of rounds under a loss, which certifies against `comparators`. Other
     /// comparators can be asked for later.
-    pub fn new(loss: impl Into<AnyLoss>, comparators: impl Into<AnySet>) -> Self {
+    pub fn new(loss: impl Into<AnyLoss>, comparators: impl Into<Comparators>) -> Self {
         Self::regularized(loss, NonNegative::ZERO, comparators)
     }
 
@@ -152,11 +157,12 @@ impl Ledger {
     pub fn regularized(
         loss: impl Into<AnyLoss>,
         sigma: NonNegative,
-        comparators: impl Into<AnySet>,
+        comparators: impl Into<Comparators>,
     ) -> Self {
-        let comparators = comparators.into();
+        let (loss, comparators) = (loss.into(), comparators.into());
         Self {
-            loss: loss.into(),
+            loss,
+            ruler: comparators.is_unit_free().then(|| Ruler::new(&loss)),
             cells: Cells::pinning(comparators.named_coordinates()),
             comparators,
             tally: Tally::new(sigma),
@@ -185,7 +191,7 @@ impl Ledger {
         }
         let mut buffer = Vec::new();
         let features = self.cells.enter_one(&example.features, &mut buffer);
-        self.tally.grow(self.cells.len());
+        self.grow(self.cells.len());
         self.enter_round(&Example { features, ..*example }, round)
     }
 
@@ -204,7 +210,7 @@ impl Ledger {
 
     /// Enters the rounds of rows that `enter` has handed out.
     pub fn record_entered(&mut self, rows: Rows<'_>, rounds: &[Round]) -> Result<(), LedgerError> {
-        self.tally.grow(rows.dimension());
+        self.grow(rows.dimension());
         let mut marked = 0;
         for (row, (example, round)) in rows.iter().zip(rounds).enumerate() {
             // A point of the curve knows what was seen by then, and what is refused was not seen.
@@ -238,6 +244,13 @@ impl Ledger {
         }
     }
 
+    fn grow(&mut self, dimension: usize) {
+        self.tally.grow(dimension);
+        if let Some(ruler) = &mut self.ruler {
+            ruler.grow(dimension);
+        }
+    }
+
     #[inline]
     fn enter_round(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
         if example.importance.is_zero() {
@@ -251,6 +264,10 @@ impl Ledger {
         self.gradient_sq_max = self.gradient_sq_max.max(gradient_sq);
         self.example_sq_max = self.example_sq_max.max(x.norm_sq());
         self.tally.record(example, round);
+        if let Some(ruler) = &mut self.ruler {
+            ruler.measure(x);
+            ruler.measure_label(example.label);
+        }
         if self.rounds() == self.next_mark {
             self.mark_curve();
         }
@@ -265,17 +282,38 @@ impl Ledger {
 
     #[cold]
     fn mark_curve(&mut self) {
-        self.curve.push(self.point());
+        self.curve.push(self.point(&[]));
         self.next_mark = self.next_mark.saturating_mul(2);
     }
 
-    fn point(&self) -> CurvePoint {
-        CurvePoint::of(&self.tally, &self.comparators, self.coordinates())
+    /// The state of the rounds so far, with witnesses of the same rounds.
+    pub fn point(&self, witnesses: &[Minorant]) -> CurvePoint {
+        CurvePoint::of(&self.tally, witnesses, &self.comparators, self.coordinates())
+    }
+
+    /// How many rounds are left until the next point of the curve.
+    pub fn until_mark(&self) -> u64 {
+        self.next_mark - self.rounds()
+    }
+
+    /// Whether the last point of the curve is of the rounds so far.
+    pub fn is_at_mark(&self) -> bool {
+        self.curve.last().is_some_and(|point| point.rounds() == self.rounds())
+    }
+
+    /// Lets witnesses of all rounds so far add to the point of the curve that was made last, if it
+    /// is of these rounds.
+    pub fn hear(&mut self, witnesses: &[Minorant]) {
+        let (rounds, mut curve) = (self.rounds(), std::mem::take(&mut self.curve));
+        if let Some(point) = curve.last_mut().filter(|point| point.rounds() == rounds) {
+            point.hear(&self.tally, witnesses, &self.comparators, self.coordinates());
+        }
+        self.curve = curve;
     }
 
     /// Takes in the ledger of another, disjoint part of the stream. The curve stays that of the
-    /// part recorded here.
-    pub fn merge(&mut self, other: &Self) -> Result<(), LedgerError> {
+    /// part recorded here. Says, for every cell that there is now, which cell of the other it is.
+    pub fn merge(&mut self, other: &Self) -> Result<Vec<u32>, LedgerError> {
         let (own, theirs) = (self.minorant().sigma(), other.minorant().sigma());
         if own != theirs {
             return Err(LedgerError::DifferentSigma { own, other: theirs });
@@ -284,14 +322,19 @@ impl Ledger {
             return Err(LedgerError::DifferentLoss);
         }
         let mut part = other.tally.clone();
-        part.rearrange(&self.cells.merge(&other.cells));
+        let places = self.cells.merge(&other.cells);
+        part.rearrange(&places);
         self.tally.merge(&part);
+        if let (Some(own), Some(mut theirs)) = (&mut self.ruler, other.ruler.clone()) {
+            theirs.rearrange(&places);
+            own.merge(&theirs);
+        }
         self.gradient_sq_max = self.gradient_sq_max.max(other.gradient_sq_max);
         self.example_sq_max = self.example_sq_max.max(other.example_sq_max);
         while self.next_mark <= self.rounds() {
             self.next_mark = self.next_mark.saturating_mul(2);
         }
-        Ok(())
+        Ok(places)
     }
 
     /// Whether this, read from somewhere, can be a later state of `fresh`, a ledger without rounds:
@@ -304,6 +347,11 @@ impl Ledger {
             && self.comparators == fresh.comparators
             && self.minorant().sigma() == fresh.minorant().sigma()
             && self.tally.is_sound()
+            && match (&self.ruler, &fresh.ruler) {
+                (None, None) => true,
+                (Some(own), Some(fresh)) => own.continues(fresh),
+                _ => false,
+            }
             && is_size(self.gradient_sq_max)
             && is_size(self.example_sq_max)
             && self.curve.iter().all(|point| point.is_sound() && point.rounds() <= rounds)
@@ -320,24 +368,28 @@ impl Ledger {
 
     /// An upper bound on the regret against every comparator, rounding included, in total. Infinite
     /// where nothing can be said.
-    pub fn certificate(&self, comparators: &AnySet) -> f64 {
+    pub fn certificate(&self, comparators: &Comparators) -> f64 {
         self.tally.certificate(comparators, self.coordinates())
     }
 
     /// A lower bound on what every comparator loses, rounding included, in total.
-    pub fn floor(&self, comparators: &AnySet) -> f64 {
+    pub fn floor(&self, comparators: &Comparators) -> f64 {
         self.minorant().floor(comparators, self.coordinates())
     }
 
     /// The verdict on all rounds so far.
     pub fn verdict(&self) -> Verdict {
-        self.verdict_on(&self.tally)
+        self.verdict_on(&self.tally, &[])
     }
 
-    /// The verdict on a stretch of rounds of this stream, by its cells.
-    pub fn verdict_on(&self, rounds: &Tally) -> Verdict {
+    /// The verdict on a stretch of rounds of this stream, by its cells, with witnesses of the same
+    /// rounds.
+    pub fn verdict_on(&self, rounds: &Tally, witnesses: &[Minorant]) -> Verdict {
         let classifies = self.loss.labels() == Labels::Signs;
-        let certificate = rounds.certificate(&self.comparators, self.coordinates());
+        let (comparators, coordinates) = (&self.comparators, self.coordinates());
+        let own = rounds.certificate(comparators, coordinates);
+        let by = |witness| rounds.certificate_by(witness, comparators, coordinates);
+        let certificate = witnesses.iter().map(by).fold(own, f64::min);
         Verdict {
             rounds: rounds.rounds(),
             sequential_risk: rounds.sequential_risk(),
@@ -352,7 +404,7 @@ impl Ledger {
     }
 
     /// The comparators of the certificate.
-    pub fn comparators(&self) -> &AnySet {
+    pub fn comparators(&self) -> &Comparators {
         &self.comparators
     }
 
@@ -363,7 +415,10 @@ impl Ledger {
 
     /// The coordinates of the features that were seen.
     pub fn coordinates(&self) -> Coordinates<'_> {
-        Coordinates::Seen(&self.cells)
+        match &self.ruler {
+            Some(ruler) => Coordinates::Measured(&self.cells, ruler),
+            None => Coordinates::Seen(&self.cells),
+        }
     }
 
     /// max ‖g_t‖, where g_t = a_t x_t + σ w_t.
@@ -378,9 +433,14 @@ impl Ledger {
 
     /// The points at t = 1, 2, 4, 8, … and at the end.
     pub fn curve(&self) -> Vec<CurvePoint> {
+        self.curve_with(&[])
+    }
+
+    /// The same, where witnesses of all rounds so far add to the point at the end.
+    pub fn curve_with(&self, witnesses: &[Minorant]) -> Vec<CurvePoint> {
         let mut points = self.curve.clone();
         if self.rounds() > points.last().map_or(0, CurvePoint::rounds) {
-            points.push(self.point());
+            points.push(self.point(witnesses));
         }
         points
     }

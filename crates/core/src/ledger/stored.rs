@@ -2,8 +2,9 @@
 
 use super::{CurvePoint, Ledger, Tally};
 use crate::cells::Cells;
+use crate::comparators::Comparators;
 use crate::loss::AnyLoss;
-use crate::set::AnySet;
+use crate::ruler::Ruler;
 use serde::{Deserialize, Serialize};
 
 /// Everything that is in a ledger.
@@ -11,12 +12,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub(super) struct Stored {
     loss: AnyLoss,
-    comparators: AnySet,
+    comparators: Comparators,
     /// How many of the first coordinates keep their places.
     pinned: u32,
     features: Gaps,
     /// By feature, in the order of `features`.
     tally: Tally,
+    ruler: Option<Ruler>,
     gradient_sq_max: f64,
     example_sq_max: f64,
     curve: Vec<CurvePoint>,
@@ -55,14 +57,17 @@ impl Gaps {
 
 impl From<Ledger> for Stored {
     fn from(ledger: Ledger) -> Self {
-        let mut tally = ledger.tally;
-        tally.rearrange(&ledger.cells.in_order());
+        let (mut tally, mut ruler) = (ledger.tally, ledger.ruler);
+        let order = ledger.cells.in_order();
+        tally.rearrange(&order);
+        ruler.iter_mut().for_each(|ruler| ruler.rearrange(&order));
         Self {
             loss: ledger.loss,
             comparators: ledger.comparators,
             pinned: ledger.cells.pinned() as u32,
             features: Gaps::of(&ledger.cells.features()),
             tally,
+            ruler,
             gradient_sq_max: ledger.gradient_sq_max,
             example_sq_max: ledger.example_sq_max,
             curve: ledger.curve,
@@ -84,13 +89,19 @@ impl TryFrom<Stored> for Ledger {
         if stored.tally.minorant().slopes().len() != features.len() {
             return Err("it has not as many slopes as features");
         }
-        let mut tally = stored.tally;
-        tally.rearrange(&cells.places());
+        if stored.ruler.as_ref().is_some_and(|ruler| ruler.largest().len() != features.len()) {
+            return Err("it has not measured as many features as it has");
+        }
+        let (mut tally, mut ruler) = (stored.tally, stored.ruler);
+        let places = cells.places();
+        tally.rearrange(&places);
+        ruler.iter_mut().for_each(|ruler| ruler.rearrange(&places));
         Ok(Self {
             loss: stored.loss,
             comparators: stored.comparators,
             cells,
             tally,
+            ruler,
             gradient_sq_max: stored.gradient_sq_max,
             example_sq_max: stored.example_sq_max,
             curve: stored.curve,

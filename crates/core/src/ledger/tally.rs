@@ -3,12 +3,12 @@
 use super::LedgerError;
 use super::minorant::Minorant;
 use crate::cells::Coordinates;
+use crate::comparators::Comparators;
 use crate::features::Example;
 use crate::loss::ZeroOne;
 use crate::number::NonNegative;
 use crate::round::Round;
 use crate::rows::Rows;
-use crate::set::AnySet;
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 
@@ -135,37 +135,37 @@ impl Tally {
     /// ```text
     /// R_T ≤ Σ a_t ŷ_t + sup_{u} (−u·S) = L − min_u (minorant at u)
     /// ```
-    pub fn certificate(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> f64 {
-        self.certificate_with_norm(comparators, coordinates, self.minorant.slopes_norm())
-    }
-
-    /// The same, where ‖S‖ is known.
-    pub(super) fn certificate_with_norm(
-        &self,
-        comparators: &AnySet,
-        coordinates: Coordinates<'_>,
-        norm: f64,
-    ) -> f64 {
+    pub fn certificate(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> f64 {
         // The roundings of the values are in L and in the floor alike, and the floor allows for
         // them; L lacks no more than its penalties do.
         let most = self.loss() + self.penalty_slack();
-        regret(most, self.minorant.floor_with(comparators, coordinates, norm))
+        regret(most, self.minorant.floor(comparators, coordinates))
+    }
+
+    /// The certificate that a witness of the same rounds makes: it has values of its own, and does
+    /// not know how these here were rounded.
+    pub(super) fn certificate_by(
+        &self,
+        witness: &Minorant,
+        comparators: &Comparators,
+        coordinates: Coordinates<'_>,
+    ) -> f64 {
+        let (_, most) = self.loss_interval();
+        regret(most, witness.floor(comparators, coordinates))
     }
 
     /// The best certificate that the rounds themselves and further witnesses of the same rounds
     /// prove together.
     pub fn certificate_with<'a>(
         &self,
-        comparators: &AnySet,
+        comparators: &Comparators,
         coordinates: Coordinates<'_>,
         witnesses: impl IntoIterator<Item = &'a Minorant>,
     ) -> Result<f64, LedgerError> {
         let mut best = self.certificate(comparators, coordinates);
-        // A witness has values of its own, and does not know how these here were rounded.
-        let (_, most) = self.loss_interval();
         for witness in witnesses {
             self.same_rounds(witness)?;
-            best = best.min(regret(most, witness.floor(comparators, coordinates)));
+            best = best.min(self.certificate_by(witness, comparators, coordinates));
         }
         Ok(best)
     }
@@ -181,7 +181,7 @@ impl Tally {
     }
 
     /// How much of the certificate is allowance for rounding.
-    pub fn slack(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> f64 {
+    pub fn slack(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> f64 {
         self.minorant.slack(comparators, coordinates) + self.penalty_slack()
     }
 

@@ -5,9 +5,10 @@
 pub(crate) mod exact;
 
 use rueful_checks::Rng;
+use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
 use rueful_core::{Batch, NonNegative, Positive, Sum};
-use rueful_hindsight::{InMemory, Options, Problem, ProxLoss, Solution, Start, solve};
+use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve};
 
 pub(crate) fn ball(radius: f64) -> AnySet {
     Ball { radius: Positive::new(radius).unwrap() }.into()
@@ -17,7 +18,7 @@ pub(crate) fn cube(radius: f64) -> AnySet {
     BoxSet::cube(Positive::new(radius).unwrap()).into()
 }
 
-pub(crate) fn solve_to<L: ProxLoss>(
+pub(crate) fn solve_to<L: Loss>(
     loss: L,
     sigma: f64,
     comparators: &AnySet,
@@ -36,7 +37,7 @@ pub(crate) fn solve_to<L: ProxLoss>(
 }
 
 /// The interval is one, and its upper end is what a feasible comparator costs.
-pub(crate) fn is_sound<L: ProxLoss>(
+pub(crate) fn is_sound<L: Loss>(
     solution: &Solution,
     comparators: &AnySet,
     loss: L,
@@ -55,7 +56,7 @@ pub(crate) fn is_sound<L: ProxLoss>(
 
 /// What u costs, with predictions and sums that are rounded once: where features of all scales
 /// cancel, plain ones would be further off than the solver allows itself to be.
-pub(crate) fn cost<L: ProxLoss>(loss: L, sigma: f64, batch: &Batch, u: &[f64]) -> f64 {
+pub(crate) fn cost<L: Loss>(loss: L, sigma: f64, batch: &Batch, u: &[f64]) -> f64 {
     let mut total = Sum::default();
     for example in batch.iter() {
         let mut dot = Sum::default();

@@ -14,14 +14,16 @@ pub use settings::{AuditSettings, AuditSpec};
 
 use crate::session::Progress;
 use crate::windows::Windows;
-use rueful_core::{Batch, Ledger, LedgerError, Round, Rows};
+use rueful_core::ledger::Minorant;
+use rueful_core::{Batch, Judge, Ledger, LedgerError, Round, Rows};
 use rueful_data::{DataError, Predictions, Source, printable};
 use thiserror::Error;
 
-/// An audit under way: a ledger for every model, sharing the examples.
+/// An audit under way: a ledger for every model, sharing the examples and a judge.
 pub struct AuditRun {
     spec: AuditSpec,
     models: Vec<Model>,
+    judge: Option<Judge>,
     batch: Batch,
 }
 
@@ -117,15 +119,15 @@ struct Model {
 
 impl Model {
     fn new(spec: &AuditSpec) -> Self {
-        let ledger = Ledger::new(spec.loss, spec.comparators);
-        let windows = spec.window.map(|length| Windows::new(&ledger, Some(length)));
+        let ledger = spec.ledger();
+        let windows = spec.window.map(|length| Windows::new(&ledger, spec.judge(), Some(length)));
         Self { ledger, scores: Vec::new(), rounds: Vec::new(), windows, cells: Vec::new() }
     }
 
-    /// Takes down what the model predicted for these rows.
-    fn observe(&mut self, rows: Rows<'_>) -> Result<(), LedgerError> {
+    /// Takes down what the model predicted for these rows, which come at a place in the batch.
+    fn observe(&mut self, rows: Rows<'_>, place: usize) -> Result<(), LedgerError> {
         self.rounds.clear();
-        for (example, &score) in rows.iter().zip(&self.scores) {
+        for (example, &score) in rows.iter().zip(&self.scores[place..]) {
             self.rounds.push(self.ledger.round_of(&example, score)?);
         }
         let rows = self.ledger.enter(rows, &mut self.cells);
@@ -142,7 +144,7 @@ impl AuditRun {
     pub fn new(spec: AuditSpec, predictions: &Predictions) -> Self {
         let count = predictions.names().len().max(1);
         let models = (0..count).map(|_| Model::new(&spec)).collect();
-        Self { spec, models, batch: Batch::default() }
+        Self { judge: spec.judge(), spec, models, batch: Batch::default() }
     }
 
     /// Reads examples and predictions side by side to their ends. `watch` is shown all examples,
@@ -186,10 +188,39 @@ impl AuditRun {
 
     fn observe(&mut self, predictions: &Predictions) -> Result<(), AuditRunError> {
         let rows = self.batch.rows();
-        let mut models = self.models.iter_mut();
-        models
-            .try_for_each(|model| model.observe(rows))
-            .map_err(|error| stopped(predictions, error))
+        let mut from = 0;
+        while from < rows.len() {
+            // Up to each point of the curve at a time, so that the judge can speak at it.
+            let rest = rows.slice(from..rows.len());
+            let part = rest.slice(0..rest.until(self.models[0].ledger.until_mark()));
+            let observed = self.models.iter_mut().try_for_each(|model| model.observe(part, from));
+            observed.map_err(|error| stopped(predictions, error))?;
+            if let Some(judge) = &mut self.judge {
+                // The models share the rows, and so their cells.
+                let Model { ledger, cells, .. } = &self.models[0];
+                judge.observe_rows(ledger.cells().entered(part, cells));
+                if ledger.is_at_mark() {
+                    let witnesses: Vec<Minorant> = judge.minorants().collect();
+                    self.models.iter_mut().for_each(|model| model.ledger.hear(&witnesses));
+                }
+            }
+            from += part.len();
+        }
+        Ok(())
+    }
+
+    /// What the judge proves about all rounds so far.
+    pub fn witnesses(&self) -> Vec<Minorant> {
+        self.judge.iter().flat_map(Judge::minorants).collect()
+    }
+
+    /// A lower bound on what every comparator loses, in total: the best there is.
+    pub fn floor(&self) -> f64 {
+        let comparators = &self.spec.comparators;
+        let coordinates = self.first().ledger.coordinates();
+        let floor = |witness: &Minorant| witness.floor(comparators, coordinates);
+        let own = self.ledgers().map(|ledger| ledger.floor(comparators));
+        own.chain(self.witnesses().iter().map(floor)).fold(f64::NEG_INFINITY, f64::max)
     }
 
     #[cold]
@@ -229,17 +260,20 @@ impl AuditRun {
     /// What can be said so far about the models, on what `source` held. `predictions` gives them
     /// their names.
     pub fn report(&self, source: &dyn Source, predictions: &Predictions) -> AuditReport {
-        let reports = || self.models.iter().map(ModelReport::new);
+        let witnesses = self.witnesses();
+        let report = |model| ModelReport::new(model, &self.spec, &witnesses);
+        let reports = || self.models.iter().map(report);
         let name = |(name, report): (&String, _)| NamedReport { name: name.clone(), report };
         AuditReport {
-            first: ModelReport::new(self.first()),
+            first: report(self.first()),
             features: source.census().features,
             nonzeros: source.census().nonzeros,
             models: predictions.names().iter().zip(reports()).map(name).collect(),
             comparator: None,
             hindsight: None,
             contradictions: Vec::new(),
-            radius: self.spec.comparators.radius,
+            comparators: self.spec.comparators.clone(),
+            is_judged: self.spec.is_judged,
             loss: self.spec.loss,
             link: self.spec.link,
             window: self.spec.window,

@@ -1,14 +1,17 @@
 //! What an audit can say, under the names it keeps in JSON.
 
 use super::link::Link;
+use super::settings::AuditSpec;
 use super::{AuditRun, Model};
 use crate::contradiction::Contradiction;
 use crate::data::DataSpec;
 use crate::hindsight::{HindsightReport, Interval};
+use crate::judged::JudgedReport;
 use crate::report::{CurveReport, finite};
 use crate::spec::AnyLoss;
 use crate::windows::WindowReport;
-use rueful_core::Positive;
+use rueful_core::Comparators;
+use rueful_core::ledger::Minorant;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -34,8 +37,11 @@ pub struct AuditReport {
     /// the machine. What they are about is withheld.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contradictions: Vec<Contradiction>,
-    /// U: the comparators are the linear predictors with ‖u‖ ≤ U.
-    pub radius: Positive,
+    /// The comparators.
+    pub comparators: Comparators,
+    /// Whether witnesses judged.
+    #[serde(rename = "judge")]
+    pub is_judged: bool,
     /// The loss φ.
     pub loss: AnyLoss,
     /// What the predictions were turned into.
@@ -89,6 +95,11 @@ pub struct ModelReport {
     pub mistake_rate: Option<f64>,
     /// No comparator was better than this per round; null where nothing can be said.
     pub certificate: Option<f64>,
+    /// The certificate that the model's own predictions make, without witnesses.
+    pub certificate_own: Option<f64>,
+    /// The certificate at other radii.
+    #[serde(flatten)]
+    pub judged: JudgedReport,
     /// The exact regret; there when hindsight was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regret: Option<Interval>,
@@ -105,21 +116,25 @@ pub struct ModelReport {
 }
 
 impl ModelReport {
-    pub(super) fn new(model: &Model) -> Self {
+    pub(super) fn new(model: &Model, spec: &AuditSpec, witnesses: &[Minorant]) -> Self {
         let ledger = &model.ledger;
         let verdict = ledger.verdict();
+        let point = ledger.point(witnesses);
+        let certificate = finite(point.certificate()).filter(|_| verdict.rounds > 0);
         let windows = model.windows.as_ref().map(|windows| windows.reports(ledger));
         Self {
             examples: verdict.rounds,
             sequential_risk: verdict.sequential_risk,
             mistake_rate: verdict.mistake_rate,
-            certificate: finite(verdict.certificate),
+            certificate,
+            certificate_own: finite(verdict.certificate),
+            judged: JudgedReport::new(&spec.loss, &spec.comparators, &point),
             regret: None,
-            beats_every_linear_predictor: verdict.beats_every_comparator(),
+            beats_every_linear_predictor: certificate.is_some_and(|value| value < 0.0),
             windows: windows.unwrap_or_default(),
             gradient_norm_max: ledger.gradient_norm_max(),
             example_norm_max: ledger.example_norm_max(),
-            curve: ledger.curve().iter().map(CurveReport::new).collect(),
+            curve: ledger.curve_with(witnesses).iter().map(CurveReport::new).collect(),
         }
     }
 

@@ -4,8 +4,8 @@ use super::link::Link;
 use crate::data::DataSpec;
 use crate::settings::{Settings, SettingsError};
 use crate::spec::AnyLoss;
-use rueful_core::set::{AnySet, Ball};
-use rueful_data::{Phrase, PredictionColumns, Survey};
+use rueful_core::{Comparators, Judge, Ledger};
+use rueful_data::{Phrase, PredictionColumns};
 use std::num::NonZeroU64;
 
 /// The name that stands for every column.
@@ -20,6 +20,10 @@ pub struct AuditSettings {
     pub tau: Option<f64>,
     /// U
     pub radius: Option<f64>,
+    /// A name of [`Comparators::BALLS`]; `unit-free` if left out.
+    pub comparators: Option<String>,
+    /// Whether witnesses judge; they do if it is left out.
+    pub judge: Option<bool>,
     /// A name of [`Link::NAMES`]; `identity` if left out.
     pub link: Option<String>,
     /// Columns of a table of predictions; none for a file with one number per line.
@@ -41,10 +45,24 @@ pub struct AuditSpec {
     pub link: Link,
     /// The loss φ.
     pub loss: AnyLoss,
-    /// The comparators: ‖u‖ ≤ U.
-    pub comparators: Ball,
+    /// The comparators.
+    pub comparators: Comparators,
+    /// Whether witnesses judge the models.
+    pub is_judged: bool,
     /// How many examples make a window, if there are windows.
     pub window: Option<NonZeroU64>,
+}
+
+impl AuditSpec {
+    /// The books of one model, before its first round.
+    pub fn ledger(&self) -> Ledger {
+        Ledger::new(self.loss, self.comparators.clone())
+    }
+
+    /// The judge of the models, before the first round.
+    pub fn judge(&self) -> Option<Judge> {
+        self.is_judged.then(|| Judge::new(&self.loss, &self.comparators, false)).flatten()
+    }
 }
 
 impl AuditSettings {
@@ -63,20 +81,18 @@ impl AuditSettings {
             loss: self.loss.clone(),
             tau: self.tau,
             radius: self.radius,
+            comparators: self.comparators.clone(),
             ..Settings::default()
         };
-        // The default learner knows all it needs, so there is nothing to survey.
-        let spec = question.resolve(data, &mut |_| Ok(Survey::default()))?.spec;
-        let AnySet::Ball(comparators) = spec.comparators else {
-            return contradiction(Phrase::from("an audit needs ").setting("radius"));
-        };
+        let (loss, _, comparators) = question.comparison()?;
         Ok(AuditSpec {
-            data: spec.data,
+            data,
             predictions: predictions.to_owned(),
             columns,
             link: self.link()?,
-            loss: spec.loss,
+            loss,
             comparators,
+            is_judged: self.judge.unwrap_or(true),
             window,
         })
     }

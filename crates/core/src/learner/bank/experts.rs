@@ -3,6 +3,7 @@
 use super::filters::{self, FILTERS};
 use super::lanes::{self, LANES};
 use super::mixer::MIXED;
+use crate::witness::{UNIT_FREE_RADII, WITNESSES};
 use serde::{Deserialize, Serialize};
 
 /// Room for all experts; the last places are empty.
@@ -14,9 +15,8 @@ pub(super) const BASE: usize = WITNESS + WITNESSES;
 /// The posterior mean of all the others, where there is such a layer.
 pub(super) const MEAN: usize = BASE + 1;
 
-/// How many witnesses there are, and the radii U of the balls they live in.
-pub(super) const WITNESSES: usize = 4;
-pub(super) const RADII: [f64; WITNESSES] = [1.0, 3.0, 10.0, 30.0];
+/// The radii U of the balls that the witnesses live in.
+pub(super) const RADII: EachWitness = UNIT_FREE_RADII;
 
 /// A number for each expert, and 0 where there is none.
 pub(super) type Each = [f64; EXPERTS];
@@ -38,12 +38,17 @@ pub struct Expert {
 /// The prior: ½ on the mixer, the rest spread over lanes, filters and the base rate, with half as
 /// much for a witness.
 pub(super) fn prior(filters: usize) -> Each {
-    let parts = (LANES + filters + 1) as f64 + 0.5 * WITNESSES as f64;
+    prior_with(filters, 0.5)
+}
+
+/// The same where a witness counts as much as so many lanes.
+pub(super) fn prior_with(filters: usize, witness: f64) -> Each {
+    let parts = (LANES + filters + 1) as f64 + witness * WITNESSES as f64;
     let mut prior = [0.0; EXPERTS];
     prior[..LANES + filters].fill(0.5 / parts);
     prior[BASE] = 0.5 / parts;
     prior[MIXER] = 0.5;
-    prior[WITNESS..BASE].fill(0.25 / parts);
+    prior[WITNESS..BASE].fill(witness * 0.5 / parts);
     prior
 }
 

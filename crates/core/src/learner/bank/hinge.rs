@@ -4,10 +4,11 @@
 //! made of its logit, and the witnesses of the hinge loss clipped to ±1.
 
 use super::adahedge::AdaHedge;
-use super::experts::{EachWitness, Expert, RADII, WITNESSES};
+use super::experts::{EachWitness, Expert, RADII};
 use super::log::{Log, LogOpinion};
 use super::mixer::MIXED;
 use super::top::{Label, Lessons, Top, View};
+use crate::witness::WITNESSES;
 use serde::{Deserialize, Serialize};
 
 /// Decisions, then witnesses.
@@ -37,7 +38,7 @@ pub(super) struct HingeOpinion {
 
 impl HingeTop {
     pub(super) fn new() -> Self {
-        Self { log: Log::new(), hedge: AdaHedge::new(PRIOR) }
+        Self { log: Log::without_witnesses(), hedge: AdaHedge::new(PRIOR) }
     }
 }
 

@@ -8,7 +8,9 @@
 use super::bayes::Bayes;
 use super::eight::Eight;
 use super::elementary::{exp, exp_eight, ln};
-use super::experts::{BASE, EXPERTS, Each, EachWitness, Expert, MIXER, WITNESS, described, prior};
+use super::experts::{
+    BASE, EXPERTS, Each, EachWitness, Expert, MIXER, WITNESS, described, prior_with,
+};
 use super::filters::FILTERS;
 use super::lanes::LANES;
 use super::log_risks::LogRisks;
@@ -30,6 +32,8 @@ pub(super) struct Log {
     mixer: Mixer,
     bayes: Bayes,
     risks: LogRisks,
+    /// As how many lanes a witness counts in the prior.
+    witness: f64,
     /// Importance of the labels +1, and of all.
     positive: f64,
     all: f64,
@@ -60,11 +64,22 @@ fn unlikely(z: Eight) -> Eight {
 }
 
 impl Log {
+    /// With witnesses among the experts.
     pub(super) fn new() -> Self {
+        Self::hearing(0.5)
+    }
+
+    /// Without them, where they speak of another loss.
+    pub(super) fn without_witnesses() -> Self {
+        Self::hearing(0.0)
+    }
+
+    fn hearing(witness: f64) -> Self {
         Self {
             mixer: Mixer::new(),
-            bayes: Bayes::new(prior(FILTERS)),
+            bayes: Bayes::new(prior_with(FILTERS, witness)),
             risks: LogRisks::new(),
+            witness,
             positive: 0.0,
             all: 0.0,
         }
@@ -156,7 +171,7 @@ impl Top for Log {
 
     fn retire(&mut self, filters: usize) {
         self.mixer.retire(LANES + filters);
-        self.bayes.retire(prior(filters));
+        self.bayes.retire(prior_with(filters, self.witness));
     }
 
     fn mixing_weights(&self) -> [f64; MIXED] {
@@ -172,12 +187,13 @@ impl Top for Log {
         let (sums, prior) = (self.risks.sums(), self.bayes.prior());
         let present = (0..EXPERTS).filter(|&place| prior[place] > 0.0);
         let best = present.min_by(|&a, &b| sums[a].total_cmp(&sums[b])).unwrap_or(MIXER);
-        self.bayes.cost(super::experts::prior(FILTERS)[best], rounds)
+        self.bayes.cost(prior_with(FILTERS, self.witness)[best], rounds)
     }
 
     fn is_sound(&self, filters: usize) -> bool {
         self.mixer.is_sound()
-            && self.bayes.is_sound(&prior(filters))
+            && [0.0, 0.5].contains(&self.witness)
+            && self.bayes.is_sound(&prior_with(filters, self.witness))
             && self.risks.is_sound()
             && (0.0..=self.all).contains(&self.positive)
             && self.all.is_finite()

@@ -125,7 +125,7 @@ impl Learner for Bank {
         with_stack!(&mut self.kind, stack => stack.rearrange(from));
     }
 
-    fn promise(&self, _comparators: &AnySet, _coordinates: Coordinates<'_>) -> Promise {
+    fn promise_in(&self, _comparators: &AnySet, _coordinates: Coordinates<'_>) -> Promise {
         Promise::none("the bank's theorem is about comparators without units")
     }
 }

@@ -5,7 +5,7 @@
 //! row has something new in it: a feature seen for the first time, or a value beyond all before.
 //! Such rows are rare. They are predicted first, then admitted, and then seen again.
 
-use super::experts::{EachWitness, Expert, WITNESSES};
+use super::experts::{EachWitness, Expert, RADII};
 use super::filter::Glance;
 use super::filters::{Desk, FILTERS, Filters};
 use super::lanes::{LANES, Lanes, Seen, gather};
@@ -15,11 +15,14 @@ use crate::features::{Example, Features};
 use crate::loss::Loss;
 use crate::round::Round;
 use crate::rows::Rows;
+use crate::witness::{WITNESSES, Witnesses};
 use rueful_machine::{Kernel, widest};
 use serde::{Deserialize, Serialize};
 
 /// The first lane's weights are 4·(unit of labels)·θi/R.
 const GAIN: f64 = 4.0;
+/// Room is made beforehand for rows of so many features; longer ones make it when they come.
+const LONGEST_ROW: usize = 1 << 12;
 
 /// A bank in the loss L.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +32,10 @@ pub(super) struct Stack<L, T> {
     scales: Vec<Scale>,
     lanes: Lanes,
     filters: Filters,
+    witnesses: Witnesses<L>,
+    /// What experts have lost beyond the witnesses they stand for: those do not see features that
+    /// are new.
+    strayed: EachWitness,
     rounds: u64,
     importance: f64,
     /// Σ‖x̃‖², and R: the largest root of its mean so far.
@@ -41,8 +48,36 @@ pub(super) struct Stack<L, T> {
 /// Room for the row that is being learned from. Nothing in it outlives the row.
 #[derive(Debug, Clone, Default)]
 struct Scratch {
+    /// x̃ of the row.
     scaled: Vec<f32>,
     desk: Box<Desk>,
+    known: Known,
+}
+
+/// The features of a row that were seen before.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    indices: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl Known {
+    /// Finds them: the row itself, where none is new.
+    fn of<'a>(&'a mut self, x: &Features<'a>, scales: &[Scale]) -> Features<'a> {
+        let is_new = |&&index: &&u32| scales[index as usize].is_new();
+        if !x.indices().iter().any(|index| is_new(&index)) {
+            return *x;
+        }
+        self.indices.clear();
+        self.values.clear();
+        for (&index, &value) in x.indices().iter().zip(x.values()) {
+            if !scales[index as usize].is_new() {
+                self.indices.push(index);
+                self.values.push(value);
+            }
+        }
+        Features::trusted(&self.indices, &self.values, x.norm_sq(), false)
+    }
 }
 
 impl PartialEq for Scratch {
@@ -59,6 +94,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
             scales: Vec::new(),
             lanes: Lanes::default(),
             filters: Filters::default(),
+            witnesses: Witnesses::new(loss, true, RADII),
+            strayed: [0.0; WITNESSES],
             rounds: 0,
             importance: 0.0,
             norms_sq: 0.0,
@@ -75,13 +112,18 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.scales.resize(dimension, Scale::default());
         self.lanes.grow(dimension);
         self.filters.grow(dimension);
-        self.scratch.scaled.reserve(dimension.min(1 << 12));
+        self.witnesses.grow(dimension);
+        let longest = dimension.min(LONGEST_ROW);
+        self.scratch.scaled.reserve(longest);
+        self.scratch.known.indices.reserve(longest);
+        self.scratch.known.values.reserve(longest);
     }
 
     pub(super) fn rearrange(&mut self, from: &[u32]) {
         self.scales = gather(&self.scales, from, Scale::default());
         self.lanes.rearrange(from);
         self.filters.rearrange(from);
+        self.witnesses.rearrange(from);
     }
 
     /// A round for every row, with wide registers where there are any.
@@ -100,34 +142,46 @@ impl<L: Loss, T: Top> Stack<L, T> {
     #[inline(always)]
     fn learn_row(&mut self, example: &Example<'_>) -> Round {
         let x = &example.features;
-        let (indices, values) = (x.indices(), x.values());
         let mut scratch = std::mem::take(&mut self.scratch);
-
-        let is_plain = self.scale_row(x, &mut scratch.scaled);
-        let witnesses = [0.0; WITNESSES];
-        let round = if is_plain {
+        let round = if self.scale_row(x, &mut scratch.scaled) {
+            let witnesses = self.witnesses.foresee(x);
             let scaled = &scratch.scaled[..];
-            let view = self.see(indices, |place| scaled[place], &mut scratch.desk);
+            let view = self.see(x.indices(), |place| scaled[place], &mut scratch.desk);
             let opinion = self.top.opine(&view, &witnesses);
             let round = Round::on(&self.loss, T::prediction(&opinion), example);
             if self.top.stretch_for(example.label) == 1.0 {
                 self.learn_seen(example, &opinion, view, &witnesses, &mut scratch);
             } else {
-                self.learn_anew(example, &witnesses, opinion, &mut scratch);
+                self.learn_anew(example, opinion, &witnesses, &mut scratch);
             }
             round
         } else {
-            let scaled = |place: usize| {
-                self.scales[indices[place] as usize].scaled_once_counted(values[place])
-            };
-            let view = self.foresee(indices, scaled, &mut scratch.desk);
-            let opinion = self.top.opine(&view, &witnesses);
-            let round = Round::on(&self.loss, T::prediction(&opinion), example);
-            self.admit(x, &mut scratch.scaled);
-            self.learn_anew(example, &witnesses, opinion, &mut scratch);
-            round
+            self.learn_novel(example, &mut scratch)
         };
+        self.witnesses.learn(example);
         self.scratch = scratch;
+        round
+    }
+
+    /// A round with something new in it: predicted without, admitted, and seen again.
+    #[cold]
+    #[inline(never)]
+    fn learn_novel(&mut self, example: &Example<'_>, scratch: &mut Scratch) -> Round {
+        let x = &example.features;
+        let (indices, values) = (x.indices(), x.values());
+        let witnesses = self.witnesses.predict(&scratch.known.of(x, &self.scales));
+        let scaled =
+            |place: usize| self.scales[indices[place] as usize].scaled_once_counted(values[place]);
+        let view = self.foresee(indices, scaled, &mut scratch.desk);
+        let opinion = self.top.opine(&view, &witnesses);
+        let round = Round::on(&self.loss, T::prediction(&opinion), example);
+        self.admit(x, &mut scratch.scaled);
+        let own = self.witnesses.foresee(x);
+        for (strayed, (expert, own)) in self.strayed.iter_mut().zip(witnesses.iter().zip(own)) {
+            let lost = |prediction: f64| Round::on(&self.loss, prediction, example).value;
+            *strayed += (lost(*expert) - lost(own)).max(0.0);
+        }
+        self.learn_anew(example, opinion, &witnesses, scratch);
         round
     }
 
@@ -219,11 +273,10 @@ impl<L: Loss, T: Top> Stack<L, T> {
     fn learn_anew(
         &mut self,
         example: &Example<'_>,
+        mut opinion: T::Opinion,
         witnesses: &EachWitness,
-        opinion: T::Opinion,
         scratch: &mut Scratch,
     ) {
-        let mut opinion = opinion;
         let mut factor = self.top.stretch_for(example.label);
         let is_stretched = factor != 1.0;
         while factor != 1.0 {
@@ -265,10 +318,18 @@ impl<L: Loss, T: Top> Stack<L, T> {
 
     #[inline(always)]
     fn predict_row(&self, x: &Features<'_>) -> f64 {
+        let (opinion, _) = self.opinion_on(x);
+        T::prediction(&opinion)
+    }
+
+    /// What would be predicted next, and what it is made of. Changes nothing.
+    #[inline(always)]
+    fn opinion_on(&self, x: &Features<'_>) -> (T::Opinion, View) {
         let (indices, values) = (x.indices(), x.values());
         let scaled = |place: usize| self.scales[indices[place] as usize].scaled(values[place]);
         let view = self.foresee(indices, scaled, &mut Desk::default());
-        T::prediction(&self.top.opine(&view, &[0.0; WITNESSES]))
+        let witnesses = self.witnesses.predict(&Known::default().of(x, &self.scales));
+        (self.top.opine(&view, &witnesses), view)
     }
 
     /// The weights of the mixture of lanes and filters, in the data's own units.
@@ -308,6 +369,9 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let cells = self.scales.len();
         self.loss == fresh.loss
             && self.lanes.len() == cells
+            && self.witnesses.minorant(0).slopes().len() == cells
+            && self.witnesses.continues(&fresh.witnesses)
+            && self.witnesses.rounds() == self.rounds
             && self.scales.iter().all(Scale::is_sound)
             && self.lanes.is_sound()
             && self.filters.continues(&fresh.filters, cells)

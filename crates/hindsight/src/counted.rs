@@ -1,8 +1,7 @@
 //! A loss with the importance of its example.
 
 use rueful_core::Example;
-use rueful_core::loss::Tangent;
-pub use rueful_core::loss::{Kink, Loss as ProxLoss};
+use rueful_core::loss::{Kink, Loss, Tangent};
 
 /// The loss of one example, as much as it counts: p ↦ s·φ(p, y) with its importance s.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +11,7 @@ pub(crate) struct Counted<L> {
     importance: f64,
 }
 
-impl<L: ProxLoss> Counted<L> {
+impl<L: Loss> Counted<L> {
     #[inline]
     pub(crate) fn new(loss: L, example: &Example<'_>) -> Self {
         Self { loss, label: example.label, importance: example.importance.get() }

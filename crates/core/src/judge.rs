@@ -1,0 +1,95 @@
+//! The judge: a certificate that does not depend on how a model learns.
+//!
+//! A good model is not a good witness: its own slopes leave ‖S‖ large. Witnesses that live in the
+//! ball price the comparators, and the model's loss is compared with that:
+//!
+//! ```text
+//! R_T(U) ≤ L_T − max_j ( Σ (φ(p_j) − a_j p_j) − U·Y·‖S_j/N‖ )
+//! ```
+//!
+//! for every U that is chosen afterwards. The witnesses see features and labels only, so the same
+//! judge serves a run, an audit of somebody else's model, and a part of either.
+
+use crate::comparators::Comparators;
+use crate::ledger::Minorant;
+use crate::loss::{AnyLoss, Loss};
+use crate::rows::Rows;
+use crate::witness::{UNIT_FREE_RADII, Witnesses};
+use serde::{Deserialize, Serialize};
+
+/// Witnesses of some rounds that belong to no learner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judge {
+    /// Four radii each.
+    witnesses: Vec<Witnesses<AnyLoss>>,
+}
+
+impl Judge {
+    /// A judge of regret against these comparators, besides witnesses that are there already; none
+    /// where it could add nothing, or the comparators are no ball.
+    ///
+    /// In no units it has the radii 1, 3, 10, 30, and more around a radius that is none of them; in
+    /// the data's own units U/10, U/3, U, 3U.
+    pub fn new(loss: &AnyLoss, comparators: &Comparators, has_usual: bool) -> Option<Self> {
+        let radius = comparators.radius()?.get();
+        let around = |factors: [f64; 4]| factors.map(|factor| factor * radius);
+        let mut radii = Vec::new();
+        if !comparators.is_unit_free() {
+            radii.push(around([0.1, 1.0 / 3.0, 1.0, 3.0]));
+        } else {
+            if !has_usual {
+                radii.push(UNIT_FREE_RADII);
+            }
+            if !UNIT_FREE_RADII.contains(&radius) {
+                radii.push(around([0.5, 1.0, 2.0, 4.0]));
+            }
+        }
+        // The certificate of linear losses is the regret itself.
+        if radii.is_empty() || loss.is_linear() {
+            return None;
+        }
+        let make = |radii| Witnesses::new(*loss, comparators.is_unit_free(), radii);
+        Some(Self { witnesses: radii.into_iter().map(make).collect() })
+    }
+
+    /// Takes in rows by the cells of the ledger that it judges with.
+    pub fn observe_rows(&mut self, rows: Rows<'_>) {
+        for witnesses in &mut self.witnesses {
+            witnesses.grow(rows.dimension());
+            for example in rows.iter().filter(|example| !example.importance.is_zero()) {
+                witnesses.observe(&example);
+            }
+        }
+    }
+
+    /// What it can prove about all rounds so far.
+    pub fn minorants(&self) -> impl Iterator<Item = Minorant> {
+        self.witnesses.iter().flat_map(Witnesses::minorants)
+    }
+
+    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    pub fn rearrange(&mut self, from: &[u32]) {
+        self.witnesses.iter_mut().for_each(|witnesses| witnesses.rearrange(from));
+    }
+
+    /// Takes in a judge of other rounds, by the same cells.
+    pub fn merge(&mut self, other: &Self) {
+        for (own, theirs) in self.witnesses.iter_mut().zip(&other.witnesses) {
+            own.merge(theirs);
+        }
+    }
+
+    /// Whether this, read from somewhere, can be a later state of `fresh`, after so many rounds.
+    pub fn continues(&self, fresh: &Self, rounds: u64) -> bool {
+        let goes_on = |(own, fresh): (&Witnesses<AnyLoss>, &Witnesses<AnyLoss>)| {
+            own.continues(fresh) && own.rounds() == rounds
+        };
+        self.witnesses.len() == fresh.witnesses.len()
+            && self.witnesses.iter().zip(&fresh.witnesses).all(goes_on)
+    }
+
+    /// How many bytes a cell takes.
+    pub fn bytes_per_cell(&self) -> usize {
+        40 * self.witnesses.len()
+    }
+}

@@ -1,0 +1,111 @@
+//! How large features and labels were: the units in which comparators are measured that have none.
+
+use crate::features::Features;
+use crate::loss::{Labels, Loss};
+use crate::rows::Rows;
+use serde::{Deserialize, Serialize};
+
+/// N_i = max_t |x_{t,i}| by cell, and Y = max_t |y_t| for labels that are numbers (1 for classes
+/// and for the linear loss). Rows of importance 0 are not measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ruler {
+    largest: Vec<f32>,
+    label: f64,
+    measures_labels: bool,
+}
+
+impl Ruler {
+    /// Nothing was measured so far.
+    pub fn new(loss: &impl Loss) -> Self {
+        let measures_labels = loss.labels() == Labels::Numbers && !loss.is_linear();
+        let label = if measures_labels { 0.0 } else { 1.0 };
+        Self { largest: Vec::new(), label, measures_labels }
+    }
+
+    /// Takes in rows, by cell; those of importance 0 are not measured.
+    pub fn observe_rows(&mut self, rows: Rows<'_>) {
+        self.grow(rows.dimension());
+        for example in rows.iter().filter(|example| !example.importance.is_zero()) {
+            self.measure(&example.features);
+            self.measure_label(example.label);
+        }
+    }
+
+    /// Makes room for features below `dimension`.
+    pub(crate) fn grow(&mut self, dimension: usize) {
+        if dimension > self.largest.len() {
+            self.largest.resize(dimension, 0.0);
+        }
+    }
+
+    /// Takes in the features of a row.
+    #[inline]
+    pub(crate) fn measure(&mut self, x: &Features<'_>) {
+        if let Some(run) = x.run() {
+            for (largest, &value) in self.largest[run].iter_mut().zip(x.values()) {
+                *largest = larger(*largest, value);
+            }
+        } else {
+            for (&i, &value) in x.indices().iter().zip(x.values()) {
+                let largest = &mut self.largest[i as usize];
+                *largest = larger(*largest, value);
+            }
+        }
+    }
+
+    /// Takes in a label; says whether it is the largest so far.
+    #[inline]
+    pub(crate) fn measure_label(&mut self, label: f64) -> bool {
+        let is_larger = self.measures_labels && label.abs() > self.label;
+        if is_larger {
+            self.label = label.abs();
+        }
+        is_larger
+    }
+
+    /// N by cell, and 0 where nothing but 0 was seen.
+    pub fn largest(&self) -> &[f32] {
+        &self.largest
+    }
+
+    /// Y
+    #[inline]
+    pub fn label(&self) -> f64 {
+        self.label
+    }
+
+    /// v_i/N_i for a vector by cell; 0/0 is 0.
+    pub fn scaled(&self, v: &[f64]) -> impl Iterator<Item = f64> + Clone {
+        v.iter().zip(&self.largest).map(|(&v, &n)| if v == 0.0 { 0.0 } else { v / f64::from(n) })
+    }
+
+    /// Puts the cells in other places.
+    pub(crate) fn rearrange(&mut self, from: &[u32]) {
+        let at = |&from: &u32| self.largest.get(from as usize).copied().unwrap_or(0.0);
+        self.largest = from.iter().map(at).collect();
+    }
+
+    /// Takes in what was measured of other rows, by the same cells.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.grow(other.largest.len());
+        for (own, &theirs) in self.largest.iter_mut().zip(&other.largest) {
+            *own = own.max(theirs);
+        }
+        self.label = self.label.max(other.label);
+    }
+
+    /// Whether this, read from somewhere, can be a later state of a fresh ruler.
+    pub(crate) fn continues(&self, fresh: &Self) -> bool {
+        let is_size = |size: &f32| (0.0..=f32::MAX).contains(size);
+        self.measures_labels == fresh.measures_labels
+            && (self.measures_labels || self.label == 1.0)
+            && (0.0..=f64::MAX).contains(&self.label)
+            && self.largest.iter().all(is_size)
+    }
+}
+
+#[inline(always)]
+fn larger(largest: f32, value: f32) -> f32 {
+    let size = value.abs();
+    if size > largest { size } else { largest }
+}

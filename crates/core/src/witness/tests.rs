@@ -1,0 +1,257 @@
+use super::*;
+use crate::loss::{Absolute, AnyLoss, Hinge, Logistic, Quantile, Square};
+use crate::number::{Importance, OpenUnit, Positive};
+use crate::{Batch, Ledger, UnitFree, set::Ball};
+use proptest::prelude::*;
+
+/// A stream whose columns have scales of their own, some of which grow by 10^12 on the way.
+fn stream(seed: u64, rows: usize, growth: f64, is_classes: bool, weighted: bool) -> Batch {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut uniform = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let mut batch = Batch::default();
+    for t in 0..rows {
+        let at = t as f64 / rows as f64;
+        let mut indices = Vec::new();
+        let mut values = Vec::new();
+        for i in 0..5_u32 {
+            if uniform() < 0.7 {
+                let scale = 10_f64.powf(f64::from(i) - 2.0) * growth.powf(at * f64::from(i % 2));
+                let value = (scale * (2.0 * uniform() - 1.0)) as f32;
+                if value != 0.0 {
+                    indices.push(i);
+                    values.push(value);
+                }
+            }
+        }
+        let side = if uniform() < 0.3 + 0.4 * (4.0 * at).sin().abs() { 1.0 } else { -1.0 };
+        // The first label is the largest, so that Y is known from then on.
+        let number = if t == 0 { 3.0 } else { 6.0 * uniform() - 3.0 };
+        let label = if is_classes { side } else { number };
+        let importance = if weighted { 10_f64.powf(3.0 * uniform() - 2.0) } else { 1.0 };
+        let importance = Importance::new(importance).unwrap();
+        batch.push_weighted(&indices, &values, label, importance).unwrap();
+    }
+    batch
+}
+
+fn losses() -> Vec<AnyLoss> {
+    let tau = OpenUnit::new(0.1).unwrap();
+    vec![
+        Logistic {}.into(),
+        Hinge {}.into(),
+        Square {}.into(),
+        Absolute {}.into(),
+        Quantile { tau }.into(),
+    ]
+}
+
+fn is_classes(loss: &AnyLoss) -> bool {
+    loss.labels() == crate::loss::Labels::Signs
+}
+
+/// The witnesses of a stream, and a ledger that was told what the first of them predicted.
+fn play(loss: AnyLoss, is_unit_free: bool, stream: &Batch) -> (Witnesses<AnyLoss>, Ledger) {
+    let mut witnesses = Witnesses::new(loss, is_unit_free, [0.5, 1.0, 3.0, 30.0]);
+    let mut ledger = if is_unit_free {
+        Ledger::new(loss, UnitFree { radius: Positive::ONE })
+    } else {
+        Ledger::new(loss, Ball { radius: Positive::ONE })
+    };
+    witnesses.grow(stream.dimension());
+    for example in stream.rows().iter() {
+        let before = witnesses.predict(&example.features);
+        let predictions = witnesses.foresee(&example.features);
+        assert_eq!(before, predictions, "foreseeing is predicting");
+        witnesses.learn(&example);
+        ledger.observe(&example, predictions[0]).unwrap();
+    }
+    (witnesses, ledger)
+}
+
+/// What a comparator loses on a stream.
+fn cost(loss: &AnyLoss, stream: &Batch, u: &[f64]) -> f64 {
+    let of = |example: Example<'_>| {
+        let p: f64 = example.features.iter().map(|(i, x)| u[i] * x).sum();
+        example.importance.get() * loss.at(p, example.label).value
+    };
+    stream.rows().iter().map(of).sum()
+}
+
+/// Points of the ball of a radius: towards −S of a witness, which is where its regret is largest, and
+/// the ends of the axes.
+fn comparators(witnesses: &Witnesses<AnyLoss>, radius: f64) -> Vec<Vec<f64>> {
+    let n = |i: usize| witnesses.units.as_ref().map_or(1.0, |u| f64::from(u.ruler.largest()[i]));
+    let reach = radius * witnesses.label_unit();
+    let dimension = witnesses.slopes.len();
+    let mut points = vec![vec![0.0; dimension]];
+    for witness in 0..WITNESSES {
+        let scaled: Vec<f64> =
+            (0..dimension).map(|i| witnesses.slopes[i][witness] / n(i)).collect();
+        let norm = vector::norm(scaled.iter().copied());
+        if norm > 0.0 {
+            points.push((0..dimension).map(|i| -reach * scaled[i] / norm / n(i)).collect());
+        }
+    }
+    for i in 0..dimension {
+        for side in [1.0, -1.0] {
+            let mut point = vec![0.0; dimension];
+            point[i] = side * reach / n(i);
+            points.push(point);
+        }
+    }
+    points
+}
+
+fn check(loss: AnyLoss, is_unit_free: bool, stream: &Batch) {
+    let (witnesses, ledger) = play(loss, is_unit_free, stream);
+    for witness in 0..WITNESSES {
+        let promise = witnesses.promise(witness).expect("no label rose");
+        assert!(promise.data <= promise.theorem * (1.0 + 1e-12), "{promise:?}");
+        for u in comparators(&witnesses, promise.radius) {
+            let regret = promise.loss - cost(&loss, stream, &u);
+            let grain = 1e-12 * (promise.loss + 1.0);
+            assert!(regret <= promise.data + grain, "{loss}: {regret} {promise:?}");
+        }
+    }
+    // What witnesses prove holds for every radius, not only for their own.
+    for radius in [0.01, 0.5, 2.0, 100.0] {
+        let ball = ledger.comparators().with_radius(Positive::new(radius).unwrap());
+        for minorant in witnesses.minorants() {
+            let floor = minorant.floor(&ball, ledger.coordinates());
+            for u in comparators(&witnesses, radius) {
+                let cost = cost(&loss, stream, &u);
+                assert!(floor <= cost * (1.0 + 1e-12), "{loss} {radius}: {floor} {cost}");
+            }
+        }
+        let line = witnesses.minorant(2).line_for(&ball, ledger.coordinates()).unwrap();
+        let floor = witnesses.minorant(2).floor(&ball, ledger.coordinates());
+        assert_eq!(line.floor(Positive::new(radius).unwrap()), floor);
+    }
+    // The first is who the ledger was told of: the two made the same books, each its own way.
+    let own = ledger.floor(ledger.comparators());
+    let theirs = witnesses.minorant(0).floor(ledger.comparators(), ledger.coordinates());
+    assert!((own - theirs).abs() <= 1e-12 * (own.abs() + 1.0), "{own} {theirs}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn the_theorem_and_the_floors_hold(
+        seed: u64, rows in 1..300_usize, growth in prop::sample::select(vec![1.0, 1e3, 1e12]),
+        weighted: bool, is_unit_free: bool,
+    ) {
+        for loss in losses() {
+            let stream = stream(seed, rows, growth, is_classes(&loss), weighted);
+            check(loss, is_unit_free, &stream);
+        }
+    }
+
+    /// Columns in other units: powers of 2 change no bit of what is predicted.
+    #[test]
+    fn columns_have_no_units(seed: u64, rows in 1..200_usize, weighted: bool) {
+        let plain = stream(seed, rows, 1.0, true, weighted);
+        let factors = [2_f32.powi(40), 2_f32.powi(-30), 1.0, 1024.0, 0.125];
+        let mut scaled = Batch::default();
+        for example in plain.rows().iter() {
+            let x = &example.features;
+            let value = |(&i, &x): (&u32, &f32)| x * factors[i as usize];
+            let values: Vec<f32> = x.indices().iter().zip(x.values()).map(value).collect();
+            scaled.push_weighted(x.indices(), &values, example.label, example.importance).unwrap();
+        }
+        let (one, one_ledger) = play(Logistic {}.into(), true, &plain);
+        let (two, two_ledger) = play(Logistic {}.into(), true, &scaled);
+        prop_assert_eq!(&one.sums.losses, &two.sums.losses);
+        let all = one_ledger.comparators();
+        prop_assert_eq!(
+            one.minorant(1).floor(all, one_ledger.coordinates()),
+            two.minorant(1).floor(all, two_ledger.coordinates())
+        );
+    }
+}
+
+/// Labels and what is predicted of them are in the same units.
+#[test]
+fn labels_have_no_units() {
+    for loss in [AnyLoss::from(Square {}), Absolute {}.into()] {
+        let plain = stream(7, 200, 1.0, false, false);
+        let mut scaled = Batch::default();
+        for example in plain.rows().iter() {
+            let x = &example.features;
+            scaled.push(x.indices(), x.values(), 1024.0 * example.label).unwrap();
+        }
+        let (one, ledger) = play(loss, true, &plain);
+        let (two, _) = play(loss, true, &scaled);
+        let factor = if loss.is_square() { 1024.0 * 1024.0 } else { 1024.0 };
+        for witness in 0..WITNESSES {
+            let (a, b) = (one.sums.losses[witness].value(), two.sums.losses[witness].value());
+            assert_eq!(factor * a, b);
+        }
+        assert!(ledger.floor(ledger.comparators()).is_finite());
+    }
+}
+
+/// Regret that is linear in T, once a late label is far beyond all before: no theorem is claimed.
+#[test]
+fn a_label_that_rises_late_takes_the_theorem_away() {
+    let mut batch = Batch::default();
+    for t in 0..50 {
+        batch.push(&[0], &[1.0], if t < 25 { 1.0 } else { 100.0 }).unwrap();
+    }
+    let (witnesses, _) = play(Absolute {}.into(), true, &batch);
+    assert_eq!(witnesses.promise(0), None);
+    // In the data's own units a label is no part of the ball, and slopes stay what they are.
+    let (witnesses, _) = play(Absolute {}.into(), false, &batch);
+    assert!(witnesses.promise(0).is_some());
+    let (witnesses, _) = play(Square {}.into(), false, &batch);
+    assert_eq!(witnesses.promise(0), None);
+}
+
+#[test]
+fn witnesses_of_parts_prove_what_they_prove_together() {
+    let whole = stream(3, 300, 1e3, true, true);
+    let rows = whole.rows();
+    let part = |range: std::ops::Range<usize>| {
+        let mut batch = Batch::default();
+        batch.append(rows.slice(range));
+        play(Logistic {}.into(), true, &batch)
+    };
+    let (mut front, mut ledger) = part(0..120);
+    let (back, back_ledger) = part(120..300);
+    front.merge(&back);
+    ledger.merge(&back_ledger).unwrap();
+    assert_eq!((front.rounds(), front.promise(0)), (300, None));
+    for minorant in front.minorants() {
+        let floor = minorant.floor(ledger.comparators(), ledger.coordinates());
+        for u in comparators(&front, 1.0) {
+            assert!(floor <= cost(&Logistic {}.into(), &whole, &u));
+        }
+    }
+}
+
+/// The largest and the least of numbers leave nothing that is none.
+#[test]
+fn extremes_stay_numbers() {
+    let loss = AnyLoss::from(Logistic {});
+    let mut batch = Batch::default();
+    let tiny = f32::from_bits(1);
+    for t in 0..40 {
+        let label = if t % 3 == 0 { 1.0 } else { -1.0 };
+        let importance = Importance::new([1e-30, 1.0, 1e30][t % 3]).unwrap();
+        let values = [f32::MAX, -tiny, if t < 20 { tiny } else { f32::MAX }];
+        batch.push_weighted(&[0, 1, 2], &values, label, importance).unwrap();
+    }
+    for is_unit_free in [true, false] {
+        let (witnesses, ledger) = play(loss, is_unit_free, &batch);
+        let fresh = Witnesses::new(loss, is_unit_free, witnesses.radii);
+        assert!(witnesses.continues(&fresh), "{witnesses:?}");
+        for minorant in witnesses.minorants() {
+            assert!(minorant.floor(ledger.comparators(), ledger.coordinates()).is_finite());
+        }
+    }
+}

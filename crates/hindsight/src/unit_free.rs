@@ -1,0 +1,366 @@
+//! Comparators without units.
+//!
+//! Over the unit-free ball of [`Scales`] the problem is that of a plain ball of radius U·Y, on the rows
+//! x̂ = x/N and for v = N·u. The solver works there, on quotients that are rounded to singles; what it finds
+//! is only a proposal. Its comparator u = v/N is priced on the rows as they are, and its slopes prove
+//! what they prove about these:
+//!
+//! ```text
+//! min over B(U) of Σ φ_t(u·x_t) ≥ −Σ φ_t*(a_t) − U·Y·‖S/N‖,    S = Σ a_t x_t
+//! ```
+//!
+//! with S added up without error. That |x̂ − x/N| is up to 2⁻²⁴|x/N| costs some of the gap, in proportion
+//! to U, and nothing of the proof.
+
+use crate::bracket::Bracket;
+use crate::cost::{Cost, careful_dot};
+use crate::counted::Counted;
+use crate::passes::Passes;
+use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
+use crate::proof::Proof;
+use crate::scales::{Scales, quotient};
+use crate::solve::{Found, MAX_HELD, search};
+use crate::survey::{Shape, known_below};
+use rueful_core::loss::Loss;
+use rueful_core::set::Ball;
+use rueful_core::{Batch, Example, Features, NonNegative, Positive, Rows};
+
+/// The part of the gap asked for that the solver is given: the rest is for the rounding of x̂.
+const FIRST_SHARE: f64 = 0.9;
+
+/// How much less the next attempt is given, and how many there are.
+const NEXT_SHARE: f64 = 0.1;
+const ATTEMPTS: usize = 3;
+
+/// Copied rows are kept together up to so many nonzeros.
+const KEPT_TOGETHER: usize = 1 << 18;
+
+/// Solves min Σ φ_t(u·x_t) over the unit-free ball { u : Σ (N_i u_i)² ≤ (U·Y)² } of [`Scales`].
+///
+/// What is returned holds for the rows as they are, rounding included, as with [`solve`](crate::solve):
+/// the comparator is in their units and certainly in the ball, `upper` is what it costs, and `lower` is
+/// proved by slopes. So is what is known beforehand: the comparator, the slopes and the bound of `start`.
+/// On the way `watch` is told of the interval for rounded rows, and after each attempt of the proved one.
+///
+/// The rows divided by their scales are kept in memory where the data is, or where [`solve`](crate::solve)
+/// would copy it.
+///
+/// ```
+/// use rueful_core::{Batch, Positive, loss::Absolute};
+/// use rueful_hindsight::{InMemory, Options, Scales, Start, solve_unit_free};
+///
+/// // Metres or millimetres: the best comparator loses the same.
+/// let solve = |unit: f32| {
+///     let mut batch = Batch::default();
+///     for (x, label) in [(1.0, 1.0), (2.0, 3.0), (4.0, 4.0)] {
+///         batch.push(&[0], &[unit * x], label)?;
+///     }
+///     let scales = Scales { columns: vec![unit * 4.0], label: 4.0 };
+///     let (start, options) = (Start::default(), Options::default());
+///     let mut data = InMemory { batches: &[batch] };
+///     let Ok(found) =
+///         solve_unit_free(Absolute {}, Positive::ONE, &scales, &mut data, start, &options, &mut |_| ());
+///     Ok::<_, rueful_core::FeatureError>(found)
+/// };
+/// let (metres, millimetres) = (solve(1.0)?, solve(1000.0)?);
+/// assert!(metres.converged && (metres.upper - millimetres.upper).abs() < 1e-6);
+/// assert!((metres.comparator[0] - 1000.0 * millimetres.comparator[0]).abs() < 1e-6);
+/// # Ok::<(), rueful_core::FeatureError>(())
+/// ```
+pub fn solve_unit_free<L: Loss, P: Passes>(
+    loss: L,
+    radius: Positive,
+    scales: &Scales,
+    data: &mut P,
+    start: Start,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Solution, P::Error> {
+    let (inside, outside) = scales.radii(radius);
+    let mut raw = Raw { loss, scales, inside, outside, data: Scaled::new(data, scales) };
+    let (shape, mut bracket) = raw.survey(&start, options, watch)?;
+    let comparators = Positive::new(inside).map(|radius| Ball { radius }.into());
+    let Ok(comparators) = comparators else {
+        return Ok(bracket.into_solution(shape.examples, Method::ClosedForm));
+    };
+    let problem = Problem { loss, sigma: NonNegative::ZERO, comparators };
+    let method = raw.attempt(&problem, start, options, watch, &mut bracket)?;
+    Ok(bracket.into_solution(shape.examples, method))
+}
+
+/// The rows as they are, about which everything is proved.
+struct Raw<'a, L, P> {
+    loss: L,
+    scales: &'a Scales,
+    /// U·Y, rounded down and up.
+    inside: f64,
+    outside: f64,
+    data: Scaled<'a, P>,
+}
+
+impl<L: Loss, P: Passes> Raw<'_, L, P> {
+    /// The first pass: what the data is like, what the start proves, and the scaled rows for memory.
+    fn survey(
+        &mut self,
+        start: &Start,
+        options: &Options,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(Shape, Bracket), P::Error> {
+        let mut check = Check::new(self, start.comparator.clone(), &start.slopes);
+        let mut first = First::default();
+        let Self { loss, data, .. } = self;
+        data.copy_while(&mut |rows| {
+            check.grow(rows.dimension());
+            for example in rows.iter() {
+                first.add(loss, &example, check.scales);
+                check.add(loss, &example);
+            }
+        })?;
+        let used = check.u.iter().rposition(|u| *u != 0.0).map_or(0, |last| last + 1);
+        let shape = first.shape(loss, used, check.outside);
+        check.u.resize(shape.dimension, 0.0);
+        let (lower, lower_from) = known_below(loss, start.lower);
+        let mut bracket = Bracket::new(lower, lower_from, &shape, options);
+        check.tell(&mut bracket, watch);
+        Ok((shape, bracket))
+    }
+
+    /// Solves for the scaled rows, and proves what that comes to, until it is good enough; says how.
+    fn attempt(
+        &mut self,
+        problem: &Problem<L>,
+        mut start: Start,
+        options: &Options,
+        watch: &mut dyn FnMut(Progress),
+        bracket: &mut Bracket,
+    ) -> Result<Method, P::Error> {
+        let mut method =
+            if self.loss.is_linear() { Method::ClosedForm } else { Method::DualCoordinateAscent };
+        let mut tolerance = FIRST_SHARE * options.tolerance;
+        start.comparator = self.scales.without_units(&bracket.comparator);
+        start.lower = None;
+        for _ in 0..ATTEMPTS {
+            // One that looks at the scaled rows, one that solves, and one that proves.
+            if bracket.is_done(options) || !bracket.allows(3) {
+                break;
+            }
+            let passes = Some(bracket.left() - 1);
+            let inner = Options { tolerance, max_passes: passes };
+            let mut found = search(problem, &mut self.data, start, &inner, watch)?;
+            if found.bracket.slopes.is_empty() && bracket.left() > found.bracket.passes + 1 {
+                self.take_slopes(&mut found.bracket)?;
+            }
+            bracket.passes += found.bracket.passes;
+            method = found.method;
+            let before = bracket.relative_gap();
+            self.prove(&found, bracket, watch)?;
+            if bracket.relative_gap() > 0.5 * before || !found.bracket.is_converged(&inner) {
+                break;
+            }
+            let Bracket { comparator, slopes, .. } = found.bracket;
+            start = Start { comparator, slopes, lower: None };
+            tolerance *= NEXT_SHARE;
+        }
+        Ok(method)
+    }
+
+    /// The slopes at the comparator for the scaled rows. Those for the rows as they are would add up
+    /// to a longer S: the roundings of all columns come together in a prediction.
+    fn take_slopes(&mut self, found: &mut Bracket) -> Result<(), P::Error> {
+        let Bracket { comparator, slopes, passes, .. } = found;
+        let loss = self.loss;
+        *passes += 1;
+        self.data.pass(&mut |rows| {
+            slopes.extend(rows.iter().map(|example| {
+                Counted::new(loss, &example).at(example.features.dot(comparator)).slope
+            }));
+        })
+    }
+
+    /// One pass over the rows as they are.
+    fn prove(
+        &mut self,
+        found: &Found,
+        bracket: &mut Bracket,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(), P::Error> {
+        let mut u = self.scales.with_units(&found.bracket.comparator, self.inside);
+        u.resize(bracket.comparator.len(), 0.0);
+        let mut check = Check::new(self, u, &found.bracket.slopes);
+        let Self { loss, data, .. } = self;
+        data.data.pass(&mut |rows| rows.iter().for_each(|example| check.add(loss, &example)))?;
+        check.tell(bracket, watch);
+        Ok(())
+    }
+}
+
+/// A comparator and slopes, as they are priced and proved.
+struct Check<'a> {
+    scales: &'a Scales,
+    outside: f64,
+    u: Vec<f64>,
+    /// A slope per example; where there is none, that of the loss at u is taken.
+    slopes: &'a [f64],
+    seen: usize,
+    cost: Cost,
+    proof: Proof,
+}
+
+impl<'a> Check<'a> {
+    fn new<L, P>(raw: &Raw<'a, L, P>, mut u: Vec<f64>, slopes: &'a [f64]) -> Self {
+        raw.scales.make_feasible(&mut u, raw.inside);
+        Self {
+            scales: raw.scales,
+            outside: raw.outside,
+            cost: Cost::at(&u, true),
+            proof: Proof::new(NonNegative::ZERO, u.len(), true),
+            u,
+            slopes,
+            seen: 0,
+        }
+    }
+
+    /// Makes room for features below `dimension`.
+    fn grow(&mut self, dimension: usize) {
+        self.u.resize(self.u.len().max(dimension), 0.0);
+        self.proof.grow(dimension);
+    }
+
+    #[inline]
+    fn add<L: Loss>(&mut self, loss: &L, example: &Example<'_>) {
+        let x = &example.features;
+        let size = x.iter().map(|(i, x)| (self.u[i] * x).abs()).sum();
+        let at = self.cost.add_sized(loss, example, careful_dot(&self.u, x), size);
+        let is_slope = |a: &f64| Counted::new(*loss, example).conjugate(*a).is_finite();
+        let given = self.slopes.get(self.seen).copied().filter(is_slope);
+        self.proof.add_sized(loss, example, given.unwrap_or(at.slope), self.scales.norm_of(x));
+        self.seen += 1;
+    }
+
+    fn tell(&mut self, bracket: &mut Bracket, watch: &mut dyn FnMut(Progress)) {
+        self.proof.finish();
+        let floor = self.proof.floor_unit_free(self.scales, self.outside);
+        bracket.take(self.cost.upper(0.0), self.cost.slack(), &self.u, floor, watch);
+    }
+}
+
+/// What the first pass finds out about the data.
+#[derive(Default)]
+struct First {
+    examples: u64,
+    dimension: usize,
+    nonzeros: u64,
+    at_zero: Option<Cost>,
+    /// Σ|φ_t'(0)|‖x_t/N‖
+    steepness: f64,
+}
+
+impl First {
+    #[inline]
+    fn add<L: Loss>(&mut self, loss: &L, example: &Example<'_>, scales: &Scales) {
+        let x = &example.features;
+        let cost = self.at_zero.get_or_insert_with(|| Cost::at(&[], false));
+        self.steepness += cost.add(loss, example, 0.0).slope.abs() * scales.norm_of(x);
+        self.examples += 1;
+        self.dimension = self.dimension.max(x.dimension());
+        self.nonzeros += x.len() as u64;
+    }
+
+    /// What matters of it once the rows are scaled.
+    fn shape<L: Loss>(&self, loss: &L, used: usize, radius: f64) -> Shape {
+        let at_zero = self.at_zero.map_or(0.0, |cost| cost.upper(0.0));
+        Shape {
+            examples: self.examples,
+            dimension: self.dimension.max(used),
+            nonzeros: self.nonzeros,
+            at_zero,
+            spread: 1.0,
+            size: if loss.is_nonnegative() { at_zero } else { radius * self.steepness },
+            kinked: false,
+        }
+    }
+}
+
+/// Rows divided by their scales: x̂ = x/N, rounded to singles. Nothing that is proved rests on them.
+struct Scaled<'a, P> {
+    data: &'a mut P,
+    scales: &'a Scales,
+    /// All of them, where they are in memory.
+    kept: Option<Vec<Batch>>,
+    /// Where rows are divided that are not.
+    buffer: Batch,
+}
+
+impl<'a, P: Passes> Scaled<'a, P> {
+    fn new(data: &'a mut P, scales: &'a Scales) -> Self {
+        Self { data, scales, kept: None, buffer: Batch::default() }
+    }
+
+    /// Shows every row as it is, and keeps them scaled where all of them may be in memory.
+    fn copy_while(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), P::Error> {
+        let limit = if self.data.held().is_some() { u64::MAX } else { MAX_HELD };
+        let mut nonzeros = 0;
+        let mut kept: Vec<Batch> = Vec::new();
+        self.data.pass(&mut |rows| {
+            nonzeros += rows.nonzeros() as u64;
+            if nonzeros <= limit {
+                keep(&mut kept, rows, self.scales);
+            } else {
+                kept = Vec::new();
+            }
+            visit(rows);
+        })?;
+        self.kept = (nonzeros <= limit).then_some(kept);
+        Ok(())
+    }
+}
+
+fn keep(kept: &mut Vec<Batch>, rows: Rows<'_>, scales: &Scales) {
+    match kept.last_mut() {
+        Some(last) if last.nonzeros() + rows.nonzeros() <= KEPT_TOGETHER => {
+            scale(rows, scales, last);
+        }
+        _ => {
+            let mut batch = Batch::default();
+            scale(rows, scales, &mut batch);
+            kept.push(batch);
+        }
+    }
+}
+
+/// Appends rows divided by their scales. Quotients without end are cut off.
+fn scale(rows: Rows<'_>, scales: &Scales, to: &mut Batch) {
+    let done = to.map_rows(
+        rows,
+        |features| features,
+        |example, row| {
+            let x: &Features<'_> = &example.features;
+            x.iter().zip(x.indices()).try_for_each(|((i, x), &index)| {
+                let scaled = quotient(x, scales.column(i)) as f32;
+                row.push(index, scaled.clamp(f32::MIN, f32::MAX))
+            })
+        },
+    );
+    debug_assert!(done.is_ok(), "rows are checked, and quotients are finite");
+}
+
+impl<P: Passes> Passes for Scaled<'_, P> {
+    type Error = P::Error;
+
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), P::Error> {
+        if let Some(kept) = &self.kept {
+            kept.iter().for_each(|batch| visit(batch.rows()));
+            return Ok(());
+        }
+        let Self { data, scales, buffer, .. } = self;
+        data.pass(&mut |rows| {
+            buffer.clear();
+            scale(rows, scales, buffer);
+            visit(buffer.rows());
+        })
+    }
+
+    fn held(&self) -> Option<Vec<Rows<'_>>> {
+        Some(self.kept.as_ref()?.iter().map(Batch::rows).collect())
+    }
+}
