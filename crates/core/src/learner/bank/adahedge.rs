@@ -118,6 +118,11 @@ impl<const N: usize> AdaHedge<N> {
         (1.0 - prior.ln() / PACE) * self.range * (0.5 * (rounds * PACE).sqrt() + 1.0)
     }
 
+    /// By how much roundings in doubles may have moved this, over so many rounds.
+    pub(super) fn rounded(&self, rounds: f64) -> f64 {
+        128.0 * f64::EPSILON * rounds * (self.range + self.gap)
+    }
+
     pub(super) fn is_sound(&self, prior: &[f64; N]) -> bool {
         let sums = self.losses.iter().chain([&self.gap, &self.range]);
         let in_range = |w: &f64| (0.0..=1.0 + 1e-9).contains(w);

@@ -115,6 +115,11 @@ impl Aggregate {
         self.temperature * (rounds.max(1.0) / prior).ln() + self.surprise
     }
 
+    /// By how much roundings in doubles may have moved this, over so many rounds.
+    pub(super) fn rounded(&self, rounds: f64) -> f64 {
+        128.0 * f64::EPSILON * rounds * self.temperature
+    }
+
     pub(super) fn is_sound(&self, prior: &Each) -> bool {
         let numbers = [self.temperature, self.largest, self.surprise];
         self.prior == *prior

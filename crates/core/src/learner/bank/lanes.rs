@@ -128,6 +128,11 @@ impl Lanes {
         }
     }
 
+    /// The variance that so many features which were never seen add to s: they come with |x̃| = 1.
+    pub(super) fn doubt(&self, unseen: usize) -> Eight {
+        Eight::all(unseen as f32) * PRIOR.with_first(0.0)
+    }
+
     /// The weights of a feature, by lane, where x̃ is what they multiply.
     pub(super) fn weights(&self, cell: usize) -> Eight {
         let Cell { mean, variance } = self.cells[cell];

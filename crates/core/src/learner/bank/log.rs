@@ -16,7 +16,7 @@ use super::lanes::LANES;
 use super::log_risks::LogRisks;
 use super::mixer::{MIXED, Mixer, Mixture, inputs};
 use super::steps;
-use super::top::{Label, Lessons, Top, View};
+use super::top::{Cost, Label, Lessons, Top, View};
 use serde::{Deserialize, Serialize};
 
 /// π/8
@@ -25,6 +25,9 @@ const MODERATION: f32 = 0.392_699_1;
 const LONGEST: f32 = 12.0;
 /// and those of the witnesses within ± that.
 const LONGEST_WITNESS: f64 = 30.0;
+
+/// By how much roundings in doubles move the loss of a round at most.
+const ROUNDINGS: f64 = 128.0 * f64::EPSILON;
 
 /// The top of a bank in the logistic loss.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -188,6 +191,17 @@ impl Top for Log {
         let present = (0..EXPERTS).filter(|&place| prior[place] > 0.0);
         let best = present.min_by(|&a, &b| sums[a].total_cmp(&sums[b])).unwrap_or(MIXER);
         self.bayes.cost(prior_with(FILTERS, self.witness)[best], rounds)
+    }
+
+    const PROOF: &'static str = "and c(ln(1/π) + ln T) for mixing by Bayes' rule";
+
+    /// A witness within ±30 loses at most e^{−30} more than without a limit.
+    fn cost_over_witness(&self, witness: usize, rounds: f64) -> Cost {
+        let prior = prior_with(FILTERS, self.witness)[WITNESS + witness];
+        let clipped = self.all * (-LONGEST_WITNESS).exp();
+        let rounded = ROUNDINGS * self.bayes.largest() * rounds;
+        let total = self.bayes.cost(prior, rounds) + 1.01 * clipped + rounded;
+        Cost { data: total, theorem: total }
     }
 
     fn is_sound(&self, filters: usize) -> bool {
