@@ -62,8 +62,11 @@ impl<const N: usize> AdaHedge<N> {
         let mut mixed = least;
         if self.gap > 0.0 {
             let rate = PACE / self.gap;
-            let each = |k: usize| self.weights[k] * exp(-rate * (lost[k] - least));
-            mixed -= ln(total(&std::array::from_fn::<f64, N, _>(each))) / rate;
+            let mut powers = [0.0; N];
+            for (power, loss) in powers.iter_mut().zip(lost) {
+                *power = exp(-rate * (loss - least));
+            }
+            mixed -= ln(weighted(&self.weights, &powers)) / rate;
         }
         if mean > mixed {
             self.gap += mean - mixed;

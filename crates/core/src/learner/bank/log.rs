@@ -66,6 +66,13 @@ fn unlikely(z: Eight) -> Eight {
     small / (Eight::ONE + small)
 }
 
+/// Both probabilities, from that of the label which z speaks against.
+#[inline(always)]
+fn sided((against, z_is_positive): (f64, bool)) -> (f64, f64) {
+    let rest = 1.0 - against;
+    if z_is_positive { (rest, against) } else { (against, rest) }
+}
+
 impl Log {
     /// With witnesses among the experts.
     pub(super) fn new() -> Self {
@@ -92,20 +99,20 @@ impl Log {
     #[inline(always)]
     fn probabilities(&self, z: [Eight; 2], witnesses: &EachWitness) -> (Each, Each) {
         let (mut up, mut down) = ([0.0; EXPERTS], [0.0; EXPERTS]);
-        let mut put = |place: usize, against: f64, z_is_positive: bool| {
-            let rest = 1.0 - against;
-            up[place] = if z_is_positive { rest } else { against };
-            down[place] = if z_is_positive { against } else { rest };
-        };
-        let against = z.map(unlikely);
-        for place in 0..=MIXER {
-            let (block, lane) = (place / 8, place % 8);
-            put(place, against[block].0[lane].into(), z[block].0[lane] > 0.0);
+        for (block, z) in z.into_iter().enumerate() {
+            let against = unlikely(z);
+            for lane in 0..8 {
+                let place = 8 * block + lane;
+                if place <= MIXER {
+                    let both = (against.0[lane].into(), z.0[lane] > 0.0);
+                    (up[place], down[place]) = sided(both);
+                }
+            }
         }
         for (j, &score) in witnesses.iter().enumerate() {
             let z = score.clamp(-LONGEST_WITNESS, LONGEST_WITNESS);
             let small = exp(-z.abs());
-            put(WITNESS + j, small / (1.0 + small), z > 0.0);
+            (up[WITNESS + j], down[WITNESS + j]) = sided((small / (1.0 + small), z > 0.0));
         }
         up[BASE] = (self.positive + 0.5) / (self.all + 1.0);
         down[BASE] = ((self.all - self.positive) + 0.5) / (self.all + 1.0);

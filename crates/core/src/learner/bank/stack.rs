@@ -54,8 +54,16 @@ pub(super) struct Stack<L, T> {
 struct Scratch {
     /// x̃ of the row.
     scaled: Vec<f32>,
-    desk: Box<Desk>,
     known: Known,
+    /// Nothing before there are features, and while it is in use.
+    desk: Option<Box<Desk>>,
+}
+
+/// What is in use while rows are learned from.
+struct Hands {
+    scaled: Vec<f32>,
+    known: Known,
+    desk: Box<Desk>,
 }
 
 /// The features of a row that were seen before.
@@ -118,6 +126,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.filters.grow(dimension);
         self.witnesses.grow(dimension);
         let longest = dimension.min(LONGEST_ROW);
+        self.scratch.desk.get_or_insert_default();
         self.scratch.scaled.reserve(longest);
         self.scratch.known.indices.reserve(longest);
         self.scratch.known.values.reserve(longest);
@@ -146,48 +155,58 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 
     #[inline(always)]
-    fn learn_row(&mut self, example: &Example<'_>) -> Round {
+    fn learn_row(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
         let x = &example.features;
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let round = if self.scale_row(x, &mut scratch.scaled) {
+        let round = if self.scale_row(x, &mut hands.scaled) {
             let witnesses = self.witnesses.foresee(x);
-            let scaled = &scratch.scaled[..];
-            let view = self.see(x.indices(), |place| scaled[place], &mut scratch.desk);
+            let scaled = &hands.scaled[..];
+            let view = self.see(x.indices(), |place| scaled[place], &mut hands.desk);
             let opinion = self.top.opine(&view, &witnesses);
             let round = Round::on(&self.loss, T::prediction(&opinion), example);
             if self.top.stretch_for(example.label) == 1.0 {
-                self.learn_seen(example, &opinion, view, &witnesses, &mut scratch);
+                self.learn_seen(example, &opinion, view, &witnesses, hands);
             } else {
-                self.learn_anew(example, opinion, &witnesses, &mut scratch);
+                self.learn_anew(example, opinion, &witnesses, hands);
             }
             round
         } else {
-            self.learn_novel(example, &mut scratch)
+            self.learn_novel(example, hands)
         };
         self.witnesses.learn(example);
-        self.scratch = scratch;
         round
+    }
+
+    /// Lends out the scratch for some rounds.
+    #[inline(always)]
+    fn lend(&mut self) -> Hands {
+        let Scratch { scaled, known, desk } = std::mem::take(&mut self.scratch);
+        Hands { scaled, known, desk: desk.unwrap_or_default() }
+    }
+
+    #[inline(always)]
+    fn take_back(&mut self, Hands { scaled, known, desk }: Hands) {
+        self.scratch = Scratch { scaled, known, desk: Some(desk) };
     }
 
     /// A round with something new in it: predicted without, admitted, and seen again.
     #[cold]
     #[inline(never)]
-    fn learn_novel(&mut self, example: &Example<'_>, scratch: &mut Scratch) -> Round {
+    fn learn_novel(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
         let x = &example.features;
         let (indices, values) = (x.indices(), x.values());
-        let witnesses = self.witnesses.predict(&scratch.known.of(x, &self.scales));
+        let witnesses = self.witnesses.predict(&hands.known.of(x, &self.scales));
         let scaled =
             |place: usize| self.scales[indices[place] as usize].scaled_once_counted(values[place]);
-        let view = self.foresee(indices, scaled, 0, &mut scratch.desk);
+        let view = self.foresee(indices, scaled, 0, &mut hands.desk);
         let opinion = self.top.opine(&view, &witnesses);
         let round = Round::on(&self.loss, T::prediction(&opinion), example);
-        self.admit(x, &mut scratch.scaled);
+        self.admit(x, &mut hands.scaled);
         let own = self.witnesses.foresee(x);
         for (strayed, (expert, own)) in self.strayed.iter_mut().zip(witnesses.iter().zip(own)) {
             let lost = |prediction: f64| Round::on(&self.loss, prediction, example).value;
             *strayed += (lost(*expert) - lost(own)).max(0.0);
         }
-        self.learn_anew(example, opinion, &witnesses, scratch);
+        self.learn_anew(example, opinion, &witnesses, hands);
         round
     }
 
@@ -290,7 +309,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         example: &Example<'_>,
         mut opinion: T::Opinion,
         witnesses: &EachWitness,
-        scratch: &mut Scratch,
+        hands: &mut Hands,
     ) {
         let mut factor = self.top.stretch_for(example.label);
         let is_stretched = factor != 1.0;
@@ -300,12 +319,12 @@ impl<L: Loss, T: Top> Stack<L, T> {
             self.top.stretch(factor);
             factor = self.top.stretch_for(example.label);
         }
-        let scaled = &scratch.scaled[..];
-        let view = self.see(example.features.indices(), |place| scaled[place], &mut scratch.desk);
+        let scaled = &hands.scaled[..];
+        let view = self.see(example.features.indices(), |place| scaled[place], &mut hands.desk);
         if is_stretched {
             opinion = self.top.opine(&view, witnesses);
         }
-        self.learn_seen(example, &opinion, view, witnesses, scratch);
+        self.learn_seen(example, &opinion, view, witnesses, hands);
     }
 
     /// The rest of the round.
@@ -316,7 +335,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         opinion: &T::Opinion,
         view: View,
         witnesses: &EachWitness,
-        scratch: &mut Scratch,
+        hands: &mut Hands,
     ) {
         let importance = example.importance.get();
         (self.norms_sq, self.reach) = self.reach_with(view.lanes.norm_sq);
@@ -324,10 +343,10 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.importance += importance;
         let label = Label { value: example.label, importance, round: self.rounds as f64 };
         let lessons = self.top.learn(opinion, &view, witnesses, &label);
-        self.lanes.learn(example.features.indices(), &scratch.scaled, &lessons.lanes);
+        self.lanes.learn(example.features.indices(), &hands.scaled, &lessons.lanes);
         if self.filters.len() > 0 {
             let (slopes, curvatures) = (lessons.slopes, lessons.curvatures);
-            self.filters.learn(slopes, curvatures, &view.filters, &scratch.desk);
+            self.filters.learn(slopes, curvatures, &view.filters, &hands.desk);
         }
     }
 
@@ -489,14 +508,16 @@ impl<L: Loss, T: Top> Kernel for LearnRows<'_, '_, L, T> {
         let Self { stack, rows, rounds } = self;
         rounds.clear();
         rounds.reserve(rows.len());
+        let mut hands = stack.lend();
         for row in 0..rows.len() {
             let example = rows.get(row);
             rounds.push(if example.importance.is_zero() {
                 stack.idle_round(&example)
             } else {
-                stack.learn_row(&example)
+                stack.learn_row(&example, &mut hands)
             });
         }
+        stack.take_back(hands);
     }
 }
 
@@ -518,7 +539,10 @@ impl<L: Loss, T: Top> Kernel for Learn<'_, '_, L, T> {
 
     #[inline(always)]
     fn run(self) -> Round {
-        self.stack.learn_row(self.example)
+        let mut hands = self.stack.lend();
+        let round = self.stack.learn_row(self.example, &mut hands);
+        self.stack.take_back(hands);
+        round
     }
 }
 
