@@ -1,5 +1,6 @@
 //! Learners: first predict, then suffer, then update.
 
+mod bank;
 mod follow_the_leader;
 mod ftrl;
 mod minimax;
@@ -11,6 +12,7 @@ mod spec;
 mod steps;
 mod strongly_convex_ogd;
 
+pub use bank::{Bank, Expert};
 pub use follow_the_leader::FollowTheLeader;
 pub use ftrl::Ftrl;
 pub use minimax::Minimax;
@@ -56,6 +58,8 @@ family! {
         "passive-aggressive-1" => PassiveAggressive1(passive_aggressive::PassiveAggressive1Spec),
         /// Passive-aggressive, with steps that C dampens.
         "passive-aggressive-2" => PassiveAggressive2(passive_aggressive::PassiveAggressive2Spec),
+        /// Many learners side by side, mixed.
+        "bank" => Bank(bank::BankSpec),
     }
 }
 

@@ -1,0 +1,68 @@
+//! The posterior mean of experts that predict numbers.
+//!
+//! Each expert's loss, less that of the posterior mean itself and measured by that one's own running
+//! mean, multiplies its weight by e^{−rate·(difference)}, with the exponent kept within ±4; then a share
+//! 1/(t+1) of the prior is mixed in. In the square loss this is Bayes' rule over Gaussians.
+
+use super::eight::Eight;
+use super::elementary::exp_eight;
+use super::experts::{EXPERTS, Each, are_weights, shared, weighted, without_the_retired};
+use serde::{Deserialize, Serialize};
+
+/// No loss moves a weight by more than e^{±this}.
+const MOST: f64 = 4.0;
+
+/// A posterior over experts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Belief {
+    prior: Each,
+    weights: Each,
+}
+
+impl Belief {
+    pub(super) fn new(prior: Each) -> Self {
+        Self { prior, weights: prior }
+    }
+
+    pub(super) fn prior(&self) -> &Each {
+        &self.prior
+    }
+
+    pub(super) fn weights(&self) -> &Each {
+        &self.weights
+    }
+
+    /// The posterior mean.
+    #[inline(always)]
+    pub(super) fn mean(&self, said: &Each) -> f64 {
+        weighted(&self.weights, said)
+    }
+
+    /// Learns what each expert lost, and what the mean did, in round `round`.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, losses: &Each, mean_loss: f64, rate: f64, round: f64) {
+        let mut exponents = [0.0_f32; 24];
+        for (exponent, loss) in exponents.iter_mut().zip(losses) {
+            let difference = (loss - mean_loss) * rate;
+            let within = if difference < MOST { difference } else { MOST };
+            *exponent = -(if within > -MOST { within } else { -MOST }) as f32;
+        }
+        let (eights, _) = exponents.as_chunks::<8>();
+        for (eight, weights) in eights.iter().zip(self.weights.chunks_mut(8)) {
+            let factors = exp_eight(Eight(*eight)).0;
+            weights.iter_mut().zip(factors).for_each(|(w, factor)| *w *= f64::from(factor));
+        }
+        shared(&mut self.weights, &self.prior, 1.0 / (round + 1.0));
+    }
+
+    pub(super) fn retire(&mut self, prior: Each) {
+        self.prior = prior;
+        without_the_retired(&mut self.weights, &prior);
+    }
+
+    pub(super) fn is_sound(&self, prior: &Each) -> bool {
+        self.prior == *prior && are_weights(&self.weights, prior)
+    }
+}
+
+const _: () = assert!(EXPERTS <= 24);

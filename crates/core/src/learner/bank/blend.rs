@@ -1,0 +1,91 @@
+//! The mixer where labels are numbers: in units of their spread.
+//!
+//! When the spread leaves [0.9, 1.1] times the unit, the unit becomes the spread.
+
+use super::eight::Eight;
+use super::filters::FILTERS;
+use super::lanes::LANES;
+use super::mixer::{MIXED, Mixer, Mixture, inputs};
+use serde::{Deserialize, Serialize};
+
+/// A mixer, and the unit of what it mixes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Blend {
+    mixer: Mixer,
+    /// 0 before labels have a spread.
+    unit: f64,
+}
+
+impl Blend {
+    pub(super) fn new() -> Self {
+        Self { mixer: Mixer::new(), unit: 0.0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn unit(&self) -> f64 {
+        if self.unit > 0.0 { self.unit } else { 1.0 }
+    }
+
+    /// What it makes of what lanes and filters say.
+    #[inline(always)]
+    pub(super) fn see(&self, said: &[f64; MIXED]) -> Mixture {
+        let inverse = 1.0 / self.unit();
+        let lanes = Eight::of(|k| (said[k] * inverse) as f32);
+        let filters: [f32; FILTERS] = std::array::from_fn(|k| (said[LANES + k] * inverse) as f32);
+        self.mixer.see(&inputs(lanes, filters))
+    }
+
+    /// What it says, in the units of what was said.
+    #[inline(always)]
+    pub(super) fn mean(&self, mixture: &Mixture) -> f64 {
+        f64::from(mixture.glance.mean) * self.unit()
+    }
+
+    /// What is left of a label after what it said, in its own unit.
+    #[inline(always)]
+    pub(super) fn residual(&self, label: f64, mixture: &Mixture) -> f32 {
+        (label / self.unit()) as f32 - mixture.glance.mean
+    }
+
+    /// Learns, once labels have a spread.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, slope: f32, curvature: f32, mixture: &Mixture) {
+        if self.unit > 0.0 {
+            self.mixer.learn(slope, curvature, mixture);
+        }
+    }
+
+    /// Follows the spread of the labels.
+    #[inline(always)]
+    pub(super) fn follow(&mut self, spread: f64) {
+        if spread > 0.0 && !(0.9 * self.unit..=1.1 * self.unit).contains(&spread) {
+            self.change_unit(spread);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn change_unit(&mut self, spread: f64) {
+        if self.unit > 0.0 {
+            self.mixer.stretch((spread / self.unit).clamp(1e-15, 1e15) as f32);
+        }
+        self.unit = spread;
+    }
+
+    /// The unit of labels changes.
+    pub(super) fn stretch(&mut self, factor: f64) {
+        self.unit *= factor;
+    }
+
+    pub(super) fn retire(&mut self, filters: usize) {
+        self.mixer.retire(LANES + filters);
+    }
+
+    pub(super) fn weights(&self) -> [f64; MIXED] {
+        self.mixer.weights().map(f64::from)
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        self.mixer.is_sound() && self.unit.is_finite() && self.unit >= 0.0
+    }
+}

@@ -1,0 +1,381 @@
+//! A full Kalman filter: the covariance of all weights with all others.
+//!
+//! ```text
+//! f = w·x̃,    s = x̃ᵀP x̃,    w ← w + a P x̃,    P ← P − k P x̃ x̃ᵀ P,    P_ii ← P_ii + q(v₀ − P_ii)
+//! ```
+//!
+//! with k = h/(1 + h s). Two things make it cheap. Changes of P wait, and are applied eight at a time;
+//! until then P is what is stored less Σ k u uᵀ over those that wait. And P is left alone while there is
+//! little to learn about it: h·s adds up in `owed` until it is above 0.05, and the row that brings
+//! it there pays for all with k = (owed/s)/(1 + owed).
+//!
+//! The diagonal is kept up to date by itself, and `lag` is what the drift has added to it since P was
+//! last written.
+
+use super::eight::{Eight, dot};
+use serde::{Deserialize, Serialize};
+
+/// The most features a filter can have, in eights.
+pub(super) const WIDEST: usize = 32;
+
+/// A vector by slot. Only the eights in use are read.
+pub(super) type Dense = [Eight; WIDEST];
+
+/// So many changes of P wait for each other.
+const WAITING: usize = 8;
+/// P is left alone below this.
+const LEAST: f32 = 0.05;
+/// Below this variance a row says nothing of P that singles could hold.
+const FAINT: f32 = 1e-18;
+
+/// A full Kalman filter over slots: features in the order in which they were first seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Filter {
+    /// v₀ and q.
+    prior: f32,
+    drift: f32,
+    /// How many eights of slots are in use, and how many there is room for.
+    width: usize,
+    room: usize,
+    /// w, P_ii and the lag of P_ii, by eights.
+    mean: Vec<Eight>,
+    diagonal: Vec<Eight>,
+    lag: Vec<Eight>,
+    /// P, row by row: `room` eights each.
+    rows: Vec<Eight>,
+    /// The changes that wait: u, `room` eights each, and k.
+    changes: Vec<Eight>,
+    gains: [f32; WAITING],
+    waiting: usize,
+    owed: f32,
+}
+
+/// f and s of an example.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Glance {
+    pub(super) mean: f32,
+    pub(super) variance: f32,
+}
+
+impl Filter {
+    pub(super) fn new(prior: f32, drift: f32) -> Self {
+        Self {
+            prior,
+            drift,
+            width: 0,
+            room: 0,
+            mean: Vec::new(),
+            diagonal: Vec::new(),
+            lag: Vec::new(),
+            rows: Vec::new(),
+            changes: Vec::new(),
+            gains: [0.0; WAITING],
+            waiting: 0,
+            owed: 0.0,
+        }
+    }
+
+    /// Makes room for so many slots.
+    pub(super) fn reserve(&mut self, slots: usize) {
+        let room = slots.div_ceil(8).min(WIDEST);
+        if room <= self.room {
+            return;
+        }
+        self.flush();
+        let prior = Eight::all(self.prior);
+        let mut rows = vec![Eight::ZERO; 8 * room * room];
+        for (slot, row) in rows.chunks_exact_mut(room).enumerate() {
+            if slot < 8 * self.room {
+                row[..self.room].copy_from_slice(&self.rows[slot * self.room..][..self.room]);
+            } else {
+                row[slot / 8].0[slot % 8] = self.prior;
+            }
+        }
+        self.rows = rows;
+        self.mean.resize(room, Eight::ZERO);
+        self.lag.resize(room, Eight::ZERO);
+        self.diagonal.resize(room, prior);
+        self.changes = vec![Eight::ZERO; WAITING * room];
+        self.room = room;
+    }
+
+    /// Takes one more slot into use.
+    pub(super) fn open(&mut self, slot: usize) {
+        self.reserve(slot + 1);
+        self.width = self.width.max(slot / 8 + 1);
+    }
+
+    /// f and s of an example, whose values lie in `x` and whose slots are listed. P x̃ is left in
+    /// `product`.
+    #[inline(always)]
+    pub(super) fn see(&self, slots: &[u16], x: &Dense, product: &mut Dense) -> Glance {
+        let (width, room) = (self.width, self.room);
+        let x = &x[..width];
+        self.multiply(slots, x, product);
+        let product = &mut product[..width];
+        for (change, &gain) in
+            self.changes.chunks_exact(room.max(1)).zip(&self.gains[..self.waiting])
+        {
+            let change = &change[..width];
+            let share = Eight::all(gain * dot(change, x));
+            for (p, &u) in product.iter_mut().zip(change) {
+                *p = *p - share * u;
+            }
+        }
+        let (mut mean, mut variance) = (Eight::ZERO, Eight::ZERO);
+        let (weights, lag) = (&self.mean[..width], &self.lag[..width]);
+        for block in 0..width {
+            let p = product[block] + lag[block] * x[block];
+            product[block] = p;
+            variance = variance + p * x[block];
+            mean = mean + weights[block] * x[block];
+        }
+        Glance { mean: mean.sum(), variance: variance.sum().max(0.0) }
+    }
+
+    /// The stored P times x̃: some eights of the rows at a time.
+    #[inline(always)]
+    fn multiply(&self, slots: &[u16], x: &[Eight], product: &mut Dense) {
+        let fours = self.width / 4;
+        for block in 0..fours {
+            self.multiply_block::<4>(slots, x, 4 * block, product);
+        }
+        for block in 4 * fours..self.width {
+            self.multiply_block::<1>(slots, x, block, product);
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_block<const N: usize>(
+        &self,
+        slots: &[u16],
+        x: &[Eight],
+        from: usize,
+        product: &mut Dense,
+    ) {
+        let mut sums = [[Eight::ZERO; N]; 2];
+        let mut add = |sum: usize, slot: u16| {
+            let slot = usize::from(slot);
+            let value = Eight::all(x[slot / 8].0[slot % 8]);
+            let row = &self.rows[slot * self.room + from..][..N];
+            for (sum, &p) in sums[sum].iter_mut().zip(row) {
+                *sum = *sum + value * p;
+            }
+        };
+        let (pairs, rest) = slots.as_chunks::<2>();
+        for &[one, other] in pairs {
+            add(0, one);
+            add(1, other);
+        }
+        rest.iter().for_each(|&slot| add(0, slot));
+        let [one, other] = sums;
+        for (place, (one, other)) in product[from..][..N].iter_mut().zip(one.into_iter().zip(other))
+        {
+            *place = one + other;
+        }
+    }
+
+    /// Learns from the example that was seen last: the slope a and the curvature h of its loss.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, slope: f32, curvature: f32, seen: Glance, product: &Dense) {
+        let width = self.width;
+        self.owed += curvature * seen.variance;
+        let gain = if self.owed < LEAST || seen.variance < FAINT {
+            0.0
+        } else {
+            self.owed / seen.variance / (1.0 + self.owed)
+        };
+        let (a, k) = (Eight::all(slope), Eight::all(gain));
+        let (q, prior) = (Eight::all(self.drift), Eight::all(self.prior));
+        let product = &product[..width];
+        let (mean, lag) = (&mut self.mean[..width], &mut self.lag[..width]);
+        let diagonal = &mut self.diagonal[..width];
+        for block in 0..width {
+            let p = product[block];
+            mean[block] = mean[block] + a * p;
+            let less = diagonal[block] - k * (p * p);
+            let held = less.max(Eight::ZERO);
+            let next = held + q * (prior - held);
+            diagonal[block] = next;
+            lag[block] = lag[block] + (next - less);
+        }
+        if gain > 0.0 {
+            self.owed = 0.0;
+            self.changes[self.waiting * self.room..][..width].copy_from_slice(product);
+            self.gains[self.waiting] = gain;
+            self.waiting += 1;
+            if self.waiting == WAITING {
+                self.flush();
+            }
+        }
+    }
+
+    /// Applies what waits to P.
+    #[inline(always)]
+    fn flush(&mut self) {
+        let (width, room) = (self.width, self.room);
+        if room == 0 {
+            return;
+        }
+        for (slot, row) in self.rows.chunks_exact_mut(room).take(8 * width).enumerate() {
+            let shares: [Eight; WAITING] = std::array::from_fn(|waiting| {
+                let gain = if waiting < self.waiting { self.gains[waiting] } else { 0.0 };
+                Eight::all(gain * self.changes[waiting * room + slot / 8].0[slot % 8])
+            });
+            for (block, p) in row[..width].iter_mut().enumerate() {
+                for (waiting, &share) in shares.iter().enumerate() {
+                    *p = *p - share * self.changes[waiting * room + block];
+                }
+            }
+            row[slot / 8].0[slot % 8] = self.diagonal[slot / 8].0[slot % 8];
+        }
+        self.lag[..width].fill(Eight::ZERO);
+        self.waiting = 0;
+    }
+
+    /// What w_i is multiplied by when the unit of x̃_i grows by `growth`: no more than what leaves
+    /// its variance at most v₀.
+    pub(super) fn stretch_of(&self, slot: usize, growth: f32) -> f32 {
+        let variance = self.diagonal[slot / 8].0[slot % 8].max(1e-30);
+        growth.min((self.prior / variance).sqrt())
+    }
+
+    /// The unit of x̃_i grows: w_i, and row and column i of P, are multiplied.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn stretch(&mut self, slot: usize, growth: f32) {
+        let stretch = self.stretch_of(slot, growth);
+        self.flush();
+        let (block, lane) = (slot / 8, slot % 8);
+        for other in 0..8 * self.width {
+            self.rows[other * self.room + block].0[lane] *= stretch;
+        }
+        let row = &mut self.rows[slot * self.room..][..self.width];
+        row.iter_mut().for_each(|p| *p = *p * Eight::all(stretch));
+        self.diagonal[block].0[lane] = row[block].0[lane];
+        self.mean[block].0[lane] *= stretch;
+    }
+
+    /// Multiplies all weights, when the unit of the labels changes.
+    pub(super) fn stretch_all(&mut self, factor: f32) {
+        self.mean.iter_mut().for_each(|w| *w = *w * Eight::all(factor));
+    }
+
+    /// The weight of a slot.
+    pub(super) fn weight(&self, slot: usize) -> f32 {
+        self.mean[slot / 8].0[slot % 8]
+    }
+
+    /// Whether this can be a later state of a fresh filter, with so many slots in use.
+    pub(super) fn continues(&self, fresh: &Self, slots: usize) -> bool {
+        let finite = |all: &[Eight]| all.iter().all(|x| x.is_finite());
+        let room = self.room;
+        (self.prior, self.drift) == (fresh.prior, fresh.drift)
+            && self.width == slots.div_ceil(8)
+            && self.width <= room
+            && room <= WIDEST
+            && [&self.mean, &self.lag, &self.diagonal].iter().all(|all| all.len() == room)
+            && self.rows.len() == 8 * room * room
+            && self.changes.len() == WAITING * room
+            && self.waiting < WAITING
+            && [&self.mean, &self.lag, &self.diagonal, &self.rows, &self.changes]
+                .iter()
+                .all(|all| finite(all))
+            && self.gains.iter().chain([&self.owed]).all(|x| x.is_finite() && *x >= 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOTS: usize = 11;
+
+    /// The textbook's filter in doubles, paying for P as the fast one does.
+    struct Textbook {
+        w: Vec<f64>,
+        p: Vec<Vec<f64>>,
+        owed: f64,
+    }
+
+    impl Textbook {
+        fn product(&self, x: &[f64]) -> Vec<f64> {
+            self.p.iter().map(|row| row.iter().zip(x).map(|(p, x)| p * x).sum()).collect()
+        }
+
+        fn learn(&mut self, x: &[f64], (a, h): (f64, f64), (v0, q): (f64, f64)) {
+            let px = self.product(x);
+            let s: f64 = px.iter().zip(x).map(|(p, x)| p * x).sum();
+            self.owed += h * s;
+            let pays = self.owed >= f64::from(LEAST);
+            let k = if pays { self.owed / s / (1.0 + self.owed) } else { 0.0 };
+            for i in 0..x.len() {
+                self.w[i] += a * px[i];
+                for j in 0..x.len() {
+                    self.p[i][j] -= k * px[i] * px[j];
+                }
+                self.p[i][i] += q * (v0 - self.p[i][i]);
+            }
+            if pays {
+                self.owed = 0.0;
+            }
+        }
+    }
+
+    fn row(t: usize) -> (Vec<u16>, Vec<f64>) {
+        let value = |i: usize| ((t * (2 * i + 3) + i * i) % 13) as f64 / 6.5 - 1.0;
+        let slots: Vec<u16> = (0..SLOTS as u16).filter(|&i| (t + usize::from(i)) % 3 > 0).collect();
+        let mut x = vec![0.0; SLOTS];
+        slots.iter().for_each(|&i| x[usize::from(i)] = value(usize::from(i)));
+        (slots, x)
+    }
+
+    fn dense(x: &[f64]) -> Dense {
+        let mut dense = [Eight::ZERO; WIDEST];
+        x.iter().enumerate().for_each(|(i, &x)| dense[i / 8].0[i % 8] = x as f32);
+        dense
+    }
+
+    #[test]
+    fn it_is_the_textbooks_filter() {
+        let (v0, q) = (10.0, 1e-3);
+        let mut filter = Filter::new(v0 as f32, q as f32);
+        (0..SLOTS).for_each(|slot| filter.open(slot));
+        let diagonal = |i: usize| (0..SLOTS).map(|j| if i == j { v0 } else { 0.0 }).collect();
+        let p = (0..SLOTS).map(diagonal).collect();
+        let mut exact = Textbook { w: vec![0.0; SLOTS], p, owed: 0.0 };
+        let mut product = [Eight::ZERO; WIDEST];
+        for t in 0..300 {
+            let (slots, x) = row(t);
+            let seen = filter.see(&slots, &dense(&x), &mut product);
+            let mean: f64 = exact.w.iter().zip(&x).map(|(w, x)| w * x).sum();
+            let variance: f64 = exact.product(&x).iter().zip(&x).map(|(p, x)| p * x).sum();
+            assert!((f64::from(seen.mean) - mean).abs() < 2e-3, "{t}: {} {mean}", seen.mean);
+            assert!((f64::from(seen.variance) - variance).abs() < 1e-3 * (1.0 + variance), "{t}");
+            let (a, h) = ((0.7 - mean) / (1.0 + variance), 0.2 + (t % 5) as f64 / 10.0);
+            filter.learn(a as f32, h as f32, seen, &product);
+            exact.learn(&x, (a, h), (v0, q));
+        }
+        assert!(filter.continues(&Filter::new(v0 as f32, q as f32), SLOTS));
+    }
+
+    #[test]
+    fn room_makes_no_difference() {
+        let (mut early, mut late) = (Filter::new(1.0, 1e-9), Filter::new(1.0, 1e-9));
+        early.reserve(200);
+        let (mut one, mut other) = ([Eight::ZERO; WIDEST], [Eight::ZERO; WIDEST]);
+        for t in 0..100 {
+            let (slots, x) = row(t);
+            slots.iter().for_each(|&slot| early.open(slot.into()));
+            slots.iter().for_each(|&slot| late.open(slot.into()));
+            let seen = early.see(&slots, &dense(&x), &mut one);
+            assert_eq!(seen, late.see(&slots, &dense(&x), &mut other), "{t}");
+            early.learn(0.5 - seen.mean, 0.25, seen, &one);
+            late.learn(0.5 - seen.mean, 0.25, seen, &other);
+            if t % 20 == 7 {
+                early.stretch(3, 2.0);
+                late.stretch(3, 2.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The full filters, while there are few features.
+//!
+//! Three of them, (v₀, q) = (1, 10⁻⁹), (10, 10⁻⁵), (100, 10⁻³), as long as at most 64 features were
+//! seen; the first goes on up to 256. Features have slots in the order in which they were first seen.
+
+use super::eight::Eight;
+use super::filter::{Dense, Filter, Glance, WIDEST};
+use super::lanes::gather;
+use super::scale::Scaled;
+use serde::{Deserialize, Serialize};
+
+/// How many filters there are.
+pub(super) const FILTERS: usize = 3;
+
+/// (v₀, q) of each.
+const PRIORS: [(f32, f32); FILTERS] = [(1.0, 1e-9), (10.0, 1e-5), (100.0, 1e-3)];
+
+/// What people call them.
+pub(super) const NAMES: [&str; FILTERS] =
+    ["full kalman 1", "full kalman 10, drift 0.00001", "full kalman 100, drift 0.001"];
+
+/// The most features of all three, and of the first.
+const MANY: usize = 64;
+const MOST: usize = 8 * WIDEST;
+
+/// The slot of a feature that has none.
+const NOWHERE: u16 = u16::MAX;
+
+/// All of them, and the slots of the features by cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Filters {
+    /// Three, one or none.
+    filters: Vec<Filter>,
+    slots: Vec<u16>,
+    used: usize,
+}
+
+/// Room for one example, laid out by slot.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Desk {
+    x: Dense,
+    /// What every x̃ is multiplied by, for the filter that looks; only where some unit grows.
+    stretched: Dense,
+    slots: [u16; MOST],
+    len: usize,
+    products: [Dense; FILTERS],
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        let dense = [Eight::ZERO; WIDEST];
+        Self { x: dense, stretched: dense, slots: [0; MOST], len: 0, products: [dense; FILTERS] }
+    }
+}
+
+impl Default for Filters {
+    fn default() -> Self {
+        let filters = PRIORS.map(|(prior, drift)| Filter::new(prior, drift)).into();
+        Self { filters, slots: Vec::new(), used: 0 }
+    }
+}
+
+impl Filters {
+    /// How many still learn.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.filters.len()
+    }
+
+    fn most(&self) -> usize {
+        match self.len() {
+            FILTERS => MANY,
+            0 => 0,
+            _ => MOST,
+        }
+    }
+
+    /// Makes room for features below `dimension`.
+    pub(super) fn grow(&mut self, dimension: usize) {
+        if self.len() == 0 || dimension <= self.slots.len() {
+            return;
+        }
+        self.slots.resize(dimension, NOWHERE);
+        let most = self.most();
+        self.filters.iter_mut().for_each(|filter| filter.reserve(dimension.min(most)));
+    }
+
+    /// Gives a feature that is seen for the first time a slot. Says whether filters retired for it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn admit(&mut self, cell: usize) -> bool {
+        if self.len() == 0 || self.slots[cell] != NOWHERE {
+            return false;
+        }
+        let retires = self.used == self.most();
+        if retires {
+            self.retire();
+        }
+        if self.len() > 0 {
+            self.slots[cell] = self.used as u16;
+            self.filters.iter_mut().for_each(|filter| filter.open(self.used));
+            self.used += 1;
+        }
+        retires
+    }
+
+    fn retire(&mut self) {
+        self.filters.truncate(usize::from(self.len() == FILTERS));
+        if self.len() == 0 {
+            (self.slots, self.used) = (Vec::new(), 0);
+        } else {
+            let room = self.slots.len().min(MOST);
+            self.filters.iter_mut().for_each(|filter| filter.reserve(room));
+        }
+    }
+
+    /// Lays out an example: x̃ by its place in the row. Features without a slot are left out.
+    #[inline(always)]
+    pub(super) fn lay_out(&self, indices: &[u32], scaled: impl Fn(usize) -> f32, desk: &mut Desk) {
+        let width = self.used.div_ceil(8);
+        desk.x[..width].fill(Eight::ZERO);
+        desk.len = 0;
+        for (place, &index) in indices.iter().enumerate() {
+            let slot = self.slots[index as usize];
+            if slot != NOWHERE {
+                desk.x[usize::from(slot) / 8].0[usize::from(slot) % 8] = scaled(place);
+                desk.slots[desk.len] = slot;
+                desk.len += 1;
+            }
+        }
+    }
+
+    /// f and s of each for the example on the desk.
+    #[inline(always)]
+    pub(super) fn see(&self, desk: &mut Desk) -> [Glance; FILTERS] {
+        let mut seen = [Glance::default(); FILTERS];
+        let slots = &desk.slots[..desk.len];
+        for ((filter, product), seen) in self.filters.iter().zip(&mut desk.products).zip(&mut seen)
+        {
+            *seen = filter.see(slots, &desk.x, product);
+        }
+        seen
+    }
+
+    /// The same before units have grown: each filter sees what it will see then. With D for what
+    /// its weights will be multiplied by, P becomes DPD, and it is shown D x̃.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn foresee_growth(
+        &self,
+        indices: &[u32],
+        scaled: impl Fn(usize) -> Scaled,
+        desk: &mut Desk,
+    ) -> [Glance; FILTERS] {
+        let mut seen = [Glance::default(); FILTERS];
+        for ((filter, product), seen) in self.filters.iter().zip(&mut desk.products).zip(&mut seen)
+        {
+            desk.stretched = desk.x;
+            for (place, &index) in indices.iter().enumerate() {
+                let (slot, growth) =
+                    (usize::from(self.slots[index as usize]), scaled(place).growth);
+                if growth > 1.0 && slot != usize::from(NOWHERE) {
+                    desk.stretched[slot / 8].0[slot % 8] *= filter.stretch_of(slot, growth);
+                }
+            }
+            *seen = filter.see(&desk.slots[..desk.len], &desk.stretched, product);
+        }
+        seen
+    }
+
+    /// Learns from the example on the desk: the slope and the curvature for each.
+    #[inline(always)]
+    pub(super) fn learn(
+        &mut self,
+        slopes: [f32; FILTERS],
+        curvatures: [f32; FILTERS],
+        seen: &[Glance; FILTERS],
+        desk: &Desk,
+    ) {
+        for (k, filter) in self.filters.iter_mut().enumerate() {
+            filter.learn(slopes[k], curvatures[k], seen[k], &desk.products[k]);
+        }
+    }
+
+    /// The unit of a feature grows.
+    pub(super) fn stretch(&mut self, cell: usize, growth: f32) {
+        if self.len() == 0 || self.slots[cell] == NOWHERE {
+            return;
+        }
+        let slot = usize::from(self.slots[cell]);
+        self.filters.iter_mut().for_each(|filter| filter.stretch(slot, growth));
+    }
+
+    /// The unit of the labels changes.
+    pub(super) fn stretch_all(&mut self, factor: f32) {
+        self.filters.iter_mut().for_each(|filter| filter.stretch_all(factor));
+    }
+
+    /// The weights of a feature, by filter.
+    pub(super) fn weights(&self, cell: usize) -> [f32; FILTERS] {
+        let mut weights = [0.0; FILTERS];
+        if let Some(&slot) = self.slots.get(cell).filter(|&&slot| slot != NOWHERE) {
+            for (weight, filter) in weights.iter_mut().zip(&self.filters) {
+                *weight = filter.weight(slot.into());
+            }
+        }
+        weights
+    }
+
+    pub(super) fn rearrange(&mut self, from: &[u32]) {
+        if self.len() > 0 {
+            self.slots = gather(&self.slots, from, NOWHERE);
+        }
+    }
+
+    /// Whether this can be a later state of the fresh filters, for so many cells.
+    pub(super) fn continues(&self, fresh: &Self, cells: usize) -> bool {
+        let is_one = |(filter, fresh): (&Filter, &Filter)| filter.continues(fresh, self.used);
+        [0, 1, FILTERS].contains(&self.len())
+            && self.slots.len() == if self.len() == 0 { 0 } else { cells }
+            && self.used <= self.most()
+            && self.slots_are_distinct()
+            && self.filters.iter().zip(&fresh.filters).all(is_one)
+    }
+
+    fn slots_are_distinct(&self) -> bool {
+        let mut slots: Vec<u16> = self.slots.iter().copied().filter(|&s| s != NOWHERE).collect();
+        slots.sort_unstable();
+        slots.into_iter().eq((0..self.used).map(|slot| slot as u16))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_retire_when_features_are_many() {
+        let mut filters = Filters::default();
+        filters.grow(400);
+        let mut retired = Vec::new();
+        for cell in (0..300).rev() {
+            if filters.admit(cell) {
+                retired.push((300 - cell, filters.len()));
+            }
+            assert!(!filters.admit(cell), "a feature has one slot");
+        }
+        assert_eq!(retired, [(65, 1), (257, 0)]);
+        assert!(filters.continues(&Filters::default(), 400));
+    }
+
+    /// What is foreseen of a unit that grows is what is seen when it has grown.
+    #[test]
+    fn growth_is_foreseen() {
+        let (mut filters, mut desk) = (Filters::default(), Desk::default());
+        filters.grow(3);
+        (0..3).for_each(|cell| assert!(!filters.admit(cell)));
+        for t in 0..40 {
+            let x = [0.5, (t % 3) as f32 / 2.0, -1.0];
+            filters.lay_out(&[0, 1, 2], |place| x[place], &mut desk);
+            let seen = filters.see(&mut desk);
+            filters.learn(seen.map(|seen| 0.9 - seen.mean), [0.25; FILTERS], &seen, &desk);
+        }
+        let x = [1.0, 0.25, -0.5];
+        let growth = [4.0, 1.0, 1.5];
+        filters.lay_out(&[0, 1, 2], |place| x[place], &mut desk);
+        let scaled = |place: usize| Scaled { value: x[place], growth: growth[place] };
+        let foreseen = filters.foresee_growth(&[0, 1, 2], scaled, &mut desk);
+        (0..3)
+            .filter(|&cell| growth[cell] > 1.0)
+            .for_each(|cell| filters.stretch(cell, growth[cell]));
+        let seen = filters.see(&mut desk);
+        for (foreseen, seen) in foreseen.iter().zip(&seen) {
+            assert!((foreseen.mean - seen.mean).abs() < 1e-5 * (1.0 + seen.mean.abs()));
+            assert!((foreseen.variance - seen.variance).abs() < 1e-4 * (1.0 + seen.variance));
+        }
+    }
+}

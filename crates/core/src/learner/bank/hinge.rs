@@ -1,0 +1,116 @@
+//! The bank's top for two classes in the hinge loss.
+//!
+//! The bank of the logistic loss, unchanged, says how likely the classes are; AdaHedge mixes what may be
+//! made of its logit, and the witnesses of the hinge loss clipped to ±1.
+
+use super::adahedge::AdaHedge;
+use super::experts::{EachWitness, Expert, RADII};
+use super::log::{Log, LogOpinion};
+use super::mixer::MIXED;
+use super::top::{Label, Lessons, Top, View};
+use crate::witness::WITNESSES;
+use serde::{Deserialize, Serialize};
+
+/// Decisions, then witnesses.
+const VOICES: usize = DECISIONS + WITNESSES;
+const DECISIONS: usize = 3;
+
+/// What people call the decisions made of a logit z.
+const NAMES: [&str; DECISIONS] = ["sign of the logit", "4 logits within 1", "logit within 1"];
+
+/// ½, ¼ and ⅛ for the decisions, and the rest for the witnesses.
+const PRIOR: [f64; VOICES] = [0.5, 0.25, 0.125, 0.03125, 0.03125, 0.03125, 0.03125];
+
+/// The top of a bank in the hinge loss.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct HingeTop {
+    log: Log,
+    hedge: AdaHedge<VOICES>,
+}
+
+/// What was made of a view.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HingeOpinion {
+    log: LogOpinion,
+    said: [f64; VOICES],
+    prediction: f64,
+}
+
+impl HingeTop {
+    pub(super) fn new() -> Self {
+        Self { log: Log::without_witnesses(), hedge: AdaHedge::new(PRIOR) }
+    }
+}
+
+impl Top for HingeTop {
+    type Opinion = HingeOpinion;
+
+    #[inline(always)]
+    fn spread(&self) -> f64 {
+        1.0
+    }
+
+    #[inline(always)]
+    fn opine(&self, view: &View, witnesses: &EachWitness) -> HingeOpinion {
+        // The witnesses here are those of the hinge loss: the logit is made without.
+        let log = self.log.opine(view, &[0.0; WITNESSES]);
+        let logit = log.logit;
+        let sign = if logit == 0.0 { 0.0 } else { logit.signum() };
+        let within = |score: f64| score.clamp(-1.0, 1.0);
+        let mut said = [sign, within(4.0 * logit), within(logit), 0.0, 0.0, 0.0, 0.0];
+        for (said, &witness) in said[DECISIONS..].iter_mut().zip(witnesses) {
+            *said = within(witness);
+        }
+        HingeOpinion { log, said, prediction: self.hedge.mean(&said) }
+    }
+
+    #[inline(always)]
+    fn prediction(opinion: &HingeOpinion) -> f64 {
+        opinion.prediction
+    }
+
+    #[inline(always)]
+    fn learn(
+        &mut self,
+        opinion: &HingeOpinion,
+        view: &View,
+        witnesses: &EachWitness,
+        label: &Label,
+    ) -> Lessons {
+        let lost = |z: f64| label.importance * (1.0 - label.value * z).max(0.0);
+        self.hedge.learn(&opinion.said.map(lost));
+        self.log.learn(&opinion.log, view, witnesses, label)
+    }
+
+    fn retire(&mut self, filters: usize) {
+        self.log.retire(filters);
+    }
+
+    fn mixing_weights(&self) -> [f64; MIXED] {
+        self.log.mixing_weights()
+    }
+
+    fn experts(&self, importance: f64) -> Vec<Expert> {
+        let witness = |radius: &f64| format!("witness U = {radius}");
+        let names = NAMES.iter().map(|name| (*name).to_owned()).chain(RADII.iter().map(witness));
+        let numbers = self.hedge.weights().iter().zip(self.hedge.losses());
+        names
+            .zip(numbers)
+            .map(|(name, (&share, loss))| Expert {
+                name,
+                share,
+                sequential_risk: loss / importance,
+            })
+            .collect()
+    }
+
+    fn mixing_cost(&self, _rounds: f64) -> f64 {
+        let losses = self.hedge.losses();
+        let best = (0..VOICES).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap_or(0);
+        self.hedge.cost(PRIOR[best])
+    }
+
+    fn is_sound(&self, filters: usize) -> bool {
+        self.log.is_sound(filters) && self.hedge.is_sound(&PRIOR)
+    }
+}

@@ -1,0 +1,201 @@
+//! Eight simple learners side by side, each with its own idea of how fast to learn.
+//!
+//! They read x̃, the features in their own units ([`Scale`]). The first is AdaGrad by coordinate in
+//! its dual-averaging form; with i = 1/√(1 + A) it keeps
+//!
+//! ```text
+//! θ ← θ + a x̃,    A ← A + a² x̃²,    f = gain · Σ θ i x̃
+//! ```
+//!
+//! The others are diagonal Kalman filters with a prior variance v₀ and a drift q:
+//!
+//! ```text
+//! f = Σ w x̃,    s = Σ v x̃²,    w ← w + a v x̃,    v ← v/(1 + h v x̃²),    v ← v + q(v₀ − v)
+//! ```
+//!
+//! where the slope a and the curvature h come from the loss. A cell holds the two numbers that each
+//! of the eight has for a feature: 64 bytes that are read and written together.
+
+use super::eight::Eight;
+use serde::{Deserialize, Serialize};
+
+/// How many lanes there are.
+pub(super) const LANES: usize = 8;
+
+/// v₀ of every lane; the first begins with i = 1.
+const PRIOR: Eight = Eight([1.0, 0.1, 1.0, 1.0, 10.0, 100.0, 0.1, 1.0]);
+/// q of every lane.
+const DRIFT: Eight = Eight([0.0, 0.0, 0.0, 1e-3, 1e-3, 1e-3, 1.0, 1.0]);
+
+/// What people call the lanes.
+pub(super) const NAMES: [&str; LANES] = [
+    "adagrad",
+    "kalman 0.1",
+    "kalman 1",
+    "kalman 1, drift 0.001",
+    "kalman 10, drift 0.001",
+    "kalman 100, drift 0.001",
+    "kalman 0.1, drift 1",
+    "kalman 1, drift 1",
+];
+
+/// What the lanes know of one feature: w and v, or θ and i.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[repr(align(64))]
+struct Cell {
+    mean: Eight,
+    variance: Eight,
+}
+
+const FRESH: Cell = Cell { mean: Eight::ZERO, variance: PRIOR };
+
+/// What the lanes see in an example.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Seen {
+    /// f, that of the first lane without its gain.
+    pub(super) mean: Eight,
+    /// s, 0 for the first lane.
+    pub(super) variance: Eight,
+    /// ‖x̃‖²
+    pub(super) norm_sq: f32,
+}
+
+/// What they learn from it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Lesson {
+    /// a
+    pub(super) slope: Eight,
+    /// h
+    pub(super) curvature: Eight,
+}
+
+/// All cells.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Lanes {
+    cells: Vec<Cell>,
+}
+
+impl Lanes {
+    /// Makes room for features below `dimension`.
+    pub(super) fn grow(&mut self, dimension: usize) {
+        if dimension > self.cells.len() {
+            self.cells.resize(dimension, FRESH);
+        }
+    }
+
+    /// f and s for features there is room for, whose values `scaled` tells by their place in the row.
+    #[inline(always)]
+    pub(super) fn see(&self, indices: &[u32], scaled: impl Fn(usize) -> f32) -> Seen {
+        // Two sums each: an addition need not wait for the one before it.
+        let mut sums = [Seen::default(); 2];
+        let mut add = |sum: usize, place: usize| {
+            let cell = &self.cells[indices[place] as usize];
+            let value = scaled(place);
+            let x = Eight::all(value);
+            let dual = cell.mean.0[0] * cell.variance.0[0];
+            let sum = &mut sums[sum];
+            sum.mean = sum.mean + x * cell.mean.with_first(dual);
+            sum.variance = sum.variance + x * x * cell.variance;
+            sum.norm_sq += value * value;
+        };
+        let pairs = indices.len() / 2;
+        for pair in 0..pairs {
+            add(0, 2 * pair);
+            add(1, 2 * pair + 1);
+        }
+        if indices.len() % 2 == 1 {
+            add(0, indices.len() - 1);
+        }
+        let [one, other] = sums;
+        let variance = (one.variance + other.variance).with_first(0.0);
+        Seen { mean: one.mean + other.mean, variance, norm_sq: one.norm_sq + other.norm_sq }
+    }
+
+    /// Learns from an example that was seen.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, indices: &[u32], scaled: &[f32], lesson: &Lesson) {
+        let a = lesson.slope;
+        let h = lesson.curvature.with_first(a.0[0] * a.0[0]);
+        let (kept, refilled) = (Eight::ONE - DRIFT, DRIFT * PRIOR);
+        for (&index, &x) in indices.iter().zip(scaled) {
+            let Cell { mean, variance } = &mut self.cells[index as usize];
+            let (v, x) = (*variance, Eight::all(x));
+            let first = v.0[0];
+            let divisor = Eight::ONE + v.with_first(first * first) * (h * (x * x));
+            let divisor = divisor.with_first(divisor.0[0].sqrt());
+            *mean = *mean + v.with_first(1.0) * (a * x);
+            *variance = v / divisor * kept + refilled;
+        }
+    }
+
+    /// The weights of a feature, by lane, where x̃ is what they multiply.
+    pub(super) fn weights(&self, cell: usize) -> Eight {
+        let Cell { mean, variance } = self.cells[cell];
+        mean.with_first(mean.0[0] * variance.0[0])
+    }
+
+    /// Multiplies all weights that are in units of the labels.
+    pub(super) fn stretch(&mut self, factor: f32) {
+        for cell in &mut self.cells {
+            let theta = cell.mean.0[0];
+            cell.mean = (cell.mean * Eight::all(factor)).with_first(theta);
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub(super) fn rearrange(&mut self, from: &[u32]) {
+        self.cells = gather(&self.cells, from, FRESH);
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        let in_range = |v: Eight| v.0.iter().zip(PRIOR.0).all(|(&v, most)| v >= 0.0 && v <= most);
+        self.cells.iter().all(|cell| cell.mean.is_finite() && in_range(cell.variance))
+    }
+}
+
+/// Place i gets what is at `from[i]`, and `fresh` where there is nothing.
+pub(super) fn gather<T: Copy>(all: &[T], from: &[u32], fresh: T) -> Vec<T> {
+    from.iter().map(|&place| all.get(place as usize).copied().unwrap_or(fresh)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One feature, by the formulas, in doubles.
+    #[test]
+    fn the_lanes_follow_their_formulas() {
+        let mut lanes = Lanes::default();
+        lanes.grow(2);
+        let (mut theta, mut squares) = (0.0, 0.0);
+        let (mut w, mut v) = ([0.0; LANES], PRIOR.0.map(f64::from));
+        for t in 0..200 {
+            let x = 1.0 - (t % 7) as f32 / 4.0;
+            let a = Eight::of(|k| ((t * (k + 3)) % 11) as f32 / 11.0 - 0.4);
+            let h = Eight::of(|k| 0.05 * (k + 1) as f32);
+            let seen = lanes.see(&[1], |_| x);
+            let x_exact = f64::from(x);
+            let dual = theta * x_exact / (1.0 + squares as f64).sqrt();
+            assert!((f64::from(seen.mean.0[0]) - dual).abs() < 1e-4, "adagrad in round {t}");
+            for k in 1..LANES {
+                let (mean, variance) = (w[k] * x_exact, v[k] * x_exact * x_exact);
+                assert!((f64::from(seen.mean.0[k]) - mean).abs() < 1e-3 * (1.0 + mean.abs()));
+                assert!((f64::from(seen.variance.0[k]) - variance).abs() < 1e-4 * (0.1 + variance));
+            }
+            lanes.learn(&[1], &[x], &Lesson { slope: a, curvature: h });
+            theta += f64::from(a.0[0]) * x_exact;
+            squares += (f64::from(a.0[0]) * x_exact).powi(2);
+            for k in 1..LANES {
+                let (a, h) = (f64::from(a.0[k]), f64::from(h.0[k]));
+                w[k] += a * v[k] * x_exact;
+                v[k] /= 1.0 + h * v[k] * x_exact * x_exact;
+                v[k] += f64::from(DRIFT.0[k]) * (f64::from(PRIOR.0[k]) - v[k]);
+            }
+        }
+        assert!(lanes.is_sound());
+        assert_eq!(lanes.weights(0), Eight::ZERO);
+    }
+}

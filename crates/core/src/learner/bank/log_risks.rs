@@ -1,0 +1,81 @@
+//! Σ −ln p for every expert, with a logarithm in one round of sixteen.
+
+use super::elementary::ln;
+use super::experts::{EXPERTS, Each};
+use serde::{Deserialize, Serialize};
+
+/// So many probabilities are multiplied before a logarithm is taken: none is below e^{−30}, so that
+/// the product stays above the smallest double.
+const TOGETHER: u8 = 16;
+
+/// Sums of −ln p.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct LogRisks {
+    sums: Each,
+    products: Each,
+    waiting: u8,
+}
+
+impl LogRisks {
+    pub(super) fn new() -> Self {
+        Self { sums: [0.0; EXPERTS], products: [1.0; EXPERTS], waiting: 0 }
+    }
+
+    /// Adds −c ln p.
+    #[inline(always)]
+    pub(super) fn add(&mut self, given: &Each, importance: f64) {
+        if importance != 1.0 {
+            let cost = |p: f64| if p > 0.0 { -importance * ln(p) } else { 0.0 };
+            self.sums.iter_mut().zip(given).for_each(|(sum, &p)| *sum += cost(p));
+            return;
+        }
+        self.products.iter_mut().zip(given).for_each(|(product, p)| *product *= p);
+        self.waiting += 1;
+        if self.waiting == TOGETHER {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        for (sum, product) in self.sums.iter_mut().zip(&mut self.products) {
+            *sum -= if *product > 0.0 { ln(*product) } else { 0.0 };
+            *product = 1.0;
+        }
+        self.waiting = 0;
+    }
+
+    /// The sums.
+    pub(super) fn sums(&self) -> Each {
+        let mut settled = self.clone();
+        settled.settle();
+        settled.sums
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        self.waiting < TOGETHER
+            && self.sums.iter().all(|sum| sum.is_finite())
+            && self.products.iter().all(|product| (0.0..=1.0).contains(product))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_sums_of_logarithms() {
+        let mut risks = LogRisks::new();
+        let mut expected = [0.0; EXPERTS];
+        for t in 0..100 {
+            let given: Each =
+                std::array::from_fn(|k| 1.0 / (1 + (t * (k + 1)) % 17) as f64 - 1e-13);
+            let importance = if t % 10 == 0 { 2.5 } else { 1.0 };
+            risks.add(&given, importance);
+            expected.iter_mut().zip(given).for_each(|(sum, p)| *sum -= importance * p.ln());
+        }
+        for (found, expected) in risks.sums().iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-10 * (1.0 + expected));
+        }
+        assert!(risks.is_sound());
+    }
+}

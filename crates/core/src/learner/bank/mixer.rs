@@ -1,0 +1,162 @@
+//! The mixer: a small full Kalman filter over what the lanes and filters say.
+//!
+//! Its features are (1, z_1, …, z_m), its first weights 1/m, its prior variance 0.3 and its drift
+//! 10⁻⁹. It is what makes many middling learners one good one.
+
+use super::eight::Eight;
+use super::filter::Glance;
+use super::filters::FILTERS;
+use super::lanes::LANES;
+use serde::{Deserialize, Serialize};
+
+const PRIOR: f32 = 0.3;
+const DRIFT: f32 = 1e-9;
+
+/// What is mixed: lanes, then filters.
+pub(super) const MIXED: usize = LANES + FILTERS;
+/// Coordinates in use, the constant included, and those there is room for.
+const USED: usize = MIXED + 1;
+const ROOM: usize = 16;
+
+/// Two eights: one number for every coordinate.
+pub(super) type Inputs = [Eight; 2];
+
+/// The mixer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Mixer {
+    rows: [Inputs; ROOM],
+    weights: Inputs,
+}
+
+/// What the mixer sees.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Mixture {
+    /// f and s.
+    pub(super) glance: Glance,
+    /// P z.
+    product: Inputs,
+}
+
+/// (1, z_1, …, z_m)
+#[inline(always)]
+pub(super) fn inputs(lanes: Eight, filters: [f32; FILTERS]) -> Inputs {
+    let z = lanes.0;
+    [
+        Eight([1.0, z[0], z[1], z[2], z[3], z[4], z[5], z[6]]),
+        Eight([z[7], filters[0], filters[1], filters[2], 0.0, 0.0, 0.0, 0.0]),
+    ]
+}
+
+impl Mixer {
+    pub(super) fn new() -> Self {
+        let place = |x: &mut Inputs, at: usize, value: f32| x[at / 8].0[at % 8] = value;
+        let mut mixer = Self { rows: [Inputs::default(); ROOM], weights: Inputs::default() };
+        for at in 0..ROOM {
+            place(&mut mixer.rows[at], at, PRIOR);
+        }
+        (1..USED).for_each(|at| place(&mut mixer.weights, at, 1.0 / MIXED as f32));
+        mixer
+    }
+
+    /// f and s for what was said.
+    #[inline(always)]
+    pub(super) fn see(&self, inputs: &Inputs) -> Mixture {
+        let mut sums = [Inputs::default(); 2];
+        for (at, row) in self.rows[..USED].iter().enumerate() {
+            let value = Eight::all(inputs[at / 8].0[at % 8]);
+            let sum = &mut sums[at % 2];
+            *sum = [sum[0] + value * row[0], sum[1] + value * row[1]];
+        }
+        let product = [sums[0][0] + sums[1][0], sums[0][1] + sums[1][1]];
+        let variance = (product[0] * inputs[0] + product[1] * inputs[1]).sum().max(0.0);
+        let mean = (self.weights[0] * inputs[0] + self.weights[1] * inputs[1]).sum();
+        Mixture { glance: Glance { mean, variance }, product }
+    }
+
+    /// Learns from what was seen.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, slope: f32, curvature: f32, seen: &Mixture) {
+        let gain = curvature / (1.0 + curvature * seen.glance.variance);
+        let (product, a) = (&seen.product, Eight::all(slope));
+        for (weights, &p) in self.weights.iter_mut().zip(product) {
+            *weights = *weights + a * p;
+        }
+        for (at, row) in self.rows[..USED].iter_mut().enumerate() {
+            let share = Eight::all(gain * product[at / 8].0[at % 8]);
+            *row = [row[0] - share * product[0], row[1] - share * product[1]];
+            let variance = row[at / 8].0[at % 8].max(0.0);
+            row[at / 8].0[at % 8] = variance + DRIFT * (PRIOR - variance);
+        }
+    }
+
+    /// The weights of what is mixed.
+    pub(super) fn weights(&self) -> [f32; MIXED] {
+        std::array::from_fn(|k| self.weights[(k + 1) / 8].0[(k + 1) % 8])
+    }
+
+    /// Filters retired: only the first `remaining` of what is mixed go on, and share the weight of
+    /// the others.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn retire(&mut self, remaining: usize) {
+        let weights = self.weights();
+        let lost: f32 = weights[remaining..].iter().sum();
+        for (at, weight) in (1..).zip(weights) {
+            let next = if at <= remaining { weight + lost / remaining as f32 } else { 0.0 };
+            self.weights[at / 8].0[at % 8] = next;
+        }
+    }
+
+    /// What is mixed comes in units `growth` times as large: the bias shrinks, and variances grow to
+    /// at most the prior.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn stretch(&mut self, growth: f32) {
+        self.weights[0].0[0] /= growth;
+        for at in 1..ROOM {
+            let variance = self.rows[at][at / 8].0[at % 8].max(1e-30);
+            let stretch = growth.min((PRIOR / variance).sqrt());
+            self.rows[at] = self.rows[at].map(|p| p * Eight::all(stretch));
+            self.rows.iter_mut().for_each(|row| row[at / 8].0[at % 8] *= stretch);
+        }
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        let finite = |x: &Inputs| x.iter().all(|x| x.is_finite());
+        self.rows.iter().all(finite) && finite(&self.weights)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_begins_with_the_mean_and_finds_the_one_that_is_right() {
+        let mut mixer = Mixer::new();
+        let said = |t: usize| {
+            let lanes = Eight::of(|k| ((t * (k + 2)) % 7) as f32 - 3.0);
+            (lanes, inputs(lanes, [0.0; FILTERS]))
+        };
+        let (lanes, first) = said(3);
+        let mean = lanes.0.iter().sum::<f32>() / MIXED as f32;
+        assert!((mixer.see(&first).glance.mean - mean).abs() < 1e-6);
+        for t in 0..4000 {
+            let (lanes, inputs) = said(t);
+            let seen = mixer.see(&inputs);
+            let slope = (lanes.0[5] - seen.glance.mean) / (1.0 + seen.glance.variance);
+            mixer.learn(slope, 1.0, &seen);
+        }
+        let (lanes, inputs) = said(11);
+        assert!((mixer.see(&inputs).glance.mean - lanes.0[5]).abs() < 1e-2);
+        assert!(mixer.is_sound());
+    }
+
+    #[test]
+    fn weights_of_those_who_retire_are_shared() {
+        let mut mixer = Mixer::new();
+        mixer.retire(LANES);
+        assert!((mixer.weights().iter().sum::<f32>() - 1.0).abs() < 1e-6);
+        assert_eq!(mixer.weights()[LANES..], [0.0; FILTERS]);
+    }
+}

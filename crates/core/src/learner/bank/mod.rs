@@ -1,0 +1,168 @@
+//! The bank: many simple learners, a small one that mixes them, and Bayes' rule above.
+
+mod adahedge;
+mod aggregate;
+mod bayes;
+mod belief;
+mod blend;
+mod eight;
+mod elementary;
+mod experts;
+mod filter;
+mod filters;
+mod hinge;
+mod lanes;
+mod log;
+mod log_risks;
+mod mixer;
+mod pinball;
+mod said;
+mod scale;
+mod square;
+mod stack;
+mod steps;
+mod targets;
+mod top;
+
+pub use experts::Expert;
+
+use super::{
+    AnySet, Coordinates, Example, Features, Learner, Promise, Recipe, Resumable, Round, Take,
+};
+use crate::loss::{AnyLoss, Hinge, Logistic, Square};
+use crate::number::NonNegative;
+use crate::request::{Asked, Refusal, Request};
+use crate::round::Objective;
+use crate::rows::Rows;
+use hinge::HingeTop;
+use log::Log;
+use pinball::Pinball;
+use serde::{Deserialize, Serialize};
+use square::SquareTop;
+use stack::Stack;
+
+/// The bank.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bank {
+    kind: Kind,
+}
+
+/// One bank for each loss that it can learn from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Kind {
+    Logistic(Stack<Logistic, Log>),
+    Hinge(Stack<Hinge, HingeTop>),
+    Square(Stack<Square, SquareTop>),
+    Pinball(Stack<AnyLoss, Pinball>),
+}
+
+/// Runs an expression on whichever bank it is.
+macro_rules! with_stack {
+    ($bank:expr, $stack:ident => $what:expr) => {
+        match $bank {
+            Kind::Logistic($stack) => $what,
+            Kind::Hinge($stack) => $what,
+            Kind::Square($stack) => $what,
+            Kind::Pinball($stack) => $what,
+        }
+    };
+}
+
+impl Bank {
+    /// A bank that has seen nothing, for one of its losses.
+    pub fn new(loss: AnyLoss) -> Result<Self, String> {
+        let kind = match loss {
+            AnyLoss::Logistic(loss) => Kind::Logistic(Stack::new(loss, Log::new())),
+            AnyLoss::Hinge(loss) => Kind::Hinge(Stack::new(loss, HingeTop::new())),
+            AnyLoss::Square(loss) => Kind::Square(Stack::new(loss, SquareTop::new())),
+            AnyLoss::Absolute(_) => Kind::Pinball(Stack::new(loss, Pinball::new(0.5, 2.0))),
+            AnyLoss::Quantile(quantile) => {
+                Kind::Pinball(Stack::new(loss, Pinball::new(quantile.tau.get(), 1.0)))
+            }
+            _ => return Err(format!("the bank does not learn from the loss {}", loss.name())),
+        };
+        Ok(Self { kind })
+    }
+
+    /// The learners that are mixed, and how each does.
+    pub fn experts(&self) -> Vec<Expert> {
+        with_stack!(&self.kind, stack => stack.experts())
+    }
+
+    /// What mixing is proved to cost at most over the best of them, in total.
+    pub fn mixing_cost(&self) -> f64 {
+        with_stack!(&self.kind, stack => stack.mixing_cost())
+    }
+}
+
+impl Learner for Bank {
+    fn grow(&mut self, dimension: usize) {
+        with_stack!(&mut self.kind, stack => stack.grow(dimension));
+    }
+
+    fn predict(&self, x: &Features<'_>) -> f64 {
+        with_stack!(&self.kind, stack => stack.predict(x))
+    }
+
+    fn learn(&mut self, example: &Example<'_>) -> Round {
+        with_stack!(&mut self.kind, stack => stack.learn(example))
+    }
+
+    fn learn_rows(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
+        self.grow(rows.dimension());
+        with_stack!(&mut self.kind, stack => stack.learn_rows(rows, rounds));
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        with_stack!(&self.kind, stack => stack.weights())
+    }
+
+    fn rounds(&self) -> u64 {
+        with_stack!(&self.kind, stack => stack.rounds())
+    }
+
+    fn rearrange(&mut self, from: &[u32]) {
+        with_stack!(&mut self.kind, stack => stack.rearrange(from));
+    }
+
+    fn promise_in(&self, _comparators: &AnySet, _coordinates: Coordinates<'_>) -> Promise {
+        Promise::none("the bank's theorem is about comparators without units")
+    }
+}
+
+impl Resumable for Bank {
+    fn continues(&self, fresh: &Self) -> bool {
+        match (&self.kind, &fresh.kind) {
+            (Kind::Logistic(stack), Kind::Logistic(fresh)) => stack.continues(fresh),
+            (Kind::Hinge(stack), Kind::Hinge(fresh)) => stack.continues(fresh),
+            (Kind::Square(stack), Kind::Square(fresh)) => stack.continues(fresh),
+            (Kind::Pinball(stack), Kind::Pinball(fresh)) => stack.continues(fresh),
+            _ => false,
+        }
+    }
+}
+
+/// What describes it: nothing, for there is nothing to tune.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BankSpec {}
+
+impl Asked for BankSpec {
+    fn ask(_request: &Request<'_>) -> Result<Self, Refusal> {
+        Ok(Self {})
+    }
+}
+
+impl Recipe for BankSpec {
+    fn check(&self, objective: &Objective<AnyLoss>) -> Result<(), String> {
+        Bank::new(objective.loss).map(|_| ())
+    }
+
+    fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String> {
+        Ok(take.take(Bank::new(objective.loss)?))
+    }
+
+    fn words(&self, _sigma: NonNegative) -> String {
+        "bank: eight lanes, three full filters, a mixer and Bayes' rule; nothing to tune".to_owned()
+    }
+}

@@ -1,0 +1,231 @@
+//! The bank's top for quantiles, and for medians in the absolute loss.
+//!
+//! ρ(e) = τe for a residual e ≥ 0 and (τ − 1)e below. Its slopes are two numbers only, so that a Kalman
+//! filter's step is α = min(4σ/(1 − τ), e/s) for e > 0 and −min(4σ/τ, −e/s) for e < 0: it goes to the
+//! label if that is not far, where σ is the running mean of the posterior mean's loss. Some lanes and a
+//! filter keep the square loss, for the mean is a good place to begin from. AdaHedge takes the place
+//! of the aggregating algorithm.
+
+use super::adahedge::AdaHedge;
+use super::belief::Belief;
+use super::blend::Blend;
+use super::eight::Eight;
+use super::experts::{EXPERTS, Each, EachWitness, Expert, MEAN, described, prior};
+use super::filters::FILTERS;
+use super::lanes::{LANES, Lesson};
+use super::mixer::{MIXED, Mixture};
+use super::said::{Said, halved, shares};
+use super::steps;
+use super::targets::Targets;
+use super::top::{Label, Lessons, Top, View};
+use serde::{Deserialize, Serialize};
+
+/// How many mean losses a step is worth at most.
+const PATIENCE: f64 = 4.0;
+/// The rate at which the posterior mean learns, over the mean loss.
+const RATE: f64 = 0.3;
+/// The mean loss is that of so many rounds.
+const MEMORY: f64 = 1000.0;
+/// From this lane and this filter on, the square loss is kept.
+const SQUARE_LANES: usize = 6;
+const SQUARE_FILTERS: usize = 2;
+
+/// The top of a bank in a pinball loss.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Pinball {
+    /// τ, and what the loss is multiplied by: 2 makes the absolute loss of τ = ½.
+    tau: f64,
+    factor: f64,
+    targets: Targets,
+    blend: Blend,
+    belief: Belief,
+    hedge: AdaHedge<EXPERTS>,
+    /// σ, and a running quantile of the labels.
+    mean_loss: f64,
+    quantile: f64,
+    /// Losses of the experts of the first round, in the data's own units.
+    first_loss: f64,
+}
+
+/// What was made of a view.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PinballOpinion {
+    mixture: Mixture,
+    said: Each,
+    prediction: f64,
+}
+
+impl Pinball {
+    /// For the quantile τ, in a loss that is `factor` times the pinball's.
+    pub(super) fn new(tau: f64, factor: f64) -> Self {
+        let prior = prior(FILTERS);
+        Self {
+            tau,
+            factor,
+            targets: Targets::new(),
+            blend: Blend::new(),
+            belief: Belief::new(prior),
+            hedge: AdaHedge::new(halved(&prior)),
+            mean_loss: 0.0,
+            quantile: 0.0,
+            first_loss: 0.0,
+        }
+    }
+
+    /// ρ(e)
+    #[inline(always)]
+    fn loss(&self, residual: f64) -> f64 {
+        if residual > 0.0 { self.tau * residual } else { (self.tau - 1.0) * residual }
+    }
+
+    #[inline(always)]
+    fn judge(&mut self, opinion: &PinballOpinion, y: f64, label: &Label) {
+        let lost = opinion.said.map(|z| self.loss(y - z));
+        let c = label.importance;
+        self.hedge.learn(&lost.map(|loss| c * loss));
+        let mean_loss = lost[MEAN];
+        self.mean_loss += (mean_loss - self.mean_loss) / (label.round - 1.0).min(MEMORY);
+        if self.mean_loss > 0.0 {
+            self.belief.learn(&lost, mean_loss, RATE / self.mean_loss, label.round);
+        }
+        // The running quantile: a step towards the label, no longer than the way there.
+        let (weight, residual) = (self.targets.weight(), y - self.quantile);
+        let step = if residual > 0.0 {
+            (self.mean_loss / (1.0 - self.tau)).min(residual * weight / c)
+        } else {
+            (-self.mean_loss / self.tau).max(residual * weight / c)
+        };
+        self.quantile += step * c / weight;
+    }
+}
+
+impl Top for Pinball {
+    type Opinion = PinballOpinion;
+
+    #[inline(always)]
+    fn spread(&self) -> f64 {
+        self.targets.spread()
+    }
+
+    #[inline(always)]
+    fn opine(&self, view: &View, witnesses: &EachWitness) -> PinballOpinion {
+        let base = self.targets.clipped(self.quantile);
+        let Said { mut said, mixture } =
+            Said::new(view, witnesses, base, &self.targets, &self.blend);
+        said[MEAN] = self.belief.mean(&said);
+        let out = self.hedge.mean(&said);
+        PinballOpinion { mixture, said, prediction: self.targets.outward(out) }
+    }
+
+    #[inline(always)]
+    fn prediction(opinion: &PinballOpinion) -> f64 {
+        opinion.prediction
+    }
+
+    #[inline(always)]
+    fn stretch_for(&self, label: f64) -> f32 {
+        self.targets.stretch_for(label)
+    }
+
+    #[cold]
+    fn stretch(&mut self, factor: f32) {
+        let factor = f64::from(factor);
+        self.targets.stretch(factor);
+        self.blend.stretch(factor);
+        self.hedge.stretch(factor);
+        self.mean_loss *= factor;
+        self.quantile *= factor;
+    }
+
+    #[inline(always)]
+    fn learn(
+        &mut self,
+        opinion: &PinballOpinion,
+        view: &View,
+        _witnesses: &EachWitness,
+        label: &Label,
+    ) -> Lessons {
+        let c = label.importance;
+        if label.round == 1.0 {
+            self.first_loss = c * self.loss(label.value);
+        }
+        let y = self.targets.learn(label.value, c);
+        let (range, spread) = (self.targets.range(), self.targets.spread());
+        let most = c * PATIENCE * self.mean_loss;
+        let (up, down) = (most / (1.0 - self.tau), most / self.tau);
+        let single = c as f32;
+
+        let within = |residual: f64| residual.clamp(-range, range) as f32;
+        let residual = Eight::of(|k| within(y - f64::from(view.lanes.mean.0[k])));
+        let mut slope = steps::square(residual, view.lanes.variance, single);
+        for k in 1..SQUARE_LANES {
+            let residual = y as f32 - view.lanes.mean.0[k];
+            slope.0[k] = steps::pinball(residual, view.lanes.variance.0[k], up as f32, down as f32);
+        }
+        let first = y - f64::from(view.lanes.mean.0[0]);
+        let sign = if first > 0.0 { self.tau } else { self.tau - 1.0 };
+        slope.0[0] = if first == 0.0 { 0.0 } else { (c * sign) as f32 };
+        let slope = slope.within(steps::STEEPEST);
+
+        let slopes = std::array::from_fn(|k| {
+            let (residual, variance) = (y as f32 - view.filters[k].mean, view.filters[k].variance);
+            if k < SQUARE_FILTERS {
+                steps::pinball(residual, variance, up as f32, down as f32)
+            } else {
+                steps::square(Eight::all(residual), Eight::all(variance), single).0[0]
+            }
+        });
+        let unit = self.blend.unit();
+        let own = self.blend.residual(y, &opinion.mixture);
+        let variance = opinion.mixture.glance.variance;
+        let own = steps::pinball(own, variance, (up / unit) as f32, (down / unit) as f32);
+        if label.round > 2.0 {
+            self.blend.learn(own, single, &opinion.mixture);
+        }
+        if label.round > 1.0 {
+            self.judge(opinion, y, label);
+        }
+        self.blend.follow(spread);
+        let lanes = Lesson { slope, curvature: Eight::all(single) };
+        Lessons { lanes, slopes, curvatures: [single; FILTERS] }
+    }
+
+    fn retire(&mut self, filters: usize) {
+        let prior = prior(filters);
+        self.blend.retire(filters);
+        self.belief.retire(prior);
+        self.hedge.retire(halved(&prior));
+    }
+
+    fn mixing_weights(&self) -> [f64; MIXED] {
+        self.blend.weights().map(|weight| weight * self.targets.unit())
+    }
+
+    fn experts(&self, importance: f64) -> Vec<Expert> {
+        let unit = self.targets.unit();
+        let total = |place: usize| self.hedge.losses()[place] * unit + self.first_loss;
+        let risk = |place: usize| self.factor * total(place) / importance;
+        let share = shares(self.hedge.weights(), self.belief.weights());
+        described(self.belief.prior(), &share, risk)
+    }
+
+    fn mixing_cost(&self, _rounds: f64) -> f64 {
+        let (now, first) = (self.belief.prior(), prior(FILTERS));
+        let losses = self.hedge.losses();
+        let present = (0..EXPERTS).filter(|&place| now[place] > 0.0);
+        let best = present.min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap_or(MIXED);
+        self.factor * self.targets.unit() * self.hedge.cost(0.5 * first[best])
+    }
+
+    fn is_sound(&self, filters: usize) -> bool {
+        let prior = prior(filters);
+        self.targets.is_sound()
+            && self.blend.is_sound()
+            && self.belief.is_sound(&prior)
+            && self.hedge.is_sound(&halved(&prior))
+            && [self.mean_loss, self.first_loss].iter().all(|x| x.is_finite() && *x >= 0.0)
+            && self.quantile.is_finite()
+    }
+}
+
+const _: () = assert!(SQUARE_LANES < LANES && SQUARE_FILTERS < FILTERS);

@@ -1,0 +1,54 @@
+//! What experts say where labels are numbers.
+
+use super::blend::Blend;
+use super::experts::{BASE, EXPERTS, Each, EachWitness, MEAN, MIXER, WITNESS};
+use super::lanes::LANES;
+use super::mixer::{MIXED, Mixture};
+use super::targets::Targets;
+use super::top::View;
+
+/// What every expert says, in units of the labels and within their range.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    pub(super) said: Each,
+    pub(super) mixture: Mixture,
+}
+
+impl Said {
+    #[inline(always)]
+    pub(super) fn new(
+        view: &View,
+        witnesses: &EachWitness,
+        base: f64,
+        targets: &Targets,
+        blend: &Blend,
+    ) -> Self {
+        let mut said = [0.0; EXPERTS];
+        for (said, &mean) in said.iter_mut().zip(&view.lanes.mean.0) {
+            *said = targets.clipped(mean.into());
+        }
+        for (k, seen) in view.filters.iter().enumerate().take(view.alive) {
+            said[LANES + k] = targets.clipped(seen.mean.into());
+        }
+        let mixed = std::array::from_fn::<f64, MIXED, _>(|k| said[k]);
+        let mixture = blend.see(&mixed);
+        said[MIXER] = targets.clipped(blend.mean(&mixture));
+        for (said, &witness) in said[WITNESS..BASE].iter_mut().zip(witnesses) {
+            *said = targets.clipped(targets.inward(witness));
+        }
+        said[BASE] = base;
+        Self { said, mixture }
+    }
+}
+
+/// The prior of a layer above a posterior mean, which has half of it.
+pub(super) fn halved(prior: &Each) -> Each {
+    let mut halved = prior.map(|prior| 0.5 * prior);
+    halved[MEAN] = 0.5;
+    halved
+}
+
+/// What each expert's share is when that of the posterior mean is handed out.
+pub(super) fn shares(upper: &Each, lower: &Each) -> Each {
+    std::array::from_fn(|k| if k == MEAN { 0.0 } else { upper[k] + upper[MEAN] * lower[k] })
+}

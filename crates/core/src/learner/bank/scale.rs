@@ -1,0 +1,186 @@
+//! A feature's own unit: the largest size it has had.
+//!
+//! Everything in the bank sees x̃ = x/N, where N is the largest |x| so far, so that columns may be in
+//! any unit. One corrupted value would spoil N for good, so a value beyond 30·N is doubted: while
+//! those of this feature are fewer than 2 + 0.02·(times seen), it enters as ±1 and N stays. Otherwise
+//! N grows, at most tenfold by one example, and x̃ is clipped to ±10.
+
+use serde::{Deserialize, Serialize};
+
+/// N grows at most so much by one example, and x̃ never leaves ± this.
+const LONGEST: f32 = 10.0;
+/// A value beyond so many N is doubted.
+const DOUBTFUL: f32 = 30.0;
+/// So many may be doubted, and this share of the times seen.
+const DOUBTS: f32 = 2.0;
+const DOUBT_RATE: f32 = 0.02;
+/// 1/N is at most this.
+const FINEST: f32 = 8.507_059e37; // 2^126
+
+/// The unit of one feature.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Scale {
+    /// 1/N, rounded so that no value up to N comes out above 1; 0 before the first.
+    inverse: f32,
+    /// How often it was seen, and how often beyond 30·N.
+    seen: u16,
+    doubted: u16,
+}
+
+/// A value in its feature's own unit, and what became of the unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scaled {
+    /// x̃
+    pub(super) value: f32,
+    /// What N was multiplied by; 1 as a rule.
+    pub(super) growth: f32,
+}
+
+impl Scale {
+    /// x/N for a value that is going to be predicted for; 0 before the first value.
+    #[inline(always)]
+    pub(super) fn scaled(&self, x: f32) -> Scaled {
+        let value = x * self.inverse;
+        if value.abs() <= 1.0 {
+            return Scaled { value, growth: 1.0 };
+        }
+        let mut next = *self;
+        next.count();
+        next.beyond(x)
+    }
+
+    /// The same where the value was counted already.
+    pub(super) fn scaled_once_counted(&self, x: f32) -> Scaled {
+        let value = x * self.inverse;
+        if value.abs() <= 1.0 { Scaled { value, growth: 1.0 } } else { { *self }.beyond(x) }
+    }
+
+    /// Counts one more value. Says x/N, and whether this is all that there is to say: not for the
+    /// first value, nor for one beyond N.
+    #[inline(always)]
+    pub(super) fn count_scaled(&mut self, x: f32) -> (f32, bool) {
+        self.count();
+        let value = x * self.inverse;
+        (value, (value.abs() <= 1.0) & (self.inverse > 0.0))
+    }
+
+    #[inline(always)]
+    fn count(&mut self) {
+        self.seen = self.seen.saturating_add(1);
+    }
+
+    /// Whether no value was seen.
+    pub(super) fn is_new(&self) -> bool {
+        self.inverse == 0.0
+    }
+
+    /// Takes in a value that was counted.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn admit(&mut self, x: f32) -> Scaled {
+        if self.is_new() {
+            self.inverse = unit_of(x);
+        }
+        let value = x * self.inverse;
+        if value.abs() <= 1.0 { Scaled { value, growth: 1.0 } } else { self.beyond(x) }
+    }
+
+    /// A value beyond N, which was counted.
+    #[cold]
+    #[inline(never)]
+    fn beyond(&mut self, x: f32) -> Scaled {
+        let ratio = x.abs() * self.inverse;
+        if ratio > DOUBTFUL {
+            self.doubted = self.doubted.saturating_add(1);
+            if f32::from(self.doubted) < DOUBTS + DOUBT_RATE * f32::from(self.seen) {
+                return Scaled { value: x.signum(), growth: 1.0 };
+            }
+        }
+        let old = self.inverse;
+        self.inverse = if ratio < LONGEST { unit_of(x) } else { old / LONGEST };
+        let value = (x * self.inverse).clamp(-LONGEST, LONGEST);
+        Scaled { value, growth: old / self.inverse }
+    }
+
+    /// 1/N
+    pub(super) fn inverse(&self) -> f32 {
+        self.inverse
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        (0.0..=FINEST).contains(&self.inverse)
+    }
+}
+
+/// 1/|x|, rounded so that |x| times it is at most 1; 0 for 0.
+fn unit_of(x: f32) -> f32 {
+    if x == 0.0 {
+        return 0.0;
+    }
+    let inverse = (1.0 / x.abs()).min(FINEST);
+    if x.abs() * inverse > 1.0 { inverse.next_down() } else { inverse }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn seen(values: &[f32]) -> (Scale, f32) {
+        let (mut scale, mut last) = (Scale::default(), 0.0);
+        for &x in values {
+            let before = scale.scaled(x);
+            let (value, is_plain) = scale.count_scaled(x);
+            assert_eq!(before, scale.scaled_once_counted(x));
+            let admitted = if is_plain { Scaled { value, growth: 1.0 } } else { scale.admit(x) };
+            // What is predicted for is what is then learned from, but for the first value.
+            assert!(before == admitted || before == Scaled { value: 0.0, growth: 1.0 });
+            last = admitted.value;
+        }
+        (scale, last)
+    }
+
+    #[test]
+    fn the_largest_value_is_the_unit() {
+        assert_eq!(seen(&[4.0]).1, 1.0);
+        assert_eq!(seen(&[4.0, -2.0]).1, -0.5);
+        assert_eq!(seen(&[4.0, 8.0]).1, 1.0);
+        assert_eq!(seen(&[4.0, 8.0, 4.0]).1, 0.5);
+        assert_eq!(seen(&[1.0, 20.0]).1, 2.0, "N grows tenfold only");
+    }
+
+    #[test]
+    fn few_large_values_are_doubted_and_many_are_believed() {
+        assert_eq!(seen(&[1.0, 1e6]).1, 1.0);
+        assert_eq!(seen(&[1.0, 1e6, 0.5]).1, 0.5);
+        assert_eq!(seen(&[1.0, 1e6, 1e6, 1e6]).1, 10.0);
+        let mut values = [-1e6; 9];
+        values[0] = 1.0;
+        assert_eq!(seen(&values).1, -1.0);
+    }
+
+    proptest! {
+        #[test]
+        fn values_of_any_size_stay_within_ten(
+            powers in prop::collection::vec((-149..128i32, 0.5..1.0f32, any::<bool>()), 1..60),
+        ) {
+            let values: Vec<f32> = powers
+                .iter()
+                .map(|&(power, x, up)| if up { x } else { -x } * 2.0_f64.powi(power) as f32)
+                .collect();
+            for end in 1..=values.len() {
+                let (scale, last) = seen(&values[..end]);
+                prop_assert!(scale.is_sound() && last.abs() <= LONGEST);
+            }
+        }
+
+        #[test]
+        fn powers_of_two_change_nothing(
+            values in prop::collection::vec(-9.0..9.0f32, 1..30), power in -60..60i32,
+        ) {
+            let stretch = 2.0_f32.powi(power);
+            let stretched: Vec<f32> = values.iter().map(|x| x * stretch).collect();
+            prop_assert_eq!(seen(&values).1.to_bits(), seen(&stretched).1.to_bits());
+        }
+    }
+}

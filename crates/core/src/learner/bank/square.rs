@@ -1,0 +1,191 @@
+//! The bank's top for numbers in the square loss.
+//!
+//! What lanes and filters say is clipped to the range of the labels seen so far. The mixer learns from
+//! all of them; the posterior mean of lanes, filters, mixer, base rate and witnesses is one more
+//! expert, with half of the prior, of the aggregating algorithm, whose prediction is the bank's.
+
+use super::aggregate::Aggregate;
+use super::belief::Belief;
+use super::blend::Blend;
+use super::eight::Eight;
+use super::experts::{EXPERTS, Each, EachWitness, Expert, MEAN, described, prior};
+use super::filters::FILTERS;
+use super::lanes::{LANES, Lesson};
+use super::mixer::{MIXED, Mixture};
+use super::said::{Said, halved, shares};
+use super::steps;
+use super::targets::{Targets, residuals};
+use super::top::{Label, Lessons, Top, View};
+use serde::{Deserialize, Serialize};
+
+/// The top of a bank in the square loss.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct SquareTop {
+    targets: Targets,
+    blend: Blend,
+    belief: Belief,
+    aggregate: Aggregate,
+    /// The running mean of the posterior mean's squared error.
+    error: f64,
+    /// Losses of the experts, in squared units, and of the first round in the data's own.
+    losses: Each,
+    first_loss: f64,
+}
+
+/// What was made of a view.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SquareOpinion {
+    mixture: Mixture,
+    said: Each,
+    out: f64,
+    prediction: f64,
+}
+
+impl SquareTop {
+    pub(super) fn new() -> Self {
+        let prior = prior(FILTERS);
+        Self {
+            targets: Targets::new(),
+            blend: Blend::new(),
+            belief: Belief::new(prior),
+            aggregate: Aggregate::new(halved(&prior)),
+            error: 0.0,
+            losses: [0.0; EXPERTS],
+            first_loss: 0.0,
+        }
+    }
+
+    /// Belief and aggregation learn once labels have a range that was known before.
+    #[inline(always)]
+    fn judge(&mut self, opinion: &SquareOpinion, y: f64, label: &Label) {
+        let lost = opinion.said.map(|z| (z - y) * (z - y));
+        let c = label.importance;
+        self.losses.iter_mut().zip(&lost).for_each(|(sum, loss)| *sum += c * loss);
+        let range = self.targets.range();
+        if label.round > 2.0 && range > 0.0 {
+            let mean_loss = lost[MEAN];
+            self.error += (mean_loss - self.error) / (label.round - 2.0);
+            let rate = 0.5 / self.error.max(1e-200);
+            self.belief.learn(&lost, mean_loss, rate, label.round);
+            let own = (opinion.out - y) * (opinion.out - y);
+            self.aggregate.learn(&lost, own, c, label.round, range);
+        }
+    }
+}
+
+impl Top for SquareTop {
+    type Opinion = SquareOpinion;
+
+    #[inline(always)]
+    fn spread(&self) -> f64 {
+        self.targets.spread()
+    }
+
+    #[inline(always)]
+    fn opine(&self, view: &View, witnesses: &EachWitness) -> SquareOpinion {
+        let base = self.targets.mean;
+        let Said { mut said, mixture } =
+            Said::new(view, witnesses, base, &self.targets, &self.blend);
+        said[MEAN] = self.belief.mean(&said);
+        let has_range = self.targets.range() > 0.0;
+        let out =
+            if has_range { self.aggregate.substitute(&said, &self.targets) } else { said[MEAN] };
+        SquareOpinion { mixture, said, out, prediction: self.targets.outward(out) }
+    }
+
+    #[inline(always)]
+    fn prediction(opinion: &SquareOpinion) -> f64 {
+        opinion.prediction
+    }
+
+    #[inline(always)]
+    fn stretch_for(&self, label: f64) -> f32 {
+        self.targets.stretch_for(label)
+    }
+
+    #[cold]
+    fn stretch(&mut self, factor: f32) {
+        let factor = f64::from(factor);
+        self.targets.stretch(factor);
+        self.blend.stretch(factor);
+        self.aggregate.stretch(factor);
+        self.error *= factor * factor;
+        self.losses.iter_mut().for_each(|loss| *loss *= factor * factor);
+    }
+
+    #[inline(always)]
+    fn learn(
+        &mut self,
+        opinion: &SquareOpinion,
+        view: &View,
+        _witnesses: &EachWitness,
+        label: &Label,
+    ) -> Lessons {
+        let c = label.importance;
+        if label.round == 1.0 {
+            self.first_loss = c * label.value * label.value;
+        }
+        let y = self.targets.learn(label.value, c);
+        let (range, spread) = (self.targets.range(), self.targets.spread());
+        let within = |residual: f64| residual.clamp(-range, range) as f32;
+        let residual = Eight::of(|k| within(y - f64::from(view.lanes.mean.0[k])));
+        let mut slope = steps::square(residual, view.lanes.variance, c as f32);
+        slope.0[0] = if spread > 0.0 { (f64::from(slope.0[0]) / spread) as f32 } else { 0.0 };
+        let slope = slope.within(steps::STEEPEST);
+
+        let left = residuals(y, view.filter_means());
+        let own = self.blend.residual(y, &opinion.mixture);
+        let residual = Eight([left[0], left[1], left[2], own, 0.0, 0.0, 0.0, 0.0]);
+        let [mut variance, curvature] = [Eight::ZERO, Eight::all(c as f32)];
+        for (k, seen) in view.filters.iter().chain([&opinion.mixture.glance]).enumerate() {
+            variance.0[k] = seen.variance;
+        }
+        let others = steps::square(residual, variance, c as f32).0;
+        if label.round > 2.0 {
+            self.blend.learn(others[FILTERS], c as f32, &opinion.mixture);
+        }
+        self.judge(opinion, y, label);
+        self.blend.follow(spread);
+        Lessons {
+            lanes: Lesson { slope, curvature },
+            slopes: [others[0], others[1], others[2]],
+            curvatures: [c as f32; FILTERS],
+        }
+    }
+
+    fn retire(&mut self, filters: usize) {
+        let prior = prior(filters);
+        self.blend.retire(filters);
+        self.belief.retire(prior);
+        self.aggregate.retire(halved(&prior));
+    }
+
+    fn mixing_weights(&self) -> [f64; MIXED] {
+        self.blend.weights().map(|weight| weight * self.targets.unit())
+    }
+
+    fn experts(&self, importance: f64) -> Vec<Expert> {
+        let unit_sq = self.targets.unit() * self.targets.unit();
+        let risk = |place: usize| (self.losses[place] * unit_sq + self.first_loss) / importance;
+        let share = shares(self.aggregate.weights(), self.belief.weights());
+        described(self.belief.prior(), &share, risk)
+    }
+
+    fn mixing_cost(&self, rounds: f64) -> f64 {
+        let (now, first) = (self.belief.prior(), prior(FILTERS));
+        let present = (0..LANES + FILTERS + 6).filter(|&place| now[place] > 0.0);
+        let best = present.min_by(|&a, &b| self.losses[a].total_cmp(&self.losses[b]));
+        let cost = self.aggregate.cost(0.5 * first[best.unwrap_or(MIXED)], rounds);
+        cost * self.targets.unit() * self.targets.unit()
+    }
+
+    fn is_sound(&self, filters: usize) -> bool {
+        let prior = prior(filters);
+        self.targets.is_sound()
+            && self.blend.is_sound()
+            && self.belief.is_sound(&prior)
+            && self.aggregate.is_sound(&halved(&prior))
+            && self.losses.iter().chain([&self.error]).all(|x| x.is_finite() && *x >= 0.0)
+            && self.first_loss >= 0.0
+    }
+}

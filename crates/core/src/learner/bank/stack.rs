@@ -1,0 +1,444 @@
+//! One bank, for one loss: scales, lanes, filters, and the top that mixes them.
+//!
+//! A round goes from the bottom to the top and back. What is predicted is a function of the state
+//! and the features ([`Stack::predict`]); what is then learned begins from the same view, unless the
+//! row has something new in it: a feature seen for the first time, or a value beyond all before.
+//! Such rows are rare. They are predicted first, then admitted, and then seen again.
+
+use super::experts::{EachWitness, Expert, RADII};
+use super::filter::Glance;
+use super::filters::{Desk, FILTERS, Filters};
+use super::lanes::{LANES, Lanes, Seen, gather};
+use super::scale::{Scale, Scaled};
+use super::top::{Label, Top, View};
+use crate::features::{Example, Features};
+use crate::loss::Loss;
+use crate::round::Round;
+use crate::rows::Rows;
+use crate::witness::{WITNESSES, Witnesses};
+use rueful_machine::{Kernel, widest};
+use serde::{Deserialize, Serialize};
+
+/// The first lane's weights are 4·(unit of labels)·θi/R.
+const GAIN: f64 = 4.0;
+/// Room is made beforehand for rows of so many features; longer ones make it when they come.
+const LONGEST_ROW: usize = 1 << 12;
+
+/// A bank in the loss L.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Stack<L, T> {
+    loss: L,
+    top: T,
+    scales: Vec<Scale>,
+    lanes: Lanes,
+    filters: Filters,
+    witnesses: Witnesses<L>,
+    /// What experts have lost beyond the witnesses they stand for: those do not see features that
+    /// are new.
+    strayed: EachWitness,
+    rounds: u64,
+    importance: f64,
+    /// Σ‖x̃‖², and R: the largest root of its mean so far.
+    norms_sq: f64,
+    reach: f64,
+    #[serde(skip)]
+    scratch: Scratch,
+}
+
+/// Room for the row that is being learned from. Nothing in it outlives the row.
+#[derive(Debug, Clone, Default)]
+struct Scratch {
+    /// x̃ of the row.
+    scaled: Vec<f32>,
+    desk: Box<Desk>,
+    known: Known,
+}
+
+/// The features of a row that were seen before.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    indices: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl Known {
+    /// Finds them: the row itself, where none is new.
+    fn of<'a>(&'a mut self, x: &Features<'a>, scales: &[Scale]) -> Features<'a> {
+        let is_new = |&&index: &&u32| scales[index as usize].is_new();
+        if !x.indices().iter().any(|index| is_new(&index)) {
+            return *x;
+        }
+        self.indices.clear();
+        self.values.clear();
+        for (&index, &value) in x.indices().iter().zip(x.values()) {
+            if !scales[index as usize].is_new() {
+                self.indices.push(index);
+                self.values.push(value);
+            }
+        }
+        Features::trusted(&self.indices, &self.values, x.norm_sq(), false)
+    }
+}
+
+impl PartialEq for Scratch {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl<L: Loss, T: Top> Stack<L, T> {
+    pub(super) fn new(loss: L, top: T) -> Self {
+        Self {
+            loss,
+            top,
+            scales: Vec::new(),
+            lanes: Lanes::default(),
+            filters: Filters::default(),
+            witnesses: Witnesses::new(loss, true, RADII),
+            strayed: [0.0; WITNESSES],
+            rounds: 0,
+            importance: 0.0,
+            norms_sq: 0.0,
+            reach: 0.0,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Makes room for features below `dimension`.
+    pub(super) fn grow(&mut self, dimension: usize) {
+        if dimension <= self.scales.len() {
+            return;
+        }
+        self.scales.resize(dimension, Scale::default());
+        self.lanes.grow(dimension);
+        self.filters.grow(dimension);
+        self.witnesses.grow(dimension);
+        let longest = dimension.min(LONGEST_ROW);
+        self.scratch.scaled.reserve(longest);
+        self.scratch.known.indices.reserve(longest);
+        self.scratch.known.values.reserve(longest);
+    }
+
+    pub(super) fn rearrange(&mut self, from: &[u32]) {
+        self.scales = gather(&self.scales, from, Scale::default());
+        self.lanes.rearrange(from);
+        self.filters.rearrange(from);
+        self.witnesses.rearrange(from);
+    }
+
+    /// A round for every row, with wide registers where there are any.
+    pub(super) fn learn_rows(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
+        widest(LearnRows { stack: self, rows, rounds });
+    }
+
+    pub(super) fn learn(&mut self, example: &Example<'_>) -> Round {
+        widest(Learn { stack: self, example })
+    }
+
+    pub(super) fn predict(&self, x: &Features<'_>) -> f64 {
+        widest(Predict { stack: self, x: &x.below(self.scales.len()) })
+    }
+
+    #[inline(always)]
+    fn learn_row(&mut self, example: &Example<'_>) -> Round {
+        let x = &example.features;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let round = if self.scale_row(x, &mut scratch.scaled) {
+            let witnesses = self.witnesses.foresee(x);
+            let scaled = &scratch.scaled[..];
+            let view = self.see(x.indices(), |place| scaled[place], &mut scratch.desk);
+            let opinion = self.top.opine(&view, &witnesses);
+            let round = Round::on(&self.loss, T::prediction(&opinion), example);
+            if self.top.stretch_for(example.label) == 1.0 {
+                self.learn_seen(example, &opinion, view, &witnesses, &mut scratch);
+            } else {
+                self.learn_anew(example, opinion, &witnesses, &mut scratch);
+            }
+            round
+        } else {
+            self.learn_novel(example, &mut scratch)
+        };
+        self.witnesses.learn(example);
+        self.scratch = scratch;
+        round
+    }
+
+    /// A round with something new in it: predicted without, admitted, and seen again.
+    #[cold]
+    #[inline(never)]
+    fn learn_novel(&mut self, example: &Example<'_>, scratch: &mut Scratch) -> Round {
+        let x = &example.features;
+        let (indices, values) = (x.indices(), x.values());
+        let witnesses = self.witnesses.predict(&scratch.known.of(x, &self.scales));
+        let scaled =
+            |place: usize| self.scales[indices[place] as usize].scaled_once_counted(values[place]);
+        let view = self.foresee(indices, scaled, &mut scratch.desk);
+        let opinion = self.top.opine(&view, &witnesses);
+        let round = Round::on(&self.loss, T::prediction(&opinion), example);
+        self.admit(x, &mut scratch.scaled);
+        let own = self.witnesses.foresee(x);
+        for (strayed, (expert, own)) in self.strayed.iter_mut().zip(witnesses.iter().zip(own)) {
+            let lost = |prediction: f64| Round::on(&self.loss, prediction, example).value;
+            *strayed += (lost(*expert) - lost(own)).max(0.0);
+        }
+        self.learn_anew(example, opinion, &witnesses, scratch);
+        round
+    }
+
+    /// x̃ of a row that is being learned from. Says whether that is all: whether nothing is new.
+    #[inline(always)]
+    fn scale_row(&mut self, x: &Features<'_>, scaled: &mut Vec<f32>) -> bool {
+        scaled.resize(x.len(), 0.0);
+        let mut is_plain = true;
+        for ((&index, &value), scaled) in x.indices().iter().zip(x.values()).zip(scaled) {
+            let (value, plain) = self.scales[index as usize].count_scaled(value);
+            *scaled = value;
+            is_plain &= plain;
+        }
+        is_plain
+    }
+
+    /// What lanes and filters see.
+    #[inline(always)]
+    fn see(&self, indices: &[u32], scaled: impl Fn(usize) -> f32 + Copy, desk: &mut Desk) -> View {
+        let lanes = self.lanes.see(indices, scaled);
+        let mut filters = [Glance::default(); FILTERS];
+        if self.filters.len() > 0 {
+            self.filters.lay_out(indices, scaled, desk);
+            filters = self.filters.see(desk);
+        }
+        self.view(lanes, filters)
+    }
+
+    /// What they will see when what is new has been admitted, as far as it was seen before.
+    #[inline(always)]
+    fn foresee(
+        &self,
+        indices: &[u32],
+        scaled: impl Fn(usize) -> Scaled + Copy,
+        desk: &mut Desk,
+    ) -> View {
+        let value = |place| scaled(place).value;
+        let lanes = self.lanes.see(indices, value);
+        let mut filters = [Glance::default(); FILTERS];
+        if self.filters.len() > 0 {
+            self.filters.lay_out(indices, value, desk);
+            let grows = (0..indices.len()).any(|place| scaled(place).growth > 1.0);
+            filters = if grows {
+                self.filters.foresee_growth(indices, scaled, desk)
+            } else {
+                self.filters.see(desk)
+            };
+        }
+        self.view(lanes, filters)
+    }
+
+    #[inline(always)]
+    fn view(&self, mut lanes: Seen, filters: [Glance; FILTERS]) -> View {
+        let (_, reach) = self.reach_with(lanes.norm_sq);
+        let gain = GAIN * self.top.spread() / reach.max(1e-30);
+        lanes.mean.0[0] = (f64::from(lanes.mean.0[0]) * gain) as f32;
+        View { lanes, filters, alive: self.filters.len() }
+    }
+
+    /// Σ‖x̃‖² and R with one more row.
+    #[inline(always)]
+    fn reach_with(&self, norm_sq: f32) -> (f64, f64) {
+        let norms_sq = self.norms_sq + f64::from(norm_sq);
+        let mean = norms_sq / (self.rounds + 1) as f64;
+        (norms_sq, if mean > self.reach * self.reach { mean.sqrt() } else { self.reach })
+    }
+
+    /// Takes in what is new in a row that was counted.
+    #[cold]
+    #[inline(never)]
+    fn admit(&mut self, x: &Features<'_>, scaled: &mut [f32]) {
+        for ((&index, &value), scaled) in x.indices().iter().zip(x.values()).zip(scaled) {
+            let cell = index as usize;
+            if self.scales[cell].is_new() && value != 0.0 && self.filters.admit(cell) {
+                self.top.retire(self.filters.len());
+            }
+            let admitted = self.scales[cell].admit(value);
+            *scaled = admitted.value;
+            if admitted.growth > 1.0 {
+                self.filters.stretch(cell, admitted.growth);
+            }
+        }
+    }
+
+    /// The rest of a round whose features have just been admitted, or whose label is far beyond all
+    /// before: all is seen once more, in units that are large enough.
+    #[cold]
+    #[inline(never)]
+    fn learn_anew(
+        &mut self,
+        example: &Example<'_>,
+        mut opinion: T::Opinion,
+        witnesses: &EachWitness,
+        scratch: &mut Scratch,
+    ) {
+        let mut factor = self.top.stretch_for(example.label);
+        let is_stretched = factor != 1.0;
+        while factor != 1.0 {
+            self.lanes.stretch(factor);
+            self.filters.stretch_all(factor);
+            self.top.stretch(factor);
+            factor = self.top.stretch_for(example.label);
+        }
+        let scaled = &scratch.scaled[..];
+        let view = self.see(example.features.indices(), |place| scaled[place], &mut scratch.desk);
+        if is_stretched {
+            opinion = self.top.opine(&view, witnesses);
+        }
+        self.learn_seen(example, &opinion, view, witnesses, scratch);
+    }
+
+    /// The rest of the round.
+    #[inline(always)]
+    fn learn_seen(
+        &mut self,
+        example: &Example<'_>,
+        opinion: &T::Opinion,
+        view: View,
+        witnesses: &EachWitness,
+        scratch: &mut Scratch,
+    ) {
+        let importance = example.importance.get();
+        (self.norms_sq, self.reach) = self.reach_with(view.lanes.norm_sq);
+        self.rounds += 1;
+        self.importance += importance;
+        let label = Label { value: example.label, importance, round: self.rounds as f64 };
+        let lessons = self.top.learn(opinion, &view, witnesses, &label);
+        self.lanes.learn(example.features.indices(), &scratch.scaled, &lessons.lanes);
+        if self.filters.len() > 0 {
+            let (slopes, curvatures) = (lessons.slopes, lessons.curvatures);
+            self.filters.learn(slopes, curvatures, &view.filters, &scratch.desk);
+        }
+    }
+
+    #[inline(always)]
+    fn predict_row(&self, x: &Features<'_>) -> f64 {
+        let (opinion, _) = self.opinion_on(x);
+        T::prediction(&opinion)
+    }
+
+    /// What would be predicted next, and what it is made of. Changes nothing.
+    #[inline(always)]
+    fn opinion_on(&self, x: &Features<'_>) -> (T::Opinion, View) {
+        let (indices, values) = (x.indices(), x.values());
+        let scaled = |place: usize| self.scales[indices[place] as usize].scaled(values[place]);
+        let view = self.foresee(indices, scaled, &mut Desk::default());
+        let witnesses = self.witnesses.predict(&Known::default().of(x, &self.scales));
+        (self.top.opine(&view, &witnesses), view)
+    }
+
+    /// The weights of the mixture of lanes and filters, in the data's own units.
+    pub(super) fn weights(&self) -> Vec<f64> {
+        let mixing = self.top.mixing_weights();
+        let gain = GAIN * self.top.spread() / self.reach.max(1e-30);
+        let weight = |(cell, scale): (usize, &Scale)| {
+            let (lanes, filters) = (self.lanes.weights(cell), self.filters.weights(cell));
+            let said = |k: usize| match k {
+                0 => gain * f64::from(lanes.0[0]),
+                _ if k < LANES => lanes.0[k].into(),
+                _ => filters[k - LANES].into(),
+            };
+            let mixed: f64 = mixing.iter().enumerate().map(|(k, &mixing)| mixing * said(k)).sum();
+            mixed * f64::from(scale.inverse())
+        };
+        self.scales.iter().enumerate().map(weight).collect()
+    }
+
+    pub(super) fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    pub(super) fn experts(&self) -> Vec<Expert> {
+        self.top.experts(if self.rounds == 0 { 1.0 } else { self.importance })
+    }
+
+    pub(super) fn mixing_cost(&self) -> f64 {
+        self.top.mixing_cost(self.rounds as f64)
+    }
+
+    /// Whether this can be a later state of a fresh one.
+    pub(super) fn continues(&self, fresh: &Self) -> bool
+    where
+        L: PartialEq,
+    {
+        let cells = self.scales.len();
+        self.loss == fresh.loss
+            && self.lanes.len() == cells
+            && self.witnesses.minorant(0).slopes().len() == cells
+            && self.witnesses.continues(&fresh.witnesses)
+            && self.witnesses.rounds() == self.rounds
+            && self.scales.iter().all(Scale::is_sound)
+            && self.lanes.is_sound()
+            && self.filters.continues(&fresh.filters, cells)
+            && self.top.is_sound(self.filters.len())
+            && [self.importance, self.norms_sq, self.reach]
+                .iter()
+                .all(|x| x.is_finite() && *x >= 0.0)
+    }
+}
+
+struct LearnRows<'a, 'b, L, T> {
+    stack: &'a mut Stack<L, T>,
+    rows: Rows<'b>,
+    rounds: &'a mut Vec<Round>,
+}
+
+impl<L: Loss, T: Top> Kernel for LearnRows<'_, '_, L, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { stack, rows, rounds } = self;
+        rounds.clear();
+        rounds.reserve(rows.len());
+        for row in 0..rows.len() {
+            let example = rows.get(row);
+            rounds.push(if example.importance.is_zero() {
+                stack.idle_round(&example)
+            } else {
+                stack.learn_row(&example)
+            });
+        }
+    }
+}
+
+impl<L: Loss, T: Top> Stack<L, T> {
+    #[cold]
+    #[inline(never)]
+    fn idle_round(&self, example: &Example<'_>) -> Round {
+        Round::idle(self.predict(&example.features))
+    }
+}
+
+struct Learn<'a, 'b, L, T> {
+    stack: &'a mut Stack<L, T>,
+    example: &'a Example<'b>,
+}
+
+impl<L: Loss, T: Top> Kernel for Learn<'_, '_, L, T> {
+    type Out = Round;
+
+    #[inline(always)]
+    fn run(self) -> Round {
+        self.stack.learn_row(self.example)
+    }
+}
+
+struct Predict<'a, 'b, L, T> {
+    stack: &'a Stack<L, T>,
+    x: &'a Features<'b>,
+}
+
+impl<L: Loss, T: Top> Kernel for Predict<'_, '_, L, T> {
+    type Out = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        self.stack.predict_row(self.x)
+    }
+}

@@ -1,0 +1,91 @@
+//! How far a Gaussian belief moves for one example.
+//!
+//! A lane believes that the score is f, with variance s. After a label y of importance c it moves to
+//! f + s·a, where a is the slope of its loss there: a = −c φ'(f + s a). The curvature of the loss at
+//! that point, c·φ'', is what the variance shrinks by.
+
+use super::eight::Eight;
+use super::elementary::sigmoid_eight;
+use super::lanes::Lesson;
+
+/// Slopes are kept within ± this, so that a hostile importance leaves weights finite.
+pub(super) const STEEPEST: f32 = 1e15;
+
+/// a = c(y − σ(f + s a)) for the label y ∈ {0, 1}, and the curvature cσ'. One Newton step from where
+/// the chord of σ through 0 and f leads, which is kept if its sign is right and its size at most c.
+#[inline(always)]
+pub(super) fn logistic(mean: Eight, variance: Eight, label: f32, importance: f32) -> Lesson {
+    let (one, c, y) = (Eight::ONE, Eight::all(importance), Eight::all(label));
+    let p = sigmoid_eight(mean);
+    let chord = (p - Eight::all(0.5)) / mean;
+    let chord = mean.abs().above(Eight::all(1e-2), chord, Eight::all(0.25));
+    let first = c * (y - p) / (one + c * variance * chord);
+    let q = sigmoid_eight(mean + variance * first);
+    let h = c * (q * (one - q));
+    let newton = first - (first - c * (y - q)) / (one + variance * h);
+    let side = Eight::all(label - 0.5);
+    let slope = (newton * side).above(Eight::ZERO, newton, first);
+    let slope = c.above(newton.abs(), slope, first);
+    Lesson { slope: slope.within(STEEPEST), curvature: h }
+}
+
+/// a = c(y − f)/(1 + c s), the exact step of c(y − f)²/2, from the residual y − f.
+#[inline(always)]
+pub(super) fn square(residual: Eight, variance: Eight, importance: f32) -> Eight {
+    let c = Eight::all(importance);
+    (c * residual / (Eight::ONE + c * variance)).within(STEEPEST)
+}
+
+/// The exact step of a pinball loss with the slopes `up` for residuals above 0 and −`down` for those
+/// below: it never moves past the label.
+#[inline(always)]
+pub(super) fn pinball(residual: f32, variance: f32, up: f32, down: f32) -> f32 {
+    let reach = residual / variance.max(1e-20);
+    let step = if residual > 0.0 { reach.min(up) } else { reach.max(-down) };
+    step.clamp(-STEEPEST, STEEPEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The step solves its equation but for a share of the first slope.
+        #[test]
+        fn a_logistic_step_solves_its_equation(
+            f in -8.0..8.0f32, s in 0.0..4.0f32, up in any::<bool>(), c in 0.1..3.0f32,
+        ) {
+            let y = f32::from(up);
+            let Lesson { slope, curvature } = logistic(Eight::all(f), Eight::all(s), y, c);
+            let (a, h) = (slope.0[0], curvature.0[0]);
+            let sigmoid = |z: f32| 1.0 / (1.0 + (-z).exp());
+            let miss = a - c * (y - sigmoid(f + s * a));
+            let explicit = c * (y - sigmoid(f));
+            prop_assert!(miss.abs() < 0.1 * explicit.abs() + 1e-5, "{miss} {a} {explicit}");
+            prop_assert!(a.abs() <= explicit.abs() * 1.001 + 1e-6, "an implicit step is shorter");
+            prop_assert!((0.0..=0.2501 * c).contains(&h));
+        }
+
+        #[test]
+        fn a_pinball_step_stays_on_its_side(e in -9.0..9.0f32, s in 0.0..9.0f32) {
+            let a = pinball(e, s, 2.0, 0.5);
+            prop_assert!((-0.5..=2.0).contains(&a) && a * e >= 0.0);
+            prop_assert!((s * a).abs() <= e.abs() * 1.0001);
+        }
+    }
+
+    #[test]
+    fn steps_are_finite_whatever_the_importance() {
+        for importance in [1e-30, 1.0, 1e30] {
+            for f in [0.0, -1e18, 1e25] {
+                for s in [0.0, 1e-30, 1e6] {
+                    let lesson = logistic(Eight::all(f), Eight::all(s), 1.0, importance);
+                    assert!(lesson.slope.is_finite() && lesson.curvature.is_finite());
+                    let residual = Eight::all(1e9);
+                    assert!(square(residual, Eight::all(s), importance).is_finite());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Labels that are numbers, in units of their own.
+//!
+//! The offset is the first label and the unit the power of two nearest the first difference from it,
+//! so that singles hold what is learned, whatever labels are measured in. Where a label lies more
+//! than 2^30 units off, the unit grows, and everything that is measured in it is stretched.
+
+use super::filters::FILTERS;
+use serde::{Deserialize, Serialize};
+
+/// Beyond so many units the unit grows.
+const FARTHEST: f64 = (1_u64 << 30) as f64;
+/// Units are powers of two between 2^−1000 and 2^1000.
+const LARGEST_POWER: i64 = 1000;
+
+/// What is known of the labels so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Targets {
+    offset: f64,
+    /// 0 before there were two different labels.
+    unit: f64,
+    /// Importance of all labels, their mean, and the sum of squared differences from it.
+    weight: f64,
+    pub(super) mean: f64,
+    squares: f64,
+    /// The least and the largest.
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+/// x = m·2^e with 1 ≤ |m| < 2; for 0 the least e.
+fn exponent(x: f64) -> i64 {
+    (x.to_bits() >> 52 & 0x7ff) as i64 - 1023
+}
+
+/// 2^e for |e| ≤ 1000.
+fn power_of_two(exponent: i64) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
+}
+
+/// The power of two nearest |x|, on a logarithmic scale, within what units may be.
+fn nearest_unit(x: f64) -> f64 {
+    let mantissa = f64::from_bits(x.abs().to_bits() & ((1 << 52) - 1) | (1023 << 52));
+    let nearest = exponent(x) + i64::from(mantissa >= 1.5);
+    power_of_two(nearest.clamp(-LARGEST_POWER, LARGEST_POWER))
+}
+
+impl Targets {
+    pub(super) fn new() -> Self {
+        Self { offset: 0.0, unit: 0.0, weight: 0.0, mean: 0.0, squares: 0.0, low: 0.0, high: 0.0 }
+    }
+
+    /// The unit, and 1 while there is none.
+    #[inline(always)]
+    pub(super) fn unit(&self) -> f64 {
+        if self.unit > 0.0 { self.unit } else { 1.0 }
+    }
+
+    /// A number in units of the labels. Units are powers of two: nothing is rounded but the
+    /// difference.
+    #[inline(always)]
+    pub(super) fn inward(&self, number: f64) -> f64 {
+        let inverse = 1.0 / self.unit();
+        number * inverse - self.offset * inverse
+    }
+
+    /// A number in the data's own units.
+    #[inline(always)]
+    pub(super) fn outward(&self, number: f64) -> f64 {
+        number * self.unit() + self.offset
+    }
+
+    /// The standard deviation so far; 0 after one label.
+    #[inline(always)]
+    pub(super) fn spread(&self) -> f64 {
+        if self.weight > 0.0 { (self.squares / self.weight).sqrt() } else { 0.0 }
+    }
+
+    /// high − low
+    #[inline(always)]
+    pub(super) fn range(&self) -> f64 {
+        self.high - self.low
+    }
+
+    /// Importance of all labels.
+    #[inline(always)]
+    pub(super) fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// The nearest number between the least and the largest label.
+    #[inline(always)]
+    pub(super) fn clipped(&self, z: f64) -> f64 {
+        let z = if z > self.low { z } else { self.low };
+        if z < self.high { z } else { self.high }
+    }
+
+    /// What numbers in units must be multiplied by before this label is learned from: 1, unless it
+    /// lies far off.
+    #[inline(always)]
+    pub(super) fn stretch_for(&self, label: f64) -> f32 {
+        if self.unit == 0.0 || self.inward(label).abs() <= FARTHEST {
+            return 1.0;
+        }
+        self.far_stretch(label)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn far_stretch(&self, label: f64) -> f32 {
+        // Halves, whose difference is finite.
+        let distance = exponent(0.5 * label - 0.5 * self.offset) + 1;
+        let wanted = distance.min(LARGEST_POWER) - exponent(self.unit);
+        // 2^−126 is the smallest normal single; what is beyond it is nothing beside the label.
+        power_of_two(-wanted.clamp(0, 126)) as f32
+    }
+
+    /// The unit becomes 1/factor times as large.
+    pub(super) fn stretch(&mut self, factor: f64) {
+        self.unit = (self.unit / factor).min(power_of_two(LARGEST_POWER));
+        for number in [&mut self.mean, &mut self.low, &mut self.high] {
+            *number *= factor;
+        }
+        self.squares *= factor * factor;
+    }
+
+    /// Takes in a label, and says what it is in units.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, label: f64, importance: f64) -> f64 {
+        if self.unit == 0.0 {
+            self.begin(label);
+        }
+        let y = self.inward(label);
+        self.weight += importance;
+        let before = y - self.mean;
+        self.mean += importance * before / self.weight;
+        self.squares += importance * before * (y - self.mean);
+        self.low = if y < self.low { y } else { self.low };
+        self.high = if y > self.high { y } else { self.high };
+        y
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, label: f64) {
+        if self.weight == 0.0 {
+            self.offset = label;
+        }
+        let half = 0.5 * label - 0.5 * self.offset;
+        if half != 0.0 {
+            self.unit = nearest_unit(if half.abs() < 1e300 { label - self.offset } else { half });
+        }
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        let numbers =
+            [self.offset, self.unit, self.weight, self.mean, self.squares, self.low, self.high];
+        let unit = self.unit == 0.0
+            || (self.unit == power_of_two(exponent(self.unit))
+                && exponent(self.unit).abs() <= 1000);
+        numbers.iter().all(|x| x.is_finite())
+            && unit
+            && self.weight >= 0.0
+            && self.squares >= 0.0
+            && self.low <= 0.0
+            && self.high >= 0.0
+            && self.range() <= 4.0 * FARTHEST
+    }
+}
+
+/// The residuals y − f of the filters.
+#[inline(always)]
+pub(super) fn residuals(y: f64, means: [f32; FILTERS]) -> [f32; FILTERS] {
+    means.map(|mean| y as f32 - mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn units_are_powers_of_two() {
+        assert_eq!(nearest_unit(-3.0), 4.0);
+        assert_eq!(nearest_unit(2.9), 2.0);
+        assert_eq!(nearest_unit(1e-320), power_of_two(-1000));
+        assert_eq!((exponent(6.0), power_of_two(-2)), (2, 0.25));
+    }
+
+    proptest! {
+        #[test]
+        fn labels_of_any_size_stay_within_reach(
+            labels in prop::collection::vec((-307.0..308.0f64, any::<bool>()), 1..40),
+        ) {
+            let mut targets = Targets::new();
+            for (power, up) in labels {
+                let label = 10_f64.powf(power) * if up { 1.0 } else { -1.0 };
+                // One step is as long as singles go: several may be needed.
+                for _ in 0..20 {
+                    targets.stretch(targets.stretch_for(label).into());
+                }
+                prop_assert_eq!(targets.stretch_for(label), 1.0);
+                let y = targets.learn(label, 1.0);
+                prop_assert!(y.abs() <= FARTHEST && targets.is_sound(), "{targets:?}");
+                prop_assert!((targets.low..=targets.high).contains(&y));
+                prop_assert!(targets.outward(y).is_finite());
+            }
+        }
+
+        #[test]
+        fn mean_and_spread_are_those_of_the_labels(
+            labels in prop::collection::vec(-5.0..5.0f64, 2..50),
+        ) {
+            let mut targets = Targets::new();
+            labels.iter().for_each(|&label| { targets.learn(label, 1.0); });
+            let n = labels.len() as f64;
+            let mean = labels.iter().sum::<f64>() / n;
+            let spread = (labels.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / n).sqrt();
+            prop_assert!((targets.outward(targets.mean) - mean).abs() < 1e-12);
+            prop_assert!((targets.spread() * targets.unit() - spread).abs() < 1e-9);
+        }
+    }
+}
