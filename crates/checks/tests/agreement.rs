@@ -6,14 +6,15 @@ mod common;
 
 use common::{ball, positive, sided_box};
 use rueful_checks::reference::{
-    DenseFollowTheLeader, DenseLedger, DenseMinimax, DenseOgd, DensePerceptron,
-    DenseRegularizedErm, DenseStronglyConvexOgd, Reference,
+    DenseFollowTheLeader, DenseFtrl, DenseLedger, DenseMinimax, DenseOgd, DensePassiveAggressive,
+    DensePerceptron, DenseRegularizedErm, DenseStronglyConvexOgd, Reference,
 };
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{
-    FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
+    Aggression, Capped, Damped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive,
+    Perceptron, RegularizedErm, StronglyConvexOgd,
 };
-use rueful_core::loss::{AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Square};
+use rueful_core::loss::{Absolute, AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Square};
 use rueful_core::schedule::{AdaGradNorm, Constant, InverseSqrt, Schedule};
 use rueful_core::set::{AnySet, Ball, WholeSpace};
 use rueful_core::{Batch, Ledger, NonNegative, Objective};
@@ -184,4 +185,49 @@ fn minimax() {
     let fast = Minimax::new(Linear {}, set, g, NonZeroU64::new(rounds).unwrap());
     let slow = DenseMinimax::new(Linear {}, set, g, rounds, DIMENSION);
     agree("minimax", Linear {}, fast, slow, &set.into(), NonNegative::ZERO, &batch);
+}
+
+fn ftrl<L: Loss + Into<AnyLoss>>(name: &str, loss: L, l1: f64, batch: &Batch) {
+    let (alpha, l1) = (positive(0.3), NonNegative::new(l1).unwrap());
+    let fast = Ftrl::new(loss, alpha, l1);
+    let slow = DenseFtrl::new(loss, alpha, l1, DIMENSION);
+    agree(name, loss, fast, slow, &ball(2.0), NonNegative::ZERO, batch);
+}
+
+#[test]
+fn ftrl_proximal() {
+    ftrl("ftrl", Logistic {}, 0.0, &lap(StreamKind::Sparse, Targets::Signs));
+}
+
+#[test]
+fn ftrl_proximal_with_zeros() {
+    ftrl("ftrl with zeros", Hinge {}, 20.0, &lap(StreamKind::Weighted, Targets::Signs));
+}
+
+fn passive_aggressive<L: Loss + Into<AnyLoss>, A: Aggression>(
+    loss: L,
+    (rule, dense): (A, DensePassiveAggressive),
+    c: f64,
+    batch: &Batch,
+) {
+    let fast = PassiveAggressive::new(loss, rule, positive(c));
+    let slow = dense.over(loss, positive(c), DIMENSION);
+    let name = format!("{dense:?} {c}");
+    agree(&name, loss, fast, slow, &ball(2.0), NonNegative::ZERO, batch);
+}
+
+#[test]
+fn passive_aggressive_1() {
+    let rule = (Capped {}, DensePassiveAggressive::Capped);
+    let batch = lap(StreamKind::Weighted, Targets::Signs);
+    passive_aggressive(Hinge {}, rule, 0.02, &batch);
+    passive_aggressive(Absolute {}, rule, 0.3, &lap(StreamKind::Noisy, Targets::Numbers));
+}
+
+#[test]
+fn passive_aggressive_2() {
+    let rule = (Damped {}, DensePassiveAggressive::Damped);
+    let batch = lap(StreamKind::Weighted, Targets::Signs);
+    passive_aggressive(Hinge {}, rule, 0.02, &batch);
+    passive_aggressive(Absolute {}, rule, 0.3, &lap(StreamKind::Noisy, Targets::Numbers));
 }

@@ -9,7 +9,8 @@ use allocation_counter::measure;
 use common::{ball, positive, sided_box};
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{
-    FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
+    Capped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
+    RegularizedErm, StronglyConvexOgd,
 };
 use rueful_core::loss::{Hinge, Logistic};
 use rueful_core::schedule::{AdaGradNorm, Constant, InverseSqrt};
@@ -66,6 +67,9 @@ fn learners_allocate_nothing() {
     check_learner("leader in a box", FollowTheLeader::new(Hinge {}, sided_box()));
     check_learner("minimax", Minimax::new(Hinge {}, round, positive(4.0), rounds));
     check_learner("perceptron", Perceptron::new(Hinge {}, positive(1.0)));
+    check_learner("ftrl", Ftrl::new(Logistic {}, positive(0.1), NonNegative::ZERO));
+    let capped = PassiveAggressive::new(Hinge {}, Capped {}, positive(1.0));
+    check_learner("passive-aggressive", capped);
     check_learner("strongly convex", StronglyConvexOgd::new(Hinge {}, positive(0.1)));
 }
 

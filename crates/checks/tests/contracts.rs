@@ -11,7 +11,8 @@ use rueful_checks::conformance::{
 };
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{
-    FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
+    Capped, Damped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
+    RegularizedErm, StronglyConvexOgd,
 };
 use rueful_core::loss::{
     Absolute, AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Square, ZeroOne,
@@ -194,6 +195,22 @@ impl<L: Loss + Into<AnyLoss>> Suite<L> {
         self.check("minimax", &Minimax::new(self.loss, small, positive(2.0), horizon));
     }
 
+    fn by_coordinate(&self) {
+        for (alpha, l1) in [(0.1, 0.0), (1.0, 0.5)] {
+            let ftrl = Ftrl::new(self.loss, positive(alpha), NonNegative::new(l1).unwrap());
+            self.check("ftrl", &ftrl);
+        }
+    }
+
+    fn passive_aggressive(&self) {
+        for c in [0.01, 1.0].map(positive) {
+            let capped = PassiveAggressive::new(self.loss, Capped {}, c);
+            self.check("passive-aggressive-1", &capped);
+            let damped = PassiveAggressive::new(self.loss, Damped {}, c);
+            self.check("passive-aggressive-2", &damped);
+        }
+    }
+
     fn unbounded(&self) {
         self.on_set(&WholeSpace {}.into());
         let sigma = positive(1e-3);
@@ -207,6 +224,7 @@ fn learners<L: Loss + Into<AnyLoss>>(loss: L, targets: Targets) {
     for kind in StreamKind::ALL {
         let suite = Suite::new(loss, targets, kind);
         suite.bounded();
+        suite.by_coordinate();
         // Unprojected, the square loss diverges on some streams: nothing is finite there.
         if targets != Targets::Numbers || loss.lipschitz().is_some() {
             suite.unbounded();
@@ -214,6 +232,14 @@ fn learners<L: Loss + Into<AnyLoss>>(loss: L, targets: Targets) {
         if targets == Targets::Signs {
             suite.check("perceptron", &Perceptron::new(loss, positive(1e-3)));
         }
+    }
+}
+
+#[test]
+fn passive_aggressive_learners() {
+    for kind in StreamKind::ALL {
+        Suite::new(Hinge {}, Targets::Signs, kind).passive_aggressive();
+        Suite::new(Absolute {}, Targets::Numbers, kind).passive_aggressive();
     }
 }
 

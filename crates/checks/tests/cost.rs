@@ -9,7 +9,8 @@ mod common;
 use common::positive;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{
-    FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
+    Capped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
+    RegularizedErm, StronglyConvexOgd,
 };
 use rueful_core::loss::Hinge;
 use rueful_core::schedule::{AdaGradNorm, InverseSqrt};
@@ -77,5 +78,8 @@ fn a_round_costs_what_its_features_cost() {
     check("leader in a box", &streams, &FollowTheLeader::new(Hinge {}, cube));
     check("minimax", &streams, &Minimax::new(Hinge {}, round, positive(3.0), horizon));
     check("perceptron", &streams, &Perceptron::new(Hinge {}, positive(1.0)));
+    check("ftrl", &streams, &Ftrl::new(Hinge {}, positive(0.1), NonNegative::ZERO));
+    let capped = PassiveAggressive::new(Hinge {}, Capped {}, positive(0.1));
+    check("passive-aggressive", &streams, &capped);
     check("strongly convex ogd", &streams, &StronglyConvexOgd::new(Hinge {}, positive(0.01)));
 }

@@ -10,7 +10,8 @@ use rueful_checks::exact::ExactLoss;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::bound::projected_ogd;
 use rueful_core::learner::{
-    FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
+    Capped, Damped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
+    RegularizedErm, StronglyConvexOgd,
 };
 use rueful_core::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Square};
 use rueful_core::schedule::{AdaGradNorm, Constant, Horizon, InverseSqrt, InverseTime, Schedule};
@@ -137,6 +138,7 @@ impl<L: ExactLoss> Trial<'_, L> {
             self.check("strongly convex ogd", &mut learner, true);
             return;
         }
+        self.ftrl();
         match self.set {
             AnySet::Ball(ball) => {
                 self.check("leader", &mut FollowTheLeader::new(loss, *ball), false);
@@ -146,6 +148,41 @@ impl<L: ExactLoss> Trial<'_, L> {
                 self.check("leader", &mut FollowTheLeader::new(loss, sides.clone()), false);
             }
             AnySet::WholeSpace(_) => {}
+        }
+    }
+
+    /// FTRL-proximal bounds its regret by the weights that it had, and by nothing less.
+    fn ftrl(&self) {
+        for (alpha, l1) in [(1e-6, 0.0), (0.1, 0.0), (0.1, 1.0), (10.0, 0.1), (1e6, 1e3)] {
+            let l1 = NonNegative::new(l1).unwrap();
+            let mut learner = Ftrl::new(self.arena.objective.loss, positive(alpha), l1);
+            let what = format!("ftrl, alpha {alpha}, l1 {l1}");
+            let ladder = self.data_rung(&what, &mut learner);
+            assert!(ladder.theorem.is_err(), "{what}: {ladder:?}");
+        }
+    }
+
+    /// A data-dependent bound whenever the comparators are bounded, and never one below the
+    /// certificate, which would be withheld.
+    fn data_rung(&self, what: &str, learner: &mut dyn Learner) -> Ladder {
+        let name = format!("{what} on {}", self.name);
+        let run = self.arena.check(&name, learner, Expect::Either);
+        let comparators = &self.arena.comparators;
+        let promise = learner.promise(comparators, run.ledger.coordinates());
+        let ladder = run.ledger.ladder(promise);
+        assert_eq!(ladder.disorder, [], "{name}: {ladder:?}");
+        assert_eq!(ladder.data.is_ok(), is_bounded(comparators), "{name}: {ladder:?}");
+        ladder
+    }
+
+    /// Where every step was whole, passive-aggressive-1 is OGD, and has its theorem.
+    fn passive_aggressive(&self) {
+        for c in [1e-6, 0.01, 1.0, 1e6] {
+            let loss = self.arena.objective.loss;
+            let mut capped = PassiveAggressive::new(loss, Capped {}, positive(c));
+            self.data_rung(&format!("passive-aggressive-1, C {c}"), &mut capped);
+            let mut damped = PassiveAggressive::new(loss, Damped {}, positive(c));
+            self.check(&format!("passive-aggressive-2, C {c}"), &mut damped, false);
         }
     }
 
@@ -251,6 +288,44 @@ fn perceptron_in_its_own_loss() {
 fn perceptron_in_other_losses() {
     perceptron(Hinge {}, false);
     perceptron(Logistic {}, false);
+}
+
+#[test]
+fn passive_aggressive() {
+    let run = |trial: &Trial<'_, Hinge>| {
+        if trial.arena.objective.sigma.get() == 0.0 {
+            trial.passive_aggressive();
+        }
+    };
+    every_trial(Hinge {}, Targets::Signs, run);
+}
+
+#[test]
+fn passive_aggressive_on_numbers() {
+    let run = |trial: &Trial<'_, Absolute>| {
+        if trial.arena.objective.sigma.get() == 0.0 {
+            trial.passive_aggressive();
+        }
+    };
+    every_trial(Absolute {}, Targets::Numbers, run);
+}
+
+/// The theorem of passive-aggressive-1 is about whole steps of C. One step that is shorter takes it
+/// away, and leaves the data-dependent bound.
+#[test]
+fn a_shorter_step_takes_the_theorem_away() {
+    let arena = Arena::new(Objective::plain(Hinge {}), ball(2.0), noisy(ROUNDS), 1);
+    let ladder = |rule: &dyn Fn() -> Box<dyn Learner>| {
+        let mut learner = rule();
+        let run = arena.check("passive-aggressive-1", &mut *learner, Expect::Either);
+        run.ledger.ladder(learner.promise(&ball(2.0), run.ledger.coordinates()))
+    };
+    let of =
+        |c: f64| ladder(&|| Box::new(PassiveAggressive::new(Hinge {}, Capped {}, positive(c))));
+    let (whole, short) = (of(1e-4), of(10.0));
+    assert!(whole.data.unwrap().total < whole.theorem.unwrap().total);
+    assert!(short.data.is_ok());
+    assert!(short.theorem.unwrap_err().why.contains("less was enough"));
 }
 
 fn noisy(rounds: usize) -> Batch {

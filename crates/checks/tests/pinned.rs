@@ -7,7 +7,8 @@ mod common;
 
 use common::{positive, sided_box};
 use rueful_core::learner::{
-    FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
+    Capped, Damped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
+    RegularizedErm, StronglyConvexOgd,
 };
 use rueful_core::loss::{AnyLoss, Hinge, Linear, Loss, PerceptronLoss, Square};
 use rueful_core::schedule::{AdaGradNorm, Constant, InverseSqrt};
@@ -167,6 +168,41 @@ fn minimax() {
         weights: [0.3038948705590345, 0.37986858819879316, -0.8736977528572243],
         loss: -1.4064021011602212,
         certificate: 5.17482118938387,
+    };
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn ftrl() {
+    let l1 = NonNegative::new(0.75).unwrap();
+    let found = trace(Hinge {}, Ftrl::new(Hinge {}, positive(0.5), l1), 0.0, unit());
+    let expected = Trace {
+        predictions: [0.0, 0.0, 0.0, -0.09375, 0.7480553096550973],
+        weights: [-0.17183581507554052, -0.2858026803716081, 0.5350660555993181],
+        loss: 4.345694690344903,
+        certificate: 5.9269179808889945,
+    };
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn passive_aggressive() {
+    let capped = PassiveAggressive::new(Hinge {}, Capped {}, positive(0.25));
+    let found = trace(Hinge {}, capped, 0.0, unit());
+    let expected = Trace {
+        predictions: [0.0, -0.25, 0.0, -0.5134615384615384, 1.0],
+        weights: [0.048205128205128206, -0.49423076923076925, 0.35743589743589743],
+        loss: 4.263461538461538,
+        certificate: 5.844684829005629,
+    };
+    assert_eq!(found, expected);
+    let damped = PassiveAggressive::new(Hinge {}, Damped {}, positive(0.25));
+    let found = trace(Hinge {}, damped, 0.0, unit());
+    let expected = Trace {
+        predictions: [0.0, -0.3076923076923077, 0.0, -0.5471847739888978, 0.7664626756243174],
+        weights: [0.10610112674537409, -0.38223632038065025, 0.3746335910770552],
+        loss: 4.473029790672273,
+        certificate: 6.054253081216364,
     };
     assert_eq!(found, expected);
 }

@@ -8,7 +8,8 @@ use common::{ball, cases, positive, sided_box};
 use proptest::prelude::*;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{
-    FollowTheLeader, Learner, Minimax, Ogd, Perceptron, RegularizedErm, StronglyConvexOgd,
+    Capped, Damped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
+    RegularizedErm, StronglyConvexOgd,
 };
 use rueful_core::ledger::MistakeWatch;
 use rueful_core::loss::{Hinge, Logistic, Loss};
@@ -106,6 +107,12 @@ impl Stop<'_> {
         self.check("minimax", &Minimax::new(loss, round, positive(1.5), horizon));
         self.check("strongly convex ogd", &StronglyConvexOgd::new(loss, positive(3.0)));
         self.check("perceptron", &Perceptron::new(loss, positive(0.3)));
+        for l1 in [0.0, 0.3].map(|l1| NonNegative::new(l1).unwrap()) {
+            self.check("ftrl", &Ftrl::new(loss, positive(0.3), l1));
+        }
+        let c = positive(0.3);
+        self.check("capped", &PassiveAggressive::new(loss, Capped {}, c));
+        self.check("damped", &PassiveAggressive::new(loss, Damped {}, c));
     }
 }
 
@@ -184,7 +191,10 @@ proptest! {
 
     #[test]
     fn learners_without_a_choice_of_set_resume(after in 0..=ROUNDS, seed in 0..1000_u64) {
-        each_stop(Targets::Signs, after, seed, |stop| stop.others(Logistic {}));
+        each_stop(Targets::Signs, after, seed, |stop| {
+            stop.others(Logistic {});
+            stop.others(Hinge {});
+        });
     }
 }
 

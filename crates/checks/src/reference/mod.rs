@@ -3,20 +3,24 @@
 //! with it is right.
 
 mod follow_the_leader;
+mod ftrl;
 mod hindsight;
 mod ledger;
 mod minimax;
 mod ogd;
+mod passive_aggressive;
 mod perceptron;
 mod regularized_erm;
 mod sets;
 mod strongly_convex_ogd;
 
 pub use follow_the_leader::DenseFollowTheLeader;
+pub use ftrl::DenseFtrl;
 pub use hindsight::best_in_hindsight;
 pub use ledger::DenseLedger;
 pub use minimax::DenseMinimax;
 pub use ogd::DenseOgd;
+pub use passive_aggressive::DensePassiveAggressive;
 pub use perceptron::DensePerceptron;
 pub use regularized_erm::DenseRegularizedErm;
 pub use sets::{diameter, diameter_at, project, reach, support};

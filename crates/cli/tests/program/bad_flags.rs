@@ -4,7 +4,7 @@
 use crate::harness::{DATA, ask, assert_snapshot};
 
 /// What the rules of a run refuse.
-const CONTRADICTIONS: [&str; 35] = [
+const CONTRADICTIONS: [&str; 42] = [
     "--alpha 1",
     "--alpha 1 --eta 1",
     "--learner regularized-erm --alpha 1 --eta 1",
@@ -24,6 +24,13 @@ const CONTRADICTIONS: [&str; 35] = [
     "--learner minimax --eta 1",
     "--learner minimax --schedule horizon",
     "--learner minimax --horizon 0",
+    "--l1 1",
+    "--learner ftrl --l1 -1",
+    "--learner ftrl --schedule constant",
+    "--c 1",
+    "--learner passive-aggressive-1 --c 0",
+    "--learner passive-aggressive-1 --loss logistic",
+    "--learner passive-aggressive-2 --eta 1",
     "--tau 0.5",
     "--loss quantile --tau 0",
     "--loss quantile --tau 1",

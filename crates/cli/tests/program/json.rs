@@ -61,6 +61,9 @@ fn flags(learner: &str) -> &'static [&'static str] {
             "--gradient-bound 1",
             "--gradient-bound 500",
         ],
+        "ftrl" => &["", "--eta 0.01", "--l1 3", "--radius 2 --l1 0.1", "--no-constant"],
+        "passive-aggressive-1" => &["", "--c 0.00001", "--radius 2", "--no-constant"],
+        "passive-aggressive-2" => &["", "--c 0.01", "--no-constant"],
         _ => &["", "--no-constant"],
     }
 }
@@ -75,6 +78,11 @@ fn refused(learner: &str, loss: &str, flags: &str) -> Option<&'static str> {
     let classifies = ["hinge", "logistic", "perceptron"].iter().any(|name| loss.ends_with(name));
     match learner {
         "perceptron" if !classifies => Some("the Perceptron classifies"),
+        "passive-aggressive-1" | "passive-aggressive-2"
+            if !loss.ends_with("hinge") && !loss.ends_with("absolute") =>
+        {
+            Some("they take hinge or absolute")
+        }
         // Steps of 1/(σt) are far too long for a loss as curved as the square, unless σ is large.
         "strongly-convex-ogd" if loss.ends_with("square") && !flags.contains("--sigma") => {
             Some("the run diverged")
@@ -177,6 +185,9 @@ fn check_reasons(line: &str, report: &Value) {
         "minimax" if has(line, "100") => {
             Some((true, "the strategy was set for 100 rounds and has played 1250"))
         }
+        "ftrl" => Some((false, "FTRL-proximal keeps its weights in no set")),
+        "passive-aggressive-1" if !has(line, "0.00001") => Some((false, "less was enough")),
+        "passive-aggressive-2" => Some((true, "it bounds no regret")),
         _ if declared.is_some_and(|g| largest > g) => Some((false, "and this run had one of norm")),
         _ => None,
     };

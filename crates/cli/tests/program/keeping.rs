@@ -11,13 +11,16 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Every learner, with what it must be told.
-const LEARNERS: [&str; 6] = [
+const LEARNERS: [&str; 9] = [
     "ogd",
     "strongly-convex-ogd",
     "perceptron",
     "erm",
     "regularized-erm",
     "minimax --horizon 100000 --gradient-bound 4",
+    "ftrl --l1 2",
+    "passive-aggressive-1",
+    "passive-aggressive-2",
 ];
 
 /// A folder with the project's stream, in one piece and in two.

@@ -111,6 +111,7 @@ fn games_that_cannot_be_played() {
     for (line, says) in [
         ("--dimension 2", "the orthogonal adversary needs dimension 3 or more, and got 2"),
         ("--learner perceptron", "the Perceptron learns from labels ±1"),
+        ("--learner passive-aggressive-1", "they take hinge or absolute, not linear"),
         ("--radius 0", "--radius: 0 is not a number between 1e-100 and 1e100"),
         ("--radius -1", "--radius: -1 is not a number between 1e-100 and 1e100"),
     ] {

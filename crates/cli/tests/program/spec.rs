@@ -49,6 +49,9 @@ fn every_parameter_is_in_the_spec() {
         "--learner strongly-convex-ogd --radius 2 --sigma 0.1",
         "--learner perceptron --eta 0.1 --loss perceptron",
         "--learner minimax --horizon 9999 --gradient-bound 3.3",
+        "--learner ftrl --eta 0.3 --l1 0.7 --loss logistic",
+        "--learner passive-aggressive-1 --c 0.3",
+        "--learner passive-aggressive-2 --c 0.3 --loss absolute",
     ] {
         assert_repeats(flags);
     }

@@ -41,9 +41,9 @@ pub(crate) const LOSSES: [Loss; 7] = [
     loss("--loss linear", Labels::Numbers),
 ];
 
-/// Every learner but the Perceptron, which is for classes.
-pub(crate) const LEARNERS: [&str; 5] =
-    ["ogd", "strongly-convex-ogd", "erm", "regularized-erm", "minimax"];
+/// Every learner that takes every loss.
+pub(crate) const LEARNERS: [&str; 6] =
+    ["ogd", "strongly-convex-ogd", "erm", "regularized-erm", "minimax", "ftrl"];
 
 /// The learners that can learn from a loss.
 pub(crate) fn learners(loss: Loss) -> impl Iterator<Item = &'static str> {

@@ -1,8 +1,10 @@
 //! Learners: first predict, then suffer, then update.
 
 mod follow_the_leader;
+mod ftrl;
 mod minimax;
 mod ogd;
+mod passive_aggressive;
 mod perceptron;
 mod regularized_erm;
 mod spec;
@@ -10,8 +12,10 @@ mod steps;
 mod strongly_convex_ogd;
 
 pub use follow_the_leader::FollowTheLeader;
+pub use ftrl::Ftrl;
 pub use minimax::Minimax;
 pub use ogd::Ogd;
+pub use passive_aggressive::{Aggression, Capped, Damped, PassiveAggressive};
 pub use perceptron::Perceptron;
 pub use regularized_erm::RegularizedErm;
 pub use spec::{Recipe, Take};
@@ -44,6 +48,12 @@ family! {
         "regularized-erm" => RegularizedErm(regularized_erm::RegularizedErmSpec),
         /// The minimax strategy for a known horizon.
         "minimax" => Minimax(minimax::MinimaxSpec),
+        /// FTRL-proximal: rates by coordinate, and weights that are exactly 0.
+        "ftrl" => Ftrl(ftrl::FtrlSpec),
+        /// Passive-aggressive, with steps of at most C.
+        "passive-aggressive-1" => PassiveAggressive1(passive_aggressive::PassiveAggressive1Spec),
+        /// Passive-aggressive, with steps that C dampens.
+        "passive-aggressive-2" => PassiveAggressive2(passive_aggressive::PassiveAggressive2Spec),
     }
 }
 
