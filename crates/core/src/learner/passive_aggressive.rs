@@ -268,6 +268,9 @@ impl Asked for PassiveAggressive2Spec {
     }
 }
 
+/// What keeps the weights finite: steps go no further than to a loss of 0.
+const SMALLER_NUMBERS: &str = "labels and features of a moderate size keep it finite";
+
 /// Refuses losses for which the steps are not worked out.
 fn check(loss: &AnyLoss) -> Result<(), String> {
     match loss {
@@ -302,6 +305,10 @@ impl Recipe for PassiveAggressive1Spec {
         make(objective.loss, Capped {}, self.c, take)
     }
 
+    fn advice(&self) -> &'static str {
+        SMALLER_NUMBERS
+    }
+
     fn words(&self, _sigma: NonNegative) -> String {
         format!("passive-aggressive: steps to no loss, at most C = {}", self.c)
     }
@@ -314,6 +321,10 @@ impl Recipe for PassiveAggressive2Spec {
 
     fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String> {
         make(objective.loss, Damped {}, self.c, take)
+    }
+
+    fn advice(&self) -> &'static str {
+        SMALLER_NUMBERS
     }
 
     fn words(&self, _sigma: NonNegative) -> String {
