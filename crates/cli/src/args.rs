@@ -423,7 +423,7 @@ pub(crate) struct LearnerArgs {
     #[arg(long, value_name = "on|off", value_parser = switch)]
     judge: Option<bool>,
 
-    /// η of the steps η/√t, or of constant ones.
+    /// η of the steps η/√t, of constant ones, or of ftrl's rates η/(1 + √Σg²) [default: 0.5 for ftrl].
     #[arg(long, value_name = "ETA", allow_negative_numbers = true)]
     eta: Option<f64>,
 
