@@ -336,7 +336,7 @@ mod tests {
         let mut ftrl = fresh(0.0);
         ftrl.learn_rows(stream.rows(), &mut Vec::new());
         let ball: AnySet = crate::set::Ball { radius: Positive::ONE }.into();
-        let missing = ftrl.promise(&ball, 1.into()).data.unwrap_err();
+        let missing = ftrl.promise_in(&ball, 1.into()).data.unwrap_err();
         assert!(missing.why.contains("too large"), "{missing}");
     }
 }
