@@ -9,7 +9,7 @@
 use anyhow::{Result, ensure};
 use clap::Parser;
 use rueful_core::learner::{Bank, Learner};
-use rueful_core::loss::{AnyLoss, Labels, Loss};
+use rueful_core::loss::{AnyLoss, Labels};
 use rueful_core::request::Request;
 use rueful_core::set::Ball;
 use rueful_core::{Batch, Cells, OpenUnit, Positive};

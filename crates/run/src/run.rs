@@ -252,7 +252,8 @@ impl Run {
     /// w·x for an example that is not learned from. Features that were not seen weigh nothing.
     pub fn predict(&self, x: &Features<'_>) -> f64 {
         let mut buffer = FoundFeatures::default();
-        self.learner.predict(&self.ledger.cells().find(x, &mut buffer))
+        let found = self.ledger.cells().find(x, &mut buffer);
+        self.learner.predict_beside(&found, x.len() - found.len())
     }
 
     /// The weights of the features that were seen, in the order of their indices.

@@ -76,6 +76,12 @@ pub trait Learner: Send + Sync {
     /// w_t·x. Features that have not been seen weigh nothing.
     fn predict(&self, x: &Features<'_>) -> f64;
 
+    /// The same, beside so many further features that have not been seen. They weigh nothing; but a
+    /// learner that knows how sure it is may be less so for them.
+    fn predict_beside(&self, x: &Features<'_>, _unseen: usize) -> f64 {
+        self.predict(x)
+    }
+
     /// One round: predicts, suffers, updates.
     fn learn(&mut self, example: &Example<'_>) -> Round;
 
@@ -102,6 +108,23 @@ pub trait Learner: Send + Sync {
     /// What predictors of its own, that price the comparators, prove about all rounds so far.
     fn witnesses(&self) -> Vec<Minorant> {
         Vec::new()
+    }
+
+    /// The learners that it mixes, and how each of them does; none where it mixes none.
+    fn experts(&self) -> Vec<Expert> {
+        Vec::new()
+    }
+
+    /// What mixing them is proved to have cost at most over the best of them, in total.
+    fn mixing_cost(&self) -> Option<f64> {
+        None
+    }
+
+    /// What each feature of an example adds to its prediction, in the order of the features:
+    /// w_i·x_i. Where the prediction is not linear, one further number makes the sum its equal.
+    fn contributions(&self, x: &Features<'_>) -> Vec<f64> {
+        let weights = self.weights();
+        x.iter().map(|(i, x)| weights.get(i).map_or(0.0, |weight| weight * x)).collect()
     }
 
     /// How many of the first coordinates are told apart by the set the weights are kept in.

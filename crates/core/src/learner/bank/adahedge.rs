@@ -62,8 +62,11 @@ impl<const N: usize> AdaHedge<N> {
         let mut mixed = least;
         if self.gap > 0.0 {
             let rate = PACE / self.gap;
-            let each = |k: usize| self.weights[k] * exp(-rate * (lost[k] - least));
-            mixed -= ln(total(&std::array::from_fn::<f64, N, _>(each))) / rate;
+            let mut powers = [0.0; N];
+            for (power, loss) in powers.iter_mut().zip(lost) {
+                *power = exp(-rate * (loss - least));
+            }
+            mixed -= ln(weighted(&self.weights, &powers)) / rate;
         }
         if mean > mixed {
             self.gap += mean - mixed;
@@ -116,6 +119,11 @@ impl<const N: usize> AdaHedge<N> {
     /// The same before it is known what came: (1 + ln(1/π)/ln 8) s(½√(T ln 8) + 1).
     pub(super) fn most_cost(&self, prior: f64, rounds: f64) -> f64 {
         (1.0 - prior.ln() / PACE) * self.range * (0.5 * (rounds * PACE).sqrt() + 1.0)
+    }
+
+    /// By how much roundings in doubles may have moved this, over so many rounds.
+    pub(super) fn rounded(&self, rounds: f64) -> f64 {
+        128.0 * f64::EPSILON * rounds * (self.range + self.gap)
     }
 
     pub(super) fn is_sound(&self, prior: &[f64; N]) -> bool {

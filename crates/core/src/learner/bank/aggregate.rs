@@ -20,7 +20,7 @@
 
 use super::eight::Eight;
 use super::elementary::{exp, exp_eight, ln};
-use super::experts::{EXPERTS, Each, are_weights, shared, total, without_the_retired};
+use super::experts::{EXPERTS, Each, are_weights, shared, total, weighted, without_the_retired};
 use super::targets::Targets;
 use serde::{Deserialize, Serialize};
 
@@ -44,12 +44,14 @@ fn evidence(weights: &Each, said: &Each, label: f64, rate: f64) -> f64 {
         *exponent = (-rate * miss * miss) as f32;
     }
     let (eights, _) = exponents.as_chunks::<8>();
-    let mut terms = [0.0; 24];
+    let mut terms = [0.0; EXPERTS];
     for (terms, eight) in terms.chunks_mut(8).zip(eights) {
         let powers = exp_eight(Eight(*eight)).0;
-        terms.iter_mut().zip(powers).for_each(|(term, power)| *term = power.into());
+        for (term, power) in terms.iter_mut().zip(powers) {
+            *term = f64::from(power);
+        }
     }
-    total(&std::array::from_fn::<f64, EXPERTS, _>(|k| weights[k] * terms[k]))
+    weighted(weights, &terms)
 }
 
 impl Aggregate {
@@ -113,6 +115,11 @@ impl Aggregate {
     /// What mixing costs at most over an expert of this prior.
     pub(super) fn cost(&self, prior: f64, rounds: f64) -> f64 {
         self.temperature * (rounds.max(1.0) / prior).ln() + self.surprise
+    }
+
+    /// By how much roundings in doubles may have moved this, over so many rounds.
+    pub(super) fn rounded(&self, rounds: f64) -> f64 {
+        128.0 * f64::EPSILON * rounds * self.temperature
     }
 
     pub(super) fn is_sound(&self, prior: &Each) -> bool {

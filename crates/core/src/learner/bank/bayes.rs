@@ -71,6 +71,11 @@ impl Bayes {
         self.largest * (rounds.max(1.0) / prior).ln()
     }
 
+    /// c_max
+    pub(super) fn largest(&self) -> f64 {
+        self.largest
+    }
+
     pub(super) fn is_sound(&self, prior: &Each) -> bool {
         self.prior == *prior
             && are_weights(&self.weights, prior)

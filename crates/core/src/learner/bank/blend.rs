@@ -31,7 +31,10 @@ impl Blend {
     pub(super) fn see(&self, said: &[f64; MIXED]) -> Mixture {
         let inverse = 1.0 / self.unit();
         let lanes = Eight::of(|k| (said[k] * inverse) as f32);
-        let filters: [f32; FILTERS] = std::array::from_fn(|k| (said[LANES + k] * inverse) as f32);
+        let mut filters = [0.0; FILTERS];
+        for (filter, said) in filters.iter_mut().zip(&said[LANES..]) {
+            *filter = (said * inverse) as f32;
+        }
         self.mixer.see(&inputs(lanes, filters))
     }
 

@@ -5,7 +5,6 @@
 //! every machine.
 
 use serde::{Deserialize, Serialize};
-use std::array::from_fn;
 use std::ops::{Add, Div, Mul, Sub};
 
 /// Eight singles.
@@ -26,7 +25,11 @@ impl Eight {
     /// The numbers of a function of the place.
     #[inline(always)]
     pub(super) fn of(f: impl Fn(usize) -> f32) -> Self {
-        Self(from_fn(f))
+        let mut eight = [0.0; 8];
+        for (k, x) in eight.iter_mut().enumerate() {
+            *x = f(k);
+        }
+        Self(eight)
     }
 
     /// A function of each.

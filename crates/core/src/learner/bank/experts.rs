@@ -69,7 +69,11 @@ pub(super) fn total<const N: usize>(all: &[f64; N]) -> f64 {
 /// Σ a_k b_k
 #[inline(always)]
 pub(super) fn weighted<const N: usize>(a: &[f64; N], b: &[f64; N]) -> f64 {
-    total(&std::array::from_fn::<f64, N, _>(|k| a[k] * b[k]))
+    let mut products = [0.0; N];
+    for k in 0..N {
+        products[k] = a[k] * b[k];
+    }
+    total(&products)
 }
 
 /// Posterior weights after a share of the prior was mixed in: (1 − α)w/Σw + απ.

@@ -153,25 +153,28 @@ impl Filter {
         from: usize,
         product: &mut Dense,
     ) {
-        let mut sums = [[Eight::ZERO; N]; 2];
-        let mut add = |sum: usize, slot: u16| {
-            let slot = usize::from(slot);
-            let value = Eight::all(x[slot / 8].0[slot % 8]);
-            let row = &self.rows[slot * self.room + from..][..N];
-            for (sum, &p) in sums[sum].iter_mut().zip(row) {
-                *sum = *sum + value * p;
-            }
-        };
+        let (mut even, mut odd) = ([Eight::ZERO; N], [Eight::ZERO; N]);
         let (pairs, rest) = slots.as_chunks::<2>();
         for &[one, other] in pairs {
-            add(0, one);
-            add(1, other);
+            self.add_row(&mut even, one, x, from);
+            self.add_row(&mut odd, other, x, from);
         }
-        rest.iter().for_each(|&slot| add(0, slot));
-        let [one, other] = sums;
-        for (place, (one, other)) in product[from..][..N].iter_mut().zip(one.into_iter().zip(other))
-        {
-            *place = one + other;
+        for &slot in rest {
+            self.add_row(&mut even, slot, x, from);
+        }
+        for (block, place) in product[from..][..N].iter_mut().enumerate() {
+            *place = even[block] + odd[block];
+        }
+    }
+
+    /// Adds some eights of a row of P, times x̃ of its slot.
+    #[inline(always)]
+    fn add_row<const N: usize>(&self, sums: &mut [Eight; N], slot: u16, x: &[Eight], from: usize) {
+        let slot = usize::from(slot);
+        let value = Eight::all(x[slot / 8].0[slot % 8]);
+        let row = &self.rows[slot * self.room + from..][..N];
+        for (sum, &p) in sums.iter_mut().zip(row) {
+            *sum = *sum + value * p;
         }
     }
 
@@ -218,10 +221,11 @@ impl Filter {
             return;
         }
         for (slot, row) in self.rows.chunks_exact_mut(room).take(8 * width).enumerate() {
-            let shares: [Eight; WAITING] = std::array::from_fn(|waiting| {
-                let gain = if waiting < self.waiting { self.gains[waiting] } else { 0.0 };
-                Eight::all(gain * self.changes[waiting * room + slot / 8].0[slot % 8])
-            });
+            let mut shares = [Eight::ZERO; WAITING];
+            for (waiting, share) in shares.iter_mut().enumerate().take(self.waiting) {
+                let change = &self.changes[waiting * room + slot / 8];
+                *share = Eight::all(self.gains[waiting] * change.0[slot % 8]);
+            }
             for (block, p) in row[..width].iter_mut().enumerate() {
                 for (waiting, &share) in shares.iter().enumerate() {
                     *p = *p - share * self.changes[waiting * room + block];

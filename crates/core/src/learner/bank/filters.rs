@@ -168,6 +168,13 @@ impl Filters {
         seen
     }
 
+    /// Adds the variance of so many features that were never seen.
+    pub(super) fn doubt(&self, unseen: usize, seen: &mut [Glance; FILTERS]) {
+        for (seen, (prior, _)) in seen.iter_mut().zip(PRIORS).take(self.len()) {
+            seen.variance += unseen as f32 * prior;
+        }
+    }
+
     /// Learns from the example on the desk: the slope and the curvature for each.
     #[inline(always)]
     pub(super) fn learn(

@@ -7,7 +7,7 @@ use super::adahedge::AdaHedge;
 use super::experts::{EachWitness, Expert, RADII};
 use super::log::{Log, LogOpinion};
 use super::mixer::MIXED;
-use super::top::{Label, Lessons, Top, View};
+use super::top::{Cost, Label, Lessons, Top, View};
 use crate::witness::WITNESSES;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +108,18 @@ impl Top for HingeTop {
         let losses = self.hedge.losses();
         let best = (0..VOICES).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap_or(0);
         self.hedge.cost(PRIOR[best])
+    }
+
+    const PROOF: &'static str = "and (1 + ln(1/π)/ln 8)Δ for mixing by AdaHedge";
+
+    /// The hinge of a score within ±1 is at most that of the score itself.
+    fn cost_over_witness(&self, witness: usize, rounds: f64) -> Cost {
+        let prior = PRIOR[DECISIONS + witness];
+        let rounded = self.hedge.rounded(rounds);
+        Cost {
+            data: self.hedge.cost(prior) + rounded,
+            theorem: self.hedge.most_cost(prior, rounds) + rounded,
+        }
     }
 
     fn is_sound(&self, filters: usize) -> bool {

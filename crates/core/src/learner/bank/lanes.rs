@@ -60,6 +60,17 @@ pub(super) struct Seen {
     pub(super) norm_sq: f32,
 }
 
+impl Seen {
+    #[inline(always)]
+    fn add(&mut self, cell: &Cell, value: f32) {
+        let x = Eight::all(value);
+        let dual = cell.mean.0[0] * cell.variance.0[0];
+        self.mean = self.mean + x * cell.mean.with_first(dual);
+        self.variance = self.variance + x * x * cell.variance;
+        self.norm_sq += value * value;
+    }
+}
+
 /// What they learn from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Lesson {
@@ -87,26 +98,15 @@ impl Lanes {
     #[inline(always)]
     pub(super) fn see(&self, indices: &[u32], scaled: impl Fn(usize) -> f32) -> Seen {
         // Two sums each: an addition need not wait for the one before it.
-        let mut sums = [Seen::default(); 2];
-        let mut add = |sum: usize, place: usize| {
-            let cell = &self.cells[indices[place] as usize];
-            let value = scaled(place);
-            let x = Eight::all(value);
-            let dual = cell.mean.0[0] * cell.variance.0[0];
-            let sum = &mut sums[sum];
-            sum.mean = sum.mean + x * cell.mean.with_first(dual);
-            sum.variance = sum.variance + x * x * cell.variance;
-            sum.norm_sq += value * value;
-        };
-        let pairs = indices.len() / 2;
-        for pair in 0..pairs {
-            add(0, 2 * pair);
-            add(1, 2 * pair + 1);
+        let (mut one, mut other) = (Seen::default(), Seen::default());
+        let even = indices.len() & !1;
+        for place in (0..even).step_by(2) {
+            one.add(&self.cells[indices[place] as usize], scaled(place));
+            other.add(&self.cells[indices[place + 1] as usize], scaled(place + 1));
         }
-        if indices.len() % 2 == 1 {
-            add(0, indices.len() - 1);
+        if even < indices.len() {
+            one.add(&self.cells[indices[even] as usize], scaled(even));
         }
-        let [one, other] = sums;
         let variance = (one.variance + other.variance).with_first(0.0);
         Seen { mean: one.mean + other.mean, variance, norm_sq: one.norm_sq + other.norm_sq }
     }
@@ -126,6 +126,11 @@ impl Lanes {
             *mean = *mean + v.with_first(1.0) * (a * x);
             *variance = v / divisor * kept + refilled;
         }
+    }
+
+    /// The variance that so many features which were never seen add to s: they come with |x̃| = 1.
+    pub(super) fn doubt(&self, unseen: usize) -> Eight {
+        Eight::all(unseen as f32) * PRIOR.with_first(0.0)
     }
 
     /// The weights of a feature, by lane, where x̃ is what they multiply.

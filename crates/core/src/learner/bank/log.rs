@@ -16,7 +16,7 @@ use super::lanes::LANES;
 use super::log_risks::LogRisks;
 use super::mixer::{MIXED, Mixer, Mixture, inputs};
 use super::steps;
-use super::top::{Label, Lessons, Top, View};
+use super::top::{Cost, Label, Lessons, Top, View};
 use serde::{Deserialize, Serialize};
 
 /// π/8
@@ -25,6 +25,9 @@ const MODERATION: f32 = 0.392_699_1;
 const LONGEST: f32 = 12.0;
 /// and those of the witnesses within ± that.
 const LONGEST_WITNESS: f64 = 30.0;
+
+/// By how much roundings in doubles move the loss of a round at most.
+const ROUNDINGS: f64 = 128.0 * f64::EPSILON;
 
 /// The top of a bank in the logistic loss.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,6 +66,13 @@ fn unlikely(z: Eight) -> Eight {
     small / (Eight::ONE + small)
 }
 
+/// Both probabilities, from that of the label which z speaks against.
+#[inline(always)]
+fn sided((against, z_is_positive): (f64, bool)) -> (f64, f64) {
+    let rest = 1.0 - against;
+    if z_is_positive { (rest, against) } else { (against, rest) }
+}
+
 impl Log {
     /// With witnesses among the experts.
     pub(super) fn new() -> Self {
@@ -89,20 +99,20 @@ impl Log {
     #[inline(always)]
     fn probabilities(&self, z: [Eight; 2], witnesses: &EachWitness) -> (Each, Each) {
         let (mut up, mut down) = ([0.0; EXPERTS], [0.0; EXPERTS]);
-        let mut put = |place: usize, against: f64, z_is_positive: bool| {
-            let rest = 1.0 - against;
-            up[place] = if z_is_positive { rest } else { against };
-            down[place] = if z_is_positive { against } else { rest };
-        };
-        let against = z.map(unlikely);
-        for place in 0..=MIXER {
-            let (block, lane) = (place / 8, place % 8);
-            put(place, against[block].0[lane].into(), z[block].0[lane] > 0.0);
+        for (block, z) in z.into_iter().enumerate() {
+            let against = unlikely(z);
+            for lane in 0..8 {
+                let place = 8 * block + lane;
+                if place <= MIXER {
+                    let both = (against.0[lane].into(), z.0[lane] > 0.0);
+                    (up[place], down[place]) = sided(both);
+                }
+            }
         }
         for (j, &score) in witnesses.iter().enumerate() {
             let z = score.clamp(-LONGEST_WITNESS, LONGEST_WITNESS);
             let small = exp(-z.abs());
-            put(WITNESS + j, small / (1.0 + small), z > 0.0);
+            (up[WITNESS + j], down[WITNESS + j]) = sided((small / (1.0 + small), z > 0.0));
         }
         up[BASE] = (self.positive + 0.5) / (self.all + 1.0);
         down[BASE] = ((self.all - self.positive) + 0.5) / (self.all + 1.0);
@@ -188,6 +198,17 @@ impl Top for Log {
         let present = (0..EXPERTS).filter(|&place| prior[place] > 0.0);
         let best = present.min_by(|&a, &b| sums[a].total_cmp(&sums[b])).unwrap_or(MIXER);
         self.bayes.cost(prior_with(FILTERS, self.witness)[best], rounds)
+    }
+
+    const PROOF: &'static str = "and c(ln(1/π) + ln T) for mixing by Bayes' rule";
+
+    /// A witness within ±30 loses at most e^{−30} more than without a limit.
+    fn cost_over_witness(&self, witness: usize, rounds: f64) -> Cost {
+        let prior = prior_with(FILTERS, self.witness)[WITNESS + witness];
+        let clipped = self.all * (-LONGEST_WITNESS).exp();
+        let rounded = ROUNDINGS * self.bayes.largest() * rounds;
+        let total = self.bayes.cost(prior, rounds) + 1.01 * clipped + rounded;
+        Cost { data: total, theorem: total }
     }
 
     fn is_sound(&self, filters: usize) -> bool {

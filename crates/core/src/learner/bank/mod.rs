@@ -8,6 +8,7 @@ mod blend;
 mod eight;
 mod elementary;
 mod experts;
+mod explain;
 mod filter;
 mod filters;
 mod hinge;
@@ -27,8 +28,10 @@ mod top;
 pub use experts::Expert;
 
 use super::{
-    AnySet, Coordinates, Example, Features, Learner, Promise, Recipe, Resumable, Round, Take,
+    AnySet, Comparators, Coordinates, Example, Features, Learner, Promise, Recipe, Resumable,
+    Round, Take,
 };
+use crate::ledger::Minorant;
 use crate::loss::{AnyLoss, Hinge, Logistic, Square};
 use crate::number::NonNegative;
 use crate::request::{Asked, Refusal, Request};
@@ -84,14 +87,9 @@ impl Bank {
         Ok(Self { kind })
     }
 
-    /// The learners that are mixed, and how each does.
-    pub fn experts(&self) -> Vec<Expert> {
-        with_stack!(&self.kind, stack => stack.experts())
-    }
-
-    /// What mixing is proved to cost at most over the best of them, in total.
-    pub fn mixing_cost(&self) -> f64 {
-        with_stack!(&self.kind, stack => stack.mixing_cost())
+    /// The theorem, for comparators without units of this radius.
+    pub fn promise_within(&self, radius: f64) -> Promise {
+        with_stack!(&self.kind, stack => stack.promise_within(radius))
     }
 }
 
@@ -101,7 +99,11 @@ impl Learner for Bank {
     }
 
     fn predict(&self, x: &Features<'_>) -> f64 {
-        with_stack!(&self.kind, stack => stack.predict(x))
+        self.predict_beside(x, 0)
+    }
+
+    fn predict_beside(&self, x: &Features<'_>, unseen: usize) -> f64 {
+        with_stack!(&self.kind, stack => stack.predict(x, unseen))
     }
 
     fn learn(&mut self, example: &Example<'_>) -> Round {
@@ -123,6 +125,29 @@ impl Learner for Bank {
 
     fn rearrange(&mut self, from: &[u32]) {
         with_stack!(&mut self.kind, stack => stack.rearrange(from));
+    }
+
+    fn promise(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> Promise {
+        match comparators {
+            Comparators::UnitFree(ball) => self.promise_within(ball.radius.get()),
+            Comparators::Set(set) => self.promise_in(set, coordinates),
+        }
+    }
+
+    fn witnesses(&self) -> Vec<Minorant> {
+        with_stack!(&self.kind, stack => stack.witness_minorants())
+    }
+
+    fn experts(&self) -> Vec<Expert> {
+        with_stack!(&self.kind, stack => stack.experts())
+    }
+
+    fn mixing_cost(&self) -> Option<f64> {
+        Some(with_stack!(&self.kind, stack => stack.mixing_cost()))
+    }
+
+    fn contributions(&self, x: &Features<'_>) -> Vec<f64> {
+        with_stack!(&self.kind, stack => stack.contributions(x))
     }
 
     fn promise_in(&self, _comparators: &AnySet, _coordinates: Coordinates<'_>) -> Promise {

@@ -10,14 +10,15 @@ use super::adahedge::AdaHedge;
 use super::belief::Belief;
 use super::blend::Blend;
 use super::eight::Eight;
-use super::experts::{EXPERTS, Each, EachWitness, Expert, MEAN, described, prior};
+use super::experts::{EXPERTS, Each, EachWitness, Expert, MEAN, WITNESS, described, prior};
 use super::filters::FILTERS;
 use super::lanes::{LANES, Lesson};
 use super::mixer::{MIXED, Mixture};
 use super::said::{Said, halved, shares};
 use super::steps;
 use super::targets::Targets;
-use super::top::{Label, Lessons, Top, View};
+use super::top::{Cost, Label, Lessons, Top, View};
+use crate::witness::WITNESSES;
 use serde::{Deserialize, Serialize};
 
 /// How many mean losses a step is worth at most.
@@ -45,6 +46,8 @@ pub(super) struct Pinball {
     quantile: f64,
     /// Losses of the experts of the first round, in the data's own units.
     first_loss: f64,
+    /// What witnesses lost because they were clipped to a range that did not hold the label.
+    clipped: EachWitness,
 }
 
 /// What was made of a view.
@@ -69,6 +72,7 @@ impl Pinball {
             mean_loss: 0.0,
             quantile: 0.0,
             first_loss: 0.0,
+            clipped: [0.0; WITNESSES],
         }
     }
 
@@ -76,6 +80,17 @@ impl Pinball {
     #[inline(always)]
     fn loss(&self, residual: f64) -> f64 {
         if residual > 0.0 { self.tau * residual } else { (self.tau - 1.0) * residual }
+    }
+
+    /// A label beyond the range: what witnesses were clipped to may be farther from it than what they
+    /// said.
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self, said: &Each, witnesses: &EachWitness, y: f64, c: f64) {
+        for (j, &witness) in witnesses.iter().enumerate() {
+            let alone = self.loss(y - self.targets.inward(witness));
+            self.clipped[j] += c * (self.loss(y - said[WITNESS + j]) - alone).max(0.0);
+        }
     }
 
     #[inline(always)]
@@ -135,6 +150,7 @@ impl Top for Pinball {
         self.hedge.stretch(factor);
         self.mean_loss *= factor;
         self.quantile *= factor;
+        self.clipped.iter_mut().for_each(|loss| *loss *= factor);
     }
 
     #[inline(always)]
@@ -142,15 +158,19 @@ impl Top for Pinball {
         &mut self,
         opinion: &PinballOpinion,
         view: &View,
-        _witnesses: &EachWitness,
+        witnesses: &EachWitness,
         label: &Label,
     ) -> Lessons {
         let c = label.importance;
         if label.round == 1.0 {
             self.first_loss = c * self.loss(label.value);
         }
+        let before = self.targets.range();
         let y = self.targets.learn(label.value, c);
         let (range, spread) = (self.targets.range(), self.targets.spread());
+        if range > before {
+            self.widen(&opinion.said, witnesses, y, c);
+        }
         let most = c * PATIENCE * self.mean_loss;
         let (up, down) = (most / (1.0 - self.tau), most / self.tau);
         let single = c as f32;
@@ -217,13 +237,29 @@ impl Top for Pinball {
         self.factor * self.targets.unit() * self.hedge.cost(0.5 * first[best])
     }
 
+    const PROOF: &'static str = "and (1 + ln(1/π)/ln 8)Δ for mixing by AdaHedge";
+
+    fn cost_over_witness(&self, witness: usize, rounds: f64) -> Cost {
+        let prior = 0.5 * prior(FILTERS)[WITNESS + witness];
+        let rounded = self.hedge.rounded(rounds) + self.targets.weight() * self.targets.rounding();
+        let beside = self.clipped[witness] + rounded;
+        let unit = self.factor * self.targets.unit();
+        Cost {
+            data: unit * (self.hedge.cost(prior) + beside),
+            theorem: unit * (self.hedge.most_cost(prior, rounds) + beside),
+        }
+    }
+
     fn is_sound(&self, filters: usize) -> bool {
         let prior = prior(filters);
         self.targets.is_sound()
             && self.blend.is_sound()
             && self.belief.is_sound(&prior)
             && self.hedge.is_sound(&halved(&prior))
-            && [self.mean_loss, self.first_loss].iter().all(|x| x.is_finite() && *x >= 0.0)
+            && [self.mean_loss, self.first_loss]
+                .iter()
+                .chain(&self.clipped)
+                .all(|x| x.is_finite() && *x >= 0.0)
             && self.quantile.is_finite()
     }
 }

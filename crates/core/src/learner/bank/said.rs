@@ -30,7 +30,8 @@ impl Said {
         for (k, seen) in view.filters.iter().enumerate().take(view.alive) {
             said[LANES + k] = targets.clipped(seen.mean.into());
         }
-        let mixed = std::array::from_fn::<f64, MIXED, _>(|k| said[k]);
+        let mut mixed = [0.0; MIXED];
+        mixed.copy_from_slice(&said[..MIXED]);
         let mixture = blend.see(&mixed);
         said[MIXER] = targets.clipped(blend.mean(&mixture));
         for (said, &witness) in said[WITNESS..BASE].iter_mut().zip(witnesses) {

@@ -8,14 +8,15 @@ use super::aggregate::Aggregate;
 use super::belief::Belief;
 use super::blend::Blend;
 use super::eight::Eight;
-use super::experts::{EXPERTS, Each, EachWitness, Expert, MEAN, described, prior};
+use super::experts::{EXPERTS, Each, EachWitness, Expert, MEAN, WITNESS, described, prior};
 use super::filters::FILTERS;
 use super::lanes::{LANES, Lesson};
 use super::mixer::{MIXED, Mixture};
 use super::said::{Said, halved, shares};
 use super::steps;
 use super::targets::{Targets, residuals};
-use super::top::{Label, Lessons, Top, View};
+use super::top::{Cost, Label, Lessons, Top, View};
+use crate::witness::WITNESSES;
 use serde::{Deserialize, Serialize};
 
 /// The top of a bank in the square loss.
@@ -30,6 +31,8 @@ pub(super) struct SquareTop {
     /// Losses of the experts, in squared units, and of the first round in the data's own.
     losses: Each,
     first_loss: f64,
+    /// What witnesses lost because they were clipped to a range that did not hold the label.
+    clipped: EachWitness,
 }
 
 /// What was made of a view.
@@ -52,6 +55,19 @@ impl SquareTop {
             error: 0.0,
             losses: [0.0; EXPERTS],
             first_loss: 0.0,
+            clipped: [0.0; WITNESSES],
+        }
+    }
+
+    /// A label beyond the range: what witnesses were clipped to may be farther from it than what they
+    /// said.
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self, said: &Each, witnesses: &EachWitness, y: f64, c: f64) {
+        let lost = |z: f64| (z - y) * (z - y);
+        for (j, clipped) in self.clipped.iter_mut().enumerate() {
+            let alone = lost(self.targets.inward(witnesses[j]));
+            *clipped += c * (lost(said[WITNESS + j]) - alone).max(0.0);
         }
     }
 
@@ -110,7 +126,8 @@ impl Top for SquareTop {
         self.blend.stretch(factor);
         self.aggregate.stretch(factor);
         self.error *= factor * factor;
-        self.losses.iter_mut().for_each(|loss| *loss *= factor * factor);
+        let losses = self.losses.iter_mut().chain(&mut self.clipped);
+        losses.for_each(|loss| *loss *= factor * factor);
     }
 
     #[inline(always)]
@@ -118,15 +135,19 @@ impl Top for SquareTop {
         &mut self,
         opinion: &SquareOpinion,
         view: &View,
-        _witnesses: &EachWitness,
+        witnesses: &EachWitness,
         label: &Label,
     ) -> Lessons {
         let c = label.importance;
         if label.round == 1.0 {
             self.first_loss = c * label.value * label.value;
         }
+        let before = self.targets.range();
         let y = self.targets.learn(label.value, c);
         let (range, spread) = (self.targets.range(), self.targets.spread());
+        if range > before {
+            self.widen(&opinion.said, witnesses, y, c);
+        }
         let within = |residual: f64| residual.clamp(-range, range) as f32;
         let residual = Eight::of(|k| within(y - f64::from(view.lanes.mean.0[k])));
         let mut slope = steps::square(residual, view.lanes.variance, c as f32);
@@ -179,13 +200,31 @@ impl Top for SquareTop {
         cost * self.targets.unit() * self.targets.unit()
     }
 
+    const PROOF: &'static str =
+        "and c(hi − lo)²/2·(ln(1/π) + ln T) for mixing by the aggregating algorithm";
+
+    fn cost_over_witness(&self, witness: usize, rounds: f64) -> Cost {
+        let (range, unit) = (self.targets.range(), self.targets.unit());
+        let prior = 0.5 * prior(FILTERS)[WITNESS + witness];
+        let mixing = self.aggregate.cost(prior, rounds) + self.clipped[witness];
+        let rounded = self.aggregate.rounded(rounds)
+            + self.targets.weight() * range * self.targets.rounding();
+        let total = (mixing + rounded) * unit * unit;
+        Cost { data: total, theorem: total }
+    }
+
     fn is_sound(&self, filters: usize) -> bool {
         let prior = prior(filters);
         self.targets.is_sound()
             && self.blend.is_sound()
             && self.belief.is_sound(&prior)
             && self.aggregate.is_sound(&halved(&prior))
-            && self.losses.iter().chain([&self.error]).all(|x| x.is_finite() && *x >= 0.0)
+            && self
+                .losses
+                .iter()
+                .chain(&self.clipped)
+                .chain([&self.error])
+                .all(|x| x.is_finite() && *x >= 0.0)
             && self.first_loss >= 0.0
     }
 }

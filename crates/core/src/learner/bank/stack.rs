@@ -6,12 +6,16 @@
 //! Such rows are rare. They are predicted first, then admitted, and then seen again.
 
 use super::experts::{EachWitness, Expert, RADII};
+use super::explain::sensitivities;
 use super::filter::Glance;
 use super::filters::{Desk, FILTERS, Filters};
 use super::lanes::{LANES, Lanes, Seen, gather};
+use super::mixer::MIXED;
 use super::scale::{Scale, Scaled};
 use super::top::{Label, Top, View};
+use crate::bound::{Bound, NoBound, Promise};
 use crate::features::{Example, Features};
+use crate::ledger::Minorant;
 use crate::loss::Loss;
 use crate::round::Round;
 use crate::rows::Rows;
@@ -50,8 +54,16 @@ pub(super) struct Stack<L, T> {
 struct Scratch {
     /// x̃ of the row.
     scaled: Vec<f32>,
-    desk: Box<Desk>,
     known: Known,
+    /// Nothing before there are features, and while it is in use.
+    desk: Option<Box<Desk>>,
+}
+
+/// What is in use while rows are learned from.
+struct Hands {
+    scaled: Vec<f32>,
+    known: Known,
+    desk: Box<Desk>,
 }
 
 /// The features of a row that were seen before.
@@ -114,6 +126,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.filters.grow(dimension);
         self.witnesses.grow(dimension);
         let longest = dimension.min(LONGEST_ROW);
+        self.scratch.desk.get_or_insert_default();
         self.scratch.scaled.reserve(longest);
         self.scratch.known.indices.reserve(longest);
         self.scratch.known.values.reserve(longest);
@@ -135,53 +148,65 @@ impl<L: Loss, T: Top> Stack<L, T> {
         widest(Learn { stack: self, example })
     }
 
-    pub(super) fn predict(&self, x: &Features<'_>) -> f64 {
-        widest(Predict { stack: self, x: &x.below(self.scales.len()) })
+    pub(super) fn predict(&self, x: &Features<'_>, unseen: usize) -> f64 {
+        let known = x.below(self.scales.len());
+        let unseen = unseen + x.len() - known.len();
+        widest(Predict { stack: self, x: &known, unseen })
     }
 
     #[inline(always)]
-    fn learn_row(&mut self, example: &Example<'_>) -> Round {
+    fn learn_row(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
         let x = &example.features;
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let round = if self.scale_row(x, &mut scratch.scaled) {
+        let round = if self.scale_row(x, &mut hands.scaled) {
             let witnesses = self.witnesses.foresee(x);
-            let scaled = &scratch.scaled[..];
-            let view = self.see(x.indices(), |place| scaled[place], &mut scratch.desk);
+            let scaled = &hands.scaled[..];
+            let view = self.see(x.indices(), |place| scaled[place], &mut hands.desk);
             let opinion = self.top.opine(&view, &witnesses);
             let round = Round::on(&self.loss, T::prediction(&opinion), example);
             if self.top.stretch_for(example.label) == 1.0 {
-                self.learn_seen(example, &opinion, view, &witnesses, &mut scratch);
+                self.learn_seen(example, &opinion, view, &witnesses, hands);
             } else {
-                self.learn_anew(example, opinion, &witnesses, &mut scratch);
+                self.learn_anew(example, opinion, &witnesses, hands);
             }
             round
         } else {
-            self.learn_novel(example, &mut scratch)
+            self.learn_novel(example, hands)
         };
         self.witnesses.learn(example);
-        self.scratch = scratch;
         round
+    }
+
+    /// Lends out the scratch for some rounds.
+    #[inline(always)]
+    fn lend(&mut self) -> Hands {
+        let Scratch { scaled, known, desk } = std::mem::take(&mut self.scratch);
+        Hands { scaled, known, desk: desk.unwrap_or_default() }
+    }
+
+    #[inline(always)]
+    fn take_back(&mut self, Hands { scaled, known, desk }: Hands) {
+        self.scratch = Scratch { scaled, known, desk: Some(desk) };
     }
 
     /// A round with something new in it: predicted without, admitted, and seen again.
     #[cold]
     #[inline(never)]
-    fn learn_novel(&mut self, example: &Example<'_>, scratch: &mut Scratch) -> Round {
+    fn learn_novel(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
         let x = &example.features;
         let (indices, values) = (x.indices(), x.values());
-        let witnesses = self.witnesses.predict(&scratch.known.of(x, &self.scales));
+        let witnesses = self.witnesses.predict(&hands.known.of(x, &self.scales));
         let scaled =
             |place: usize| self.scales[indices[place] as usize].scaled_once_counted(values[place]);
-        let view = self.foresee(indices, scaled, &mut scratch.desk);
+        let view = self.foresee(indices, scaled, 0, &mut hands.desk);
         let opinion = self.top.opine(&view, &witnesses);
         let round = Round::on(&self.loss, T::prediction(&opinion), example);
-        self.admit(x, &mut scratch.scaled);
+        self.admit(x, &mut hands.scaled);
         let own = self.witnesses.foresee(x);
         for (strayed, (expert, own)) in self.strayed.iter_mut().zip(witnesses.iter().zip(own)) {
             let lost = |prediction: f64| Round::on(&self.loss, prediction, example).value;
             *strayed += (lost(*expert) - lost(own)).max(0.0);
         }
-        self.learn_anew(example, opinion, &witnesses, scratch);
+        self.learn_anew(example, opinion, &witnesses, hands);
         round
     }
 
@@ -210,12 +235,14 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.view(lanes, filters)
     }
 
-    /// What they will see when what is new has been admitted, as far as it was seen before.
+    /// What they will see when what is new has been admitted. Features that were not seen, and so
+    /// many others, weigh nothing, and add their prior variance.
     #[inline(always)]
     fn foresee(
         &self,
         indices: &[u32],
         scaled: impl Fn(usize) -> Scaled + Copy,
+        others: usize,
         desk: &mut Desk,
     ) -> View {
         let value = |place| scaled(place).value;
@@ -230,7 +257,14 @@ impl<L: Loss, T: Top> Stack<L, T> {
                 self.filters.see(desk)
             };
         }
-        self.view(lanes, filters)
+        let mut view = self.view(lanes, filters);
+        let is_new = |&&index: &&u32| self.scales[index as usize].is_new();
+        let unseen = others + indices.iter().filter(is_new).count();
+        if unseen > 0 {
+            view.lanes.variance = view.lanes.variance + self.lanes.doubt(unseen);
+            self.filters.doubt(unseen, &mut view.filters);
+        }
+        view
     }
 
     #[inline(always)]
@@ -275,7 +309,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         example: &Example<'_>,
         mut opinion: T::Opinion,
         witnesses: &EachWitness,
-        scratch: &mut Scratch,
+        hands: &mut Hands,
     ) {
         let mut factor = self.top.stretch_for(example.label);
         let is_stretched = factor != 1.0;
@@ -285,12 +319,12 @@ impl<L: Loss, T: Top> Stack<L, T> {
             self.top.stretch(factor);
             factor = self.top.stretch_for(example.label);
         }
-        let scaled = &scratch.scaled[..];
-        let view = self.see(example.features.indices(), |place| scaled[place], &mut scratch.desk);
+        let scaled = &hands.scaled[..];
+        let view = self.see(example.features.indices(), |place| scaled[place], &mut hands.desk);
         if is_stretched {
             opinion = self.top.opine(&view, witnesses);
         }
-        self.learn_seen(example, &opinion, view, witnesses, scratch);
+        self.learn_seen(example, &opinion, view, witnesses, hands);
     }
 
     /// The rest of the round.
@@ -301,7 +335,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         opinion: &T::Opinion,
         view: View,
         witnesses: &EachWitness,
-        scratch: &mut Scratch,
+        hands: &mut Hands,
     ) {
         let importance = example.importance.get();
         (self.norms_sq, self.reach) = self.reach_with(view.lanes.norm_sq);
@@ -309,25 +343,25 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.importance += importance;
         let label = Label { value: example.label, importance, round: self.rounds as f64 };
         let lessons = self.top.learn(opinion, &view, witnesses, &label);
-        self.lanes.learn(example.features.indices(), &scratch.scaled, &lessons.lanes);
+        self.lanes.learn(example.features.indices(), &hands.scaled, &lessons.lanes);
         if self.filters.len() > 0 {
             let (slopes, curvatures) = (lessons.slopes, lessons.curvatures);
-            self.filters.learn(slopes, curvatures, &view.filters, &scratch.desk);
+            self.filters.learn(slopes, curvatures, &view.filters, &hands.desk);
         }
     }
 
     #[inline(always)]
-    fn predict_row(&self, x: &Features<'_>) -> f64 {
-        let (opinion, _) = self.opinion_on(x);
+    fn predict_row(&self, x: &Features<'_>, unseen: usize) -> f64 {
+        let (opinion, _) = self.opinion_on(x, unseen);
         T::prediction(&opinion)
     }
 
     /// What would be predicted next, and what it is made of. Changes nothing.
     #[inline(always)]
-    fn opinion_on(&self, x: &Features<'_>) -> (T::Opinion, View) {
+    fn opinion_on(&self, x: &Features<'_>, unseen: usize) -> (T::Opinion, View) {
         let (indices, values) = (x.indices(), x.values());
         let scaled = |place: usize| self.scales[indices[place] as usize].scaled(values[place]);
-        let view = self.foresee(indices, scaled, &mut Desk::default());
+        let view = self.foresee(indices, scaled, unseen, &mut Desk::default());
         let witnesses = self.witnesses.predict(&Known::default().of(x, &self.scales));
         (self.top.opine(&view, &witnesses), view)
     }
@@ -337,16 +371,41 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let mixing = self.top.mixing_weights();
         let gain = GAIN * self.top.spread() / self.reach.max(1e-30);
         let weight = |(cell, scale): (usize, &Scale)| {
-            let (lanes, filters) = (self.lanes.weights(cell), self.filters.weights(cell));
-            let said = |k: usize| match k {
-                0 => gain * f64::from(lanes.0[0]),
-                _ if k < LANES => lanes.0[k].into(),
-                _ => filters[k - LANES].into(),
-            };
-            let mixed: f64 = mixing.iter().enumerate().map(|(k, &mixing)| mixing * said(k)).sum();
+            let said = self.said_by_unit(cell, gain);
+            let mixed: f64 = said.iter().zip(mixing).map(|(said, mixing)| said * mixing).sum();
             mixed * f64::from(scale.inverse())
         };
         self.scales.iter().enumerate().map(weight).collect()
+    }
+
+    /// What each feature adds to the prediction, and last what is left.
+    pub(super) fn contributions(&self, x: &Features<'_>) -> Vec<f64> {
+        let known = x.below(self.scales.len());
+        let (opinion, view) = self.opinion_on(&known, x.len() - known.len());
+        let witnesses = self.witnesses.predict(&Known::default().of(&known, &self.scales));
+        let sensitivities = sensitivities(&self.top, &view, &witnesses);
+        let (_, reach) = self.reach_with(view.lanes.norm_sq);
+        let gain = GAIN * self.top.spread() / reach.max(1e-30);
+        let added = |(&index, &value): (&u32, &f32)| {
+            let Some(scale) = self.scales.get(index as usize) else { return 0.0 };
+            let x = f64::from(scale.scaled(value).value);
+            let said = self.said_by_unit(index as usize, gain);
+            said.iter().zip(sensitivities).map(|(said, sensitivity)| said * sensitivity * x).sum()
+        };
+        let mut all: Vec<f64> = x.indices().iter().zip(x.values()).map(added).collect();
+        let rest = T::prediction(&opinion) - all.iter().sum::<f64>();
+        all.push(rest);
+        all
+    }
+
+    /// What lanes and filters say of x̃_i = 1, where this is the gain of the first lane.
+    fn said_by_unit(&self, cell: usize, gain: f64) -> [f64; MIXED] {
+        let (lanes, filters) = (self.lanes.weights(cell), self.filters.weights(cell));
+        std::array::from_fn(|k| match k {
+            0 => gain * f64::from(lanes.0[0]),
+            _ if k < LANES => lanes.0[k].into(),
+            _ => filters[k - LANES].into(),
+        })
     }
 
     pub(super) fn rounds(&self) -> u64 {
@@ -359,6 +418,59 @@ impl<L: Loss, T: Top> Stack<L, T> {
 
     pub(super) fn mixing_cost(&self) -> f64 {
         self.top.mixing_cost(self.rounds as f64)
+    }
+
+    /// What the witnesses prove about all rounds so far.
+    pub(super) fn witness_minorants(&self) -> Vec<Minorant> {
+        self.witnesses.minorants().collect()
+    }
+
+    /// R_T(u) ≤ U_j(2√E_j + G) + what mixing cost over witness j, for the best j whose ball holds u.
+    pub(super) fn promise_within(&self, radius: f64) -> Promise {
+        let reaching = (0..WITNESSES).filter(|&j| RADII[j] >= radius);
+        let promises: Vec<Promise> = reaching.map(|j| self.promise_of(j)).collect();
+        let best = |of: fn(&Promise) -> &Result<Bound, NoBound>| {
+            let smaller = |a: Result<Bound, NoBound>, b: &Result<Bound, NoBound>| match (&a, b) {
+                (Ok(one), Ok(other)) if other.total < one.total => b.clone(),
+                _ => a,
+            };
+            let reach = RADII[WITNESSES - 1];
+            promises
+                .iter()
+                .map(of)
+                .fold(None, |best, next| {
+                    Some(best.map_or_else(|| next.clone(), |best| smaller(best, next)))
+                })
+                .unwrap_or_else(|| {
+                    NoBound::because(format!("the bank's theorem reaches to U = {reach} only"))
+                })
+        };
+        Promise { data: best(|promise| &promise.data), theorem: best(|promise| &promise.theorem) }
+    }
+
+    /// The same by one witness.
+    fn promise_of(&self, witness: usize) -> Promise {
+        let Some(own) = self.witnesses.promise(witness) else {
+            return Promise::none(
+                "a label was larger than all before it, and the theorem holds where the largest \
+                 label comes first",
+            );
+        };
+        let cost = self.top.cost_over_witness(witness, self.rounds as f64);
+        let name = format!("the witness of U = {}", RADII[witness]);
+        let (strayed, proof) = (self.strayed[witness], T::PROOF);
+        let bound = |formula: &str, regret: f64, cost: f64| {
+            let total = regret + strayed + cost;
+            if total.is_finite() {
+                Ok(Bound::new(total, format!("{name}: {formula}, {proof}")))
+            } else {
+                NoBound::because("its numbers are beyond what doubles hold")
+            }
+        };
+        Promise {
+            data: bound("U·Y(Σ‖g‖²/D + G)", own.data, cost.data),
+            theorem: bound("U·Y(2√Σ‖g‖² + G)", own.theorem, cost.theorem),
+        }
     }
 
     /// Whether this can be a later state of a fresh one.
@@ -396,14 +508,16 @@ impl<L: Loss, T: Top> Kernel for LearnRows<'_, '_, L, T> {
         let Self { stack, rows, rounds } = self;
         rounds.clear();
         rounds.reserve(rows.len());
+        let mut hands = stack.lend();
         for row in 0..rows.len() {
             let example = rows.get(row);
             rounds.push(if example.importance.is_zero() {
                 stack.idle_round(&example)
             } else {
-                stack.learn_row(&example)
+                stack.learn_row(&example, &mut hands)
             });
         }
+        stack.take_back(hands);
     }
 }
 
@@ -411,7 +525,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     #[cold]
     #[inline(never)]
     fn idle_round(&self, example: &Example<'_>) -> Round {
-        Round::idle(self.predict(&example.features))
+        Round::idle(self.predict(&example.features, 0))
     }
 }
 
@@ -425,13 +539,17 @@ impl<L: Loss, T: Top> Kernel for Learn<'_, '_, L, T> {
 
     #[inline(always)]
     fn run(self) -> Round {
-        self.stack.learn_row(self.example)
+        let mut hands = self.stack.lend();
+        let round = self.stack.learn_row(self.example, &mut hands);
+        self.stack.take_back(hands);
+        round
     }
 }
 
 struct Predict<'a, 'b, L, T> {
     stack: &'a Stack<L, T>,
     x: &'a Features<'b>,
+    unseen: usize,
 }
 
 impl<L: Loss, T: Top> Kernel for Predict<'_, '_, L, T> {
@@ -439,6 +557,6 @@ impl<L: Loss, T: Top> Kernel for Predict<'_, '_, L, T> {
 
     #[inline(always)]
     fn run(self) -> f64 {
-        self.stack.predict_row(self.x)
+        self.stack.predict_row(self.x, self.unseen)
     }
 }

@@ -87,6 +87,11 @@ impl Targets {
         self.weight
     }
 
+    /// By how much the way into these units and back moves a number of the labels' size, at most.
+    pub(super) fn rounding(&self) -> f64 {
+        32.0 * f64::EPSILON * ((self.offset / self.unit()).abs() + self.range())
+    }
+
     /// The nearest number between the least and the largest label.
     #[inline(always)]
     pub(super) fn clipped(&self, z: f64) -> f64 {

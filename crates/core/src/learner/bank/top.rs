@@ -40,6 +40,13 @@ pub(super) struct Lessons {
     pub(super) curvatures: [f32; FILTERS],
 }
 
+/// What mixing costs at most over an expert: as it was, and as it can be for so many rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Cost {
+    pub(super) data: f64,
+    pub(super) theorem: f64,
+}
+
 /// The part of a bank that depends on the loss.
 pub(super) trait Top: Plain + std::fmt::Debug + Send + Sync + 'static {
     /// What it made of a view.
@@ -85,6 +92,12 @@ pub(super) trait Top: Plain + std::fmt::Debug + Send + Sync + 'static {
 
     /// What mixing is proved to cost at most over the best expert, after so many rounds.
     fn mixing_cost(&self, rounds: f64) -> f64;
+
+    /// What the bank has lost at most beyond what a witness said: mixing, clipping and rounding.
+    fn cost_over_witness(&self, witness: usize, rounds: f64) -> Cost;
+
+    /// Where that is proved.
+    const PROOF: &'static str;
 
     /// Whether it can be a later state of a fresh one, where so many filters remain.
     fn is_sound(&self, filters: usize) -> bool;

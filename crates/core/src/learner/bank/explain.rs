@@ -1,0 +1,60 @@
+//! Why a prediction is what it is.
+//!
+//! What is mixed is linear in x, lane by lane and filter by filter: f_k = Σ w_ki x̃_i. The top's prediction
+//! Φ(f) is not linear in f, but along the straight way from f = 0, as if there were no features,
+//!
+//! ```text
+//! Φ(f) = Φ(0) + Σ_k f_k ∫₀¹ ∂Φ/∂f_k(θf) dθ
+//! ```
+//!
+//! so that feature i has added Σ_k w_ki x̃_i times that integral. Variances stay what they are. The
+//! witnesses are not on the way: what they add is in the remainder, with Φ(0).
+
+use super::experts::EachWitness;
+use super::lanes::LANES;
+use super::mixer::MIXED;
+use super::top::{Top, View};
+
+/// Points of the integral.
+const POINTS: usize = 32;
+/// The half width of a difference quotient, relative to 1 + |f|.
+const WIDTH: f32 = 1e-2;
+
+/// ∫₀¹ ∂Φ/∂f_k(θf) dθ for every lane and filter.
+pub(super) fn sensitivities<T: Top>(top: &T, view: &View, witnesses: &EachWitness) -> [f64; MIXED] {
+    let mut sums = [0.0; MIXED];
+    for point in 0..POINTS {
+        let at = view.scaled((point as f32 + 0.5) / POINTS as f32);
+        for (k, sum) in sums.iter_mut().enumerate() {
+            let width = WIDTH * (1.0 + at.mean(k).abs());
+            let said = |mean: f32| T::prediction(&top.opine(&at.with_mean(k, mean), witnesses));
+            let (low, high) = (at.mean(k) - width, at.mean(k) + width);
+            let quotient = (said(high) - said(low)) / f64::from(high - low);
+            *sum += if high > low { quotient } else { 0.0 };
+        }
+    }
+    sums.map(|sum| sum / POINTS as f64)
+}
+
+impl View {
+    /// f_k
+    fn mean(&self, k: usize) -> f32 {
+        if k < LANES { self.lanes.mean.0[k] } else { self.filters[k - LANES].mean }
+    }
+
+    /// The same with another f_k.
+    fn with_mean(&self, k: usize, mean: f32) -> Self {
+        let mut view = *self;
+        if k < LANES {
+            view.lanes.mean.0[k] = mean;
+        } else {
+            view.filters[k - LANES].mean = mean;
+        }
+        view
+    }
+
+    /// The same with θf.
+    fn scaled(&self, theta: f32) -> Self {
+        (0..MIXED).fold(*self, |view, k| view.with_mean(k, theta * self.mean(k)))
+    }
+}
