@@ -3,6 +3,7 @@
 use crate::chart::{self, Series};
 use crate::numbers::{Figure, at_least, at_most, count, measured, percent};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use rueful_core::learner::Expert;
 use rueful_core::loss::{Labels, Loss};
 use rueful_hindsight::Method;
 use rueful_run::{CurveReport, Described, HindsightReport, JudgedReport, Reach, Report};
@@ -22,6 +23,9 @@ pub(crate) fn report(report: &Report, notes: &[String]) -> String {
     let reach = reach(&report.judged);
     if !reach.is_empty() {
         text = format!("{}\n  {}\n\n", text.trim_end(), reach.join("\n  "));
+    }
+    if !report.experts.is_empty() {
+        text += &experts(report);
     }
     let curve = curve(&report.curve);
     if !curve.is_empty() {
@@ -200,6 +204,28 @@ fn ladder(report: &Report) -> Table {
     rows.push(rung("≤ data-dependent bound", upper(bound.data), data));
     rows.push(rung("≤ theorem", upper(bound.theorem), theorem));
     numbers_table(rows, 1..=2)
+}
+
+/// The learners that are mixed: those with a share worth naming, the largest first.
+fn experts(report: &Report) -> String {
+    let mut heard: Vec<&Expert> = report.experts.iter().collect();
+    heard.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let shown = heard.iter().filter(|expert| expert.share >= 0.005).count().clamp(1, 8);
+    let row = |expert: &&Expert| {
+        vec![expert.name.clone(), percent(expert.share), measured(expert.sequential_risk)]
+    };
+    let head = ["", "share now", "its own risk"].map(str::to_owned).to_vec();
+    let mut rows = vec![head];
+    rows.extend(heard[..shown].iter().map(row));
+    let rest = &heard[shown..];
+    if !rest.is_empty() {
+        let share = rest.iter().map(|expert| expert.share).sum();
+        rows.push(vec![format!("{} others", rest.len()), percent(share), String::new()]);
+    }
+    let cost = report
+        .mixing_cost
+        .map_or(String::new(), |cost| format!("; mixing cost at most {} per round", at_most(cost)));
+    headed(&format!("Experts{cost}"), &numbers_table(rows, 1..=2))
 }
 
 /// Whether the certificate is no smaller than the risk itself, which no comparator can save where

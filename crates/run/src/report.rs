@@ -5,6 +5,7 @@ use crate::hindsight::{HindsightReport, Interval, MistakeReport};
 use crate::judged::JudgedReport;
 use crate::run::Run;
 use crate::task::Described;
+use rueful_core::learner::Expert;
 use rueful_core::ledger::CurvePoint;
 use rueful_core::loss::Labels;
 use rueful_core::{Bound, Ladder, Ledger, NoBound, RiskBound};
@@ -39,6 +40,12 @@ pub struct Report {
     /// The certificate at other radii, where the comparators are a ball.
     #[serde(flatten)]
     pub judged: JudgedReport,
+    /// The learners that are mixed, and how each does; empty where none are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub experts: Vec<Expert>,
+    /// What mixing them is proved to have cost at most over the best of them, per round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixing_cost: Option<f64>,
     /// What the predictors of the run would cost on other examples, if these are independent draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk_bound: Option<RiskBoundReport>,
@@ -145,6 +152,11 @@ impl Report {
             certificate: finite(ledger.at_most_per_round(ladder.certificate)),
             certificate_own: finite(point.own_certificate()),
             judged: JudgedReport::new(&task.loss, &task.comparators, point),
+            experts: run.learner().experts(),
+            mixing_cost: run
+                .learner()
+                .mixing_cost()
+                .and_then(|total| finite(ledger.at_most_per_round(total))),
             risk_bound: run.mistakes().filter(|all| all.rounds() > 0).map(RiskBoundReport::new),
             bound: BoundReport::new(ledger, ladder),
             comparator: None,

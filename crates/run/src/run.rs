@@ -256,6 +256,19 @@ impl Run {
         self.learner.predict_beside(&found, x.len() - found.len())
     }
 
+    /// What each feature of an example adds to its prediction, in the order of the features, and
+    /// what is left: nothing where the prediction is linear.
+    pub fn contributions(&self, x: &Features<'_>) -> (Vec<f64>, f64) {
+        let mut buffer = FoundFeatures::default();
+        let cells = self.ledger.cells();
+        let mut of_known = self.learner.contributions(&cells.find(x, &mut buffer)).into_iter();
+        let of = |&index: &u32| cells.cell(index).and_then(|_| of_known.next()).unwrap_or(0.0);
+        let all: Vec<f64> = x.indices().iter().map(of).collect();
+        let is_linear = of_known.next().is_none();
+        let rest = if is_linear { 0.0 } else { self.predict(x) - all.iter().sum::<f64>() };
+        (all, rest)
+    }
+
     /// The weights of the features that were seen, in the order of their indices.
     pub fn weights(&self) -> Vec<(u32, f64)> {
         self.ledger.cells().by_feature(&self.learner.weights())
