@@ -396,7 +396,7 @@ pub(crate) struct HindsightArgs {
 #[group(multiple = true)]
 #[command(next_help_heading = "Learner")]
 pub(crate) struct LearnerArgs {
-    /// The learner [default: ogd].
+    /// The learner [default: bank; ogd where a setting is given that only learners of the notes know].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LearnerSpec::NAMES))]
     learner: Option<String>,
 
@@ -408,8 +408,8 @@ pub(crate) struct LearnerArgs {
     #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
     tau: Option<f64>,
 
-    /// U: weights and comparators have norm at most U [default: 10]. For strongly-convex-ogd the
-    /// comparators are all of R^d unless it is given.
+    /// U: comparators have norm at most U, and the weights of the notes' learners too [default: 10].
+    /// For strongly-convex-ogd the comparators are all of R^d unless it is given.
     #[arg(long, value_name = "U", allow_negative_numbers = true)]
     radius: Option<f64>,
 
@@ -423,7 +423,7 @@ pub(crate) struct LearnerArgs {
     #[arg(long, value_name = "on|off", value_parser = switch)]
     judge: Option<bool>,
 
-    /// η of the steps η/√t, or of constant ones.
+    /// η of the steps η/√t, of constant ones, or of ftrl's rates η/(1 + √Σg²) [default: 0.5 for ftrl].
     #[arg(long, value_name = "ETA", allow_negative_numbers = true)]
     eta: Option<f64>,
 

@@ -56,7 +56,7 @@ fn find(model: &Model, source: &mut dyn Source, args: &ExplainArgs) -> anyhow::R
 }
 
 fn render(model: &Model, explained: &Explained, top: usize) -> String {
-    let Explanation { scored, contributions } = &explained.explanation;
+    let Explanation { scored, contributions, rest } = &explained.explanation;
     let mut facts = vec![vec!["score".to_owned(), measured(scored.score)]];
     let mut fact = |name: &str, value: Option<String>| {
         facts.extend(value.map(|value| vec![name.to_owned(), value]));
@@ -66,11 +66,15 @@ fn render(model: &Model, explained: &Explained, top: usize) -> String {
     fact("actual", explained.actual.map(|label| label.to_string()));
     fact(&format!("{} loss", model.task().loss.name()), explained.loss.map(measured));
     let title = format!("Row {}", count(explained.row));
-    view::headed(&title, &view::plain(facts)) + &contributions_table(contributions, top)
+    view::headed(&title, &view::plain(facts)) + &contributions_table(contributions, *rest, top)
 }
 
-fn contributions_table(contributions: &[rueful_run::Contribution], top: usize) -> String {
-    let head = ["", "value", "weight", "value · weight"].map(str::to_owned).to_vec();
+fn contributions_table(
+    contributions: &[rueful_run::Contribution],
+    left: f64,
+    top: usize,
+) -> String {
+    let head = ["", "value", "weight", "adds"].map(str::to_owned).to_vec();
     let line = |c: &rueful_run::Contribution| {
         let name = weights::name(c.name.as_deref(), c.index.into());
         vec![name, measured(c.value.into()), measured(c.weight), measured(c.contribution)]
@@ -83,7 +87,11 @@ fn contributions_table(contributions: &[rueful_run::Contribution], top: usize) -
         let others = format!("{} others", count(rest.len() as u64));
         rows.push(vec![others, String::new(), String::new(), measured(sum)]);
     }
-    let score = contributions.iter().map(|c| c.contribution).sum();
+    if left != 0.0 {
+        let name = "what no feature decides".to_owned();
+        rows.push(vec![name, String::new(), String::new(), measured(left)]);
+    }
+    let score = contributions.iter().map(|c| c.contribution).sum::<f64>() + left;
     rows.push(vec!["score".to_owned(), String::new(), String::new(), measured(score)]);
     view::headed("Why", &view::numbers_table(rows, 1..=3))
 }

@@ -1,18 +1,32 @@
 //! The report as a person reads it.
 
 use crate::chart::{self, Series};
-use crate::numbers::{Figure, at_most, count, measured, percent};
+use crate::numbers::{Figure, at_least, at_most, count, measured, percent};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use rueful_core::loss::Labels;
+use rueful_core::learner::Expert;
+use rueful_core::loss::{Labels, Loss};
 use rueful_hindsight::Method;
-use rueful_run::{CurveReport, Described, HindsightReport, Report};
+use rueful_run::{CurveReport, Described, HindsightReport, JudgedReport, Reach, Report};
 
 /// The whole report.
 pub(crate) fn report(report: &Report, notes: &[String]) -> String {
     let mut text = String::new();
     text += &headed("Run", &about(report, notes));
     text += &headed("What it cost", &costs(report));
+    if let Some(bound) = &report.risk_bound {
+        let sure = percent(1.0 - bound.delta);
+        let told =
+            format!("* with probability {sure}, if examples are independent draws from one source");
+        text = format!("{}\n  {told}\n\n", text.trim_end());
+    }
     text += &headed(&format!("Regret against {}", comparators(&report.spec)), &ladder(report));
+    let reach = reach(&report.judged);
+    if !reach.is_empty() {
+        text = format!("{}\n  {}\n\n", text.trim_end(), reach.join("\n  "));
+    }
+    if !report.experts.is_empty() {
+        text += &experts(report);
+    }
     let curve = curve(&report.curve);
     if !curve.is_empty() {
         text += &format!("Over time\n{curve}");
@@ -134,6 +148,10 @@ fn costs(report: &Report) -> Table {
         let mistakes = (rate * report.examples as f64).round() as u64;
         vec!["mistakes".to_owned(), percent(rate), count(mistakes)]
     }));
+    rows.extend(report.risk_bound.as_ref().map(|bound| {
+        let name = format!("{} on other examples, at most", bound.of);
+        vec![name, Figure::at_most(bound.value).percent(), "*".to_owned()]
+    }));
     rows.extend(report.mistake_bound.map(|found| {
         let bound = Figure::at_most(found.bound);
         let name = format!("at most, by a u of norm {}", measured(found.norm));
@@ -161,6 +179,7 @@ fn ladder(report: &Report) -> Table {
     };
     let certificate = match report.certificate {
         Some(value) if value < 0.0 => "negative: it beat every one of them, by at least this much",
+        Some(_) if says_nothing(report) => "says nothing: it is no smaller than the risk itself",
         Some(_) => "proved for this very stream, whatever made it",
         None => "the comparators are not bounded",
     };
@@ -178,9 +197,59 @@ fn ladder(report: &Report) -> Table {
         "certificate"
     };
     rows.push(rung(name, upper(report.certificate), certificate));
+    if report.certificate_own != report.certificate {
+        let own = "the same from its own predictions, without witnesses";
+        rows.push(rung("  its own", upper(report.certificate_own), own));
+    }
     rows.push(rung("≤ data-dependent bound", upper(bound.data), data));
     rows.push(rung("≤ theorem", upper(bound.theorem), theorem));
     numbers_table(rows, 1..=2)
+}
+
+/// The learners that are mixed: those with a share worth naming, the largest first.
+fn experts(report: &Report) -> String {
+    let mut heard: Vec<&Expert> = report.experts.iter().collect();
+    heard.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let shown = heard.iter().filter(|expert| expert.share >= 0.005).count().clamp(1, 8);
+    let row = |expert: &&Expert| {
+        vec![expert.name.clone(), percent(expert.share), measured(expert.sequential_risk)]
+    };
+    let head = ["", "share now", "its own risk"].map(str::to_owned).to_vec();
+    let mut rows = vec![head];
+    rows.extend(heard[..shown].iter().map(row));
+    let rest = &heard[shown..];
+    if !rest.is_empty() {
+        let share = rest.iter().map(|expert| expert.share).sum();
+        rows.push(vec![format!("{} others", rest.len()), percent(share), String::new()]);
+    }
+    let cost = report
+        .mixing_cost
+        .map_or(String::new(), |cost| format!("; mixing cost at most {} per round", at_most(cost)));
+    headed(&format!("Experts{cost}"), &numbers_table(rows, 1..=2))
+}
+
+/// Whether the certificate is no smaller than the risk itself, which no comparator can save where
+/// losses are never negative.
+pub(crate) fn says_nothing(report: &Report) -> bool {
+    let is_empty = |certificate: f64| certificate >= report.sequential_risk;
+    report.spec.loss.is_nonnegative() && report.certificate.is_some_and(is_empty)
+}
+
+/// What is proved at other radii, in a sentence or two; empty where there is no radius.
+pub(crate) fn reach(judged: &JudgedReport) -> Vec<String> {
+    let beaten = judged.beats_up_to.map(|reach| match reach {
+        Reach::UpTo(radius) => {
+            format!("Proved: it beat every such predictor of norm up to {}.", at_least(radius))
+        }
+        Reach::Every(_) => "Proved: it beat every such predictor, whatever its norm.".to_owned(),
+    });
+    let empty = judged.says_nothing_from.map(|radius| {
+        format!(
+            "From norm {} on the certificate says nothing: it is the whole risk.",
+            measured(radius)
+        )
+    });
+    beaten.into_iter().chain(empty).collect()
 }
 
 /// How an exact regret came about.

@@ -122,6 +122,12 @@ impl RiskBound {
         (0..LAMBDAS).map(at).fold(f64::INFINITY, f64::min)
     }
 
+    /// Whether this, read from somewhere, can be a later state of `fresh`, after so many rounds.
+    pub fn continues(&self, fresh: Option<&Self>, rounds: u64) -> bool {
+        let same_range = fresh.is_some_and(|fresh| fresh.range == self.range);
+        same_range && self.rounds == rounds && self.is_sound()
+    }
+
     /// Whether what was read from somewhere can be the losses of a run.
     pub fn is_sound(&self) -> bool {
         let most = self.range * self.rounds as f64 * (1.0 + GRAIN);

@@ -11,9 +11,13 @@
 //! p + q·a_t. A sweep improves every slope once, and λ is set anew after it. The comparator is
 //! −S/λ, brought into the set.
 //!
-//! Sweeps in ever the same order take many times as long as sweeps in random order. Data in memory
-//! is visited in another order every time, which is far from the others and needs no memory;
-//! data that is read anew comes in its own.
+//! Sweeps in random order take a fraction of the sweeps in any order that repeats itself, however
+//! scattered. Data in memory is visited in an order drawn anew every time; data that is read anew
+//! comes in its own.
+//!
+//! A slope that is at its end and held there more firmly than any other is off its place will stay:
+//! such examples are left out, until a check finds them on the other side of their kink (the
+//! shrinking of LIBLINEAR and its forebears). So late sweeps cost a small part of a pass.
 
 use crate::bracket::Bracket;
 use crate::cost::Cost;
@@ -24,7 +28,7 @@ use crate::proof::Proof;
 use crate::set::{make_feasible, norm};
 use crate::survey::{Dual, Shape};
 use rueful_core::Example;
-use rueful_core::loss::Loss;
+use rueful_core::loss::{Kink, Loss};
 use rueful_core::set::{AnySet, FeasibleSet};
 
 pub(crate) struct Ascent<'a, L, P> {
@@ -34,25 +38,27 @@ pub(crate) struct Ascent<'a, L, P> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// How many more sweeps it may take to be done, if another method could take over; and after how
-/// many that is asked at the latest.
+/// How many more sweeps' work it may take to be done, if another method could take over; and after
+/// how many sweeps that is asked at the latest.
 const PATIENCE: f64 = 30.0;
 const FIRST_SWEEPS: u64 = 8;
 
 /// The first λ is this times ‖S‖/U for the steepest slopes: those of the solution are flatter.
 const FIRST_LAMBDA: f64 = 0.1;
 
-/// In the first sweeps λ goes further than it should, by this power: it goes the same way for a
-/// while.
+/// λ goes further than it should, by this power at first: it goes the same way for a while. As long
+/// as it does the power grows, and where it turns it falls.
 const OVERSHOOT: f64 = 1.5;
-const OVERSHOOTING_SWEEPS: u64 = 8;
+const OVERSHOOTS: (f64, f64) = (1.0, 6.0);
+
+/// Nothing is left out after λ has changed by more than this part of itself.
+const STEADY: f64 = 0.02;
+
+/// What a sweep counts at least, as a part of a pass.
+const LEAST_WORK: f64 = 0.02;
 
 /// Examples in memory are visited in runs of so many, which lie side by side.
-const RUN: usize = 16;
-
-/// The most classes the runs are put in, by the remainder of their number: an order is an order of
-/// the classes. A power of two, so that odd numbers step through all of them.
-const CLASSES: usize = 256;
+const RUN: usize = 8;
 
 /// How far ascent has come.
 struct State {
@@ -60,9 +66,19 @@ struct State {
     /// What the next sweep takes for ‖S‖/U, and what it is.
     lambda: f64,
     ratio: f64,
-    /// How often an example's slope has stayed where it was; such examples are visited less.
-    rest: Vec<u8>,
+    /// By which power λ follows the ratio, and which way it went last.
+    power: f64,
+    rises: bool,
+    /// Which examples are left out, and from which distance to their kink on.
+    idle: Vec<bool>,
+    limit: f64,
+    /// How far the last sweep moved a prediction at most.
+    farthest: f64,
+    /// The runs, in the order of the last sweep.
+    order: Vec<u32>,
     sweep: u64,
+    /// How many examples were visited, in parts of a pass that were not counted yet.
+    work: f64,
     /// How much the last sweep raised the dual value with its λ.
     gain: f64,
 }
@@ -80,18 +96,13 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
     ) -> Result<Vec<f64>, P::Error> {
         let least = self.least_lambda(shape);
         let reach = self.problem.comparators.reach(shape.dimension.into());
-        let mut state = State {
-            lambda: (FIRST_LAMBDA * steepness / reach).max(least),
-            ratio: f64::NAN,
-            dual,
-            rest: vec![0; shape.examples as usize],
-            sweep: 0,
-            gain: 0.0,
-        };
-        let (mut last_check, mut next_check) = (0, 1);
+        let lambda = (FIRST_LAMBDA * steepness / reach).max(least);
+        let mut state = State::new(dual, lambda, shape.examples as usize);
+        let (mut last_check, mut next_check, mut work) = (0, 1, 0.0);
         while !bracket.is_done(self.options) && bracket.allows(2) {
-            self.sweep(&mut state)?;
-            bracket.passes += 1;
+            let swept = self.sweep(&mut state)?;
+            work += swept;
+            bracket.passes += state.count(swept);
             self.retune(&mut state, least);
             // As long as a sweep gains much, the gap is wide: what is left on both sides of the
             // minimum is about what the last sweep gained on one.
@@ -102,16 +113,18 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
             }
             let before = bracket.relative_gap();
             self.check(&mut state, bracket)?;
-            let rate = (before / bracket.relative_gap()).ln() / (state.sweep - last_check) as f64;
+            let closed = (before / bracket.relative_gap()).ln();
             let left = (bracket.relative_gap() / self.options.tolerance).ln();
-            let soon = left <= PATIENCE * rate;
+            // The check is work as well.
+            let soon = left * (work + 1.0) <= PATIENCE * closed;
             if has_successor && state.sweep > 1 && !soon {
                 break;
             }
-            last_check = state.sweep;
             // When it should be done at this rate, and not much later.
-            let expected = (left / rate).ceil().clamp(1.0, 1.0 + (state.sweep / 2) as f64);
-            next_check = state.sweep + expected as u64;
+            let expected = (left / closed * (state.sweep - last_check) as f64).ceil();
+            last_check = state.sweep;
+            work = 0.0;
+            next_check = state.sweep + expected.clamp(1.0, 1.0 + (state.sweep / 2) as f64) as u64;
         }
         Ok(state.dual.slopes)
     }
@@ -125,39 +138,45 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
         sigma.max(flat).max(f64::MIN_POSITIVE)
     }
 
-    /// Improves every slope once, those that have been at rest less often.
-    fn sweep(&mut self, state: &mut State) -> Result<(), P::Error> {
+    /// Improves every slope once that is not left out; says how much of a pass that was.
+    fn sweep(&mut self, state: &mut State) -> Result<f64, P::Error> {
         state.sweep += 1;
         state.gain = 0.0;
+        state.farthest = 0.0;
         let problem = self.problem;
         let inverse = 1.0 / state.lambda;
+        let mut visited = 0;
         let Some(held) = self.data.held() else {
             let mut start = 0;
-            return self.data.pass(&mut |rows| {
-                (0..rows.len())
-                    .for_each(|row| state.visit(problem, inverse, start + row, || rows.get(row)));
-                start += rows.len();
-            });
-        };
-        let classes = (state.rest.len() / RUN).next_power_of_two().min(CLASSES);
-        let period = RUN * classes;
-        let step = 2 * state.sweep as usize + 1;
-        for class in (0..classes).map(|k| k * step % classes) {
-            let mut start = 0;
-            for batch in &held {
-                let rows = batch.len();
-                // Where the first run of the class begins, and how many rows one goes on for that
-                // began in the batch before.
-                let first = (RUN * class).wrapping_sub(start) % period;
-                let rest = (first + RUN).saturating_sub(period);
-                let runs = (first..rows).step_by(period).map(|run| run..rows.min(run + RUN));
-                for row in (0..rest.min(rows)).chain(runs.flatten()) {
-                    state.visit(problem, inverse, start + row, || batch.get(row));
+            self.data.pass(&mut |rows| {
+                for row in 0..rows.len() {
+                    state.visit(problem, inverse, start + row, || rows.get(row));
                 }
-                start += rows;
+                start += rows.len();
+            })?;
+            return Ok(1.0);
+        };
+        let mut starts = vec![0];
+        starts.extend(held.iter().scan(0, |end, rows| {
+            *end += rows.len();
+            Some(*end)
+        }));
+        let rounds = state.idle.len();
+        shuffle(&mut state.order, state.sweep);
+        for place in 0..state.order.len() {
+            let first = state.order[place] as usize * RUN;
+            let mut batch = starts.partition_point(|&start| start <= first) - 1;
+            for t in first..rounds.min(first + RUN) {
+                while t >= starts[batch + 1] {
+                    batch += 1;
+                }
+                if !state.idle[t] {
+                    visited += 1;
+                    state.visit(problem, inverse, t, || held[batch].get(t - starts[batch]));
+                }
             }
         }
-        Ok(())
+        Ok((f64::from(visited) / (rounds as f64).max(1.0)).max(LEAST_WORK))
     }
 
     fn retune(&self, state: &mut State, least: f64) {
@@ -167,12 +186,13 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
             AnySet::Box(_) => (0.7 * before).max(least),
             AnySet::WholeSpace(_) => least,
         };
-        let is_early = state.sweep <= OVERSHOOTING_SWEEPS;
         state.lambda = match &self.problem.comparators {
-            AnySet::Ball(_) if is_early => before * (state.ratio / before).powf(OVERSHOOT),
+            AnySet::Ball(_) => before * (state.ratio / before).powf(state.follow(before)),
             _ => state.ratio,
         };
         state.lambda = state.lambda.max(least);
+        let is_steady = (state.lambda / before).ln().abs() <= STEADY && state.farthest > 0.0;
+        state.limit = if is_steady { state.farthest } else { f64::INFINITY };
     }
 
     /// Prices −S/λ with λ = ‖S‖/U, and proves what the slopes prove. S is added up anew on the way.
@@ -188,6 +208,8 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
                 let p = cost.predict(&u, &example.features);
                 cost.add(&problem.loss, &example, p);
                 proof.add(&problem.loss, &example, state.dual.slopes[t]);
+                let kink = Counted::new(problem.loss, &example).kink();
+                state.idle[t] &= kink.is_some_and(|kink| is_held(&kink, p, state.dual.slopes[t]));
                 t += 1;
             }
         })?;
@@ -200,7 +222,43 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
 }
 
 impl State {
-    /// Improves the slope of example t with 1/λ, unless it has been at rest and it is not its turn.
+    fn new(dual: Dual, lambda: f64, rounds: usize) -> Self {
+        Self {
+            dual,
+            lambda,
+            ratio: f64::NAN,
+            power: OVERSHOOT,
+            rises: false,
+            idle: vec![false; rounds],
+            limit: f64::INFINITY,
+            farthest: 0.0,
+            order: (0..rounds.div_ceil(RUN) as u32).collect(),
+            sweep: 0,
+            work: 0.0,
+            gain: 0.0,
+        }
+    }
+
+    /// Whole passes, once so much of one was done.
+    fn count(&mut self, work: f64) -> u64 {
+        self.work += work;
+        let whole = self.work.floor();
+        self.work -= whole;
+        whole as u64
+    }
+
+    /// By which power λ follows the ratio this time.
+    fn follow(&mut self, before: f64) -> f64 {
+        let rises = self.ratio > before;
+        if self.sweep > 2 {
+            let factor = if rises == self.rises { 1.2 } else { 0.5 };
+            self.power = (self.power * factor).clamp(OVERSHOOTS.0, OVERSHOOTS.1);
+        }
+        self.rises = rises;
+        self.power
+    }
+
+    /// Improves the slope of example t with 1/λ.
     #[inline(always)]
     fn visit<'a, L: Loss>(
         &mut self,
@@ -209,8 +267,7 @@ impl State {
         t: usize,
         example: impl FnOnce() -> Example<'a>,
     ) {
-        let rest = u64::from(self.rest[t]);
-        if rest > 1 && !(self.sweep + t as u64).is_multiple_of(rest.min(8)) {
+        if self.idle[t] {
             return;
         }
         let example = example();
@@ -224,14 +281,32 @@ impl State {
         let loss = Counted::new(problem.loss, &example);
         let new = loss.prox(p + q * old, q);
         if new == old {
-            self.rest[t] = self.rest[t].saturating_add(1);
+            self.idle[t] = loss.kink().is_some_and(|kink| (p - kink.at).abs() > self.limit);
         } else {
-            self.rest[t] = 0;
-            self.dual.slopes[t] = new;
             let step = new - old;
+            self.dual.slopes[t] = new;
+            self.farthest = self.farthest.max(q * step.abs());
             self.gain += step * (p - 0.5 * q * step) + loss.conjugate(old) - loss.conjugate(new);
             x.add_to(&mut self.dual.sum, step);
         }
+    }
+}
+
+/// Whether a prediction keeps a slope at the end it is at.
+#[inline]
+fn is_held(kink: &Kink, p: f64, slope: f64) -> bool {
+    slope == kink.low && p < kink.at || slope == kink.high && p > kink.at
+}
+
+/// Puts the runs in an order of their own for every sweep (SplitMix64, Fisher and Yates).
+fn shuffle(order: &mut [u32], sweep: u64) {
+    let mut state = sweep;
+    for last in (1..order.len()).rev() {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let a = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let b = (a ^ (a >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let bits = (b ^ (b >> 31)) >> 32;
+        order.swap(last, ((bits * (last as u64 + 1)) >> 32) as usize);
     }
 }
 

@@ -38,10 +38,11 @@ pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,
     bound_mistakes, curve_in_hindsight,
 };
+pub use judged::{Every, JudgedReport, RadiusReport, Reach};
 pub use model::{Model, ModelError, Stream, check_place};
 pub use predict::{Contribution, Explanation, Scored};
 pub use replay::{Open, Replay};
-pub use report::{BoundReport, CurveReport, Report};
+pub use report::{BoundReport, CurveReport, Report, RiskBoundReport};
 pub use rueful_core::schedule::AnySchedule;
 pub use run::{Run, RunError};
 pub use session::{Progress, Session, SessionError};

@@ -14,9 +14,9 @@
 use crate::data::DataSpec;
 use crate::dispatch::restore;
 use crate::jury::Jury;
-use crate::run::Run;
+use crate::run::{Proofs, Run};
 use crate::task::Task;
-use rueful_core::Ledger;
+use rueful_core::{Ledger, RiskBound};
 use rueful_data::{Seen, can_replace_file, printable, replace_file};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -95,6 +95,7 @@ struct Description {
 #[derive(Serialize, Deserialize)]
 struct Books {
     others: u64,
+    mistakes: Option<RiskBound>,
     ledger: Ledger,
 }
 
@@ -177,7 +178,8 @@ pub enum ModelError {
 pub(crate) fn encode(run: &Run, data: &DataSpec, stream: &Stream) -> Result<Vec<u8>, ModelError> {
     let written_by = env!("CARGO_PKG_VERSION").to_owned();
     let description = Description { written_by, task: run.task().clone() };
-    let books = Books { others: run.others(), ledger: run.ledger().clone() };
+    let (others, mistakes) = (run.others(), run.mistakes().copied());
+    let books = Books { others, mistakes, ledger: run.ledger().clone() };
     let order = run.ledger().cells().in_order();
     // What JSON is made of has no way to fail: names and finite numbers.
     let mut sections = vec![
@@ -313,7 +315,8 @@ impl<'a> Parts<'a> {
 fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
     let learner = restore(&task, parts.learner).map_err(|error| error.to_string())?;
     let mut learner = learner.ok_or("its learner is not the one it describes")?;
-    let Books { others, ledger } = whole(parts.ledger).ok_or("its ledger cannot be read")?;
+    let Books { others, mistakes, ledger } =
+        whole(parts.ledger).ok_or("its ledger cannot be read")?;
     let rounds = learner.rounds().checked_add(others);
     let fresh = task.ledger().pinning(learner.named_coordinates());
     if !ledger.continues(&fresh) || Some(ledger.rounds()) != rounds {
@@ -322,11 +325,14 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
     if learner.weights().len() != ledger.cells().count() {
         return Err("its learner has not as many weights as features were seen".to_owned());
     }
+    if mistakes.is_some_and(|all| !all.continues(task.mistakes().as_ref(), ledger.rounds())) {
+        return Err("its mistakes are not those of its ledger".to_owned());
+    }
     let places = ledger.cells().places();
     let jury = jury(&task, parts.jury, ledger.rounds(), others)?;
     let jury = jury.map(|jury| jury.rearranged(&places));
     learner.rearrange(&places);
-    Ok(Run::restored(task, learner, ledger, jury, seen, others))
+    Ok(Run::restored(task, learner, Proofs { ledger, jury, mistakes, others }, seen))
 }
 
 /// The jury in its section, or what is wrong with it.
@@ -557,7 +563,7 @@ mod tests {
         assert!(refusal(b"hello, world").contains("it begins with \"hello, world\""));
         assert!(refusal(&bytes[..7]).contains("cut short"));
         let mut future = bytes.clone();
-        future[12] = 3;
+        future[12] = 4;
         assert!(refusal(&future).contains("a newer rueful opens it"), "{}", refusal(&future));
         future[12] = 1;
         assert!(refusal(&future).contains("learn it anew"), "{}", refusal(&future));

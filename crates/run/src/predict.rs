@@ -28,6 +28,8 @@ pub struct Explanation {
     pub scored: Scored,
     /// w_i x_i, the largest first.
     pub contributions: Vec<Contribution>,
+    /// What no feature decides, so that all adds up to the score: 0 where the prediction is linear.
+    pub rest: f64,
 }
 
 /// What one feature adds to a score.
@@ -91,18 +93,18 @@ impl Model {
     pub fn explain(&self, example: &Example<'_>, names: &Names) -> Explanation {
         let x = &example.features;
         let (cells, weights) = (self.run.ledger().cells(), self.run.learner().weights());
-        let contribution = |(i, value): (usize, f64)| {
+        let (all, rest) = self.run.contributions(x);
+        let contribution = |((i, value), contribution): ((usize, f64), f64)| {
             let cell = cells.cell(i as u32);
             let weight = cell.and_then(|cell| weights.get(cell)).copied().unwrap_or(0.0);
             let name = self.name_of(i as u32, names);
-            let contribution = weight * value;
             Contribution { index: i as u32, name, value: value as f32, weight, contribution }
         };
-        let mut contributions: Vec<_> = x.iter().map(contribution).collect();
+        let mut contributions: Vec<_> = x.iter().zip(all).map(contribution).collect();
         contributions.sort_by(|a, b| {
             b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.index.cmp(&b.index))
         });
-        Explanation { scored: self.score(x), contributions }
+        Explanation { scored: self.score(x), contributions, rest }
     }
 
     /// What a feature is called: in the data at hand, or in those that were learned from.

@@ -5,9 +5,10 @@ use crate::hindsight::{HindsightReport, Interval, MistakeReport};
 use crate::judged::JudgedReport;
 use crate::run::Run;
 use crate::task::Described;
+use rueful_core::learner::Expert;
 use rueful_core::ledger::CurvePoint;
 use rueful_core::loss::Labels;
-use rueful_core::{Bound, Ladder, Ledger, NoBound};
+use rueful_core::{Bound, Ladder, Ledger, NoBound, RiskBound};
 use serde::{Deserialize, Serialize};
 
 /// The report of a run. Its keys are stable.
@@ -39,6 +40,15 @@ pub struct Report {
     /// The certificate at other radii, where the comparators are a ball.
     #[serde(flatten)]
     pub judged: JudgedReport,
+    /// The learners that are mixed, and how each does; empty where none are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub experts: Vec<Expert>,
+    /// What mixing them is proved to have cost at most over the best of them, per round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixing_cost: Option<f64>,
+    /// What the predictors of the run would cost on other examples, if these are independent draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk_bound: Option<RiskBoundReport>,
     /// The rungs above the certificate.
     pub bound: BoundReport,
     /// The loss of the best comparator; there when hindsight was asked for.
@@ -65,6 +75,27 @@ pub struct Report {
     pub contradictions: Vec<Contradiction>,
     /// What was run.
     pub spec: Described,
+}
+
+/// An upper bound on the mean risk of the predictors of a run. It holds for independent examples of
+/// one distribution, at all times at once, with probability 1 − δ.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RiskBoundReport {
+    /// The mean risk is at most this.
+    pub value: f64,
+    /// δ
+    pub delta: f64,
+    /// What it is a bound on.
+    pub of: String,
+}
+
+/// δ
+const DELTA: f64 = 0.05;
+
+impl RiskBoundReport {
+    fn new(mistakes: &RiskBound) -> Self {
+        Self { value: mistakes.upper(DELTA), delta: DELTA, of: "error rate".to_owned() }
+    }
 }
 
 /// The learner's own bounds, per round.
@@ -121,6 +152,12 @@ impl Report {
             certificate: finite(ledger.at_most_per_round(ladder.certificate)),
             certificate_own: finite(point.own_certificate()),
             judged: JudgedReport::new(&task.loss, &task.comparators, point),
+            experts: run.learner().experts(),
+            mixing_cost: run
+                .learner()
+                .mixing_cost()
+                .and_then(|total| finite(ledger.at_most_per_round(total))),
+            risk_bound: run.mistakes().filter(|all| all.rounds() > 0).map(RiskBoundReport::new),
             bound: BoundReport::new(ledger, ladder),
             comparator: None,
             regret: None,

@@ -7,8 +7,11 @@ use crate::spec::SpecError;
 use crate::task::Task;
 use rueful_core::learner::Learner;
 use rueful_core::ledger::{CurvePoint, Minorant};
-use rueful_core::loss::Labels;
-use rueful_core::{Features, FoundFeatures, Ladder, Ledger, LedgerError, Promise, Round, Rows};
+use rueful_core::loss::{Labels, ZeroOne};
+use rueful_core::{
+    Features, FoundFeatures, Importance, Ladder, Ledger, LedgerError, Promise, RiskBound, Round,
+    Rows,
+};
 use rueful_data::Seen;
 use thiserror::Error;
 
@@ -35,6 +38,8 @@ pub struct Run {
     learner: Box<dyn SavedLearner>,
     ledger: Ledger,
     jury: Option<Jury>,
+    /// The mistakes of a run that classifies, as long as all examples count alike.
+    mistakes: Option<RiskBound>,
     seen: Seen,
     /// Rounds in the books that other learners have played.
     others: u64,
@@ -44,6 +49,14 @@ pub struct Run {
     rounds: Vec<Round>,
     part: Vec<Round>,
     cells: Vec<u32>,
+}
+
+/// What a run has proved so far, and what it proves with.
+pub(crate) struct Proofs {
+    pub(crate) ledger: Ledger,
+    pub(crate) jury: Option<Jury>,
+    pub(crate) mistakes: Option<RiskBound>,
+    pub(crate) others: u64,
 }
 
 /// Why a run cannot go on.
@@ -77,22 +90,36 @@ impl Run {
     pub fn new(task: Task) -> Result<Self, SpecError> {
         let learner = build(&task)?;
         let ledger = task.ledger().pinning(learner.named_coordinates());
-        let jury = Jury::new(&task);
-        Ok(Self::restored(task, learner, ledger, jury, Seen::default(), 0))
+        let (jury, mistakes) = (Jury::new(&task), task.mistakes());
+        Ok(Self::restored(
+            task,
+            learner,
+            Proofs { ledger, jury, mistakes, others: 0 },
+            Seen::default(),
+        ))
     }
 
     /// A run that was put away.
     pub(crate) fn restored(
         task: Task,
         learner: Box<dyn SavedLearner>,
-        ledger: Ledger,
-        jury: Option<Jury>,
+        proofs: Proofs,
         seen: Seen,
-        others: u64,
     ) -> Self {
-        let (rounds, part, cells) = (Vec::new(), Vec::new(), Vec::new());
-        let diverged = None;
-        Self { task, learner, ledger, jury, seen, others, diverged, rounds, part, cells }
+        let Proofs { ledger, jury, mistakes, others } = proofs;
+        Self {
+            task,
+            learner,
+            ledger,
+            jury,
+            mistakes,
+            seen,
+            others,
+            diverged: None,
+            rounds: Vec::new(),
+            part: Vec::new(),
+            cells: Vec::new(),
+        }
     }
 
     /// Learns from some rows, and answers a round for each. A row of importance 0 is predicted and
@@ -119,6 +146,7 @@ impl Run {
             self.diverged = Some(what);
             self.divergence(what)
         })?;
+        self.count_mistakes(rows);
         Ok(&self.rounds)
     }
 
@@ -140,6 +168,28 @@ impl Run {
             from += part.len();
         }
         Ok(())
+    }
+
+    /// Mistakes bound the risk where examples are drawn alike: none may count more than another.
+    fn count_mistakes(&mut self, rows: Rows<'_>) {
+        let Some(mistakes) = &mut self.mistakes else { return };
+        let counts_alike = |one: &Importance| one.is_zero() || *one == Importance::ONE;
+        if !rows.importances().iter().all(counts_alike) {
+            self.mistakes = None;
+            return;
+        }
+        let is_idle = |row: usize| rows.importances().get(row).is_some_and(|one| one.is_zero());
+        for (row, (&label, round)) in rows.labels().iter().zip(&self.rounds).enumerate() {
+            if !is_idle(row) {
+                let is_mistake = ZeroOne {}.is_mistake(round.prediction, label);
+                mistakes.observe(f64::from(u8::from(is_mistake)));
+            }
+        }
+    }
+
+    /// The mistakes of a run that classifies, where they bound its risk.
+    pub fn mistakes(&self) -> Option<&RiskBound> {
+        self.mistakes.as_ref()
     }
 
     /// What others than the learner's predictions prove about the comparators: the witnesses of
@@ -206,6 +256,19 @@ impl Run {
         self.learner.predict_beside(&found, x.len() - found.len())
     }
 
+    /// What each feature of an example adds to its prediction, in the order of the features, and
+    /// what is left: nothing where the prediction is linear.
+    pub fn contributions(&self, x: &Features<'_>) -> (Vec<f64>, f64) {
+        let mut buffer = FoundFeatures::default();
+        let cells = self.ledger.cells();
+        let mut of_known = self.learner.contributions(&cells.find(x, &mut buffer)).into_iter();
+        let of = |&index: &u32| cells.cell(index).and_then(|_| of_known.next()).unwrap_or(0.0);
+        let all: Vec<f64> = x.indices().iter().map(of).collect();
+        let is_linear = of_known.next().is_none();
+        let rest = if is_linear { 0.0 } else { self.predict(x) - all.iter().sum::<f64>() };
+        (all, rest)
+    }
+
     /// The weights of the features that were seen, in the order of their indices.
     pub fn weights(&self) -> Vec<(u32, f64)> {
         self.ledger.cells().by_feature(&self.learner.weights())
@@ -249,6 +312,7 @@ impl Run {
         self.learner.grow(self.ledger.cells().len());
         self.seen.extend(&other.seen);
         self.others += other.ledger.rounds();
+        self.mistakes = None;
         Ok(())
     }
 

@@ -20,7 +20,8 @@ pub(crate) const DEFAULT_RADIUS: f64 = 10.0;
 /// What was asked for; everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
-    /// A name of [`LearnerSpec::NAMES`]; `ogd` if left out.
+    /// A name of [`LearnerSpec::NAMES`]; `bank` if left out, and `ogd` where a setting is given that only
+    /// learners of the notes know.
     pub learner: Option<String>,
     /// A name of [`AnyLoss::NAMES`]; `hinge` if left out.
     pub loss: Option<String>,
@@ -115,11 +116,12 @@ impl Settings {
         data: DataSpec,
         survey: &mut dyn FnMut(&AnyLoss) -> Result<Survey, DataError>,
     ) -> Result<Resolved, SettingsError> {
-        let name = self.learner.as_deref().unwrap_or("ogd");
+        let (name, why) = self.learner_name();
         self.refuse_idle(name)?;
         let loss = self.loss()?;
         let mut request = self.request()?;
-        let (learner, notes) = learner(name, &mut request, &loss, survey)?;
+        let (learner, measured) = learner(name, &mut request, &loss, survey)?;
+        let notes = why.into_iter().chain(measured).collect();
         let sigma = self.sigma.unwrap_or(learner.default_sigma());
         let sigma = in_range("sigma", sigma, NonNegative::new)?;
         let is_every_norm = learner.answers_for_every_norm() && self.radius.is_none();
@@ -130,6 +132,31 @@ impl Settings {
         let spec = Spec { data, loss, sigma, learner, comparators, judge: self.judge };
         spec.check()?;
         Ok(Resolved { spec, notes })
+    }
+
+    /// Which learner it is, and why, where that needs to be said.
+    fn learner_name(&self) -> (&str, Option<String>) {
+        if let Some(name) = &self.learner {
+            return (name, None);
+        }
+        let of_the_notes = [
+            ("eta", self.eta.is_some()),
+            ("gradient-bound", self.gradient_bound.is_some()),
+            ("sigma", self.sigma.is_some_and(|sigma| sigma != 0.0)),
+            ("schedule", self.schedule.is_some()),
+            ("horizon", self.horizon.is_some()),
+            (
+                "loss",
+                self.loss.as_deref().is_some_and(|loss| ["linear", "perceptron"].contains(&loss)),
+            ),
+        ];
+        match of_the_notes.iter().find(|(_, is_given)| *is_given) {
+            None => ("bank", None),
+            Some((setting, _)) => {
+                let why = format!("ogd learns: what {setting} says is for learners of the notes");
+                ("ogd", Some(why))
+            }
+        }
     }
 
     /// Refuses what contradicts itself, whatever the data.

@@ -2,8 +2,8 @@
 
 use crate::data::DataSpec;
 use crate::spec::{LearnerSpec, Spec, SpecError};
-use rueful_core::loss::AnyLoss;
-use rueful_core::{Comparators, Judge, Ledger, NonNegative, Objective};
+use rueful_core::loss::{AnyLoss, Labels};
+use rueful_core::{Comparators, Judge, Ledger, NonNegative, Objective, RiskBound};
 use serde::{Deserialize, Serialize};
 
 /// Everything about a run but where its rows come from.
@@ -51,6 +51,11 @@ impl Task {
     pub fn judge_alone(&self) -> Option<Judge> {
         let judge = || Judge::new(&self.loss, &self.comparators, false);
         self.is_judged().then(judge).flatten()
+    }
+
+    /// The mistakes of such a run, before its first round; none where there are no classes.
+    pub(crate) fn mistakes(&self) -> Option<RiskBound> {
+        (self.loss.labels() == Labels::Signs).then(|| RiskBound::new(1.0))
     }
 
     /// What is learned from: φ + (σ/2)‖w‖².

@@ -86,9 +86,11 @@ fn runs_look_back_at_rows_that_count_as_at_rows_repeated() {
     assert_runs_look_back_alike(12, side_by_side);
 }
 
-/// Learners whose steps follow the size of the gradients, for a loss with labels of a kind.
+/// Learners whose steps follow the size of the gradients, for a loss with labels of a kind. Not so
+/// those with a σ, and FTRL-proximal, whose β = 1 is the size of a gradient.
 fn scale_free(loss: crate::stream::Loss) -> impl Iterator<Item = Setup> {
-    let learners = learners(loss).filter(|learner| *learner != "strongly-convex-ogd");
+    let has_units = |learner: &&str| ["strongly-convex-ogd", "ftrl"].contains(learner);
+    let learners = learners(loss).filter(move |learner| !has_units(learner));
     learners
         .map(move |learner| Setup::flags(format!("{} --learner {learner} --radius 2", loss.flags)))
 }

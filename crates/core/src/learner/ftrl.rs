@@ -270,12 +270,73 @@ impl Recipe for FtrlSpec {
 impl<L: Loss + Plain> Resumable for Ftrl<L> {
     fn continues(&self, fresh: &Self) -> bool {
         let follows = |(cell, &w): (&Cell, &f64)| {
-            cell.is_sound() && w == self.weight(cell.sum, self.rate(cell.root))
+            cell.is_sound() && w.is_finite() && w == self.weight(cell.sum, self.rate(cell.root))
         };
         let parameters = |ftrl: &Self| (ftrl.loss, ftrl.alpha, ftrl.l1);
         parameters(self) == parameters(fresh)
             && self.weights.len() == self.cells.len()
             && self.cells.iter().zip(&self.weights).all(follows)
             && [self.drawn, self.energy].iter().all(|sum| (0.0..=f64::MAX).contains(&sum.value()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Batch;
+    use crate::loss::Linear;
+
+    fn fresh(l1: f64) -> Ftrl<Linear> {
+        Ftrl::new(Linear {}, Positive::ONE, NonNegative::new(l1).unwrap())
+    }
+
+    fn played(l1: f64) -> Ftrl<Linear> {
+        let mut stream = Batch::default();
+        for (x, slope) in [([1.0, 0.1], -1.0), ([2.0, -0.1], -0.5), ([-1.0, 0.2], 1.0)] {
+            stream.push(&[0, 1], &x, slope).unwrap();
+        }
+        let mut ftrl = fresh(l1);
+        ftrl.learn_rows(stream.rows(), &mut Vec::new());
+        ftrl
+    }
+
+    #[test]
+    fn weights_are_exactly_0_until_their_gradients_add_up() {
+        assert!(played(0.0).weights().iter().all(|&w| w != 0.0));
+        let [first, second] = played(0.5).weights()[..] else { panic!("two features") };
+        assert!(first > 0.0 && second.to_bits() == 0);
+        assert_eq!(played(100.0).weights(), [0.0, 0.0]);
+    }
+
+    /// A state from anywhere is taken only if its numbers go together.
+    #[test]
+    fn hostile_states_are_refused() {
+        let good = played(0.1);
+        assert!(good.continues(&fresh(0.1)) && fresh(0.1).continues(&fresh(0.1)));
+        assert!(!good.continues(&fresh(0.2)), "another λ");
+        let bad = |change: fn(&mut Ftrl<Linear>)| {
+            let mut bad = good.clone();
+            change(&mut bad);
+            !bad.continues(&fresh(0.1))
+        };
+        assert!(bad(|ftrl| ftrl.weights[0] += 1e-9));
+        assert!(bad(|ftrl| ftrl.weights[1] = f64::NAN));
+        assert!(bad(|ftrl| ftrl.weights.push(0.0)));
+        assert!(bad(|ftrl| ftrl.cells[0].sum = f64::INFINITY));
+        assert!(bad(|ftrl| ftrl.cells[1].root = -1.0));
+        assert!(bad(|ftrl| ftrl.drawn.add(f64::INFINITY)));
+        assert!(bad(|ftrl| ftrl.energy = [-1.0].into_iter().collect()));
+    }
+
+    /// Where squares leave the range of doubles there is no bound, and the reason is that.
+    #[test]
+    fn gradients_beyond_all_bounds_leave_no_bound() {
+        let mut stream = Batch::default();
+        stream.push(&[0], &[1.0], 1e200).unwrap();
+        let mut ftrl = fresh(0.0);
+        ftrl.learn_rows(stream.rows(), &mut Vec::new());
+        let ball: AnySet = crate::set::Ball { radius: Positive::ONE }.into();
+        let missing = ftrl.promise_in(&ball, 1.into()).data.unwrap_err();
+        assert!(missing.why.contains("too large"), "{missing}");
     }
 }

@@ -268,6 +268,9 @@ impl Asked for PassiveAggressive2Spec {
     }
 }
 
+/// What keeps the weights finite: steps go no further than to a loss of 0.
+const SMALLER_NUMBERS: &str = "labels and features of a moderate size keep it finite";
+
 /// Refuses losses for which the steps are not worked out.
 fn check(loss: &AnyLoss) -> Result<(), String> {
     match loss {
@@ -302,6 +305,10 @@ impl Recipe for PassiveAggressive1Spec {
         make(objective.loss, Capped {}, self.c, take)
     }
 
+    fn advice(&self) -> &'static str {
+        SMALLER_NUMBERS
+    }
+
     fn words(&self, _sigma: NonNegative) -> String {
         format!("passive-aggressive: steps to no loss, at most C = {}", self.c)
     }
@@ -314,6 +321,10 @@ impl Recipe for PassiveAggressive2Spec {
 
     fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String> {
         make(objective.loss, Damped {}, self.c, take)
+    }
+
+    fn advice(&self) -> &'static str {
+        SMALLER_NUMBERS
     }
 
     fn words(&self, _sigma: NonNegative) -> String {
@@ -333,5 +344,76 @@ impl<L: Loss + Plain, A: Aggression> Resumable for PassiveAggressive<L, A> {
             && self.weights.is_sound()
             && self.steps.are_sound()
             && self.short.are_sound()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{Absolute, Hinge};
+    use crate::{Batch, Importance};
+
+    fn fresh<A: Aggression>(aggression: A, c: f64) -> PassiveAggressive<Hinge, A> {
+        PassiveAggressive::new(Hinge {}, aggression, Positive::new(c).unwrap())
+    }
+
+    fn played<A: Aggression>(aggression: A, c: f64, importance: f64) -> Vec<f64> {
+        let mut stream = Batch::default();
+        let importance = Importance::new(importance).unwrap();
+        stream.push_weighted(&[0], &[2.0], 1.0, importance).unwrap();
+        let mut learner = fresh(aggression, c);
+        learner.learn_rows(stream.rows(), &mut Vec::new());
+        learner.weights()
+    }
+
+    /// C times the importance, and 0 is no example.
+    #[test]
+    fn an_importance_multiplies_c() {
+        assert_eq!(played(Capped {}, 0.01, 4.0), played(Capped {}, 0.04, 1.0));
+        assert_eq!(played(Damped {}, 0.01, 4.0), played(Damped {}, 0.04, 1.0));
+        assert_eq!(played(Capped {}, 1.0, 1.0), [0.5]); // no further than to a loss of 0
+        assert_eq!(played(Capped {}, 1.0, 0.0), [0.0]);
+        assert_eq!(played(Damped {}, 1.0, 0.0), [0.0]);
+    }
+
+    #[test]
+    fn a_number_is_met_exactly_where_c_allows_it() {
+        let mut stream = Batch::default();
+        (0..2).for_each(|_| stream.push(&[0], &[2.0], -3.0).unwrap());
+        let mut learner = PassiveAggressive::new(Absolute {}, Capped {}, Positive::ONE);
+        let mut rounds = Vec::new();
+        learner.learn_rows(stream.rows(), &mut rounds);
+        assert_eq!([rounds[0].value, rounds[1].value], [3.0, 0.0]);
+    }
+
+    #[test]
+    fn other_losses_are_refused_in_a_sentence() {
+        let spec = PassiveAggressive1Spec { c: Positive::ONE };
+        for name in AnyLoss::NAMES {
+            let ball = crate::set::Ball { radius: Positive::ONE };
+            let loss = AnyLoss::ask(name, &Request::within(ball)).unwrap();
+            let refused = Recipe::check(&spec, &Objective::plain(loss));
+            match name {
+                "hinge" | "absolute" => assert_eq!(refused, Ok(())),
+                _ => assert!(refused.unwrap_err().ends_with(name)),
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_states_are_refused() {
+        let mut stream = Batch::default();
+        stream.push(&[0], &[2.0], 1.0).unwrap();
+        let mut good = fresh(Capped {}, 1.0);
+        good.learn_rows(stream.rows(), &mut Vec::new());
+        assert!(good.continues(&fresh(Capped {}, 1.0)));
+        assert!(!good.continues(&fresh(Capped {}, 2.0)), "another C");
+        let bad = |change: fn(&mut ShortSteps)| {
+            let mut bad = good.clone();
+            change(&mut bad.short);
+            !bad.continues(&fresh(Capped {}, 1.0))
+        };
+        assert!(bad(|short| short.length = [-1.0].into_iter().collect()));
+        assert!(bad(|short| short.at_zero.add(f64::NAN)));
     }
 }

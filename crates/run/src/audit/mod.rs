@@ -496,7 +496,12 @@ mod tests {
             .resolve(DataSpec::libsvm("x"), &mut |_| Ok(Survey::default()))
             .unwrap()
             .spec;
-        let audit_spec = AuditSettings::default().resolve(DataSpec::libsvm("x"), "p").unwrap();
+        let as_ogd_is_judged = AuditSettings {
+            comparators: Some("ball".to_owned()),
+            judge: Some(false),
+            ..AuditSettings::default()
+        };
+        let audit_spec = as_ogd_is_judged.resolve(DataSpec::libsvm("x"), "p").unwrap();
         let mut session = Session::new(&spec).unwrap();
         let mut rounds = Vec::new();
         let mut rows = source(&audit_spec, XOR);

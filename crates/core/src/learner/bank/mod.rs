@@ -187,6 +187,10 @@ impl Recipe for BankSpec {
         Ok(take.take(Bank::new(objective.loss)?))
     }
 
+    fn has_witnesses(&self) -> bool {
+        true
+    }
+
     fn words(&self, _sigma: NonNegative) -> String {
         "bank: eight lanes, three full filters, a mixer and Bayes' rule; nothing to tune".to_owned()
     }
