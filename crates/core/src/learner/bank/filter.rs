@@ -326,7 +326,7 @@ mod tests {
 
     fn row(t: usize) -> (Vec<(u16, f32)>, Vec<f64>) {
         let value = |i: usize| ((t * (2 * i + 3) + i * i) % 13) as f64 / 6.5 - 1.0;
-        let here = (0..SLOTS).filter(|i| (t + i) % 3 > 0);
+        let here = (0..SLOTS).filter(|i| !(t + i).is_multiple_of(3));
         let listed: Vec<_> = here.map(|i| (i as u16, value(i) as f32)).collect();
         let mut x = vec![0.0; SLOTS];
         listed.iter().for_each(|&(i, _)| x[usize::from(i)] = value(usize::from(i)));

@@ -196,7 +196,7 @@ mod tests {
             let h = Eight::of(|k| 0.05 * (k + 1) as f32);
             let seen = lanes.see(&[1], |_| x);
             let x_exact = f64::from(x);
-            let dual = theta * x_exact / (1.0 + squares as f64).sqrt();
+            let dual = theta * x_exact / (1.0_f64 + squares).sqrt();
             assert!((f64::from(seen.mean.0[0]) - dual).abs() < 1e-4, "adagrad in round {t}");
             for k in 1..LANES {
                 let (mean, variance) = (w[k] * x_exact, v[k] * x_exact * x_exact);

@@ -589,3 +589,62 @@ impl<L: Loss, T: Top> Kernel for Predict<'_, '_, L, T> {
         self.stack.predict_row(self.x, self.unseen)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::log::Log;
+    use super::super::pinball::Pinball;
+    use super::super::square::SquareTop;
+    use super::*;
+    use crate::batch::Batch;
+    use crate::loss::{Absolute, Logistic, Square};
+
+    /// Rows of few features out of many: filters retire on the way, and units grow.
+    fn stream(rows: u32, dimension: u32) -> Batch {
+        let mut batch = Batch::default();
+        for t in 0..rows {
+            let indices: Vec<u32> =
+                (0..dimension).filter(|i| (t * (i + 7) + i * i) % 5 < 2).collect();
+            let value = |i: &u32| ((t * 31 + i * 17) % 101) as f32 / 10.0 - 4.95;
+            let values: Vec<f32> = indices.iter().map(value).collect();
+            let label = if (t * t + t / 3) % 7 < 3 { 1.0 } else { -1.0 };
+            batch.push(&indices, &values, label).unwrap();
+        }
+        batch
+    }
+
+    /// The same stream with wide registers and without: the same rounds, and the same state to the
+    /// bit, as bytes show it.
+    fn wide_is_plain<L, T>(fresh: &Stack<L, T>)
+    where
+        L: Loss + PartialEq + std::fmt::Debug + Serialize,
+        T: Top,
+    {
+        for dimension in [3, 30, 100, 300] {
+            let batch = stream(150, dimension);
+            let (mut wide, mut plain) = (fresh.clone(), fresh.clone());
+            let (mut with, mut without) = (Vec::new(), Vec::new());
+            wide.grow(dimension as usize);
+            plain.grow(dimension as usize);
+            widest(LearnRows { stack: &mut wide, rows: batch.rows(), rounds: &mut with });
+            LearnRows { stack: &mut plain, rows: batch.rows(), rounds: &mut without }.run();
+            assert_eq!(with, without, "{dimension} features");
+            assert_eq!(
+                serde_json::to_string(&wide).unwrap(),
+                serde_json::to_string(&plain).unwrap()
+            );
+            for example in batch.iter() {
+                let x = &example.features;
+                let alone = Predict { stack: &plain, x, unseen: 2 }.run();
+                assert_eq!(wide.predict(x, 2).to_bits(), alone.to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn wide_registers_change_no_bit() {
+        wide_is_plain(&Stack::new(Logistic {}, Log::new()));
+        wide_is_plain(&Stack::new(Square {}, SquareTop::new()));
+        wide_is_plain(&Stack::new(Absolute {}, Pinball::new(0.5, 2.0)));
+    }
+}
