@@ -11,6 +11,9 @@
 //!
 //! The diagonal is kept up to date by itself, and `lag` is what the drift has added to it since P was
 //! last written.
+//!
+//! In singles P may cease to be a covariance. Then (P x̃)_i² ≤ s·P_ii, as it is for every covariance, is
+//! false for some i: s is enlarged until it is true, which bounds what any example can do to w and P.
 
 use super::eight::{Eight, dot};
 use serde::{Deserialize, Serialize};
@@ -25,6 +28,10 @@ pub(super) type Dense = [Eight; WIDEST];
 const WAITING: usize = 8;
 /// P is left alone below this.
 const LEAST: f32 = 0.05;
+/// No growing unit makes a weight larger than this.
+const HEAVIEST_WEIGHT: f32 = 1e15;
+/// No more than this is owed: a row of any importance has then its full effect.
+const HEAVIEST: f32 = 1e30;
 /// Below this variance a row says nothing of P that singles could hold.
 const FAINT: f32 = 1e-18;
 
@@ -130,7 +137,8 @@ impl Filter {
             variance = variance + p * x[block];
             mean = mean + weights[block] * x[block];
         }
-        Glance { mean: mean.sum(), variance: variance.sum().max(0.0) }
+        let variance = sound_variance(variance.sum(), product, &self.diagonal[..width]);
+        Glance { mean: mean.sum(), variance }
     }
 
     /// The stored P times x̃: some eights of the rows at a time.
@@ -180,7 +188,7 @@ impl Filter {
     #[inline(always)]
     pub(super) fn learn(&mut self, slope: f32, curvature: f32, seen: Glance, product: &Dense) {
         let width = self.width;
-        self.owed += curvature * seen.variance;
+        self.owed = (self.owed + curvature * seen.variance).min(HEAVIEST);
         let gain = if self.owed < LEAST || seen.variance < FAINT {
             0.0
         } else {
@@ -255,7 +263,21 @@ impl Filter {
         let row = &mut self.rows[slot * self.room..][..self.width];
         row.iter_mut().for_each(|p| *p = *p * Eight::all(stretch));
         self.diagonal[block].0[lane] = row[block].0[lane];
-        self.mean[block].0[lane] *= stretch;
+        let weight = self.mean[block].0[lane] * stretch;
+        self.mean[block].0[lane] = weight.clamp(-HEAVIEST_WEIGHT, HEAVIEST_WEIGHT);
+        self.hold(slot);
+    }
+
+    /// Keeps row and column i within what a covariance can have: |P_ij| ≤ √(P_ii P_jj).
+    fn hold(&mut self, slot: usize) {
+        let own = self.diagonal[slot / 8].0[slot % 8];
+        for other in (0..8 * self.width).filter(|&other| other != slot) {
+            let most = (own * self.diagonal[other / 8].0[other % 8]).sqrt();
+            let (row, column) = (other * self.room + slot / 8, slot * self.room + other / 8);
+            let within = |p: f32| p.clamp(-most, most);
+            self.rows[row].0[slot % 8] = within(self.rows[row].0[slot % 8]);
+            self.rows[column].0[other % 8] = within(self.rows[column].0[other % 8]);
+        }
     }
 
     /// Multiplies all weights, when the unit of the labels changes.
@@ -286,6 +308,33 @@ impl Filter {
             && self.gains.iter().chain([&self.owed]).all(|x| x.is_finite() && *x >= 0.0)
     }
 }
+
+/// s, or as much more as makes p_i² ≤ s·P_ii true.
+#[inline(always)]
+pub(super) fn sound_variance(variance: f32, product: &[Eight], diagonal: &[Eight]) -> f32 {
+    let variance = variance.max(0.0);
+    let most = Eight::all(TOLERANCE * variance);
+    let mut excess = Eight::ZERO;
+    for (&p, &d) in product.iter().zip(diagonal) {
+        excess = excess.max(p * p - most * d);
+    }
+    if excess.above(Eight::ZERO, Eight::ONE, Eight::ZERO).sum() == 0.0 {
+        return variance;
+    }
+    larger_variance(variance, product, diagonal)
+}
+
+#[cold]
+#[inline(never)]
+fn larger_variance(variance: f32, product: &[Eight], diagonal: &[Eight]) -> f32 {
+    let pairs = product.iter().flat_map(|p| p.0).zip(diagonal.iter().flat_map(|d| d.0));
+    let wanted = pairs.filter(|(p, _)| *p != 0.0).map(|(p, d)| p * (p / d.max(1e-12)));
+    wanted.fold(variance, f32::max).min(WIDEST_VARIANCE)
+}
+
+/// Roundings may exceed p_i² ≤ s·P_ii by that much.
+const TOLERANCE: f32 = 1.01;
+const WIDEST_VARIANCE: f32 = 1e36;
 
 #[cfg(test)]
 mod tests {

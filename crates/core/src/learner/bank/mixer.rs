@@ -4,13 +4,15 @@
 //! 10⁻⁹. It is what makes many middling learners one good one.
 
 use super::eight::Eight;
-use super::filter::Glance;
+use super::filter::{Glance, sound_variance};
 use super::filters::FILTERS;
 use super::lanes::LANES;
 use serde::{Deserialize, Serialize};
 
 const PRIOR: f32 = 0.3;
 const DRIFT: f32 = 1e-9;
+/// No change of units makes the bias larger than this.
+const HEAVIEST_BIAS: f32 = 1e15;
 
 /// What is mixed: lanes, then filters.
 pub(super) const MIXED: usize = LANES + FILTERS;
@@ -68,9 +70,19 @@ impl Mixer {
             *sum = [sum[0] + value * row[0], sum[1] + value * row[1]];
         }
         let product = [sums[0][0] + sums[1][0], sums[0][1] + sums[1][1]];
-        let variance = (product[0] * inputs[0] + product[1] * inputs[1]).sum().max(0.0);
+        let variance = (product[0] * inputs[0] + product[1] * inputs[1]).sum();
+        let variance = sound_variance(variance, &product, &self.diagonal());
         let mean = (self.weights[0] * inputs[0] + self.weights[1] * inputs[1]).sum();
         Mixture { glance: Glance { mean, variance }, product }
+    }
+
+    #[inline(always)]
+    fn diagonal(&self) -> Inputs {
+        let mut diagonal = Inputs::default();
+        for (at, row) in self.rows.iter().enumerate() {
+            diagonal[at / 8].0[at % 8] = row[at / 8].0[at % 8];
+        }
+        diagonal
     }
 
     /// Learns from what was seen.
@@ -112,12 +124,26 @@ impl Mixer {
     #[cold]
     #[inline(never)]
     pub(super) fn stretch(&mut self, growth: f32) {
-        self.weights[0].0[0] /= growth;
+        let bias = self.weights[0].0[0] / growth;
+        self.weights[0].0[0] = bias.clamp(-HEAVIEST_BIAS, HEAVIEST_BIAS);
         for at in 1..ROOM {
             let variance = self.rows[at][at / 8].0[at % 8].max(1e-30);
             let stretch = growth.min((PRIOR / variance).sqrt());
             self.rows[at] = self.rows[at].map(|p| p * Eight::all(stretch));
             self.rows.iter_mut().for_each(|row| row[at / 8].0[at % 8] *= stretch);
+        }
+        self.hold();
+    }
+
+    /// Keeps P within what a covariance can have: |P_ij| ≤ √(P_ii P_jj).
+    fn hold(&mut self) {
+        let diagonal = self.diagonal().map(|d| d.max(Eight::ZERO).sqrt());
+        for (at, row) in self.rows.iter_mut().enumerate() {
+            let own = diagonal[at / 8].0[at % 8];
+            for (place, p) in row.iter_mut().flat_map(|eight| &mut eight.0).enumerate() {
+                let most = own * diagonal[place / 8].0[place % 8];
+                *p = if place == at { *p } else { p.clamp(-most, most) };
+            }
         }
     }
 

@@ -11,6 +11,9 @@ use super::lanes::Lesson;
 /// Slopes are kept within ± this, so that a hostile importance leaves weights finite.
 pub(super) const STEEPEST: f32 = 1e15;
 
+/// Residuals are kept within ± this many units of the labels, which lie within 2^30 of each other.
+const FARTHEST: f32 = 4_294_967_296.0; // 2^32
+
 /// a = c(y − σ(f + s a)) for the label y ∈ {0, 1}, and the curvature cσ'. One Newton step from where
 /// the chord of σ through 0 and f leads, which is kept if its sign is right and its size at most c.
 #[inline(always)]
@@ -29,11 +32,11 @@ pub(super) fn logistic(mean: Eight, variance: Eight, label: f32, importance: f32
     Lesson { slope: slope.within(STEEPEST), curvature: h }
 }
 
-/// a = c(y − f)/(1 + c s), the exact step of c(y − f)²/2, from the residual y − f.
+/// a = (y − f)/(1/c + s), the exact step of c(y − f)²/2, from the residual y − f.
 #[inline(always)]
 pub(super) fn square(residual: Eight, variance: Eight, importance: f32) -> Eight {
-    let c = Eight::all(importance);
-    (c * residual / (Eight::ONE + c * variance)).within(STEEPEST)
+    let residual = residual.within(FARTHEST);
+    (residual / (Eight::all(1.0 / importance) + variance)).within(STEEPEST)
 }
 
 /// The exact step of a pinball loss with the slopes `up` for residuals above 0 and −`down` for those

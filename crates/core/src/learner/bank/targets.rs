@@ -138,7 +138,8 @@ impl Targets {
         self.weight += importance;
         let before = y - self.mean;
         self.mean += importance * before / self.weight;
-        self.squares += importance * before * (y - self.mean);
+        // Roundings may lead beyond the label.
+        self.squares += (importance * before * (y - self.mean)).max(0.0);
         self.low = if y < self.low { y } else { self.low };
         self.high = if y > self.high { y } else { self.high };
         y
