@@ -22,7 +22,8 @@
 //!
 //! An importance multiplies the slope of its round and is not known before the label, as weights of
 //! classes are not: G_t is made with the largest importance so far. Where one exceeds that, the
-//! theorem pays for what D_t lacked.
+//! theorem pays for what D_t lacked. So it does for features that are seen for the first time: they
+//! weigh nothing, in D_t as in S.
 
 use crate::features::{Example, Features};
 use crate::ledger::Minorant;
@@ -30,6 +31,7 @@ use crate::loss::Loss;
 use crate::ruler::Ruler;
 use crate::sum::Sum;
 use crate::vector;
+use rueful_machine::prefetch;
 use serde::{Deserialize, Serialize};
 
 /// How many witnesses go side by side.
@@ -99,6 +101,8 @@ struct Row {
     steepest: Each,
     /// ‖x/N‖²
     square: f64,
+    /// Whether D was made without features that are new.
+    is_short: bool,
 }
 
 impl PartialEq for Row {
@@ -160,6 +164,14 @@ impl<L: Loss> Witnesses<L> {
         self.sums.rounds
     }
 
+    /// Asks for the cell of a feature that is going to be seen.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, index: u32) {
+        if let Some(slopes) = self.slopes.get(index as usize) {
+            prefetch(slopes);
+        }
+    }
+
     /// What each would predict next, for features there is room for. Changes nothing.
     pub fn predict(&self, x: &Features<'_>) -> Each {
         let mut square = self.sums.square;
@@ -181,15 +193,18 @@ impl<L: Loss> Witnesses<L> {
     /// What each predicts for the features of a row that is going to be learned from.
     #[inline(always)] // The loop over rows of a learner is made of it.
     pub fn foresee(&mut self, x: &Features<'_>) -> Each {
+        let mut known = None;
         let row = match &mut self.units {
             None => self.dot_raw(x),
             Some(units) => {
-                units.measure(x, &self.slopes, &mut self.sums);
+                known = units.measure(x, &self.slopes, &mut self.sums);
                 dot(x, &self.slopes, |i, _| units.inverse[i])
             }
         };
+        let reach = self.reach.max(known.unwrap_or(row.1).sqrt());
         self.reach = self.reach.max(row.1.sqrt());
-        self.row = self.row(row, &self.sums.square, self.reach);
+        self.row = self.row(row, &self.sums.square, reach);
+        self.row.is_short = self.reach > reach;
         self.row.predictions
     }
 
@@ -198,7 +213,7 @@ impl<L: Loss> Witnesses<L> {
     pub fn learn(&mut self, example: &Example<'_>) {
         let importance = example.importance.get();
         let rises = example.label.abs() > self.sums.label;
-        if rises || importance > self.importance {
+        if rises || importance > self.importance || self.row.is_short {
             self.widen(example.label, importance);
         }
         let sizes = Minorant::lengths_of(&example.features);
@@ -255,7 +270,8 @@ impl<L: Loss> Witnesses<L> {
         self.units.as_ref().map_or(1.0, |units| units.ruler.label())
     }
 
-    /// A label or an importance beyond all before: G was too small for this round, and with it D.
+    /// A label or an importance beyond all before, or new features: G was too small for this round,
+    /// and with it D.
     /// The theorem pays |a p|(1 − D/D') for that, and with the steepest slope at most this.
     #[cold]
     #[inline(never)]
@@ -421,22 +437,24 @@ impl<L: Loss> Witnesses<L> {
 }
 
 impl Units {
-    /// N grows where a value is beyond all before, and ‖S/N‖² shrinks with it.
+    /// N grows where a value is beyond all before, and ‖S/N‖² shrinks with it. Where that happens,
+    /// ‖x/N‖² over the features that are not new.
     #[inline(always)]
-    fn measure(&mut self, x: &Features<'_>, slopes: &[Each], sums: &mut Sums) {
+    fn measure(&mut self, x: &Features<'_>, slopes: &[Each], sums: &mut Sums) -> Option<f64> {
         let largest = self.ruler.largest();
         let is_larger = |(&i, &x): (&u32, &f32)| x.abs() > largest[i as usize];
         let grows = x.indices().iter().zip(x.values()).fold(false, |any, at| any | is_larger(at));
-        if grows {
-            self.lengthen(x, slopes, sums);
-        }
+        grows.then(|| self.lengthen(x, slopes, sums))
     }
 
     #[cold]
     #[inline(never)]
-    fn lengthen(&mut self, x: &Features<'_>, slopes: &[Each], sums: &mut Sums) {
+    fn lengthen(&mut self, x: &Features<'_>, slopes: &[Each], sums: &mut Sums) -> f64 {
+        let mut known = 0.0;
         for (&i, &value) in x.indices().iter().zip(x.values()) {
             let i = i as usize;
+            let scaled = f64::from(value) * f64::from(self.inverse_after(i, value));
+            known += scaled * scaled;
             if value.abs() > self.ruler.largest()[i] {
                 let old = std::mem::replace(&mut self.inverse[i], inverse(value));
                 let Sums { square, lifted, .. } = &mut *sums;
@@ -444,11 +462,13 @@ impl Units {
             }
         }
         self.ruler.measure(x);
+        known
     }
 
-    /// 1/N of a cell, once a value of it is taken in.
+    /// 1/N of a cell, once a value of it is taken in; 0 where it is the first.
     fn inverse_after(&self, i: usize, value: f32) -> f32 {
-        if value.abs() > self.ruler.largest()[i] { inverse(value) } else { self.inverse[i] }
+        let largest = self.ruler.largest()[i];
+        if largest > 0.0 && value.abs() > largest { inverse(value) } else { self.inverse[i] }
     }
 
     fn measure_inverse(&mut self) {
@@ -503,26 +523,16 @@ fn inverse(x: f32) -> f32 {
     (1.0 / x.abs()).min(f32::MAX)
 }
 
-/// ⟨S/N, x/N⟩ and ‖x/N‖², where 1/N of a cell is what `inverse` says: two sums side by side, for an
-/// addition takes its time.
+/// ⟨S/N, x/N⟩ and ‖x/N‖², where 1/N of a cell is what `inverse` says. One sum, in the order of the
+/// features: those that add nothing make no difference to a bit.
 #[inline(always)]
 fn dot(x: &Features<'_>, slopes: &[Each], inverse: impl Fn(usize, f32) -> f32) -> (Each, f64) {
-    let (mut even, mut odd) = (([0.0; WITNESSES], 0.0), ([0.0; WITNESSES], 0.0));
-    let (index_pairs, index_rest) = x.indices().as_chunks::<2>();
-    let (value_pairs, value_rest) = x.values().as_chunks::<2>();
-    let at = |sum: &mut (Each, f64), i: u32, value: f32| {
+    let (mut inner, mut norm_sq) = ([0.0; WITNESSES], 0.0);
+    for (&i, &value) in x.indices().iter().zip(x.values()) {
         let i = i as usize;
-        add_scaled(&mut sum.0, &mut sum.1, &slopes[i], value, inverse(i, value));
-    };
-    for (i, value) in index_pairs.iter().zip(value_pairs) {
-        at(&mut even, i[0], value[0]);
-        at(&mut odd, i[1], value[1]);
+        add_scaled(&mut inner, &mut norm_sq, &slopes[i], value, inverse(i, value));
     }
-    for (&i, &value) in index_rest.iter().zip(value_rest) {
-        at(&mut even, i, value);
-    }
-    (0..WITNESSES).for_each(|witness| even.0[witness] += odd.0[witness]);
-    (even.0, even.1 + odd.1)
+    (inner, norm_sq)
 }
 
 /// Adds one coordinate to ⟨S/N, x/N⟩ and ‖x/N‖².

@@ -49,6 +49,19 @@ pub fn widest<K: Kernel>(kernel: K) -> K::Out {
     kernel.run()
 }
 
+/// Asks the processor to bring something near that is going to be read soon. Nothing else happens.
+#[inline(always)]
+pub fn prefetch<T>(what: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE, which has the instruction, is part of every x86-64; and a prefetch reads nothing.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(what).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = what;
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn with_avx2<K: Kernel>(kernel: K) -> K::Out {

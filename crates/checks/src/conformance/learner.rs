@@ -29,8 +29,36 @@ pub fn check_learner<L: Loss>(
     make: impl Fn() -> Box<dyn Learner>,
     batch: &Batch,
 ) {
+    check_any(name, loss, make, batch, Form::Linear);
+}
+
+/// The same for a learner whose predictions are no w·x, and who may be less sure of an example
+/// with features that were never seen; what its features add to a prediction then adds up to it.
+pub fn check_mixing_learner<L: Loss>(
+    name: &str,
+    loss: &L,
+    make: impl Fn() -> Box<dyn Learner>,
+    batch: &Batch,
+) {
+    check_any(name, loss, make, batch, Form::Mixed);
+}
+
+/// What predictions are made of.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Linear,
+    Mixed,
+}
+
+fn check_any<L: Loss>(
+    name: &str,
+    loss: &L,
+    make: impl Fn() -> Box<dyn Learner>,
+    batch: &Batch,
+    form: Form,
+) {
     check_start(name, &*make());
-    let watched = play_watched(name, loss, make(), batch);
+    let watched = play_watched(name, loss, make(), batch, form);
     let quiet = play_quietly(make(), batch);
     let on_demand = play_on_demand(make(), batch);
     for (how, other) in [("as a batch", quiet), ("growing on demand", on_demand)] {
@@ -64,6 +92,7 @@ fn play_watched<L: Loss>(
     loss: &L,
     mut learner: Box<dyn Learner>,
     batch: &Batch,
+    form: Form,
 ) -> Played {
     learner.grow(batch.dimension());
     let set: Comparators = Ball { radius: Positive::ONE }.into();
@@ -71,7 +100,10 @@ fn play_watched<L: Loss>(
     for (t, example) in (1..).zip(batch.iter()) {
         let weights = learner.weights();
         let predicted = learner.predict(&example.features);
-        check_unseen(name, &*learner, &example.features, predicted);
+        match form {
+            Form::Linear => check_unseen(name, &*learner, &example.features, predicted),
+            Form::Mixed => check_sum(name, &*learner, &example.features, predicted),
+        }
         let promise = learner.promise(&set, batch.dimension().into());
         assert_eq!(
             promise,
@@ -81,7 +113,9 @@ fn play_watched<L: Loss>(
 
         let round = learner.learn(&example);
         assert_eq!(round.prediction, predicted, "{name}: predict and learn differ in round {t}");
-        check_dot(name, &weights, &example.features, predicted);
+        if form == Form::Linear {
+            check_dot(name, &weights, &example.features, predicted);
+        }
         let at = loss.at(predicted, example.label);
         let importance = example.importance.get();
         let expected = (importance * at.value, importance * at.slope);
@@ -96,6 +130,14 @@ fn check_dot(name: &str, weights: &[f64], x: &Features<'_>, predicted: f64) {
     let terms: Vec<f64> = x.iter().map(|(i, x)| weights[i] * x).collect();
     let size: f64 = terms.iter().map(|term| term.abs()).sum();
     assert_close(&format!("{name}: w·x"), predicted, terms.iter().sum(), NORM * size);
+}
+
+/// What features add to a prediction adds up to it, with one number for the rest.
+fn check_sum(name: &str, learner: &dyn Learner, x: &Features<'_>, predicted: f64) {
+    let added = learner.contributions(x);
+    assert_eq!(added.len(), x.len() + 1, "{name}: one number for the rest");
+    let size: f64 = added.iter().map(|added| added.abs()).sum();
+    assert_close(&format!("{name}: sum"), predicted, added.iter().sum(), 1e-12 * (1.0 + size));
 }
 
 /// The same prediction with a feature beyond all that were seen.

@@ -9,7 +9,7 @@ mod schedule;
 mod set;
 
 pub use arena::{Arena, Expect, Run};
-pub use learner::check_learner;
+pub use learner::{check_learner, check_mixing_learner};
 pub use loss::check_loss;
 pub use rows::check_rows;
 pub use schedule::check_schedule;

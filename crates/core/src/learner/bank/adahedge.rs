@@ -157,10 +157,10 @@ mod tests {
                 hedge.learn(&lost);
                 prop_assert!(hedge.is_sound(&PRIOR));
             }
-            for k in 0..3 {
-                let (alone, cost) = (hedge.losses()[k], hedge.cost(PRIOR[k]));
+            for (&alone, &prior) in hedge.losses().iter().zip(&PRIOR).take(3) {
+                let cost = hedge.cost(prior);
                 prop_assert!(mixed <= alone + cost * (1.0 + 1e-12) + 1e-12 * mixed);
-                prop_assert!(cost <= hedge.most_cost(PRIOR[k], rows.len() as f64) * (1.0 + 1e-12));
+                prop_assert!(cost <= hedge.most_cost(prior, rows.len() as f64) * (1.0 + 1e-12));
             }
         }
     }

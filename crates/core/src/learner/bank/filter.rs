@@ -105,13 +105,13 @@ impl Filter {
         self.width = self.width.max(slot / 8 + 1);
     }
 
-    /// f and s of an example, whose values lie in `x` and whose slots are listed. P x̃ is left in
-    /// `product`.
+    /// f and s of an example, whose values lie in `x` and whose slots are listed with their values.
+    /// P x̃ is left in `product`.
     #[inline(always)]
-    pub(super) fn see(&self, slots: &[u16], x: &Dense, product: &mut Dense) -> Glance {
+    pub(super) fn see(&self, listed: &[(u16, f32)], x: &Dense, product: &mut Dense) -> Glance {
         let (width, room) = (self.width, self.room);
         let x = &x[..width];
-        self.multiply(slots, x, product);
+        self.multiply(listed, product);
         let product = &mut product[..width];
         for (change, &gain) in
             self.changes.chunks_exact(room.max(1)).zip(&self.gains[..self.waiting])
@@ -135,32 +135,31 @@ impl Filter {
 
     /// The stored P times x̃: some eights of the rows at a time.
     #[inline(always)]
-    fn multiply(&self, slots: &[u16], x: &[Eight], product: &mut Dense) {
+    fn multiply(&self, listed: &[(u16, f32)], product: &mut Dense) {
         let fours = self.width / 4;
         for block in 0..fours {
-            self.multiply_block::<4>(slots, x, 4 * block, product);
+            self.multiply_block::<4>(listed, 4 * block, product);
         }
         for block in 4 * fours..self.width {
-            self.multiply_block::<1>(slots, x, block, product);
+            self.multiply_block::<1>(listed, block, product);
         }
     }
 
     #[inline(always)]
     fn multiply_block<const N: usize>(
         &self,
-        slots: &[u16],
-        x: &[Eight],
+        listed: &[(u16, f32)],
         from: usize,
         product: &mut Dense,
     ) {
         let (mut even, mut odd) = ([Eight::ZERO; N], [Eight::ZERO; N]);
-        let (pairs, rest) = slots.as_chunks::<2>();
+        let (pairs, rest) = listed.as_chunks::<2>();
         for &[one, other] in pairs {
-            self.add_row(&mut even, one, x, from);
-            self.add_row(&mut odd, other, x, from);
+            self.add_row(&mut even, one, from);
+            self.add_row(&mut odd, other, from);
         }
-        for &slot in rest {
-            self.add_row(&mut even, slot, x, from);
+        for &one in rest {
+            self.add_row(&mut even, one, from);
         }
         for (block, place) in product[from..][..N].iter_mut().enumerate() {
             *place = even[block] + odd[block];
@@ -169,9 +168,8 @@ impl Filter {
 
     /// Adds some eights of a row of P, times x̃ of its slot.
     #[inline(always)]
-    fn add_row<const N: usize>(&self, sums: &mut [Eight; N], slot: u16, x: &[Eight], from: usize) {
-        let slot = usize::from(slot);
-        let value = Eight::all(x[slot / 8].0[slot % 8]);
+    fn add_row<const N: usize>(&self, sums: &mut [Eight; N], one: (u16, f32), from: usize) {
+        let (slot, value) = (usize::from(one.0), Eight::all(one.1));
         let row = &self.rows[slot * self.room + from..][..N];
         for (sum, &p) in sums.iter_mut().zip(row) {
             *sum = *sum + value * p;
@@ -326,12 +324,13 @@ mod tests {
         }
     }
 
-    fn row(t: usize) -> (Vec<u16>, Vec<f64>) {
+    fn row(t: usize) -> (Vec<(u16, f32)>, Vec<f64>) {
         let value = |i: usize| ((t * (2 * i + 3) + i * i) % 13) as f64 / 6.5 - 1.0;
-        let slots: Vec<u16> = (0..SLOTS as u16).filter(|&i| (t + usize::from(i)) % 3 > 0).collect();
+        let here = (0..SLOTS).filter(|i| !(t + i).is_multiple_of(3));
+        let listed: Vec<_> = here.map(|i| (i as u16, value(i) as f32)).collect();
         let mut x = vec![0.0; SLOTS];
-        slots.iter().for_each(|&i| x[usize::from(i)] = value(usize::from(i)));
-        (slots, x)
+        listed.iter().for_each(|&(i, _)| x[usize::from(i)] = value(usize::from(i)));
+        (listed, x)
     }
 
     fn dense(x: &[f64]) -> Dense {
@@ -370,8 +369,8 @@ mod tests {
         let (mut one, mut other) = ([Eight::ZERO; WIDEST], [Eight::ZERO; WIDEST]);
         for t in 0..100 {
             let (slots, x) = row(t);
-            slots.iter().for_each(|&slot| early.open(slot.into()));
-            slots.iter().for_each(|&slot| late.open(slot.into()));
+            slots.iter().for_each(|&(slot, _)| early.open(slot.into()));
+            slots.iter().for_each(|&(slot, _)| late.open(slot.into()));
             let seen = early.see(&slots, &dense(&x), &mut one);
             assert_eq!(seen, late.see(&slots, &dense(&x), &mut other), "{t}");
             early.learn(0.5 - seen.mean, 0.25, seen, &one);

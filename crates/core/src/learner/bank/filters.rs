@@ -39,9 +39,8 @@ pub(super) struct Filters {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Desk {
     x: Dense,
-    /// What every x̃ is multiplied by, for the filter that looks; only where some unit grows.
-    stretched: Dense,
-    slots: [u16; MOST],
+    /// The slots and their values, in the order of the row.
+    listed: [(u16, f32); MOST],
     len: usize,
     products: [Dense; FILTERS],
 }
@@ -49,7 +48,7 @@ pub(super) struct Desk {
 impl Default for Desk {
     fn default() -> Self {
         let dense = [Eight::ZERO; WIDEST];
-        Self { x: dense, stretched: dense, slots: [0; MOST], len: 0, products: [dense; FILTERS] }
+        Self { x: dense, listed: [(0, 0.0); MOST], len: 0, products: [dense; FILTERS] }
     }
 }
 
@@ -123,8 +122,9 @@ impl Filters {
         for (place, &index) in indices.iter().enumerate() {
             let slot = self.slots[index as usize];
             if slot != NOWHERE {
-                desk.x[usize::from(slot) / 8].0[usize::from(slot) % 8] = scaled(place);
-                desk.slots[desk.len] = slot;
+                let value = scaled(place);
+                desk.x[usize::from(slot) / 8].0[usize::from(slot) % 8] = value;
+                desk.listed[desk.len] = (slot, value);
                 desk.len += 1;
             }
         }
@@ -134,10 +134,10 @@ impl Filters {
     #[inline(always)]
     pub(super) fn see(&self, desk: &mut Desk) -> [Glance; FILTERS] {
         let mut seen = [Glance::default(); FILTERS];
-        let slots = &desk.slots[..desk.len];
+        let listed = &desk.listed[..desk.len];
         for ((filter, product), seen) in self.filters.iter().zip(&mut desk.products).zip(&mut seen)
         {
-            *seen = filter.see(slots, &desk.x, product);
+            *seen = filter.see(listed, &desk.x, product);
         }
         seen
     }
@@ -155,23 +155,27 @@ impl Filters {
         let mut seen = [Glance::default(); FILTERS];
         for ((filter, product), seen) in self.filters.iter().zip(&mut desk.products).zip(&mut seen)
         {
-            desk.stretched = desk.x;
-            for (place, &index) in indices.iter().enumerate() {
-                let (slot, growth) =
-                    (usize::from(self.slots[index as usize]), scaled(place).growth);
-                if growth > 1.0 && slot != usize::from(NOWHERE) {
-                    desk.stretched[slot / 8].0[slot % 8] *= filter.stretch_of(slot, growth);
+            let (mut x, mut listed) = (desk.x, desk.listed);
+            let growths = indices.iter().enumerate().filter_map(|(place, &index)| {
+                let slot = self.slots[index as usize];
+                (slot != NOWHERE).then(|| (usize::from(slot), scaled(place).growth))
+            });
+            for ((slot, growth), (_, value)) in growths.zip(&mut listed) {
+                if growth > 1.0 {
+                    *value *= filter.stretch_of(slot, growth);
+                    x[slot / 8].0[slot % 8] = *value;
                 }
             }
-            *seen = filter.see(&desk.slots[..desk.len], &desk.stretched, product);
+            *seen = filter.see(&listed[..desk.len], &x, product);
         }
         seen
     }
 
-    /// Adds the variance of so many features that were never seen.
-    pub(super) fn doubt(&self, unseen: usize, seen: &mut [Glance; FILTERS]) {
+    /// Adds the variance of features that were never seen, where this is their Σx̃².
+    #[inline(always)]
+    pub(super) fn doubt(&self, norm_sq: f32, seen: &mut [Glance; FILTERS]) {
         for (seen, (prior, _)) in seen.iter_mut().zip(PRIORS).take(self.len()) {
-            seen.variance += unseen as f32 * prior;
+            seen.variance += norm_sq * prior;
         }
     }
 

@@ -17,6 +17,7 @@
 //! of the eight has for a feature: 64 bytes that are read and written together.
 
 use super::eight::Eight;
+use rueful_machine::prefetch;
 use serde::{Deserialize, Serialize};
 
 /// How many lanes there are.
@@ -47,6 +48,16 @@ struct Cell {
     variance: Eight,
 }
 
+impl Cell {
+    /// i for the first lane, and 1 for the others: whole vectors, no single lane is touched.
+    #[inline(always)]
+    fn dual(&self) -> Eight {
+        self.variance * FIRST + (Eight::ONE - FIRST)
+    }
+}
+
+const FIRST: Eight = Eight([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+
 const FRESH: Cell = Cell { mean: Eight::ZERO, variance: PRIOR };
 
 /// What the lanes see in an example.
@@ -64,8 +75,7 @@ impl Seen {
     #[inline(always)]
     fn add(&mut self, cell: &Cell, value: f32) {
         let x = Eight::all(value);
-        let dual = cell.mean.0[0] * cell.variance.0[0];
-        self.mean = self.mean + x * cell.mean.with_first(dual);
+        self.mean = self.mean + x * (cell.mean * cell.dual());
         self.variance = self.variance + x * x * cell.variance;
         self.norm_sq += value * value;
     }
@@ -97,18 +107,21 @@ impl Lanes {
     /// f and s for features there is room for, whose values `scaled` tells by their place in the row.
     #[inline(always)]
     pub(super) fn see(&self, indices: &[u32], scaled: impl Fn(usize) -> f32) -> Seen {
-        // Two sums each: an addition need not wait for the one before it.
-        let (mut one, mut other) = (Seen::default(), Seen::default());
-        let even = indices.len() & !1;
-        for place in (0..even).step_by(2) {
-            one.add(&self.cells[indices[place] as usize], scaled(place));
-            other.add(&self.cells[indices[place + 1] as usize], scaled(place + 1));
+        // One sum, in the order of the row: features that add nothing make no difference to a bit.
+        let mut seen = Seen::default();
+        for (place, &index) in indices.iter().enumerate() {
+            seen.add(&self.cells[index as usize], scaled(place));
         }
-        if even < indices.len() {
-            one.add(&self.cells[indices[even] as usize], scaled(even));
+        seen.variance = seen.variance.with_first(0.0);
+        seen
+    }
+
+    /// Asks for the cell of a feature that is going to be seen.
+    #[inline(always)]
+    pub(super) fn fetch(&self, index: u32) {
+        if let Some(cell) = self.cells.get(index as usize) {
+            prefetch(cell);
         }
-        let variance = (one.variance + other.variance).with_first(0.0);
-        Seen { mean: one.mean + other.mean, variance, norm_sq: one.norm_sq + other.norm_sq }
     }
 
     /// Learns from an example that was seen.
@@ -118,19 +131,19 @@ impl Lanes {
         let h = lesson.curvature.with_first(a.0[0] * a.0[0]);
         let (kept, refilled) = (Eight::ONE - DRIFT, DRIFT * PRIOR);
         for (&index, &x) in indices.iter().zip(scaled) {
-            let Cell { mean, variance } = &mut self.cells[index as usize];
-            let (v, x) = (*variance, Eight::all(x));
-            let first = v.0[0];
-            let divisor = Eight::ONE + v.with_first(first * first) * (h * (x * x));
+            let cell = &mut self.cells[index as usize];
+            let (v, x) = (cell.variance, Eight::all(x));
+            let divisor = Eight::ONE + v * cell.dual() * (h * (x * x));
             let divisor = divisor.with_first(divisor.0[0].sqrt());
-            *mean = *mean + v.with_first(1.0) * (a * x);
-            *variance = v / divisor * kept + refilled;
+            cell.mean = cell.mean + v.with_first(1.0) * (a * x);
+            cell.variance = v / divisor * kept + refilled;
         }
     }
 
-    /// The variance that so many features which were never seen add to s: they come with |x̃| = 1.
-    pub(super) fn doubt(&self, unseen: usize) -> Eight {
-        Eight::all(unseen as f32) * PRIOR.with_first(0.0)
+    /// The variance that features which were never seen add to s, where this is their Σx̃².
+    #[inline(always)]
+    pub(super) fn doubt(&self, norm_sq: f32) -> Eight {
+        Eight::all(norm_sq) * PRIOR.with_first(0.0)
     }
 
     /// The weights of a feature, by lane, where x̃ is what they multiply.
@@ -183,7 +196,7 @@ mod tests {
             let h = Eight::of(|k| 0.05 * (k + 1) as f32);
             let seen = lanes.see(&[1], |_| x);
             let x_exact = f64::from(x);
-            let dual = theta * x_exact / (1.0 + squares as f64).sqrt();
+            let dual = theta * x_exact / (1.0_f64 + squares).sqrt();
             assert!((f64::from(seen.mean.0[0]) - dual).abs() < 1e-4, "adagrad in round {t}");
             for k in 1..LANES {
                 let (mean, variance) = (w[k] * x_exact, v[k] * x_exact * x_exact);

@@ -20,7 +20,7 @@ use super::top::{Cost, Label, Lessons, Top, View};
 use serde::{Deserialize, Serialize};
 
 /// π/8
-const MODERATION: f32 = 0.392_699_1;
+const MODERATION: f32 = std::f32::consts::FRAC_PI_8;
 /// Scores of lanes, filters and the mixer lie within ± this,
 const LONGEST: f32 = 12.0;
 /// and those of the witnesses within ± that.

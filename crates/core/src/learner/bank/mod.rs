@@ -1,4 +1,26 @@
-//! The bank: many simple learners, a small one that mixes them, and Bayes' rule above.
+//! The bank: a learner with nothing to tune.
+//!
+//! Many simple learners go side by side, each with its own idea of how fast to learn; a small learner
+//! mixes them; and Bayes' rule above sees to it that no mixture is much worse than its best part.
+//!
+//! - [`scale`]: every feature in its own unit, the largest size it has had.
+//! - [`lanes`]: AdaGrad and seven diagonal Kalman filters, eight numbers side by side.
+//! - [`filters`]: three full Kalman filters, while features are few.
+//! - [`mixer`]: a small Kalman filter over what lanes and filters say.
+//! - The top, by loss: [`log`](self::log), [`hinge`], [`square`], [`pinball`]. Lanes, filters, mixer, the base rate
+//!   and the [`Witnesses`](crate::Witnesses) are experts whose predictions are mixed by Bayes' rule
+//!   ([`bayes`]), the aggregating algorithm ([`aggregate`]) or AdaHedge ([`adahedge`]).
+//! - [`stack`]: all of it, one round after the other; [`explain`]: why a prediction is what it is.
+//!
+//! Proved: mixing costs little over every expert, and the witnesses have a theorem. So for comparators
+//! without units, ‖N u‖ ≤ U ≤ U_j, in the logistic loss
+//!
+//! ```text
+//! R_T(u) ≤ U_j(2√E_j + G) + c_max(ln(1/π_j) + ln T)
+//! ```
+//!
+//! Nothing in it depends on the processor: no fused operations, and exponentials of its own
+//! ([`elementary`]).
 
 mod adahedge;
 mod aggregate;
@@ -44,7 +66,24 @@ use serde::{Deserialize, Serialize};
 use square::SquareTop;
 use stack::Stack;
 
-/// The bank.
+/// The bank, which learns from the logistic, hinge, square, absolute and quantile losses.
+///
+/// ```
+/// use rueful_core::{Batch, learner::{Bank, Learner}, loss::Logistic};
+///
+/// let mut stream = Batch::default();
+/// for round in 0..200_u16 {
+///     let millions = 1e6 * f32::from(round % 7); // any unit will do
+///     stream.push(&[0, 1], &[1.0, millions], if round % 7 < 3 { -1.0 } else { 1.0 })?;
+/// }
+/// let mut bank = Bank::new(Logistic {}.into())?;
+/// let mut rounds = Vec::new();
+/// bank.learn_rows(stream.rows(), &mut rounds);
+/// let mistakes = rounds.iter().zip(stream.labels()).filter(|(round, y)| round.prediction * **y <= 0.0);
+/// assert!(mistakes.count() < 20);
+/// assert!(bank.promise_within(3.0).theorem.is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bank {
     kind: Kind,
@@ -82,7 +121,12 @@ impl Bank {
             AnyLoss::Quantile(quantile) => {
                 Kind::Pinball(Stack::new(loss, Pinball::new(quantile.tau.get(), 1.0)))
             }
-            _ => return Err(format!("the bank does not learn from the loss {}", loss.name())),
+            AnyLoss::Perceptron(_) | AnyLoss::Linear(_) => {
+                return Err(format!(
+                    "the bank learns from hinge, logistic, square, absolute and quantile losses, not {}",
+                    loss.name()
+                ));
+            }
         };
         Ok(Self { kind })
     }
