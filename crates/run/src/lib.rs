@@ -14,6 +14,7 @@ mod dispatch;
 mod hindsight;
 mod judged;
 mod jury;
+mod loss_choice;
 mod model;
 mod predict;
 mod replay;
@@ -38,6 +39,7 @@ pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,
     bound_mistakes, curve_in_hindsight,
 };
+pub use loss_choice::{LossChoice, NoLoss};
 pub use model::{Model, ModelError, Stream, check_place};
 pub use predict::{Contribution, Explanation, Scored};
 pub use replay::{Open, Replay};
