@@ -56,7 +56,7 @@ pub(crate) enum Game {
 #[command(after_help = "\
 Examples:
   rueful run data/phishing.libsvm
-      projected OGD on the hinge loss, steps that tune themselves
+      projected OGD on the loss that follows from the labels, steps that tune themselves
   rueful run data/phishing.libsvm --loss logistic --radius 5 --json
       the same on the logistic loss, as one JSON object
   rueful run data/phishing.libsvm --learner strongly-convex-ogd --sigma 0.01
@@ -190,7 +190,7 @@ pub(crate) struct FormatArgs {
     #[arg(long, value_name = "COLUMN")]
     importance: Option<String>,
 
-    /// The label that means +1; there can be one other.
+    /// The label that means +1; all others mean -1.
     #[arg(long, value_name = "LABEL", allow_hyphen_values = true)]
     positive: Option<String>,
 
@@ -344,7 +344,7 @@ pub(crate) struct SolverArgs {
 #[command(after_help = "\
 Examples:
   rueful hindsight data/phishing.libsvm --radius 5
-      the least hinge loss of a linear predictor with ‖u‖ ≤ 5
+      the least loss of a linear predictor with ‖u‖ ≤ 5
   rueful hindsight data/phishing.libsvm --loss logistic --tolerance 1e-8 --json
   rueful hindsight data/phishing.libsvm --sigma 0.01
       the support vector machine: no ball, (σ/2)‖u‖² instead")]
@@ -353,7 +353,7 @@ pub(crate) struct HindsightArgs {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
 
-    /// The loss [default: hinge].
+    /// The loss [default: logistic for two labels, square for other numbers].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
     pub(crate) loss: Option<String>,
 
@@ -400,7 +400,8 @@ pub(crate) struct LearnerArgs {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LearnerSpec::NAMES))]
     learner: Option<String>,
 
-    /// The loss; learners that need linear losses linearise it [default: hinge].
+    /// The loss; learners that need linear losses linearise it [default: logistic for two labels,
+    /// square for other numbers].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
     loss: Option<String>,
 
@@ -465,7 +466,7 @@ pub(crate) struct LearnerArgs {
 #[command(after_help = "\
 Examples:
   rueful audit stream.libsvm --predictions scores.txt
-      one score per line, judged by the hinge loss
+      one score per line, judged by the loss that follows from the labels
   rueful audit stream.libsvm --predictions p.txt --link logistic --loss logistic --radius 2
       probabilities, against every linear predictor of norm at most 2
   rueful audit stream.libsvm --predictions models.csv --prediction-column all --window 1000
@@ -491,7 +492,7 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Link::NAMES))]
     link: Option<String>,
 
-    /// The loss [default: hinge].
+    /// The loss [default: logistic for two labels, square for other numbers].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
     loss: Option<String>,
 

@@ -4,9 +4,9 @@ mod chart;
 mod view;
 
 use crate::args::AuditArgs;
-use crate::data::{file_name, progress_bar, reopen, tell, write_schema};
+use crate::data::{file_name, progress_bar, reopen};
 use crate::hindsight::{self, Question};
-use crate::output;
+use crate::{data, output};
 use rueful_core::NonNegative;
 use rueful_data::Predictions;
 use rueful_hindsight::Start;
@@ -14,9 +14,8 @@ use rueful_run::{AuditRun, Data, LabelUse, Manner, Replay};
 use std::process::ExitCode;
 
 pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
-    let settings = args.settings();
+    let mut settings = args.settings();
     settings.check()?;
-    let labels = LabelUse::Learn(settings.loss()?.labels());
     let manner = Manner { idle_rows: true, ..args.manner.manner() };
     let files = [args.file.clone()];
     let mut reading = args.weights.weigh(args.format.settings(&files)?)?;
@@ -29,11 +28,11 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
             args.file.clone()
         }
     };
-    let opened = reading.open(labels, &manner)?;
-    tell(&opened);
-    let Data { spec: data, mut source, .. } = opened;
-    write_schema(&args.manner, &data)?;
+    let opened = data::open(&reading, &args.manner, &manner, settings.labels()?)?;
+    let Data { spec: data, mut source, loss, .. } = opened;
+    settings.loss = settings.loss.or(loss.map(str::to_owned));
     let spec = settings.resolve(data, &said)?;
+    let labels = LabelUse::Learn(spec.loss.labels());
     let options = hindsight::options(&args.solver, args.hindsight)?;
     let reopen = || reopen(&spec.data, labels, &manner);
     let comparators = spec.comparators.clone();

@@ -182,11 +182,13 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
         let source = spec.data.open(LabelUse::Learn(spec.loss.labels()), manner)?;
         return Ok(Described { spec, notes: Vec::new(), source });
     }
-    let settings = args.settings();
+    let mut settings = args.settings();
     settings.check()?;
-    let labels = LabelUse::Learn(settings.loss()?.labels());
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
-    let Data { spec: read, source, .. } = data::open(&reading, &args.manner, manner, labels)?;
+    let Data { spec: read, source, loss, .. } =
+        data::open(&reading, &args.manner, manner, settings.labels()?)?;
+    settings.loss = settings.loss.or(loss.map(str::to_owned));
+    let labels = LabelUse::Learn(settings.loss()?.labels());
     let mut look_ahead = |_: &AnyLoss| -> Result<Survey, DataError> {
         survey(&mut *data::reopen(&read, labels, manner)?)
     };

@@ -14,6 +14,7 @@ mod dispatch;
 mod hindsight;
 mod judged;
 mod jury;
+mod loss_choice;
 mod model;
 mod predict;
 mod replay;
@@ -39,6 +40,7 @@ pub use hindsight::{
     bound_mistakes, curve_in_hindsight,
 };
 pub use judged::{Every, JudgedReport, RadiusReport, Reach};
+pub use loss_choice::{LossChoice, NoLoss};
 pub use model::{Model, ModelError, Stream, check_place};
 pub use predict::{Contribution, Explanation, Scored};
 pub use replay::{Open, Replay};

@@ -1,6 +1,6 @@
 //! `rueful audit`: verdicts on models of which only the predictions are known.
 
-use crate::harness::{DATA, Said, ask, ask_in, assert_snapshot, number, root};
+use crate::harness::{DATA, Said, ask, ask_in, assert_snapshot, hinge, number, root};
 use rueful_core::Batch;
 use rueful_data::{Follow, LabelRule, Reader, Reading, Schema, Source};
 use rueful_run::{DataSpec, Settings, build};
@@ -28,6 +28,7 @@ impl Desk {
     }
 
     fn audit(&self, flags: &str) -> Said {
+        let flags = hinge(flags);
         ask_in(self.0.path(), &format!("audit stream --predictions predictions {flags}"))
     }
 
@@ -419,7 +420,7 @@ fn long_streams_are_read_batch_by_batch() {
 }
 
 fn pin(name: &str, flags: &str) {
-    let line = format!("audit {DATA} --predictions {MODELS} {flags}");
+    let line = format!("audit {DATA} --predictions {MODELS} {}", hinge(flags));
     let text = ask(&line).result();
     assert_eq!(ask(&line).result(), text, "the same question gets the same bytes");
     assert_snapshot(name, &format!("$ rueful {line}\n{text}"));

@@ -11,6 +11,7 @@ mod bad_spec;
 mod harness;
 mod json;
 mod keeping;
+mod labels;
 mod pipe;
 mod play;
 mod reading;
