@@ -63,8 +63,13 @@ const STEADY: f64 = 0.02;
 /// What a sweep counts at least, as a part of a pass.
 const LEAST_WORK: f64 = 0.02;
 
-/// Examples in memory are visited in runs of so many, which lie side by side.
+/// Examples in memory are visited in runs of so many, which lie side by side: long ones where there are
+/// so many examples that jumping about costs more than a less random order, and so few columns
+/// that the order matters little.
 const RUN: usize = 8;
+const LONG_RUN: usize = 64;
+const MANY_EXAMPLES: u64 = 1 << 18;
+const FEW_COLUMNS: usize = 100;
 
 /// How far ascent has come.
 struct State {
@@ -80,7 +85,8 @@ struct State {
     limit: f64,
     /// How far the last sweep moved a prediction at most.
     farthest: f64,
-    /// The runs, in the order of the last sweep.
+    /// How long runs are, and which they are in the order of the last sweep.
+    run: usize,
     order: Vec<u32>,
     sweep: u64,
     /// How many examples were visited, in parts of a pass that were not counted yet.
@@ -103,7 +109,7 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
         let least = self.least_lambda(shape);
         let reach = self.problem.comparators.reach(shape.dimension.into());
         let lambda = (FIRST_LAMBDA * steepness / reach).max(least);
-        let mut state = State::new(dual, lambda, shape.examples as usize);
+        let mut state = State::new(dual, lambda, shape);
         let is_box = matches!(self.problem.comparators, AnySet::Box(_));
         let first_sweeps = if is_box { FIRST_SWEEPS_IN_A_BOX } else { FIRST_SWEEPS };
         let (mut last_check, mut next_check, mut work) = (0, 1, 0.0);
@@ -172,9 +178,9 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
         let rounds = state.idle.len();
         shuffle(&mut state.order, state.sweep);
         for place in 0..state.order.len() {
-            let first = state.order[place] as usize * RUN;
+            let first = state.order[place] as usize * state.run;
             let mut batch = starts.partition_point(|&start| start <= first) - 1;
-            for t in first..rounds.min(first + RUN) {
+            for t in first..rounds.min(first + state.run) {
                 while t >= starts[batch + 1] {
                     batch += 1;
                 }
@@ -231,7 +237,10 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
 }
 
 impl State {
-    fn new(dual: Dual, lambda: f64, rounds: usize) -> Self {
+    fn new(dual: Dual, lambda: f64, shape: &Shape) -> Self {
+        let is_long = shape.examples >= MANY_EXAMPLES && shape.dimension <= FEW_COLUMNS;
+        let run = if is_long { LONG_RUN } else { RUN };
+        let rounds = shape.examples as usize;
         Self {
             dual,
             lambda,
@@ -241,7 +250,8 @@ impl State {
             idle: vec![false; rounds],
             limit: f64::INFINITY,
             farthest: 0.0,
-            order: (0..rounds.div_ceil(RUN) as u32).collect(),
+            run,
+            order: (0..rounds.div_ceil(run) as u32).collect(),
             sweep: 0,
             work: 0.0,
             gain: 0.0,
