@@ -261,6 +261,7 @@ fn predictions_and_their_reasons() {
         let parts = explained["contributions"].as_array().expect("an array");
         let sum: f64 =
             parts.iter().map(|part| part["contribution"].as_f64().expect("a number")).sum();
+        let sum = sum + explained["rest"].as_f64().expect("a number");
         let score: f64 = score.parse().expect("a number");
         assert!((sum - score).abs() <= 1e-12 * (1.0 + score.abs()), "{explained}");
         assert!(parts.iter().any(|part| part["name"] == "age"), "{explained}");
@@ -293,7 +294,8 @@ fn only_the_logistic_loss_has_probabilities() {
 #[test]
 fn a_model_says_what_is_in_it() {
     let desk = desk();
-    let report = say(&desk, "run all.libsvm --loss hinge --save m.rueful -q --json").json();
+    let command = "run all.libsvm --loss hinge --learner ogd --save m.rueful -q --json";
+    let report = say(&desk, command).json();
     let inside = say(&desk, "inspect m.rueful --json").json();
     for key in ["examples", "features", "nonzeros", "sequential_risk", "mistake_rate", "spec"] {
         assert_eq!(inside[key], report[key], "{key}");
