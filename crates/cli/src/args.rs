@@ -8,7 +8,7 @@ use rueful_core::Comparators;
 use rueful_data::{Bits, Wishes};
 use rueful_run::{
     AnyLoss, AnySchedule, AuditSettings, ClassWeights, DataSettings, Layout, LearnerSpec, Link,
-    Manner, Settings,
+    Manner, RaceSettings, Settings,
 };
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Box<RunArgs>),
+    Race(Box<RaceArgs>),
     Data(DataArgs),
     Convert(ConvertArgs),
     Hindsight(HindsightArgs),
@@ -536,6 +537,145 @@ pub(crate) struct AuditArgs {
     /// Print the report as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Let several learners learn from the same stream, and compare them.
+///
+/// The data are read once. Every learner predicts and learns as it would alone; a judge and the
+/// comparators are shared. The settings given apply to every learner that has a use for them.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rueful race data/phishing.libsvm --learner ogd --learner ftrl --learner perceptron
+      three learners on the hinge loss, that of the least risk first
+  rueful race data/phishing.libsvm --loss logistic --eta 0.1,1,10
+      projected OGD with three sizes of steps
+  rueful race data/phishing.libsvm --learner ogd --learner ftrl --eta 0.1,1,10 --hindsight
+      six learners, and the exact regret of each: the best comparator is solved for once
+  rueful race data/phishing.libsvm --learner ogd --learner ftrl --json
+      one JSON object; the `spec` of a learner, saved to a file, repeats its run with --spec")]
+pub(crate) struct RaceArgs {
+    /// The examples, in one file or several; `-` is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) learners: RacerArgs,
+
+    #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    #[command(flatten)]
+    pub(crate) manner: MannerArgs,
+
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+
+    /// Add the exact regret of every learner: solve for the best comparator once the race is over.
+    #[arg(long)]
+    pub(crate) hindsight: bool,
+
+    /// Print the report as one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Who races, and under which loss.
+#[derive(Debug, Clone, Default, Args)]
+#[group(multiple = true)]
+#[command(next_help_heading = "Learners")]
+pub(crate) struct RacerArgs {
+    /// A learner; may be repeated [default: ogd, with --eta].
+    #[arg(
+        long = "learner",
+        value_name = "NAME",
+        required_unless_present = "etas",
+        value_parser = PossibleValuesParser::new(LearnerSpec::NAMES)
+    )]
+    learners: Vec<String>,
+
+    /// The loss; learners that need linear losses linearise it [default: hinge].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
+    loss: Option<String>,
+
+    /// τ of the quantile loss, between 0 and 1 [default: 0.5].
+    #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
+    tau: Option<f64>,
+
+    /// U: weights and comparators have norm at most U [default: 10].
+    #[arg(long, value_name = "U", allow_negative_numbers = true)]
+    radius: Option<f64>,
+
+    /// How comparators are measured: unit-free (weights on columns scaled to ±1, and labels to ±1) or
+    /// ball (‖u‖ ≤ U in the data's own units) [default: unit-free; ball with --sigma].
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(Comparators::BALLS))]
+    comparators: Option<String>,
+
+    /// Whether witnesses price the comparators, which makes certificates tighter and changes nothing
+    /// that is learned [default: on].
+    #[arg(long, value_name = "on|off", value_parser = switch)]
+    judge: Option<bool>,
+
+    /// η of the steps η/√t, or of constant ones: one learner for each value, separated by commas.
+    #[arg(long = "eta", value_name = "ETA", value_delimiter = ',', allow_negative_numbers = true)]
+    etas: Vec<f64>,
+
+    /// G: gradients have norm at most G. Tunes the steps, and is checked.
+    #[arg(long, value_name = "G", allow_negative_numbers = true)]
+    gradient_bound: Option<f64>,
+
+    /// σ: adds (σ/2)‖w‖² to every loss; all learners of a race have the same [default: 0].
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
+    sigma: Option<f64>,
+
+    /// α: a fixed regularisation (α/2)‖w‖² for regularized-erm [default: grows].
+    #[arg(long, value_name = "ALPHA", allow_negative_numbers = true)]
+    alpha: Option<f64>,
+
+    /// λ: adds λ‖w‖₁ to what ftrl minimises, so that weights become 0 [default: 0].
+    #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true)]
+    l1: Option<f64>,
+
+    /// C: how far the passive-aggressive learners go for one example [default: 1].
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    c: Option<f64>,
+
+    /// Step sizes [default: inverse-sqrt when η or G is given, adagrad-norm otherwise].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnySchedule::NAMES))]
+    schedule: Option<String>,
+
+    /// T for minimax and the horizon schedule [default: the examples are counted first].
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    horizon: Option<u64>,
+}
+
+impl RaceArgs {
+    pub(crate) fn settings(&self) -> RaceSettings {
+        let from = self.learners.clone();
+        RaceSettings {
+            learners: from.learners,
+            etas: from.etas,
+            shared: Settings {
+                learner: None,
+                loss: from.loss,
+                tau: from.tau,
+                radius: from.radius,
+                comparators: from.comparators,
+                judge: from.judge,
+                eta: None,
+                gradient_bound: from.gradient_bound,
+                sigma: from.sigma,
+                alpha: from.alpha,
+                l1: from.l1,
+                c: from.c,
+                schedule: from.schedule,
+                horizon: from.horizon,
+            },
+        }
+    }
 }
 
 /// The notes' counterexample: ERM loses in every round, regularised ERM and OGD do not.

@@ -18,6 +18,7 @@ mod play;
 mod predict;
 mod predictions;
 mod progress;
+mod race;
 mod run;
 mod shell;
 mod view;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
 fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Run(args) => return run::run(args),
+        Command::Race(args) => return race::race(args),
         Command::Data(args) => data::data(args)?,
         Command::Convert(args) => convert::convert(args)?,
         Command::Hindsight(args) => return hindsight::hindsight(args),

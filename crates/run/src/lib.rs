@@ -16,6 +16,7 @@ mod judged;
 mod jury;
 mod model;
 mod predict;
+mod race;
 mod replay;
 mod report;
 mod run;
@@ -41,6 +42,7 @@ pub use hindsight::{
 pub use judged::{Every, JudgedReport, RadiusReport, Reach};
 pub use model::{Model, ModelError, Stream, check_place};
 pub use predict::{Contribution, Explanation, Scored};
+pub use race::{Race, RaceReport, RaceSettings, RaceSpec, RacerReport};
 pub use replay::{Open, Replay};
 pub use report::{BoundReport, CurveReport, Report, RiskBoundReport};
 pub use rueful_core::schedule::AnySchedule;
