@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use rueful_core::Comparators;
 use rueful_data::{Bits, Wishes};
@@ -70,6 +70,8 @@ Examples:
       all settings in a file, to look at, to change, and for rueful run --spec run.toml
   rueful run data/phishing.libsvm --report run.html
       a page with pictures, to look at in a browser
+  rueful run events.csv --label clicked --follow --window 1000 --alarm 0.05
+      a line for every window in which some predictor was provably better by 0.05 per round
   rueful run monday.csv --label clicked --save clicks.rueful
   rueful run tuesday.csv --resume clicks.rueful --save clicks.rueful
       the same as one run over both days, to the last bit")]
@@ -103,6 +105,7 @@ pub(crate) struct RunArgs {
         help_heading = "Description",
         conflicts_with_all = [
             "follow", "hindsight", "curve_hindsight", "save", "predictions", "report", "plot",
+            "alarm",
         ]
     )]
     pub(crate) print_spec: bool,
@@ -139,7 +142,10 @@ pub(crate) struct RunArgs {
 
 /// What a run leaves behind, and where it goes on.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Keeping")]
+#[command(
+    next_help_heading = "Keeping",
+    group = ArgGroup::new("windowed").multiple(true).args(["report", "alarm"])
+)]
 pub(crate) struct KeepArgs {
     /// Save the run when it ends, however it ends: weights, ledger, names, how to read the data.
     #[arg(long, value_name = "MODEL")]
@@ -169,9 +175,15 @@ pub(crate) struct KeepArgs {
     #[arg(long, value_name = "SVG")]
     pub(crate) plot: Option<PathBuf>,
 
-    /// Judge the stream in windows of N examples in the report [default: up to 30 windows].
-    #[arg(long, value_name = "N", requires = "report")]
+    /// Judge the stream in windows of N examples, in the page of --report [default: up to 30 windows]
+    /// and for --alarm.
+    #[arg(long, value_name = "N", requires = "windowed")]
     pub(crate) window: Option<NonZeroU64>,
+
+    /// Solve every full window for its best predictor; say so, and exit with 4, where the regret is
+    /// proved to be above REGRET per round.
+    #[arg(long, value_name = "REGRET", allow_negative_numbers = true)]
+    pub(crate) alarm: Option<f64>,
 }
 
 /// How the bytes become examples.
@@ -472,7 +484,11 @@ Examples:
   rueful audit stream.libsvm --predictions models.csv --prediction-column all --window 1000
       all models of a table, and every 1000 examples for themselves
   rueful audit log.csv --label bought --prediction-column score
-      a table that holds the examples and what a model said about them")]
+      a table that holds the examples and what a model said about them
+  rueful audit log.csv --label bought --prediction-column score --by country
+      and every country for itself
+  rueful audit log.csv --label bought --prediction-column score --window 1000 --alarm 0.05
+      exits with 4 if in some window a linear predictor was provably better by 0.05 per round")]
 pub(crate) struct AuditArgs {
     /// The examples; a table may hold the predictions too.
     #[arg(value_name = "FILE")]
@@ -517,6 +533,16 @@ pub(crate) struct AuditArgs {
     /// Judge every N examples for themselves as well.
     #[arg(long, visible_alias = "every", value_name = "N", allow_negative_numbers = true)]
     window: Option<u64>,
+
+    /// Solve every full window for its best linear predictor; say so, and exit with 4, where the
+    /// regret is proved to be above REGRET per round.
+    #[arg(long, value_name = "REGRET", allow_negative_numbers = true)]
+    pub(crate) alarm: Option<f64>,
+
+    /// Judge every group of examples for itself as well: those with the same value in a column, which
+    /// is no feature then. The column is one of the predictions' table, or of FILE.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) by: Option<String>,
 
     /// Add the exact regret: solve for the best linear predictor afterwards.
     #[arg(long)]

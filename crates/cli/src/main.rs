@@ -1,5 +1,6 @@
 //! The program `rueful`: flags in, reports out. Rules live in the crates below.
 
+mod alarm;
 mod args;
 mod audit;
 mod chart;

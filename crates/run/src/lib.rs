@@ -5,12 +5,14 @@
 //! and answers rounds; a [`Session`] reads the rows from files. [`Report`] is what can be said at any
 //! moment.
 
+mod alarm;
 mod audit;
 mod cache;
 mod columns;
 mod contradiction;
 mod data;
 mod dispatch;
+mod groups;
 mod hindsight;
 mod judged;
 mod jury;
@@ -28,13 +30,16 @@ mod task;
 mod weighted;
 mod windows;
 
+pub use alarm::{Alarm, AlarmReport, withhold_contradictions};
 pub use audit::{
-    AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Link, ModelReport, NamedReport,
+    AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, GroupReport, Link, ModelReport,
+    NamedReport,
 };
 pub use columns::Columns;
 pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
+pub use groups::{GROUPS_MAX, GroupError, GroupReader};
 pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,
     bound_mistakes, curve_in_hindsight,
