@@ -41,7 +41,9 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     };
     groups.wish(by, &mut reading);
     let opened = reading.open(labels, &manner).map_err(|error| groups.explain(error))?;
-    tell(&opened);
+    if alarm.is_none() {
+        tell(&opened);
+    }
     let Data { spec: data, mut source, .. } = opened;
     write_schema(&args.manner, &data)?;
     let spec = settings.resolve(data, &said)?;

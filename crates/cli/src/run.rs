@@ -219,7 +219,15 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
     settings.check()?;
     let labels = LabelUse::Learn(settings.loss()?.labels());
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
-    let Data { spec: read, source, .. } = data::open(&reading, &args.manner, manner, labels)?;
+    let opened = if args.keep.alarm.is_some() {
+        // Nothing is said that is no alarm.
+        let opened = reading.open(labels, manner)?;
+        data::write_schema(&args.manner, &opened.spec)?;
+        opened
+    } else {
+        data::open(&reading, &args.manner, manner, labels)?
+    };
+    let Data { spec: read, source, .. } = opened;
     let mut look_ahead = |_: &AnyLoss| -> Result<Survey, DataError> {
         survey(&mut *data::reopen(&read, labels, manner)?)
     };

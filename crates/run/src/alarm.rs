@@ -54,7 +54,7 @@ impl Alarm {
     pub fn raised_by(&self, window: &WindowReport) -> Option<AlarmReport> {
         let regret = window.regret.filter(|regret| regret.lower > self.threshold)?;
         let is_full = window.examples == self.window.get();
-        is_full.then(|| AlarmReport { model: None, from: window.from, to: window.to, regret })
+        is_full.then_some(AlarmReport { model: None, from: window.from, to: window.to, regret })
     }
 
     /// The alarms of windows of the predictions of somebody.
@@ -98,7 +98,7 @@ pub(crate) struct WindowSolver {
 impl WindowSolver {
     pub(crate) fn new(ledger: &Ledger, options: &Options) -> Self {
         Self {
-            options: options.clone(),
+            options: *options,
             cells: Cells::compact(ledger.comparators().named_coordinates()),
             kept: Batch::default(),
             buffer: Vec::new(),

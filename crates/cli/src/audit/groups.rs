@@ -18,7 +18,7 @@ pub(super) enum Groups {
     /// Nobody asks.
     None,
     /// In the table of the predictions.
-    Beside(GroupReader),
+    Beside(Box<GroupReader>),
     /// In the table of the examples, or nowhere.
     Within,
 }
@@ -39,7 +39,7 @@ impl Groups {
         if settings.columns == ["all"] {
             settings.columns = others;
         }
-        Ok(Self::Beside(reader))
+        Ok(Self::Beside(Box::new(reader)))
     }
 
     /// What is wished for the examples: a column of groups is no feature.
@@ -57,7 +57,7 @@ impl Groups {
         manner: &Manner,
     ) -> anyhow::Result<Option<GroupReader>> {
         match (self, by) {
-            (Self::Beside(reader), _) => Ok(Some(reader)),
+            (Self::Beside(reader), _) => Ok(Some(*reader)),
             (Self::Within, Some(by)) => {
                 if let Some(file) = data.once_only() {
                     return Err(DataError::OnceOnly { file: file.to_owned() }.into());

@@ -60,6 +60,22 @@ fn a_run_tells_of_windows_with_regret() {
     }
 }
 
+/// A job that mails what is said must not be told what a table looks like.
+#[test]
+fn without_an_alarm_nothing_is_said() {
+    let folder = TempDir::new().expect("a directory");
+    let rows: String = (0..100).map(|t| format!("{},{},0.5\n", t % 2 * 2 - 1, t % 7)).collect();
+    fs::write(folder.path().join("x.csv"), format!("y,a,score\n{rows}")).expect("the file");
+    for line in
+        ["run x.csv --label y --drop score", "audit x.csv --label y --prediction-column score"]
+    {
+        let said = ask_in(folder.path(), &format!("{line} --window 10 --alarm 1e9"));
+        assert_eq!((said.code, &*said.stderr), (Some(0), ""), "{line}");
+        let told = ask_in(folder.path(), line);
+        assert!(told.stderr.contains("note: comma-separated text"), "{line}");
+    }
+}
+
 /// The exact regret is that against the best predictor of the window's own rows.
 #[test]
 fn a_window_is_solved_as_its_rows_alone_would_be() {
