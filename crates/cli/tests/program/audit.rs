@@ -78,7 +78,8 @@ fn a_rule_that_is_not_linear_beats_all_that_are() {
     assert_eq!(report["beats_every_linear_predictor"], true);
     assert_close(number(&report, "certificate"), -1.0);
     let text = desk.audit("--radius 1000").result();
-    let told = "it beat every linear predictor with weights on columns scaled to ±1, norm at most 1000,";
+    let told =
+        "it beat every linear predictor with weights on columns scaled to ±1, norm at most 1000,";
     assert!(text.contains(told), "{text}");
     let raw = desk.audit("--radius 1000 --comparators ball").result();
     assert!(raw.contains("it beat every linear predictor with ‖u‖ ≤ 1000,"), "{raw}");
@@ -190,7 +191,9 @@ fn no_linear_predictor_escapes_in_the_whole_or_in_a_window() {
     let predictions: Vec<f64> = events.iter().map(|event| event.2).collect();
     let desk = Desk::new(&stream_of(&events), &lines(&predictions));
     for radius in [0.5, 3.0] {
-        let flags = format!("--loss logistic --radius {radius} --comparators ball --no-constant --window 60");
+        let flags = format!(
+            "--loss logistic --radius {radius} --comparators ball --no-constant --window 60"
+        );
         let report = desk.report(&flags);
         check_certificate(&events, &report, radius);
         let windows = list(&report, "windows");

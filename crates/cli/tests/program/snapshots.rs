@@ -58,6 +58,7 @@ fn the_adversaries() {
 fn help_for_every_command() {
     pin("help", "--help");
     pin("help-run", "run --help");
+    pin("help-race", "race --help");
     pin("help-data", "data --help");
     pin("help-convert", "convert --help");
     pin("help-hindsight", "hindsight --help");

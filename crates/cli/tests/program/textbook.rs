@@ -146,8 +146,10 @@ fn the_report_says_what_the_textbook_says() {
 fn no_comparator_escapes_the_certificate() {
     let rows = rows();
     let run = learn(&rows);
-    let certificate =
-        number(&ask(&format!("run {DATA} --json --loss hinge --learner ogd")).json(), "certificate");
+    let certificate = number(
+        &ask(&format!("run {DATA} --json --loss hinge --learner ogd")).json(),
+        "certificate",
+    );
 
     let mut comparators = vec![[0.0; DIMENSION], run.w, run.s.map(|s| -s)];
     for i in 0..DIMENSION {

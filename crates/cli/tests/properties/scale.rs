@@ -10,8 +10,9 @@ const FACTORS: [f64; 2] = [1024.0, 0.125];
 
 /// Norms of examples are in the units of examples, and radii in those of weights.
 fn norms(factor: f64) -> impl Fn(&str) -> f64 {
-    let is_radius =
-        |path: &str| [".radius", "beats_up_to", "says_nothing_from"].iter().any(|end| path.ends_with(end));
+    let is_radius = |path: &str| {
+        [".radius", "beats_up_to", "says_nothing_from"].iter().any(|end| path.ends_with(end))
+    };
     move |path| match path {
         _ if path.ends_with("norm_max") => factor,
         _ if is_radius(path) => 1.0 / factor,
@@ -139,7 +140,8 @@ fn without_units_nothing_is_to_be_said_about_them() {
         for factor in FACTORS {
             let desk = Desk::new();
             both_scales(&desk, loss.labels, factor, 45);
-            let audit = format!("{} --no-constant --predictions predictions --window 9", loss.flags);
+            let audit =
+                format!("{} --no-constant --predictions predictions --window 9", loss.flags);
             let [one, other] =
                 ["one", "other"].map(|file| desk.json(&format!("audit {file} {audit}")));
             assert_scaled(&one, &other, Agree::Exactly, examples(factor), &audit);
@@ -160,8 +162,7 @@ fn the_best_predictor_has_no_units_of_its_own() {
         for factor in FACTORS {
             let desk = Desk::new();
             both_scales(&desk, loss.labels, factor, 43);
-            let flags =
-                format!("{} --no-constant --tolerance 1e-6 --comparators ball", loss.flags);
+            let flags = format!("{} --no-constant --tolerance 1e-6 --comparators ball", loss.flags);
             for (set, one, other) in
                 [("radius", 2.0, 2.0 / factor), ("sigma", 0.25, 0.25 * factor * factor)]
             {

@@ -106,8 +106,8 @@ fn in_losses(path: &str) -> bool {
         "gradient_norm_max",
         "mixing_cost",
     ]
-        .iter()
-        .any(|unit| path.ends_with(unit))
+    .iter()
+    .any(|unit| path.ends_with(unit))
 }
 
 #[test]
