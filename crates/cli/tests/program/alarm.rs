@@ -43,7 +43,9 @@ fn assert_alarms(report: &Value, windows: &[Value], alarms: &[Value], threshold:
 #[test]
 fn a_run_tells_of_windows_with_regret() {
     for comparators in ["ball", "unit-free"] {
-        let run = format!("run {DATA} --window 200 --comparators {comparators} --json --alarm");
+        let of_ogd = "--loss hinge --learner ogd";
+        let run =
+            format!("run {DATA} {of_ogd} --window 200 --comparators {comparators} --json --alarm");
         let (report, code, said) = watched(&format!("{run} 0.15"));
         let (windows, alarms) = (list(&report, "windows"), list(&report, "alarms"));
         assert_eq!(windows.len(), 7, "six full windows, and one of 50");
@@ -136,10 +138,11 @@ fn a_window_that_is_not_full_raises_none() {
 
 #[test]
 fn the_text_lists_the_windows() {
-    let said = ask(&format!("run {DATA} --window 200 --alarm 0.15"));
+    let run = format!("run {DATA} --loss hinge --learner ogd --window 200 --alarm");
+    let said = ask(&format!("{run} 0.15"));
     let title = "Alarm: windows of 200 examples with an exact regret above 0.1500 per round\n";
     assert!(said.stdout.contains(title) && said.stdout.contains("\n  1 to 200 "), "{said:?}");
-    let quiet = ask(&format!("run {DATA} --window 200 --alarm 100")).result();
+    let quiet = ask(&format!("{run} 100")).result();
     assert!(quiet.ends_with("regret above 100.0 per round\n  none\n"), "{quiet}");
 }
 

