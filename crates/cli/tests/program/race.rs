@@ -83,7 +83,8 @@ fn the_best_comparator_is_solved_for_once() {
         assert!((lower - (risk - most)).abs() < 1e-9 && (upper - (risk - least)).abs() < 1e-9);
         assert!(lower <= upper && upper <= number(racer, "certificate"), "{racer}");
     }
-    let alone = ask(&format!("run {DATA} --loss hinge --comparators unit-free --hindsight --json")).json();
+    let alone =
+        ask(&format!("run {DATA} --loss hinge --comparators unit-free --hindsight --json")).json();
     let (lower, upper) =
         (number(&alone["comparator"], "lower"), number(&alone["comparator"], "upper"));
     assert!(lower <= most && least <= upper, "the intervals do not meet");
