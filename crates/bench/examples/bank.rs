@@ -161,7 +161,8 @@ impl Options {
     /// The same rows in other units.
     fn stretched(&self, batch: &Batch, labels: f64) -> Result<Batch> {
         let mut stretched = Batch::default();
-        let factor = |i: u32| 10_f64.powi(if i % 2 == 0 { self.columns } else { -self.columns });
+        let factor =
+            |i: u32| 10_f64.powi(if i.is_multiple_of(2) { self.columns } else { -self.columns });
         for example in batch.iter() {
             let x = example.features;
             let pairs = x.indices().iter().zip(x.values());

@@ -1,8 +1,9 @@
-"""Time to a relative gap of 1e-3 on the hinge loss, reading included: rueful against LIBLINEAR.
+"""Time to a relative gap on the hinge loss, reading included: rueful against LIBLINEAR.
 
 rueful minimises the mean hinge loss over a ball of radius U and proves its gap. LIBLINEAR (-s 3 -B 1)
 minimises (1/2)|w|^2 + C * sum of hinge losses and proves nothing; it is given the C whose solution
 has norm U, for free, and the loosest -e that gets within 1e-3 of the optimum, for free as well.
+With --stop it is given that -e instead, and rueful has to prove the gap that LIBLINEAR reaches with it.
 """
 
 import argparse
@@ -29,6 +30,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("files", nargs="+", metavar="FILE[@RADIUS]", help="LIBSVM text, labels +1 and -1")
     parser.add_argument("--rueful", metavar="PATH", help="the program [default: the release build]")
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--stop", metavar="E", help="the -e of LIBLINEAR; its gap is then the one for both")
     parser.add_argument("--limit", type=float, default=100.0, help="seconds per run of LIBLINEAR")
     parser.add_argument(
         "--bench", metavar="PATH", help="rueful-bench [default: the release build, beside rueful]",
@@ -138,12 +140,13 @@ def losses(w, labels, matrix, radius: float) -> tuple[float, float]:
     return norm, min(float(np.maximum(0.0, 1.0 - s * margins).mean()) for s in scales)
 
 
-def search(program: str, path: Path, cost: float, radius: float, best: float, limit: float):
+def search(args, program: str, path: Path, cost: float, radius: float, best: float):
     """The loosest stop that is good enough, its norm and gap; or None and why there is none."""
     labels, matrix = load(path)
+    limit = args.limit
     with tempfile.TemporaryDirectory() as folder:
         model = str(Path(folder) / "model")
-        for stop in STOPS:
+        for stop in [args.stop] if args.stop else STOPS:
             ran = train(program, path, cost, stop, model, limit)
             if ran is None:
                 print(f"  -e {stop}: not done after {limit:.0f} s", flush=True)
@@ -153,7 +156,7 @@ def search(program: str, path: Path, cost: float, radius: float, best: float, li
             print(f"  -e {stop}: {ran[0]:.2f} s, norm {norm:.3f}, gap {gap:.2e}", flush=True)
             if gap < 0.0:
                 sys.exit(f"{path.name}: LIBLINEAR is below the proved lower bound {best!r}")
-            if gap <= GAP:
+            if gap <= GAP or args.stop:
                 return (stop, norm, gap), ""
             if "max number of iterations" in ran[1]:
                 return None, "stopped at its limit of iterations"
@@ -176,13 +179,15 @@ def medians(times: list[tuple[float, float]]) -> tuple[float, float] | None:
     return tuple(map(statistics.median, zip(*times))) if times else None
 
 
-def race(args, rueful: str, program: str, path: Path, radius: float, cost: float, stop: str | None):
+def race(args, rueful: str, program: str, path: Path, radius: float, cost: float, found):
     """Times of both, turn by turn."""
     ours, theirs = [], []
+    stop = found[0] if found else None
+    gap = found[2] if args.stop and found else GAP
     with tempfile.TemporaryDirectory() as folder:
         model = str(Path(folder) / "model")
         for _ in range(args.repetitions):
-            ours.append(timed(hindsight_command(rueful, path, radius, str(GAP))))
+            ours.append(timed(hindsight_command(rueful, path, radius, str(gap))))
             if stop:
                 theirs.append(timed(train_command(program, path, cost, stop, model)))
     return medians(ours), medians(theirs)
@@ -212,8 +217,8 @@ def measure(args, rueful: str, program: str, given: str) -> list[str]:
     best = exact["comparator"]["lower"]
     cost = matching_cost(rueful, path, radius)
     print(f"{path.name}: radius {radius:g}, least loss at least {best:.6f}, C = {cost:.4g}", flush=True)
-    found, why = search(program, path, cost, radius, best, args.limit)
-    ours, theirs = race(args, rueful, program, path, radius, cost, found[0] if found else None)
+    found, why = search(args, program, path, cost, radius, best)
+    ours, theirs = race(args, rueful, program, path, radius, cost, found)
     row = [path.name, f"{radius:g}", f"{cost:.3g}", both(ours)]
     if found:
         row += [both(theirs), f"-e {found[0]}", f"{found[1]:.3f}", f"{found[2]:.1e}"]

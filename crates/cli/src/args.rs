@@ -2,13 +2,13 @@
 
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use rueful_core::Comparators;
 use rueful_data::{Bits, Wishes};
 use rueful_run::{
     AnyLoss, AnySchedule, AuditSettings, ClassWeights, DataSettings, Layout, LearnerSpec, Link,
-    Manner, Settings,
+    Manner, RaceSettings, Settings,
 };
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Box<RunArgs>),
+    Race(Box<RaceArgs>),
     Data(DataArgs),
     Convert(ConvertArgs),
     Hindsight(HindsightArgs),
@@ -56,7 +57,7 @@ pub(crate) enum Game {
 #[command(after_help = "\
 Examples:
   rueful run data/phishing.libsvm
-      projected OGD on the hinge loss, steps that tune themselves
+      projected OGD on the loss that follows from the labels, steps that tune themselves
   rueful run data/phishing.libsvm --loss logistic --radius 5 --json
       the same on the logistic loss, as one JSON object
   rueful run data/phishing.libsvm --learner strongly-convex-ogd --sigma 0.01
@@ -69,6 +70,8 @@ Examples:
       all settings in a file, to look at, to change, and for rueful run --spec run.toml
   rueful run data/phishing.libsvm --report run.html
       a page with pictures, to look at in a browser
+  rueful run events.csv --label clicked --follow --window 1000 --alarm 0.05
+      a line for every window in which some predictor was provably better by 0.05 per round
   rueful run monday.csv --label clicked --save clicks.rueful
   rueful run tuesday.csv --resume clicks.rueful --save clicks.rueful
       the same as one run over both days, to the last bit")]
@@ -102,6 +105,7 @@ pub(crate) struct RunArgs {
         help_heading = "Description",
         conflicts_with_all = [
             "follow", "hindsight", "curve_hindsight", "save", "predictions", "report", "plot",
+            "alarm",
         ]
     )]
     pub(crate) print_spec: bool,
@@ -138,7 +142,10 @@ pub(crate) struct RunArgs {
 
 /// What a run leaves behind, and where it goes on.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Keeping")]
+#[command(
+    next_help_heading = "Keeping",
+    group = ArgGroup::new("windowed").multiple(true).args(["report", "alarm"])
+)]
 pub(crate) struct KeepArgs {
     /// Save the run when it ends, however it ends: weights, ledger, names, how to read the data.
     #[arg(long, value_name = "MODEL")]
@@ -168,9 +175,15 @@ pub(crate) struct KeepArgs {
     #[arg(long, value_name = "SVG")]
     pub(crate) plot: Option<PathBuf>,
 
-    /// Judge the stream in windows of N examples in the report [default: up to 30 windows].
-    #[arg(long, value_name = "N", requires = "report")]
+    /// Judge the stream in windows of N examples, in the page of --report [default: up to 30 windows]
+    /// and for --alarm.
+    #[arg(long, value_name = "N", requires = "windowed")]
     pub(crate) window: Option<NonZeroU64>,
+
+    /// Solve every full window for its best predictor; say so, and exit with 4, where the regret is
+    /// proved to be above REGRET per round.
+    #[arg(long, value_name = "REGRET", allow_negative_numbers = true)]
+    pub(crate) alarm: Option<f64>,
 }
 
 /// How the bytes become examples.
@@ -190,7 +203,7 @@ pub(crate) struct FormatArgs {
     #[arg(long, value_name = "COLUMN")]
     importance: Option<String>,
 
-    /// The label that means +1; there can be one other.
+    /// The label that means +1; all others mean -1.
     #[arg(long, value_name = "LABEL", allow_hyphen_values = true)]
     positive: Option<String>,
 
@@ -344,7 +357,7 @@ pub(crate) struct SolverArgs {
 #[command(after_help = "\
 Examples:
   rueful hindsight data/phishing.libsvm --radius 5
-      the least hinge loss of a linear predictor with ‖u‖ ≤ 5
+      the least loss of a linear predictor with ‖u‖ ≤ 5
   rueful hindsight data/phishing.libsvm --loss logistic --tolerance 1e-8 --json
   rueful hindsight data/phishing.libsvm --sigma 0.01
       the support vector machine: no ball, (σ/2)‖u‖² instead")]
@@ -353,7 +366,7 @@ pub(crate) struct HindsightArgs {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
 
-    /// The loss [default: hinge].
+    /// The loss [default: logistic for two labels, square for other numbers].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
     pub(crate) loss: Option<String>,
 
@@ -400,7 +413,8 @@ pub(crate) struct LearnerArgs {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LearnerSpec::NAMES))]
     learner: Option<String>,
 
-    /// The loss; learners that need linear losses linearise it [default: hinge].
+    /// The loss; learners that need linear losses linearise it [default: logistic for two labels,
+    /// square for other numbers].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
     loss: Option<String>,
 
@@ -465,13 +479,17 @@ pub(crate) struct LearnerArgs {
 #[command(after_help = "\
 Examples:
   rueful audit stream.libsvm --predictions scores.txt
-      one score per line, judged by the hinge loss
+      one score per line, judged by the loss that follows from the labels
   rueful audit stream.libsvm --predictions p.txt --link logistic --loss logistic --radius 2
       probabilities, against every linear predictor of norm at most 2
   rueful audit stream.libsvm --predictions models.csv --prediction-column all --window 1000
       all models of a table, and every 1000 examples for themselves
   rueful audit log.csv --label bought --prediction-column score
-      a table that holds the examples and what a model said about them")]
+      a table that holds the examples and what a model said about them
+  rueful audit log.csv --label bought --prediction-column score --by country
+      and every country for itself
+  rueful audit log.csv --label bought --prediction-column score --window 1000 --alarm 0.05
+      exits with 4 if in some window a linear predictor was provably better by 0.05 per round")]
 pub(crate) struct AuditArgs {
     /// The examples; a table may hold the predictions too.
     #[arg(value_name = "FILE")]
@@ -491,7 +509,7 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Link::NAMES))]
     link: Option<String>,
 
-    /// The loss [default: hinge].
+    /// The loss [default: logistic for two labels, square for other numbers].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
     loss: Option<String>,
 
@@ -517,6 +535,16 @@ pub(crate) struct AuditArgs {
     #[arg(long, visible_alias = "every", value_name = "N", allow_negative_numbers = true)]
     window: Option<u64>,
 
+    /// Solve every full window for its best linear predictor; say so, and exit with 4, where the
+    /// regret is proved to be above REGRET per round.
+    #[arg(long, value_name = "REGRET", allow_negative_numbers = true)]
+    pub(crate) alarm: Option<f64>,
+
+    /// Judge every group of examples for itself as well: those with the same value in a column, which
+    /// is no feature then. The column is one of the predictions' table, or of FILE.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) by: Option<String>,
+
     /// Add the exact regret: solve for the best linear predictor afterwards.
     #[arg(long)]
     pub(crate) hindsight: bool,
@@ -536,6 +564,145 @@ pub(crate) struct AuditArgs {
     /// Print the report as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Let several learners learn from the same stream, and compare them.
+///
+/// The data are read once. Every learner predicts and learns as it would alone; a judge and the
+/// comparators are shared. The settings given apply to every learner that has a use for them.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rueful race data/phishing.libsvm --learner ogd --learner ftrl --learner perceptron
+      three learners on the hinge loss, that of the least risk first
+  rueful race data/phishing.libsvm --loss logistic --eta 0.1,1,10
+      projected OGD with three sizes of steps
+  rueful race data/phishing.libsvm --learner ogd --learner ftrl --eta 0.1,1,10 --hindsight
+      six learners, and the exact regret of each: the best comparator is solved for once
+  rueful race data/phishing.libsvm --learner ogd --learner ftrl --json
+      one JSON object; the `spec` of a learner, saved to a file, repeats its run with --spec")]
+pub(crate) struct RaceArgs {
+    /// The examples, in one file or several; `-` is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) learners: RacerArgs,
+
+    #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    #[command(flatten)]
+    pub(crate) manner: MannerArgs,
+
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+
+    /// Add the exact regret of every learner: solve for the best comparator once the race is over.
+    #[arg(long)]
+    pub(crate) hindsight: bool,
+
+    /// Print the report as one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Who races, and under which loss.
+#[derive(Debug, Clone, Default, Args)]
+#[group(multiple = true)]
+#[command(next_help_heading = "Learners")]
+pub(crate) struct RacerArgs {
+    /// A learner; may be repeated [default: ogd, with --eta].
+    #[arg(
+        long = "learner",
+        value_name = "NAME",
+        required_unless_present = "etas",
+        value_parser = PossibleValuesParser::new(LearnerSpec::NAMES)
+    )]
+    learners: Vec<String>,
+
+    /// The loss; learners that need linear losses linearise it [default: hinge].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
+    loss: Option<String>,
+
+    /// τ of the quantile loss, between 0 and 1 [default: 0.5].
+    #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
+    tau: Option<f64>,
+
+    /// U: weights and comparators have norm at most U [default: 10].
+    #[arg(long, value_name = "U", allow_negative_numbers = true)]
+    radius: Option<f64>,
+
+    /// How comparators are measured: unit-free (weights on columns scaled to ±1, and labels to ±1) or
+    /// ball (‖u‖ ≤ U in the data's own units) [default: unit-free; ball with --sigma].
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(Comparators::BALLS))]
+    comparators: Option<String>,
+
+    /// Whether witnesses price the comparators, which makes certificates tighter and changes nothing
+    /// that is learned [default: on].
+    #[arg(long, value_name = "on|off", value_parser = switch)]
+    judge: Option<bool>,
+
+    /// η of the steps η/√t, or of constant ones: one learner for each value, separated by commas.
+    #[arg(long = "eta", value_name = "ETA", value_delimiter = ',', allow_negative_numbers = true)]
+    etas: Vec<f64>,
+
+    /// G: gradients have norm at most G. Tunes the steps, and is checked.
+    #[arg(long, value_name = "G", allow_negative_numbers = true)]
+    gradient_bound: Option<f64>,
+
+    /// σ: adds (σ/2)‖w‖² to every loss; all learners of a race have the same [default: 0].
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
+    sigma: Option<f64>,
+
+    /// α: a fixed regularisation (α/2)‖w‖² for regularized-erm [default: grows].
+    #[arg(long, value_name = "ALPHA", allow_negative_numbers = true)]
+    alpha: Option<f64>,
+
+    /// λ: adds λ‖w‖₁ to what ftrl minimises, so that weights become 0 [default: 0].
+    #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true)]
+    l1: Option<f64>,
+
+    /// C: how far the passive-aggressive learners go for one example [default: 1].
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    c: Option<f64>,
+
+    /// Step sizes [default: inverse-sqrt when η or G is given, adagrad-norm otherwise].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnySchedule::NAMES))]
+    schedule: Option<String>,
+
+    /// T for minimax and the horizon schedule [default: the examples are counted first].
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    horizon: Option<u64>,
+}
+
+impl RaceArgs {
+    pub(crate) fn settings(&self) -> RaceSettings {
+        let from = self.learners.clone();
+        RaceSettings {
+            learners: from.learners,
+            etas: from.etas,
+            shared: Settings {
+                learner: None,
+                loss: from.loss,
+                tau: from.tau,
+                radius: from.radius,
+                comparators: from.comparators,
+                judge: from.judge,
+                eta: None,
+                gradient_bound: from.gradient_bound,
+                sigma: from.sigma,
+                alpha: from.alpha,
+                l1: from.l1,
+                c: from.c,
+                schedule: from.schedule,
+                horizon: from.horizon,
+            },
+        }
+    }
 }
 
 /// The notes' counterexample: ERM loses in every round, regularised ERM and OGD do not.

@@ -1,23 +1,32 @@
 //! `rueful audit`
 
 mod chart;
+mod groups;
 mod view;
 
+use crate::alarm::{self, Watched};
 use crate::args::AuditArgs;
 use crate::data::{file_name, progress_bar, reopen, tell, write_schema};
 use crate::hindsight::{self, Question};
 use crate::output;
+use groups::Groups;
 use rueful_core::NonNegative;
 use rueful_data::Predictions;
 use rueful_hindsight::Start;
-use rueful_run::{AuditRun, Data, LabelUse, Manner, Replay};
+use rueful_run::{
+    Alarm, AlarmReport, AuditReport, AuditRun, Data, LabelUse, Manner, NamedReport, Replay,
+    withhold_contradictions,
+};
+use std::num::NonZeroU64;
 use std::process::ExitCode;
 
 pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
-    let settings = args.settings();
+    let mut settings = args.settings();
     settings.check()?;
-    let labels = LabelUse::Learn(settings.loss()?.labels());
+    let alarm = alarm::asked(args.alarm, settings.window.and_then(NonZeroU64::new))?;
     let manner = Manner { idle_rows: true, ..args.manner.manner() };
+    let by = args.by.as_deref();
+    let groups = Groups::find(args, &mut settings, &manner)?;
     let files = [args.file.clone()];
     let mut reading = args.weights.weigh(args.format.settings(&files)?)?;
     // Without a file of their own the predictions are columns of the examples' table, and no
@@ -29,18 +38,30 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
             args.file.clone()
         }
     };
-    let opened = reading.open(labels, &manner)?;
-    tell(&opened);
-    let Data { spec: data, mut source, .. } = opened;
+    groups.wish(by, &mut reading);
+    let opened =
+        reading.open(settings.labels()?, &manner).map_err(|error| groups.explain(error))?;
+    if alarm.is_none() {
+        tell(&opened);
+    }
+    let Data { spec: data, mut source, loss, .. } = opened;
     write_schema(&args.manner, &data)?;
+    settings.loss = settings.loss.or(loss.map(str::to_owned));
     let spec = settings.resolve(data, &said)?;
-    let options = hindsight::options(&args.solver, args.hindsight)?;
+    let labels = LabelUse::Learn(spec.loss.labels());
+    let options = hindsight::options(&args.solver, args.hindsight || alarm.is_some())?;
     let reopen = || reopen(&spec.data, labels, &manner);
     let comparators = spec.comparators.clone();
     let kept = hindsight::kept_nonzeros(&args.solver);
     let mut replay = Replay::new(&reopen, kept, &comparators);
     let mut predictions = Predictions::open(&said, &spec.columns)?;
     let mut run = AuditRun::new(spec.clone(), &predictions);
+    if alarm.is_some() {
+        run = run.with_windows_solved(&options);
+    }
+    if let Some(reader) = groups.open(by, &spec.data, &manner)? {
+        run = run.grouped(reader);
+    }
     let bar = progress_bar(&spec.data);
     let finished = run.drive(&mut *source, &mut predictions, |rows, progress| {
         if args.hindsight {
@@ -61,10 +82,36 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         let found = question.answer(&mut replay, &[], start, &options)?.named(source.names());
         report.add_hindsight(found, &run);
     }
+    let alarms = alarm.map(|alarm| raise(&alarm, &mut report));
+    let groups = by.map(|_| run.groups(&predictions));
+    let (alarms, groups) = (alarms.as_deref(), groups.as_deref());
     if args.json {
-        output::print_json(&report)?;
+        output::print_json(&Watched { report: &report, windows: None, alarms, groups })?;
     } else {
-        output::print(&view::report(&report))?;
+        let groups = by.zip(groups).map(|(by, groups)| groups::section(by, groups));
+        let alarms = alarm.zip(alarms).map(|(alarm, raised)| alarm::section(&alarm, raised));
+        let sections = [groups, alarms].into_iter().flatten();
+        let text = sections.fold(view::report(&report), |text, section| text + "\n" + &section);
+        output::print(&format!("{}\n", text.trim_end()))?;
     }
-    Ok(output::disagree(&report.contradictions, ExitCode::SUCCESS))
+    let code = alarm::code(alarms, ExitCode::SUCCESS);
+    Ok(output::disagree(&report.contradictions, code))
+}
+
+/// The alarms of all models, each of which is told; windows whose proofs contradict each other raise
+/// none.
+fn raise(alarm: &Alarm, report: &mut AuditReport) -> Vec<AlarmReport> {
+    let crossed = withhold_contradictions(&mut report.first.windows);
+    let several = report.models.len() > 1;
+    let mut raised = Vec::new();
+    for NamedReport { name, report: model } in &mut report.models {
+        report.contradictions.extend(withhold_contradictions(&mut model.windows));
+        raised.extend(alarm.raised(&model.windows, Some(&**name).filter(|_| several)));
+    }
+    if report.models.is_empty() {
+        report.contradictions.extend(crossed);
+        raised = alarm.raised(&report.first.windows, None);
+    }
+    raised.iter().for_each(|raised| alarm::say(alarm, raised));
+    raised
 }

@@ -26,6 +26,8 @@ struct Look {
     labels: Vec<LabelLook>,
     /// Whether there are more labels than are listed.
     more_labels: bool,
+    /// The loss that is chosen where none is named; null where none follows from the labels.
+    loss: Option<&'static str>,
     missing: u64,
     collisions: usize,
     columns: Vec<ColumnLook>,
@@ -61,7 +63,7 @@ struct FeatureLook {
 }
 
 pub(crate) fn data(args: &DataArgs) -> anyhow::Result<()> {
-    let Data { spec, notes, mut source } =
+    let Data { spec, notes, loss, label_notes, mut source } =
         args.format.settings(&args.files)?.open(LabelUse::Look, &args.manner.manner())?;
     write_schema(&args.manner, &spec)?;
     let bar = progress_bar(&spec);
@@ -76,8 +78,8 @@ pub(crate) fn data(args: &DataArgs) -> anyhow::Result<()> {
     for feature in first.iter_mut().flat_map(|example| &mut example.features) {
         feature.name = name_of(source.names(), spec.constant, feature.index);
     }
-    let notes = notes.iter().map(|note| note.text(&output::flag)).collect();
-    let look = Look::new(&*source, spec, first, notes);
+    let notes = notes.iter().chain(&label_notes).map(|note| note.text(&output::flag)).collect();
+    let look = Look { loss, ..Look::new(&*source, spec, first, notes) };
     if args.json { output::print_json(&look) } else { output::print(&look.render()) }
 }
 
@@ -99,11 +101,12 @@ pub(crate) fn open(
     Ok(data)
 }
 
-/// Says what was inferred, where there is more to it than the name of a format.
+/// Says what was inferred from the labels, and from the columns where there are any: the name of a
+/// format is no news.
 pub(crate) fn tell(data: &Data) {
-    if !data.spec.schema.columns().is_empty() {
-        data.notes.iter().for_each(|note| output::note(&note.text(&output::flag)));
-    }
+    let has_columns = !data.spec.schema.columns().is_empty();
+    let of_columns = data.notes.iter().filter(|_| has_columns);
+    of_columns.chain(&data.label_notes).for_each(|note| output::note(&note.text(&output::flag)));
 }
 
 /// Opens data once more, which not all of it allows.
@@ -176,6 +179,7 @@ impl Look {
             label_sum: (is_mapped || !has_names).then(|| census.label_sum.value()),
             labels,
             more_labels: found.is_cut,
+            loss: None,
             missing: missing.iter().sum(),
             collisions: source.names().collisions(),
             columns: columns.collect(),
@@ -197,6 +201,7 @@ impl Look {
                 format!("{}{constant}; {} nonzeros", count(self.features), count(self.nonzeros)),
             ),
             row("labels", self.labels_in_words()),
+            row("loss", self.loss.unwrap_or("none, unless it is named").to_owned()),
             row("missing", format!("{} cells", count(self.missing))),
         ];
         if self.collisions > 0 {

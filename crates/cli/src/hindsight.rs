@@ -28,7 +28,7 @@ struct Answer {
 
 pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
     let options = options(&args.solver, true)?;
-    let settings = Settings {
+    let mut settings = Settings {
         loss: args.loss.clone(),
         tau: args.tau,
         radius: args.radius,
@@ -36,11 +36,14 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
         sigma: args.sigma,
         ..Settings::default()
     };
-    let (loss, sigma, comparators) = settings.comparison()?;
-    let labels = LabelUse::Learn(loss.labels());
+    settings.comparison()?;
     let manner = args.manner.manner();
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
-    let Data { spec, mut source, .. } = data::open(&reading, &args.manner, &manner, labels)?;
+    let Data { spec, mut source, loss, .. } =
+        data::open(&reading, &args.manner, &manner, settings.labels()?)?;
+    settings.loss = settings.loss.or(loss.map(str::to_owned));
+    let (loss, sigma, comparators) = settings.comparison()?;
+    let labels = LabelUse::Learn(loss.labels());
     let reopen = || data::reopen(&spec, labels, &manner);
     let kept = kept_nonzeros(&args.solver);
     let mut data = Replay::read(&mut *source, &reopen, kept, &comparators)?;

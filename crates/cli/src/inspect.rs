@@ -42,7 +42,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<()> {
 impl Inside {
     fn new(model: Model, bytes: u64) -> Self {
         let (run, ledger, seen) = (&model.run, model.run.ledger(), model.stream.seen());
-        let certificate = ledger.verdict().certificate;
+        let certificate = run.point().certificate();
         let weights = run.weights();
         let classifies = run.task().loss.labels() == Labels::Signs;
         Self {

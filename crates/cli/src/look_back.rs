@@ -12,7 +12,7 @@ use rueful_run::{
 
 /// When the solver stops; what is said about that without a question to it is refused.
 pub(crate) fn options(args: &RunArgs) -> anyhow::Result<Options> {
-    hindsight::options(&args.solver, is_asked(args))
+    hindsight::options(&args.solver, is_asked(args) || args.keep.alarm.is_some())
 }
 
 fn is_asked(args: &RunArgs) -> bool {

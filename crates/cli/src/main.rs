@@ -1,5 +1,6 @@
 //! The program `rueful`: flags in, reports out. Rules live in the crates below.
 
+mod alarm;
 mod args;
 mod audit;
 mod chart;
@@ -18,6 +19,7 @@ mod play;
 mod predict;
 mod predictions;
 mod progress;
+mod race;
 mod run;
 mod shell;
 mod view;
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
 fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Run(args) => return run::run(args),
+        Command::Race(args) => return race::race(args),
         Command::Data(args) => data::data(args)?,
         Command::Convert(args) => convert::convert(args)?,
         Command::Hindsight(args) => return hindsight::hindsight(args),

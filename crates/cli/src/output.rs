@@ -1,7 +1,9 @@
 //! Where text leaves the program.
 
 use rueful_data::{DataError, NamesSettings};
-use rueful_run::{AuditRunError, Contradiction, SessionError, SettingsError, SpecFileError};
+use rueful_run::{
+    AuditRunError, Contradiction, GroupError, SessionError, SettingsError, SpecFileError,
+};
 use serde::Serialize;
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
@@ -55,7 +57,10 @@ fn told(error: &(dyn Error + 'static)) -> String {
         return error.text(&flag);
     }
     let data = match (error.downcast_ref::<SessionError>(), error.downcast_ref::<AuditRunError>()) {
-        (Some(SessionError::Data(error)), _) | (_, Some(AuditRunError::Data(error))) => Some(error),
+        (Some(SessionError::Data(error)), _)
+        | (_, Some(AuditRunError::Data(error) | AuditRunError::Group(GroupError::Data(error)))) => {
+            Some(error)
+        }
         _ => error.downcast_ref::<DataError>(),
     };
     if let Some(error) = data {

@@ -188,11 +188,10 @@ pub(crate) fn adversary(args: &AdversaryArgs) -> anyhow::Result<()> {
     adversary::play(&mut *learner, &mut *opponent, args.rounds, &mut ledger)?;
 
     // Tangents of linear losses are the losses themselves: the minorant is exact.
-    let regret = ledger.certificate(&task.comparators.clone().into())
-        - ledger.slack(&task.comparators.clone().into(), ledger.coordinates());
+    let regret = ledger.certificate(&task.comparators)
+        - ledger.slack(&task.comparators, ledger.coordinates());
     let value = game_value(args.radius, 1.0, args.rounds as f64);
-    let ladder =
-        ledger.ladder(learner.promise(&task.comparators.clone().into(), ledger.coordinates()));
+    let ladder = ledger.ladder(learner.promise(&task.comparators, ledger.coordinates()));
     let theorem = ladder.theorem.as_ref().ok().map(|bound| bound.total);
     let result = AdversaryResult {
         learner: spec.learner.name().to_owned(),

@@ -1,5 +1,6 @@
 //! `rueful run`
 
+use crate::alarm::{self, Teller, Watched};
 use crate::args::RunArgs;
 use crate::keeper::Keeper;
 use crate::look_back::{self, LookBack};
@@ -7,9 +8,10 @@ use crate::progress::Watch;
 use crate::{data, interrupt, numbers, output, page, view};
 use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
+use rueful_hindsight::Options;
 use rueful_run::{
-    AnyLoss, Data, DataSpec, LabelUse, Manner, Model, Notation, Report, Resolved, Session,
-    SettingsError, Spec, Windows,
+    Alarm, AlarmReport, AnyLoss, Data, DataSpec, LabelUse, Manner, Model, Notation, Report,
+    Resolved, Session, SettingsError, Spec, WindowReport, Windows, withhold_contradictions,
 };
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let options = look_back::options(args)?;
+    let alarm = alarm::asked(args.keep.alarm, args.keep.window)?;
     if args.print_spec {
         return print_spec(args).map(|()| ExitCode::SUCCESS);
     }
@@ -31,15 +34,17 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let reopen = || data::reopen(&spec.data, labels, &manner);
 
     let mut around = Around {
+        windows: windows(args, &session, &options),
+        teller: alarm.map(Teller::new),
         look_back: LookBack::new(args, options, &task, &reopen),
-        windows: windows(args, &session),
-        watch: Watch::new(&session, args.quiet),
+        // Where somebody waits for an alarm, nothing else is said.
+        watch: Watch::new(&session, args.quiet || alarm.is_some()),
         keeper: Keeper::new(args, &session)?,
     };
     // A stream that is followed ends by itself when it is told to, behind what has come.
     let is_told = || stop.load(Ordering::Relaxed) && !args.follow;
     let finished = learn(&mut session, &mut *source, &mut around, is_told);
-    let Around { look_back, windows, watch, keeper } = around;
+    let Around { look_back, windows, watch, keeper, .. } = around;
     watch.finish();
     keeper.finish(&session, &*source, finished)?;
     let was_interrupted = is_told();
@@ -61,25 +66,35 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         let page = page::page(&report, session.run(), windows.as_ref());
         page::write_all(&page, args.keep.report.as_deref(), args.keep.plot.as_deref())?;
     }
-    show(args, &report, &notes)?;
     let code = if was_interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS };
-    Ok(output::disagree(&report.contradictions, code))
+    let Some((alarm, windows)) = alarm.zip(windows) else {
+        show(args, &report, &notes)?;
+        return Ok(output::disagree(&report.contradictions, code));
+    };
+    let mut windows = windows.reports(session.ledger());
+    report.contradictions.extend(withhold_contradictions(&mut windows));
+    let raised = alarm.raised(&windows, None);
+    show_watched(args, &report, &notes, (&alarm, &windows, &raised))?;
+    Ok(output::disagree(&report.contradictions, alarm::code(Some(&raised), code)))
 }
 
 /// Everyone who is told of every batch.
 struct Around<'a> {
     look_back: Option<LookBack<'a>>,
     windows: Option<Windows>,
+    teller: Option<Teller>,
     watch: Watch,
     keeper: Keeper<'a>,
 }
 
-/// Windows, if there is a page to show them.
-fn windows(args: &RunArgs, session: &Session) -> Option<Windows> {
-    args.keep.report.as_ref().map(|_| {
-        let judge = session.run().task().judge_alone();
-        Windows::new(session.ledger(), judge, args.keep.window)
-    })
+/// Windows, if there is a page to show them, or an alarm to be raised.
+fn windows(args: &RunArgs, session: &Session, options: &Options) -> Option<Windows> {
+    let judge = || session.run().task().judge_alone();
+    let windows = || Windows::new(session.ledger(), judge(), args.keep.window);
+    if args.keep.alarm.is_some() {
+        return Some(windows().solved(session.ledger(), options));
+    }
+    args.keep.report.as_ref().map(|_| windows())
 }
 
 /// Learns from everything, or until told to stop.
@@ -97,6 +112,7 @@ fn learn(
         if let Some(windows) = &mut around.windows {
             let run = session.run();
             windows.tell(run.ledger(), run.entered(rows), rounds);
+            around.teller.iter_mut().for_each(|teller| teller.tell(windows));
         }
         around.watch.tell(session, source);
         around.keeper.keep(session, source)?;
@@ -114,6 +130,23 @@ fn show(args: &RunArgs, report: &Report, notes: &[String]) -> anyhow::Result<()>
     } else {
         output::print(&view::report(report, notes))
     }
+}
+
+/// The same with what became of its windows.
+fn show_watched(
+    args: &RunArgs,
+    report: &Report,
+    notes: &[String],
+    (alarm, windows, raised): (&Alarm, &[WindowReport], &[AlarmReport]),
+) -> anyhow::Result<()> {
+    if !args.json {
+        let section = alarm::section(alarm, raised);
+        let text = view::report(report, notes) + "\n" + &section;
+        return output::print(&format!("{}\n", text.trim_end()));
+    }
+    notes.iter().for_each(|note| output::note(note));
+    let (windows, alarms) = (Some(windows), Some(raised));
+    output::print_json(&Watched::<_, ()> { report, windows, alarms, groups: None })
 }
 
 /// Whether files are followed, and until when: an interrupt ends the stream, not the program.
@@ -182,11 +215,21 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
         let source = spec.data.open(LabelUse::Learn(spec.loss.labels()), manner)?;
         return Ok(Described { spec, notes: Vec::new(), source });
     }
-    let settings = args.settings();
+    let mut settings = args.settings();
     settings.check()?;
-    let labels = LabelUse::Learn(settings.loss()?.labels());
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
-    let Data { spec: read, source, .. } = data::open(&reading, &args.manner, manner, labels)?;
+    let labels = settings.labels()?;
+    let opened = if args.keep.alarm.is_some() {
+        // Nothing is said that is no alarm.
+        let opened = reading.open(labels, manner)?;
+        data::write_schema(&args.manner, &opened.spec)?;
+        opened
+    } else {
+        data::open(&reading, &args.manner, manner, labels)?
+    };
+    let Data { spec: read, source, loss, .. } = opened;
+    settings.loss = settings.loss.or(loss.map(str::to_owned));
+    let labels = LabelUse::Learn(settings.loss()?.labels());
     let mut look_ahead = |_: &AnyLoss| -> Result<Survey, DataError> {
         survey(&mut *data::reopen(&read, labels, manner)?)
     };

@@ -132,7 +132,7 @@ fn perform(stage: &TempDir, place: &str, scene: &Scene<'_>) {
         .expect("the program starts");
     let text = |bytes| String::from_utf8(bytes).expect("the program writes UTF-8");
     let actual = text(output.stdout) + &seen(&text(output.stderr));
-    let fails = scene.output.starts_with("error: ");
+    let fails = scene.output.starts_with("error: ") || scene.output.contains("\nalarm: ");
     assert_eq!(!output.status.success(), fails, "{place}: {actual}");
 
     let trimmed = |text: &str| format!("{}\n", text.trim_end_matches('\n')).into_data();

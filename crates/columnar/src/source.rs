@@ -14,8 +14,8 @@ use crate::open::open_all;
 use rueful_core::Batch;
 use rueful_data::pool::{Crew, Handed, Pool};
 use rueful_data::{
-    Assembler, Census, Columns, DataError, LabelsSeen, Names, Reading, Role, Source, Wrong,
-    printable,
+    Assembler, Bits, Census, Columns, DataError, FirstLabels, LabelRule, LabelsSeen, Names,
+    Reading, Role, Source, Wrong, printable,
 };
 
 /// More threads than this, and the one who assembles, have little to do: only one can decode.
@@ -34,6 +34,10 @@ pub struct Columnar {
     /// The columns that are not dropped.
     projection: Vec<usize>,
     assembler: Assembler,
+    /// How rows are assembled.
+    columns: Columns,
+    bits: Bits,
+    reading: Reading,
     meters: Vec<Meter>,
     /// Which file the last rows were from, how many of it were read before them and with them, and
     /// how many were not left out.
@@ -84,6 +88,9 @@ impl Columnar {
             next: 0,
             projection,
             assembler: Assembler::new(&layout.columns, layout.bits, reading),
+            columns: layout.columns.clone(),
+            bits: layout.bits,
+            reading: reading.clone(),
             meters,
             file: 0,
             before: 0,
@@ -94,6 +101,22 @@ impl Columnar {
         })
     }
 
+    /// The labels of the first piece that has rows, before any of them is delivered.
+    pub fn first_labels(&mut self) -> FirstLabels {
+        match self.has_rows() {
+            Ok(_) => {}
+            Err(error) => self.broken = Some(error),
+        }
+        let Some(piece) = &self.piece else { return FirstLabels::default() };
+        first_labels(piece, &self.projection, &self.columns, &self.reading)
+    }
+
+    /// Takes labels by this rule. That is for the time before the first row is delivered.
+    pub fn set_labels(&mut self, labels: LabelRule) {
+        self.reading.labels = labels;
+        self.assembler = Assembler::new(&self.columns, self.bits, &self.reading);
+    }
+
     /// Sees to it that there is a piece with rows to be assembled; says whether there is.
     fn has_rows(&mut self) -> Result<bool, DataError> {
         while self.piece.as_ref().is_none_or(|piece| self.next >= piece.rows) {
@@ -101,7 +124,8 @@ impl Columnar {
                 self.pool.put_back(Piece::default()); // What it held is not kept.
             }
             let Some(Handed { mut piece, number, panic, .. }) = self.pool.next() else {
-                return self.end_file().map(|()| false);
+                self.end_file()?;
+                return self.end_labels().map(|()| false);
             };
             if let Some(said) = panic {
                 let file = self.pool.job().names[piece.file].clone();
@@ -125,6 +149,16 @@ impl Columnar {
             return Ok(());
         }
         Err(DataError::EmptyFile { file: self.name().to_owned() })
+    }
+
+    /// At the end all labels are known: one of them should have been the one that was named.
+    fn end_labels(&self) -> Result<(), DataError> {
+        match self.assembler.without_positive() {
+            None => Ok(()),
+            Some((found, expected)) => {
+                Err(DataError::Unsuitable { file: self.name().to_owned(), found, expected })
+            }
+        }
     }
 
     /// The file the last rows were from.
@@ -204,6 +238,34 @@ impl Source for Columnar {
     fn missing(&self) -> &[u64] {
         self.assembler.missing()
     }
+}
+
+/// The labels of a piece. What is wrong with it is told when its rows are delivered.
+fn first_labels(
+    piece: &Piece,
+    projection: &[usize],
+    columns: &Columns,
+    reading: &Reading,
+) -> FirstLabels {
+    let matters = |column: &usize| matches!(columns[*column].role, Role::Label | Role::Importance);
+    let (chosen, cells): (Vec<_>, Vec<_>) = projection
+        .iter()
+        .zip(&piece.cells)
+        .filter(|(column, _)| matters(column))
+        .map(|(&column, cells)| (columns[column].clone(), cells))
+        .unzip();
+    let Ok(chosen) = Columns::try_from(chosen) else { return FirstLabels::default() };
+    let reading = Reading { labels: LabelRule::Any, idle_rows: false, ..reading.clone() };
+    let mut assembler = Assembler::new(&chosen, Bits::default(), &reading);
+    let mut assemble = |row: usize| -> Result<(), Wrong> {
+        for (column, cells) in cells.iter().enumerate() {
+            assembler.cell(column, cells.get(row))?;
+        }
+        assembler.finish_row()
+    };
+    let _ = (0..piece.rows).try_for_each(&mut assemble);
+    let _ = assembler.take(&mut Batch::default());
+    FirstLabels { rows: assembler.census().examples, labels: assembler.labels(), positive: None }
 }
 
 /// All files must have the columns of the layout.

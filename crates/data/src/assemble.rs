@@ -169,7 +169,7 @@ impl Assembler {
         let Self { plan, filler, rows, rule, given, finished: at, .. } = self;
         let (action, at) = (&plan.actions[column], *at);
         given[column] = true;
-        let number = match (cell, action, &*rule) {
+        let number = match (cell, action, rule.takes_numbers()) {
             (Cell::Missing, ..) => return plan.missing(rows, column, b"null", at),
             (Cell::Number(number), ..) if number.is_nan() => {
                 return plan.missing(rows, column, b"NaN", at);
@@ -179,9 +179,7 @@ impl Assembler {
             }
             (Cell::Number(number), ..) => number,
             (Cell::Truth(truth), Action::Number(_), _)
-            | (Cell::Truth(truth), Action::Label, LabelRule::Signs | LabelRule::Numbers) => {
-                f64::from(u8::from(truth))
-            }
+            | (Cell::Truth(truth), Action::Label, true) => f64::from(u8::from(truth)),
             (Cell::Truth(truth), ..) => {
                 let word: &[u8] = if truth { b"true" } else { b"false" };
                 return plan.value(filler, rows, column, word, at);
@@ -272,6 +270,12 @@ impl Assembler {
         self.rows.clear();
         self.is_begun = false;
         result
+    }
+
+    /// At the end of the data: the labels, and what was expected, if one of them should have become
+    /// +1 and none did.
+    pub fn without_positive(&self) -> Option<(String, Phrase)> {
+        self.labels.without_positive(&self.rule)
     }
 
     /// Counts over the rows taken.

@@ -104,7 +104,7 @@ impl Input {
         &mut self,
         usual: usize,
         most: usize,
-        is_enough: impl Fn(&[u8]) -> Enough,
+        mut is_enough: impl FnMut(&[u8]) -> Enough,
     ) -> Result<(&[u8], bool), DataError> {
         let mut goal = usual.min(most);
         let mut is_end = self.is_ended;

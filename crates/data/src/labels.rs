@@ -5,21 +5,21 @@ use crate::number::double_at;
 use crate::phrase::Phrase;
 use crate::source::LabelsSeen;
 use rueful_core::loss::Labels;
-use serde::{Deserialize, Serialize};
 
 /// So many different labels are counted one by one.
 const COUNTED: usize = 64;
 
 /// Which labels are taken, and what they become.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum LabelRule {
     /// Numbers, as they are.
     Numbers,
     /// −1 and +1 as they are, or 0 and 1 as −1 and +1. Not −1 and 0 in one stream.
     Signs,
-    /// This one becomes +1, and the one other label −1.
+    /// This one becomes +1, and every other label −1.
     Positive(String),
+    /// What the labels at the beginning of the data were taken for.
+    Inferred(Inferred),
     /// For looking only: numbers as they are, anything else counted and taken for 0.
     Any,
     /// For predicting only: there may be none, and those there are are passed over.
@@ -37,12 +37,28 @@ impl LabelRule {
         }
     }
 
+    /// Whether labels are taken as the numbers they are, be they signs or any: a truth is then 1 or
+    /// 0, and otherwise a name.
+    pub(crate) fn takes_numbers(&self) -> bool {
+        match self {
+            Self::Numbers | Self::Signs => true,
+            Self::Inferred(inferred) => !matches!(inferred.taken, Taken::Two(_)),
+            Self::Positive(_) | Self::Any | Self::Ignored => false,
+        }
+    }
+
     /// What is taken, in words.
     pub(crate) fn expected(&self) -> String {
         match self {
+            Self::Inferred(Inferred { taken: Taken::Numbers, .. }) => Self::Numbers.expected(),
+            Self::Inferred(Inferred { taken: Taken::Signs, .. }) => Self::Signs.expected(),
+            Self::Inferred(Inferred { taken: Taken::Two(classes), .. }) => {
+                let [negative, positive] = classes.each_ref().map(Class::shown);
+                format!("{negative} or {positive}")
+            }
             Self::Signs => "a label that is -1 or +1, or 0 or 1".to_owned(),
             Self::Numbers => "a label that is a finite number".to_owned(),
-            Self::Positive(positive) => format!("{positive:?} or the one other label"),
+            Self::Positive(positive) => format!("{positive:?} or another label"),
             Self::Any | Self::Ignored => "a label".to_owned(),
         }
     }
@@ -55,9 +71,88 @@ impl LabelRule {
                     .setting("positive")
                     .and(" LABEL; regression losses such as square take any number"),
             ),
+            Self::Inferred(inferred) => Some(inferred.reason.clone()),
             _ => None,
         }
     }
+}
+
+/// What the labels at the beginning of the data were taken for, and why. A label that contradicts
+/// it later is refused, and the reason told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inferred {
+    taken: Taken,
+    reason: Phrase,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Taken {
+    /// As [`LabelRule::Numbers`].
+    Numbers,
+    /// As [`LabelRule::Signs`].
+    Signs,
+    /// The first becomes −1 and the second +1, and there are no others.
+    Two(Box<[Class; 2]>),
+}
+
+impl Inferred {
+    /// Labels that were taken for what a loss takes.
+    pub fn new(labels: Labels, reason: Phrase) -> Self {
+        let taken = match labels {
+            Labels::Numbers => Taken::Numbers,
+            Labels::Signs => Taken::Signs,
+        };
+        Self { taken, reason }
+    }
+
+    /// Why a label that contradicts it is refused.
+    pub fn reason(&self) -> &Phrase {
+        &self.reason
+    }
+
+    /// What should have been there in place of a label that contradicts it, if this one does.
+    pub fn contradiction(&self, label: &str) -> Option<Phrase> {
+        let rule = LabelRule::Inferred(self.clone());
+        let taken = LabelCounts::default().take(&rule, label.as_bytes(), 0, 0);
+        let said = || Phrase::from(rule.expected() + "; ").join(&self.reason);
+        taken.is_none().then(said)
+    }
+
+    /// Two labels that were taken for two classes.
+    pub fn two(negative: &str, positive: &str, reason: Phrase) -> Self {
+        Self { taken: Taken::Two(Box::new([negative, positive].map(Class::new))), reason }
+    }
+}
+
+/// A label that names a class.
+#[derive(Debug, Clone, PartialEq)]
+struct Class {
+    label: String,
+    number: Option<f64>,
+}
+
+impl Class {
+    fn new(label: &str) -> Self {
+        Self { label: label.to_owned(), number: label.parse().ok() }
+    }
+
+    fn shown(&self) -> String {
+        match self.number {
+            Some(_) => self.label.clone(),
+            None => format!("\"{}\"", excerpt(self.label.as_bytes())),
+        }
+    }
+}
+
+/// The labels of the rows at the beginning of the data, those of importance 0 left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FirstLabels {
+    /// How many rows were looked at.
+    pub rows: u64,
+    /// Their labels as they are written.
+    pub labels: LabelsSeen,
+    /// The label that was made +1 where all others were made −1 before they were stored.
+    pub positive: Option<String>,
 }
 
 /// The labels of some rows, counted.
@@ -127,11 +222,16 @@ impl LabelCounts {
         }
         let number = number + 0.0; // no −0
         match rule {
-            LabelRule::Numbers => Some(number),
-            LabelRule::Signs => {
+            LabelRule::Numbers | LabelRule::Inferred(Inferred { taken: Taken::Numbers, .. }) => {
+                Some(number)
+            }
+            LabelRule::Signs | LabelRule::Inferred(Inferred { taken: Taken::Signs, .. }) => {
                 let name = SIGNS.iter().find(|(sign, _)| *sign == number)?.1;
                 self.count(name, row, at);
                 Some(if number > 0.0 { 1.0 } else { -1.0 })
+            }
+            LabelRule::Inferred(Inferred { taken: Taken::Two(classes), .. }) => {
+                self.take_class(classes, |class| class.number == Some(number), row, at)
             }
             LabelRule::Positive(positive) => {
                 let is_positive = positive.trim().parse() == Ok(number);
@@ -167,7 +267,10 @@ impl LabelCounts {
     fn take_name(&mut self, rule: &LabelRule, text: &[u8], row: usize, at: usize) -> Option<f64> {
         let text = str::from_utf8(text).ok().filter(|text| !text.is_empty())?;
         match rule {
-            LabelRule::Numbers | LabelRule::Signs => None,
+            LabelRule::Inferred(Inferred { taken: Taken::Two(classes), .. }) => {
+                self.take_class(classes, |class| class.label == text, row, at)
+            }
+            LabelRule::Numbers | LabelRule::Signs | LabelRule::Inferred(_) => None,
             LabelRule::Ignored => Some(0.0),
             LabelRule::Positive(positive) => {
                 self.count(text, row, at);
@@ -178,6 +281,21 @@ impl LabelCounts {
                 Some(0.0)
             }
         }
+    }
+
+    /// −1 or +1 for the class that a label is.
+    #[inline]
+    fn take_class(
+        &mut self,
+        classes: &[Class; 2],
+        is_label: impl Fn(&Class) -> bool,
+        row: usize,
+        at: usize,
+    ) -> Option<f64> {
+        let [negative, positive] = classes;
+        let (class, sign) = if is_label(positive) { (positive, 1.0) } else { (negative, -1.0) };
+        is_label(class).then(|| self.count(&class.label, row, at))?;
+        Some(sign)
     }
 
     #[inline]
@@ -272,32 +390,35 @@ impl LabelCounts {
     /// Why a label does not go with those before it.
     fn conflict(&self, rule: &LabelRule, label: &str) -> Option<Phrase> {
         let has = |label: &str| self.entries.iter().any(|known| known.label == label);
+        if !(label == "0" && has("-1") || label == "-1" && has("0")) {
+            return None;
+        }
         match rule {
-            LabelRule::Signs if label == "0" && has("-1") || label == "-1" && has("0") => Some(
+            LabelRule::Signs => Some(
                 Phrase::from("-1 and 0 both appear: say which label is +1, as in ")
                     .setting("positive")
                     .and(" 1, if there are two labels; three are too many"),
             ),
-            LabelRule::Positive(positive) if !is_label(positive, label) => {
-                let is_other = |known: &&LabelCount| !is_label(positive, &known.label);
-                let other = self.entries.iter().find(is_other)?;
-                let quoted =
-                    |known: &LabelCount| format!("\"{}\"", excerpt(known.label.as_bytes()));
-                Some(if self.entries.len() > 1 {
-                    let known: Vec<_> = self.entries.iter().map(quoted).collect();
-                    let known = known.join(" and ");
-                    let said =
-                        format!("a third label, after {known}: there can be two, the one that ");
-                    Phrase::from(said).setting("positive").and(" names and one other")
-                } else {
-                    let other = quoted(other);
-                    let said =
-                        format!("neither this nor {other}, the label before, is the one that ");
-                    Phrase::from(said).setting("positive").and(" names")
-                })
-            }
+            LabelRule::Inferred(Inferred { taken: Taken::Signs, reason }) => Some(reason.clone()),
             _ => None,
         }
+    }
+
+    /// At the end of the data: labels of which none was the one that should become +1, and what was
+    /// expected. One label alone may be of the other class.
+    pub(crate) fn without_positive(&self, rule: &LabelRule) -> Option<(String, Phrase)> {
+        let LabelRule::Positive(positive) = rule else { return None };
+        let has_positive = self.entries.iter().any(|known| is_label(positive, &known.label));
+        if has_positive || self.is_cut || self.entries.len() < 2 {
+            return None;
+        }
+        let quoted = |label: &str| format!("\"{}\"", excerpt(label.as_bytes()));
+        let found: Vec<_> = self.entries.iter().map(|known| quoted(&known.label)).collect();
+        let expected = Phrase::from(format!("one that is {}, as ", quoted(positive)));
+        Some((
+            format!("the labels {}", found.join(", ")),
+            expected.setting("positive").and(" says"),
+        ))
     }
 }
 
@@ -352,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn one_label_is_positive_and_one_other_is_not() {
+    fn one_label_is_positive_and_all_others_are_not() {
         let rule = LabelRule::Positive("4".to_owned());
         let (taken, counts) = take(&rule, &["4", "4.0", "2", "2"]);
         assert_eq!(taken, [Some(1.0), Some(1.0), Some(-1.0), Some(-1.0)]);
@@ -361,28 +482,57 @@ mod tests {
         stream.absorb(&counts, &rule).unwrap();
         let entries: Vec<_> = stream.entries.iter().map(|e| (&*e.label, e.count)).collect();
         assert_eq!(entries, [("4", 4), ("2", 4)]);
-        let conflict = stream.absorb(&take(&rule, &["2", "5"]).1, &rule).unwrap_err();
-        assert_eq!((conflict.row, conflict.label.as_str()), (1, "5"));
-        let (_, misspelt) = take(&LabelRule::Positive("Spam".to_owned()), &["ham", "spam"]);
-        let rule = LabelRule::Positive("Spam".to_owned());
-        let conflict = LabelCounts::default().absorb(&misspelt, &rule).unwrap_err();
-        assert_eq!(conflict.row, 1);
-        assert!(
-            conflict.hint.to_string().starts_with("neither this nor \"ham\""),
-            "{}",
-            conflict.hint
-        );
+        stream.absorb(&take(&rule, &["2", "5"]).1, &rule).unwrap();
+        assert_eq!(take(&rule, &["5", "x"]).0, [Some(-1.0), Some(-1.0)]);
+        assert_eq!(stream.without_positive(&rule), None);
+        let misspelt = LabelRule::Positive("Spam".to_owned());
+        let (found, expected) =
+            take(&misspelt, &["ham", "spam"]).1.without_positive(&misspelt).unwrap();
+        assert_eq!(found, "the labels \"ham\", \"spam\"");
+        assert_eq!(expected, "one that is \"Spam\", as positive says");
+        assert_eq!(take(&misspelt, &["ham", "ham"]).1.without_positive(&misspelt), None);
         let names = LabelRule::Positive("spam".to_owned());
         assert_eq!(take(&names, &["spam", "ham", ""]).0, [Some(1.0), Some(-1.0), None]);
     }
 
     #[test]
-    fn a_conflict_is_told_in_few_words() {
+    fn what_is_said_of_labels_is_short_and_harmless() {
         let (long, rule) = ("x".repeat(5000), LabelRule::Positive("1".to_owned()));
-        let labels = take(&rule, &[&long, "\u{1b}", "1"]).1;
-        let conflict = LabelCounts::default().absorb(&labels, &rule).unwrap_err();
-        let hint = conflict.hint.to_string();
-        assert!(hint.len() < 200 && !hint.contains('\u{1b}'));
+        let labels = take(&rule, &[&long, "\u{1b}"]).1;
+        let (found, expected) = labels.without_positive(&rule).unwrap();
+        assert!(found.len() < 200 && !found.contains('\u{1b}'), "{found}");
+        assert!(expected.to_string().len() < 200);
+        let two = LabelRule::Inferred(Inferred::two(&long, "\u{1b}", "why".into()));
+        assert!(two.expected().len() < 200 && !two.expected().contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_was_inferred_is_held_on_to() {
+        let reason = || Phrase::from("why");
+        let numbers = LabelRule::Inferred(Inferred::two("0", "1", reason()));
+        let (taken, counts) = take(&numbers, &["0", "1.0", "-0", "2", "x", ""]);
+        assert_eq!(taken, [Some(-1.0), Some(1.0), Some(-1.0), None, None, None]);
+        assert_eq!(counts.seen().counts, [("0".to_owned(), 2), ("1".to_owned(), 1)]);
+        let names = LabelRule::Inferred(Inferred::two("1", "yes", reason()));
+        assert_eq!(take(&names, &["yes", "1", "Yes"]).0, [Some(1.0), Some(-1.0), None]);
+        let signs = LabelRule::Inferred(Inferred::new(Labels::Signs, reason()));
+        assert_eq!(take(&signs, &["1", "0", "3"]).0, [Some(1.0), Some(-1.0), None]);
+        let conflict = LabelCounts::default().absorb(&take(&signs, &["0", "-1"]).1, &signs);
+        assert_eq!(conflict.unwrap_err().hint, "why");
+        let any = LabelRule::Inferred(Inferred::new(Labels::Numbers, reason()));
+        assert_eq!(take(&any, &["2.5", "x"]).0, [Some(2.5), None]);
+        for (rule, expected, is_number) in [
+            (numbers, "0 or 1", false),
+            (names, "1 or \"yes\"", false),
+            (signs, "a label that is -1 or +1, or 0 or 1", true),
+            (any, "a label that is a finite number", true),
+        ] {
+            assert_eq!((&*rule.expected(), rule.takes_numbers()), (expected, is_number));
+            assert_eq!(rule.hint().unwrap(), "why");
+            let LabelRule::Inferred(inferred) = rule else { panic!("{rule:?}") };
+            assert_eq!(inferred.contradiction("1"), None);
+            assert_eq!(inferred.contradiction("x").unwrap(), &*format!("{expected}; why"));
+        }
     }
 
     #[test]

@@ -1,7 +1,14 @@
 //! From the names of files to a source of rows.
 
-use crate::recognize::{Recognized, has_enough, recognize_as};
-use crate::{DataError, Follow, Input, Phrase, Reader, Reading, Schema, Wishes};
+use crate::format::Format;
+use crate::input::Enough;
+use crate::recognize::{Recognized, has_enough, recognize_as, without_mark};
+use crate::rows::Rows;
+use crate::text::{PADDING, Text};
+use crate::vw::head::NO_LABEL;
+use crate::{
+    DataError, FirstLabels, Follow, Input, LabelRule, Phrase, Reader, Reading, Schema, Wishes,
+};
 
 /// How much of a file is looked at to find out how it is to be read.
 const SAMPLE: usize = 1 << 18;
@@ -25,8 +32,7 @@ pub fn open(
     reading: &Reading,
     follow: &Follow,
 ) -> Result<Opened, DataError> {
-    let inputs = paths.iter().map(|path| Input::open(path, follow)).collect::<Result<_, _>>()?;
-    open_inputs(inputs, wishes, reading)
+    open_inputs(inputs(paths, follow)?, wishes, reading)
 }
 
 /// The same for inputs that are open already.
@@ -43,14 +49,120 @@ pub fn open(
 /// # Ok::<(), rueful_data::DataError>(())
 /// ```
 pub fn open_inputs(
-    mut inputs: Vec<Input>,
+    inputs: Vec<Input>,
     wishes: &Wishes,
     reading: &Reading,
 ) -> Result<Opened, DataError> {
-    let first = inputs.first_mut().ok_or(DataError::NoInput)?;
-    let (schema, notes) = look(first, wishes, reading)?;
+    let Begun { schema, notes, inputs } = Begun::look(inputs, wishes, reading)?;
     let reader = Reader::new(inputs, &schema, reading);
     Ok(Opened { schema, notes, reader })
+}
+
+/// Files that are open, before their first row is read: what labels they begin with can still be
+/// looked at, and made part of how they are read.
+///
+/// ```
+/// use rueful_data::{Begun, Follow, Input, LabelRule, Reading, Wishes, survey};
+/// let input = Input::new("mail.vw", "ham | a\nspam | b\n".as_bytes(), &Follow::No)?;
+/// let reading = Reading::new(LabelRule::Signs);
+/// let mut begun = Begun::look(vec![input], &Wishes::default(), &reading)?;
+/// let first = begun.first_labels(&reading)?;
+/// assert_eq!(first.labels.counts, [("ham".to_owned(), 1), ("spam".to_owned(), 1)]);
+///
+/// let reading = Reading { labels: LabelRule::Positive("spam".to_owned()), ..reading };
+/// assert_eq!(survey(&mut begun.read(&reading))?.examples, 2);
+/// # Ok::<(), rueful_data::DataError>(())
+/// ```
+#[derive(Debug)]
+pub struct Begun {
+    /// How they are read.
+    pub schema: Schema,
+    /// What was inferred, in words.
+    pub notes: Vec<Phrase>,
+    inputs: Vec<Input>,
+}
+
+/// Opens files as [`open`] does, and reads nothing yet.
+pub fn begin(
+    paths: &[String],
+    wishes: &Wishes,
+    reading: &Reading,
+    follow: &Follow,
+) -> Result<Begun, DataError> {
+    Begun::look(inputs(paths, follow)?, wishes, reading)
+}
+
+fn inputs(paths: &[String], follow: &Follow) -> Result<Vec<Input>, DataError> {
+    paths.iter().map(|path| Input::open(path, follow)).collect()
+}
+
+impl Begun {
+    /// Inputs that are open already; the first of them tells by its beginning how it is read.
+    pub fn look(
+        mut inputs: Vec<Input>,
+        wishes: &Wishes,
+        reading: &Reading,
+    ) -> Result<Self, DataError> {
+        let first = inputs.first_mut().ok_or(DataError::NoInput)?;
+        let (schema, notes) = look(first, wishes, reading)?;
+        Ok(Self { schema, notes, inputs })
+    }
+
+    /// Opens files of which it is known how they are read.
+    pub fn open(paths: &[String], schema: &Schema, follow: &Follow) -> Result<Self, DataError> {
+        let schema = schema.clone();
+        Ok(Self { schema, notes: Vec::new(), inputs: inputs(paths, follow)? })
+    }
+
+    /// The labels that the first file begins with. That is a function of its bytes, as far as they
+    /// are there: what still grows is waited for only until there is a row.
+    pub fn first_labels(&mut self, reading: &Reading) -> Result<FirstLabels, DataError> {
+        let reading = Reading {
+            labels: LabelRule::Any,
+            idle_rows: false,
+            constant: false,
+            ..reading.clone()
+        };
+        let format = self.schema.format(&reading);
+        let input = self.inputs.first_mut().ok_or(DataError::NoInput)?;
+        let most = reading.limits.max_line_bytes.saturating_add(2);
+        let mut found = None;
+        let (beginning, is_whole) = input.peek(SAMPLE, most, |beginning| {
+            found = labels_in(&*format, beginning, false);
+            if found.is_some() { Enough::Yes } else { Enough::No }
+        })?;
+        if is_whole {
+            found = labels_in(&*format, beginning, true);
+        }
+        Ok(found.unwrap_or_default())
+    }
+
+    /// The rows.
+    pub fn read(self, reading: &Reading) -> Reader {
+        Reader::new(self.inputs, &self.schema, reading)
+    }
+}
+
+/// The labels of the rows that the beginning of a file holds; none where there is no row yet, nor
+/// anything wrong. What is wrong, the reader tells.
+fn labels_in(format: &dyn Format, beginning: &[u8], is_whole: bool) -> Option<FirstLabels> {
+    let text = without_mark(beginning);
+    let len = match is_whole {
+        true => text.len(),
+        false if format.has_head(text) => format.cut(text)?,
+        false => return None,
+    };
+    let mut padded = text[..len].to_vec();
+    padded.push(b'\n');
+    padded.resize(len + PADDING, 0);
+    let mut rows = Rows::default();
+    let is_fine = format.read(Text::new(&padded, len, true), &mut rows).is_ok();
+    if is_fine && rows.batch.is_empty() {
+        return None;
+    }
+    let mut labels = rows.labels.seen();
+    labels.counts.retain(|(label, _)| label.as_bytes() != NO_LABEL);
+    Some(FirstLabels { rows: rows.batch.len() as u64, labels, positive: None })
 }
 
 /// Finds out how an input is to be read.

@@ -58,6 +58,13 @@ impl Phrase {
         self.0.push(Part::Words(words.into()));
         self
     }
+
+    /// The same with another phrase behind it.
+    #[must_use]
+    pub fn join(mut self, other: &Self) -> Self {
+        self.0.extend_from_slice(&other.0);
+        self
+    }
 }
 
 impl From<String> for Phrase {

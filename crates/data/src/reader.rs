@@ -143,6 +143,7 @@ impl Reader {
         let outcome = mem::take(&mut work.outcome);
         if let Outcome::End = outcome {
             self.end(self.files.len());
+            self.end_labels();
             return false;
         }
         let file = work.chunk.file;
@@ -206,6 +207,17 @@ impl Reader {
             && ended.rows == 0
         {
             self.broken = Some(DataError::EmptyFile { file: ended.name.clone() });
+        }
+    }
+
+    /// All labels are known at the end: one of them should have been the one that was named.
+    fn end_labels(&mut self) {
+        if self.broken.is_none()
+            && let Some((found, expected)) = self.labels.without_positive(&self.rule)
+            && let Some(file) = self.files.first()
+        {
+            let file = file.name.clone();
+            self.broken = Some(DataError::Unsuitable { file, found, expected });
         }
     }
 

@@ -294,7 +294,7 @@ fn kind(name: &str, text: &[u8], wishes: &Wishes) -> Result<Option<Kind>, DataEr
     Ok(Kind::by_extension(name).or_else(|| Kind::by_content(text)))
 }
 
-fn without_mark(bytes: &[u8]) -> &[u8] {
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 

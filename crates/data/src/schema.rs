@@ -63,6 +63,14 @@ impl Columns {
         Self(self.iter().filter(|column| column.role.is_for_predicting()).cloned().collect())
     }
 
+    /// The same columns in other roles. None of them need be the label: for whoever reads something
+    /// else of the same table.
+    #[must_use]
+    pub fn with_roles(&self, role: impl Fn(&Column) -> Role) -> Self {
+        let column = |column: &Column| Column { name: column.name.clone(), role: role(column) };
+        Self(self.iter().map(column).collect())
+    }
+
     /// Columns of which none is the label, for files that hold something else.
     pub(crate) fn without_labels(columns: Vec<Column>) -> Self {
         Self(columns)
@@ -278,6 +286,19 @@ impl Schema {
             Self::Jsonl(json) => Self::Jsonl(json.without_label()),
             other => other.clone(),
         }
+    }
+
+    /// The same format with its columns in other [roles](Columns::with_roles).
+    #[must_use]
+    pub fn with_roles(&self, role: impl Fn(&Column) -> Role) -> Self {
+        let mut schema = self.clone();
+        match &mut schema {
+            Self::Csv(table) => table.columns = table.columns.with_roles(role),
+            Self::Arff(arff) => arff.columns = arff.columns.with_roles(role),
+            Self::Jsonl(json) => json.columns = json.columns.with_roles(role),
+            Self::Libsvm {} | Self::Vw { .. } => {}
+        }
+        schema
     }
 
     /// The names of the formats.

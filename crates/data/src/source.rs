@@ -58,7 +58,7 @@ pub struct LabelsSeen {
 }
 
 /// How rows are to be read, whatever the format.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// Which labels are taken, and what they become.
     pub labels: LabelRule,

@@ -6,7 +6,9 @@ mod common;
 use common::{NUMBERS, drain, input};
 use proptest::prelude::*;
 use rueful_core::Batch;
-use rueful_data::{Census, DataError, LabelRule, Reading, Source, Wishes, open_inputs};
+use rueful_data::{
+    Begun, Census, DataError, FirstLabels, LabelRule, Reading, Source, Wishes, open_inputs,
+};
 use std::num::NonZeroUsize;
 
 /// A row with the label 1 and one feature of this value, in every format.
@@ -270,4 +272,67 @@ proptest! {
             prop_assert_eq!(whole.3, left.3, "{}", format);
         }
     }
+}
+
+/// Rows with these labels, in every format.
+fn labelled(labels: &[&str]) -> [(&'static str, String); 6] {
+    let rows = |row: &dyn Fn(&str) -> String| labels.iter().map(|label| row(label)).collect();
+    let head = |head: &str, rows: String| head.to_owned() + &rows;
+    [
+        ("libsvm", rows(&|label| format!("{label} 3:1\n"))),
+        ("vw", rows(&|label| format!("{label} | 3:1\n"))),
+        ("csv", head("y,3\n", rows(&|label| format!("{label},1\n")))),
+        ("tsv", head("y\t3\n", rows(&|label| format!("{label}\t1\n")))),
+        ("jsonl", rows(&|label| format!("{{\"y\": \"{label}\", \"3\": 1}}\n"))),
+        (
+            "arff",
+            head(
+                "@attribute y string\n@attribute 3 numeric\n@data\n",
+                rows(&|label| format!("{label},1\n")),
+            ),
+        ),
+    ]
+}
+
+fn first_labels(format: &str, text: &str) -> FirstLabels {
+    let mut begun = Begun::look(vec![input("data", text)], &wishes(format), &NUMBERS).unwrap();
+    let first = begun.first_labels(&NUMBERS).unwrap();
+    // Whoever looked has taken nothing away.
+    let any = Reading { labels: LabelRule::Any, ..NUMBERS };
+    let (rows, error) = drain(&mut begun.read(&any));
+    assert!(error.is_none() && rows.len() as u64 >= first.rows, "{format}: {error:?}");
+    first
+}
+
+#[test]
+fn the_first_labels_are_told_before_the_first_row() {
+    let counts = [("yes".to_owned(), 2), ("no".to_owned(), 1)];
+    for (format, text) in labelled(&["yes", "no", "yes"]) {
+        for text in [&*text, text.trim_end(), &format!("\u{feff}{text}")] {
+            let first = first_labels(format, text);
+            assert_eq!((first.rows, &first.labels.counts[..]), (3, &counts[..]), "{format}");
+        }
+    }
+}
+
+#[test]
+fn the_first_labels_are_those_of_the_beginning_alone() {
+    let mut labels = vec!["yes"; 60_000];
+    labels.push("no");
+    for (format, text) in labelled(&labels) {
+        let first = first_labels(format, &text);
+        assert!(first.rows > 8000 && first.rows < 60_000, "{format}: {}", first.rows);
+        assert_eq!(first.labels.counts, [("yes".to_owned(), first.rows)], "{format}");
+    }
+    // A first row that is longer than what is looked at is looked at as a whole.
+    let long: String = (1..60_000).map(|index| format!(" {index}:1")).collect();
+    let first = first_labels("libsvm", &format!("7{long}\n8{long}\n"));
+    assert_eq!(first.labels.counts[0], ("7".to_owned(), 1));
+}
+
+#[test]
+fn rows_that_do_not_count_and_rows_without_a_label_are_not_among_the_first() {
+    let text = "3 0 | a\n1 2 | a\n2 | a\n | b\n1 | a\n";
+    let first = first_labels("vw", text);
+    assert_eq!(first.labels.counts, [("1".to_owned(), 2), ("2".to_owned(), 1)]);
 }

@@ -27,9 +27,9 @@ use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
 use crate::set::{make_feasible, norm};
 use crate::survey::{Dual, Shape};
-use rueful_core::Example;
 use rueful_core::loss::{Kink, Loss};
-use rueful_core::set::{AnySet, FeasibleSet};
+use rueful_core::set::{AnySet, BoxSet, FeasibleSet};
+use rueful_core::{Example, Features};
 
 pub(crate) struct Ascent<'a, L, P> {
     pub(crate) problem: &'a Problem<L>,
@@ -42,6 +42,7 @@ pub(crate) struct Ascent<'a, L, P> {
 /// how many sweeps that is asked at the latest.
 const PATIENCE: f64 = 30.0;
 const FIRST_SWEEPS: u64 = 8;
+const FIRST_SWEEPS_IN_A_BOX: u64 = 24;
 
 /// The first λ is this times ‖S‖/U for the steepest slopes: those of the solution are flatter.
 const FIRST_LAMBDA: f64 = 0.1;
@@ -51,14 +52,24 @@ const FIRST_LAMBDA: f64 = 0.1;
 const OVERSHOOT: f64 = 1.5;
 const OVERSHOOTS: (f64, f64) = (1.0, 6.0);
 
+/// In a box λ becomes smaller, by this factor, once a sweep gains no more than this part of its
+/// penalty.
+const NARROWING: f64 = 0.7;
+const SETTLED: f64 = 0.02;
+
 /// Nothing is left out after λ has changed by more than this part of itself.
 const STEADY: f64 = 0.02;
 
 /// What a sweep counts at least, as a part of a pass.
 const LEAST_WORK: f64 = 0.02;
 
-/// Examples in memory are visited in runs of so many, which lie side by side.
+/// Examples in memory are visited in runs of so many, which lie side by side: long ones where there are
+/// so many examples that jumping about costs more than a less random order, and so few columns
+/// that the order matters little.
 const RUN: usize = 8;
+const LONG_RUN: usize = 64;
+const MANY_EXAMPLES: u64 = 1 << 18;
+const FEW_COLUMNS: usize = 100;
 
 /// How far ascent has come.
 struct State {
@@ -74,7 +85,8 @@ struct State {
     limit: f64,
     /// How far the last sweep moved a prediction at most.
     farthest: f64,
-    /// The runs, in the order of the last sweep.
+    /// How long runs are, and which they are in the order of the last sweep.
+    run: usize,
     order: Vec<u32>,
     sweep: u64,
     /// How many examples were visited, in parts of a pass that were not counted yet.
@@ -97,7 +109,9 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
         let least = self.least_lambda(shape);
         let reach = self.problem.comparators.reach(shape.dimension.into());
         let lambda = (FIRST_LAMBDA * steepness / reach).max(least);
-        let mut state = State::new(dual, lambda, shape.examples as usize);
+        let mut state = State::new(dual, lambda, shape);
+        let is_box = matches!(self.problem.comparators, AnySet::Box(_));
+        let first_sweeps = if is_box { FIRST_SWEEPS_IN_A_BOX } else { FIRST_SWEEPS };
         let (mut last_check, mut next_check, mut work) = (0, 1, 0.0);
         while !bracket.is_done(self.options) && bracket.allows(2) {
             let swept = self.sweep(&mut state)?;
@@ -107,7 +121,7 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
             // As long as a sweep gains much, the gap is wide: what is left on both sides of the
             // minimum is about what the last sweep gained on one.
             let may_be_done = state.sweep >= next_check && state.gain <= 0.5 * bracket.goal();
-            let is_overdue = state.sweep >= 2 * last_check + FIRST_SWEEPS;
+            let is_overdue = state.sweep >= 2 * last_check + first_sweeps;
             if !may_be_done && !is_overdue && bracket.allows(2) {
                 continue;
             }
@@ -164,9 +178,9 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
         let rounds = state.idle.len();
         shuffle(&mut state.order, state.sweep);
         for place in 0..state.order.len() {
-            let first = state.order[place] as usize * RUN;
+            let first = state.order[place] as usize * state.run;
             let mut batch = starts.partition_point(|&start| start <= first) - 1;
-            for t in first..rounds.min(first + RUN) {
+            for t in first..rounds.min(first + state.run) {
                 while t >= starts[batch + 1] {
                     batch += 1;
                 }
@@ -181,9 +195,10 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
 
     fn retune(&self, state: &mut State, least: f64) {
         let before = state.lambda;
+        let reach = self.problem.comparators.reach(state.dual.sum.len().into());
         state.ratio = match &self.problem.comparators {
             AnySet::Ball(ball) => (norm(&state.dual.sum) / ball.radius.get()).max(least),
-            AnySet::Box(_) => (0.7 * before).max(least),
+            AnySet::Box(_) => (before * state.narrowing(reach)).max(least),
             AnySet::WholeSpace(_) => least,
         };
         state.lambda = match &self.problem.comparators {
@@ -222,7 +237,10 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
 }
 
 impl State {
-    fn new(dual: Dual, lambda: f64, rounds: usize) -> Self {
+    fn new(dual: Dual, lambda: f64, shape: &Shape) -> Self {
+        let is_long = shape.examples >= MANY_EXAMPLES && shape.dimension <= FEW_COLUMNS;
+        let run = if is_long { LONG_RUN } else { RUN };
+        let rounds = shape.examples as usize;
         Self {
             dual,
             lambda,
@@ -232,7 +250,8 @@ impl State {
             idle: vec![false; rounds],
             limit: f64::INFINITY,
             farthest: 0.0,
-            order: (0..rounds.div_ceil(RUN) as u32).collect(),
+            run,
+            order: (0..rounds.div_ceil(run) as u32).collect(),
             sweep: 0,
             work: 0.0,
             gain: 0.0,
@@ -245,6 +264,13 @@ impl State {
         let whole = self.work.floor();
         self.work -= whole;
         whole as u64
+    }
+
+    /// What λ is multiplied by where its penalty (λ/2)‖u‖² is there to smooth a box: less than 1 as
+    /// soon as a sweep gains little beside it. With a smaller λ slopes hardly move.
+    fn narrowing(&self, reach: f64) -> f64 {
+        let penalty = 0.5 * self.lambda * reach * reach;
+        if self.gain <= SETTLED * penalty { NARROWING } else { 1.0 }
     }
 
     /// By which power λ follows the ratio this time.
@@ -272,11 +298,11 @@ impl State {
         }
         let example = example();
         let x = &example.features;
-        let q = x.norm_sq() * inverse;
-        let p = match &problem.comparators {
+        let (p, bend) = match &problem.comparators {
             AnySet::Box(sides) => box_dot(sides, &self.dual.sum, inverse, x),
-            _ => -x.dot(&self.dual.sum) * inverse,
+            _ => (-x.dot(&self.dual.sum) * inverse, x.norm_sq()),
         };
+        let q = bend * inverse;
         let old = self.dual.slopes[t];
         let loss = Counted::new(problem.loss, &example);
         let new = loss.prox(p + q * old, q);
@@ -310,16 +336,16 @@ fn shuffle(order: &mut [u32], sweep: u64) {
     }
 }
 
-fn box_dot(
-    sides: &rueful_core::set::BoxSet,
-    sum: &[f64],
-    inverse: f64,
-    x: &rueful_core::Features<'_>,
-) -> f64 {
-    x.iter()
-        .map(|(i, x)| {
-            let (lower, upper) = sides.extent(i);
-            (-sum[i] * inverse).clamp(lower, upper) * x
-        })
-        .sum()
+/// u·x for u = −S/λ brought into the box, and by how much of ‖x‖² it bends with the slope: the
+/// coordinates between their sides, and something for those that a step sets free.
+fn box_dot(sides: &BoxSet, sum: &[f64], inverse: f64, x: &Features<'_>) -> (f64, f64) {
+    let (mut p, mut free) = (0.0, 0.0);
+    for (i, x) in x.iter() {
+        let (lower, upper) = sides.extent(i);
+        let u = -sum[i] * inverse;
+        let inside = u.clamp(lower, upper);
+        p += inside * x;
+        free += if u == inside { x * x } else { 0.0 };
+    }
+    (p, (1.5 * free).clamp(0.02 * x.norm_sq(), x.norm_sq()))
 }

@@ -29,6 +29,10 @@ use rueful_core::loss::Loss;
 /// How many rounds may go by without a narrower interval.
 const PATIENCE: u32 = 20;
 
+/// The first width, as a part of the spread: so many times the relative gap, and not less than this.
+const START_WIDTH: f64 = 3.0;
+const LEAST_WIDTH: f64 = 1e-3;
+
 /// The most steps of Newton's method in a round.
 const MAX_STEPS: u32 = 60;
 
@@ -66,6 +70,8 @@ impl<L: Loss> Multipliers<'_, L> {
         if !bracket.allows(3) {
             return;
         }
+        // Guesses that are good already are not to be smoothed away.
+        let spread = spread * (START_WIDTH * bracket.relative_gap()).clamp(LEAST_WIDTH, 1.0);
         let mut smoothed = Lagrangian::new(self.problem, self.data, &u, slopes, spread);
         let mut at = smoothed.visit(u);
         bracket.passes += 2;

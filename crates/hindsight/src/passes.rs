@@ -48,6 +48,13 @@ pub struct Prefix<'a, P: ?Sized> {
     pub rounds: u64,
 }
 
+impl<'a, E> Prefix<'a, dyn Passes<Error = E> + 'a> {
+    /// All of some data, as data of no particular kind: what is compiled for it is compiled once.
+    pub fn whole(data: &'a mut (dyn Passes<Error = E> + 'a)) -> Self {
+        Self { data, rounds: u64::MAX }
+    }
+}
+
 impl<P: Passes + ?Sized> Passes for Prefix<'_, P> {
     type Error = P::Error;
 

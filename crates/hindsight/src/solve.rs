@@ -8,7 +8,7 @@ use crate::held::Held;
 use crate::interior::Interior;
 use crate::multipliers::Multipliers;
 use crate::newton::Newton;
-use crate::passes::Passes;
+use crate::passes::{Passes, Prefix};
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
 use crate::proof::Proof;
 use crate::set::{lowest, make_feasible};
@@ -59,7 +59,8 @@ pub fn solve<L: Loss, P: Passes>(
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, P::Error> {
-    let Found { bracket, examples, method } = search(problem, data, start, options, watch)?;
+    let mut data = Prefix::whole(data);
+    let Found { bracket, examples, method } = search(problem, &mut data, start, options, watch)?;
     Ok(bracket.into_solution(examples, method))
 }
 

@@ -15,7 +15,7 @@
 use crate::bracket::Bracket;
 use crate::cost::{Cost, careful_dot};
 use crate::counted::Counted;
-use crate::passes::Passes;
+use crate::passes::{Passes, Prefix};
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
 use crate::proof::Proof;
 use crate::scales::{Scales, quotient};
@@ -146,7 +146,8 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
             }
             let passes = Some(bracket.left() - 1);
             let inner = Options { tolerance, max_passes: passes };
-            let mut found = search(problem, &mut self.data, start, &inner, watch)?;
+            let mut found =
+                search(problem, &mut Prefix::whole(&mut self.data), start, &inner, watch)?;
             if found.bracket.slopes.is_empty() && bracket.left() > found.bracket.passes + 1 {
                 self.take_slopes(&mut found.bracket)?;
             }

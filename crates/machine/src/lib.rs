@@ -15,4 +15,4 @@ mod wide;
 
 pub use map::MappedFile;
 pub use pair::{pairs_at, rounds_like_its_neighbours};
-pub use wide::{Kernel, prefetch, widest};
+pub use wide::{Kernel, prefetch, wide, widest};

@@ -41,12 +41,19 @@ pub trait Kernel {
 /// ```
 #[inline]
 pub fn widest<K: Kernel>(kernel: K) -> K::Out {
+    wide(kernel).unwrap_or_else(K::run)
+}
+
+/// Runs a kernel with wide registers; hands it back where there are none. For kernels that are large:
+/// the same work without wide registers need not be compiled as part of them.
+#[inline]
+pub fn wide<K: Kernel>(kernel: K) -> Result<K::Out, K> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, which is all that the function asks for.
-        return unsafe { with_avx2(kernel) };
+        return Ok(unsafe { with_avx2(kernel) });
     }
-    kernel.run()
+    Err(kernel)
 }
 
 /// Asks the processor to bring something near that is going to be read soon. Nothing else happens.

@@ -3,8 +3,8 @@
 use crate::data::{DataSpec, LabelUse, Layout, Manner};
 use rueful_core::loss::Labels;
 use rueful_data::{
-    CacheFault, CacheSummary, Cached, DataError, Follow, Limits, Provenance, Role, Source,
-    printable, write_cache,
+    CacheFault, CacheSummary, Cached, DataError, Follow, LabelRule, Limits, Provenance, Reading,
+    Role, Source, printable, write_cache,
 };
 
 /// What a cache of a file is called.
@@ -31,7 +31,7 @@ impl DataSpec {
     /// the files as they are now.
     pub(crate) fn open_cache(
         &self,
-        labels: LabelUse,
+        reading: &Reading,
         manner: &Manner,
     ) -> Result<Box<dyn Source>, DataError> {
         self.refuse_predictions()?;
@@ -40,11 +40,36 @@ impl DataSpec {
         }
         let first = self.files.first().ok_or(DataError::NoInput)?;
         let path = format!("{first}.{EXTENSION}");
-        let reading = manner.reading(labels, self.positive.as_deref(), self.constant);
-        if std::fs::exists(&path).is_ok_and(|is_there| is_there) {
-            match Cached::open(&path, &reading) {
+        let stored = match (&reading.labels, &self.positive) {
+            // What was inferred holds for the labels as they are written, not for those stored.
+            (LabelRule::Inferred(_), Some(positive)) => LabelRule::Positive(positive.clone()),
+            (rule, _) => rule.clone(),
+        };
+        let reading_cache = Reading { labels: stored, ..reading.clone() };
+        let cached = self.cache(&path, &reading_cache, manner)?;
+        self.check_labels(&cached, &reading.labels)?;
+        Ok(Box::new(cached))
+    }
+
+    /// Refuses labels that contradict what was inferred from the first ones. A cache knows from the
+    /// start what labels it was made from.
+    fn check_labels(&self, cached: &Cached, rule: &LabelRule) -> Result<(), DataError> {
+        let LabelRule::Inferred(inferred) = rule else { return Ok(()) };
+        for (label, _) in cached.labels().counts {
+            if let Some(expected) = inferred.contradiction(&label) {
+                let found = format!("the label \"{}\"", printable(&label));
+                return Err(DataError::Unsuitable { file: self.name(), found, expected });
+            }
+        }
+        Ok(())
+    }
+
+    /// The cache at `path`, as it is or made anew.
+    fn cache(&self, path: &str, reading: &Reading, manner: &Manner) -> Result<Cached, DataError> {
+        if std::fs::exists(path).is_ok_and(|is_there| is_there) {
+            match Cached::open(path, reading) {
                 Ok(cached) if cached.provenance().difference(&self.provenance()?).is_none() => {
-                    return Ok(Box::new(cached));
+                    return Ok(cached);
                 }
                 // Somebody else's file is not ours to replace.
                 Err(error @ DataError::Cache { fault: CacheFault::NotACache, .. }) => {
@@ -53,8 +78,8 @@ impl DataSpec {
                 _ => {}
             }
         }
-        self.convert(&path, manner)?;
-        Ok(Box::new(Cached::open(&path, &reading)?))
+        self.convert(path, manner)?;
+        Cached::open(path, reading)
     }
 
     /// What other models predicted belongs to an audit, which reads its data once.

@@ -1,12 +1,13 @@
 //! What is read, and how: from what a person says to a source that can be opened again.
 
+use crate::loss_choice::{LossChoice, NoLoss};
 use crate::settings::SettingsError;
 use crate::weighted::{ClassWeights, Weighted};
 use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
-    Binary, Cached, Column, DataError, Follow, LabelRule, Phrase, Reader, Reading, Schema, Source,
-    Wishes, open,
+    Begun, Binary, Cached, Column, DataError, FirstLabels, Follow, LabelRule, Phrase, Reader,
+    Reading, Schema, Source, Wishes, begin,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -90,8 +91,14 @@ pub struct Manner {
 pub struct Data {
     /// How to read it again.
     pub spec: DataSpec,
-    /// What was inferred, in words.
+    /// What was inferred about their format, in words.
     pub notes: Vec<Phrase>,
+    /// The loss that follows from the labels, a name of
+    /// [`AnyLoss::NAMES`](rueful_core::loss::AnyLoss::NAMES), where it was asked for and there is
+    /// one.
+    pub loss: Option<&'static str>,
+    /// What was inferred from the labels, in words.
+    pub label_notes: Vec<Phrase>,
     /// The rows.
     pub source: Box<dyn Source>,
 }
@@ -101,42 +108,147 @@ pub struct Data {
 pub enum LabelUse {
     /// Those of a loss.
     Learn(Labels),
+    /// Those of the loss that follows from them, as [`LossChoice`] has it.
+    Infer,
     /// Any: they are only looked at.
     Look,
     /// None: there need not be any.
     Ignore,
 }
 
-/// How files are read, what was inferred about that, and their rows.
-type Recognized = (Layout, Vec<Phrase>, Box<dyn Source>);
+/// Files that are open, before the first row is read.
+enum Opening {
+    Text(Begun),
+    Columnar(Box<Columnar>),
+    Cache { file: String },
+}
+
+/// How files are read, what was inferred about that, and the files.
+type Recognized = (Layout, Vec<Phrase>, Opening);
+
+impl Opening {
+    /// The labels that the data begin with.
+    fn first_labels(&mut self, reading: &Reading) -> Result<FirstLabels, DataError> {
+        match self {
+            Self::Text(begun) => begun.first_labels(reading),
+            Self::Columnar(source) => Ok(source.first_labels()),
+            Self::Cache { file } => Cached::first_labels(file, reading),
+        }
+    }
+
+    /// The rows.
+    fn read(self, reading: &Reading) -> Result<Box<dyn Source>, DataError> {
+        Ok(match self {
+            Self::Text(begun) => Box::new(begun.read(reading)),
+            Self::Columnar(mut source) => {
+                source.set_labels(reading.labels.clone());
+                source
+            }
+            Self::Cache { file } => Box::new(Cached::open(&file, reading)?),
+        })
+    }
+}
+
+/// What is made of the labels.
+struct Decided {
+    rule: LabelRule,
+    positive: Option<String>,
+    loss: Option<&'static str>,
+    notes: Vec<Phrase>,
+}
 
 impl DataSettings {
     /// Opens the files, finding out what is not said.
     pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Data, SettingsError> {
-        if let (Some(weights), LabelUse::Learn(labels)) = (self.class_weights, labels) {
-            weights.check(labels, self.positive.is_some())?;
+        // Before anything is opened, as far as the labels are known.
+        match labels {
+            LabelUse::Learn(labels) => self.check_weights(labels)?,
+            LabelUse::Infer => self.check_weights(Labels::Signs)?,
+            LabelUse::Look | LabelUse::Ignore => {}
         }
-        let reading = manner.reading(labels, self.positive.as_deref(), !self.no_constant);
-        let spec = |schema| DataSpec {
+        let mut reading = manner.reading(labels, self.positive.as_deref(), !self.no_constant);
+        let (schema, notes, mut opening) = self.begin(&reading, &manner.follow)?;
+        let decided = self.decide(labels, &reading, &mut opening)?;
+        if labels == LabelUse::Infer {
+            self.check_weights(decided.takes())?;
+        }
+        let Decided { rule, positive, loss, notes: label_notes } = decided;
+        let spec = DataSpec {
             files: self.files.clone(),
             schema,
-            positive: self.positive.clone(),
+            positive,
             constant: !self.no_constant,
             class_weights: self.class_weights,
         };
-        if let Some(layout) = &self.schema {
-            self.refuse_wishes()?;
-            let spec = spec(layout.clone());
-            let source = spec.open(labels, manner)?;
-            return Ok(Data { spec, notes: Vec::new(), source });
-        }
-        let (layout, notes, mut source) = self.recognize(&reading, &manner.follow)?;
-        let spec = spec(layout);
-        if manner.cache {
-            source = spec.open_cache(labels, manner)?;
-        }
+        reading.labels = rule;
+        let source = if manner.cache {
+            spec.open_cache(&reading, manner)?
+        } else {
+            opening.read(&reading)?
+        };
         let source = spec.weigh(source);
-        Ok(Data { spec, notes, source })
+        Ok(Data { spec, notes, loss, label_notes, source })
+    }
+
+    /// Refuses class weights where there are no classes.
+    fn check_weights(&self, labels: Labels) -> Result<(), SettingsError> {
+        let names_positive = self.positive.is_some();
+        Ok(self.class_weights.map_or(Ok(()), |weights| weights.check(labels, names_positive))?)
+    }
+
+    /// Opens the files as what they are said to be, or as what the first of them is.
+    fn begin(&self, reading: &Reading, follow: &Follow) -> Result<Recognized, SettingsError> {
+        let Some(layout) = &self.schema else { return Ok(self.recognize(reading, follow)?) };
+        self.refuse_wishes()?;
+        let opening = match layout {
+            Layout::Text(schema) => Opening::Text(Begun::open(&self.files, schema, follow)?),
+            Layout::Columnar(layout) => {
+                refuse_follow(self.files.first().map_or("", String::as_str), follow)?;
+                Opening::Columnar(Box::new(Columnar::open(&self.files, layout, reading)?))
+            }
+            Layout::Cache(_) => {
+                Opening::Cache { file: only_cache(&self.files, follow)?.to_owned() }
+            }
+        };
+        Ok((layout.clone(), Vec::new(), opening))
+    }
+
+    /// What is made of the labels, by what is asked for and by those that the data begin with.
+    fn decide(
+        &self,
+        labels: LabelUse,
+        reading: &Reading,
+        opening: &mut Opening,
+    ) -> Result<Decided, DataError> {
+        let as_said = Decided {
+            rule: reading.labels.clone(),
+            positive: self.positive.clone(),
+            loss: None,
+            notes: Vec::new(),
+        };
+        let mut first = || opening.first_labels(reading);
+        match (labels, &self.positive) {
+            (LabelUse::Infer, Some(positive)) => {
+                Ok(LossChoice::one_against_the_rest(&first()?, positive).into())
+            }
+            (LabelUse::Infer, None) => match LossChoice::new(&first()?) {
+                Ok(choice) => Ok(choice.into()),
+                Err(why) => Err(self.without_loss(why)),
+            },
+            (LabelUse::Learn(Labels::Signs), None) => {
+                Ok(LossChoice::of_two(&first()?).map_or(as_said, Decided::from))
+            }
+            (LabelUse::Look, positive) => Ok(as_said.foretell(&first()?, positive.as_deref())),
+            (LabelUse::Learn(_) | LabelUse::Ignore, _) => Ok(as_said),
+        }
+    }
+
+    #[cold]
+    fn without_loss(&self, why: NoLoss) -> DataError {
+        let NoLoss { found, expected } = why;
+        let file = self.files.first().map_or("", String::as_str);
+        let file = if file == "-" { "standard input" } else { file }.to_owned();
+        DataError::Unsuitable { file, found, expected }
     }
 
     /// Opens the files as what the first of them is.
@@ -145,9 +257,11 @@ impl DataSettings {
         let kind = match named {
             // Not looked at: standard input could not be given back.
             Some(format) => return self.open_columnar(format, reading, follow),
-            None => match open(&self.files, &self.wishes, reading, follow) {
-                Ok(found) => {
-                    return Ok((Layout::Text(found.schema), found.notes, Box::new(found.reader)));
+            None => match begin(&self.files, &self.wishes, reading, follow) {
+                Ok(mut begun) => {
+                    let notes = std::mem::take(&mut begun.notes);
+                    let layout = Layout::Text(begun.schema.clone());
+                    return Ok((layout, notes, Opening::Text(begun)));
                 }
                 Err(DataError::Binary { kind, .. }) => kind,
                 Err(error) => return Err(error),
@@ -161,9 +275,9 @@ impl DataSettings {
             Binary::Cache => {
                 let layout = Layout::Cache(CacheLayout::Cache {});
                 self.refuse_settings_of_a_cache()?;
-                let source = layout.open(&self.files, reading, follow)?;
+                let file = only_cache(&self.files, follow)?.to_owned();
                 let notes = vec!["a rueful cache: rows that were read before".into()];
-                Ok((layout, notes, source))
+                Ok((layout, notes, Opening::Cache { file }))
             }
         }
     }
@@ -187,7 +301,7 @@ impl DataSettings {
         }
         let opened = rueful_columnar::open(&self.files, format, &self.wishes, reading)?;
         let rueful_columnar::Opened { layout, notes, source } = opened;
-        Ok((Layout::Columnar(layout), notes, Box::new(source)))
+        Ok((Layout::Columnar(layout), notes, Opening::Columnar(Box::new(source))))
     }
 
     /// How its rows came about is settled.
@@ -247,19 +361,7 @@ impl Layout {
                 refuse_follow(files.first().map_or("", String::as_str), follow)?;
                 Box::new(Columnar::open(files, layout, reading)?)
             }
-            Self::Cache(_) => match files {
-                [file] => {
-                    refuse_follow(file, follow)?;
-                    Box::new(Cached::open(file, reading)?)
-                }
-                _ => {
-                    return Err(DataError::Unsuitable {
-                        file: files.first().cloned().unwrap_or_default(),
-                        found: "a rueful cache among other files".to_owned(),
-                        expected: "one cache, made from all of them".into(),
-                    });
-                }
-            },
+            Self::Cache(_) => Box::new(Cached::open(only_cache(files, follow)?, reading)?),
         })
     }
 }
@@ -278,6 +380,49 @@ impl<'de> Deserialize<'de> for Layout {
         };
         layout.map_err(D::Error::custom)
     }
+}
+
+impl From<LossChoice> for Decided {
+    fn from(choice: LossChoice) -> Self {
+        let LossChoice { loss, positive, rule, notes } = choice;
+        Self { rule, positive, loss: Some(loss), notes }
+    }
+}
+
+impl Decided {
+    /// Which labels the loss takes that follows from them.
+    fn takes(&self) -> Labels {
+        if self.loss == Some("square") { Labels::Numbers } else { Labels::Signs }
+    }
+
+    /// The same with a word on the loss that would be chosen.
+    fn foretell(self, first: &FirstLabels, positive: Option<&str>) -> Self {
+        let choice = match positive {
+            Some(positive) => Ok(LossChoice::one_against_the_rest(first, positive)),
+            None => LossChoice::new(first),
+        };
+        match choice {
+            Ok(LossChoice { loss, notes, .. }) => Self { loss: Some(loss), notes, ..self },
+            Err(NoLoss { found, expected }) => {
+                let said = format!("no loss follows from {found}; expected ");
+                let note = Phrase::from(said).join(&expected);
+                Self { notes: vec![note], ..self }
+            }
+        }
+    }
+}
+
+/// The one cache there is.
+fn only_cache<'a>(files: &'a [String], follow: &Follow) -> Result<&'a str, DataError> {
+    let [file] = files else {
+        return Err(DataError::Unsuitable {
+            file: files.first().cloned().unwrap_or_default(),
+            found: "a rueful cache among other files".to_owned(),
+            expected: "one cache, made from all of them".into(),
+        });
+    };
+    refuse_follow(file, follow)?;
+    Ok(file)
 }
 
 /// Files that are not text are whole when they are there.
@@ -316,10 +461,10 @@ impl DataSpec {
 
     /// Opens the files once more.
     pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
+        let reading = manner.reading(labels, self.positive.as_deref(), self.constant);
         let source = if manner.cache {
-            self.open_cache(labels, manner)?
+            self.open_cache(&reading, manner)?
         } else {
-            let reading = manner.reading(labels, self.positive.as_deref(), self.constant);
             self.schema.open(&self.files, &reading, &manner.follow)?
         };
         Ok(self.weigh(source))
@@ -361,6 +506,8 @@ impl Manner {
     ) -> Reading {
         let rule = match (labels, positive) {
             (LabelUse::Learn(labels), _) => LabelRule::new(labels, positive),
+            // Until their beginning was looked at.
+            (LabelUse::Infer, _) => LabelRule::new(Labels::Signs, positive),
             (LabelUse::Ignore, _) => LabelRule::Ignored,
             (LabelUse::Look, Some(positive)) => LabelRule::Positive(positive.to_owned()),
             (LabelUse::Look, None) => LabelRule::Any,

@@ -5,7 +5,7 @@ use crate::contradiction::Contradiction;
 use crate::replay::{Replay, counting};
 use crate::task::Task;
 use rueful_core::ledger::Tally;
-use rueful_core::loss::{AnyLoss, Loss, with_loss};
+use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::{Cells, Comparators, ExactSum, Ledger, NonNegative, Rows, Ruler};
 use rueful_data::{DataError, Names};
 use rueful_hindsight::{
@@ -64,6 +64,18 @@ pub struct Weight {
 /// How many weights a report lists.
 const LISTED: usize = 10;
 
+/// Runs an expression on a loss: the usual ones as they are, the others as one of any.
+macro_rules! with_solved_loss {
+    ($any:expr, $loss:ident => $what:expr) => {
+        match $any {
+            AnyLoss::Hinge($loss) => $what,
+            AnyLoss::Logistic($loss) => $what,
+            AnyLoss::Square($loss) => $what,
+            $loss => $what,
+        }
+    };
+}
+
 /// Solves for the best comparator of a loss.
 pub fn best_in_hindsight(
     loss: &AnyLoss,
@@ -75,16 +87,16 @@ pub fn best_in_hindsight(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, DataError> {
     // The loss is asked in every step, and the kind of data once per batch: the solver is compiled
-    // for each of the first only.
+    // for the usual losses, and once for all others.
     let mut data = Prefix { data, rounds: u64::MAX };
     match comparators {
-        Comparators::Set(set) => with_loss!(*loss, loss => {
+        Comparators::Set(set) => with_solved_loss!(*loss, loss => {
             let problem = Problem { loss, sigma, comparators: set.clone() };
             solve(&problem, &mut data, start, options, watch)
         }),
         Comparators::UnitFree(ball) => {
             let scales = measure(loss, &mut data)?;
-            with_loss!(*loss, loss => {
+            with_solved_loss!(*loss, loss => {
                 solve_unit_free(loss, ball.radius, &scales, &mut data, start, options, watch)
             })
         }

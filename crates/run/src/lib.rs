@@ -5,17 +5,21 @@
 //! and answers rounds; a [`Session`] reads the rows from files. [`Report`] is what can be said at any
 //! moment.
 
+mod alarm;
 mod audit;
 mod cache;
 mod columns;
 mod contradiction;
 mod data;
 mod dispatch;
+mod groups;
 mod hindsight;
 mod judged;
 mod jury;
+mod loss_choice;
 mod model;
 mod predict;
+mod race;
 mod replay;
 mod report;
 mod run;
@@ -27,20 +31,25 @@ mod task;
 mod weighted;
 mod windows;
 
+pub use alarm::{Alarm, AlarmReport, withhold_contradictions};
 pub use audit::{
-    AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Link, ModelReport, NamedReport,
+    AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, GroupReport, Link, ModelReport,
+    NamedReport,
 };
 pub use columns::Columns;
 pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
+pub use groups::{GROUPS_MAX, GroupError, GroupReader};
 pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,
     bound_mistakes, curve_in_hindsight,
 };
 pub use judged::{Every, JudgedReport, RadiusReport, Reach};
+pub use loss_choice::{LossChoice, NoLoss};
 pub use model::{Model, ModelError, Stream, check_place};
 pub use predict::{Contribution, Explanation, Scored};
+pub use race::{Race, RaceReport, RaceSettings, RaceSpec, RacerReport};
 pub use replay::{Open, Replay};
 pub use report::{BoundReport, CurveReport, Report, RiskBoundReport};
 pub use rueful_core::schedule::AnySchedule;

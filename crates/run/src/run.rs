@@ -205,10 +205,30 @@ impl Run {
 
     /// A lower bound on what every comparator loses, in total: the best there is.
     pub fn floor(&self) -> f64 {
+        self.floor_hearing(&self.witnesses())
+    }
+
+    /// The same with these witnesses of all rounds so far.
+    pub(crate) fn floor_hearing(&self, witnesses: &[Minorant]) -> f64 {
         let floor =
             |witness: &Minorant| witness.floor(&self.task.comparators, self.ledger.coordinates());
         let own = self.ledger.floor(&self.task.comparators);
-        self.witnesses().iter().map(floor).fold(own, f64::max)
+        witnesses.iter().map(floor).fold(own, f64::max)
+    }
+
+    /// The same run before its first round, where somebody else judges and lets it
+    /// [`hear`](Self::hear).
+    pub(crate) fn judged_elsewhere(mut self) -> Self {
+        self.jury = None;
+        self
+    }
+
+    /// Lets witnesses of all rounds so far add to the point of the curve that was made last, if it
+    /// is of these rounds.
+    pub(crate) fn hear(&mut self, witnesses: &[Minorant]) {
+        if self.ledger.is_at_mark() {
+            self.ledger.hear(witnesses);
+        }
     }
 
     fn check(&self, rows: Rows<'_>) -> Result<(), RunError> {
@@ -231,6 +251,11 @@ impl Run {
     /// about the rounds before that.
     pub fn is_diverged(&self) -> bool {
         self.diverged.is_some()
+    }
+
+    /// Why it learns no more, if it does not.
+    pub(crate) fn trouble(&self) -> Option<RunError> {
+        self.diverged.map(|what| self.divergence(what))
     }
 
     /// Says what was seen, all of it, where somebody else has counted.
@@ -287,12 +312,16 @@ impl Run {
 
     /// What can be said so far.
     pub fn report(&self) -> Report {
-        let witnesses = self.witnesses();
-        let point = self.ledger.point(&witnesses);
+        self.report_hearing(&self.witnesses())
+    }
+
+    /// The same with these witnesses of all rounds so far.
+    pub(crate) fn report_hearing(&self, witnesses: &[Minorant]) -> Report {
+        let point = self.ledger.point(witnesses);
         let slack = self.ledger.slack(&self.task.comparators, self.ledger.coordinates());
         let certificate = point.certificate_total();
         let ladder = Ladder::new(self.ledger.rounds(), certificate, slack, self.promise());
-        Report::new(self, &ladder, &point, &self.ledger.curve_with(&witnesses))
+        Report::new(self, &ladder, &point, &self.ledger.curve_with(witnesses))
     }
 
     /// Takes in the books of a run of the same task that learned from other rows, on another thread

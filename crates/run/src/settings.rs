@@ -3,7 +3,7 @@
 //! Every setting that is given must have an effect. One that the chosen learner has no use for is
 //! an error, not a silence.
 
-use crate::data::DataSpec;
+use crate::data::{DataSpec, LabelUse};
 use crate::spec::{LearnerSpec, Spec, SpecError};
 use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::request::{Fact, Refusal, Request};
@@ -23,7 +23,8 @@ pub struct Settings {
     /// A name of [`LearnerSpec::NAMES`]; `bank` if left out, and `ogd` where a setting is given that only
     /// learners of the notes know.
     pub learner: Option<String>,
-    /// A name of [`AnyLoss::NAMES`]; `hinge` if left out.
+    /// A name of [`AnyLoss::NAMES`]. If it is left out, data opened with [`LabelUse::Infer`] tell the
+    /// loss that follows from their labels; where nobody looks at labels, it is `hinge`.
     pub loss: Option<String>,
     /// τ of the quantile loss.
     pub tau: Option<f64>,
@@ -200,6 +201,12 @@ impl Settings {
         }
     }
 
+    /// Which labels are taken from the data: those of the loss, or those it is to follow from.
+    pub fn labels(&self) -> Result<LabelUse, SettingsError> {
+        let loss = self.loss()?;
+        Ok(if self.loss.is_some() { LabelUse::Learn(loss.labels()) } else { LabelUse::Infer })
+    }
+
     /// The loss alone.
     pub fn loss(&self) -> Result<AnyLoss, SettingsError> {
         let name = self.loss.as_deref().unwrap_or("hinge");
@@ -207,7 +214,8 @@ impl Settings {
         if self.tau.is_some() && !takes_tau(&name) {
             let takers: Vec<_> = AnyLoss::NAMES.into_iter().filter(takes_tau).collect();
             let to = format!("the {} loss", either(&takers));
-            return Err(Refusal::Belongs { setting: "tau", to, not: name.to_owned() }.into());
+            let not = self.loss.as_deref().unwrap_or("the one that follows from the labels");
+            return Err(Refusal::Belongs { setting: "tau", to, not: not.to_owned() }.into());
         }
         let request = Request { tau: number("tau", self.tau, OpenUnit::new)?, ..nothing()? };
         Ok(AnyLoss::ask(name, &request)?)
@@ -432,7 +440,7 @@ mod tests {
         );
         assert_eq!(
             refusal(&Settings { tau: Some(0.9), ..with("ogd") }),
-            "--tau belongs to the quantile loss, not to hinge"
+            "--tau belongs to the quantile loss, not to the one that follows from the labels"
         );
         assert_eq!(
             refusal(&Settings { alpha: Some(1.0), eta, ..with("regularized-erm") }),

@@ -5,9 +5,12 @@
 //! asked for stay as they are. Every window has sums of its own, so that nothing that came before
 //! can drown it.
 
+use crate::alarm::WindowSolver;
+use crate::hindsight::Interval;
 use rueful_core::ledger::Minorant;
 use rueful_core::ledger::{Tally, Verdict};
 use rueful_core::{Judge, Ledger, Round, Rows};
+use rueful_hindsight::Options;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -37,6 +40,9 @@ pub struct WindowReport {
     pub certificate: Option<f64>,
     /// Whether the certificate is negative.
     pub beats_every_linear_predictor: bool,
+    /// The exact regret in it; there when windows are solved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regret: Option<Interval>,
 }
 
 /// The windows of a stream.
@@ -52,6 +58,8 @@ pub struct Windows {
     /// Windows that may still be put together.
     loose: Vec<Stretch>,
     closed: Vec<WindowReport>,
+    /// Who solves windows of a length that was asked for.
+    solver: Option<WindowSolver>,
 }
 
 #[derive(Debug, Clone)]
@@ -86,6 +94,7 @@ impl Stretch {
             mistake_rate: verdict.mistake_rate,
             certificate: Some(verdict.certificate).filter(|value| value.is_finite()),
             beats_every_linear_predictor: verdict.beats_every_comparator(),
+            regret: None,
         }
     }
 }
@@ -103,7 +112,21 @@ impl Windows {
             judge,
             loose: Vec::new(),
             closed: Vec::new(),
+            solver: None,
         }
+    }
+
+    /// The same windows, each of which is kept until it is full and solved for its best comparator.
+    /// Where nobody asked for a length they are not: they would not stay as they are.
+    #[must_use]
+    pub fn solved(mut self, ledger: &Ledger, options: &Options) -> Self {
+        self.solver = self.is_fixed.then(|| WindowSolver::new(ledger, options));
+        self
+    }
+
+    /// The windows of a length that was asked for that are full so far.
+    pub fn closed(&self) -> &[WindowReport] {
+        &self.closed
     }
 
     /// Takes in rounds that the ledger has taken, of rows by its cells.
@@ -114,6 +137,7 @@ impl Windows {
             let part = rows.slice(from..to);
             self.open.tally.record_rows(part, &rounds[from..to]);
             self.open.judge.iter_mut().for_each(|judge| judge.observe_rows(part));
+            self.solver.iter_mut().for_each(|solver| solver.keep(part));
             if self.open.tally.rounds() >= self.length {
                 self.close(ledger);
             }
@@ -131,13 +155,20 @@ impl Windows {
         let next = Stretch { after: self.open.end(), tally, judge };
         let full = std::mem::replace(&mut self.open, next);
         if self.is_fixed {
-            self.closed.push(full.report(ledger));
+            let regret = self.regret(ledger, &full.tally);
+            self.closed.push(WindowReport { regret, ..full.report(ledger) });
+            self.solver.iter_mut().for_each(WindowSolver::clear);
             return;
         }
         self.loose.push(full);
         if self.loose.len() >= self.most() {
             self.put_together();
         }
+    }
+
+    /// The exact regret in the window that is being filled, if windows are solved.
+    fn regret(&self, ledger: &Ledger, tally: &Tally) -> Option<Interval> {
+        self.solver.as_ref()?.regret(ledger, tally)
     }
 
     /// How many windows there may be.
@@ -171,7 +202,11 @@ impl Windows {
             }
         }
         let reports = loose.iter().map(|part| part.report(ledger));
-        self.closed.iter().copied().chain(reports).collect()
+        let mut reports: Vec<_> = self.closed.iter().copied().chain(reports).collect();
+        if let (Some(last), 1..) = (reports.last_mut(), rest) {
+            last.regret = self.regret(ledger, &self.open.tally);
+        }
+        reports
     }
 }
 

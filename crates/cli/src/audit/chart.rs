@@ -102,6 +102,7 @@ mod tests {
             mistake_rate: None,
             certificate: Some(certificate),
             beats_every_linear_predictor: certificate < 0.0,
+            regret: None,
         }
     }
 

@@ -117,7 +117,16 @@ fn verdict(report: &AuditReport, model: &ModelReport) -> String {
     // No predictor saves more than the whole of a loss that is never negative.
     let is_empty =
         |certificate: f64| certificate >= model.sequential_risk && report.loss.is_nonnegative();
-    match model.certificate {
+    if let Some(regret) = model.regret.filter(|regret| regret.lower > 0.0) {
+        return format!(
+            "Proved: on these examples one of them would have saved at least {} per round, and none\n  \
+             more than {}: {them}.",
+            at_least(regret.lower),
+            at_most(regret.upper)
+        );
+    }
+    let known = model.regret.map(|regret| regret.upper).into_iter().chain(model.certificate);
+    match known.reduce(f64::min) {
         Some(value) if value < 0.0 => format!(
             "Proved: on these examples it beat {them},\n  each \
              by at least {} per round.",

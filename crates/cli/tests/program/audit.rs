@@ -1,6 +1,6 @@
 //! `rueful audit`: verdicts on models of which only the predictions are known.
 
-use crate::harness::{DATA, Said, ask, ask_in, assert_snapshot, number, root};
+use crate::harness::{DATA, Said, ask, ask_in, assert_snapshot, hinge, number, root};
 use rueful_core::Batch;
 use rueful_data::{Follow, LabelRule, Reader, Reading, Schema, Source};
 use rueful_run::{DataSpec, Settings, build};
@@ -28,6 +28,7 @@ impl Desk {
     }
 
     fn audit(&self, flags: &str) -> Said {
+        let flags = hinge(flags);
         ask_in(self.0.path(), &format!("audit stream --predictions predictions {flags}"))
     }
 
@@ -60,7 +61,7 @@ fn list<'a>(object: &'a Value, key: &str) -> &'a Vec<Value> {
 #[test]
 fn a_small_case_by_hand() {
     let desk = Desk::new("+1 1:1\n-1 2:2\n+1 1:3 2:3\n", "0.5\n-0.5\n2\n");
-    let report = desk.report("--radius 2");
+    let report = desk.report("--radius 2 --comparators ball --judge off");
     assert_close(number(&report, "sequential_risk"), 1.0 / 3.0);
     assert_close(number(&report, "mistake_rate"), 0.0);
     assert_close(number(&report, "certificate"), (-1.0 + 2.0 * 5_f64.sqrt()) / 3.0);
@@ -77,7 +78,13 @@ fn a_rule_that_is_not_linear_beats_all_that_are() {
     assert_eq!(report["beats_every_linear_predictor"], true);
     assert_close(number(&report, "certificate"), -1.0);
     let text = desk.audit("--radius 1000").result();
-    assert!(text.contains("it beat every linear predictor with ‖u‖ ≤ 1000,"), "{text}");
+    let told =
+        "it beat every linear predictor with weights on columns scaled to ±1, norm at most 1000,";
+    assert!(text.contains(told), "{text}");
+    let raw = desk.audit("--radius 1000 --comparators ball").result();
+    assert!(raw.contains("it beat every linear predictor with ‖u‖ ≤ 1000,"), "{raw}");
+    // Only rounding is in the way of every norm.
+    assert!(number(&report, "beats_up_to") > 1e12);
     // The other way round, every linear predictor is better by at least 1, and that shows too.
     desk.put("predictions", &"-1\n1\n1\n-1\n".repeat(25));
     assert_close(number(&desk.report("--radius 1000"), "certificate"), 1.0);
@@ -185,7 +192,9 @@ fn no_linear_predictor_escapes_in_the_whole_or_in_a_window() {
     let predictions: Vec<f64> = events.iter().map(|event| event.2).collect();
     let desk = Desk::new(&stream_of(&events), &lines(&predictions));
     for radius in [0.5, 3.0] {
-        let flags = format!("--loss logistic --radius {radius} --no-constant --window 60");
+        let flags = format!(
+            "--loss logistic --radius {radius} --comparators ball --no-constant --window 60"
+        );
         let report = desk.report(&flags);
         check_certificate(&events, &report, radius);
         let windows = list(&report, "windows");
@@ -237,14 +246,18 @@ fn windows_add_up_to_the_whole() {
     );
 }
 
-const MODEL_KEYS: [&str; 9] = [
+const MODEL_KEYS: [&str; 13] = [
     "beats_every_linear_predictor",
+    "beats_up_to",
     "certificate",
+    "certificate_own",
     "curve",
     "example_norm_max",
     "examples",
     "gradient_norm_max",
     "mistake_rate",
+    "radii",
+    "says_nothing_from",
     "sequential_risk",
     "windows",
 ];
@@ -261,13 +274,15 @@ fn every_key_is_there() {
         "models",
         "nonzeros",
         "predictions",
-        "radius",
+        "comparators",
+        "judge",
         "window",
     ]);
     expected.sort_unstable();
     assert_eq!(keys(&report), expected);
     assert_eq!(report["loss"]["name"], "logistic");
-    assert_eq!((&report["link"], number(&report, "radius")), (&Value::from("logistic"), 2.0));
+    assert_eq!(report["link"], "logistic");
+    assert_eq!(report["comparators"], serde_json::json!({ "name": "unit-free", "radius": 2.0 }));
 
     let mut expected = MODEL_KEYS.to_vec();
     expected.push("name");
@@ -419,7 +434,7 @@ fn long_streams_are_read_batch_by_batch() {
 }
 
 fn pin(name: &str, flags: &str) {
-    let line = format!("audit {DATA} --predictions {MODELS} {flags}");
+    let line = format!("audit {DATA} --predictions {MODELS} {}", hinge(flags));
     let text = ask(&line).result();
     assert_eq!(ask(&line).result(), text, "the same question gets the same bytes");
     assert_snapshot(name, &format!("$ rueful {line}\n{text}"));

@@ -1,7 +1,7 @@
 //! Files that cannot be learned from. The message is one line that names the file, the place and
 //! the remedy; nothing is printed to the standard output, and the exit code is 1.
 
-use crate::harness::{ask_in, assert_snapshot};
+use crate::harness::{ask_in, assert_snapshot, hinge};
 use std::fs;
 use tempfile::TempDir;
 
@@ -39,13 +39,18 @@ const FILES: [Broken; 28] = [
     broken("huge-index", b"+1 1:1 99999999999:1\n", ":1:8: ", "at most 67108864"),
     broken("just-too-large-index", b"+1 67108865:1\n", ":1:4: ", "at most 67108864"),
     broken("three-labels", b"1 1:1\n0 1:1\n-1 1:1\n", ":3:1: ", "-1 and 0 both appear"),
-    broken("class-numbers", b"1 1:1\n2 1:1\n", ":2:1: ", "say which is +1 with --positive LABEL"),
+    broken(
+        "class-numbers",
+        b"1 1:1\n2 1:1\n3 1:1\n",
+        ":2:1: ",
+        "say which is +1 with --positive LABEL",
+    ),
     broken("real-labels", b"2.5 1:1\n", ":1:1: ", "regression losses such as square"),
     Broken {
         flags: "--loss square",
         ..broken("word-label", b"spam 1:1\n", ":1:1: ", "found \"spam\"")
     },
-    broken("first-line", b"spam\n+1 1:1\n", ":1:1: ", "say which is +1"),
+    broken("first-line", b"spam\n+1 1:1\n-1 1:1\n", ":1:1: ", "say which is +1"),
     broken("last-line", b"+1 1:1\n\n# a comment\n-1 1:2:", ":4:4: ", "a finite number"),
     broken("no-value", b"+1 1:\n", ":1:4: ", "a finite number"),
     broken("no-colon", b"+1 1:1\n+1 1\n", ":2:4: ", "index:value"),
@@ -71,7 +76,7 @@ fn broken_files_are_explained() {
     for file in FILES {
         let Broken { name, bytes, at, says, flags } = file;
         fs::write(directory.path().join(name), bytes).expect("the file is written");
-        let line = format!("run {name} {flags}");
+        let line = format!("run {name} {}", hinge(flags));
         let text = ask_in(directory.path(), &line).one_line();
         assert!(text.starts_with(&format!("error: {name}{at}")), "{text}");
         assert!(text.contains(says), "{text}");

@@ -44,6 +44,12 @@ pub(crate) fn ask_in(directory: &Path, line: &str) -> Said {
     Said { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
+/// The same flags, with the hinge loss unless they name another.
+pub(crate) fn hinge(flags: &str) -> String {
+    let loss = if flags.contains("--loss") { "" } else { "--loss hinge" };
+    format!("{flags} {loss}").trim().to_owned()
+}
+
 impl Said {
     /// What a run that must have gone well printed.
     #[track_caller]

@@ -58,11 +58,13 @@ fn facts(mut report: Value) -> Value {
 fn a_run_in_two_parts_is_the_run_of_both() {
     let desk = desk();
     for learner in LEARNERS {
-        say(&desk, &format!("run one.libsvm --learner {learner} --save m.rueful -q")).result();
+        say(&desk, &format!("run one.libsvm --loss hinge --learner {learner} --save m.rueful -q"))
+            .result();
         let second = "run two.libsvm --resume m.rueful --save m.rueful -q --json";
         let parts = say(&desk, second).json();
-        let whole =
-            format!("run one.libsvm two.libsvm --learner {learner} --save w.rueful -q --json");
+        let whole = format!(
+            "run one.libsvm two.libsvm --loss hinge --learner {learner} --save w.rueful -q --json"
+        );
         let whole = say(&desk, &whole).json();
         assert_eq!(parts["resumed"], 600);
         assert_eq!(facts(parts), facts(whole), "{learner}");
@@ -101,7 +103,7 @@ fn killed_at_any_moment_a_run_goes_on_to_the_same_bytes() {
     let mut dice = Dice(7);
     for learner in LEARNERS {
         let keeping = "--save m.rueful --checkpoint-every 1000 -q";
-        let begin = format!("run long.libsvm --learner {learner} {keeping}");
+        let begin = format!("run long.libsvm --loss hinge --learner {learner} {keeping}");
         say(&folder, &begin).result();
         let unbroken = bytes(&folder, "m.rueful");
         fs::remove_file(folder.path().join("m.rueful")).expect("it was there");
@@ -135,7 +137,7 @@ fn killed_at_any_moment_a_run_goes_on_to_the_same_bytes() {
 #[test]
 fn a_full_disk_leaves_the_old_model() {
     let desk = desk();
-    say(&desk, "run one.libsvm --save m.rueful -q").result();
+    say(&desk, "run one.libsvm --loss hinge --save m.rueful -q").result();
     let old = bytes(&desk, "m.rueful");
     let rueful = env!("CARGO_BIN_EXE_rueful");
     let line = "run two.libsvm --resume m.rueful --save m.rueful -q";
@@ -154,7 +156,7 @@ fn a_full_disk_leaves_the_old_model() {
 fn a_place_that_cannot_be_written_to_is_told_before_anything_is_learned() {
     let desk = desk();
     for place in ["missing/m.rueful", "."] {
-        let said = say(&desk, &format!("run all.libsvm --save {place}"));
+        let said = say(&desk, &format!("run all.libsvm --loss hinge --save {place}"));
         let complaint = said.refusal(1);
         assert!(complaint.contains("cannot save"), "{complaint}");
     }
@@ -166,11 +168,11 @@ fn what_was_learned_before_an_error_is_saved() {
     let mut text = bytes(&desk, "one.libsvm");
     text.extend_from_slice(b"1 7:nonsense\n");
     write(&desk, "broken.libsvm", &text);
-    let said = say(&desk, "run broken.libsvm --save m.rueful -q");
+    let said = say(&desk, "run broken.libsvm --loss hinge --save m.rueful -q");
     assert_eq!(said.code, Some(1));
     assert!(said.stderr.contains("broken.libsvm:601:3"), "{}", said.stderr);
     assert!(said.stderr.contains("learned from 600 examples is in m.rueful"), "{}", said.stderr);
-    say(&desk, "run one.libsvm --save one.rueful -q").result();
+    say(&desk, "run one.libsvm --loss hinge --save one.rueful -q").result();
     let weights = |model| say(&desk, &format!("weights {model} --all --json")).result();
     assert_eq!(weights("m.rueful"), weights("one.rueful"));
 }
@@ -179,11 +181,11 @@ fn what_was_learned_before_an_error_is_saved() {
 fn a_file_that_has_grown_is_gone_on_with() {
     let desk = desk();
     fs::copy(desk.path().join("one.libsvm"), desk.path().join("log.libsvm")).expect("a copy");
-    say(&desk, "run log.libsvm --save m.rueful -q").result();
+    say(&desk, "run log.libsvm --loss hinge --save m.rueful -q").result();
     fs::copy(desk.path().join("all.libsvm"), desk.path().join("log.libsvm")).expect("a copy");
     let grown = say(&desk, "run --resume m.rueful -q --json").json();
     assert_eq!((&grown["examples"], &grown["resumed"]), (&1250.into(), &600.into()));
-    let whole = say(&desk, "run all.libsvm -q --json").json();
+    let whole = say(&desk, "run all.libsvm --loss hinge -q --json").json();
     assert_eq!(facts(grown), facts(whole));
     fs::copy(desk.path().join("two.libsvm"), desk.path().join("log.libsvm")).expect("a copy");
     say(&desk, "run two.libsvm --resume m.rueful --save m.rueful -q").result();
@@ -199,7 +201,7 @@ fn a_file_that_has_grown_is_gone_on_with() {
 fn labels_must_go_with_those_before() {
     let desk = desk();
     write(&desk, "zeros.libsvm", "0 1:1\n1 2:1\n");
-    say(&desk, "run one.libsvm --save m.rueful -q").result();
+    say(&desk, "run one.libsvm --loss hinge --save m.rueful -q").result();
     let complaint = say(&desk, "run zeros.libsvm --resume m.rueful -q").refusal(1);
     assert!(complaint.contains("-1 and 0 both appear"), "{complaint}");
 }
@@ -259,6 +261,7 @@ fn predictions_and_their_reasons() {
         let parts = explained["contributions"].as_array().expect("an array");
         let sum: f64 =
             parts.iter().map(|part| part["contribution"].as_f64().expect("a number")).sum();
+        let sum = sum + explained["rest"].as_f64().expect("a number");
         let score: f64 = score.parse().expect("a number");
         assert!((sum - score).abs() <= 1e-12 * (1.0 + score.abs()), "{explained}");
         assert!(parts.iter().any(|part| part["name"] == "age"), "{explained}");
@@ -272,17 +275,18 @@ fn predictions_and_their_reasons() {
 #[test]
 fn classes_that_were_left_out_are_predicted() {
     let desk = desk();
-    say(&desk, "run one.libsvm --positive-weight 0 --save m.rueful -q").result();
+    say(&desk, "run one.libsvm --loss hinge --positive-weight 0 --save m.rueful -q").result();
     assert_eq!(say(&desk, "predict m.rueful two.libsvm -q").result().lines().count(), 650);
     let resumed = say(&desk, "run two.libsvm --resume m.rueful -q --json").json();
-    let whole = say(&desk, "run one.libsvm two.libsvm --positive-weight 0 -q --json").json();
+    let whole =
+        say(&desk, "run one.libsvm two.libsvm --loss hinge --positive-weight 0 -q --json").json();
     assert_eq!(facts(resumed), facts(whole));
 }
 
 #[test]
 fn only_the_logistic_loss_has_probabilities() {
     let desk = desk();
-    say(&desk, "run one.libsvm --save m.rueful -q").result();
+    say(&desk, "run one.libsvm --loss hinge --save m.rueful -q").result();
     let complaint = say(&desk, "predict m.rueful two.libsvm --as probability").refusal(1);
     assert!(complaint.contains("learn with --loss logistic"), "{complaint}");
 }
@@ -290,7 +294,8 @@ fn only_the_logistic_loss_has_probabilities() {
 #[test]
 fn a_model_says_what_is_in_it() {
     let desk = desk();
-    let report = say(&desk, "run all.libsvm --save m.rueful -q --json").json();
+    let command = "run all.libsvm --loss hinge --learner ogd --save m.rueful -q --json";
+    let report = say(&desk, command).json();
     let inside = say(&desk, "inspect m.rueful --json").json();
     for key in ["examples", "features", "nonzeros", "sequential_risk", "mistake_rate", "spec"] {
         assert_eq!(inside[key], report[key], "{key}");
@@ -303,7 +308,7 @@ fn a_model_says_what_is_in_it() {
 #[test]
 fn what_is_no_model_is_named_for_what_it_is() {
     let desk = desk();
-    say(&desk, "run one.libsvm --save m.rueful -q").result();
+    say(&desk, "run one.libsvm --loss hinge --save m.rueful -q").result();
     let model = bytes(&desk, "m.rueful");
     let refusal = |content: &[u8]| {
         write(&desk, "x.rueful", content);
@@ -329,12 +334,12 @@ fn what_is_no_model_is_named_for_what_it_is() {
 #[test]
 fn a_model_settles_what_flags_would() {
     let desk = desk();
-    say(&desk, "run one.libsvm --save m.rueful -q").result();
+    say(&desk, "run one.libsvm --loss hinge --save m.rueful -q").result();
     for flag in ["--loss square", "--radius 3", "--label 1", "--hindsight", "--spec x.json"] {
         let said = say(&desk, &format!("run two.libsvm --resume m.rueful {flag}"));
         assert!(said.refusal(2).contains("--resume"), "{flag}");
     }
-    let complaint = say(&desk, "run two.libsvm --checkpoint-every 10").refusal(2);
+    let complaint = say(&desk, "run two.libsvm --loss hinge --checkpoint-every 10").refusal(2);
     assert!(complaint.contains("--save"), "{complaint}");
 }
 
@@ -395,7 +400,7 @@ fn progress_is_told_in_lines_that_come_ever_more_rarely() {
         let risk = point["sequential_risk"].as_f64().expect("a number");
         assert!((average - risk).abs() <= 1e-6 * (1.0 + risk), "{line}: {risk}");
     }
-    let quiet = say(&desk, "run all.libsvm -q");
+    let quiet = say(&desk, "run all.libsvm --loss hinge -q");
     assert_eq!(quiet.stderr, "");
 }
 
@@ -403,7 +408,7 @@ fn progress_is_told_in_lines_that_come_ever_more_rarely() {
 #[test]
 fn a_page_shows_what_the_json_says() {
     let desk = desk();
-    let line = "run all.libsvm --hindsight --curve-hindsight --report run.html --plot run.svg \
+    let line = "run all.libsvm --loss hinge --hindsight --curve-hindsight --report run.html --plot run.svg \
                 --window 100 -q --json";
     let report = say(&desk, line).json();
     let html = String::from_utf8(bytes(&desk, "run.html")).expect("text");
@@ -421,7 +426,7 @@ fn a_page_shows_what_the_json_says() {
         shows(rung);
     }
     let line = "audit all.libsvm --loss hinge --radius 10 --predictions p.txt --window 100 --json";
-    say(&desk, "run all.libsvm --predictions p.txt -q").result();
+    say(&desk, "run all.libsvm --loss hinge --predictions p.txt -q").result();
     // An audit takes the difference of sums where the page has sums of their own.
     let numbers: Vec<f64> = html.split(['<', '>']).filter_map(|cell| cell.parse().ok()).collect();
     for window in say(&desk, line).json()["windows"].as_array().expect("an array") {
@@ -436,6 +441,6 @@ fn a_page_shows_what_the_json_says() {
     assert!(!foreign.contains("<script"), "it stands alone");
     let svg = String::from_utf8(bytes(&desk, "run.svg")).expect("text");
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-    let complaint = say(&desk, "run all.libsvm --report missing/run.html").refusal(1);
+    let complaint = say(&desk, "run all.libsvm --loss hinge --report missing/run.html").refusal(1);
     assert!(complaint.contains("cannot write missing/run.html"), "{complaint}");
 }

@@ -4,15 +4,19 @@
 //! in a terminal. After a change that is meant, `SNAPSHOTS=overwrite cargo test -p rueful-cli`
 //! writes them anew; the difference is then read like any other change.
 
+mod alarm;
 mod audit;
 mod bad_flags;
 mod bad_input;
 mod bad_spec;
+mod groups;
 mod harness;
 mod json;
 mod keeping;
+mod labels;
 mod pipe;
 mod play;
+mod race;
 mod reading;
 mod shell;
 mod snapshots;

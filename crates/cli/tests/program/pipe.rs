@@ -20,8 +20,8 @@ fn finish(line: &str, stdout: Stdio) -> Said {
 #[test]
 fn a_reader_who_has_heard_enough_is_no_error() {
     for line in [
-        &*format!("run {DATA} -q"),
-        &*format!("run {DATA} --json -q"),
+        &*format!("run {DATA} --loss hinge -q"),
+        &*format!("run {DATA} --loss hinge --json -q"),
         "play erm",
         "play adversary --json",
         "--help",

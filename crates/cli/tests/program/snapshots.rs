@@ -13,18 +13,24 @@ fn pin(name: &str, line: &str) {
 #[test]
 fn a_report_for_every_learner() {
     for learner in LearnerSpec::NAMES {
-        pin(&format!("run-{learner}"), &format!("run {DATA} --learner {learner}"));
+        pin(&format!("run-{learner}"), &format!("run {DATA} --learner {learner} --loss hinge"));
     }
 }
 
 #[test]
 fn reports_with_something_special() {
-    pin("run-tuned", &format!("run {DATA} --gradient-bound 4"));
-    pin("run-small-bound", &format!("run {DATA} --gradient-bound 2"));
+    pin("run-tuned", &format!("run {DATA} --gradient-bound 4 --loss hinge"));
+    pin("run-small-bound", &format!("run {DATA} --gradient-bound 2 --loss hinge"));
     pin("run-regression", &format!("run {DATA} --loss quantile --tau 0.9 --no-constant"));
     pin("run-penalty", &format!("run {DATA} --loss logistic --sigma 0.01"));
-    pin("run-weighted", &format!("run {DATA} --positive-weight 2 --negative-weight 0.5"));
-    pin("run-late", &format!("run {DATA} --learner minimax --horizon 1000 --gradient-bound 4"));
+    pin(
+        "run-weighted",
+        &format!("run {DATA} --positive-weight 2 --negative-weight 0.5 --loss hinge"),
+    );
+    pin(
+        "run-late",
+        &format!("run {DATA} --learner minimax --horizon 1000 --gradient-bound 4 --loss hinge"),
+    );
     pin(
         "run-beaten",
         &format!("run {DATA} --learner strongly-convex-ogd --loss linear --radius 3"),
@@ -38,7 +44,9 @@ fn the_game_that_defeats_erm() {
 
 #[test]
 fn the_adversaries() {
-    let needs_labels = |name: &str| name == "perceptron" || name.starts_with("passive-aggressive");
+    let needs_labels = |name: &str| {
+        ["perceptron", "bank"].contains(&name) || name.starts_with("passive-aggressive")
+    };
     for learner in LearnerSpec::NAMES.iter().filter(|learner| !needs_labels(learner)) {
         pin(&format!("play-orthogonal-{learner}"), &format!("play adversary --learner {learner}"));
         pin(
@@ -52,6 +60,7 @@ fn the_adversaries() {
 fn help_for_every_command() {
     pin("help", "--help");
     pin("help-run", "run --help");
+    pin("help-race", "race --help");
     pin("help-data", "data --help");
     pin("help-convert", "convert --help");
     pin("help-hindsight", "hindsight --help");
@@ -81,7 +90,9 @@ fn the_version() {
 fn the_same_question_gets_the_same_bytes() {
     let mut lines: Vec<String> = LearnerSpec::NAMES
         .iter()
-        .flat_map(|name| ["", " --json"].map(|how| format!("run {DATA} --learner {name}{how}")))
+        .flat_map(|name| {
+            ["", " --json"].map(|how| format!("run {DATA} --learner {name} --loss hinge{how}"))
+        })
         .collect();
     lines.push("play erm --json".to_owned());
     lines.push("play adversary --dimension 10 --json".to_owned());

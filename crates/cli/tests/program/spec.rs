@@ -1,7 +1,7 @@
 //! The spec of a report is the whole run: fed back, it gives the same bytes. So does the spec that
 //! is printed in place of a run, as TOML or as JSON.
 
-use crate::harness::{DATA, ask, ask_in, assert_snapshot};
+use crate::harness::{DATA, ask, ask_in, assert_snapshot, hinge};
 use rueful_run::{AnyLoss, LearnerSpec};
 use std::fs;
 use std::path::Path;
@@ -16,6 +16,7 @@ fn report(directory: &TempDir, line: &str) -> (String, String) {
 }
 
 fn assert_repeats(flags: &str) {
+    let flags = &hinge(flags);
     let directory = TempDir::new().expect("a directory");
     let (report, path) = report(&directory, &format!("run {DATA} --json {flags}"));
     assert_eq!(ask(&format!("run --spec {path} --json")).result(), report, "{flags}");

@@ -122,7 +122,7 @@ fn assert_close(found: f64, expected: f64) {
 fn the_report_says_what_the_textbook_says() {
     let rows = rows();
     let run = learn(&rows);
-    let report = ask(&format!("run {DATA} --json")).json();
+    let report = ask(&format!("run {DATA} --json --loss hinge --learner ogd")).json();
 
     let stored = rows.iter().flat_map(|row| row.x).filter(|x| *x != 0.0).count();
     let seen = (0..DIMENSION).filter(|&i| rows.iter().any(|row| row.x[i] != 0.0)).count();
@@ -146,7 +146,10 @@ fn the_report_says_what_the_textbook_says() {
 fn no_comparator_escapes_the_certificate() {
     let rows = rows();
     let run = learn(&rows);
-    let certificate = number(&ask(&format!("run {DATA} --json")).json(), "certificate");
+    let certificate = number(
+        &ask(&format!("run {DATA} --json --loss hinge --learner ogd")).json(),
+        "certificate",
+    );
 
     let mut comparators = vec![[0.0; DIMENSION], run.w, run.s.map(|s| -s)];
     for i in 0..DIMENSION {

@@ -66,7 +66,7 @@ fn every_learner_sees_weighted_examples() {
     let folder = desk(2.5, 0.1);
     let flags = "--positive-weight 2.5 --negative-weight 0.1";
     for learner in LearnerSpec::NAMES {
-        assert_same(&folder, flags, &format!("run --learner {learner}"));
+        assert_same(&folder, flags, &format!("run --learner {learner} --loss hinge"));
     }
     assert_same(&folder, flags, "run --loss logistic --hindsight --curve-hindsight --radius 3");
     assert_same(&folder, flags, "run --schedule horizon --hindsight --keep 0");
@@ -79,7 +79,7 @@ fn a_weight_of_0_leaves_a_class_out() {
     let folder = desk(0.0, 2.0);
     let flags = "--positive-weight 0 --negative-weight 2";
     for learner in LearnerSpec::NAMES {
-        assert_same(&folder, flags, &format!("run --learner {learner}"));
+        assert_same(&folder, flags, &format!("run --learner {learner} --loss hinge"));
     }
     assert_same(&folder, flags, "run --learner ogd --sigma 0.1 --hindsight --keep 0");
     assert_same(&folder, flags, "hindsight --loss logistic");
@@ -98,7 +98,7 @@ fn one_weight_leaves_the_other_at_1() {
 /// The Perceptron's mistakes are counted, not weighed, and so is what bounds them.
 #[test]
 fn a_mistake_is_a_mistake_however_little_it_counts() {
-    let flags = "--learner perceptron --hindsight --json";
+    let flags = "--learner perceptron --loss hinge --hindsight --json";
     let found = |weights: &str| {
         let report = ask(&format!("run {DATA} {flags} {weights}")).json();
         let bound = &report["mistake_bound"];

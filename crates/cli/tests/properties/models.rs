@@ -70,5 +70,5 @@ fn another_quantile_is_refused() {
 #[test]
 fn another_ball_is_refused() {
     let from = "\"comparators\":{\"name\":\"ball\",\"radius\":10.0}";
-    assert_refused(Labels::Classes, "", from, &from.replace("10", "20"));
+    assert_refused(Labels::Classes, "--loss hinge --learner ogd", from, &from.replace("10", "20"));
 }

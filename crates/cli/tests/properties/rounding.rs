@@ -56,7 +56,7 @@ fn linear_losses_of_any_size_are_regretted_in_proportion() {
         let desk = Desk::new();
         desk.put("rows", libsvm(&rows, own));
         desk.put("said", predictions(&rows));
-        let flags = "--loss linear --radius 2 --no-constant --hindsight";
+        let flags = "--loss linear --radius 2 --comparators ball --no-constant --hindsight";
         let report = desk.json(&format!("audit rows --predictions said {flags}"));
         let [proved, lower, upper] =
             ["certificate", "regret.lower", "regret.upper"].map(|key| total(&report, key) / unit);

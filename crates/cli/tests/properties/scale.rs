@@ -8,7 +8,20 @@ use serde_json::{Value, json};
 /// What examples are multiplied by where radii are divided by it.
 const FACTORS: [f64; 2] = [1024.0, 0.125];
 
+/// Norms of examples are in the units of examples, and radii in those of weights.
 fn norms(factor: f64) -> impl Fn(&str) -> f64 {
+    let is_radius = |path: &str| {
+        [".radius", "beats_up_to", "says_nothing_from"].iter().any(|end| path.ends_with(end))
+    };
+    move |path| match path {
+        _ if path.ends_with("norm_max") => factor,
+        _ if is_radius(path) => 1.0 / factor,
+        _ => 1.0,
+    }
+}
+
+/// Only norms of examples have units where comparators have none.
+fn examples(factor: f64) -> impl Fn(&str) -> f64 {
     move |path| if path.ends_with("norm_max") { factor } else { 1.0 }
 }
 
@@ -108,13 +121,37 @@ fn audits_have_no_units_of_their_own() {
         for factor in FACTORS {
             let desk = Desk::new();
             both_scales(&desk, loss.labels, factor, 42);
-            let flags = format!("{} --no-constant --predictions predictions", loss.flags);
+            let flags = format!(
+                "{} --no-constant --predictions predictions --comparators ball",
+                loss.flags
+            );
             let one = desk.json(&format!("audit one {flags} --window 9 --radius 2"));
             let radius = 2.0 / factor;
             let other = desk.json(&format!("audit other {flags} --window 9 --radius {radius}"));
-            let unit =
-                |path: &str| if path == ".radius" { 1.0 / factor } else { norms(factor)(path) };
-            assert_scaled(&one, &other, Agree::Exactly, unit, &flags);
+            assert_scaled(&one, &other, Agree::Exactly, norms(factor), &flags);
+        }
+    }
+}
+
+/// Comparators without units see no difference, and neither does a learner that has none.
+#[test]
+fn without_units_nothing_is_to_be_said_about_them() {
+    for loss in LOSSES {
+        for factor in FACTORS {
+            let desk = Desk::new();
+            both_scales(&desk, loss.labels, factor, 45);
+            let audit =
+                format!("{} --no-constant --predictions predictions --window 9", loss.flags);
+            let [one, other] =
+                ["one", "other"].map(|file| desk.json(&format!("audit {file} {audit}")));
+            assert_scaled(&one, &other, Agree::Exactly, examples(factor), &audit);
+            if ["linear", "perceptron"].iter().any(|name| loss.flags.contains(name)) {
+                continue;
+            }
+            let run = format!("{} --no-constant", loss.flags);
+            let [one, other] = ["one", "other"].map(|file| desk.run(&format!("{file} {run}")));
+            assert_eq!(one["spec"]["learner"]["name"], "bank");
+            assert_scaled(&one, &other, Agree::Exactly, examples(factor), &run);
         }
     }
 }
@@ -129,6 +166,10 @@ fn the_best_predictor_has_no_units_of_its_own() {
             for (set, one, other) in
                 [("radius", 2.0, 2.0 / factor), ("sigma", 0.25, 0.25 * factor * factor)]
             {
+                let flags = match set {
+                    "radius" => format!("{flags} --comparators ball"),
+                    _ => flags.clone(),
+                };
                 let one = desk.json(&format!("hindsight one {flags} --{set} {one}"));
                 let other = desk.json(&format!("hindsight other {flags} --{set} {other}"));
                 assert_solved_alike(&one, &other, &format!("{flags}, {set} times {factor}"));

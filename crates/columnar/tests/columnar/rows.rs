@@ -158,3 +158,24 @@ fn what_is_dropped_is_not_decoded() {
     let (rows, error) = read(&Wishes { drop: vec!["noise".to_owned()], ..labelled("y") });
     assert!(error.is_none() && rows.len() == 2000, "{error:?}");
 }
+
+#[test]
+fn the_first_labels_are_told_and_nothing_is_lost() {
+    let batch = table(vec![
+        ("a", Arc::new(Float64Array::from(vec![1.0, 2.0, 3.0, 4.0])) as _),
+        ("n", Arc::new(Float64Array::from(vec![0.0, 1.0, 1.0, 1.0])) as _),
+        ("y", Arc::new(StringArray::from(vec!["maybe", "yes", "no", "yes"])) as _),
+    ]);
+    let wishes = Wishes { importance: Some("n".to_owned()), ..labelled("y") };
+    for saved in Saved::ALL {
+        let mut source = open_saved(saved, &batch, &wishes).unwrap().source;
+        let first = source.first_labels();
+        let counts = [("yes".to_owned(), 2), ("no".to_owned(), 1)];
+        assert_eq!((first.rows, &first.labels.counts[..]), (3, &counts[..]), "{saved:?}");
+        source.set_labels(LabelRule::Positive("no".to_owned()));
+        let (rows, error) = drain(&mut source);
+        assert!(error.is_none(), "{saved:?}: {error:?}");
+        let expected = [(-1.0, 2.0), (1.0, 3.0), (-1.0, 4.0)];
+        assert_eq!(rows, expected.map(|(label, a)| row(label, &[("a", a)])), "{saved:?}");
+    }
+}

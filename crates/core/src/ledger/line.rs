@@ -50,7 +50,7 @@ impl Line {
     /// nothing if it never is.
     pub fn above_up_to(&self, loss: f64) -> Option<f64> {
         let spare = self.at_zero() - loss;
-        if !(spare > 0.0) {
+        if spare.is_nan() || spare <= 0.0 {
             return None;
         }
         // Five roundings lie between these numbers and the quotient.

@@ -13,7 +13,7 @@ use super::{CacheFault, Provenance};
 use crate::error::excerpt;
 use crate::labels::{LabelCounts, LabelRule};
 use crate::pool::{Crew, Cut, Handed, Job, Pool};
-use crate::{Census, DataError, LabelsSeen, Names, Phrase, Reading, Source};
+use crate::{Census, DataError, FirstLabels, LabelsSeen, Names, Phrase, Reading, Source};
 use rueful_core::Batch;
 use std::fs::File;
 
@@ -126,6 +126,30 @@ impl Cached {
         })
     }
 
+    /// The labels of the first block that has rows, as they are stored.
+    pub fn first_labels(path: &str, reading: &Reading) -> Result<FirstLabels, DataError> {
+        let opened = File::open(path).and_then(Bytes::open);
+        let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
+        let frame = Frame::read(&bytes)
+            .map_err(|fault| DataError::Cache { file: path.to_owned(), fault })?;
+        let max_index = reading.limits.max_index;
+        let plan = Plan { rule: LabelRule::Any, constant: false, max_index };
+        let decode = Decode { bytes, plan };
+        let mut blocks = Blocks { at: frame.first_block, end: frame.end, row: 0, head: Vec::new() };
+        let mut work = Work::default();
+        // What is wrong with a block is told when it is read.
+        while let Cut::Piece = decode.cut(&mut blocks, &mut work) {
+            decode.work(&mut work);
+            let counted = work.block.batch.iter().filter(|row| !row.importance.is_zero()).count();
+            if counted > 0 || !matches!(work.outcome, Outcome::Rows) {
+                let labels = work.block.counts.seen();
+                let positive = frame.provenance.positive;
+                return Ok(FirstLabels { rows: counted as u64, labels, positive });
+            }
+        }
+        Ok(FirstLabels { positive: frame.provenance.positive, ..FirstLabels::default() })
+    }
+
     /// What it was made from.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance
@@ -146,7 +170,7 @@ impl Cached {
         let work = &mut handed.piece;
         let outcome = std::mem::take(&mut work.outcome);
         if let Outcome::End = outcome {
-            self.broken = self.contradiction();
+            self.broken = self.contradiction().or_else(|| self.without_positive());
             return false;
         }
         let rule = &self.pool.job().plan.rule;
@@ -183,6 +207,12 @@ impl Cached {
             && dimension == summary.dimension.max(constant);
         let fault = damaged(self.bytes_read, "the rows are not those that the footer counts");
         (!agrees).then(|| DataError::Cache { file: self.name.clone(), fault })
+    }
+
+    /// Labels of which none is the one that should become +1.
+    fn without_positive(&self) -> Option<DataError> {
+        let (found, expected) = self.labels.without_positive(&self.pool.job().plan.rule)?;
+        Some(DataError::Unsuitable { file: self.name.clone(), found, expected })
     }
 
     #[cold]

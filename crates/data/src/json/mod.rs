@@ -350,8 +350,8 @@ impl Sink for Filler<'_> {
         at: usize,
     ) -> Result<(), Fault> {
         let word: &[u8] = if value { b"true" } else { b"false" };
-        match (self.role(mark), &self.format.rule) {
-            (Some(Role::Label), LabelRule::Numbers | LabelRule::Signs) => {
+        match (self.role(mark), self.format.rule.takes_numbers()) {
+            (Some(Role::Label), true) => {
                 let row = self.rows.batch.len();
                 let number = f64::from(u8::from(value));
                 let label = self.rows.labels.take_number(&self.format.rule, number, row, at);

@@ -9,7 +9,7 @@ use rueful_core::Importance;
 use std::ops::Range;
 
 /// How a row without a label is counted where rows are only looked at.
-const NO_LABEL: &[u8] = b"(none)";
+pub(crate) const NO_LABEL: &[u8] = b"(none)";
 
 /// What a line says before its features.
 pub(super) struct Head {

@@ -20,7 +20,7 @@
 //! has it once, so there are fewer where a name is repeated in a line.
 
 mod faults;
-mod head;
+pub(crate) mod head;
 mod line;
 
 use crate::format::{Fault, Format};

@@ -242,18 +242,21 @@ fn zero_and_one_are_signs_too_but_not_beside_minus_one() {
 }
 
 #[test]
-fn any_two_labels_will_do_if_one_is_said_to_be_positive() {
+fn any_labels_will_do_if_one_is_said_to_be_positive() {
     let positive = |label: &str| Reading { labels: LabelRule::Positive(label.into()), ..SIGNS };
     let signs = [row(1.0, &[]), row(-1.0, &[]), row(1.0, &[])];
     assert_eq!(rows("4\n2\n4.0\n", &positive("4")), signs);
     assert_eq!(rows("spam\nham\nspam\n", &positive("spam")), signs);
-    let (before, error) = refusal("spam\n\nham\neggs 1:2\n", &positive("spam"));
-    assert_eq!(before, 2);
+    let three = [row(1.0, &[]), row(-1.0, &[]), row(-1.0, &[(1, 2.0)])];
+    assert_eq!(rows("spam\n\nham\neggs 1:2\n", &positive("spam")), three);
+    let (before, error) = refusal("spam\nham\neggs 1:2\n", &positive("Spam"));
+    assert_eq!(before, 3);
     assert_eq!(
         error,
-        "data.txt:4:1: found \"eggs\", expected \"spam\" or the one other label; a third label, \
-         after \"spam\" and \"ham\": there can be two, the one that positive names and one other"
+        "data.txt: found the labels \"spam\", \"ham\", \"eggs\", expected one that is \"Spam\", \
+         as positive says"
     );
+    assert_eq!(rows("ham\nham\n", &positive("spam")).len(), 2);
 }
 
 #[test]

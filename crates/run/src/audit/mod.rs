@@ -1,6 +1,7 @@
 //! The audit of models from their predictions: the pass over examples and predictions side by side.
 //!
-//! An audit is a ledger fed with somebody else's predictions, and nothing more. Whoever needs the
+//! An audit is a ledger fed with somebody else's predictions, and nothing more. Groups of examples
+//! are audits of their own, of the same predictions. Whoever needs the
 //! examples themselves, as a search for the best predictor in hindsight does, is shown the rows by
 //! [`AuditRun::drive`] and can keep them in a [`Replay`](crate::Replay).
 
@@ -9,22 +10,38 @@ mod report;
 mod settings;
 
 pub use link::Link;
-pub use report::{AuditReport, ModelReport, NamedReport};
+pub use report::{AuditReport, GroupReport, ModelReport, NamedReport};
 pub use settings::{AuditSettings, AuditSpec};
 
+use crate::groups::{GroupError, GroupReader};
 use crate::session::Progress;
 use crate::windows::Windows;
 use rueful_core::ledger::Minorant;
 use rueful_core::{Batch, Judge, Ledger, LedgerError, Round, Rows};
 use rueful_data::{DataError, Predictions, Source, printable};
+use rueful_hindsight::Options;
 use thiserror::Error;
 
-/// An audit under way: a ledger for every model, sharing the examples and a judge.
+/// An audit under way: of all examples, and of every group of them where they are grouped.
 pub struct AuditRun {
     spec: AuditSpec,
+    whole: Part,
+    groups: Option<Grouped>,
+    batch: Batch,
+    /// What every model predicted for the rows of the batch.
+    scores: Vec<Vec<f64>>,
+}
+
+/// Some of the examples: a ledger for every model, sharing the examples and a judge.
+struct Part {
     models: Vec<Model>,
     judge: Option<Judge>,
-    batch: Batch,
+}
+
+/// The examples group by group, in the order the groups came.
+struct Grouped {
+    reader: GroupReader,
+    parts: Vec<Part>,
 }
 
 /// Why an audit stopped.
@@ -91,6 +108,9 @@ pub enum AuditRunError {
     /// A round that cannot be audited for another reason.
     #[error(transparent)]
     Ledger(LedgerError),
+    /// Examples that cannot be grouped.
+    #[error(transparent)]
+    Group(#[from] GroupError),
 }
 
 fn plural(count: u64) -> &'static str {
@@ -107,10 +127,9 @@ fn certainty(found: f64) -> &'static str {
     }
 }
 
-/// One model: its books, its column of the current rows, and its windows.
+/// One model: its books, and its windows.
 struct Model {
     ledger: Ledger,
-    scores: Vec<f64>,
     rounds: Vec<Round>,
     windows: Option<Windows>,
     /// Where cells are written.
@@ -121,13 +140,13 @@ impl Model {
     fn new(spec: &AuditSpec) -> Self {
         let ledger = spec.ledger();
         let windows = spec.window.map(|length| Windows::new(&ledger, spec.judge(), Some(length)));
-        Self { ledger, scores: Vec::new(), rounds: Vec::new(), windows, cells: Vec::new() }
+        Self { ledger, rounds: Vec::new(), windows, cells: Vec::new() }
     }
 
-    /// Takes down what the model predicted for these rows, which come at a place in the batch.
-    fn observe(&mut self, rows: Rows<'_>, place: usize) -> Result<(), LedgerError> {
+    /// Takes down what the model predicted for these rows.
+    fn observe(&mut self, rows: Rows<'_>, scores: &[f64]) -> Result<(), LedgerError> {
         self.rounds.clear();
-        for (example, &score) in rows.iter().zip(&self.scores[place..]) {
+        for (example, &score) in rows.iter().zip(scores) {
             self.rounds.push(self.ledger.round_of(&example, score)?);
         }
         let rows = self.ledger.enter(rows, &mut self.cells);
@@ -139,12 +158,112 @@ impl Model {
     }
 }
 
+impl Part {
+    fn new(spec: &AuditSpec, models: usize) -> Self {
+        Self { judge: spec.judge(), models: (0..models).map(|_| Model::new(spec)).collect() }
+    }
+
+    /// Takes down what the models predicted for these rows, which come at a place in the batch.
+    fn observe(
+        &mut self,
+        rows: Rows<'_>,
+        scores: &[Vec<f64>],
+        place: usize,
+    ) -> Result<(), LedgerError> {
+        let mut from = 0;
+        while from < rows.len() {
+            // Up to each point of the curve at a time, so that the judge can speak at it.
+            let rest = rows.slice(from..rows.len());
+            let part = rest.slice(0..rest.until(self.models[0].ledger.until_mark()));
+            for (model, scores) in self.models.iter_mut().zip(scores) {
+                model.observe(part, &scores[place + from..])?;
+            }
+            self.judge_rows(part);
+            from += part.len();
+        }
+        Ok(())
+    }
+
+    fn judge_rows(&mut self, rows: Rows<'_>) {
+        let Some(judge) = &mut self.judge else { return };
+        // The models share the rows, and so their cells.
+        let Model { ledger, cells, .. } = &self.models[0];
+        judge.observe_rows(ledger.cells().entered(rows, cells));
+        if ledger.is_at_mark() {
+            let witnesses: Vec<Minorant> = judge.minorants().collect();
+            self.models.iter_mut().for_each(|model| model.ledger.hear(&witnesses));
+        }
+    }
+
+    /// What the judge proves about all rounds so far.
+    fn witnesses(&self) -> Vec<Minorant> {
+        self.judge.iter().flat_map(Judge::minorants).collect()
+    }
+
+    fn reports(&self, spec: &AuditSpec) -> Vec<ModelReport> {
+        let witnesses = self.witnesses();
+        self.models.iter().map(|model| ModelReport::new(model, spec, &witnesses)).collect()
+    }
+}
+
+impl Grouped {
+    /// Takes down the rows of a batch, neighbours of one group together.
+    fn observe(
+        &mut self,
+        rows: Rows<'_>,
+        scores: &[Vec<f64>],
+        spec: &AuditSpec,
+    ) -> Result<(), AuditRunError> {
+        let (mut from, mut group) = (0, None);
+        for row in 0..rows.len() {
+            let next = self.reader.next_group()?;
+            if group != Some(next) {
+                self.observe_run(group, rows.slice(from..row), scores, from)?;
+                (from, group) = (row, Some(next));
+            }
+            if next == self.parts.len() {
+                self.parts.push(Part::new(spec, scores.len()));
+            }
+        }
+        self.observe_run(group, rows.slice(from..rows.len()), scores, from)
+    }
+
+    fn observe_run(
+        &mut self,
+        group: Option<usize>,
+        rows: Rows<'_>,
+        scores: &[Vec<f64>],
+        place: usize,
+    ) -> Result<(), AuditRunError> {
+        let Some(group) = group else { return Ok(()) };
+        // The whole has taken the same rounds before.
+        self.parts[group].observe(rows, scores, place).map_err(AuditRunError::Ledger)
+    }
+}
+
 impl AuditRun {
     /// An audit that has seen nothing, of one model for each column that is read.
     pub fn new(spec: AuditSpec, predictions: &Predictions) -> Self {
         let count = predictions.names().len().max(1);
-        let models = (0..count).map(|_| Model::new(&spec)).collect();
-        Self { judge: spec.judge(), spec, models, batch: Batch::default() }
+        let whole = Part::new(&spec, count);
+        Self { spec, whole, groups: None, batch: Batch::default(), scores: vec![Vec::new(); count] }
+    }
+
+    /// The same audit, which judges every group of examples for itself as well.
+    #[must_use]
+    pub fn grouped(mut self, reader: GroupReader) -> Self {
+        self.groups = Some(Grouped { reader, parts: Vec::new() });
+        self
+    }
+
+    /// The same audit, in which every full window is solved for its best comparator.
+    #[must_use]
+    pub fn with_windows_solved(mut self, options: &Options) -> Self {
+        for model in &mut self.whole.models {
+            let windows = model.windows.take();
+            model.windows = windows.map(|windows| windows.solved(&model.ledger, options));
+        }
+        self
     }
 
     /// Reads examples and predictions side by side to their ends. `watch` is shown all examples,
@@ -173,14 +292,14 @@ impl AuditRun {
         predictions: &mut Predictions,
         row: &mut Vec<f64>,
     ) -> Result<(), AuditRunError> {
-        self.models.iter_mut().for_each(|model| model.scores.clear());
+        self.scores.iter_mut().for_each(Vec::clear);
         for read in 0..self.batch.len() as u64 {
             if !predictions.next_row(row)? {
                 return Err(self.too_few(predictions, read));
             }
-            for (model, &written) in self.models.iter_mut().zip(&*row) {
+            for (scores, &written) in self.scores.iter_mut().zip(&*row) {
                 let score = self.spec.link.score(written);
-                model.scores.push(score.ok_or_else(|| no_probability(predictions, written))?);
+                scores.push(score.ok_or_else(|| no_probability(predictions, written))?);
             }
         }
         Ok(())
@@ -188,30 +307,17 @@ impl AuditRun {
 
     fn observe(&mut self, predictions: &Predictions) -> Result<(), AuditRunError> {
         let rows = self.batch.rows();
-        let mut from = 0;
-        while from < rows.len() {
-            // Up to each point of the curve at a time, so that the judge can speak at it.
-            let rest = rows.slice(from..rows.len());
-            let part = rest.slice(0..rest.until(self.models[0].ledger.until_mark()));
-            let observed = self.models.iter_mut().try_for_each(|model| model.observe(part, from));
-            observed.map_err(|error| stopped(predictions, error))?;
-            if let Some(judge) = &mut self.judge {
-                // The models share the rows, and so their cells.
-                let Model { ledger, cells, .. } = &self.models[0];
-                judge.observe_rows(ledger.cells().entered(part, cells));
-                if ledger.is_at_mark() {
-                    let witnesses: Vec<Minorant> = judge.minorants().collect();
-                    self.models.iter_mut().for_each(|model| model.ledger.hear(&witnesses));
-                }
-            }
-            from += part.len();
+        let observed = self.whole.observe(rows, &self.scores, 0);
+        observed.map_err(|error| stopped(predictions, error))?;
+        match &mut self.groups {
+            Some(groups) => groups.observe(rows, &self.scores, &self.spec),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// What the judge proves about all rounds so far.
     pub fn witnesses(&self) -> Vec<Minorant> {
-        self.judge.iter().flat_map(Judge::minorants).collect()
+        self.whole.witnesses()
     }
 
     /// A lower bound on what every comparator loses, in total: the best there is.
@@ -254,21 +360,18 @@ impl AuditRun {
 
     /// There is always one model at least.
     fn first(&self) -> &Model {
-        &self.models[0]
+        &self.whole.models[0]
     }
 
     /// What can be said so far about the models, on what `source` held. `predictions` gives them
     /// their names.
     pub fn report(&self, source: &dyn Source, predictions: &Predictions) -> AuditReport {
-        let witnesses = self.witnesses();
-        let report = |model| ModelReport::new(model, &self.spec, &witnesses);
-        let reports = || self.models.iter().map(report);
-        let name = |(name, report): (&String, _)| NamedReport { name: name.clone(), report };
+        let reports = self.whole.reports(&self.spec);
         AuditReport {
-            first: report(self.first()),
+            first: reports[0].clone(),
             features: source.census().features,
             nonzeros: source.census().nonzeros,
-            models: predictions.names().iter().zip(reports()).map(name).collect(),
+            models: named(predictions, reports),
             comparator: None,
             hindsight: None,
             contradictions: Vec::new(),
@@ -282,15 +385,33 @@ impl AuditRun {
         }
     }
 
+    /// What can be said about every group of examples, in the order they came; nothing where they
+    /// are not grouped.
+    pub fn groups(&self, predictions: &Predictions) -> Vec<GroupReport> {
+        let Some(Grouped { reader, parts }) = &self.groups else { return Vec::new() };
+        let report = |(group, part): (&String, &Part)| {
+            let reports = part.reports(&self.spec);
+            let (group, first) = (group.clone(), reports[0].clone());
+            GroupReport { group, first, models: named(predictions, reports) }
+        };
+        reader.groups().iter().zip(parts).map(report).collect()
+    }
+
     /// The ledger of each model, in the order of the columns.
     pub fn ledgers(&self) -> impl Iterator<Item = &Ledger> {
-        self.models.iter().map(|model| &model.ledger)
+        self.whole.models.iter().map(|model| &model.ledger)
     }
 
     /// The description.
     pub fn spec(&self) -> &AuditSpec {
         &self.spec
     }
+}
+
+/// The reports of models with the names of their columns, where they have one.
+fn named(predictions: &Predictions, reports: Vec<ModelReport>) -> Vec<NamedReport> {
+    let name = |(name, report): (&String, _)| NamedReport { name: name.clone(), report };
+    predictions.names().iter().zip(reports).map(name).collect()
 }
 
 #[cold]

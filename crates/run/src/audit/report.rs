@@ -74,6 +74,18 @@ impl AuditReport {
     }
 }
 
+/// A group of examples, judged for itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupReport {
+    /// The value that its examples have in the column; empty for those without one.
+    pub group: String,
+    /// The only model, or that of the first column, on these examples.
+    #[serde(flatten)]
+    pub first: ModelReport,
+    /// One model per column, in the order they were named; empty without columns.
+    pub models: Vec<NamedReport>,
+}
+
 /// A model of a table of predictions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedReport {

@@ -1,7 +1,7 @@
 //! What is asked of an audit, and what that comes to.
 
 use super::link::Link;
-use crate::data::DataSpec;
+use crate::data::{DataSpec, LabelUse};
 use crate::settings::{Settings, SettingsError};
 use crate::spec::AnyLoss;
 use rueful_core::{Comparators, Judge, Ledger};
@@ -14,7 +14,7 @@ const ALL: &str = "all";
 /// What was asked for; everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AuditSettings {
-    /// A name of [`AnyLoss::NAMES`]; `hinge` if left out.
+    /// A name of [`AnyLoss::NAMES`]; if left out, as [`Settings::loss`] has it.
     pub loss: Option<String>,
     /// τ of the quantile loss.
     pub tau: Option<f64>,
@@ -102,10 +102,10 @@ impl AuditSettings {
         self.resolve(DataSpec::libsvm(""), "").map(|_| ())
     }
 
-    /// The loss alone.
-    pub fn loss(&self) -> Result<AnyLoss, SettingsError> {
+    /// Which labels are taken from the data: those of the loss, or those it is to follow from.
+    pub fn labels(&self) -> Result<LabelUse, SettingsError> {
         let (loss, tau) = (self.loss.clone(), self.tau);
-        Settings { loss, tau, ..Settings::default() }.loss()
+        Settings { loss, tau, ..Settings::default() }.labels()
     }
 
     fn link(&self) -> Result<Link, SettingsError> {

@@ -27,13 +27,18 @@ pub(super) fn sensitivities<T: Top>(top: &T, view: &View, witnesses: &EachWitnes
         let at = view.scaled((point as f32 + 0.5) / POINTS as f32);
         for (k, sum) in sums.iter_mut().enumerate() {
             let width = WIDTH * (1.0 + at.mean(k).abs());
-            let said = |mean: f32| T::prediction(&top.opine(&at.with_mean(k, mean), witnesses));
+            let said = |mean: f32| prediction(top, &at.with_mean(k, mean), witnesses);
             let (low, high) = (at.mean(k) - width, at.mean(k) + width);
             let quotient = (said(high) - said(low)) / f64::from(high - low);
             *sum += if high > low { quotient } else { 0.0 };
         }
     }
     sums.map(|sum| sum / POINTS as f64)
+}
+
+#[inline(never)]
+fn prediction<T: Top>(top: &T, view: &View, witnesses: &EachWitness) -> f64 {
+    T::prediction(&top.opine(view, witnesses))
 }
 
 impl View {

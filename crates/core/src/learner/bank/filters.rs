@@ -7,6 +7,7 @@ use super::eight::Eight;
 use super::filter::{Dense, Filter, Glance, WIDEST};
 use super::lanes::gather;
 use super::scale::Scaled;
+use rueful_machine::{Kernel, widest};
 use serde::{Deserialize, Serialize};
 
 /// How many filters there are.
@@ -131,15 +132,8 @@ impl Filters {
     }
 
     /// f and s of each for the example on the desk.
-    #[inline(always)]
     pub(super) fn see(&self, desk: &mut Desk) -> [Glance; FILTERS] {
-        let mut seen = [Glance::default(); FILTERS];
-        let listed = &desk.listed[..desk.len];
-        for ((filter, product), seen) in self.filters.iter().zip(&mut desk.products).zip(&mut seen)
-        {
-            *seen = filter.see(listed, &desk.x, product);
-        }
-        seen
+        widest(See { filters: self, desk })
     }
 
     /// The same before units have grown: each filter sees what it will see then. With D for what
@@ -180,7 +174,6 @@ impl Filters {
     }
 
     /// Learns from the example on the desk: the slope and the curvature for each.
-    #[inline(always)]
     pub(super) fn learn(
         &mut self,
         slopes: [f32; FILTERS],
@@ -188,9 +181,7 @@ impl Filters {
         seen: &[Glance; FILTERS],
         desk: &Desk,
     ) {
-        for (k, filter) in self.filters.iter_mut().enumerate() {
-            filter.learn(slopes[k], curvatures[k], seen[k], &desk.products[k]);
-        }
+        widest(Learn { filters: self, slopes, curvatures, seen, desk });
     }
 
     /// The unit of a feature grows.
@@ -238,6 +229,48 @@ impl Filters {
         let mut slots: Vec<u16> = self.slots.iter().copied().filter(|&s| s != NOWHERE).collect();
         slots.sort_unstable();
         slots.into_iter().eq((0..self.used).map(|slot| slot as u16))
+    }
+}
+
+/// Filters are large: they are compiled for wide registers by themselves, once for all banks.
+struct See<'a> {
+    filters: &'a Filters,
+    desk: &'a mut Desk,
+}
+
+impl Kernel for See<'_> {
+    type Out = [Glance; FILTERS];
+
+    #[inline(always)]
+    fn run(self) -> [Glance; FILTERS] {
+        let Self { filters, desk } = self;
+        let mut seen = [Glance::default(); FILTERS];
+        let listed = &desk.listed[..desk.len];
+        let all = filters.filters.iter().zip(&mut desk.products).zip(&mut seen);
+        for ((filter, product), seen) in all {
+            *seen = filter.see(listed, &desk.x, product);
+        }
+        seen
+    }
+}
+
+struct Learn<'a> {
+    filters: &'a mut Filters,
+    slopes: [f32; FILTERS],
+    curvatures: [f32; FILTERS],
+    seen: &'a [Glance; FILTERS],
+    desk: &'a Desk,
+}
+
+impl Kernel for Learn<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { filters, slopes, curvatures, seen, desk } = self;
+        for (k, filter) in filters.filters.iter_mut().enumerate() {
+            filter.learn(slopes[k], curvatures[k], seen[k], &desk.products[k]);
+        }
     }
 }
 

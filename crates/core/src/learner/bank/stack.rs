@@ -20,7 +20,7 @@ use crate::loss::Loss;
 use crate::round::Round;
 use crate::rows::Rows;
 use crate::witness::{WITNESSES, Witnesses};
-use rueful_machine::{Kernel, widest};
+use rueful_machine::{Kernel, wide};
 use serde::{Deserialize, Serialize};
 
 /// The first lane's weights are 4·(unit of labels)·θi/R.
@@ -110,17 +110,28 @@ impl<L: Loss, T: Top> Stack<L, T> {
 
     /// A round for every row, with wide registers where there are any.
     pub(super) fn learn_rows(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
-        widest(LearnRows { stack: self, rows, rounds });
+        if let Err(rest) = wide(LearnRows { stack: self, rows, rounds }) {
+            rest.run_plainly();
+        }
     }
 
     pub(super) fn learn(&mut self, example: &Example<'_>) -> Round {
-        widest(Learn { stack: self, example })
+        let mut hands = self.lend();
+        let round = self.learn_plainly(example, &mut hands);
+        self.take_back(hands);
+        round
+    }
+
+    /// A round without wide registers.
+    #[inline(never)]
+    fn learn_plainly(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
+        self.learn_row(example, hands)
     }
 
     pub(super) fn predict(&self, x: &Features<'_>, unseen: usize) -> f64 {
         let known = x.below(self.scales.len());
         let unseen = unseen + x.len() - known.len();
-        widest(Predict { stack: self, x: &known, unseen })
+        T::prediction(&self.opinion_on(&known, unseen).0)
     }
 
     #[inline(always)]
@@ -230,7 +241,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let scaled =
             |place: usize| self.scales[indices[place] as usize].scaled_once_counted(values[place]);
         let view = self.foresee(indices, scaled, 0, &mut hands.desk);
-        let opinion = self.top.opine(&view, witnesses);
+        let opinion = self.opine_plainly(&view, witnesses);
         let round = Round::on(&self.loss, T::prediction(&opinion), example);
         self.admit(x, &mut hands.scaled);
         self.learn_anew(example, opinion, witnesses, hands);
@@ -351,7 +362,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let scaled = &hands.scaled[..];
         let view = self.see(example.features.indices(), |place| scaled[place], &mut hands.desk);
         if is_stretched {
-            opinion = self.top.opine(&view, witnesses);
+            opinion = self.opine_plainly(&view, witnesses);
         }
         self.learn_seen(example, &opinion, view, witnesses, hands);
     }
@@ -379,20 +390,19 @@ impl<L: Loss, T: Top> Stack<L, T> {
         }
     }
 
-    #[inline(always)]
-    fn predict_row(&self, x: &Features<'_>, unseen: usize) -> f64 {
-        let (opinion, _) = self.opinion_on(x, unseen);
-        T::prediction(&opinion)
+    #[inline(never)]
+    fn opine_plainly(&self, view: &View, witnesses: &EachWitness) -> T::Opinion {
+        self.top.opine(view, witnesses)
     }
 
     /// What would be predicted next, and what it is made of. Changes nothing.
-    #[inline(always)]
+    #[inline(never)]
     fn opinion_on(&self, x: &Features<'_>, unseen: usize) -> (T::Opinion, View) {
         let (indices, values) = (x.indices(), x.values());
         let scaled = |place: usize| self.scales[indices[place] as usize].scaled(values[place]);
         let view = self.foresee(indices, scaled, unseen, &mut Desk::default());
         let witnesses = self.witnesses.predict(x);
-        (self.top.opine(&view, &witnesses), view)
+        (self.opine_plainly(&view, &witnesses), view)
     }
 
     /// The weights of the mixture of lanes and filters, in the data's own units.
@@ -550,43 +560,28 @@ impl<L: Loss, T: Top> Kernel for LearnRows<'_, '_, L, T> {
     }
 }
 
+impl<L: Loss, T: Top> LearnRows<'_, '_, L, T> {
+    /// The same without wide registers.
+    fn run_plainly(self) {
+        let Self { stack, rows, rounds } = self;
+        rounds.clear();
+        let mut hands = stack.lend();
+        rounds.extend(rows.iter().map(|example| {
+            if example.importance.is_zero() {
+                stack.idle_round(&example)
+            } else {
+                stack.learn_plainly(&example, &mut hands)
+            }
+        }));
+        stack.take_back(hands);
+    }
+}
+
 impl<L: Loss, T: Top> Stack<L, T> {
     #[cold]
     #[inline(never)]
     fn idle_round(&self, example: &Example<'_>) -> Round {
         Round::idle(self.predict(&example.features, 0))
-    }
-}
-
-struct Learn<'a, 'b, L, T> {
-    stack: &'a mut Stack<L, T>,
-    example: &'a Example<'b>,
-}
-
-impl<L: Loss, T: Top> Kernel for Learn<'_, '_, L, T> {
-    type Out = Round;
-
-    #[inline(always)]
-    fn run(self) -> Round {
-        let mut hands = self.stack.lend();
-        let round = self.stack.learn_row(self.example, &mut hands);
-        self.stack.take_back(hands);
-        round
-    }
-}
-
-struct Predict<'a, 'b, L, T> {
-    stack: &'a Stack<L, T>,
-    x: &'a Features<'b>,
-    unseen: usize,
-}
-
-impl<L: Loss, T: Top> Kernel for Predict<'_, '_, L, T> {
-    type Out = f64;
-
-    #[inline(always)]
-    fn run(self) -> f64 {
-        self.stack.predict_row(self.x, self.unseen)
     }
 }
 
@@ -626,8 +621,8 @@ mod tests {
             let (mut with, mut without) = (Vec::new(), Vec::new());
             wide.grow(dimension as usize);
             plain.grow(dimension as usize);
-            widest(LearnRows { stack: &mut wide, rows: batch.rows(), rounds: &mut with });
-            LearnRows { stack: &mut plain, rows: batch.rows(), rounds: &mut without }.run();
+            wide.learn_rows(batch.rows(), &mut with);
+            LearnRows { stack: &mut plain, rows: batch.rows(), rounds: &mut without }.run_plainly();
             assert_eq!(with, without, "{dimension} features");
             assert_eq!(
                 serde_json::to_string(&wide).unwrap(),
@@ -635,7 +630,7 @@ mod tests {
             );
             for example in batch.iter() {
                 let x = &example.features;
-                let alone = Predict { stack: &plain, x, unseen: 2 }.run();
+                let alone = plain.predict(x, 2);
                 assert_eq!(wide.predict(x, 2).to_bits(), alone.to_bits());
             }
         }

@@ -1,0 +1,110 @@
+//! `--alarm`: what is said of windows in which somebody provably did better, and the exit code.
+
+use crate::numbers::{Figure, at_least, count, measured};
+use crate::view;
+use anyhow::bail;
+use rueful_run::{Alarm, AlarmReport, WindowReport, Windows};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::num::NonZeroU64;
+use std::process::ExitCode;
+
+/// The exit code of a command that raised an alarm.
+const RAISED: u8 = 4;
+
+/// So many windows are listed.
+const LISTED: usize = 20;
+
+/// The alarm that is asked for.
+pub(crate) fn asked(
+    threshold: Option<f64>,
+    window: Option<NonZeroU64>,
+) -> anyhow::Result<Option<Alarm>> {
+    match (threshold, window) {
+        (None, _) => Ok(None),
+        (Some(threshold), _) if !threshold.is_finite() => {
+            bail!("--alarm: {threshold} is not a regret per round, which is a finite number")
+        }
+        (Some(_), None) => bail!("--alarm watches windows: say how long they are, with --window N"),
+        (Some(threshold), Some(window)) => Ok(Some(Alarm { threshold, window })),
+    }
+}
+
+/// Says at once that a window raised an alarm.
+pub(crate) fn say(alarm: &Alarm, raised: &AlarmReport) {
+    let of = raised.model.as_ref().map_or(String::new(), |model| format!("{model}, "));
+    let (from, to) = (count(raised.from), count(raised.to));
+    let (lower, threshold) = (at_least(raised.regret.lower), measured(alarm.threshold));
+    // A lost line must not stop a run.
+    let _ = writeln!(
+        io::stderr(),
+        "alarm: {of}rounds {from} to {to}: the regret is at least {lower} per round, above {threshold}"
+    );
+}
+
+/// Tells of windows when they close.
+pub(crate) struct Teller {
+    alarm: Alarm,
+    told: usize,
+}
+
+impl Teller {
+    pub(crate) fn new(alarm: Alarm) -> Self {
+        Self { alarm, told: 0 }
+    }
+
+    /// Tells of the windows that have closed since it was asked last.
+    pub(crate) fn tell(&mut self, windows: &Windows) {
+        let raised = windows.closed()[self.told..].iter();
+        raised.filter_map(|window| self.alarm.raised_by(window)).for_each(|raised| {
+            say(&self.alarm, &raised);
+        });
+        self.told = windows.closed().len();
+    }
+}
+
+/// A report, and what was found in its windows and groups.
+#[derive(Serialize)]
+pub(crate) struct Watched<'a, R, G> {
+    #[serde(flatten)]
+    pub(crate) report: &'a R,
+    /// There where the report itself has no windows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) windows: Option<&'a [WindowReport]>,
+    /// There when an alarm was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) alarms: Option<&'a [AlarmReport]>,
+    /// There when examples are grouped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) groups: Option<&'a [G]>,
+}
+
+/// The exit code, if nothing worse happened.
+pub(crate) fn code(raised: Option<&[AlarmReport]>, otherwise: ExitCode) -> ExitCode {
+    if raised.is_some_and(|raised| !raised.is_empty()) { RAISED.into() } else { otherwise }
+}
+
+/// What was watched for, and the windows where it was found.
+pub(crate) fn section(alarm: &Alarm, raised: &[AlarmReport]) -> String {
+    let (length, threshold) = (count(alarm.window.get()), measured(alarm.threshold));
+    let title = format!(
+        "Alarm: windows of {length} examples with an exact regret above {threshold} per round"
+    );
+    if raised.is_empty() {
+        return format!("{title}\n  none\n\n");
+    }
+    let mut rows = vec![["examples", "at least", "at most", ""].map(str::to_owned).to_vec()];
+    rows.extend(raised.iter().take(LISTED).map(|raised| {
+        vec![
+            format!("{} to {}", count(raised.from), count(raised.to)),
+            Figure::at_least(raised.regret.lower).to_string(),
+            Figure::at_most(raised.regret.upper).to_string(),
+            raised.model.clone().unwrap_or_default(),
+        ]
+    }));
+    if raised.len() > LISTED {
+        let more = count((raised.len() - LISTED) as u64);
+        rows.push(vec![format!("and {more} more; --json lists all")]);
+    }
+    view::headed(&title, &view::numbers_table(rows, 1..=2))
+}

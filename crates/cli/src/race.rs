@@ -1,0 +1,194 @@
+//! `rueful race`
+
+use crate::args::RaceArgs;
+use crate::chart::{self, Series};
+use crate::hindsight::{self, Question};
+use crate::numbers::{Figure, at_most, count, percent};
+use crate::{data, interrupt, output, view};
+use anyhow::bail;
+use comfy_table::Table;
+use rueful_core::loss::Labels;
+use rueful_data::{DataError, Source, survey};
+use rueful_hindsight::{Options, Start};
+use rueful_run::{
+    AnyLoss, Data, DataSpec, HindsightReport, LabelUse, Manner, Race, RaceReport, RaceSpec,
+    RacerReport, Replay, SettingsError,
+};
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::thread::available_parallelism;
+
+/// The marks of learners in a chart, those with the least risk first; the others are not drawn.
+const MARKS: [char; 6] = ['●', '○', '×', '△', '□', '+'];
+
+pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<ExitCode> {
+    let options = hindsight::options(&args.solver, args.hindsight)?;
+    let stop = interrupt::listen()?;
+    let manner = args.manner.manner();
+    let Ready { spec: RaceSpec { learners, notes }, data: read, labels, mut source } =
+        ready(args, &manner)?;
+    let reopen = || data::reopen(&read, labels, &manner);
+    let comparators = learners[0].comparators.clone();
+    let mut replay = Replay::new(&reopen, hindsight::kept_nonzeros(&args.solver), &comparators);
+    let threads = manner.threads.or_else(|| available_parallelism().ok());
+    let mut race = Race::new(&learners, threads.unwrap_or(NonZeroUsize::MIN))?;
+
+    let bar = data::progress_bar(&read);
+    let mut was_interrupted = false;
+    while !was_interrupted && race.advance(&mut *source)? {
+        if args.hindsight {
+            replay.keep(race.last());
+        }
+        bar.set_position(source.bytes_read());
+        was_interrupted = stop.load(Ordering::Relaxed);
+    }
+    bar.finish_and_clear();
+    if was_interrupted {
+        let examples = count(race.report(None).examples);
+        output::note(&format!("interrupted: this is about the first {examples} examples"));
+    }
+    let found = if args.hindsight && (replay.is_kept() || !was_interrupted) {
+        solve(&race, &mut replay, &*source, &options)?
+    } else {
+        None
+    };
+    let report = race.report(found);
+    if args.json {
+        notes.iter().for_each(|note| output::note(note));
+        output::print_json(&report)?;
+    } else {
+        output::print(&render(&report, &notes))?;
+    }
+    let code = if was_interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS };
+    Ok(output::disagree(&report.contradictions, code))
+}
+
+/// A race that is about to begin.
+struct Ready {
+    spec: RaceSpec,
+    data: DataSpec,
+    labels: LabelUse,
+    source: Box<dyn Source>,
+}
+
+fn ready(args: &RaceArgs, manner: &Manner) -> anyhow::Result<Ready> {
+    let mut settings = args.settings();
+    settings.check()?;
+    let labels = settings.shared.labels()?;
+    let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
+    let Data { spec: data, source, loss, .. } = data::open(&reading, &args.manner, manner, labels)?;
+    settings.shared.loss = settings.shared.loss.or(loss.map(str::to_owned));
+    let labels = LabelUse::Learn(settings.shared.loss()?.labels());
+    let mut look_ahead = |_: &AnyLoss| survey(&mut *data::reopen(&data, labels, manner)?);
+    let resolved = settings.resolve(&data, &mut look_ahead);
+    if let Err(SettingsError::Data(DataError::OnceOnly { file })) = &resolved {
+        let file = if file == "-" { "standard input" } else { file };
+        bail!("{file} can be read only once: give --horizon and --gradient-bound");
+    }
+    Ok(Ready { spec: resolved?, data, labels, source })
+}
+
+/// Solves for the best comparator, once for all, from where the best learner left off.
+fn solve(
+    race: &Race,
+    replay: &mut Replay<'_>,
+    source: &dyn Source,
+    options: &Options,
+) -> anyhow::Result<Option<HindsightReport>> {
+    let Some(leader) = race.leader() else { return Ok(None) };
+    replay.settle(source.census());
+    let task = leader.task();
+    let question = Question { loss: &task.loss, sigma: task.sigma, comparators: &task.comparators };
+    let start = Start { lower: race.floor(), ..Start::default() };
+    let found = question.answer(replay, &leader.weights(), start, options)?;
+    Ok(Some(found.named(source.names())))
+}
+
+/// The report as a person reads it.
+fn render(report: &RaceReport, notes: &[String]) -> String {
+    let them = report.comparators.words(report.loss.labels() == Labels::Numbers);
+    let mut text = view::headed("Race", &about(report, notes));
+    text += &view::headed(&format!("Learners against {them}"), &compared(report));
+    for racer in &report.learners {
+        if let Some(why) = &racer.diverged {
+            text += &format!("{} is out: {why}\n\n", racer.name);
+        }
+    }
+    let chart = chart::draw(&series(&report.learners));
+    if !chart.is_empty() {
+        text += &format!("Sequential risk over time\n{chart}");
+    }
+    format!("{}\n", text.trim_end())
+}
+
+fn about(report: &RaceReport, notes: &[String]) -> Table {
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let mut rows = vec![
+        row("data", report.data.name()),
+        row("loss", loss(report)),
+        row("examples", count(report.examples)),
+    ];
+    rows.extend(report.data.class_weights.map(|weights| row("weights", weights.to_string())));
+    let best = report.comparator.map(|best| at_most(best.upper));
+    rows.extend(best.map(|best| row("best fixed", format!("loses at most {best} per round"))));
+    rows.extend(notes.iter().map(|note| row("note", note.clone())));
+    view::plain(rows)
+}
+
+fn loss(report: &RaceReport) -> String {
+    if report.sigma.get() > 0.0 {
+        format!("{} + (σ/2)‖w‖², σ = {}", report.loss, report.sigma)
+    } else {
+        report.loss.to_string()
+    }
+}
+
+/// Learners one below the other, the best first.
+fn compared(report: &RaceReport) -> Table {
+    let classifies = report.learners.iter().any(|racer| racer.mistake_rate.is_some());
+    let is_exact = report.learners.iter().any(|racer| racer.regret.is_some());
+    let mut title = vec!["  learner", "risk"];
+    title.extend(classifies.then_some("mistakes"));
+    title.extend(is_exact.then_some("exact regret"));
+    title.extend(["certificate", "", ""]);
+    let numbers = title.len() - 3;
+    let mut rows = vec![title.into_iter().map(str::to_owned).collect()];
+    rows.extend(report.learners.iter().enumerate().map(|(place, racer)| {
+        let mark = MARKS.get(place).filter(|_| racer.diverged.is_none()).unwrap_or(&' ');
+        let risk = shown(racer.sequential_risk.map(Figure::measured));
+        let mut row = vec![format!("{mark} {}", racer.name), risk];
+        row.extend(classifies.then(|| racer.mistake_rate.map_or("–".to_owned(), percent)));
+        let regret = racer.regret.map(|regret| Figure::at_most(regret.upper));
+        row.extend(is_exact.then(|| shown(regret)));
+        row.push(shown(racer.certificate.map(Figure::at_most)));
+        row.push(standing(place, racer).to_owned());
+        row.push(racer.spec.learner.words(racer.spec.sigma));
+        row
+    }));
+    view::numbers_table(rows, 1..=numbers)
+}
+
+fn standing(place: usize, racer: &RacerReport) -> &'static str {
+    match (&racer.diverged, place) {
+        (Some(_), _) => "diverged",
+        (None, 0) => "best",
+        (None, _) => "",
+    }
+}
+
+fn shown(value: Option<Figure>) -> String {
+    value.map_or("–".to_owned(), |value| value.to_string())
+}
+
+/// The risks of the best, each with a mark of its own.
+fn series(learners: &[RacerReport]) -> Vec<Series<'_>> {
+    let drawn = learners.iter().filter(|racer| racer.diverged.is_none()).zip(MARKS);
+    drawn
+        .map(|(racer, mark)| Series {
+            name: &racer.name,
+            mark,
+            points: racer.curve.iter().map(|point| (point.t, point.sequential_risk)).collect(),
+        })
+        .collect()
+}

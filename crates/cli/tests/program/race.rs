@@ -1,0 +1,144 @@
+//! `rueful race`: several learners on one stream, each as it would be alone.
+
+use crate::harness::{DATA, ask, ask_in, hinge, number};
+use rueful_run::LearnerSpec;
+use serde_json::Value;
+use std::fs;
+use tempfile::TempDir;
+
+const WHAT_IS_SHARED: [&str; 5] =
+    ["sequential_risk", "mistake_rate", "certificate", "certificate_own", "curve"];
+
+fn race(flags: &str) -> Value {
+    ask(&hinge(&format!("race {DATA} --json {flags}"))).json()
+}
+
+fn learners(report: &Value) -> &Vec<Value> {
+    report["learners"].as_array().expect("a list")
+}
+
+/// Every learner that takes the loss, in one race.
+fn all_learners() -> String {
+    let all = LearnerSpec::NAMES.iter().filter(|&&name| name != "strongly-convex-ogd");
+    all.map(|name| format!(" --learner {name}")).collect()
+}
+
+/// Nothing of one learner reaches another: its run alone gives the same numbers, to the last bit.
+#[test]
+fn a_learner_in_a_race_is_its_own_run() {
+    let folder = TempDir::new().expect("a directory");
+    let report = race(&all_learners());
+    assert_eq!(learners(&report).len(), LearnerSpec::NAMES.len() - 1);
+    for racer in learners(&report) {
+        let path = folder.path().join("spec.json");
+        fs::write(&path, racer["spec"].to_string()).expect("the file is written");
+        let alone = ask(&format!("run --spec {} --json", path.display())).json();
+        for key in WHAT_IS_SHARED {
+            assert_eq!(racer[key], alone[key], "{key} of {}", racer["name"]);
+        }
+        assert_eq!(racer["spec"], alone["spec"]);
+        assert!(racer["certificate"].is_number() && racer["curve"][10].is_object(), "{racer}");
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    let flags = all_learners() + " --loss logistic --eta 0.1,1";
+    // A perceptron learns from its own loss, or from hinge: logistic is for the others.
+    let flags = flags.replace(" --learner perceptron", "");
+    let flags = flags.replace(" --learner passive-aggressive-1", "");
+    let flags = flags.replace(" --learner passive-aggressive-2", "");
+    let one = ask(&format!("race {DATA} --json {flags} --threads 1")).result();
+    for threads in [2, 3, 16] {
+        let many = ask(&format!("race {DATA} --json {flags} --threads {threads}")).result();
+        assert_eq!(one, many, "{threads} threads");
+    }
+}
+
+#[test]
+fn the_least_risk_comes_first_and_is_marked() {
+    let report = race("--learner perceptron --learner ogd --learner ftrl");
+    let risks: Vec<f64> =
+        learners(&report).iter().map(|racer| number(racer, "sequential_risk")).collect();
+    assert_eq!(risks.len(), 3);
+    assert!(risks.is_sorted(), "{risks:?}");
+    let text = ask(&format!("race {DATA} --learner perceptron --learner ogd --learner ftrl"));
+    let text = text.result();
+    let best: Vec<&str> = text.lines().filter(|line| line.contains(" best ")).collect();
+    let name = learners(&report)[0]["name"].as_str().expect("a name");
+    assert!(best.len() == 1 && best[0].contains(name), "{text}");
+    assert!(text.contains("Sequential risk over time"), "{text}");
+}
+
+/// One comparator for all: what a learner lost beyond it is its regret.
+#[test]
+fn the_best_comparator_is_solved_for_once() {
+    let report = race("--learner ogd --learner ftrl --learner perceptron --hindsight");
+    let (least, most) =
+        (number(&report["comparator"], "lower"), number(&report["comparator"], "upper"));
+    assert!(0.0 < least && least <= most, "{}", report["comparator"]);
+    for racer in learners(&report) {
+        let (regret, risk) = (&racer["regret"], number(racer, "sequential_risk"));
+        let (lower, upper) = (number(regret, "lower"), number(regret, "upper"));
+        assert!((lower - (risk - most)).abs() < 1e-9 && (upper - (risk - least)).abs() < 1e-9);
+        assert!(lower <= upper && upper <= number(racer, "certificate"), "{racer}");
+    }
+    let alone =
+        ask(&format!("run {DATA} --loss hinge --comparators unit-free --hindsight --json")).json();
+    let (lower, upper) =
+        (number(&alone["comparator"], "lower"), number(&alone["comparator"], "upper"));
+    assert!(lower <= most && least <= upper, "the intervals do not meet");
+}
+
+/// A grid over η is for the learners that have steps; the others race once.
+#[test]
+fn a_grid_races_each_step_size() {
+    let etas = |report: &Value| {
+        let eta = |racer: &Value| racer["spec"]["learner"]["schedule"]["eta"].as_f64();
+        let mut all: Vec<_> = learners(report).iter().map(eta).collect();
+        all.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+        all
+    };
+    assert_eq!(etas(&race("--eta 0.1,1,10")), [Some(0.1), Some(1.0), Some(10.0)]);
+    let mixed = race("--learner ogd --learner minimax --eta 0.1,1");
+    assert_eq!(etas(&mixed), [None, Some(0.1), Some(1.0)]);
+}
+
+/// Who leaves the finite numbers is told, comes last, and stops nobody.
+#[test]
+fn a_learner_that_diverges_stops_nobody() {
+    let folder = TempDir::new().expect("a directory");
+    let rows: String = (0..200).map(|t| format!("{} 1:{}\n", t % 7, 1 + t % 3)).collect();
+    fs::write(folder.path().join("x"), rows).expect("the file is written");
+    let flags = "race x --loss square --learner strongly-convex-ogd --learner ogd --sigma 1e-9";
+    let report = ask_in(folder.path(), &format!("{flags} --json")).json();
+    let (first, last) = (&learners(&report)[0], &learners(&report)[1]);
+    assert_eq!(first["name"], "ogd");
+    assert!(first["diverged"].is_null() && number(&report, "examples") == 200.0, "{first}");
+    let why = last["diverged"].as_str().expect("a reason");
+    assert!(why.contains("the run diverged"), "{why}");
+    assert!(last["sequential_risk"].is_null() && last["certificate"].is_null(), "{last}");
+    let text = ask_in(folder.path(), flags).result();
+    assert!(text.contains("strongly-convex-ogd is out: the run diverged"), "{text}");
+}
+
+#[test]
+fn what_makes_no_race_is_refused() {
+    for (flags, said) in [
+        ("--learner ogd --learner perceptron --l1 1", "--l1 has no effect on ogd or perceptron"),
+        ("--learner ogd --learner ogd", "ogd is in the race twice"),
+        ("--eta 1,1", "ogd with η = 1 is in the race twice"),
+        ("--eta 0.1,-1", "--eta: -1 is not a number between 1e-100 and 1e100"),
+        ("--learner perceptron --eta 1 --loss square", "classifies"),
+        ("--learner ogd --learner strongly-convex-ogd", "a race is about one loss"),
+        ("--learner strongly-convex-ogd --comparators unit-free", "no penalty on weights"),
+        ("--learner ogd --tolerance 1e-3", "no effect without --hindsight"),
+    ] {
+        let refusal = ask(&format!("race {DATA} {flags}")).one_line();
+        assert!(refusal.contains(said), "{flags}: {refusal}");
+    }
+    let nobody = ask(&format!("race {DATA}")).refusal(2);
+    assert!(nobody.contains("--learner"), "{nobody}");
+    let minimax = ask("race - --learner minimax --learner ogd --format libsvm").one_line();
+    assert!(minimax.contains("can be read only once"), "{minimax}");
+}

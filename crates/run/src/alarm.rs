@@ -1,0 +1,178 @@
+//! The drift alarm: a window in which somebody provably did better, by more than is allowed.
+//!
+//! A certificate says how little anyone could have saved. An alarm needs the other side: each
+//! window is kept until it is full and then solved for its best fixed predictor u, so that its exact
+//! regret lies in a proved interval,
+//!
+//! ```text
+//! R = Σ φ(ŷ_t, y_t) − min_u Σ φ(u·x_t, y_t),    lower ≤ R ≤ upper
+//! ```
+//!
+//! and only where even the lower end is above the threshold is anything said. No window raises an
+//! alarm because it was short or noisy and its certificate therefore loose.
+
+use crate::columns::Columns;
+use crate::contradiction::Contradiction;
+use crate::hindsight::{HindsightReport, Interval};
+use crate::replay::counting;
+use crate::windows::WindowReport;
+use rueful_core::ledger::Tally;
+use rueful_core::loss::with_loss;
+use rueful_core::set::AnySet;
+use rueful_core::{Batch, Cells, Comparators, Example, Ledger, NonNegative, Positive, Rows, Ruler};
+use rueful_hindsight::{
+    InMemory, Options, Problem, Scales, Solution, Start, solve, solve_unit_free,
+};
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
+
+/// When an alarm is raised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Alarm {
+    /// The regret per round that is allowed.
+    pub threshold: f64,
+    /// How many examples a window has. A last window of fewer raises no alarm.
+    pub window: NonZeroU64,
+}
+
+/// A window in which the best fixed predictor was provably better by more than is allowed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AlarmReport {
+    /// Whose predictions they are; there where several models are judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The first example of the window, counted from 1.
+    pub from: u64,
+    /// Its last example.
+    pub to: u64,
+    /// The exact regret in it, per round.
+    pub regret: Interval,
+}
+
+impl Alarm {
+    /// The alarm of a window, if it raises one.
+    pub fn raised_by(&self, window: &WindowReport) -> Option<AlarmReport> {
+        let regret = window.regret.filter(|regret| regret.lower > self.threshold)?;
+        let is_full = window.examples == self.window.get();
+        is_full.then_some(AlarmReport { model: None, from: window.from, to: window.to, regret })
+    }
+
+    /// The alarms of windows of the predictions of somebody.
+    pub fn raised(&self, windows: &[WindowReport], model: Option<&str>) -> Vec<AlarmReport> {
+        let all = windows.iter().filter_map(|window| self.raised_by(window));
+        all.map(|alarm| AlarmReport { model: model.map(str::to_owned), ..alarm }).collect()
+    }
+}
+
+/// Windows whose exact regret is proved to be above their certificate, which cannot be: both numbers
+/// are withheld.
+pub fn withhold_contradictions(windows: &mut [WindowReport]) -> Vec<Contradiction> {
+    let mut contradictions = Vec::new();
+    for window in windows {
+        let name = format!("the certificate of rounds {} to {}", window.from, window.to);
+        let crossed = window
+            .regret
+            .and_then(|regret| Contradiction::between(regret, &name, window.certificate));
+        if let Some(crossed) = crossed {
+            (window.regret, window.certificate) = (None, None);
+            window.beats_every_linear_predictor = false;
+            contradictions.push(crossed);
+        }
+    }
+    contradictions
+}
+
+/// The rows of the window that is being filled, and how it is solved when it is full. Memory is for
+/// one window.
+#[derive(Debug, Clone)]
+pub(crate) struct WindowSolver {
+    options: Options,
+    /// The features of the window, side by side in the order they came.
+    cells: Cells,
+    kept: Batch,
+    buffer: Vec<u32>,
+    /// A row in the order of its columns.
+    row: Vec<(u32, f32)>,
+}
+
+impl WindowSolver {
+    pub(crate) fn new(ledger: &Ledger, options: &Options) -> Self {
+        Self {
+            options: *options,
+            cells: Cells::compact(ledger.comparators().named_coordinates()),
+            kept: Batch::default(),
+            buffer: Vec::new(),
+            row: Vec::new(),
+        }
+    }
+
+    /// Keeps rows of the window, by the cells of the ledger; those that do not count are none.
+    pub(crate) fn keep(&mut self, rows: Rows<'_>) {
+        let Self { cells, kept, buffer, row, .. } = self;
+        for rows in counting(rows) {
+            for example in cells.enter(rows, buffer).iter() {
+                keep_in_order(&example, row, kept);
+            }
+        }
+    }
+
+    /// The exact regret in the window, whose rounds lost what `tally` says, per round; none where
+    /// the proofs of its ends contradict each other. Comparators without units are measured by the
+    /// whole stream so far, as those of the window's certificate are.
+    pub(crate) fn regret(&self, ledger: &Ledger, tally: &Tally) -> Option<Interval> {
+        let solution = match ledger.comparators() {
+            Comparators::Set(set) => self.solve(ledger, set),
+            Comparators::UnitFree(ball) => self.solve_unit_free(ledger, ball.radius),
+        };
+        HindsightReport::new(&solution, &Columns::All, &self.options).regret(tally)
+    }
+
+    /// The next window begins.
+    pub(crate) fn clear(&mut self) {
+        self.cells = Cells::compact(self.cells.pinned());
+        self.kept.clear();
+    }
+
+    fn solve(&self, ledger: &Ledger, set: &AnySet) -> Solution {
+        let sigma: NonNegative = ledger.minorant().sigma();
+        let mut data = InMemory { batches: std::slice::from_ref(&self.kept) };
+        with_loss!(*ledger.loss_function(), loss => {
+            let problem = Problem { loss, sigma, comparators: set.clone() };
+            let Ok(found) =
+                solve(&problem, &mut data, Start::default(), &self.options, &mut |_| ());
+            found
+        })
+    }
+
+    fn solve_unit_free(&self, ledger: &Ledger, radius: Positive) -> Solution {
+        // A ledger measures whatever its comparators are measured by.
+        let nothing = Ruler::new(ledger.loss_function());
+        let scales = self.scales(ledger.coordinates().ruler().unwrap_or(&nothing));
+        let mut data = InMemory { batches: std::slice::from_ref(&self.kept) };
+        with_loss!(*ledger.loss_function(), loss => {
+            let start = Start::default();
+            let Ok(found) = solve_unit_free(
+                loss, radius, &scales, &mut data, start, &self.options, &mut |_| (),
+            );
+            found
+        })
+    }
+
+    /// What was measured of the whole stream, for the columns of the window.
+    fn scales(&self, ruler: &Ruler) -> Scales {
+        let size = |&cell: &u32| ruler.largest().get(cell as usize).copied().unwrap_or(0.0);
+        Scales { columns: self.cells.by_cell().iter().map(size).collect(), label: ruler.label() }
+    }
+}
+
+/// Keeps an example with its features in the order of their columns, which solvers ask for.
+fn keep_in_order(example: &Example<'_>, row: &mut Vec<(u32, f32)>, kept: &mut Batch) {
+    let x = &example.features;
+    row.clear();
+    row.extend(x.indices().iter().copied().zip(x.values().iter().copied()));
+    row.sort_unstable_by_key(|&(column, _)| column);
+    let mut open = kept.open_row(row.len());
+    let pushed = row.iter().try_for_each(|&(column, value)| open.push(column, value));
+    debug_assert!(pushed.is_ok(), "features are distinct and finite");
+    open.finish(example.label, example.importance);
+}
