@@ -157,14 +157,13 @@ impl Minorant {
         self.slack_at_zero() + product(farthest, per_unit)
     }
 
-    /// What it says of balls of comparators of any radius, of the kind that these are; nothing
-    /// where they are no ball.
+    /// What it says of balls of comparators of any radius: in no units where these have none, and
+    /// in the data's own otherwise. Nothing where the units are not known.
     pub fn line_for(
         &self,
         comparators: &Comparators,
         coordinates: Coordinates<'_>,
     ) -> Option<Line> {
-        comparators.radius()?;
         if !comparators.is_unit_free() {
             return Some(self.line());
         }

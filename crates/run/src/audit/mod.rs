@@ -613,7 +613,7 @@ mod tests {
     /// The predictions of a learner of this project, audited, give the books of its run.
     #[test]
     fn the_audit_of_a_run_is_the_run() {
-        let spec = Settings::default()
+        let spec = Settings { learner: Some("ogd".to_owned()), ..Settings::default() }
             .resolve(DataSpec::libsvm("x"), &mut |_| Ok(Survey::default()))
             .unwrap()
             .spec;

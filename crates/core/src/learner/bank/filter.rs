@@ -106,9 +106,10 @@ impl Filter {
         self.room = room;
     }
 
-    /// Takes one more slot into use.
+    /// Takes one more slot into use. Room grows with the slots in use and with nothing else: what waits
+    /// is settled then, which rounds, and must not depend on how rows come in.
     pub(super) fn open(&mut self, slot: usize) {
-        self.reserve(slot + 1);
+        self.reserve((slot + 1).next_power_of_two());
         self.width = self.width.max(slot / 8 + 1);
     }
 

@@ -81,8 +81,6 @@ impl Filters {
             return;
         }
         self.slots.resize(dimension, NOWHERE);
-        let most = self.most();
-        self.filters.iter_mut().for_each(|filter| filter.reserve(dimension.min(most)));
     }
 
     /// Gives a feature that is seen for the first time a slot. Says whether filters retired for it.
@@ -108,9 +106,6 @@ impl Filters {
         self.filters.truncate(usize::from(self.len() == FILTERS));
         if self.len() == 0 {
             (self.slots, self.used) = (Vec::new(), 0);
-        } else {
-            let room = self.slots.len().min(MOST);
-            self.filters.iter_mut().for_each(|filter| filter.reserve(room));
         }
     }
 
