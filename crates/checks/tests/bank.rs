@@ -326,7 +326,7 @@ fn hostile_states_are_refused() {
         ("\"used\":20", "\"used\":19"),
         ("\"waiting\":", "\"waiting\":9"),
         ("\"width\":3", "\"width\":30"),
-        ("\"room\":3", "\"room\":2"),
+        ("\"room\":4", "\"room\":2"),
         ("\"slots\":[", "\"slots\":[7,"),
         ("\"rounds\":50", "\"rounds\":51"),
         ("\"inverse\":", "\"inverse\":-"),
