@@ -130,7 +130,11 @@ fn ladder(report: &Report) -> Vec<Rung> {
         let meaning = "against the best of them, solved for afterwards".to_owned();
         rung(RungKind::Regret, Some(interval(regret)), meaning)
     }));
-    let proved = "proved for this very stream, whatever made it".to_owned();
+    let proved = if view::says_nothing(report) {
+        "says nothing: it is no smaller than the risk itself".to_owned()
+    } else {
+        "proved for this very stream, whatever made it".to_owned()
+    };
     rungs.push(rung(RungKind::Certificate, report.certificate.map(Interval::from), proved));
     let own = "from the run's own steps and gradients".to_owned();
     let meaning = if bound.data.is_some() { own } else { why.clone() };
