@@ -14,8 +14,8 @@ use rueful_core::NonNegative;
 use rueful_data::Predictions;
 use rueful_hindsight::Start;
 use rueful_run::{
-    Alarm, AlarmReport, AuditReport, AuditRun, Data, LabelUse, Manner, NamedReport, Replay,
-    withhold_contradictions,
+    Alarm, AlarmReport, AuditReport, AuditRun, Data, GroupReport, LabelUse, Manner, NamedReport,
+    Replay, withhold_contradictions,
 };
 use std::num::NonZeroU64;
 use std::process::ExitCode;
@@ -85,17 +85,29 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let alarms = alarm.map(|alarm| raise(&alarm, &mut report));
     let groups = by.map(|_| run.groups(&predictions));
     let (alarms, groups) = (alarms.as_deref(), groups.as_deref());
-    if args.json {
-        output::print_json(&Watched { report: &report, windows: None, alarms, groups })?;
-    } else {
-        let groups = by.zip(groups).map(|(by, groups)| groups::section(by, groups));
-        let alarms = alarm.zip(alarms).map(|(alarm, raised)| alarm::section(&alarm, raised));
-        let sections = [groups, alarms].into_iter().flatten();
-        let text = sections.fold(view::report(&report), |text, section| text + "\n" + &section);
-        output::print(&format!("{}\n", text.trim_end()))?;
-    }
+    show(args, &report, alarm, alarms, groups)?;
     let code = alarm::code(alarms, ExitCode::SUCCESS);
     Ok(output::disagree(&report.contradictions, code))
+}
+
+/// Prints the report, with what was asked for beside it.
+fn show(
+    args: &AuditArgs,
+    report: &AuditReport,
+    alarm: Option<Alarm>,
+    alarms: Option<&[AlarmReport]>,
+    groups: Option<&[GroupReport]>,
+) -> anyhow::Result<()> {
+    if args.json {
+        output::print_json(&Watched { report, windows: None, alarms, groups })?;
+    } else {
+        let groups = args.by.as_deref().zip(groups).map(|(by, groups)| groups::section(by, groups));
+        let alarms = alarm.zip(alarms).map(|(alarm, raised)| alarm::section(&alarm, raised));
+        let sections = [groups, alarms].into_iter().flatten();
+        let text = sections.fold(view::report(report), |text, section| text + "\n" + &section);
+        output::print(&format!("{}\n", text.trim_end()))?;
+    }
+    Ok(())
 }
 
 /// The alarms of all models, each of which is told; windows whose proofs contradict each other raise

@@ -5,7 +5,7 @@ use crate::numbers::{Figure, at_most, count, measured};
 use crate::{data, output, view};
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
-use rueful_core::set::AnySet;
+use rueful_core::loss::Labels;
 use rueful_core::{Comparators, NonNegative};
 use rueful_data::printable;
 use rueful_hindsight::{Options, Progress, Start};
@@ -152,17 +152,12 @@ fn question(answer: &Answer) -> String {
     } else {
         String::new()
     };
-    let set = match &answer.comparators {
-        Comparators::UnitFree(ball) => format!("‖N·u‖ ≤ {}·Y", ball.radius),
-        Comparators::Set(AnySet::Ball(ball)) => format!("‖u‖ ≤ {}", ball.radius),
-        Comparators::Set(AnySet::Box(_)) => "u in a box".to_owned(),
-        Comparators::Set(AnySet::WholeSpace(_)) => "any u".to_owned(),
-    };
+    let set = answer.comparators.words(answer.loss.labels() == Labels::Numbers);
     let examples = count(answer.found.examples);
     let weights = answer.data.class_weights;
     let weights = weights.map_or(String::new(), |weights| format!("; {weights}"));
     format!(
-        "{}{penalty} over {set}, {examples} examples of {}{weights}",
+        "{}{penalty}, {examples} examples of {}{weights}; over {set}",
         answer.loss.name(),
         answer.data.name()
     )
