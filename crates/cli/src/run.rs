@@ -89,8 +89,8 @@ struct Around<'a> {
 
 /// Windows, if there is a page to show them, or an alarm to be raised.
 fn windows(args: &RunArgs, session: &Session, options: &Options) -> Option<Windows> {
-    let judge = || session.run().task().judge_alone();
-    let windows = || Windows::new(session.ledger(), judge(), args.keep.window);
+    let bench = || session.run().task().bench_alone();
+    let windows = || Windows::new(session.ledger(), bench(), args.keep.window);
     if args.keep.alarm.is_some() {
         return Some(windows().solved(session.ledger(), options));
     }

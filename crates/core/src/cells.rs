@@ -60,6 +60,19 @@ impl Cells {
         Self { is_settled: true, ..Self::pinning(pinned) }
     }
 
+    /// Compact cells of known features, side by side in this order; nothing if one comes twice.
+    pub fn side_by_side(features: &[u32]) -> Option<Self> {
+        let mut cells = Self::compact(0);
+        for (next, &feature) in (0..).zip(features) {
+            let cell = cells.place_index(feature);
+            if cell != next {
+                return None;
+            }
+            cells.mark_cells(&[cell]);
+        }
+        Some(cells)
+    }
+
     /// Cells of known features, in increasing order; nothing if they are in another order.
     pub fn of(features: &[u32], pinned: usize) -> Option<Self> {
         if !features.is_sorted_by(|a, b| a < b) {

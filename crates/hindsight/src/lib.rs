@@ -90,5 +90,5 @@ pub use passes::{InMemory, Passes, Prefix};
 pub use problem::{Contradiction, Method, Options, Problem, Progress, Solution, Source, Start};
 pub use scales::Scales;
 pub use solve::solve;
-pub use square::Gram;
+pub use square::{Gram, LeastLoss};
 pub use unit_free::solve_unit_free;

@@ -20,6 +20,7 @@ use crate::rounding::{
 use crate::scales::{Scales, quotient};
 use crate::set::{dot, make_feasible, norm};
 use nalgebra::DMatrix;
+use rueful_core::ledger::{Minorant, OffBy};
 use rueful_core::set::{AnySet, Ball};
 use rueful_core::{Example, NonNegative, Positive, Rows, Sum};
 use serde::{Deserialize, Serialize};
@@ -89,6 +90,13 @@ impl Block {
             total.merge(*other);
             total.add(*recent);
         }
+    }
+
+    /// The sums at some places, and sums of nothing where there is none.
+    fn picked(&self, places: impl Iterator<Item = Option<usize>>) -> Self {
+        let at = |place: usize| (self.recent[place], self.total[place]);
+        let (recent, total) = places.map(|place| place.map_or_else(Default::default, at)).unzip();
+        Self { recent, total }
     }
 
     fn value(&self, at: usize) -> f64 {
@@ -201,6 +209,46 @@ impl Gram {
         let mut best = parabola.minimise(&inner, &outer, UNIT_FREE_TOLERANCE, &feasible);
         best.comparator = scales.with_units(&best.comparator, inside);
         best
+    }
+
+    /// The least loss of comparators as a function of their radius: in the units of the rows, or with
+    /// scales in none.
+    pub fn least_loss(&self, scales: Option<&Scales>) -> LeastLoss {
+        let in_own_units = || Scales { columns: vec![1.0; self.dimension()], label: 1.0 };
+        let is_unit_free = scales.is_some();
+        let scales = scales.cloned().unwrap_or_else(in_own_units);
+        let parabola = self.parabola().scaled(&scales);
+        let second_derivatives = parabola.second_derivatives();
+        LeastLoss { parabola, second_derivatives, scales, is_unit_free }
+    }
+
+    /// Whether this, read from somewhere, can be the statistics of so many rounds and columns.
+    pub fn is_sound(&self, rounds: u64, columns: usize) -> bool {
+        let Self { products, moments, .. } = self;
+        let is_size = |length: usize, block: &Block| {
+            block.recent.len() == length && block.total.len() == length
+        };
+        self.rounds == rounds
+            && is_size(columns, moments)
+            && is_size(columns * (columns + 1) / 2, products)
+    }
+
+    /// Puts the columns in other places: place i gets what is at `from[i]`, and nothing where that is
+    /// no column.
+    #[must_use]
+    pub fn rearranged(&self, from: &[usize]) -> Self {
+        let place = |i: usize, j: usize| {
+            let (high, low) = (from[i].max(from[j]), from[i].min(from[j]));
+            (high < self.dimension()).then(|| high * (high + 1) / 2 + low)
+        };
+        let pairs = (0..from.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
+        Self {
+            products: self.products.picked(pairs.map(|(i, j)| place(i, j))),
+            moments: self
+                .moments
+                .picked(from.iter().map(|&column| (column < self.dimension()).then_some(column))),
+            ..self.clone()
+        }
     }
 
     /// What a comparator costs.
@@ -403,6 +451,48 @@ impl Parabola {
     /// How far rounding can have moved c.
     fn label_allowance(&self) -> f64 {
         grain(self.rounds) * self.labels + TINY * self.rounds as f64
+    }
+}
+
+/// The least loss of the comparators in a ball as a function of its radius: a convex curve, of which
+/// every comparator proves a line that lies below it.
+pub struct LeastLoss {
+    parabola: Parabola,
+    second_derivatives: DMatrix<f64>,
+    scales: Scales,
+    is_unit_free: bool,
+}
+
+impl LeastLoss {
+    /// What the best comparator of a radius proves about those of every radius. At this radius it is
+    /// all there is to prove, but for rounding.
+    pub fn tangent(&self, radius: Positive) -> Minorant {
+        let (parabola, scales) = (&self.parabola, &self.scales);
+        let v = self.best(scales.radii(radius).1);
+        let product = symmetric_product(&parabola.g, &v);
+        let slopes: Vec<f64> =
+            product.iter().zip(&parabola.b).map(|(p, b)| 2.0 * (p - b)).collect();
+        let rounding = parabola.rounding(&v);
+        // The slopes are given in the units of the rows, and divided by them once more.
+        let length = norm_above(slopes.iter().copied());
+        let off = (rounding.gradient + 4.0 * f64::EPSILON * length).next_up();
+        let off = OffBy {
+            offset: rounding.value,
+            slopes: (off * scales.largest()).next_up(),
+            scaled_slopes: if self.is_unit_free { off } else { f64::INFINITY },
+        };
+        let in_units = slopes.iter().enumerate().map(|(i, slope)| slope * scales.column(i));
+        let offset = parabola.labels - dot(&v, product.as_slice());
+        Minorant::of_sums(parabola.rounds, offset, in_units.collect(), off)
+    }
+
+    /// The best v = N·u of norm at most `radius`, as far as it can be found.
+    fn best(&self, radius: f64) -> Vec<f64> {
+        let nowhere = vec![0.0; self.parabola.b.len()];
+        let Ok(radius) = Positive::new(radius) else { return nowhere };
+        let ball = Ball { radius }.into();
+        let found = self.parabola.improve(&self.second_derivatives, &nowhere, &ball);
+        found.unwrap_or(nowhere)
     }
 }
 

@@ -2,11 +2,12 @@
 
 use crate::columns::Columns;
 use crate::contradiction::Contradiction;
-use crate::replay::{Replay, counting};
+use crate::replay::Replay;
+use crate::statistics::Statistics;
 use crate::task::Task;
 use rueful_core::ledger::Tally;
 use rueful_core::loss::{AnyLoss, Loss};
-use rueful_core::{Cells, Comparators, ExactSum, Ledger, NonNegative, Rows, Ruler};
+use rueful_core::{Comparators, ExactSum, Ledger, NonNegative, Rows, Ruler};
 use rueful_data::{DataError, Names};
 use rueful_hindsight::{
     Gram, Method, Options, Passes, Prefix, Problem, Progress, Scales, Solution, Source, Start,
@@ -217,11 +218,9 @@ const GRAM_COLUMNS: usize = 2000;
 
 /// The best comparator of the square loss at every mark of a stream, exact and without keeping data.
 pub struct SquareWatch {
-    gram: Option<Gram>,
-    /// The columns of the statistics, side by side in the order they came.
-    cells: Cells,
-    buffer: Vec<u32>,
+    statistics: Option<Statistics>,
     comparators: Comparators,
+    /// How large the columns of the statistics are.
     ruler: Ruler,
     next_mark: u64,
     marks: Vec<Interval>,
@@ -231,9 +230,10 @@ impl SquareWatch {
     /// Watches a run of this description; None if its loss is not the square loss.
     pub fn new(task: &Task) -> Option<Self> {
         task.loss.is_square().then(|| Self {
-            gram: Some(Gram::new(task.sigma)),
-            cells: Cells::compact(task.comparators.named_coordinates()),
-            buffer: Vec::new(),
+            statistics: Some(Statistics::new(
+                Gram::new(task.sigma),
+                task.comparators.named_coordinates(),
+            )),
             comparators: task.comparators.clone(),
             ruler: Ruler::new(&task.loss),
             next_mark: 1,
@@ -244,43 +244,35 @@ impl SquareWatch {
     /// Takes in the next rows; with `marks`, solves at t = 1, 2, 4, 8, … on the way. Gives up where
     /// there are too many columns.
     pub fn observe(&mut self, rows: Rows<'_>, marks: bool) {
-        counting(rows).for_each(|rows| self.observe_all(rows, marks));
-    }
-
-    fn observe_all(&mut self, rows: Rows<'_>, marks: bool) {
-        if self.gram.is_none() {
-            return;
-        }
-        let rows = self.cells.enter(rows, &mut self.buffer);
-        if self.cells.len() > GRAM_COLUMNS {
-            self.gram = None;
-        }
-        let Some(gram) = &mut self.gram else { return };
-        for (row, example) in rows.iter().enumerate() {
-            gram.observe(&example);
-            self.ruler.observe_rows(rows.slice(row..row + 1));
-            if marks && gram.rounds() == self.next_mark {
-                self.marks.push(per_round(&best(gram, &self.comparators, &self.ruler)));
-                self.next_mark *= 2;
+        let Self { comparators, ruler, next_mark, marks: solved, .. } = self;
+        let Some(statistics) = &mut self.statistics else { return };
+        let goes_on = statistics.observe_each(rows, GRAM_COLUMNS, |gram, row| {
+            ruler.observe_rows(row);
+            if marks && gram.rounds() == *next_mark {
+                solved.push(per_round(&best(gram, comparators, ruler)));
+                *next_mark *= 2;
             }
+        });
+        if !goes_on {
+            self.statistics = None;
         }
     }
 
     /// Which features the solution is about.
     pub fn columns(&self) -> Columns {
-        Columns::Seen(self.cells.by_cell())
+        Columns::Seen(self.statistics.as_ref().map_or_else(Vec::new, Statistics::features))
     }
 
     /// The best comparator of the whole, if it was followed and is as good as asked for.
     pub fn solution(&self, options: &Options) -> Option<Solution> {
-        let solution = best(self.gram.as_ref()?, &self.comparators, &self.ruler);
+        let solution = best(self.statistics.as_ref()?.gram(), &self.comparators, &self.ruler);
         let converged = solution.relative_gap <= options.tolerance;
         converged.then_some(Solution { converged, ..solution })
     }
 
     /// The comparator's loss at the marks and at the end, per round, if it was followed.
     pub fn curve(&self) -> Option<Vec<Interval>> {
-        let gram = self.gram.as_ref()?;
+        let gram = self.statistics.as_ref()?.gram();
         let mut curve = self.marks.clone();
         if !gram.rounds().is_power_of_two() {
             curve.push(per_round(&best(gram, &self.comparators, &self.ruler)));

@@ -77,7 +77,7 @@ impl Reach {
 }
 
 /// Radii around U: four points below it in each factor of about √10, and as many above up to 3U.
-fn radii(own: Positive) -> impl Iterator<Item = Positive> {
+pub(crate) fn radii(own: Positive) -> impl Iterator<Item = Positive> {
     let factor = |step: i32| match step {
         ..0 => 10_f64.powf(f64::from(step) / f64::from(BELOW)),
         0 => 1.0,

@@ -1,17 +1,19 @@
 //! Those who judge a run beside its own predictions.
 
+use crate::bench::Bench;
+use crate::statistics::Statistics;
 use crate::task::Task;
 use rueful_core::learner::Learner;
 use rueful_core::ledger::Minorant;
-use rueful_core::{Judge, Rows};
+use rueful_core::{Ledger, Rows};
 use serde::{Deserialize, Serialize};
 
-/// The witnesses of a run: a judge where the task asks for one, those of the learner, and what the
+/// The witnesses of a run: a bench where the task asks for one, those of the learner, and what the
 /// witnesses of other learners proved about rounds that were merged into the books. All vectors are
 /// by the cells of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Jury {
-    judge: Option<Judge>,
+    bench: Option<Bench>,
     /// In the order of the learner's own.
     merged: Vec<Minorant>,
 }
@@ -19,18 +21,28 @@ pub(crate) struct Jury {
 impl Jury {
     /// The jury of a task that has seen nothing; none where nobody judges.
     pub(crate) fn new(task: &Task) -> Option<Self> {
-        task.is_judged().then(|| Self { judge: task.judge(), merged: Vec::new() })
+        task.is_judged().then(|| Self { bench: task.bench(), merged: Vec::new() })
     }
 
     /// Takes in rows that were learned from.
     pub(crate) fn observe(&mut self, rows: Rows<'_>) {
-        self.judge.iter_mut().for_each(|judge| judge.observe_rows(rows));
+        self.bench.iter_mut().for_each(|bench| bench.observe_rows(rows));
     }
 
-    /// What all of them prove about all rounds so far.
-    pub(crate) fn witnesses(&self, learner: &dyn Learner) -> Vec<Minorant> {
-        let own = self.of_learners(learner);
-        own.into_iter().chain(self.judge.iter().flat_map(Judge::minorants)).collect()
+    /// What all of them prove about all rounds so far, for the comparators of the ledger.
+    pub(crate) fn witnesses(&self, learner: &dyn Learner, ledger: &Ledger) -> Vec<Minorant> {
+        let bench = self.bench.iter().flat_map(|bench| bench.minorants(ledger));
+        self.of_learners(learner).into_iter().chain(bench).collect()
+    }
+
+    /// The same for comparators of every radius.
+    pub(crate) fn witnesses_for_all(
+        &self,
+        learner: &dyn Learner,
+        ledger: &Ledger,
+    ) -> Vec<Minorant> {
+        let bench = self.bench.iter().flat_map(|bench| bench.minorants_for(ledger, ledger));
+        self.of_learners(learner).into_iter().chain(bench).collect()
     }
 
     /// What the witnesses of the learner and of those merged into it prove.
@@ -54,7 +66,7 @@ impl Jury {
                 own.merge(theirs);
             }
         }
-        if let (Some(own), Some(mut theirs)) = (&mut self.judge, other.judge.clone()) {
+        if let (Some(own), Some(mut theirs)) = (&mut self.bench, other.bench.clone()) {
             theirs.rearrange(places);
             own.merge(&theirs);
         }
@@ -63,15 +75,26 @@ impl Jury {
     /// The same with the cells in other places.
     pub(crate) fn rearranged(&self, from: &[u32]) -> Self {
         let mut jury = self.clone();
-        jury.judge.iter_mut().for_each(|judge| judge.rearrange(from));
+        jury.bench.iter_mut().for_each(|bench| bench.rearrange(from));
         jury.merged.iter_mut().for_each(|witness| witness.rearrange(from));
         jury
+    }
+
+    /// The statistics on the bench, as long as there are some.
+    pub(crate) fn statistics(&self) -> Option<&Statistics> {
+        self.bench.as_ref()?.statistics()
+    }
+
+    /// The same jury with statistics that were read from somewhere.
+    pub(crate) fn with_statistics(mut self, statistics: Option<Statistics>) -> Self {
+        self.bench = self.bench.map(|bench| bench.with_statistics(statistics));
+        self
     }
 
     /// Whether this, read from somewhere, can be the jury of a task after so many rounds, some of
     /// which others have played.
     pub(crate) fn continues(&self, task: &Task, rounds: u64, others: u64) -> bool {
-        let judges = match (&self.judge, task.judge()) {
+        let judges = match (&self.bench, task.bench()) {
             (None, None) => true,
             (Some(own), Some(fresh)) => own.continues(&fresh, rounds),
             _ => false,

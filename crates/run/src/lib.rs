@@ -7,6 +7,7 @@
 
 mod alarm;
 mod audit;
+mod bench;
 mod cache;
 mod columns;
 mod contradiction;
@@ -27,6 +28,7 @@ mod session;
 mod settings;
 mod spec;
 mod spec_file;
+mod statistics;
 mod task;
 mod weighted;
 mod windows;
@@ -36,6 +38,7 @@ pub use audit::{
     AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, GroupReport, Link, ModelReport,
     NamedReport,
 };
+pub use bench::Bench;
 pub use columns::Columns;
 pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};

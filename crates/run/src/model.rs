@@ -15,6 +15,7 @@ use crate::data::DataSpec;
 use crate::dispatch::restore;
 use crate::jury::Jury;
 use crate::run::{Proofs, Run};
+use crate::statistics::Statistics;
 use crate::task::Task;
 use rueful_core::{Ledger, RiskBound};
 use rueful_data::{Seen, can_replace_file, printable, replace_file};
@@ -46,6 +47,7 @@ const LEARNER: Tag = *b"Lrnr";
 const LEDGER: Tag = *b"Ledg";
 const STREAM: Tag = *b"Seen";
 const JURY: Tag = *b"Jury";
+const STATISTICS: Tag = *b"Gram";
 
 /// A run put away.
 pub struct Model {
@@ -190,7 +192,11 @@ pub(crate) fn encode(run: &Run, data: &DataSpec, stream: &Stream) -> Result<Vec<
         (STREAM, postcard::to_allocvec(stream)?),
     ];
     if let Some(jury) = run.jury() {
-        sections.push((JURY, postcard::to_allocvec(&jury.rearranged(&order))?));
+        let jury = jury.rearranged(&order);
+        sections.push((JURY, postcard::to_allocvec(&jury)?));
+        if let Some(statistics) = jury.statistics() {
+            sections.push((STATISTICS, postcard::to_allocvec(statistics)?));
+        }
     }
     Ok(seal(&sections))
 }
@@ -273,7 +279,7 @@ fn parts_of(stream: &Stream, others: u64) -> Option<u64> {
     before.checked_add(now)?.checked_add(others).filter(|_| is_at)
 }
 
-/// The sections every model has, and the jury of those that are judged.
+/// The sections every model has, and of those that are judged the jury and its statistics.
 struct Parts<'a> {
     task: &'a [u8],
     data: &'a [u8],
@@ -281,6 +287,7 @@ struct Parts<'a> {
     ledger: &'a [u8],
     stream: &'a [u8],
     jury: Option<&'a [u8]>,
+    statistics: Option<&'a [u8]>,
 }
 
 impl<'a> Parts<'a> {
@@ -289,7 +296,7 @@ impl<'a> Parts<'a> {
             |what: &str| ModelError::Senseless { file: file.to_owned(), what: what.to_owned() };
         let sections = sections(body)
             .ok_or_else(|| senseless("its sections do not fill it, or come twice"))?;
-        let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY];
+        let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS];
         let is_foreign = |tag: &Tag| !known.contains(tag) && !tag[0].is_ascii_lowercase();
         if let Some((tag, _)) = sections.iter().find(|(tag, _)| is_foreign(tag)) {
             let part = tag.escape_ascii().to_string();
@@ -307,6 +314,7 @@ impl<'a> Parts<'a> {
             ledger: part(LEDGER)?,
             stream: part(STREAM)?,
             jury: find(JURY),
+            statistics: find(STATISTICS),
         })
     }
 }
@@ -329,7 +337,7 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
         return Err("its mistakes are not those of its ledger".to_owned());
     }
     let places = ledger.cells().places();
-    let jury = jury(&task, parts.jury, ledger.rounds(), others)?;
+    let jury = jury(&task, parts, &ledger, others)?;
     let jury = jury.map(|jury| jury.rearranged(&places));
     learner.rearrange(&places);
     Ok(Run::restored(task, learner, Proofs { ledger, jury, mistakes, others }, seen))
@@ -338,19 +346,31 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
 /// The jury in its section, or what is wrong with it.
 fn jury(
     task: &Task,
-    section: Option<&[u8]>,
-    rounds: u64,
+    parts: &Parts<'_>,
+    ledger: &Ledger,
     others: u64,
 ) -> Result<Option<Jury>, String> {
-    match (Jury::new(task), section) {
+    let wrong = "its jury is not that of its task";
+    let fresh = Jury::new(task);
+    let statistics = match parts.statistics {
+        None => None,
+        // Where a fresh jury has none, one that has seen something cannot have any.
+        Some(_) if fresh.as_ref().and_then(Jury::statistics).is_none() => return Err(wrong.into()),
+        Some(section) => {
+            let read: Option<Statistics> = whole(section);
+            let is_one = |read: &Statistics| read.are_of(ledger);
+            Some(read.filter(is_one).ok_or("its statistics are not those of its ledger")?)
+        }
+    };
+    match (fresh, parts.jury) {
         (None, None) => Ok(None),
         (Some(_), Some(section)) => {
             let jury: Option<Jury> = whole(section);
-            let is_one = |jury: &Jury| jury.continues(task, rounds, others);
-            let jury = jury.filter(is_one).ok_or("its jury is not that of its task")?;
-            Ok(Some(jury))
+            let is_one = |jury: &Jury| jury.continues(task, ledger.rounds(), others);
+            let jury = jury.filter(is_one).ok_or(wrong)?;
+            Ok(Some(jury.with_statistics(statistics)))
         }
-        _ => Err("its jury is not that of its task".to_owned()),
+        _ => Err(wrong.to_owned()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! learns exactly as it would alone. What they share is what does not depend on them: the reader,
 //! the judge, and the best comparator in hindsight.
 
+use crate::bench::Bench;
 use crate::contradiction::Contradiction;
 use crate::data::DataSpec;
 use crate::hindsight::{HindsightReport, Interval};
@@ -16,7 +17,7 @@ use crate::task::Described;
 use rueful_core::ledger::Minorant;
 use rueful_core::request::Refusal;
 use rueful_core::words::either;
-use rueful_core::{Batch, Cells, Comparators, Judge, NonNegative, Rows, UnitFree};
+use rueful_core::{Batch, Cells, Comparators, NonNegative, Rows, UnitFree};
 use rueful_data::{DataError, Phrase, Source, Survey};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
@@ -227,7 +228,7 @@ fn refuse_different_losses(learners: &[Spec]) -> Result<(), SettingsError> {
 /// ```
 pub struct Race {
     racers: Vec<Racer>,
-    bench: Option<Bench>,
+    bench: Option<SharedBench>,
     threads: NonZeroUsize,
     data: DataSpec,
     batch: Batch,
@@ -251,23 +252,23 @@ impl Racer {
     }
 }
 
-/// Where the judge sits, who sees the rows by the cells that all ledgers of the race have.
-struct Bench {
-    judge: Judge,
+/// Those who judge all racers, and see the rows by the cells that all ledgers of the race have.
+struct SharedBench {
+    bench: Bench,
     cells: Cells,
     buffer: Vec<u32>,
 }
 
-impl Bench {
+impl SharedBench {
     fn observe(&mut self, rows: Rows<'_>) {
-        self.judge.observe_rows(self.cells.enter(rows, &mut self.buffer));
+        self.bench.observe_rows(self.cells.enter(rows, &mut self.buffer));
     }
 }
 
 /// What one thread does at a time.
 enum Job<'a> {
     Learn(&'a mut Racer),
-    Judge(&'a mut Bench),
+    Judge(&'a mut SharedBench),
 }
 
 impl Job<'_> {
@@ -302,10 +303,10 @@ impl Race {
         let racers = learners.iter().map(racer).collect::<Result<Vec<_>, SpecError>>()?;
         let named = racers.iter().map(|racer| racer.run.ledger().cells().pinned()).max();
         let cells = || Cells::pinning(named.unwrap_or(0));
-        let bench = |judge| Bench { judge, cells: cells(), buffer: Vec::new() };
+        let shared = |bench| SharedBench { bench, cells: cells(), buffer: Vec::new() };
         Ok(Self {
             racers,
-            bench: first.task().judge_alone().map(bench),
+            bench: first.task().bench_alone().map(shared),
             threads,
             data: first.data.clone(),
             batch: Batch::default(),
@@ -385,9 +386,16 @@ impl Race {
         running.for_each(|racer| racer.run.hear(&witnesses));
     }
 
-    /// What the judge proves about all rounds so far.
+    /// What the bench proves about all rounds so far.
     fn witnesses(&self) -> Vec<Minorant> {
-        self.bench.iter().flat_map(|bench| bench.judge.minorants()).collect()
+        let running = self.running().next().zip(self.bench.as_ref());
+        running.map_or_else(Vec::new, |(run, shared)| shared.bench.minorants(run.ledger()))
+    }
+
+    /// The same for comparators of every radius, measured against what one of them lost.
+    fn witnesses_for(&self, run: &Run) -> Vec<Minorant> {
+        let of = |shared: &SharedBench| shared.bench.minorants_for(run.ledger(), run.ledger());
+        self.bench.as_ref().map_or_else(Vec::new, of)
     }
 
     fn running(&self) -> impl Iterator<Item = &Run> {
@@ -409,13 +417,13 @@ impl Race {
 
     /// What can be said so far, with the best comparator if it was solved for; best first.
     pub fn report(&self, found: Option<HindsightReport>) -> RaceReport {
-        let witnesses = self.witnesses();
         let mut contradictions = Vec::new();
         let mut learners = Vec::new();
         for racer in &self.racers {
-            // The judge speaks of all rounds, which one that diverged has not seen.
-            let heard = if racer.is_running() { &witnesses[..] } else { &[] };
-            let mut report = racer.run.report_hearing(heard);
+            // The bench speaks of all rounds, which one that diverged has not seen.
+            let is_heard = racer.is_running();
+            let heard = if is_heard { self.witnesses_for(&racer.run) } else { Vec::new() };
+            let mut report = racer.run.report_hearing(&heard);
             if let Some(found) = found.clone().filter(|_| racer.is_running()) {
                 report.add_hindsight(found, racer.run.ledger());
             }

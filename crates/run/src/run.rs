@@ -195,12 +195,19 @@ impl Run {
     /// What others than the learner's predictions prove about the comparators: the witnesses of
     /// the judge, and those that the learner has. None where nobody judges.
     pub fn witnesses(&self) -> Vec<Minorant> {
-        self.jury.as_ref().map_or_else(Vec::new, |jury| jury.witnesses(&*self.learner))
+        let of = |jury: &Jury| jury.witnesses(&*self.learner, &self.ledger);
+        self.jury.as_ref().map_or_else(Vec::new, of)
+    }
+
+    /// The same for comparators of every radius.
+    fn witnesses_for_all(&self) -> Vec<Minorant> {
+        let of = |jury: &Jury| jury.witnesses_for_all(&*self.learner, &self.ledger);
+        self.jury.as_ref().map_or_else(Vec::new, of)
     }
 
     /// The state of the run now, with all that witnesses say.
     pub fn point(&self) -> CurvePoint {
-        self.ledger.point(&self.witnesses())
+        self.ledger.point(&self.witnesses_for_all())
     }
 
     /// A lower bound on what every comparator loses, in total: the best there is.
@@ -312,7 +319,7 @@ impl Run {
 
     /// What can be said so far.
     pub fn report(&self) -> Report {
-        self.report_hearing(&self.witnesses())
+        self.report_hearing(&self.witnesses_for_all())
     }
 
     /// The same with these witnesses of all rounds so far.

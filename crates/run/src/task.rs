@@ -1,5 +1,6 @@
 //! What is to be learned, and how: a description without files.
 
+use crate::bench::{Bench, SQUARE_FEATURES};
 use crate::data::DataSpec;
 use crate::spec::{LearnerSpec, Spec, SpecError};
 use rueful_core::loss::{AnyLoss, Labels};
@@ -39,18 +40,23 @@ impl Task {
         self.sigma.get() == 0.0 && self.judge.unwrap_or(self.learner.has_witnesses())
     }
 
-    /// The judge of such a run, before its first round; none where nobody asks for one, or the
-    /// learner's own witnesses say all that it could say.
-    pub fn judge(&self) -> Option<Judge> {
-        let has_usual = self.learner.has_witnesses() && self.comparators.is_unit_free();
-        let judge = || Judge::new(&self.loss, &self.comparators, has_usual);
-        self.is_judged().then(judge).flatten()
+    /// Who judges such a run, before its first round; nobody where nobody asks for it, or the
+    /// learner's own witnesses say all that could be said.
+    pub(crate) fn bench(&self) -> Option<Bench> {
+        self.bench_beside(self.learner.has_witnesses() && self.comparators.is_unit_free())
     }
 
-    /// A judge of a part of the rounds, whoever plays them; none where nobody judges.
-    pub fn judge_alone(&self) -> Option<Judge> {
-        let judge = || Judge::new(&self.loss, &self.comparators, false);
-        self.is_judged().then(judge).flatten()
+    /// Who judges a part of the rounds, whoever plays them; nobody where nobody judges.
+    pub fn bench_alone(&self) -> Option<Bench> {
+        self.bench_beside(false)
+    }
+
+    /// Those who judge, beside the usual witnesses if these are there already.
+    fn bench_beside(&self, has_usual: bool) -> Option<Bench> {
+        let Self { loss, comparators, .. } = self;
+        let judge = || Judge::new(loss, comparators, has_usual);
+        let bench = || Bench::new(loss, comparators, judge(), SQUARE_FEATURES);
+        self.is_judged().then(bench).flatten()
     }
 
     /// The mistakes of such a run, before its first round; none where there are no classes.

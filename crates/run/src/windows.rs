@@ -6,10 +6,10 @@
 //! can drown it.
 
 use crate::alarm::WindowSolver;
+use crate::bench::Bench;
 use crate::hindsight::Interval;
-use rueful_core::ledger::Minorant;
-use rueful_core::ledger::{Tally, Verdict};
-use rueful_core::{Judge, Ledger, Round, Rows};
+use rueful_core::ledger::{Minorant, Tally, Verdict};
+use rueful_core::{Ledger, Round, Rows};
 use rueful_hindsight::Options;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
@@ -51,8 +51,8 @@ pub struct Windows {
     length: u64,
     is_fixed: bool,
     fresh: Tally,
-    /// A judge that has seen nothing; every window has one of its own, whose witnesses begin with it.
-    judge: Option<Judge>,
+    /// A bench that has seen nothing; every window has one of its own, whose witnesses begin with it.
+    bench: Option<Bench>,
     /// The window that is being filled.
     open: Stretch,
     /// Windows that may still be put together.
@@ -67,7 +67,7 @@ struct Stretch {
     /// The round before its first.
     after: u64,
     tally: Tally,
-    judge: Option<Judge>,
+    bench: Option<Bench>,
 }
 
 impl Stretch {
@@ -78,13 +78,14 @@ impl Stretch {
     /// Takes in the stretch that follows.
     fn merge(&mut self, next: &Self) {
         self.tally.merge(&next.tally);
-        if let (Some(own), Some(theirs)) = (&mut self.judge, &next.judge) {
+        if let (Some(own), Some(theirs)) = (&mut self.bench, &next.bench) {
             own.merge(theirs);
         }
     }
 
     fn report(&self, ledger: &Ledger) -> WindowReport {
-        let witnesses: Vec<Minorant> = self.judge.iter().flat_map(Judge::minorants).collect();
+        let bench = self.bench.iter();
+        let witnesses: Vec<Minorant> = bench.flat_map(|bench| bench.minorants(ledger)).collect();
         let verdict: Verdict = ledger.verdict_on(&self.tally, &witnesses);
         WindowReport {
             from: self.after + 1,
@@ -102,14 +103,14 @@ impl Stretch {
 impl Windows {
     /// Windows of the rounds that a ledger will take from now on, of a given length or of one that
     /// suits, judged by somebody who has seen nothing.
-    pub fn new(ledger: &Ledger, judge: Option<Judge>, length: Option<NonZeroU64>) -> Self {
+    pub fn new(ledger: &Ledger, bench: Option<Bench>, length: Option<NonZeroU64>) -> Self {
         let fresh = Tally::new(ledger.minorant().sigma());
         Self {
             length: length.map_or(SHORTEST, NonZeroU64::get),
             is_fixed: length.is_some(),
-            open: Stretch { after: ledger.rounds(), tally: fresh.clone(), judge: judge.clone() },
+            open: Stretch { after: ledger.rounds(), tally: fresh.clone(), bench: bench.clone() },
             fresh,
-            judge,
+            bench,
             loose: Vec::new(),
             closed: Vec::new(),
             solver: None,
@@ -136,7 +137,7 @@ impl Windows {
             let to = self.end_in(rows, from);
             let part = rows.slice(from..to);
             self.open.tally.record_rows(part, &rounds[from..to]);
-            self.open.judge.iter_mut().for_each(|judge| judge.observe_rows(part));
+            self.open.bench.iter_mut().for_each(|bench| bench.observe_rows(part));
             self.solver.iter_mut().for_each(|solver| solver.keep(part));
             if self.open.tally.rounds() >= self.length {
                 self.close(ledger);
@@ -151,8 +152,8 @@ impl Windows {
     }
 
     fn close(&mut self, ledger: &Ledger) {
-        let (tally, judge) = (self.fresh.clone(), self.judge.clone());
-        let next = Stretch { after: self.open.end(), tally, judge };
+        let (tally, bench) = (self.fresh.clone(), self.bench.clone());
+        let next = Stretch { after: self.open.end(), tally, bench };
         let full = std::mem::replace(&mut self.open, next);
         if self.is_fixed {
             let regret = self.regret(ledger, &full.tally);
@@ -174,7 +175,7 @@ impl Windows {
     /// How many windows there may be.
     fn most(&self) -> usize {
         let cells = self.loose.iter().map(|part| part.tally.minorant().slopes().len()).max();
-        let bytes = 8 + self.judge.as_ref().map_or(0, Judge::bytes_per_cell);
+        let bytes = 8 + self.bench.as_ref().map_or(0, Bench::bytes_per_cell);
         (BYTES_MAX / (bytes * cells.unwrap_or(1).max(1))).clamp(WINDOWS_MIN, WINDOWS_MAX)
     }
 

@@ -38,6 +38,18 @@ pub struct Minorant {
     magnitude: f64,
 }
 
+/// How far off the sums of a minorant can be. What is not known is infinite, and then nothing is
+/// proved with it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OffBy {
+    /// The offset.
+    pub offset: f64,
+    /// S, in norm.
+    pub slopes: f64,
+    /// S/N, in norm.
+    pub scaled_slopes: f64,
+}
+
 impl Minorant {
     /// The minorant of no rounds: 0. With σ > 0 each loss includes (σ/2)‖u‖².
     pub fn new(sigma: NonNegative) -> Self {
@@ -76,6 +88,19 @@ impl Minorant {
         magnitude: f64,
     ) -> Self {
         Self { sigma: NonNegative::ZERO, rounds, offset, slopes, length, breadth, magnitude }
+    }
+
+    /// The minorant of rounds that somebody else has added up, who says what the sums can be off by.
+    /// With σ = 0.
+    pub fn of_sums(rounds: u64, offset: f64, slopes: Vec<f64>, off: OffBy) -> Self {
+        let mut minorant = Self { rounds, slopes, ..Self::new(NonNegative::ZERO) };
+        minorant.offset.add(offset);
+        // The sizes whose roundings are as large: see `slack_at_zero` and `slack_per_unit`.
+        let size = |off: f64, relative: f64| off / relative * (1.0 + 4.0 * f64::EPSILON);
+        minorant.magnitude = size(off.offset, 16.0 * f64::EPSILON);
+        minorant.length = size(off.slopes, minorant.relative_slack());
+        minorant.breadth = size(off.scaled_slopes, minorant.relative_slack());
+        minorant
     }
 
     /// What a round adds to the magnitude.

@@ -22,7 +22,7 @@ mod tally;
 
 pub use curve::CurvePoint;
 pub use line::Line;
-pub use minorant::Minorant;
+pub use minorant::{Minorant, OffBy};
 pub use mistakes::{MistakeBounds, MistakeWatch};
 pub use tally::Tally;
 

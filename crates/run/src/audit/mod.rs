@@ -13,11 +13,12 @@ pub use link::Link;
 pub use report::{AuditReport, GroupReport, ModelReport, NamedReport};
 pub use settings::{AuditSettings, AuditSpec};
 
+use crate::bench::{Bench, SQUARE_FEATURES, SQUARE_FEATURES_EACH};
 use crate::groups::{GroupError, GroupReader};
 use crate::session::Progress;
 use crate::windows::Windows;
 use rueful_core::ledger::Minorant;
-use rueful_core::{Batch, Judge, Ledger, LedgerError, Round, Rows};
+use rueful_core::{Batch, Ledger, LedgerError, Round, Rows};
 use rueful_data::{DataError, Predictions, Source, printable};
 use rueful_hindsight::Options;
 use thiserror::Error;
@@ -32,10 +33,10 @@ pub struct AuditRun {
     scores: Vec<Vec<f64>>,
 }
 
-/// Some of the examples: a ledger for every model, sharing the examples and a judge.
+/// Some of the examples: a ledger for every model, sharing the examples and a bench.
 struct Part {
     models: Vec<Model>,
-    judge: Option<Judge>,
+    bench: Option<Bench>,
 }
 
 /// The examples group by group, in the order the groups came.
@@ -137,9 +138,10 @@ struct Model {
 }
 
 impl Model {
-    fn new(spec: &AuditSpec) -> Self {
+    fn new(spec: &AuditSpec, features_max: usize) -> Self {
         let ledger = spec.ledger();
-        let windows = spec.window.map(|length| Windows::new(&ledger, spec.judge(), Some(length)));
+        let bench = || spec.bench(features_max);
+        let windows = spec.window.map(|length| Windows::new(&ledger, bench(), Some(length)));
         Self { ledger, rounds: Vec::new(), windows, cells: Vec::new() }
     }
 
@@ -159,8 +161,9 @@ impl Model {
 }
 
 impl Part {
-    fn new(spec: &AuditSpec, models: usize) -> Self {
-        Self { judge: spec.judge(), models: (0..models).map(|_| Model::new(spec)).collect() }
+    fn new(spec: &AuditSpec, models: usize, features_max: usize) -> Self {
+        let models = (0..models).map(|_| Model::new(spec, features_max)).collect();
+        Self { bench: spec.bench(features_max), models }
     }
 
     /// Takes down what the models predicted for these rows, which come at a place in the batch.
@@ -172,7 +175,7 @@ impl Part {
     ) -> Result<(), LedgerError> {
         let mut from = 0;
         while from < rows.len() {
-            // Up to each point of the curve at a time, so that the judge can speak at it.
+            // Up to each point of the curve at a time, so that the bench can speak at it.
             let rest = rows.slice(from..rows.len());
             let part = rest.slice(0..rest.until(self.models[0].ledger.until_mark()));
             for (model, scores) in self.models.iter_mut().zip(scores) {
@@ -185,24 +188,29 @@ impl Part {
     }
 
     fn judge_rows(&mut self, rows: Rows<'_>) {
-        let Some(judge) = &mut self.judge else { return };
+        let Some(bench) = &mut self.bench else { return };
         // The models share the rows, and so their cells.
         let Model { ledger, cells, .. } = &self.models[0];
-        judge.observe_rows(ledger.cells().entered(rows, cells));
+        bench.observe_rows(ledger.cells().entered(rows, cells));
         if ledger.is_at_mark() {
-            let witnesses: Vec<Minorant> = judge.minorants().collect();
+            let witnesses = bench.minorants(ledger);
             self.models.iter_mut().for_each(|model| model.ledger.hear(&witnesses));
         }
     }
 
-    /// What the judge proves about all rounds so far.
+    /// What the bench proves about all rounds so far.
     fn witnesses(&self) -> Vec<Minorant> {
-        self.judge.iter().flat_map(Judge::minorants).collect()
+        let ledger = &self.models[0].ledger;
+        self.bench.iter().flat_map(|bench| bench.minorants(ledger)).collect()
     }
 
     fn reports(&self, spec: &AuditSpec) -> Vec<ModelReport> {
-        let witnesses = self.witnesses();
-        self.models.iter().map(|model| ModelReport::new(model, spec, &witnesses)).collect()
+        let report = |model: &Model| {
+            let of = |bench: &Bench| bench.minorants_for(&model.ledger, &model.ledger);
+            let witnesses = self.bench.as_ref().map_or_else(Vec::new, of);
+            ModelReport::new(model, spec, &witnesses)
+        };
+        self.models.iter().map(report).collect()
     }
 }
 
@@ -222,7 +230,7 @@ impl Grouped {
                 (from, group) = (row, Some(next));
             }
             if next == self.parts.len() {
-                self.parts.push(Part::new(spec, scores.len()));
+                self.parts.push(Part::new(spec, scores.len(), SQUARE_FEATURES_EACH));
             }
         }
         self.observe_run(group, rows.slice(from..rows.len()), scores, from)
@@ -245,7 +253,7 @@ impl AuditRun {
     /// An audit that has seen nothing, of one model for each column that is read.
     pub fn new(spec: AuditSpec, predictions: &Predictions) -> Self {
         let count = predictions.names().len().max(1);
-        let whole = Part::new(&spec, count);
+        let whole = Part::new(&spec, count, SQUARE_FEATURES);
         Self { spec, whole, groups: None, batch: Batch::default(), scores: vec![Vec::new(); count] }
     }
 
@@ -315,7 +323,7 @@ impl AuditRun {
         }
     }
 
-    /// What the judge proves about all rounds so far.
+    /// What the bench proves about all rounds so far.
     pub fn witnesses(&self) -> Vec<Minorant> {
         self.whole.witnesses()
     }

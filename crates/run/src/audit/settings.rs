@@ -1,6 +1,7 @@
 //! What is asked of an audit, and what that comes to.
 
 use super::link::Link;
+use crate::bench::Bench;
 use crate::data::{DataSpec, LabelUse};
 use crate::settings::{Settings, SettingsError};
 use crate::spec::AnyLoss;
@@ -59,9 +60,12 @@ impl AuditSpec {
         Ledger::new(self.loss, self.comparators.clone())
     }
 
-    /// The judge of the models, before the first round.
-    pub fn judge(&self) -> Option<Judge> {
-        self.is_judged.then(|| Judge::new(&self.loss, &self.comparators, false)).flatten()
+    /// Who judges the models, before the first round, the square loss by the statistics of so many
+    /// features at most.
+    pub(crate) fn bench(&self, features_max: usize) -> Option<Bench> {
+        let Self { loss, comparators, .. } = self;
+        let judge = || Judge::new(loss, comparators, false);
+        self.is_judged.then(|| Bench::new(loss, comparators, judge(), features_max)).flatten()
     }
 }
 

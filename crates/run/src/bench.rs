@@ -1,0 +1,189 @@
+//! The bench: those who judge rounds whoever has played them.
+//!
+//! They see features and labels only. Witnesses price the comparators of every loss. For the square
+//! loss of few features the sufficient statistics know the price itself: the least loss of the
+//! comparators of any radius, and with it the exact regret.
+
+use crate::judged::radii;
+use crate::statistics::Statistics;
+use rueful_core::ledger::{Minorant, Tally};
+use rueful_core::loss::{AnyLoss, Loss};
+use rueful_core::{Comparators, Judge, Ledger, NonNegative, Positive, Rows};
+use rueful_hindsight::{Gram, LeastLoss};
+use serde::{Deserialize, Serialize};
+
+/// The most features whose square loss is judged by its statistics.
+pub(crate) const SQUARE_FEATURES: usize = 256;
+
+/// The same where many benches sit side by side.
+pub(crate) const SQUARE_FEATURES_EACH: usize = 64;
+
+/// Those who judge some rounds, by the cells of the ledger that has the rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bench {
+    judge: Option<Judge>,
+    /// Written in a section of its own.
+    #[serde(skip)]
+    statistics: Option<Statistics>,
+    /// How many features the statistics may have.
+    #[serde(skip)]
+    features_max: usize,
+}
+
+impl Bench {
+    /// A bench that has seen nothing; none where nobody on it could say anything.
+    pub(crate) fn new(
+        loss: &AnyLoss,
+        comparators: &Comparators,
+        judge: Option<Judge>,
+        features_max: usize,
+    ) -> Option<Self> {
+        let is_square = loss.is_square() && comparators.radius().is_some();
+        let statistics = is_square.then(|| Statistics::new(Gram::new(NonNegative::ZERO), 0));
+        let bench = Self { judge, statistics, features_max };
+        (bench.judge.is_some() || is_square).then_some(bench)
+    }
+
+    /// Takes in rows that were played.
+    pub(crate) fn observe_rows(&mut self, rows: Rows<'_>) {
+        self.judge.iter_mut().for_each(|judge| judge.observe_rows(rows));
+        let most = self.features_max;
+        let goes_on = |own: &mut Statistics| own.observe_each(rows, most, |_, _| ());
+        if self.statistics.as_mut().is_some_and(|own| !goes_on(own)) {
+            self.statistics = None;
+        }
+    }
+
+    /// What all of them prove about the comparators of a ledger that has the same rounds.
+    pub(crate) fn minorants(&self, ledger: &Ledger) -> Vec<Minorant> {
+        let exact = self.prices(ledger).zip(ledger.comparators().radius());
+        let exact = exact.map(|(prices, radius)| prices.tangent(radius));
+        self.of_witnesses().chain(exact).collect()
+    }
+
+    /// The same for comparators of every radius, measured against what some rounds lost.
+    pub(crate) fn minorants_for(&self, ledger: &Ledger, rounds: &Tally) -> Vec<Minorant> {
+        let mut all: Vec<Minorant> = self.of_witnesses().collect();
+        if let Some((prices, radius)) = self.prices(ledger).zip(ledger.comparators().radius()) {
+            all.extend(radii(radius).map(|radius| prices.tangent(radius)));
+            for loss in [rounds.loss_interval().1, 0.0] {
+                meet(&prices, loss, ledger, &mut all);
+            }
+        }
+        all
+    }
+
+    fn of_witnesses(&self) -> impl Iterator<Item = Minorant> {
+        self.judge.iter().flat_map(Judge::minorants)
+    }
+
+    /// The least loss of comparators by their radius, where the statistics are there.
+    fn prices(&self, ledger: &Ledger) -> Option<Prices> {
+        let statistics = self.statistics.as_ref()?;
+        let scales = ledger.coordinates().ruler().map(|ruler| statistics.scales(ruler));
+        Some(Prices {
+            least: statistics.gram().least_loss(scales.as_ref()),
+            cells: statistics.features(),
+            dimension: ledger.cells().len(),
+        })
+    }
+
+    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    pub(crate) fn rearrange(&mut self, from: &[u32]) {
+        self.judge.iter_mut().for_each(|judge| judge.rearrange(from));
+        self.statistics = self.statistics.take().and_then(|own| own.renamed(&inverse(from)));
+    }
+
+    /// Takes in a bench of other rounds, by the same cells.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        if let (Some(own), Some(theirs)) = (&mut self.judge, &other.judge) {
+            own.merge(theirs);
+        }
+        let most = self.features_max;
+        let merged = self.statistics.take().zip(other.statistics.as_ref());
+        self.statistics =
+            merged.and_then(|(mut own, theirs)| own.merge(theirs, most).then_some(own));
+    }
+
+    /// Whether this, read from somewhere, can be a later state of `fresh`, after so many rounds.
+    pub(crate) fn continues(&self, fresh: &Self, rounds: u64) -> bool {
+        match (&self.judge, &fresh.judge) {
+            (None, None) => true,
+            (Some(own), Some(fresh)) => own.continues(fresh, rounds),
+            _ => false,
+        }
+    }
+
+    /// The statistics, as long as there are some.
+    pub(crate) fn statistics(&self) -> Option<&Statistics> {
+        self.statistics.as_ref()
+    }
+
+    /// The same bench with statistics that were read from somewhere.
+    pub(crate) fn with_statistics(self, statistics: Option<Statistics>) -> Self {
+        Self { statistics, features_max: SQUARE_FEATURES, ..self }
+    }
+
+    /// How many bytes a cell takes.
+    pub(crate) fn bytes_per_cell(&self) -> usize {
+        self.judge.as_ref().map_or(0, Judge::bytes_per_cell)
+    }
+}
+
+/// The least loss by radius, told by the cells of a ledger.
+struct Prices {
+    least: LeastLoss,
+    cells: Vec<u32>,
+    dimension: usize,
+}
+
+impl Prices {
+    fn tangent(&self, radius: Positive) -> Minorant {
+        let mut from = vec![u32::MAX; self.dimension];
+        for (column, &cell) in (0..).zip(&self.cells) {
+            if let Some(place) = from.get_mut(cell as usize) {
+                *place = column;
+            }
+        }
+        let mut tangent = self.least.tangent(radius);
+        tangent.rearrange(&from);
+        tangent
+    }
+}
+
+/// Looks for the radius where the least loss is as large as a given one. The least loss is convex
+/// in the radius and falls: where its tangents meet the level is before the place that is looked
+/// for, and nearer each time.
+fn meet(prices: &Prices, loss: f64, ledger: &Ledger, all: &mut Vec<Minorant>) {
+    let line = |one: &Minorant| one.line_for(ledger.comparators(), ledger.coordinates());
+    let reach = |one: &Minorant| line(one).and_then(|line| line.above_up_to(loss));
+    let mut farthest = all.iter().filter_map(reach).fold(0.0, f64::max);
+    for _ in 0..STEPS {
+        let Ok(radius) = Positive::new(farthest) else { return };
+        let tangent = prices.tangent(radius);
+        let next = reach(&tangent).unwrap_or(0.0);
+        all.push(tangent);
+        if next <= farthest * (1.0 + ENOUGH) {
+            return;
+        }
+        farthest = next;
+    }
+}
+
+/// Newton's method doubles the digits in every step.
+const STEPS: usize = 30;
+
+/// By how much more a radius must reach to be worth another step.
+const ENOUGH: f64 = 1e-9;
+
+/// The place of every cell, where place i gets what is at `from[i]`.
+fn inverse(from: &[u32]) -> Vec<u32> {
+    let count = from.iter().filter(|&&cell| cell != u32::MAX).max().map_or(0, |&cell| cell + 1);
+    let mut places = vec![u32::MAX; count as usize];
+    for (place, &cell) in (0..).zip(from) {
+        if let Some(slot) = places.get_mut(cell as usize) {
+            *slot = place;
+        }
+    }
+    places
+}
