@@ -132,7 +132,7 @@ impl<'a> Features<'a> {
     /// The indices as a range when there is no gap between them, as in a dense row. Where they
     /// increase strictly, the ends tell.
     #[inline]
-    pub(crate) fn run(&self) -> Option<std::ops::Range<usize>> {
+    pub fn run(&self) -> Option<std::ops::Range<usize>> {
         if !self.is_increasing {
             return None;
         }

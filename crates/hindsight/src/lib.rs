@@ -61,6 +61,7 @@ mod bracket;
 mod cholesky;
 mod cost;
 mod counted;
+mod double;
 #[cfg(test)]
 #[path = "../tests/common/exact.rs"]
 mod exact;

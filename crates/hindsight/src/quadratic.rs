@@ -13,14 +13,32 @@ pub(crate) fn minimise(
     u: &[f64],
     set: &AnySet,
 ) -> Option<Vec<f64>> {
-    // In terms of v: ½vᵀAv + c·v with c = g − Au.
-    let c = DVector::from_column_slice(gradient) - symmetric_product(a, u);
     let v = match set {
-        AnySet::WholeSpace(_) => minimise_free(a, &c)?.as_slice().to_vec(),
-        AnySet::Ball(ball) => minimise_in_ball(a, &c, ball)?.as_slice().to_vec(),
-        AnySet::Box(sides) => minimise_in_box(a, &c, u, sides)?,
+        AnySet::WholeSpace(_) => minimise_free(a, &linear(a, gradient, u))?.as_slice().to_vec(),
+        AnySet::Ball(ball) => {
+            let mut v = minimise_near_ball(a, gradient, u, ball)?;
+            ball.project_dense(&mut v);
+            v
+        }
+        AnySet::Box(sides) => minimise_in_box(a, &linear(a, gradient, u), u, sides)?,
     };
     v.iter().all(|v| v.is_finite()).then_some(v)
+}
+
+/// The same over a ball, of which v may lie outside by a rounding of its norm.
+pub(crate) fn minimise_near_ball(
+    a: &DMatrix<f64>,
+    gradient: &[f64],
+    u: &[f64],
+    ball: &Ball,
+) -> Option<Vec<f64>> {
+    let v = minimise_in_ball(a, &linear(a, gradient, u), ball)?.as_slice().to_vec();
+    v.iter().all(|v| v.is_finite()).then_some(v)
+}
+
+/// In terms of v the parabola is ½vᵀAv + c·v, with this c = g − Au.
+fn linear(a: &DMatrix<f64>, gradient: &[f64], u: &[f64]) -> DVector<f64> {
+    DVector::from_column_slice(gradient) - symmetric_product(a, u)
 }
 
 /// The same in the coordinates of a basis, over the ball vᵀMv ≤ U² or with U = ∞ all of R^d, for
@@ -121,7 +139,6 @@ fn minimise_in_ball(a: &DMatrix<f64>, c: &DVector<f64>, ball: &Ball) -> Option<D
         }
         shift = next;
     }
-    ball.project_dense(v.as_mut_slice());
     Some(v)
 }
 

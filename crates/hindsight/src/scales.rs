@@ -22,6 +22,11 @@ pub struct Scales {
 }
 
 impl Scales {
+    /// Columns that are measured in their own units.
+    pub(crate) fn ones(columns: usize) -> Self {
+        Self { columns: vec![1.0; columns], label: 1.0 }
+    }
+
     /// N_i
     #[inline]
     pub(crate) fn column(&self, i: usize) -> f64 {
@@ -33,11 +38,6 @@ impl Scales {
     pub(crate) fn smallest(&self) -> f64 {
         let sizes = (0..self.columns.len()).map(|i| self.column(i));
         sizes.filter(|&size| size > 0.0).fold(f64::INFINITY, f64::min)
-    }
-
-    /// The largest N_i.
-    pub(crate) fn largest(&self) -> f64 {
-        (0..self.columns.len()).map(|i| self.column(i)).fold(0.0, f64::max)
     }
 
     /// U·Y, rounded down and up.

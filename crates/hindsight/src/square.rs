@@ -7,30 +7,34 @@
 //! c − uᵀGu − sup_{v∈W} (−v·S − (σT/2)‖v‖²),    S = 2(Gu − b)
 //! ```
 //!
-//! so both ends of the interval come from d² numbers. Memory is O(d²): for up to some 2,000 columns.
+//! so both ends of the interval come from d² numbers. Where columns are nearly collinear, u is long
+//! and nearly everything cancels: so G, b and c are kept, and what u proves is computed, in twice the
+//! usual precision. Memory is O(d²): for up to some 2,000 columns.
 
 use crate::bracket::{LEAST_SCALE, NOTHING, relative_gap};
+use crate::double::{Double, Doubles};
 use crate::problem::{Contradiction, Method, Solution, Source};
 use crate::proof::support_above;
-use crate::quadratic::{minimise, symmetric_product};
+use crate::quadratic::{minimise, minimise_near_ball};
 use crate::rounding::{
-    TINY, curvatures, grain, norm_above, or_nothing_above, or_nothing_below, penalty_above,
-    sum_above,
+    TINY, curvatures, norm_above, or_nothing_above, or_nothing_below, penalty_above, sum_above,
 };
 use crate::scales::{Scales, quotient};
-use crate::set::{dot, make_feasible, norm};
+use crate::set::make_feasible;
 use nalgebra::DMatrix;
 use rueful_core::ledger::{Minorant, OffBy};
 use rueful_core::set::{AnySet, Ball};
-use rueful_core::{Example, NonNegative, Positive, Rows, Sum};
+use rueful_core::{Example, Features, NonNegative, Positive, Rows};
 use serde::{Deserialize, Serialize};
 
-/// How many examples are added up plainly before their sum is added with compensation.
-const BLOCK: u64 = 256;
+/// The relative gap that counts as converged.
+const TOLERANCE: f64 = 1e-9;
 
-/// The relative gap that counts as converged, in the units of the rows and in none.
-const TOLERANCE: f64 = 1e-8;
-const UNIT_FREE_TOLERANCE: f64 = 1e-9;
+/// A relative gap, or gain, that is not worth another step.
+const ENOUGH: f64 = 1e-14;
+
+/// How often a comparator is improved at most.
+const STEPS: usize = 20;
 
 /// G, b and c of a stream. Grows with its columns, and merges with those of other parts of it.
 ///
@@ -53,55 +57,14 @@ const UNIT_FREE_TOLERANCE: f64 = 1e-9;
 pub struct Gram {
     sigma: NonNegative,
     rounds: u64,
+    /// Whether an example counted more or less than once: then products were rounded.
+    is_weighted: bool,
     /// The lower triangle of G, row after row: row i has i + 1 entries, so that G can grow.
-    products: Block,
+    products: Doubles,
     /// b
-    moments: Block,
+    moments: Doubles,
     /// c
-    labels: Sum,
-}
-
-/// Sums that are added up plainly for a while, then with compensation.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Block {
-    recent: Vec<f64>,
-    total: Vec<Sum>,
-}
-
-impl Block {
-    fn grow(&mut self, length: usize) {
-        if length > self.recent.len() {
-            self.recent.resize(length, 0.0);
-            self.total.resize(length, Sum::default());
-        }
-    }
-
-    fn settle(&mut self) {
-        for (recent, total) in self.recent.iter_mut().zip(&mut self.total) {
-            total.add(std::mem::take(recent));
-        }
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.grow(other.total.len());
-        for (total, (other, recent)) in
-            self.total.iter_mut().zip(other.total.iter().zip(&other.recent))
-        {
-            total.merge(*other);
-            total.add(*recent);
-        }
-    }
-
-    /// The sums at some places, and sums of nothing where there is none.
-    fn picked(&self, places: impl Iterator<Item = Option<usize>>) -> Self {
-        let at = |place: usize| (self.recent[place], self.total[place]);
-        let (recent, total) = places.map(|place| place.map_or_else(Default::default, at)).unzip();
-        Self { recent, total }
-    }
-
-    fn value(&self, at: usize) -> f64 {
-        self.total[at].value() + self.recent[at]
-    }
+    labels: Double,
 }
 
 impl Gram {
@@ -110,9 +73,10 @@ impl Gram {
         Self {
             sigma,
             rounds: 0,
-            products: Block::default(),
-            moments: Block::default(),
-            labels: Sum::default(),
+            is_weighted: false,
+            products: Doubles::default(),
+            moments: Doubles::default(),
+            labels: Double::default(),
         }
     }
 
@@ -120,29 +84,34 @@ impl Gram {
     pub fn observe(&mut self, example: &Example<'_>) {
         let x = &example.features;
         self.grow(x.dimension());
-        let (indices, values) = (x.indices(), x.values());
         let weight = example.importance.get();
-        let is_ordered = indices.is_sorted();
-        for (k, (i, xi)) in x.iter().enumerate() {
-            let xi = weight * xi;
-            let before = indices[..=k].iter().zip(values);
-            // Products are exact for weight 1: that of two singles fits into a double.
-            if is_ordered {
-                let row = &mut self.products.recent[i * (i + 1) / 2..][..=i];
-                before.for_each(|(&j, &xj)| row[j as usize] += xi * f64::from(xj));
-            } else {
-                for (&j, &xj) in before {
-                    let (high, low) = (i.max(j as usize), i.min(j as usize));
-                    self.products.recent[high * (high + 1) / 2 + low] += xi * f64::from(xj);
-                }
-            }
-            self.moments.recent[i] += xi * example.label;
+        self.is_weighted |= weight != 1.0;
+        self.add_products(x, weight);
+        let label = Double::product(weight, example.label);
+        for (i, x) in x.iter() {
+            let [high, low] = [label.high, label.low].map(|part| Double::product(part, x));
+            self.moments.add(i, high.plus(low));
         }
-        self.labels.add(weight * example.label * example.label);
+        let [high, low] = [label.high, label.low].map(|part| Double::product(part, example.label));
+        self.labels = self.labels.plus(high).plus(low);
         self.rounds += 1;
-        if self.rounds.is_multiple_of(BLOCK) {
-            self.products.settle();
-            self.moments.settle();
+    }
+
+    /// The product of two singles fits into a double, and their sums do not.
+    fn add_products(&mut self, x: &Features<'_>, weight: f64) {
+        let (indices, values) = (x.indices(), x.values());
+        let first = x.run().map(|run| run.start);
+        for (k, (i, xi)) in x.iter().enumerate() {
+            let (row, xi) = (i * (i + 1) / 2, weight * xi);
+            if let Some(first) = first {
+                self.products.add_multiple(row + first, xi, &values[..=k]);
+                continue;
+            }
+            for (&j, &xj) in indices[..=k].iter().zip(values) {
+                let j = j as usize;
+                let place = if j <= i { row + j } else { j * (j + 1) / 2 + i };
+                self.products.add_number(place, xi * f64::from(xj));
+            }
         }
     }
 
@@ -156,10 +125,9 @@ impl Gram {
         self.grow(other.dimension());
         self.products.merge(&other.products);
         self.moments.merge(&other.moments);
-        self.labels.merge(other.labels);
+        self.labels = self.labels.plus(other.labels);
         self.rounds += other.rounds;
-        self.products.settle();
-        self.moments.settle();
+        self.is_weighted |= other.is_weighted;
     }
 
     /// T
@@ -169,14 +137,42 @@ impl Gram {
 
     /// d: one more than the largest index seen.
     pub fn dimension(&self) -> usize {
-        self.moments.recent.len()
+        self.moments.len()
     }
 
     /// The best comparator of the rounds so far, with a proved interval around what it loses.
     pub fn solve(&self, comparators: &AnySet) -> Solution {
-        let parabola = self.parabola();
-        let feasible = |v: &mut Vec<f64>| make_feasible(comparators, v);
-        parabola.minimise(comparators, comparators, TOLERANCE, &feasible)
+        match comparators {
+            AnySet::Ball(ball) if self.sigma == NonNegative::ZERO => {
+                self.least_loss(None).solve(ball.radius)
+            }
+            _ => self.solve_in(comparators),
+        }
+    }
+
+    fn solve_in(&self, comparators: &AnySet) -> Solution {
+        let (least, most) = curvatures(self.sigma.get(), self.rounds);
+        let second_derivatives = self.second_derivatives(&Scales::ones(self.dimension()), most);
+        let mut best = self.at_zero();
+        let mut u = best.comparator.clone();
+        for _ in 0..STEPS {
+            let before = self.relative_gap(&best);
+            let priced = self.price(&u);
+            let gain = support_above(comparators, &priced.slopes, priced.off_slopes(), least);
+            let penalty = penalty_above(most, norm_above(u.iter().copied()));
+            best.take(priced.lower(gain), priced.upper(penalty), &u);
+            let gap = self.relative_gap(&best);
+            if gap <= ENOUGH || gap >= 0.5 * before && u.iter().any(|&u| u != 0.0) {
+                break;
+            }
+            let penalised = u.iter().zip(&priced.slopes).map(|(u, s)| s + most * u);
+            let gradient: Vec<f64> = penalised.collect();
+            let inside = |a: &DMatrix<f64>| minimise(a, &gradient, &u, comparators);
+            let Some(mut next) = damped(&second_derivatives, inside) else { break };
+            make_feasible(comparators, &mut next);
+            u = next;
+        }
+        self.judged(best)
     }
 
     /// The best comparator in the unit-free ball { u : Σ (N_i u_i)² ≤ (U·Y)² }, in the units of the rows,
@@ -198,72 +194,43 @@ impl Gram {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn solve_unit_free(&self, radius: Positive, scales: &Scales) -> Solution {
-        let (inside, outside) = scales.radii(radius);
-        let parabola = self.parabola().scaled(scales);
-        let Ok(ends) = Positive::new(inside).and_then(|r| Ok((r, Positive::new(outside)?))) else {
-            return parabola.in_a_point(outside);
-        };
-        let [inner, outer] = [ends.0, ends.1].map(|radius| AnySet::from(Ball { radius }));
-        // The v that is priced is N·u for the very u that is returned, but for a rounding of it.
-        let feasible = |v: &mut Vec<f64>| *v = scales.without_units(&scales.with_units(v, inside));
-        let mut best = parabola.minimise(&inner, &outer, UNIT_FREE_TOLERANCE, &feasible);
-        best.comparator = scales.with_units(&best.comparator, inside);
-        best
+        self.least_loss(Some(scales)).solve(radius)
     }
 
     /// The least loss of comparators as a function of their radius: in the units of the rows, or with
-    /// scales in none.
-    pub fn least_loss(&self, scales: Option<&Scales>) -> LeastLoss {
-        let in_own_units = || Scales { columns: vec![1.0; self.dimension()], label: 1.0 };
-        let is_unit_free = scales.is_some();
-        let scales = scales.cloned().unwrap_or_else(in_own_units);
-        let parabola = self.parabola().scaled(&scales);
-        let second_derivatives = parabola.second_derivatives();
-        LeastLoss { parabola, second_derivatives, scales, is_unit_free }
+    /// scales in none. A penalty is left out.
+    pub fn least_loss(&self, scales: Option<&Scales>) -> LeastLoss<'_> {
+        let given = scales.cloned().unwrap_or_else(|| Scales::ones(self.dimension()));
+        LeastLoss {
+            second_derivatives: self.second_derivatives(&given, 0.0),
+            scales: given,
+            is_unit_free: scales.is_some(),
+            gram: self,
+        }
     }
 
     /// Whether this, read from somewhere, can be the statistics of so many rounds and columns.
     pub fn is_sound(&self, rounds: u64, columns: usize) -> bool {
-        let Self { products, moments, .. } = self;
-        let is_size = |length: usize, block: &Block| {
-            block.recent.len() == length && block.total.len() == length
-        };
         self.rounds == rounds
-            && is_size(columns, moments)
-            && is_size(columns * (columns + 1) / 2, products)
+            && self.moments.is_of(columns)
+            && self.products.is_of(columns * (columns + 1) / 2)
     }
 
     /// Puts the columns in other places: place i gets what is at `from[i]`, and nothing where that is
     /// no column.
     #[must_use]
     pub fn rearranged(&self, from: &[usize]) -> Self {
+        let d = self.dimension();
         let place = |i: usize, j: usize| {
             let (high, low) = (from[i].max(from[j]), from[i].min(from[j]));
-            (high < self.dimension()).then(|| high * (high + 1) / 2 + low)
+            (high < d).then(|| high * (high + 1) / 2 + low)
         };
         let pairs = (0..from.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
+        let columns = from.iter().map(|&column| (column < d).then_some(column));
         Self {
             products: self.products.picked(pairs.map(|(i, j)| place(i, j))),
-            moments: self
-                .moments
-                .picked(from.iter().map(|&column| (column < self.dimension()).then_some(column))),
+            moments: self.moments.picked(columns),
             ..self.clone()
-        }
-    }
-
-    /// What a comparator costs.
-    fn parabola(&self) -> Parabola {
-        let d = self.dimension();
-        let g = DMatrix::from_fn(d, d, |i, j| {
-            if i < j { 0.0 } else { self.products.value(i * (i + 1) / 2 + j) }
-        });
-        Parabola {
-            rounds: self.rounds,
-            curvatures: curvatures(self.sigma.get(), self.rounds),
-            g,
-            b: (0..d).map(|i| self.moments.value(i)).collect(),
-            labels: self.labels.value(),
-            unit: 1.0,
         }
     }
 
@@ -271,101 +238,89 @@ impl Gram {
         self.products.grow(dimension * (dimension + 1) / 2);
         self.moments.grow(dimension);
     }
-}
 
-/// uᵀGu − 2b·u + c + (κ/2)‖u‖², in the units of the rows or in others.
-struct Parabola {
-    rounds: u64,
-    /// κ = σT, rounded down and up.
-    curvatures: (f64, f64),
-    /// The lower triangle of G.
-    g: DMatrix<f64>,
-    b: Vec<f64>,
-    /// c
-    labels: f64,
-    /// How much larger what underflowed can have become in these units.
-    unit: f64,
-}
-
-impl Parabola {
-    /// In units of the scales: for v = N·u it has G_ij/(N_i N_j) and b_i/N_i. A penalty becomes a part
-    /// of G.
-    fn scaled(mut self, scales: &Scales) -> Self {
-        let size = |i: usize| scales.column(i);
-        let (_, penalty) = self.curvatures;
-        for j in 0..self.b.len() {
-            if size(j) > 0.0 {
-                self.g[(j, j)] += 0.5 * penalty;
-            }
-            for i in j..self.b.len() {
-                // The product of two singles is exact.
-                self.g[(i, j)] = quotient(self.g[(i, j)], size(i) * size(j));
-            }
-            self.b[j] = quotient(self.b[j], size(j));
-        }
-        self.curvatures = (0.0, 0.0);
-        self.unit = scales.largest().max(1.0 / scales.smallest()).max(1.0).powi(2);
-        self
+    /// G_ij for j ≤ i.
+    fn product(&self, i: usize, j: usize) -> Double {
+        self.products.get(i * (i + 1) / 2 + j)
     }
 
-    /// Narrows the interval until the gap is small or stays. Points are taken from `inside`, and what
-    /// is proved holds for `outside`, which contains it; `feasible` has the last word on a point.
-    fn minimise(
-        &self,
-        inside: &AnySet,
-        outside: &AnySet,
-        tolerance: f64,
-        feasible: &dyn Fn(&mut Vec<f64>),
-    ) -> Solution {
-        let mut best = self.at_zero();
-        let a = self.second_derivatives();
-        let mut u = vec![0.0; self.b.len()];
-        let mut gap = f64::INFINITY;
-        while gap > tolerance && !u.is_empty() {
-            let Some(mut v) = self.improve(&a, &u, inside) else { break };
-            feasible(&mut v);
-            u = v;
-            self.tell(&u, outside, &mut best);
-            let now = self.relative_gap(&best);
-            if now >= 0.5 * gap {
-                break;
+    /// √G_ii
+    fn column_norm(&self, i: usize) -> f64 {
+        self.product(i, i).value().max(0.0).sqrt()
+    }
+
+    /// 2G_ij/(N_i N_j) + κ[i = j], the lower triangle of it.
+    fn second_derivatives(&self, scales: &Scales, curvature: f64) -> DMatrix<f64> {
+        let d = self.dimension();
+        DMatrix::from_fn(d, d, |i, j| {
+            if i < j {
+                return 0.0;
             }
-            gap = now;
-        }
-        self.judged(best, tolerance)
+            let unit = scales.column(i) * scales.column(j);
+            2.0 * quotient(self.product(i, j).value(), unit) + if i == j { curvature } else { 0.0 }
+        })
     }
 
-    /// Where u = 0 is the only comparator, but for one that rounding may let in.
-    fn in_a_point(&self, outside: f64) -> Solution {
-        let mut best = self.at_zero();
-        let nowhere = vec![0.0; self.b.len()];
-        match Positive::new(outside) {
-            Ok(radius) => self.tell(&nowhere, &Ball { radius }.into(), &mut best),
-            Err(_) if outside == 0.0 => best.lower = self.labels - self.label_allowance(),
-            Err(_) => (),
+    /// What u costs and proves.
+    fn price(&self, u: &[f64]) -> Priced {
+        let d = self.dimension();
+        let mut slopes = vec![Double::default(); d];
+        for i in 0..d {
+            for j in 0..=i {
+                let entry = self.product(i, j);
+                slopes[i] = slopes[i].plus(entry.times(u[j]));
+                if j < i {
+                    slopes[j] = slopes[j].plus(entry.times(u[i]));
+                }
+            }
         }
-        best.lower = or_nothing_below(best.lower).max(0.0);
-        self.judged(best, UNIT_FREE_TOLERANCE)
+        let (mut quadratic, mut linear) = (Double::default(), Double::default());
+        for i in 0..d {
+            let moment = self.moments.get(i);
+            quadratic = quadratic.plus(slopes[i].times(u[i]));
+            linear = linear.plus(moment.times(u[i]));
+            slopes[i] = slopes[i].plus(moment.times(-1.0)).times(2.0);
+        }
+        let off = self.allowance(u);
+        Priced {
+            cost: self.labels.plus(quadratic).plus(linear.times(-2.0)).value(),
+            offset: self.labels.plus(quadratic.times(-1.0)).value(),
+            off: off.0,
+            off_each: (0..d).map(|i| off.1 * self.column_norm(i) + off.2).collect(),
+            slopes: slopes.into_iter().map(Double::value).collect(),
+        }
     }
 
-    fn judged(&self, mut best: Solution, tolerance: f64) -> Solution {
-        best.relative_gap = self.relative_gap(&best);
-        best.converged = best.relative_gap <= tolerance;
-        best.contradiction = (best.lower > best.upper).then_some(Contradiction {
-            lower: best.lower,
-            lower_from: Source::Dual,
-            upper: best.upper,
-            upper_from: Source::Primal,
-        });
-        best
+    /// How far rounding can have moved what u costs, and S: each of its entries, relative to √G_ii, and
+    /// besides. Σ|x_i x_j| is at most √(G_ii G_jj), so Σ_ij |u_i||u_j| Σ|x_i x_j| is at most
+    /// (Σ|u_i|√G_ii)²; the same for b and c.
+    ///
+    /// Sums of T numbers in twice the precision are off by T²ε²/4, products with u by a few ε² for
+    /// every column; importances are rounded into products, a few ε each.
+    fn allowance(&self, u: &[f64]) -> (f64, f64, f64) {
+        if self.rounds == 0 {
+            return (0.0, 0.0, 0.0);
+        }
+        let (d, rounds) = (u.len() as f64, self.rounds as f64);
+        let products = if self.is_weighted { 8.0 } else { 0.0 };
+        let sums = f64::EPSILON * (rounds * rounds + 16.0 * d + 64.0);
+        let grain = f64::EPSILON * (products + sums);
+        // A label whose square underflows still counts in b.
+        let labels = (self.labels.value() + TINY * (rounds + 1.0)).sqrt();
+        let size: f64 = u.iter().enumerate().map(|(i, u)| u.abs() * self.column_norm(i)).sum();
+        let long = norm_above(u.iter().copied());
+        let underflow = TINY * (rounds + 1.0) * (1.0 + long) * (d + 1.0);
+        let value = grain * (size + labels) * (size + labels) + underflow * (1.0 + long);
+        (1.01 * value, 2.02 * grain * (size + labels), 2.0 * underflow)
     }
 
     fn at_zero(&self) -> Solution {
+        let nowhere = vec![0.0; self.dimension()];
         Solution {
             lower: 0.0,
-            upper: or_nothing_above(self.labels + self.label_allowance()),
+            upper: self.price(&nowhere).upper(0.0),
             relative_gap: f64::INFINITY,
-            comparator: vec![0.0; self.b.len()],
+            comparator: nowhere,
             examples: self.rounds,
             passes: 0,
             method: Method::SufficientStatistics,
@@ -376,132 +331,187 @@ impl Parabola {
 
     /// As for [`solve`](crate::solve): relative to the minimum, or to a millionth of F(0).
     fn relative_gap(&self, best: &Solution) -> f64 {
-        let scale = best.upper.max(LEAST_SCALE * self.labels).max(NOTHING);
+        let scale = best.upper.max(LEAST_SCALE * self.labels.value()).max(NOTHING);
         relative_gap(best.lower, best.upper, scale)
     }
 
-    /// 2G + κI, its lower triangle.
-    fn second_derivatives(&self) -> DMatrix<f64> {
-        let mut a = &self.g * 2.0;
+    fn judged(&self, mut best: Solution) -> Solution {
+        best.relative_gap = self.relative_gap(&best);
+        best.converged = best.relative_gap <= TOLERANCE;
+        best.contradiction = (best.lower > best.upper).then_some(Contradiction {
+            lower: best.lower,
+            lower_from: Source::Dual,
+            upper: best.upper,
+            upper_from: Source::Primal,
+        });
+        best
+    }
+}
+
+impl Solution {
+    /// Takes in the ends of the interval at u.
+    fn take(&mut self, lower: f64, upper: f64, u: &[f64]) {
+        if upper < self.upper {
+            self.upper = upper;
+            self.comparator.copy_from_slice(u);
+        }
+        self.lower = self.lower.max(lower);
+    }
+}
+
+/// What a comparator costs and proves, in the units of the rows.
+struct Priced {
+    /// uᵀGu − 2b·u + c
+    cost: f64,
+    /// c − uᵀGu
+    offset: f64,
+    /// What each of the two is off by, but for its last rounding.
+    off: f64,
+    /// S
+    slopes: Vec<f64>,
+    /// What each entry of S is off by, but for its last rounding.
+    off_each: Vec<f64>,
+}
+
+impl Priced {
+    /// The comparator costs at most this.
+    fn upper(&self, penalty: f64) -> f64 {
+        or_nothing_above(sum_above(self.above(self.cost), penalty))
+    }
+
+    /// No comparator costs less, where none gains more than this along S.
+    fn lower(&self, gain: f64) -> f64 {
+        or_nothing_below(-sum_above(self.above(-self.offset), gain))
+    }
+
+    /// A value that was rounded last, rounded up; where no rounds are, nothing is rounded.
+    fn above(&self, value: f64) -> f64 {
+        if self.off == 0.0 { value } else { sum_above(value.next_up(), self.off) }
+    }
+
+    /// How far off S is in norm; roundings of its entries are what [`norm_above`] allows for.
+    fn off_slopes(&self) -> f64 {
+        norm_above(self.off_each.iter().copied())
+    }
+
+    /// The same for S/N. What has no scale was never seen, and its slope is 0.
+    fn off_scaled_slopes(&self, scales: &Scales) -> f64 {
+        let is_seen = |i: usize| scales.column(i) > 0.0;
+        let off = self.off_each.iter().enumerate();
+        let off: Vec<f64> = off.map(|(i, &off)| if is_seen(i) { off } else { 0.0 }).collect();
+        scales.norm_of_slopes_above(&off)
+    }
+
+    /// sup −u·S over the unit-free ball, rounded up.
+    fn gain_unit_free(&self, scales: &Scales, radius: f64) -> f64 {
+        let norm = scales.norm_of_slopes_above(&self.slopes);
+        let longest = sum_above(norm, self.off_scaled_slopes(scales));
+        if longest == 0.0 || radius == 0.0 { 0.0 } else { (longest * radius).next_up() }
+    }
+}
+
+/// The minimum of a parabola, damped as much as it takes; the damping pulls towards where one is, so
+/// that doing it again takes its effect away.
+fn damped(
+    a: &DMatrix<f64>,
+    minimise: impl Fn(&DMatrix<f64>) -> Option<Vec<f64>>,
+) -> Option<Vec<f64>> {
+    let mean = a.trace() / a.nrows() as f64;
+    [1e-13, 1e-10, 1e-7].iter().find_map(|damping| {
+        let mut damped = a.clone();
         for i in 0..a.nrows() {
-            a[(i, i)] += self.curvatures.1;
+            let own = a[(i, i)].max(1e-18 * mean).max(1e-200);
+            damped[(i, i)] = own + damping * own;
         }
-        a
-    }
-
-    /// The minimum of the cost, damped as much as it takes; the damping pulls towards u, so that
-    /// doing it again takes its effect away.
-    fn improve(&self, a: &DMatrix<f64>, u: &[f64], comparators: &AnySet) -> Option<Vec<f64>> {
-        let mut gradient = symmetric_product(a, u);
-        gradient.iter_mut().zip(&self.b).for_each(|(g, b)| *g -= 2.0 * b);
-        let mean = a.trace() / a.nrows() as f64;
-        [1e-13, 1e-10, 1e-7].iter().find_map(|damping| {
-            let mut damped = a.clone();
-            for i in 0..a.nrows() {
-                let own = a[(i, i)].max(1e-18 * mean).max(1e-200);
-                damped[(i, i)] = own + damping * own;
-            }
-            minimise(&damped, gradient.as_slice(), u, comparators)
-        })
-    }
-
-    /// Both ends of the interval at u.
-    fn tell(&self, u: &[f64], comparators: &AnySet, best: &mut Solution) {
-        let product = symmetric_product(&self.g, u);
-        let (linear, quadratic) = (dot(u, &self.b), dot(u, product.as_slice()));
-        let slopes: Vec<f64> = product.iter().zip(&self.b).map(|(p, b)| 2.0 * (p - b)).collect();
-        let (least, most) = self.curvatures;
-        let rounding = self.rounding(u);
-
-        let upper = quadratic - 2.0 * linear + self.labels + rounding.value;
-        let penalty = penalty_above(most, norm_above(u.iter().copied()));
-        let upper = or_nothing_above(sum_above(upper, penalty));
-        let gain = support_above(comparators, &slopes, rounding.gradient, least);
-        let lower = or_nothing_below(-sum_above(quadratic - self.labels + rounding.value, gain));
-        if upper < best.upper {
-            best.upper = upper;
-            best.comparator.copy_from_slice(u);
-        }
-        best.lower = best.lower.max(lower);
-    }
-
-    /// How far rounding can have moved what `tell` computes. An entry of G went through a block's
-    /// additions and a few more, each relative to Σ|x_i x_j|, which is at most √(G_ii G_jj): so
-    /// Σ_ij |u_i||u_j| Σ|x_i x_j| is at most (Σ|u_i|√G_ii)². The products with u add a rounding a
-    /// column; other units, and a u that was rounded, a few more. The same for b and c.
-    fn rounding(&self, u: &[f64]) -> Rounding {
-        let d = u.len() as f64;
-        // A rounding is half of ε; those of the columns are counted twice.
-        let grain = f64::EPSILON * (0.5 * BLOCK as f64 + 2.0 * d + 32.0);
-        let columns: Vec<f64> = self.g.diagonal().iter().map(|g| g.sqrt()).collect();
-        // A label whose square underflows still counts in b.
-        let labels = (self.labels + TINY * (self.rounds as f64 + 1.0)).sqrt();
-        let size: f64 = u.iter().zip(&columns).map(|(u, c)| u.abs() * c).sum();
-        let rows = norm(&columns);
-        let long = norm_above(u.iter().copied());
-        let underflow = TINY * self.unit * (self.rounds as f64 + 1.0) * (1.0 + long) * (d + 1.0);
-        Rounding {
-            value: grain * size * (size + 2.0 * labels)
-                + self.label_allowance()
-                + underflow * (1.0 + long),
-            gradient: 2.0 * grain * rows * (size + labels) + underflow,
-        }
-    }
-
-    /// How far rounding can have moved c.
-    fn label_allowance(&self) -> f64 {
-        grain(self.rounds) * self.labels + TINY * self.rounds as f64
-    }
+        minimise(&damped)
+    })
 }
 
 /// The least loss of the comparators in a ball as a function of its radius: a convex curve, of which
 /// every comparator proves a line that lies below it.
-pub struct LeastLoss {
-    parabola: Parabola,
+pub struct LeastLoss<'a> {
+    gram: &'a Gram,
+    /// Of v = N·u.
     second_derivatives: DMatrix<f64>,
     scales: Scales,
     is_unit_free: bool,
 }
 
-impl LeastLoss {
+impl LeastLoss<'_> {
+    /// The best comparator of a radius, with a proved interval around what it loses.
+    fn solve(&self, radius: Positive) -> Solution {
+        let (inside, outside) = self.scales.radii(radius);
+        let mut best = self.gram.at_zero();
+        self.search(radius, &mut |priced, u| {
+            let before = self.gram.relative_gap(&best);
+            let mut feasible = u.to_vec();
+            self.scales.make_feasible(&mut feasible, inside);
+            let lower = priced.lower(priced.gain_unit_free(&self.scales, outside));
+            best.take(lower, self.gram.price(&feasible).upper(0.0), &feasible);
+            let gap = self.gram.relative_gap(&best);
+            gap > ENOUGH && (gap < 0.5 * before || u.iter().all(|&u| u == 0.0))
+        });
+        self.gram.judged(best)
+    }
+
     /// What the best comparator of a radius proves about those of every radius. At this radius it is
     /// all there is to prove, but for rounding.
     pub fn tangent(&self, radius: Positive) -> Minorant {
-        let (parabola, scales) = (&self.parabola, &self.scales);
-        let v = self.best(scales.radii(radius).1);
-        let product = symmetric_product(&parabola.g, &v);
-        let slopes: Vec<f64> =
-            product.iter().zip(&parabola.b).map(|(p, b)| 2.0 * (p - b)).collect();
-        let rounding = parabola.rounding(&v);
-        // The slopes are given in the units of the rows, and divided by them once more.
-        let length = norm_above(slopes.iter().copied());
-        let off = (rounding.gradient + 4.0 * f64::EPSILON * length).next_up();
+        let (_, outside) = self.scales.radii(radius);
+        let (mut floor, mut best) = (f64::NEG_INFINITY, None);
+        self.search(radius, &mut |priced, _| {
+            let lower = priced.lower(priced.gain_unit_free(&self.scales, outside));
+            let is_better = best.is_none() || lower > floor;
+            let gained = lower - floor;
+            if is_better {
+                (floor, best) = (lower, Some(self.minorant(priced)));
+            }
+            is_better && gained > ENOUGH * floor.abs()
+        });
+        best.unwrap_or_else(|| self.minorant(&self.gram.price(&vec![0.0; self.gram.dimension()])))
+    }
+
+    fn minorant(&self, priced: &Priced) -> Minorant {
+        // Every entry was rounded once, and is divided by its scale once.
+        let rounding = |each: f64| (1.0 + 4.0 * f64::EPSILON) * each;
+        let norm = norm_above(priced.slopes.iter().copied());
+        let scaled = || self.scales.norm_of_slopes_above(&priced.slopes);
         let off = OffBy {
-            offset: rounding.value,
-            slopes: (off * scales.largest()).next_up(),
-            scaled_slopes: if self.is_unit_free { off } else { f64::INFINITY },
+            offset: sum_above(priced.off, f64::EPSILON * priced.offset.abs()),
+            slopes: sum_above(priced.off_slopes(), rounding(f64::EPSILON * norm)),
+            scaled_slopes: match self.is_unit_free {
+                true => sum_above(
+                    priced.off_scaled_slopes(&self.scales),
+                    rounding(f64::EPSILON * scaled()),
+                ),
+                false => f64::INFINITY,
+            },
         };
-        let in_units = slopes.iter().enumerate().map(|(i, slope)| slope * scales.column(i));
-        let offset = parabola.labels - dot(&v, product.as_slice());
-        Minorant::of_sums(parabola.rounds, offset, in_units.collect(), off)
+        Minorant::of_sums(self.gram.rounds, priced.offset, priced.slopes.clone(), off)
     }
 
-    /// The best v = N·u of norm at most `radius`, as far as it can be found.
-    fn best(&self, radius: f64) -> Vec<f64> {
-        let nowhere = vec![0.0; self.parabola.b.len()];
-        let Ok(radius) = Positive::new(radius) else { return nowhere };
-        let ball = Ball { radius }.into();
-        let found = self.parabola.improve(&self.second_derivatives, &nowhere, &ball);
-        found.unwrap_or(nowhere)
+    /// Shows better and better comparators of a radius and what they cost and prove, as long as `look`
+    /// says that something is to be gained. They may be a little too long: what they prove holds all
+    /// the same, and to shorten them can spoil it.
+    fn search(&self, radius: Positive, look: &mut dyn FnMut(&Priced, &[f64]) -> bool) {
+        let (inside, _) = self.scales.radii(radius);
+        let ball = Positive::new(inside).map(|radius| Ball { radius });
+        let mut u = vec![0.0; self.gram.dimension()];
+        for _ in 0..STEPS {
+            let priced = self.gram.price(&u);
+            if !look(&priced, &u) {
+                return;
+            }
+            let Ok(ball) = &ball else { return };
+            let slopes = priced.slopes.iter().enumerate();
+            let gradient: Vec<f64> =
+                slopes.map(|(i, &slope)| quotient(slope, self.scales.column(i))).collect();
+            let v = self.scales.without_units(&u);
+            let near = |a: &DMatrix<f64>| minimise_near_ball(a, &gradient, &v, ball);
+            let Some(v) = damped(&self.second_derivatives, near) else { return };
+            u = v.iter().enumerate().map(|(i, &v)| quotient(v, self.scales.column(i))).collect();
+        }
     }
-}
-
-/// Allowances for what is computed from G, b and c.
-struct Rounding {
-    /// For the cost.
-    value: f64,
-    /// For the norm of its gradient.
-    gradient: f64,
 }
 
 #[cfg(test)]
@@ -524,11 +534,11 @@ mod tests {
 
     /// What is told of u.
     fn told(gram: &Gram, u: &[f64], set: &AnySet) -> Solution {
-        let parabola = gram.parabola();
-        let mut best = parabola.at_zero();
-        (best.lower, best.upper) = (f64::NEG_INFINITY, f64::INFINITY);
-        parabola.tell(u, set, &mut best);
-        best
+        let (least, most) = curvatures(gram.sigma.get(), gram.rounds);
+        let priced = gram.price(u);
+        let gain = support_above(set, &priced.slopes, priced.off_slopes(), least);
+        let penalty = penalty_above(most, norm_above(u.iter().copied()));
+        Solution { lower: priced.lower(gain), upper: priced.upper(penalty), ..gram.at_zero() }
     }
 
     #[test]
@@ -611,5 +621,71 @@ mod tests {
             let exact = cost(square, sigma, &batch, &u);
             assert!(exact <= told(&gram, &u, &ball(10.0)).upper.into());
         }
+    }
+
+    /// Rows with collinear columns of any size, and how large these are.
+    fn rows(rng: &mut Rng, weighted: bool) -> (Batch, Scales) {
+        let sizes = [1.0, 1e6, 1e-4];
+        let mut batch = Batch::default();
+        let mut scales = Scales { columns: vec![0.0; 3], label: 0.0 };
+        for _ in 0..20 {
+            let (a, b) = (rng.bell(), rng.bell());
+            let x = [a, sizes[1] * (a + 1e-4 * b), sizes[2] * b].map(|x| x as f32);
+            let label = 3.0 * a + rng.bell();
+            let importance = if weighted { 0.1 + rng.unit() } else { 1.0 };
+            batch
+                .push_weighted(&[0, 1, 2], &x, label, Importance::new(importance).unwrap())
+                .unwrap();
+            let columns = scales.columns.iter_mut().zip(x);
+            columns.for_each(|(scale, x)| *scale = scale.max(x.abs()));
+            scales.label = scales.label.max(label.abs());
+        }
+        (batch, scales)
+    }
+
+    /// What a minorant proves of the unit-free ball, as a ledger counts it.
+    fn floor(tangent: &Minorant, batch: &Batch, radius: f64) -> f64 {
+        let ball = rueful_core::UnitFree { radius: Positive::new(radius).unwrap() };
+        let mut ledger = rueful_core::Ledger::new(rueful_core::loss::Square {}, ball);
+        batch.rows().iter().for_each(|example| ledger.observe(&example, 0.0).unwrap());
+        tangent.floor(ledger.comparators(), ledger.coordinates())
+    }
+
+    #[test]
+    fn tangents_are_below_every_comparator_and_touch_the_best() {
+        let rng = &mut Rng::new(5);
+        for round in 0..60 {
+            let (batch, scales) = rows(rng, round % 2 == 1);
+            let gram = gram(&batch, 0.0);
+            let least = gram.least_loss(Some(&scales));
+            for radius in [0.01, 1.0, 10.0] {
+                let radius_given = Positive::new(radius).unwrap();
+                let best = gram.solve_unit_free(radius_given, &scales);
+                assert!(best.converged && best.contradiction.is_none(), "{best:?}");
+                let exact = cost(square, 0.0, &batch, &best.comparator);
+                for touching in [radius, 3.0 * radius] {
+                    let tangent = least.tangent(Positive::new(touching).unwrap());
+                    assert!(Exact::from(floor(&tangent, &batch, radius)) <= exact, "{radius}");
+                }
+                let touching = floor(&least.tangent(radius_given), &batch, radius);
+                let gap = best.upper - touching;
+                assert!(gap <= 1e-9 * best.upper, "{radius}: {gap} of {}", best.upper);
+            }
+        }
+    }
+
+    #[test]
+    fn rearranged_statistics_are_those_of_rearranged_columns() {
+        let (batch, _) = rows(&mut Rng::new(6), false);
+        let mut turned = Batch::default();
+        for example in batch.rows().iter() {
+            let x = example.features.values();
+            turned.push(&[0, 1, 3], &[x[2], x[0], x[1]], example.label).unwrap();
+        }
+        let expected = gram(&turned, 0.0);
+        let rearranged = gram(&batch, 0.0).rearranged(&[2, 0, usize::MAX, 1]);
+        assert_eq!(rearranged, expected);
+        assert!(rearranged.is_sound(20, 4) && !rearranged.is_sound(19, 4));
+        assert!(!rearranged.is_sound(20, 3));
     }
 }

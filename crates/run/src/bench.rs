@@ -78,7 +78,7 @@ impl Bench {
     }
 
     /// The least loss of comparators by their radius, where the statistics are there.
-    fn prices(&self, ledger: &Ledger) -> Option<Prices> {
+    fn prices(&self, ledger: &Ledger) -> Option<Prices<'_>> {
         let statistics = self.statistics.as_ref()?;
         let scales = ledger.coordinates().ruler().map(|ruler| statistics.scales(ruler));
         Some(Prices {
@@ -131,13 +131,13 @@ impl Bench {
 }
 
 /// The least loss by radius, told by the cells of a ledger.
-struct Prices {
-    least: LeastLoss,
+struct Prices<'a> {
+    least: LeastLoss<'a>,
     cells: Vec<u32>,
     dimension: usize,
 }
 
-impl Prices {
+impl Prices<'_> {
     fn tangent(&self, radius: Positive) -> Minorant {
         let mut from = vec![u32::MAX; self.dimension];
         for (column, &cell) in (0..).zip(&self.cells) {
@@ -154,7 +154,7 @@ impl Prices {
 /// Looks for the radius where the least loss is as large as a given one. The least loss is convex
 /// in the radius and falls: where its tangents meet the level is before the place that is looked
 /// for, and nearer each time.
-fn meet(prices: &Prices, loss: f64, ledger: &Ledger, all: &mut Vec<Minorant>) {
+fn meet(prices: &Prices<'_>, loss: f64, ledger: &Ledger, all: &mut Vec<Minorant>) {
     let line = |one: &Minorant| one.line_for(ledger.comparators(), ledger.coordinates());
     let reach = |one: &Minorant| line(one).and_then(|line| line.above_up_to(loss));
     let mut farthest = all.iter().filter_map(reach).fold(0.0, f64::max);
@@ -186,4 +186,136 @@ fn inverse(from: &[u32]) -> Vec<u32> {
         }
     }
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DataSpec, Run, Settings};
+    use rueful_core::{Batch, Importance, Ruler};
+    use rueful_hindsight::{InMemory, Options, Scales, Start, solve_unit_free};
+
+    fn run(radius: f64, learner: &str) -> Run {
+        let settings = Settings {
+            learner: Some(learner.to_owned()),
+            loss: Some("square".to_owned()),
+            radius: Some(radius),
+            comparators: Some("unit-free".to_owned()),
+            judge: Some(true),
+            ..Settings::default()
+        };
+        let resolved =
+            settings.resolve(DataSpec::libsvm(""), &mut |_| Ok(Default::default())).unwrap();
+        Run::new(resolved.spec.task()).unwrap()
+    }
+
+    /// Rows of columns of very different sizes, far apart, some of which do not count.
+    fn rows(from: u32, to: u32, columns: u32) -> Batch {
+        let mut batch = Batch::default();
+        for t in from..to {
+            let wave = |k: u32| f64::from(t * k % 101) / 50.0 - 1.0;
+            let indices = [0, 1 + t % columns, 900_000 + 7 * (t % 5)];
+            let values = [1.0, (1e3 * wave(7)) as f32, (1e-3 * wave(13)) as f32];
+            let label = 40.0 + 3.0 * wave(7) + f64::from(t % 5) + wave(29);
+            let importance = Importance::new(f64::from(t % 4)).unwrap();
+            batch.push_weighted(&indices, &values, label, importance).unwrap();
+        }
+        batch
+    }
+
+    /// The regret, by a solver that goes through the rows.
+    fn solved(batch: &Batch, radius: f64, loss: f64) -> (f64, f64) {
+        let counted = Batch::default();
+        let mut counted = batch.rows().iter().fold(counted, |mut all, example| {
+            if !example.importance.is_zero() {
+                let x = &example.features;
+                all.push_weighted(x.indices(), x.values(), example.label, example.importance)
+                    .unwrap();
+            }
+            all
+        });
+        let mut ruler = Ruler::new(&rueful_core::loss::Square {});
+        ruler.observe_rows(counted.rows());
+        let scales = Scales { columns: ruler.largest().to_vec(), label: ruler.label() };
+        let options = Options { tolerance: 1e-8, ..Options::default() };
+        let mut data = InMemory { batches: std::slice::from_mut(&mut counted) };
+        let Ok(found) = solve_unit_free(
+            rueful_core::loss::Square {},
+            Positive::new(radius).unwrap(),
+            &scales,
+            &mut data,
+            Start::default(),
+            &options,
+            &mut |_| (),
+        );
+        (loss - found.upper, loss - found.lower)
+    }
+
+    #[test]
+    fn the_certificate_of_the_square_loss_is_the_regret() {
+        let batch = rows(0, 600, 9);
+        for radius in [0.1, 1.0, 10.0] {
+            for learner in ["bank", "ogd"] {
+                let mut run = run(radius, learner);
+                run.learn(batch.rows()).unwrap();
+                let point = run.point();
+                let (lower, upper) = solved(&batch, radius, run.ledger().loss());
+                let certificate = point.certificate_total();
+                assert!(certificate >= lower, "{learner} {radius}: {certificate} < {lower}");
+                let loss = run.ledger().loss() + lower.abs();
+                assert!(upper - lower <= 1e-6 * loss, "{lower} {upper} of {loss}");
+                assert!(certificate <= upper + 1e-9 * loss, "{learner} {radius}: {certificate}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_radius_up_to_which_all_are_beaten_is_where_the_regret_is_nothing() {
+        let batch = rows(0, 600, 9);
+        let mut run = run(1.0, "bank");
+        run.learn(batch.rows()).unwrap();
+        let reach = run.point().beats_up_to().unwrap();
+        assert!(reach > 0.1, "{reach}");
+        for (factor, is_beaten) in [(1.0 - 1e-6, true), (1.0 + 1e-6, false)] {
+            let (lower, upper) = solved(&batch, factor * reach, run.ledger().loss());
+            assert!(if is_beaten { lower < 0.0 } else { upper > 0.0 }, "{factor}: {lower} {upper}");
+        }
+    }
+
+    #[test]
+    fn how_rows_come_changes_nothing_and_too_many_features_end_it() {
+        for columns in [9, 400] {
+            let batch = rows(0, 700, columns);
+            let mut whole = run(10.0, "bank");
+            whole.learn(batch.rows()).unwrap();
+            let statistics = whole.jury().unwrap().statistics();
+            assert_eq!(statistics.is_some(), columns == 9);
+            for piece in [1, 50] {
+                let mut parts = run(10.0, "bank");
+                for from in (0..batch.len()).step_by(piece) {
+                    let to = batch.len().min(from + piece);
+                    parts.learn(batch.rows().slice(from..to)).unwrap();
+                }
+                assert_eq!(parts.report(), whole.report());
+                assert_eq!(parts.jury(), whole.jury());
+            }
+        }
+    }
+
+    #[test]
+    fn merged_is_whole() {
+        let (first, second) = (rows(0, 300, 5), rows(300, 700, 9));
+        let mut merged = run(1.0, "ogd");
+        merged.learn(first.rows()).unwrap();
+        let mut other = run(1.0, "ogd");
+        other.learn(second.rows()).unwrap();
+        merged.merge(&other).unwrap();
+        let loss = merged.ledger().loss();
+        let mut all = first;
+        all.append(second.rows());
+        let (lower, upper) = solved(&all, 1.0, loss);
+        let certificate = merged.point().certificate_total();
+        let is_regret = lower <= certificate && certificate <= upper + 1e-9 * loss;
+        assert!(is_regret && upper - lower <= 1e-6 * loss, "{certificate}: {lower} to {upper}");
+    }
 }
