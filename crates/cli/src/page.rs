@@ -5,7 +5,7 @@ use crate::{view, weights};
 use anyhow::Context;
 use rueful_core::Positive;
 use rueful_data::{can_replace_file, replace_file};
-use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Weight, Window};
+use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Share, Weight, Window};
 use rueful_run::{Described, Report, Run, WindowReport, Windows};
 use std::path::Path;
 
@@ -52,6 +52,7 @@ pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Pag
         windows: windows.map_or(Vec::new(), |windows| {
             windows.reports(run.ledger()).iter().map(window).collect()
         }),
+        shares: shares(run),
         weights: largest(report, run),
         parameters: parameters(report),
         data: data(report, run),
@@ -155,6 +156,17 @@ fn radii(run: &Run) -> Vec<Radius> {
     };
     let at = |step: i32| own.get() * 10_f64.powf(f64::from(step) / 4.0);
     (-8..=8).filter_map(|step| certificate(at(step))).collect()
+}
+
+/// The shares of the learners that are mixed, over time.
+fn shares(run: &Run) -> Vec<Share> {
+    let Some(report) = run.shares() else { return Vec::new() };
+    let points = |place: usize| {
+        let moments = report.moments.iter();
+        moments.map(|moment| (moment.t, moment.shares[place])).collect()
+    };
+    let named = report.names.iter().enumerate();
+    named.map(|(place, name)| Share { name: name.clone(), points: points(place) }).collect()
 }
 
 fn largest(report: &Report, run: &Run) -> Vec<Weight> {

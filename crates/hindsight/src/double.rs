@@ -142,9 +142,9 @@ mod tests {
     }
 
     /// Whether two numbers are apart by at most `part` of a size.
-    fn assert_near(a: Exact, b: Exact, size: f64, part: f64) {
+    fn assert_near(a: &Exact, b: &Exact, size: f64, part: f64) {
         let allowed = Exact::from(size) * Exact::from(part);
-        assert!(a.clone() <= b.clone() + allowed.clone() && b <= a + allowed);
+        assert!(*a <= b.clone() + allowed.clone() && *b <= a.clone() + allowed);
     }
 
     #[test]
@@ -165,10 +165,10 @@ mod tests {
             let (a, b) = (rng.bell(), 1e3 * rng.bell());
             let (p, q) = (Double::product(a, b), Double::product(b, rng.bell()));
             let size = p.high.abs() + q.high.abs();
-            assert_near(exact(p.plus(q)), exact(p) + exact(q), size, 4.0 * grain);
+            assert_near(&exact(p.plus(q)), &(exact(p) + exact(q)), size, 4.0 * grain);
             assert_near(
-                exact(p.times(a)),
-                exact(p) * Exact::from(a),
+                &exact(p.times(a)),
+                &(exact(p) * Exact::from(a)),
                 (p.high * a).abs(),
                 8.0 * grain,
             );
@@ -192,7 +192,7 @@ mod tests {
         }
         for (at, total) in total.into_iter().enumerate() {
             let size = [1e3, 1e9, 1e3][at] * 3e4;
-            assert_near(exact(sums.get(at)), total, size, 3000.0 * 3000.0 * f64::EPSILON.powi(2));
+            assert_near(&exact(sums.get(at)), &total, size, 3000.0 * 3000.0 * f64::EPSILON.powi(2));
         }
     }
 }

@@ -21,9 +21,9 @@ use crate::rounding::{
 };
 use crate::scales::{Scales, quotient};
 use crate::set::make_feasible;
-use nalgebra::DMatrix;
+use nalgebra::{Cholesky, DMatrix};
 use rueful_core::ledger::{Minorant, OffBy};
-use rueful_core::set::{AnySet, Ball};
+use rueful_core::set::{AnySet, Ball, WholeSpace};
 use rueful_core::{Example, Features, NonNegative, Positive, Rows};
 use serde::{Deserialize, Serialize};
 
@@ -302,9 +302,7 @@ impl Gram {
             return (0.0, 0.0, 0.0);
         }
         let (d, rounds) = (u.len() as f64, self.rounds as f64);
-        let products = if self.is_weighted { 8.0 } else { 0.0 };
-        let sums = f64::EPSILON * (rounds * rounds + 16.0 * d + 64.0);
-        let grain = f64::EPSILON * (products + sums);
+        let grain = self.grain() + f64::EPSILON * f64::EPSILON * 16.0 * d;
         // A label whose square underflows still counts in b.
         let labels = (self.labels.value() + TINY * (rounds + 1.0)).sqrt();
         let size: f64 = u.iter().enumerate().map(|(i, u)| u.abs() * self.column_norm(i)).sum();
@@ -312,6 +310,13 @@ impl Gram {
         let underflow = TINY * (rounds + 1.0) * (1.0 + long) * (d + 1.0);
         let value = grain * (size + labels) * (size + labels) + underflow * (1.0 + long);
         (1.01 * value, 2.02 * grain * (size + labels), 2.0 * underflow)
+    }
+
+    /// How far off an entry of G can be, relative to √(G_ii G_jj).
+    fn grain(&self) -> f64 {
+        let rounds = self.rounds as f64;
+        let products = if self.is_weighted { 8.0 } else { 0.0 };
+        f64::EPSILON * (products + f64::EPSILON * (rounds * rounds + 64.0))
     }
 
     fn at_zero(&self) -> Solution {
@@ -471,6 +476,71 @@ impl LeastLoss<'_> {
         best.unwrap_or_else(|| self.minorant(&self.gram.price(&vec![0.0; self.gram.dimension()])))
     }
 
+    /// What is proved about all comparators, however long. The least second derivative m of the loss
+    /// in v = N·u is known to be positive where a Cholesky decomposition goes through with less on the
+    /// diagonal, and then no comparator loses less than cost(u) − ‖S/N‖²/(2m). Nothing where columns
+    /// are collinear, as far as rounding lets one see.
+    pub fn everywhere(&self) -> Option<Minorant> {
+        let curvature = self.curvature_below()?;
+        let anywhere = AnySet::from(WholeSpace {});
+        let mut u = vec![0.0; self.gram.dimension()];
+        let mut floor = f64::NEG_INFINITY;
+        for _ in 0..3 {
+            let priced = self.gram.price(&u);
+            let slope = sum_above(
+                self.scales.norm_of_slopes_above(&priced.slopes),
+                priced.off_scaled_slopes(&self.scales),
+            );
+            let gain = (slope * (slope / curvature).next_up()).next_up();
+            let cost = -sum_above(priced.above(-priced.cost), 0.5 * gain);
+            floor = floor.max(or_nothing_below(cost));
+            let v = self.scales.without_units(&u);
+            let gradient = self.gradient(&priced);
+            let free = |a: &DMatrix<f64>| minimise(a, &gradient, &v, &anywhere);
+            u = self.with_units(&damped(&self.second_derivatives, free)?);
+        }
+        let off = OffBy { offset: 0.0, slopes: 0.0, scaled_slopes: 0.0 };
+        let nowhere = vec![0.0; u.len()];
+        Some(Minorant::of_sums(self.gram.rounds, floor, nowhere, off)).filter(|_| floor.is_finite())
+    }
+
+    /// A positive lower bound on the second derivatives of the loss in v, if one can be proved.
+    fn curvature_below(&self) -> Option<f64> {
+        let mut a = self.second_derivatives.clone();
+        let trace = a.trace();
+        for i in 0..a.nrows() {
+            if self.scales.column(i) == 0.0 {
+                // Nothing depends on what was never seen.
+                a[(i, i)] = trace;
+            }
+        }
+        let trace = a.trace();
+        // What the entries can be off by, and what a decomposition that goes through can hide.
+        let hidden = (self.gram.grain() + f64::EPSILON * (4.0 * a.nrows() as f64 + 16.0)) * trace;
+        let mut shift = trace / (a.nrows().max(1) as f64);
+        while shift > 4.0 * hidden && trace.is_finite() {
+            let mut lowered = a.clone();
+            (0..a.nrows()).for_each(|i| lowered[(i, i)] -= shift);
+            // Column by column: of the textbook's decomposition it is known what it can hide.
+            if Cholesky::new(lowered).is_some() {
+                return Some(shift - hidden);
+            }
+            shift *= 0.25;
+        }
+        None
+    }
+
+    /// S/N
+    fn gradient(&self, priced: &Priced) -> Vec<f64> {
+        let slopes = priced.slopes.iter().enumerate();
+        slopes.map(|(i, &slope)| quotient(slope, self.scales.column(i))).collect()
+    }
+
+    /// u = v/N
+    fn with_units(&self, v: &[f64]) -> Vec<f64> {
+        v.iter().enumerate().map(|(i, &v)| quotient(v, self.scales.column(i))).collect()
+    }
+
     fn minorant(&self, priced: &Priced) -> Minorant {
         // Every entry was rounded once, and is divided by its scale once.
         let rounding = |each: f64| (1.0 + 4.0 * f64::EPSILON) * each;
@@ -503,13 +573,11 @@ impl LeastLoss<'_> {
                 return;
             }
             let Ok(ball) = &ball else { return };
-            let slopes = priced.slopes.iter().enumerate();
-            let gradient: Vec<f64> =
-                slopes.map(|(i, &slope)| quotient(slope, self.scales.column(i))).collect();
+            let gradient = self.gradient(&priced);
             let v = self.scales.without_units(&u);
             let near = |a: &DMatrix<f64>| minimise_near_ball(a, &gradient, &v, ball);
             let Some(v) = damped(&self.second_derivatives, near) else { return };
-            u = v.iter().enumerate().map(|(i, &v)| quotient(v, self.scales.column(i))).collect();
+            u = self.with_units(&v);
         }
     }
 }
@@ -630,7 +698,7 @@ mod tests {
         let mut scales = Scales { columns: vec![0.0; 3], label: 0.0 };
         for _ in 0..20 {
             let (a, b) = (rng.bell(), rng.bell());
-            let x = [a, sizes[1] * (a + 1e-4 * b), sizes[2] * b].map(|x| x as f32);
+            let x = [a, sizes[1] * (a + 1e-4 * b), sizes[2] * rng.bell()].map(|x| x as f32);
             let label = 3.0 * a + rng.bell();
             let importance = if weighted { 0.1 + rng.unit() } else { 1.0 };
             batch
@@ -672,6 +740,36 @@ mod tests {
                 assert!(gap <= 1e-9 * best.upper, "{radius}: {gap} of {}", best.upper);
             }
         }
+    }
+
+    #[test]
+    fn what_holds_everywhere_is_below_the_best_and_touches_it() {
+        let rng = &mut Rng::new(7);
+        let mut proved = 0;
+        for round in 0..60 {
+            let (batch, scales) = rows(rng, round % 2 == 1);
+            let gram = gram(&batch, 0.0);
+            let least = gram.least_loss(Some(&scales));
+            let far = gram.solve_unit_free(Positive::new(1e6).unwrap(), &scales);
+            let exact = cost(square, 0.0, &batch, &far.comparator);
+            let Some(everywhere) = least.everywhere() else { continue };
+            proved += 1;
+            let floor = floor(&everywhere, &batch, 1e30);
+            assert!(Exact::from(floor) <= exact, "{floor}");
+            assert!(far.lower - floor <= 1e-6 * far.upper, "{floor} {}", far.lower);
+        }
+        assert!(proved > 50, "{proved}");
+    }
+
+    #[test]
+    fn nothing_holds_everywhere_where_columns_are_the_same() {
+        let mut batch = Batch::default();
+        for t in 0..9_u8 {
+            let x = f32::from(t);
+            batch.push(&[0, 1], &[x, 2.0 * x], f64::from(t % 3)).unwrap();
+        }
+        let scales = Scales { columns: vec![8.0, 16.0], label: 2.0 };
+        assert!(gram(&batch, 0.0).least_loss(Some(&scales)).everywhere().is_none());
     }
 
     #[test]

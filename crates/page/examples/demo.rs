@@ -1,7 +1,7 @@
 //! Writes a page and a picture of a run on a stream like a9a, with numbers put in by hand:
 //! `cargo run -p rueful-page --example demo -- page.html picture.svg`
 
-use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Weight, Window};
+use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Share, Weight, Window};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
@@ -24,6 +24,7 @@ fn page() -> Page {
         radii: radii(),
         own_radius: Some(10.0),
         windows: windows(),
+        shares: shares(),
         weights: weights(),
         parameters: parameters(),
         data: data(),
@@ -34,6 +35,18 @@ fn page() -> Page {
                 .to_owned(),
         ],
     }
+}
+
+/// Three learners, of which one is trusted from the middle on.
+fn shares() -> Vec<Share> {
+    let point = |t: u64| (t, 1.0 / (1.0 + (4.0 - t as f64 / 4000.0).exp()));
+    let late: Vec<(u64, f64)> = (0..64).map(|k| point(512 * k)).collect();
+    let part = |share: f64| late.iter().map(|&(t, late)| (t, share * (1.0 - late))).collect();
+    vec![
+        Share { name: "mixer".to_owned(), points: part(0.7) },
+        Share { name: "adagrad".to_owned(), points: part(0.3) },
+        Share { name: "full kalman 10".to_owned(), points: late.clone() },
+    ]
 }
 
 fn facts() -> Vec<Fact> {

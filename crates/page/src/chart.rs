@@ -39,19 +39,21 @@ pub(crate) fn narrow(width: f64) -> bool {
 /// A line: its points in order, and how it looks and is called.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) class: &'static str,
     pub(crate) marker: Marker,
     /// x, and between what y lies.
     pub(crate) points: Vec<(f64, f64, f64)>,
     /// What its upper ends are.
     figure: fn(f64) -> Figure,
+    /// What is printed at its end, if not the value there.
+    said: Option<String>,
 }
 
 impl Series {
     /// A line that is called what it looks like. Where a value is missing, it is interrupted.
     pub(crate) fn new(
-        (name, class): (&'static str, &'static str),
+        (name, class): (&str, &'static str),
         marker: Marker,
         points: impl Iterator<Item = (f64, Option<Interval>)>,
         figure: fn(f64) -> Figure,
@@ -59,12 +61,18 @@ impl Series {
         let missing = Interval::from(f64::NAN);
         let point = |(x, y): (f64, Option<Interval>)| (x, y.unwrap_or(missing));
         let points: Vec<_> = points.map(point).map(|(x, y)| (x, y.lower, y.upper)).collect();
-        Self { name, class, marker, points, figure }
+        Self { name: name.to_owned(), class, marker, points, figure, said: None }
+    }
+
+    /// The same with other words at its end.
+    pub(crate) fn saying(self, words: String) -> Self {
+        Self { said: Some(words), ..self }
     }
 
     /// What is printed at its end.
     fn value(&self) -> String {
-        self.visible().next_back().map(|point| self.told(point)).unwrap_or_default()
+        let at_end = || self.visible().next_back().map(|point| self.told(point));
+        self.said.clone().or_else(at_end).unwrap_or_default()
     }
 
     /// The upper end of a point, said to be one where there is a lower one.
@@ -157,6 +165,14 @@ impl Chart {
         }
     }
 
+    /// What lies between the ends of intervals, and a line above it.
+    pub(crate) fn bands(&self, canvas: &mut Canvas, series: &[Series]) {
+        for one in series.iter().rev() {
+            self.band(canvas, one);
+            self.trace(canvas, one, "edge");
+        }
+    }
+
     /// Steps instead of lines: for every point there are two, one at each end of its stretch.
     pub(crate) fn steps(&self, canvas: &mut Canvas, series: &[Series]) {
         for one in series.iter().rev() {
@@ -221,9 +237,9 @@ impl Chart {
 
 fn label(canvas: &mut Canvas, (x, y): (f64, f64), series: &Series) {
     if !narrow(canvas.width) {
-        return canvas.named((x, y + 4.0), series.class, series.name, &series.value());
+        return canvas.named((x, y + 4.0), series.class, &series.name, &series.value());
     }
-    canvas.text((x, y), &format!("strong {}", series.class), series.name);
+    canvas.text((x, y), &format!("strong {}", series.class), &series.name);
     canvas.text((x, y + 13.0), "small", &series.value());
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod curve;
 pub(crate) mod ladder;
 pub(crate) mod radii;
+pub(crate) mod shares;
 pub(crate) mod weights;
 pub(crate) mod windows;
 
@@ -66,8 +67,14 @@ impl Section {
 
 /// All pictures, in the order of the page.
 pub(crate) fn all(page: &Page) -> Vec<Section> {
-    let sections: [fn(&Page) -> Option<Section>; 5] =
-        [curve::figure, ladder::figure, radii::figure, windows::figure, weights::figure];
+    let sections: [fn(&Page) -> Option<Section>; 6] = [
+        curve::figure,
+        ladder::figure,
+        radii::figure,
+        windows::figure,
+        shares::figure,
+        weights::figure,
+    ];
     sections.iter().filter_map(|figure| figure(page)).collect()
 }
 

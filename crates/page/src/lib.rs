@@ -50,6 +50,8 @@ pub struct Page {
     pub own_radius: Option<f64>,
     /// Stretches of the stream, each judged alone.
     pub windows: Vec<Window>,
+    /// The learners that are mixed, and the share of each over time; empty where none are.
+    pub shares: Vec<Share>,
     /// The largest weights, in any order.
     pub weights: Vec<Weight>,
     /// Name and value of what was set.
@@ -157,6 +159,15 @@ pub struct Window {
     pub risk: f64,
     /// The certificate for it alone.
     pub certificate: Option<f64>,
+}
+
+/// How far one of the learners that are mixed was trusted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Share {
+    /// The name of the learner.
+    pub name: String,
+    /// Rounds and the share after each, in order; the same rounds for all learners.
+    pub points: Vec<(u64, f64)>,
 }
 
 /// A weight at the end.

@@ -3,7 +3,9 @@
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
-use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Weight, Window, html, svg};
+use rueful_page::{
+    Fact, Interval, Page, Point, Radius, Rung, RungKind, Share, Weight, Window, html, svg,
+};
 
 /// What a tag is: its name, its attributes, and whether it opens, closes or stands alone.
 struct Tag<'a> {
@@ -168,20 +170,24 @@ fn charts() -> impl Strategy<Value = Page> {
     let radius =
         (number(), number()).prop_map(|(radius, certificate)| Radius { radius, certificate });
     let weight = (text(), number()).prop_map(|(name, value)| Weight { name, value });
+    let share =
+        (text(), vec((round(), number()), 0..4)).prop_map(|(name, points)| Share { name, points });
     (
         vec(point(), 0..6),
         vec(rung(), 0..5),
         (vec(radius, 0..5), of(number())),
         vec(window(), 0..5),
         vec(weight, 0..5),
+        vec(share, 0..8),
     )
-        .prop_map(|(curve, ladder, (radii, own_radius), windows, weights)| Page {
+        .prop_map(|(curve, ladder, (radii, own_radius), windows, weights, shares)| Page {
             curve,
             ladder,
             radii,
             own_radius,
             windows,
             weights,
+            shares,
             ..Page::default()
         })
 }
@@ -276,6 +282,21 @@ fn numbers_that_are_not_are_not_drawn() {
         check(&document);
         assert!(!document.contains("NaN") && !document.contains("mark risk"));
     }
+}
+
+#[test]
+fn shares_are_stacked_and_the_small_ones_drawn_together() {
+    let share = |k: u64, now: f64| Share {
+        name: format!("learner {k}"),
+        points: vec![(1, 0.125), (2, now)],
+    };
+    let shares = (0..8).map(|k| share(k, if k == 3 { 0.65 } else { 0.05 })).collect();
+    let page = html(&Page { shares, ..Page::default() });
+    check(&page);
+    assert!(page.contains("The largest share was 65 %, after round 2, and is 65 % now: learner 3"));
+    assert!(page.contains(">4 others<") && page.contains("<bdi>learner 7</bdi>"));
+    let once = vec![Share { name: "alone".to_owned(), points: vec![(1, 1.0)] }];
+    assert!(!html(&Page { shares: once, ..Page::default() }).contains("trusted"));
 }
 
 #[test]

@@ -66,6 +66,7 @@ impl Bench {
         let mut all: Vec<Minorant> = self.of_witnesses().collect();
         if let Some((prices, radius)) = self.prices(ledger).zip(ledger.comparators().radius()) {
             all.extend(radii(radius).map(|radius| prices.tangent(radius)));
+            all.extend(prices.everywhere());
             for loss in [rounds.loss_interval().1, 0.0] {
                 meet(&prices, loss, ledger, &mut all);
             }
@@ -139,15 +140,23 @@ struct Prices<'a> {
 
 impl Prices<'_> {
     fn tangent(&self, radius: Positive) -> Minorant {
+        self.by_cell(self.least.tangent(radius))
+    }
+
+    /// What is proved about all comparators, however long.
+    fn everywhere(&self) -> Option<Minorant> {
+        self.least.everywhere().map(|proved| self.by_cell(proved))
+    }
+
+    fn by_cell(&self, mut minorant: Minorant) -> Minorant {
         let mut from = vec![u32::MAX; self.dimension];
         for (column, &cell) in (0..).zip(&self.cells) {
             if let Some(place) = from.get_mut(cell as usize) {
                 *place = column;
             }
         }
-        let mut tangent = self.least.tangent(radius);
-        tangent.rearrange(&from);
-        tangent
+        minorant.rearrange(&from);
+        minorant
     }
 }
 
@@ -159,7 +168,9 @@ fn meet(prices: &Prices<'_>, loss: f64, ledger: &Ledger, all: &mut Vec<Minorant>
     let reach = |one: &Minorant| line(one).and_then(|line| line.above_up_to(loss));
     let mut farthest = all.iter().filter_map(reach).fold(0.0, f64::max);
     for _ in 0..STEPS {
-        let Ok(radius) = Positive::new(farthest) else { return };
+        let Some(radius) = Positive::new(farthest).ok().filter(|_| farthest.is_finite()) else {
+            return;
+        };
         let tangent = prices.tangent(radius);
         let next = reach(&tangent).unwrap_or(0.0);
         all.push(tangent);

@@ -45,6 +45,10 @@ pub enum Every {
     Every,
 }
 
+/// So many times their radius no comparators are judged, unless all of them are: roundings would
+/// decide.
+const FARTHEST: f64 = 1e6;
+
 /// How many points there are from U/10 to 3U, log-spaced; U is one of them.
 const BELOW: i32 = 8;
 const ABOVE: i32 = 4;
@@ -56,8 +60,11 @@ impl JudgedReport {
         };
         Self {
             radii: radii(radius).map(|radius| RadiusReport::at(radius, point)).collect(),
-            beats_up_to: point.beats_up_to().map(Reach::of),
-            says_nothing_from: point.says_nothing_from().filter(|_| loss.is_nonnegative()),
+            beats_up_to: point.beats_up_to().map(|reach| Reach::of(reach, radius)),
+            says_nothing_from: point
+                .says_nothing_from()
+                .filter(|_| loss.is_nonnegative())
+                .map(|from| from.min(FARTHEST * radius.get())),
         }
     }
 }
@@ -71,8 +78,12 @@ impl RadiusReport {
 }
 
 impl Reach {
-    fn of(radius: f64) -> Self {
-        if radius.is_finite() { Self::UpTo(radius) } else { Self::Every(Every::Every) }
+    fn of(reach: f64, own: Positive) -> Self {
+        if reach.is_finite() {
+            Self::UpTo(reach.min(FARTHEST * own.get()))
+        } else {
+            Self::Every(Every::Every)
+        }
     }
 }
 

@@ -12,9 +12,10 @@
 //! learner is compared with a fresh one before it is used.
 
 use crate::data::DataSpec;
-use crate::dispatch::restore;
+use crate::dispatch::{SavedLearner, restore};
 use crate::jury::Jury;
 use crate::run::{Proofs, Run};
+use crate::shares::Shares;
 use crate::statistics::Statistics;
 use crate::task::Task;
 use rueful_core::{Ledger, RiskBound};
@@ -48,6 +49,7 @@ const LEDGER: Tag = *b"Ledg";
 const STREAM: Tag = *b"Seen";
 const JURY: Tag = *b"Jury";
 const STATISTICS: Tag = *b"Gram";
+const SHARES: Tag = *b"Shar";
 
 /// A run put away.
 pub struct Model {
@@ -198,6 +200,9 @@ pub(crate) fn encode(run: &Run, data: &DataSpec, stream: &Stream) -> Result<Vec<
             sections.push((STATISTICS, postcard::to_allocvec(statistics)?));
         }
     }
+    if let Some(shares) = run.saved_shares() {
+        sections.push((SHARES, postcard::to_allocvec(shares)?));
+    }
     Ok(seal(&sections))
 }
 
@@ -279,7 +284,7 @@ fn parts_of(stream: &Stream, others: u64) -> Option<u64> {
     before.checked_add(now)?.checked_add(others).filter(|_| is_at)
 }
 
-/// The sections every model has, and of those that are judged the jury and its statistics.
+/// The sections every model has, those of a jury, and the shares of learners that are mixed.
 struct Parts<'a> {
     task: &'a [u8],
     data: &'a [u8],
@@ -288,6 +293,7 @@ struct Parts<'a> {
     stream: &'a [u8],
     jury: Option<&'a [u8]>,
     statistics: Option<&'a [u8]>,
+    shares: Option<&'a [u8]>,
 }
 
 impl<'a> Parts<'a> {
@@ -296,7 +302,7 @@ impl<'a> Parts<'a> {
             |what: &str| ModelError::Senseless { file: file.to_owned(), what: what.to_owned() };
         let sections = sections(body)
             .ok_or_else(|| senseless("its sections do not fill it, or come twice"))?;
-        let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS];
+        let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES];
         let is_foreign = |tag: &Tag| !known.contains(tag) && !tag[0].is_ascii_lowercase();
         if let Some((tag, _)) = sections.iter().find(|(tag, _)| is_foreign(tag)) {
             let part = tag.escape_ascii().to_string();
@@ -315,6 +321,7 @@ impl<'a> Parts<'a> {
             stream: part(STREAM)?,
             jury: find(JURY),
             statistics: find(STATISTICS),
+            shares: find(SHARES),
         })
     }
 }
@@ -340,7 +347,8 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
     let jury = jury(&task, parts, &ledger, others)?;
     let jury = jury.map(|jury| jury.rearranged(&places));
     learner.rearrange(&places);
-    Ok(Run::restored(task, learner, Proofs { ledger, jury, mistakes, others }, seen))
+    let shares = shares(parts.shares, &*learner)?;
+    Ok(Run::restored(task, learner, Proofs { ledger, jury, mistakes, others, shares }, seen))
 }
 
 /// The jury in its section, or what is wrong with it.
@@ -372,6 +380,15 @@ fn jury(
         }
         _ => Err(wrong.to_owned()),
     }
+}
+
+/// The shares in their section, or what is wrong with them.
+fn shares(section: Option<&[u8]>, learner: &dyn SavedLearner) -> Result<Option<Shares>, String> {
+    let fresh = (!learner.experts().is_empty()).then(Shares::new);
+    let (Some(_), Some(section)) = (&fresh, section) else { return Ok(fresh) };
+    let read: Option<Shares> = whole(section);
+    let read = read.filter(|shares| shares.is_sound(learner.rounds()));
+    Ok(Some(read.ok_or("its shares are not those of its learner")?))
 }
 
 /// All of a section, or nothing.

@@ -3,6 +3,7 @@
 use crate::dispatch::{SavedLearner, build};
 use crate::jury::Jury;
 use crate::report::Report;
+use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use crate::task::Task;
 use rueful_core::learner::Learner;
@@ -40,6 +41,8 @@ pub struct Run {
     jury: Option<Jury>,
     /// The mistakes of a run that classifies, as long as all examples count alike.
     mistakes: Option<RiskBound>,
+    /// The shares of the learners that are mixed, where some are.
+    shares: Option<Shares>,
     seen: Seen,
     /// Rounds in the books that other learners have played.
     others: u64,
@@ -51,12 +54,13 @@ pub struct Run {
     cells: Vec<u32>,
 }
 
-/// What a run has proved so far, and what it proves with.
+/// What a run has proved so far, what it proves with, and what it remembers.
 pub(crate) struct Proofs {
     pub(crate) ledger: Ledger,
     pub(crate) jury: Option<Jury>,
     pub(crate) mistakes: Option<RiskBound>,
     pub(crate) others: u64,
+    pub(crate) shares: Option<Shares>,
 }
 
 /// Why a run cannot go on.
@@ -91,10 +95,11 @@ impl Run {
         let learner = build(&task)?;
         let ledger = task.ledger().pinning(learner.named_coordinates());
         let (jury, mistakes) = (Jury::new(&task), task.mistakes());
+        let shares = (!learner.experts().is_empty()).then(Shares::new);
         Ok(Self::restored(
             task,
             learner,
-            Proofs { ledger, jury, mistakes, others: 0 },
+            Proofs { ledger, jury, mistakes, others: 0, shares },
             Seen::default(),
         ))
     }
@@ -106,13 +111,14 @@ impl Run {
         proofs: Proofs,
         seen: Seen,
     ) -> Self {
-        let Proofs { ledger, jury, mistakes, others } = proofs;
+        let Proofs { ledger, jury, mistakes, others, shares } = proofs;
         Self {
             task,
             learner,
             ledger,
             jury,
             mistakes,
+            shares,
             seen,
             others,
             diverged: None,
@@ -135,8 +141,8 @@ impl Run {
         self.check(rows)?;
         let mut cells = std::mem::take(&mut self.cells);
         let entered = self.ledger.enter(rows, &mut cells);
-        let played = if self.jury.is_some() {
-            self.play_judged(entered)
+        let played = if self.jury.is_some() || self.shares.is_some() {
+            self.play_in_parts(entered)
         } else {
             self.learner.learn_rows(entered, &mut self.rounds);
             self.ledger.record_entered(entered, &self.rounds)
@@ -150,13 +156,14 @@ impl Run {
         Ok(&self.rounds)
     }
 
-    /// Plays up to each point of the curve at a time, so that witnesses can speak at it.
-    fn play_judged(&mut self, rows: Rows<'_>) -> Result<(), LedgerError> {
+    /// Plays up to each point of the curve at a time, so that witnesses can speak at it, and up to
+    /// each moment at which the shares are taken down.
+    fn play_in_parts(&mut self, rows: Rows<'_>) -> Result<(), LedgerError> {
         self.rounds.clear();
         let mut from = 0;
         while from < rows.len() {
             let rest = rows.slice(from..rows.len());
-            let part = rest.slice(0..rest.until(self.ledger.until_mark()));
+            let part = rest.slice(0..rest.until(self.until_next()));
             self.learner.learn_rows(part, &mut self.part);
             self.rounds.extend_from_slice(&self.part);
             self.ledger.record_entered(part, &self.part)?;
@@ -165,9 +172,29 @@ impl Run {
                 let witnesses = self.witnesses();
                 self.ledger.hear(&witnesses);
             }
+            let (rounds, learner) = (self.learner.rounds(), &self.learner);
+            self.shares.iter_mut().for_each(|shares| shares.look(rounds, || learner.experts()));
             from += part.len();
         }
         Ok(())
+    }
+
+    /// How many rounds are left until something is to be taken down.
+    fn until_next(&self) -> u64 {
+        let until_share = |shares: &Shares| shares.until_next(self.learner.rounds());
+        let until_share = self.shares.as_ref().map_or(u64::MAX, until_share);
+        self.ledger.until_mark().min(until_share)
+    }
+
+    /// The shares of the learners that are mixed, over time; nothing where none are.
+    pub fn shares(&self) -> Option<SharesReport> {
+        let report =
+            |shares: &Shares| shares.report(self.learner.rounds(), &self.learner.experts());
+        self.shares.as_ref().map(report)
+    }
+
+    pub(crate) fn saved_shares(&self) -> Option<&Shares> {
+        self.shares.as_ref()
     }
 
     /// Mistakes bound the risk where examples are drawn alike: none may count more than another.
@@ -226,7 +253,7 @@ impl Run {
     /// The same run before its first round, where somebody else judges and lets it
     /// [`hear`](Self::hear).
     pub(crate) fn judged_elsewhere(mut self) -> Self {
-        self.jury = None;
+        (self.jury, self.shares) = (None, None);
         self
     }
 

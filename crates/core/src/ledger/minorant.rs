@@ -228,15 +228,18 @@ impl Minorant {
     /// products lose that are too small for a double. Merging rounds no more often: the first
     /// addition of every part was to 0, and exact.
     pub(crate) fn slack_per_unit(&self) -> f64 {
-        let additions = self.rounds as f64;
-        self.relative_slack() * self.length + additions * LEAST_PRODUCT
+        self.relative_slack() * self.length + self.products_lost()
     }
 
     /// ‖e/N‖, the same in no units.
     fn slack_for(&self, breadth: f64, ruler: &Ruler) -> f64 {
         let least = ruler.largest().iter().filter(|&&n| n > 0.0).fold(f32::MAX, |a, &b| a.min(b));
-        let additions = self.rounds as f64;
-        self.relative_slack() * breadth + additions * (LEAST_PRODUCT / f64::from(least))
+        self.relative_slack() * breadth + self.products_lost() / f64::from(least)
+    }
+
+    /// What products lost that are too small for a double: nothing where all slopes are 0.
+    fn products_lost(&self) -> f64 {
+        if self.breadth == 0.0 { 0.0 } else { self.rounds as f64 * LEAST_PRODUCT }
     }
 
     fn relative_slack(&self) -> f64 {
