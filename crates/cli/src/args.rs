@@ -167,13 +167,8 @@ pub(crate) struct KeepArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) predictions: Option<PathBuf>,
 
-    /// Write the report as one HTML page with pictures, which needs nothing else.
-    #[arg(long, value_name = "HTML")]
-    pub(crate) report: Option<PathBuf>,
-
-    /// Write the picture of risk and certificate over time.
-    #[arg(long, value_name = "SVG")]
-    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArgs,
 
     /// Judge the stream in windows of N examples, in the page of --report [default: up to 30 windows]
     /// and for --alarm.
@@ -486,6 +481,8 @@ Examples:
       all models of a table, and every 1000 examples for themselves
   rueful audit log.csv --label bought --prediction-column score
       a table that holds the examples and what a model said about them
+  rueful audit log.csv --label bought --prediction-column score --window 1000 --report audit.html
+      a page with pictures
   rueful audit log.csv --label bought --prediction-column score --by country
       and every country for itself
   rueful audit log.csv --label bought --prediction-column score --window 1000 --alarm 0.05
@@ -561,9 +558,36 @@ pub(crate) struct AuditArgs {
     #[command(flatten)]
     pub(crate) manner: MannerArgs,
 
+    #[command(flatten)]
+    pub(crate) pictures: PictureArgs,
+
     /// Print the report as one JSON object.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+}
+
+/// What people look at.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PictureArgs {
+    /// Write the report as one HTML page with pictures, which needs nothing else.
+    #[arg(long, value_name = "HTML", help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Write the picture of the risk over time.
+    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    pub(crate) plot: Option<PathBuf>,
+}
+
+impl PictureArgs {
+    /// Whether there is anything to write.
+    pub(crate) fn are_asked_for(&self) -> bool {
+        self.report.is_some() || self.plot.is_some()
+    }
+
+    /// Refuses places that cannot be written to, before anything is read.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.report.iter().chain(&self.plot).try_for_each(|path| crate::page::check_place(path))
+    }
 }
 
 /// Let several learners learn from the same stream, and compare them.
@@ -579,6 +603,8 @@ Examples:
       projected OGD with three sizes of steps
   rueful race data/phishing.libsvm --learner ogd --learner ftrl --eta 0.1,1,10 --hindsight
       six learners, and the exact regret of each: the best comparator is solved for once
+  rueful race data/phishing.libsvm --learner bank --learner ogd --report race.html
+      the same as a page with pictures
   rueful race data/phishing.libsvm --learner ogd --learner ftrl --json
       one JSON object; the `spec` of a learner, saved to a file, repeats its run with --spec")]
 pub(crate) struct RaceArgs {
@@ -604,6 +630,9 @@ pub(crate) struct RaceArgs {
     /// Add the exact regret of every learner: solve for the best comparator once the race is over.
     #[arg(long)]
     pub(crate) hindsight: bool,
+
+    #[command(flatten)]
+    pub(crate) pictures: PictureArgs,
 
     /// Print the report as one JSON object.
     #[arg(long, help_heading = "Output")]

@@ -2,6 +2,7 @@
 
 mod chart;
 mod groups;
+mod page;
 mod view;
 
 use crate::alarm::{self, Watched};
@@ -23,6 +24,7 @@ use std::process::ExitCode;
 pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let mut settings = args.settings();
     settings.check()?;
+    args.pictures.check()?;
     let alarm = alarm::asked(args.alarm, settings.window.and_then(NonZeroU64::new))?;
     let manner = Manner { idle_rows: true, ..args.manner.manner() };
     let by = args.by.as_deref();
@@ -85,6 +87,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let alarms = alarm.map(|alarm| raise(&alarm, &mut report));
     let groups = by.map(|_| run.groups(&predictions));
     let (alarms, groups) = (alarms.as_deref(), groups.as_deref());
+    page::write(&report, &args.pictures)?;
     show(args, &report, alarm, alarms, groups)?;
     let code = alarm::code(alarms, ExitCode::SUCCESS);
     Ok(output::disagree(&report.contradictions, code))

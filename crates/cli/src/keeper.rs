@@ -2,7 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::predictions::PredictionsFile;
-use crate::{numbers, output, page};
+use crate::{numbers, output};
 use rueful_data::Source;
 use rueful_run::{Session, check_place};
 use std::num::NonZeroU64;
@@ -22,8 +22,7 @@ impl<'a> Keeper<'a> {
     pub(crate) fn new(args: &'a RunArgs, session: &Session) -> anyhow::Result<Self> {
         let keep = &args.keep;
         keep.save.as_deref().map_or(Ok(()), check_place)?;
-        let pages = [&keep.report, &keep.plot].into_iter().flatten();
-        pages.into_iter().try_for_each(|path| page::check_place(path))?;
+        keep.pictures.check()?;
         let every = keep.checkpoint_every.map(NonZeroU64::get);
         Ok(Self {
             predictions: keep.predictions.as_deref().map(PredictionsFile::create).transpose()?,

@@ -1,12 +1,15 @@
 //! `--report` and `--plot`: the run as a page and as a picture.
 
+use crate::args::PictureArgs;
 use crate::numbers::{at_most, count, measured, percent};
 use crate::{view, weights};
 use anyhow::Context;
 use rueful_core::Positive;
 use rueful_data::{can_replace_file, replace_file};
-use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Share, Weight, Window};
-use rueful_run::{Described, Report, Run, WindowReport, Windows};
+use rueful_page::{
+    Comparison, Fact, Interval, Page, Point, Radius, Rung, RungKind, Share, Weight, Window,
+};
+use rueful_run::{Contradiction, DataSpec, Described, Report, Run, WindowReport, Windows};
 use std::path::Path;
 
 /// How many weights are shown.
@@ -17,14 +20,34 @@ pub(crate) fn check_place(path: &Path) -> anyhow::Result<()> {
     can_replace_file(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// What a page is about.
+pub(crate) enum Document<'a> {
+    /// One learner or model.
+    One(&'a Page),
+    /// Several, side by side.
+    Several(&'a Comparison),
+}
+
+impl Document<'_> {
+    fn html(&self) -> String {
+        match self {
+            Self::One(page) => rueful_page::html(page),
+            Self::Several(page) => rueful_page::comparison_html(page),
+        }
+    }
+
+    fn svg(&self) -> String {
+        match self {
+            Self::One(page) => rueful_page::svg(page),
+            Self::Several(page) => rueful_page::comparison_svg(page),
+        }
+    }
+}
+
 /// Writes the page and the picture, each if it is asked for.
-pub(crate) fn write_all(
-    page: &Page,
-    report: Option<&Path>,
-    plot: Option<&Path>,
-) -> anyhow::Result<()> {
-    report.map_or(Ok(()), |path| write(path, &rueful_page::html(page)))?;
-    plot.map_or(Ok(()), |path| write(path, &rueful_page::svg(page)))
+pub(crate) fn write_all(document: &Document<'_>, asked: &PictureArgs) -> anyhow::Result<()> {
+    asked.report.as_deref().map_or(Ok(()), |path| write(path, &document.html()))?;
+    asked.plot.as_deref().map_or(Ok(()), |path| write(path, &document.svg()))
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
@@ -61,9 +84,13 @@ pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Pag
     }
 }
 
-/// The name of the file, without its folder.
+/// What the page is called.
 fn title(spec: &Described) -> String {
-    let Some(data) = &spec.data else { return "rueful".to_owned() };
+    spec.data.as_ref().map_or_else(|| "rueful".to_owned(), file_title)
+}
+
+/// The name of the file, without its folder.
+pub(crate) fn file_title(data: &DataSpec) -> String {
     match &data.files[..] {
         [file] if file != "-" => {
             let name = Path::new(file).file_name();
@@ -73,7 +100,7 @@ fn title(spec: &Described) -> String {
     }
 }
 
-fn window(window: &WindowReport) -> Window {
+pub(crate) fn window(window: &WindowReport) -> Window {
     Window {
         from: window.from,
         to: window.to,
@@ -108,11 +135,11 @@ fn facts(report: &Report) -> Vec<Fact> {
     facts
 }
 
-fn interval(interval: rueful_run::Interval) -> Interval {
+pub(crate) fn interval(interval: rueful_run::Interval) -> Interval {
     Interval { lower: interval.lower, upper: interval.upper }
 }
 
-fn point(point: &rueful_run::CurveReport) -> Point {
+pub(crate) fn point(point: &rueful_run::CurveReport) -> Point {
     Point {
         t: point.t,
         risk: point.sequential_risk,
@@ -217,6 +244,11 @@ fn data(report: &Report, run: &Run) -> Vec<(String, String)> {
         rows.push(("cells without a value".to_owned(), count(missing)));
     }
     rows
+}
+
+/// Proofs that contradict each other, a sentence each.
+pub(crate) fn disagreements(all: &[Contradiction]) -> Vec<String> {
+    all.iter().map(ToString::to_string).collect()
 }
 
 fn notes(report: &Report) -> Vec<String> {

@@ -4,12 +4,14 @@ use crate::args::RaceArgs;
 use crate::chart::{self, Series};
 use crate::hindsight::{self, Question};
 use crate::numbers::{Figure, at_most, count, percent};
-use crate::{data, interrupt, output, view};
+use crate::page::Document;
+use crate::{data, interrupt, output, page, view};
 use anyhow::bail;
 use comfy_table::Table;
 use rueful_core::loss::Labels;
 use rueful_data::{DataError, Source, survey};
 use rueful_hindsight::{Options, Start};
+use rueful_page::{Comparison, Rival};
 use rueful_run::{
     AnyLoss, Data, DataSpec, HindsightReport, LabelUse, Manner, Race, RaceReport, RaceSpec,
     RacerReport, Replay, SettingsError,
@@ -24,6 +26,7 @@ const MARKS: [char; 6] = ['●', '○', '×', '△', '□', '+'];
 
 pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<ExitCode> {
     let options = hindsight::options(&args.solver, args.hindsight)?;
+    args.pictures.check()?;
     let stop = interrupt::listen()?;
     let manner = args.manner.manner();
     let Ready { spec: RaceSpec { learners, notes }, data: read, labels, mut source } =
@@ -54,6 +57,7 @@ pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<ExitCode> {
         None
     };
     let report = race.report(found);
+    page::write_all(&Document::Several(&comparison(&report)), &args.pictures)?;
     if args.json {
         notes.iter().for_each(|note| output::note(note));
         output::print_json(&report)?;
@@ -167,6 +171,50 @@ fn compared(report: &RaceReport) -> Table {
         row
     }));
     view::numbers_table(rows, 1..=numbers)
+}
+
+/// The race as a page.
+fn comparison(report: &RaceReport) -> Comparison {
+    let files = report.data.files.join(", ");
+    let examples = count(report.examples);
+    let best = report.comparator.map(|best| at_most(best.upper));
+    Comparison {
+        title: format!("Race on {}", page::file_title(&report.data)),
+        subtitle: format!("Loss: {}. {examples} examples, read once by all.", loss(report)),
+        comparators: report.comparators.words(report.loss.labels() == Labels::Numbers),
+        facts: Vec::new(),
+        rivals: report.learners.iter().filter_map(|racer| rival(report, racer)).collect(),
+        parameters: best
+            .map(|best| {
+                ("best fixed predictor".to_owned(), format!("loses at most {best} per round"))
+            })
+            .into_iter()
+            .collect(),
+        data: vec![("files".to_owned(), files), ("examples".to_owned(), examples)],
+        notes: page::disagreements(&report.contradictions),
+    }
+}
+
+/// A learner that got to the end. Where several have its name, its η is said too.
+fn rival(report: &RaceReport, racer: &RacerReport) -> Option<Rival> {
+    let what = racer.spec.learner.words(racer.spec.sigma);
+    let is_alone = report.learners.iter().filter(|other| other.name == racer.name).count() == 1;
+    Some(Rival {
+        name: if is_alone { racer.name.clone() } else { with_eta(&racer.name, &what) },
+        what,
+        risk: racer.sequential_risk.filter(|_| racer.diverged.is_none())?,
+        mistake_rate: racer.mistake_rate,
+        certificate: racer.certificate,
+        regret: racer.regret.map(page::interval),
+        curve: racer.curve.iter().map(|point| (point.t, point.sequential_risk)).collect(),
+        windows: Vec::new(),
+    })
+}
+
+/// The name of a learner and its η, which its description holds; nothing else is raced over a grid.
+fn with_eta(name: &str, what: &str) -> String {
+    let eta = what.split_once("η = ").and_then(|(_, rest)| rest.split(',').next());
+    eta.map_or_else(|| name.to_owned(), |eta| format!("{name}, η = {eta}"))
 }
 
 fn standing(place: usize, racer: &RacerReport) -> &'static str {

@@ -4,6 +4,7 @@ use crate::alarm::{self, Teller, Watched};
 use crate::args::RunArgs;
 use crate::keeper::Keeper;
 use crate::look_back::{self, LookBack};
+use crate::page::Document;
 use crate::progress::Watch;
 use crate::{data, interrupt, numbers, output, page, view};
 use anyhow::bail;
@@ -62,9 +63,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         Some(_) => output::note("interrupted: too much was read to look back at"),
         None => {}
     }
-    if args.keep.report.is_some() || args.keep.plot.is_some() {
+    if args.keep.pictures.are_asked_for() {
         let page = page::page(&report, session.run(), windows.as_ref());
-        page::write_all(&page, args.keep.report.as_deref(), args.keep.plot.as_deref())?;
+        page::write_all(&Document::One(&page), &args.keep.pictures)?;
     }
     let code = if was_interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS };
     let Some((alarm, windows)) = alarm.zip(windows) else {
@@ -94,7 +95,7 @@ fn windows(args: &RunArgs, session: &Session, options: &Options) -> Option<Windo
     if args.keep.alarm.is_some() {
         return Some(windows().solved(session.ledger(), options));
     }
-    args.keep.report.as_ref().map(|_| windows())
+    args.keep.pictures.report.as_ref().map(|_| windows())
 }
 
 /// Learns from everything, or until told to stop.

@@ -4,6 +4,7 @@ pub(crate) mod curve;
 pub(crate) mod ladder;
 pub(crate) mod radii;
 pub(crate) mod shares;
+pub(crate) mod standing;
 pub(crate) mod weights;
 pub(crate) mod windows;
 

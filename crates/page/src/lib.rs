@@ -1,6 +1,7 @@
-//! A run as one HTML page, or as one SVG picture, for people to read and to pass on.
+//! A run as one HTML page, or as one SVG picture, for people to read and to pass on; and several
+//! learners or models side by side.
 //!
-//! The caller fills a [`Page`] with what is known. What is not known is left empty, and its part of
+//! The caller fills a [`Page`], or a [`Comparison`], with what is known. What is not known is left empty, and its part of
 //! the page is left out or says so. Both files stand alone: no network, no fonts, no scripts. Text
 //! is escaped, and numbers that are not finite are not drawn.
 //!
@@ -60,6 +61,48 @@ pub struct Page {
     pub data: Vec<(String, String)>,
     /// What else the reader should know, a sentence each.
     pub notes: Vec<String>,
+}
+
+/// Several learners, or models, on one stream. Values are per round.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Comparison {
+    /// What the page is about, mostly the name of the data.
+    pub title: String,
+    /// Loss and data in words.
+    pub subtitle: String,
+    /// Against whom all are judged: “every linear predictor with ‖u‖ ≤ 10”.
+    pub comparators: String,
+    /// The headline numbers.
+    pub facts: Vec<Fact>,
+    /// Those that are compared, in the order they are to be shown.
+    pub rivals: Vec<Rival>,
+    /// Name and value of what was set.
+    pub parameters: Vec<(String, String)>,
+    /// Name and value of what the data are.
+    pub data: Vec<(String, String)>,
+    /// What else the reader should know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One of those that are compared.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rival {
+    /// What it is called.
+    pub name: String,
+    /// What it is, in words.
+    pub what: String,
+    /// The sequential risk.
+    pub risk: f64,
+    /// The share of mistakes, if it classifies.
+    pub mistake_rate: Option<f64>,
+    /// The certificate, if it is bounded.
+    pub certificate: Option<f64>,
+    /// The exact regret, if the best comparator was solved for.
+    pub regret: Option<Interval>,
+    /// Rounds and the sequential risk after each, in order.
+    pub curve: Vec<(u64, f64)>,
+    /// Stretches of the stream, each judged alone.
+    pub windows: Vec<Window>,
 }
 
 /// A headline number, as it is to be printed: see [`Figure`].
@@ -187,4 +230,14 @@ pub fn html(page: &Page) -> String {
 /// The main picture, risk and ladder over time, as a file of its own.
 pub fn svg(page: &Page) -> String {
     document::svg(page)
+}
+
+/// The whole page of a comparison.
+pub fn comparison_html(page: &Comparison) -> String {
+    document::comparison_html(page)
+}
+
+/// Its main picture, the risks over time, as a file of its own.
+pub fn comparison_svg(page: &Comparison) -> String {
+    document::comparison_svg(page)
 }

@@ -4,7 +4,8 @@ use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
 use rueful_page::{
-    Fact, Interval, Page, Point, Radius, Rung, RungKind, Share, Weight, Window, html, svg,
+    Comparison, Fact, Interval, Page, Point, Radius, Rival, Rung, RungKind, Share, Weight, Window,
+    comparison_html, comparison_svg, html, svg,
 };
 
 /// What a tag is: its name, its attributes, and whether it opens, closes or stands alone.
@@ -211,11 +212,29 @@ fn page() -> impl Strategy<Value = Page> {
     )
 }
 
+fn rival() -> impl Strategy<Value = Rival> {
+    let numbers = (number(), of(number()), of(number()), of(interval()));
+    let series = (vec((round(), number()), 0..4), vec(window(), 0..4));
+    (text(), text(), numbers, series).prop_map(|(name, what, numbers, (curve, windows))| {
+        let (risk, mistake_rate, certificate, regret) = numbers;
+        Rival { name, what, risk, mistake_rate, certificate, regret, curve, windows }
+    })
+}
+
 proptest! {
     #[test]
     fn every_page_is_well_formed(page in page()) {
         check(&html(&page));
         check(&svg(&page));
+    }
+
+    #[test]
+    fn every_comparison_is_well_formed(page in page(), rivals in vec(rival(), 0..8)) {
+        let Page { title, subtitle, comparators, facts, parameters, data, notes, .. } = page;
+        let page =
+            Comparison { title, subtitle, comparators, facts, rivals, parameters, data, notes };
+        check(&comparison_html(&page));
+        check(&comparison_svg(&page));
     }
 
     #[test]
@@ -282,6 +301,24 @@ fn numbers_that_are_not_are_not_drawn() {
         check(&document);
         assert!(!document.contains("NaN") && !document.contains("mark risk"));
     }
+}
+
+#[test]
+fn a_comparison_names_the_best_and_holds_all_numbers() {
+    let rival = |name: &str, risk: f64| Rival {
+        name: name.to_owned(),
+        risk,
+        certificate: Some(-risk / 3.0),
+        curve: vec![(1, 1.0), (2, risk)],
+        ..Rival::default()
+    };
+    let rivals = vec![rival("slow", 0.5), rival("quick", 0.25)];
+    let page = Comparison { rivals, ..Comparison::default() };
+    let document = comparison_html(&page);
+    assert!(document.contains("The least risk, 0.2500, is that of quick"), "{document}");
+    assert!(document.contains("<bdi>-0.08333333333333333</bdi>"));
+    let [first, second] = ["slow", "quick"].map(|name| comparison_svg(&page).contains(name));
+    assert!(first && second);
 }
 
 #[test]

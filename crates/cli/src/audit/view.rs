@@ -75,7 +75,7 @@ fn norms(report: &AuditReport) -> String {
     format!("largest example {}", measured(report.first.example_norm_max))
 }
 
-fn comparators(report: &AuditReport) -> String {
+pub(super) fn comparators(report: &AuditReport) -> String {
     report.comparators.words(report.loss.labels() == Labels::Numbers)
 }
 
@@ -111,7 +111,7 @@ fn shown(value: Option<Figure>) -> String {
 }
 
 /// What is proved, in words.
-fn verdict(report: &AuditReport, model: &ModelReport) -> String {
+pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
     let them = comparators(report);
     let radius = report.comparators.radius().map_or(f64::INFINITY, Positive::get);
     // No predictor saves more than the whole of a loss that is never negative.

@@ -83,8 +83,8 @@ fn a_rule_that_is_not_linear_beats_all_that_are() {
     assert!(text.contains(told), "{text}");
     let raw = desk.audit("--radius 1000 --comparators ball").result();
     assert!(raw.contains("it beat every linear predictor with ‖u‖ ≤ 1000,"), "{raw}");
-    // Only rounding is in the way of every norm.
-    assert!(number(&report, "beats_up_to") > 1e12);
+    // Only rounding is in the way of every norm: a million times the radius is as far as one looks.
+    assert_close(number(&report, "beats_up_to"), 1e9);
     // The other way round, every linear predictor is better by at least 1, and that shows too.
     desk.put("predictions", &"-1\n1\n1\n-1\n".repeat(25));
     assert_close(number(&desk.report("--radius 1000"), "certificate"), 1.0);
@@ -463,4 +463,30 @@ fn the_carried_predictions_are_in_order() {
     // The two models are the same until the feature is lost.
     let same = |line: &&str| line.split_once(',').is_some_and(|(votes, other)| votes == other);
     assert_eq!(table.lines().skip(1).take_while(same).count(), 750);
+}
+
+#[test]
+fn an_audit_is_a_page_for_one_model_and_for_several() {
+    let desk = Desk::new(&XOR.repeat(25), &"1\n-1\n-1\n1\n".repeat(25));
+    let report = desk.report("--radius 1000 --window 20 --report one.html --plot one.svg");
+    let read = |name: &str| fs::read_to_string(desk.0.path().join(name)).expect("it is there");
+    let page = read("one.html");
+    let certificate = format!("<bdi>{:?}</bdi>", number(&report, "certificate"));
+    assert!(page.contains(&certificate) && page.contains("Proved: on these examples it beat"));
+    assert!(page.contains("Window by window") && read("one.svg").starts_with("<svg"));
+
+    let folder = TempDir::new().expect("a directory");
+    let path = folder.path().join("several.html");
+    let asked = format!("--prediction-column all --window 250 --report {}", path.display());
+    let audit = format!("audit {DATA} --predictions {MODELS} --loss logistic --json {asked}");
+    let report = ask_in(&root(), &audit).json();
+    let page = fs::read_to_string(path).expect("the file is written");
+    assert!(list(&report, "models").len() > 1);
+    for model in list(&report, "models") {
+        let cell = format!("<bdi>{:?}</bdi>", number(model, "certificate"));
+        assert!(page.contains(&cell), "{cell}");
+        let name = model["name"].as_str().expect("a name");
+        assert!(page.contains(&format!("<bdi>{name}</bdi>")), "{name}");
+    }
+    assert!(page.contains("Side by side") && page.contains("Window by window"));
 }

@@ -142,3 +142,26 @@ fn what_makes_no_race_is_refused() {
     let minimax = ask("race - --learner minimax --learner ogd --format libsvm").one_line();
     assert!(minimax.contains("can be read only once"), "{minimax}");
 }
+
+#[test]
+fn a_race_is_a_page_and_a_picture() {
+    let folder = TempDir::new().expect("a directory");
+    let [page, plot] = ["race.html", "race.svg"].map(|name| folder.path().join(name));
+    let flags = "--eta 0.1,1 --learner ogd --learner perceptron --hindsight";
+    let asked = format!("--report {} --plot {}", page.display(), plot.display());
+    let report = race(&format!("{flags} {asked}"));
+    let read = |path| fs::read_to_string(path).expect("the file is there");
+    let (page, plot) = (read(page), read(plot));
+    for racer in learners(&report) {
+        for key in ["sequential_risk", "certificate"] {
+            let cell = format!("<bdi>{:?}</bdi>", number(racer, key));
+            assert!(page.contains(&cell), "{cell} of {}", racer["name"]);
+        }
+    }
+    // Two have the same name, and are told apart.
+    assert!(
+        page.contains("ogd, η = 0.1000") && plot.contains("perceptron") && plot.starts_with("<svg")
+    );
+    let lost = ask(&hinge(&format!("race {DATA} --eta 1 --report missing/race.html"))).refusal(1);
+    assert!(lost.contains("missing/race.html"), "{lost}");
+}

@@ -1,0 +1,131 @@
+//! `--report` and `--plot`: the audit as a page and as a picture.
+
+use super::view::{comparators, verdict};
+use crate::args::PictureArgs;
+use crate::numbers::{at_most, count, measured, percent};
+use crate::page::{self, Document, disagreements, file_title};
+use rueful_core::Positive;
+use rueful_page::{Comparison, Fact, Interval, Page, Radius, Rival, Rung, RungKind};
+use rueful_run::{AuditReport, ModelReport, NamedReport};
+
+/// Writes what is asked for.
+pub(super) fn write(report: &AuditReport, asked: &PictureArgs) -> anyhow::Result<()> {
+    match &report.models[..] {
+        [] => page::write_all(&Document::One(&one(report, &report.first)), asked),
+        [only] => page::write_all(&Document::One(&one(report, &only.report)), asked),
+        models => page::write_all(&Document::Several(&several(report, models)), asked),
+    }
+}
+
+fn title(report: &AuditReport) -> String {
+    format!("Audit on {}", file_title(&report.data))
+}
+
+fn subtitle(report: &AuditReport) -> String {
+    let (loss, examples) = (&report.loss, count(report.first.examples));
+    format!("Predictions of {}; loss: {loss}. {examples} examples.", report.predictions)
+}
+
+fn data(report: &AuditReport) -> Vec<(String, String)> {
+    let row = |name: &str, value: String| (name.to_owned(), value);
+    vec![
+        row("files", report.data.files.join(", ")),
+        row("predictions", report.predictions.clone()),
+        row("format", report.data.schema.name().to_owned()),
+        row("examples", count(report.first.examples)),
+        row("features", count(report.features)),
+    ]
+}
+
+fn several(report: &AuditReport, models: &[NamedReport]) -> Comparison {
+    let mut rivals: Vec<Rival> = models.iter().map(|model| rival(report, model)).collect();
+    rivals.sort_by(|a, b| a.risk.total_cmp(&b.risk));
+    Comparison {
+        title: title(report),
+        subtitle: subtitle(report),
+        comparators: comparators(report),
+        facts: Vec::new(),
+        rivals,
+        parameters: Vec::new(),
+        data: data(report),
+        notes: disagreements(&report.contradictions),
+    }
+}
+
+fn rival(report: &AuditReport, NamedReport { name, report: model }: &NamedReport) -> Rival {
+    Rival {
+        name: name.clone(),
+        what: in_one_line(&verdict(report, model)),
+        risk: model.sequential_risk,
+        mistake_rate: model.mistake_rate,
+        certificate: model.certificate,
+        regret: model.regret.map(page::interval),
+        curve: model.curve.iter().map(|point| (point.t, point.sequential_risk)).collect(),
+        windows: model.windows.iter().map(page::window).collect(),
+    }
+}
+
+/// The verdict is broken into lines for a terminal.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn one(report: &AuditReport, model: &ModelReport) -> Page {
+    let mut notes = vec![in_one_line(&verdict(report, model))];
+    notes.extend(disagreements(&report.contradictions));
+    Page {
+        title: title(report),
+        subtitle: subtitle(report),
+        comparators: comparators(report),
+        facts: facts(report, model),
+        curve: model.curve.iter().map(page::point).collect(),
+        ladder: ladder(model),
+        radii: radii(model),
+        own_radius: report.comparators.radius().map(Positive::get),
+        windows: model.windows.iter().map(page::window).collect(),
+        data: data(report),
+        notes,
+        ..Page::default()
+    }
+}
+
+fn facts(report: &AuditReport, model: &ModelReport) -> Vec<Fact> {
+    let fact = |label: &str, value: String, note: &str| Fact {
+        label: label.to_owned(),
+        value,
+        note: Some(note.to_owned()),
+    };
+    let note = format!("average {} loss, as the predictions were written", report.loss.name());
+    let mut facts = vec![fact("sequential risk", measured(model.sequential_risk), &note)];
+    facts.extend(model.certificate.map(|certificate| {
+        fact("certificate", at_most(certificate), "no comparator saved more per round")
+    }));
+    facts.extend(model.regret.map(|regret| {
+        fact("exact regret", at_most(regret.upper), "at most, solved for afterwards")
+    }));
+    facts.extend(model.mistake_rate.map(|rate| {
+        let mistakes = (rate * model.examples as f64).round() as u64;
+        let note = format!("{} of {}", count(mistakes), count(model.examples));
+        fact("mistakes", percent(rate), &note)
+    }));
+    facts
+}
+
+/// Nothing is known about how the model learns, so there is no rung above the certificate.
+fn ladder(model: &ModelReport) -> Vec<Rung> {
+    let rung = |kind, value, meaning: &str| Rung { kind, value, meaning: meaning.to_owned() };
+    let regret = model.regret.map(|regret| {
+        let meaning = "against the best of them, solved for afterwards";
+        rung(RungKind::Regret, Some(page::interval(regret)), meaning)
+    });
+    let proved = "proved for these very predictions, whatever made them";
+    let certificate = model.certificate.map(Interval::from);
+    regret.into_iter().chain([rung(RungKind::Certificate, certificate, proved)]).collect()
+}
+
+fn radii(model: &ModelReport) -> Vec<Radius> {
+    let certified = model.judged.radii.iter();
+    certified
+        .filter_map(|one| Some(Radius { radius: one.radius, certificate: one.certificate? }))
+        .collect()
+}
