@@ -19,7 +19,9 @@ use crate::windows::WindowReport;
 use rueful_core::ledger::Tally;
 use rueful_core::loss::with_loss;
 use rueful_core::set::AnySet;
-use rueful_core::{Batch, Cells, Comparators, Example, Ledger, NonNegative, Positive, Rows, Ruler};
+use rueful_core::{
+    Batch, Cells, Comparators, Coordinates, Example, Ledger, NonNegative, Positive, Rows, Ruler,
+};
 use rueful_hindsight::{
     InMemory, Options, Problem, Scales, Solution, Start, solve, solve_unit_free,
 };
@@ -119,10 +121,20 @@ impl WindowSolver {
     /// The exact regret in the window, whose rounds lost what `tally` says, per round; none where
     /// the proofs of its ends contradict each other. Comparators without units are measured by the
     /// whole stream so far, as those of the window's certificate are.
-    pub(crate) fn regret(&self, ledger: &Ledger, tally: &Tally) -> Option<Interval> {
+    pub(crate) fn regret(
+        &self,
+        ledger: &Ledger,
+        tally: &Tally,
+        coordinates: Coordinates<'_>,
+    ) -> Option<Interval> {
         let solution = match ledger.comparators() {
             Comparators::Set(set) => self.solve(ledger, set),
-            Comparators::UnitFree(ball) => self.solve_unit_free(ledger, ball.radius),
+            Comparators::UnitFree(ball) => {
+                // A ledger measures whatever its comparators are measured by.
+                let nothing = Ruler::new(ledger.loss_function());
+                let scales = self.scales(coordinates.ruler().unwrap_or(&nothing));
+                self.solve_unit_free(ledger, ball.radius, &scales)
+            }
         };
         HindsightReport::new(&solution, &Columns::All, &self.options).regret(tally)
     }
@@ -144,15 +156,12 @@ impl WindowSolver {
         })
     }
 
-    fn solve_unit_free(&self, ledger: &Ledger, radius: Positive) -> Solution {
-        // A ledger measures whatever its comparators are measured by.
-        let nothing = Ruler::new(ledger.loss_function());
-        let scales = self.scales(ledger.coordinates().ruler().unwrap_or(&nothing));
+    fn solve_unit_free(&self, ledger: &Ledger, radius: Positive, scales: &Scales) -> Solution {
         let mut data = InMemory { batches: std::slice::from_ref(&self.kept) };
         with_loss!(*ledger.loss_function(), loss => {
             let start = Start::default();
             let Ok(found) = solve_unit_free(
-                loss, radius, &scales, &mut data, start, &self.options, &mut |_| (),
+                loss, radius, scales, &mut data, start, &self.options, &mut |_| (),
             );
             found
         })

@@ -6,9 +6,9 @@
 
 use crate::judged::radii;
 use crate::statistics::Statistics;
-use rueful_core::ledger::{Minorant, Tally};
+use rueful_core::ledger::Minorant;
 use rueful_core::loss::{AnyLoss, Loss};
-use rueful_core::{Comparators, Judge, Ledger, NonNegative, Positive, Rows};
+use rueful_core::{Comparators, Coordinates, Judge, Ledger, NonNegative, Positive, Rows};
 use rueful_hindsight::{Gram, LeastLoss};
 use serde::{Deserialize, Serialize};
 
@@ -54,20 +54,25 @@ impl Bench {
         }
     }
 
-    /// What all of them prove about the comparators of a ledger that has the same rounds.
-    pub(crate) fn minorants(&self, ledger: &Ledger) -> Vec<Minorant> {
-        let exact = self.prices(ledger).zip(ledger.comparators().radius());
+    /// What all of them prove about comparators, measured by these coordinates.
+    pub(crate) fn minorants(
+        &self,
+        comparators: &Comparators,
+        coordinates: Coordinates<'_>,
+    ) -> Vec<Minorant> {
+        let exact = self.prices(coordinates).zip(comparators.radius());
         let exact = exact.map(|(prices, radius)| prices.tangent(radius));
         self.of_witnesses().chain(exact).collect()
     }
 
-    /// The same for comparators of every radius, measured against what some rounds lost.
-    pub(crate) fn minorants_for(&self, ledger: &Ledger, rounds: &Tally) -> Vec<Minorant> {
+    /// What they prove about the comparators of a ledger that has the same rounds, for every radius.
+    pub(crate) fn minorants_for_all(&self, ledger: &Ledger) -> Vec<Minorant> {
         let mut all: Vec<Minorant> = self.of_witnesses().collect();
-        if let Some((prices, radius)) = self.prices(ledger).zip(ledger.comparators().radius()) {
+        let radius = ledger.comparators().radius();
+        if let Some((prices, radius)) = self.prices(ledger.coordinates()).zip(radius) {
             all.extend(radii(radius).map(|radius| prices.tangent(radius)));
             all.extend(prices.everywhere());
-            for loss in [rounds.loss_interval().1, 0.0] {
+            for loss in [ledger.loss_interval().1, 0.0] {
                 meet(&prices, loss, ledger, &mut all);
             }
         }
@@ -79,14 +84,11 @@ impl Bench {
     }
 
     /// The least loss of comparators by their radius, where the statistics are there.
-    fn prices(&self, ledger: &Ledger) -> Option<Prices<'_>> {
+    fn prices(&self, coordinates: Coordinates<'_>) -> Option<Prices<'_>> {
         let statistics = self.statistics.as_ref()?;
-        let scales = ledger.coordinates().ruler().map(|ruler| statistics.scales(ruler));
-        Some(Prices {
-            least: statistics.gram().least_loss(scales.as_ref()),
-            cells: statistics.features(),
-            dimension: ledger.cells().len(),
-        })
+        let scales = coordinates.ruler().map(|ruler| statistics.scales(ruler));
+        let least = statistics.gram().least_loss(scales.as_ref());
+        Some(Prices { least, cells: statistics.features() })
     }
 
     /// Puts the cells in other places: place i gets what is at `from[i]`.
@@ -135,7 +137,6 @@ impl Bench {
 struct Prices<'a> {
     least: LeastLoss<'a>,
     cells: Vec<u32>,
-    dimension: usize,
 }
 
 impl Prices<'_> {
@@ -149,13 +150,7 @@ impl Prices<'_> {
     }
 
     fn by_cell(&self, mut minorant: Minorant) -> Minorant {
-        let mut from = vec![u32::MAX; self.dimension];
-        for (column, &cell) in (0..).zip(&self.cells) {
-            if let Some(place) = from.get_mut(cell as usize) {
-                *place = column;
-            }
-        }
-        minorant.rearrange(&from);
+        minorant.rearrange(&inverse(&self.cells));
         minorant
     }
 }

@@ -31,7 +31,10 @@ impl Jury {
 
     /// What all of them prove about all rounds so far, for the comparators of the ledger.
     pub(crate) fn witnesses(&self, learner: &dyn Learner, ledger: &Ledger) -> Vec<Minorant> {
-        let bench = self.bench.iter().flat_map(|bench| bench.minorants(ledger));
+        let bench = self
+            .bench
+            .iter()
+            .flat_map(|bench| bench.minorants(ledger.comparators(), ledger.coordinates()));
         self.of_learners(learner).into_iter().chain(bench).collect()
     }
 
@@ -41,7 +44,7 @@ impl Jury {
         learner: &dyn Learner,
         ledger: &Ledger,
     ) -> Vec<Minorant> {
-        let bench = self.bench.iter().flat_map(|bench| bench.minorants_for(ledger, ledger));
+        let bench = self.bench.iter().flat_map(|bench| bench.minorants_for_all(ledger));
         self.of_learners(learner).into_iter().chain(bench).collect()
     }
 

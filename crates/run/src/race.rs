@@ -389,12 +389,15 @@ impl Race {
     /// What the bench proves about all rounds so far.
     fn witnesses(&self) -> Vec<Minorant> {
         let running = self.running().next().zip(self.bench.as_ref());
-        running.map_or_else(Vec::new, |(run, shared)| shared.bench.minorants(run.ledger()))
+        running.map_or_else(Vec::new, |(run, shared)| {
+            let ledger = run.ledger();
+            shared.bench.minorants(ledger.comparators(), ledger.coordinates())
+        })
     }
 
     /// The same for comparators of every radius, measured against what one of them lost.
     fn witnesses_for(&self, run: &Run) -> Vec<Minorant> {
-        let of = |shared: &SharedBench| shared.bench.minorants_for(run.ledger(), run.ledger());
+        let of = |shared: &SharedBench| shared.bench.minorants_for_all(run.ledger());
         self.bench.as_ref().map_or_else(Vec::new, of)
     }
 

@@ -9,7 +9,7 @@ use crate::alarm::WindowSolver;
 use crate::bench::Bench;
 use crate::hindsight::Interval;
 use rueful_core::ledger::{Minorant, Tally, Verdict};
-use rueful_core::{Ledger, Round, Rows};
+use rueful_core::{Coordinates, Ledger, Round, Rows, Ruler};
 use rueful_hindsight::Options;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
@@ -53,6 +53,9 @@ pub struct Windows {
     fresh: Tally,
     /// A bench that has seen nothing; every window has one of its own, whose witnesses begin with it.
     bench: Option<Bench>,
+    /// How large features and labels were up to the end of the window that is being filled, where
+    /// comparators are measured by that: what comes later in the same batch is not known to it.
+    ruler: Option<Ruler>,
     /// The window that is being filled.
     open: Stretch,
     /// Windows that may still be put together.
@@ -83,10 +86,11 @@ impl Stretch {
         }
     }
 
-    fn report(&self, ledger: &Ledger) -> WindowReport {
-        let bench = self.bench.iter();
-        let witnesses: Vec<Minorant> = bench.flat_map(|bench| bench.minorants(ledger)).collect();
-        let verdict: Verdict = ledger.verdict_on(&self.tally, &witnesses);
+    fn report(&self, ledger: &Ledger, ruler: Option<&Ruler>) -> WindowReport {
+        let coordinates = coordinates(ledger, ruler);
+        let of = |bench: &Bench| bench.minorants(ledger.comparators(), coordinates);
+        let witnesses: Vec<Minorant> = self.bench.as_ref().map_or_else(Vec::new, of);
+        let verdict: Verdict = ledger.verdict_on(&self.tally, &witnesses, coordinates);
         WindowReport {
             from: self.after + 1,
             to: self.end(),
@@ -97,6 +101,14 @@ impl Stretch {
             beats_every_linear_predictor: verdict.beats_every_comparator(),
             regret: None,
         }
+    }
+}
+
+/// The features of a ledger, as large as they were at some moment.
+fn coordinates<'a>(ledger: &'a Ledger, ruler: Option<&'a Ruler>) -> Coordinates<'a> {
+    match ruler {
+        Some(ruler) => Coordinates::Measured(ledger.cells(), ruler),
+        None => ledger.coordinates(),
     }
 }
 
@@ -111,6 +123,7 @@ impl Windows {
             open: Stretch { after: ledger.rounds(), tally: fresh.clone(), bench: bench.clone() },
             fresh,
             bench,
+            ruler: ledger.coordinates().ruler().cloned(),
             loose: Vec::new(),
             closed: Vec::new(),
             solver: None,
@@ -136,6 +149,7 @@ impl Windows {
         while from < rows.len() {
             let to = self.end_in(rows, from);
             let part = rows.slice(from..to);
+            self.ruler.iter_mut().for_each(|ruler| ruler.observe_rows(part));
             self.open.tally.record_rows(part, &rounds[from..to]);
             self.open.bench.iter_mut().for_each(|bench| bench.observe_rows(part));
             self.solver.iter_mut().for_each(|solver| solver.keep(part));
@@ -157,7 +171,8 @@ impl Windows {
         let full = std::mem::replace(&mut self.open, next);
         if self.is_fixed {
             let regret = self.regret(ledger, &full.tally);
-            self.closed.push(WindowReport { regret, ..full.report(ledger) });
+            let report = full.report(ledger, self.ruler.as_ref());
+            self.closed.push(WindowReport { regret, ..report });
             self.solver.iter_mut().for_each(WindowSolver::clear);
             return;
         }
@@ -169,7 +184,8 @@ impl Windows {
 
     /// The exact regret in the window that is being filled, if windows are solved.
     fn regret(&self, ledger: &Ledger, tally: &Tally) -> Option<Interval> {
-        self.solver.as_ref()?.regret(ledger, tally)
+        let coordinates = coordinates(ledger, self.ruler.as_ref());
+        self.solver.as_ref()?.regret(ledger, tally, coordinates)
     }
 
     /// How many windows there may be.
@@ -202,7 +218,7 @@ impl Windows {
                 _ => loose.push(self.open.clone()),
             }
         }
-        let reports = loose.iter().map(|part| part.report(ledger));
+        let reports = loose.iter().map(|part| part.report(ledger, self.ruler.as_ref()));
         let mut reports: Vec<_> = self.closed.iter().copied().chain(reports).collect();
         if let (Some(last), 1..) = (reports.last_mut(), rest) {
             last.regret = self.regret(ledger, &self.open.tally);
@@ -215,23 +231,38 @@ impl Windows {
 mod tests {
     use super::*;
     use rueful_core::loss::Hinge;
-    use rueful_core::set::Ball;
-    use rueful_core::{Batch, Importance, Positive};
+    use rueful_core::set::{AnySet, Ball};
+    use rueful_core::{Batch, Comparators, Importance, Judge, Positive, UnitFree};
 
     fn batch(rows: u32) -> Batch {
         let mut batch = Batch::default();
         for t in 0..rows {
             let importance = Importance::new(f64::from(t % 3)).unwrap();
             let label = if t % 2 == 0 { 1.0 } else { -1.0 };
-            batch.push_weighted(&[t % 5], &[1.0], label, importance).unwrap();
+            // Later values are larger, and earlier windows do not know.
+            batch.push_weighted(&[t % 5], &[1.0 + t as f32], label, importance).unwrap();
         }
         batch
     }
 
     /// However the rows come, in pieces of any size.
     fn windows(batch: &Batch, length: Option<u64>, piece: usize) -> Vec<WindowReport> {
-        let mut ledger = Ledger::new(Hinge {}, Ball { radius: Positive::ONE });
-        let mut windows = Windows::new(&ledger, None, length.and_then(NonZeroU64::new));
+        let raw = Comparators::from(AnySet::from(Ball { radius: Positive::ONE }));
+        let reports = windows_against(raw, batch, length, piece);
+        let unit_free = UnitFree { radius: Positive::ONE }.into();
+        [reports, windows_against(unit_free, batch, length, piece)].concat()
+    }
+
+    fn windows_against(
+        comparators: Comparators,
+        batch: &Batch,
+        length: Option<u64>,
+        piece: usize,
+    ) -> Vec<WindowReport> {
+        let judge = Judge::new(&Hinge {}.into(), &comparators, false);
+        let bench = Bench::new(&Hinge {}.into(), &comparators, judge, 256);
+        let mut ledger = Ledger::new(Hinge {}, comparators);
+        let mut windows = Windows::new(&ledger, bench, length.and_then(NonZeroU64::new));
         let mut from = 0;
         while from < batch.len() {
             let rows = batch.rows().slice(from..batch.len().min(from + piece));
@@ -260,7 +291,7 @@ mod tests {
             for piece in [1, 7, 64] {
                 assert_eq!(windows(&batch, length, piece), whole);
             }
-            assert!(length.is_some() || whole.len() <= WINDOWS_MAX);
+            assert!(length.is_some() || whole.len() <= 2 * WINDOWS_MAX);
         }
         assert_eq!(windows(&batch(20), Some(3), 4)[0].to, 3);
     }

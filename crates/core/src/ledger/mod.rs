@@ -379,14 +379,19 @@ impl Ledger {
 
     /// The verdict on all rounds so far.
     pub fn verdict(&self) -> Verdict {
-        self.verdict_on(&self.tally, &[])
+        self.verdict_on(&self.tally, &[], self.coordinates())
     }
 
     /// The verdict on a stretch of rounds of this stream, by its cells, with witnesses of the same
-    /// rounds.
-    pub fn verdict_on(&self, rounds: &Tally, witnesses: &[Minorant]) -> Verdict {
+    /// rounds, and with coordinates as large as they were by then.
+    pub fn verdict_on(
+        &self,
+        rounds: &Tally,
+        witnesses: &[Minorant],
+        coordinates: Coordinates<'_>,
+    ) -> Verdict {
         let classifies = self.loss.labels() == Labels::Signs;
-        let (comparators, coordinates) = (&self.comparators, self.coordinates());
+        let comparators = &self.comparators;
         let own = rounds.certificate(comparators, coordinates);
         let by = |witness| rounds.certificate_by(witness, comparators, coordinates);
         let certificate = witnesses.iter().map(by).fold(own, f64::min);

@@ -53,10 +53,10 @@ fn check_against_all(loss: impl Into<AnyLoss>, events: &[Event]) {
     let mut tallies = Tally::new(NonNegative::ZERO);
     for window in events.chunks(7) {
         let part = audited(loss, window);
-        check_verdict(&loss, window, ledger.verdict_on(&part, &[]));
+        check_verdict(&loss, window, ledger.verdict_on(&part, &[], ledger.coordinates()));
         tallies.merge(&part);
     }
-    check_verdict(&loss, events, ledger.verdict_on(&tallies, &[]));
+    check_verdict(&loss, events, ledger.verdict_on(&tallies, &[], ledger.coordinates()));
 }
 
 fn check_verdict(loss: &AnyLoss, events: &[Event], verdict: Verdict) {
@@ -328,7 +328,7 @@ fn a_window_after_enormous_losses_keeps_its_risk() {
     let mut batch = crate::Batch::default();
     batch.push(&[0], &[1.0], 3.0).unwrap();
     window.record_rows(batch.rows(), &[round]);
-    assert_eq!(ledger.verdict_on(&window, &[]).sequential_risk, 4.0);
+    assert_eq!(ledger.verdict_on(&window, &[], ledger.coordinates()).sequential_risk, 4.0);
 }
 
 /// The ledger of rounds with x = 0, which every u loses alike, given as prediction, label and

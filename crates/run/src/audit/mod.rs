@@ -193,7 +193,7 @@ impl Part {
         let Model { ledger, cells, .. } = &self.models[0];
         bench.observe_rows(ledger.cells().entered(rows, cells));
         if ledger.is_at_mark() {
-            let witnesses = bench.minorants(ledger);
+            let witnesses = bench.minorants(ledger.comparators(), ledger.coordinates());
             self.models.iter_mut().for_each(|model| model.ledger.hear(&witnesses));
         }
     }
@@ -201,12 +201,13 @@ impl Part {
     /// What the bench proves about all rounds so far.
     fn witnesses(&self) -> Vec<Minorant> {
         let ledger = &self.models[0].ledger;
-        self.bench.iter().flat_map(|bench| bench.minorants(ledger)).collect()
+        let of = |bench: &Bench| bench.minorants(ledger.comparators(), ledger.coordinates());
+        self.bench.as_ref().map_or_else(Vec::new, of)
     }
 
     fn reports(&self, spec: &AuditSpec) -> Vec<ModelReport> {
         let report = |model: &Model| {
-            let of = |bench: &Bench| bench.minorants_for(&model.ledger, &model.ledger);
+            let of = |bench: &Bench| bench.minorants_for_all(&model.ledger);
             let witnesses = self.bench.as_ref().map_or_else(Vec::new, of);
             ModelReport::new(model, spec, &witnesses)
         };
