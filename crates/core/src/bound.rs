@@ -84,8 +84,8 @@ impl Ladder {
     /// The promise is proved in exact arithmetic, the run was made in doubles: each of T rounds
     /// adds a relative rounding error, and the certificate's own arithmetic may have moved it by
     /// `slack` before adding `slack` for safety. Both are added to the rungs. A rung that still
-    /// comes out below another one that it was proved to be above is withheld, and the disorder is
-    /// kept: two proofs that contradict each other are never reconciled in silence.
+    /// comes out below another one that it was proved to be above is withheld, and so is that one; the
+    /// disorder is kept: two proofs that contradict each other are never reconciled in silence.
     pub fn new(rounds: u64, certificate: f64, slack: f64, promise: Promise) -> Self {
         let grain = 16.0 * f64::EPSILON * (rounds as f64 + 16.0);
         let allow = |bound: Bound| Bound {
@@ -110,40 +110,47 @@ impl Ladder {
     }
 
     fn check(&mut self) {
-        let certificate = (CERTIFICATE, self.certificate);
-        withhold(&mut self.data, certificate, DATA, &mut self.disorder);
-        withhold(&mut self.theorem, certificate, THEOREM, &mut self.disorder);
-        if let Ok(data) = &self.data {
-            let data = (DATA, data.total);
-            withhold(&mut self.theorem, data, THEOREM, &mut self.disorder);
+        let rungs = [
+            (CERTIFICATE, Some(self.certificate)),
+            (DATA, total(&self.data)),
+            (THEOREM, total(&self.theorem)),
+        ];
+        for (place, &(name, rung)) in rungs.iter().enumerate() {
+            for &(lower_name, lower) in &rungs[..place] {
+                if let (Some(lower), Some(upper)) = (lower, rung)
+                    && upper < lower
+                {
+                    let (lower, upper) = ((lower_name, lower), (name, upper));
+                    self.disorder.push(Disorder { lower, upper });
+                }
+            }
+        }
+        self.withhold();
+    }
+
+    /// Nothing tells which of two proofs is false, so what either says is withheld.
+    fn withhold(&mut self) {
+        for Disorder { lower: (lower, _), upper: (upper, _) } in self.disorder.clone() {
+            for (name, other) in [(lower, upper), (upper, lower)] {
+                let why = format!("withheld: it and {other} contradict each other");
+                match name {
+                    DATA => self.data = NoBound::because(why),
+                    THEOREM => self.theorem = NoBound::because(why),
+                    _ => self.certificate = f64::INFINITY,
+                }
+            }
         }
     }
 
     /// Whether every rung that is there is in order.
     pub fn is_in_order(&self) -> bool {
-        let rungs = [Ok(self.certificate), total(&self.data), total(&self.theorem)];
-        rungs.iter().flatten().collect::<Vec<_>>().is_sorted()
+        let rungs = [Some(self.certificate), total(&self.data), total(&self.theorem)];
+        self.disorder.is_empty() && rungs.iter().flatten().is_sorted()
     }
 }
 
-/// Withholds a rung that lies below another.
-fn withhold(
-    rung: &mut Result<Bound, NoBound>,
-    lower: (&'static str, f64),
-    name: &'static str,
-    disorder: &mut Vec<Disorder>,
-) {
-    if let Ok(bound) = rung
-        && bound.total < lower.1
-    {
-        let upper = (name, bound.total);
-        disorder.push(Disorder { lower, upper });
-        *rung = NoBound::because(format!("withheld: it lies below {}", lower.0));
-    }
-}
-
-fn total(bound: &Result<Bound, NoBound>) -> Result<f64, ()> {
-    bound.as_ref().map(|bound| bound.total).map_err(|_| ())
+fn total(bound: &Result<Bound, NoBound>) -> Option<f64> {
+    bound.as_ref().ok().map(|bound| bound.total)
 }
 
 /// UG√(8T), (9): projected OGD with η = √2·U/G.
@@ -187,23 +194,23 @@ mod tests {
     }
 
     #[test]
-    fn a_rung_below_the_certificate_is_withheld() {
+    fn a_rung_below_the_certificate_is_withheld_and_so_is_the_certificate() {
         let promise =
             Promise { data: Ok(Bound::new(1.0, "low")), theorem: Ok(Bound::new(3.0, "high")) };
         let ladder = Ladder::new(10, 2.0, 0.0, promise);
-        assert!(ladder.data.is_err());
-        assert!(ladder.theorem.is_ok() && ladder.is_in_order());
+        assert!(ladder.data.is_err() && ladder.certificate == f64::INFINITY);
+        assert!(ladder.theorem.is_ok() && !ladder.is_in_order());
         let [disorder] = ladder.disorder[..] else { panic!("{ladder:?}") };
         assert_eq!(disorder.lower, ("the certificate", 2.0));
         assert_eq!(disorder.upper.0, "the data-dependent bound");
     }
 
     #[test]
-    fn a_theorem_below_the_data_dependent_bound_is_withheld() {
+    fn a_theorem_below_the_data_dependent_bound_is_withheld_with_it() {
         let promise =
             Promise { data: Ok(Bound::new(3.0, "high")), theorem: Ok(Bound::new(2.5, "low")) };
         let ladder = Ladder::new(10, 2.0, 0.0, promise);
-        assert!(ladder.data.is_ok() && ladder.theorem.is_err());
+        assert!(ladder.data.is_err() && ladder.theorem.is_err() && ladder.certificate == 2.0);
         assert_eq!(ladder.disorder.len(), 1);
     }
 

@@ -54,9 +54,14 @@ const BELOW: i32 = 8;
 const ABOVE: i32 = 4;
 
 impl JudgedReport {
+    /// Where nothing can be said.
+    pub(crate) fn nothing() -> Self {
+        Self { radii: Vec::new(), beats_up_to: None, says_nothing_from: None }
+    }
+
     pub(crate) fn new(loss: &AnyLoss, comparators: &Comparators, point: &CurvePoint) -> Self {
         let Some(radius) = comparators.radius().filter(|_| point.rounds() > 0) else {
-            return Self { radii: Vec::new(), beats_up_to: None, says_nothing_from: None };
+            return Self::nothing();
         };
         Self {
             radii: radii(radius).map(|radius| RadiusReport::at(radius, point)).collect(),

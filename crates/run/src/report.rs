@@ -140,7 +140,7 @@ impl Report {
         let names = &seen.names;
         let claim = |(what, total)| Claim::from((what, ledger.per_round(total)));
         let disorder = ladder.disorder.iter();
-        Self {
+        let mut report = Self {
             examples: ledger.rounds(),
             resumed: None,
             features: ledger.cells().count() as u64,
@@ -170,6 +170,16 @@ impl Report {
                 .map(|rungs| Contradiction { lower: claim(rungs.lower), upper: claim(rungs.upper) })
                 .collect(),
             spec: task.into(),
+        };
+        report.withhold_parts();
+        report
+    }
+
+    /// Where the certificate is withheld, so is everything it was made of.
+    fn withhold_parts(&mut self) {
+        if self.certificate.is_none() && !self.contradictions.is_empty() {
+            self.certificate_own = None;
+            self.judged = JudgedReport::nothing();
         }
     }
 
@@ -192,6 +202,7 @@ impl Report {
                 (*bound, self.regret, self.comparator) = (None, None, None);
             }
         }
+        self.withhold_parts();
     }
 
     /// Adds the comparator's loss at every point of the curve.

@@ -444,3 +444,62 @@ fn a_page_shows_what_the_json_says() {
     let complaint = say(&desk, "run all.libsvm --loss hinge --report missing/run.html").refusal(1);
     assert!(complaint.contains("cannot write missing/run.html"), "{complaint}");
 }
+
+/// The CRC-32 of a model: of everything but itself.
+fn checksum(model: &[u8]) -> u32 {
+    let bytes = model[..24].iter().chain(&model[28..]);
+    !bytes.fold(!0_u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            (crc >> 1) ^ (0xEDB8_8320 & 0_u32.wrapping_sub(crc & 1))
+        })
+    })
+}
+
+/// The section of a model with a tag: where it begins and ends.
+fn section(model: &[u8], tag: &[u8; 4]) -> std::ops::Range<usize> {
+    let mut at = 28;
+    loop {
+        let length = u64::from_le_bytes(model[at + 4..at + 12].try_into().expect("eight bytes"));
+        let content = at + 12..at + 12 + length as usize;
+        if model[at..at + 4] == *tag {
+            return content;
+        }
+        at = content.end;
+    }
+}
+
+/// A model whose learner remembers other steps than it took: what its theorem promises is less than
+/// what follows from its books. Nothing can tell which of the two was forged, so neither is shown.
+#[test]
+fn proofs_that_contradict_each_other_are_withheld_and_end_with_3() {
+    let folder = desk();
+    write(&folder, "more.libsvm", "+1 1:1\n");
+    say(&folder, "run all.libsvm --loss hinge --learner ogd --save m").result();
+    let model = bytes(&folder, "m");
+    let mut crossed = 0;
+    for place in section(&model, b"Lrnr") {
+        let mut forged = model.clone();
+        let Some(number) = forged.get_mut(place..place + 8) else { break };
+        let held = f64::from_le_bytes(number.try_into().expect("eight bytes"));
+        if !(1.0..1e9).contains(&held) {
+            continue;
+        }
+        number.copy_from_slice(&(1e-6 * held).to_le_bytes());
+        let crc = checksum(&forged).to_le_bytes();
+        forged[24..28].copy_from_slice(&crc);
+        write(&folder, "forged", &forged);
+        let said = say(&folder, "run more.libsvm --resume forged --json");
+        assert!(matches!(said.code, Some(0 | 1 | 3)), "{said:?}");
+        if said.code != Some(3) {
+            continue;
+        }
+        crossed += 1;
+        assert!(said.stderr.contains("one of the two proofs is false"), "{}", said.stderr);
+        let report: Value = serde_json::from_str(&said.stdout).expect("the rest of the report");
+        let bound = &report["bound"];
+        let rungs = [&report["certificate"], &bound["data"], &bound["theorem"]];
+        assert!(rungs.iter().filter(|rung| rung.is_null()).count() >= 2, "{rungs:?}");
+        assert!(report["contradictions"][0]["lower"]["value"].is_number(), "{report}");
+    }
+    assert!(crossed > 0, "no forgery was seen through");
+}
