@@ -5,6 +5,7 @@
 //! take turns in one run, and medians are reported. With `--write` it writes its data sets as text,
 //! for the scripts that race other programs.
 
+mod bank;
 mod bare;
 mod contestants;
 mod floor;
@@ -19,6 +20,7 @@ use clap::Parser;
 use contestants::Contestant;
 use generate::{Data, Shape};
 use measure::Measured;
+use rueful_core::loss::AnyLoss;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use write::Text;
@@ -88,9 +90,16 @@ fn main() -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{report}")?)
 }
 
+/// Whether a line of that name is wanted.
+fn is_wanted(only: Option<&str>, name: &str) -> bool {
+    only.is_none_or(|text| name.contains(text))
+}
+
 const LEGEND: &str = "\
 time / floor      time of the learner without ledger, over that of the bare hinge loop
-ledger / learner  time the ledger adds, over that of the learner";
+ledger / learner  time the ledger adds, over that of the learner
+witnesses         those that the bank mixes in, measured beside it; the rest is the bank without them
+proving           witnesses and ledger together, over the rest of the bank: at most 1 is the aim";
 
 impl Options {
     fn data_sets(&self) -> impl Iterator<Item = DataSet> {
@@ -112,22 +121,42 @@ impl Options {
 
     fn measure(&self, set: DataSet) -> Result<Measured> {
         let data = set.generate(self.quick)?;
-        let repetitions = self.repetitions.unwrap_or(if self.quick { 2 } else { 15 });
-        measure::measure(&data, &self.contestants(&data)?, repetitions.into())
+        let repetitions = self.repetitions.unwrap_or(if self.quick { 2 } else { 15 }).into();
+        let contestants = self.contestants(&data)?;
+        let mut measured = measure::measure(&data, &contestants, repetitions)?;
+        for (name, loss) in self.banks() {
+            measured.banks.push(bank::measure(&data, name, loss, repetitions)?);
+        }
+        Ok(measured)
     }
 
+    /// The floor, and the contestants that are wanted.
     fn contestants(&self, data: &Data) -> Result<Vec<Contestant>> {
         let mut all = contestants::all(data)?;
-        if let Some(text) = &self.only {
-            ensure!(
-                all.iter().any(|contestant| contestant.name.contains(text)),
-                "no contestant has {text:?} in its name; there are: {}",
-                all.iter().map(|contestant| contestant.name).collect::<Vec<_>>().join("; ")
-            );
-            let mut place = 0..;
-            all.retain(|contestant| place.next() == Some(0) || contestant.name.contains(text));
-        }
+        self.check_wanted(&all)?;
+        let mut place = 0..;
+        all.retain(|contestant| {
+            place.next() == Some(0) || is_wanted(self.only.as_deref(), contestant.name)
+        });
         Ok(all)
+    }
+
+    /// Refuses a wish that nobody meets.
+    fn check_wanted(&self, all: &[Contestant]) -> Result<()> {
+        let mut names: Vec<String> = all.iter().map(|one| one.name.to_owned()).collect();
+        names.extend(bank::losses().map(|(name, _)| name));
+        let only = self.only.as_deref();
+        ensure!(
+            names.iter().any(|name| is_wanted(only, name)),
+            "no contestant has {:?} in its name; there are: {}",
+            only.unwrap_or_default(),
+            names.join("; ")
+        );
+        Ok(())
+    }
+
+    fn banks(&self) -> impl Iterator<Item = (String, AnyLoss)> {
+        bank::losses().into_iter().filter(|(name, _)| is_wanted(self.only.as_deref(), name))
     }
 }
 

@@ -4,6 +4,7 @@
 //! hardly ever. So each batch has its own median over the repetitions, and the time of a pass is
 //! the sum of these: what it takes when nothing interferes.
 
+use crate::bank::Parts;
 use crate::contestants::{Contestant, Pair, Runner};
 use crate::generate::Data;
 use anyhow::Result;
@@ -21,6 +22,8 @@ pub(crate) struct Measured {
     pub(crate) dimension: usize,
     pub(crate) repetitions: usize,
     pub(crate) lines: Vec<Line>,
+    /// The bank, part by part, in every loss.
+    pub(crate) banks: Vec<Parts>,
 }
 
 /// What was measured of one contestant.
@@ -62,7 +65,7 @@ pub(crate) struct Seconds {
 }
 
 /// The seconds every batch took, for each repetition.
-type Passes = Vec<Vec<f64>>;
+pub(crate) type Passes = Vec<Vec<f64>>;
 
 /// What is known of one contestant.
 #[derive(Default)]
@@ -93,6 +96,7 @@ pub(crate) fn measure(
         dimension: data.dimension(),
         repetitions,
         lines: contestants.iter().zip(&times).map(line).collect(),
+        banks: Vec::new(),
     })
 }
 
@@ -163,7 +167,8 @@ fn summarise(contestant: &Contestant, times: &Times, floor: Seconds, data: &Data
 }
 
 impl Seconds {
-    fn of(passes: &Passes) -> Self {
+    /// The time of a pass from those of its batches.
+    pub(crate) fn of(passes: &Passes) -> Self {
         let mut total = Self { median: 0.0, least: 0.0 };
         let batches = passes.first().map_or(0, Vec::len);
         for batch in 0..batches {
