@@ -1,10 +1,14 @@
 """Race rueful against Vowpal Wabbit, River and scikit-learn on the same files, side by side.
 
-Everyone learns a linear classifier by the hinge loss in one pass over a file, and takes turns with
-everyone else, so that a busy machine is busy for all. rueful is timed as a whole process, with its
-certificate; the rivals from the moment their libraries are loaded, without the start of Python. The
-floor is what this machine needs to read the file, to find its lines, and to parse it and do nothing.
-River is slow enough that it gets only the first rows, and its time is scaled up.
+Everyone takes turns with everyone else, so that a busy machine is busy for all. rueful is timed as a
+whole process, with its certificate; the rivals from the moment their libraries are loaded, without
+the start of Python. There are two races:
+
+- ogd: everyone learns a linear classifier by gradient descent on the hinge loss, in one pass over a
+  file. The floor is what this machine needs to read the file, to find its lines, and to parse it and do
+  nothing. River is slow enough that it gets only the first rows, and its time is scaled up.
+- default: rueful as it comes, the bank with its witnesses, against Vowpal Wabbit as it comes, both from
+  text; and how much memory rueful takes. What the project wants is printed beside it.
 """
 
 import argparse
@@ -20,6 +24,11 @@ sys.dont_write_bytecode = True
 import common  # noqa: E402
 
 RIVER_ROWS = 4000
+RACES = ["ogd", "default"]
+
+# How many times as long Vowpal Wabbit is to take, and the most memory, in bytes and bytes per feature.
+WANTED = {"sparse": 3.0, "dense": 2.0}
+MEMORY, MEMORY_PER_FEATURE = 64e6, 160
 
 VW = """
 import sys, time
@@ -67,8 +76,9 @@ print(time.perf_counter() - start)
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=common.CACHE / "sets", metavar="FOLDER",
-                        help="where the data sets are, or are to be written [default: %(default)s]")
+    parser.add_argument("--folder", type=Path, metavar="FOLDER",
+                        help="where the data sets are, or are to be written [default: in target/rivals]")
+    parser.add_argument("--only", choices=RACES, help="only this race")
     parser.add_argument("--rueful", metavar="PATH", help="the program [default: the release build]")
     parser.add_argument("--bench", metavar="PATH", help="rueful-bench [default: the release build]")
     parser.add_argument("--repetitions", type=int, default=7, metavar="N")
@@ -119,12 +129,12 @@ class Contestant:
         return statistics.median(self.seconds)
 
 
-def contestants(name: str, args, rows: int) -> list[Contestant]:
+def descents(name: str, args, rows: int) -> list[Contestant]:
     text = str(args.folder / f"{name}.libsvm")
     vw = str(args.folder / f"{name}.vw")
     cache = str(args.folder / f"{name}.rueful-cache")
     vw_cache = str(args.folder / f"{name}.vw.cache")
-    run = [args.rueful, "run", "--loss", "hinge", "--json"]
+    run = [args.rueful, "run", "--learner", "ogd", "--loss", "hinge", "--json"]
     learn = "--loss_function hinge --quiet"
     python = [sys.executable, "-c"]
     # Both caches are made before the race.
@@ -158,39 +168,63 @@ def contestants(name: str, args, rows: int) -> list[Contestant]:
     ]
 
 
-def race(name: str, args) -> dict:
-    counts = json.loads(subprocess.run([args.rueful, "data", "--no-constant", "--json",
-                                        str(args.folder / f"{name}.libsvm")],
-                                       check=True, capture_output=True, text=True).stdout)
-    everyone = contestants(name, args, counts["examples"])
-    for turn in range(args.repetitions):
+def defaults(name: str, args) -> list[Contestant]:
+    """Both as they come, in the logistic and in the hinge loss."""
+    text, vw = (str(args.folder / f"{name}.{end}") for end in ["libsvm", "vw"])
+    everyone = []
+    for loss in ["logistic", "hinge"]:
+        learn = f"-d {vw} --loss_function {loss} --quiet"
+        everyone += [
+            Contestant(f"rueful, {loss}", [args.rueful, "run", text, "--loss", loss, "--json"]),
+            Contestant(f"Vowpal Wabbit, {loss}", [sys.executable, "-c", VW, learn], said=0),
+        ]
+    return everyone
+
+
+def take_turns(name: str, everyone: list[Contestant], repetitions: int) -> list[dict]:
+    for turn in range(repetitions):
         for contestant in everyone:
-            print(f"\r{name}: turn {turn + 1} of {args.repetitions}: {contestant.name:60}",
+            print(f"\r{name}: turn {turn + 1} of {repetitions}: {contestant.name:60}",
                   end="", file=sys.stderr)
             contestant.go()
     print(f"\r{'':100}\r", end="", file=sys.stderr)
-    size = (args.folder / f"{name}.libsvm").stat().st_size
-    return {
+    return [
+        {
+            "name": contestant.name,
+            "seconds": contestant.median(),
+            "best": min(contestant.seconds),
+            "memory": max(contestant.memory),
+        }
+        for contestant in everyone
+    ]
+
+
+def race(name: str, args) -> dict:
+    path = args.folder / f"{name}.libsvm"
+    counts = common.ask([args.rueful, "data", "--no-constant", "--json", str(path)])
+    result = {
         "data": name,
         "rows": counts["examples"],
         "features": counts["nonzeros"],
-        "bytes": size,
-        "contestants": [
-            {
-                "name": contestant.name,
-                "seconds": contestant.median(),
-                "best": min(contestant.seconds),
-                "memory": max(contestant.memory),
-            }
-            for contestant in everyone
-        ],
+        "columns": counts["features"],
+        "bytes": path.stat().st_size,
     }
+    if args.only != "default":
+        everyone = descents(name, args, counts["examples"])
+        result["contestants"] = take_turns(name, everyone, args.repetitions)
+    if args.only != "ogd":
+        result["defaults"] = take_turns(name, defaults(name, args), args.repetitions)
+    return result
 
 
-def table(result: dict) -> str:
+def title(result: dict) -> str:
+    return (f"**{result['data']}**: {result['rows']:,} rows, {result['features']:,} features, "
+            f"{result['bytes'] / 1e6:,.0f} MB of text")
+
+
+def descent_table(result: dict) -> str:
     by_name = {entry["name"]: entry["seconds"] for entry in result["contestants"]}
     text, cache = by_name["rueful, from text"], by_name["rueful, from its cache"]
-    megabytes = result["bytes"] / 1e6
     rows = []
     for entry in result["contestants"]:
         seconds = entry["seconds"]
@@ -205,9 +239,38 @@ def table(result: dict) -> str:
         ])
     header = ["", "median s", "best s", "M features/s", "time / rueful text",
               "time / rueful cache", "peak MiB"]
-    title = (f"{result['data']}: {result['rows']:,} rows, {result['features']:,} features, "
-             f"{megabytes:,.0f} MB of text\n\n")
-    return title + common.table(header, rows)
+    return f"{title(result)}\n\n{common.table(header, rows)}"
+
+
+def default_lines(result: dict) -> list[list[str]]:
+    """A line for each loss: both times, how many times as long Vowpal Wabbit takes, and memory."""
+    allowed = MEMORY + MEMORY_PER_FEATURE * result["columns"]
+    wanted = WANTED[result["data"]]
+    lines = []
+    entries = iter(result["defaults"])
+    for ours, theirs in zip(entries, entries):
+        ratio = theirs["seconds"] / ours["seconds"]
+        lines.append([
+            f"{result['data']}, {ours['name'].removeprefix('rueful, ')}",
+            f"{ours['seconds']:.3f}",
+            f"{theirs['seconds']:.3f}",
+            f"{ratio:.2f}",
+            f"{theirs['best'] / ours['best']:.2f}",
+            f"{wanted:g}: {verdict(ratio >= wanted)}",
+            f"{ours['memory'] / 1e6:.0f}",
+            f"{allowed / 1e6:.0f}: {verdict(ours['memory'] <= allowed)}",
+        ])
+    return lines
+
+
+def verdict(reached: bool) -> str:
+    return "reached" if reached else "missed"
+
+
+def default_table(results: list[dict]) -> str:
+    header = ["as they come, from text", "rueful s", "VW s", "VW / rueful", "of the best times",
+              "at least", "rueful MB", "at most"]
+    return common.table(header, [line for result in results for line in default_lines(result)])
 
 
 def main() -> None:
@@ -215,7 +278,8 @@ def main() -> None:
     common.enter_environment()
     args.rueful = common.program("rueful", args.rueful)
     args.bench = common.program("rueful-bench", args.bench)
-    sets = ["sparse", "dense"]
+    args.folder = args.folder or common.CACHE / ("sets-quick" if args.quick else "sets")
+    sets = list(WANTED)
     if not all((args.folder / f"{name}.{end}").exists() for name in sets for end in ["libsvm", "vw"]):
         quick = ["--quick"] if args.quick else []
         subprocess.run([args.bench, "--write", str(args.folder), *quick], check=True)
@@ -223,7 +287,10 @@ def main() -> None:
     if args.json:
         print(json.dumps(results, indent=2))
         return
-    print("\n\n".join(table(result) for result in results))
+    tables = [descent_table(result) for result in results if "contestants" in result]
+    if args.only != "ogd":
+        tables.append(default_table(results))
+    print("\n\n".join(tables))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,270 @@
+"""What everybody loses on eleven public data sets: rueful, Vowpal Wabbit, river and scikit-learn.
+
+Nobody is tuned, and everybody sees the same rows once, in the order of the file. Every prediction is made
+before its row is learned from, and one function computes the loss of all of them. rueful is the release
+program, its report and certificate included. What the project wants of rueful's losses is checked at the
+end; exit code 1 says that a goal was missed.
+"""
+
+import argparse
+import hashlib
+import math
+import os
+import statistics
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import common  # noqa: E402
+import models  # noqa: E402
+import sets  # noqa: E402
+from models import HINGE, Loss, Row  # noqa: E402
+from sets import Set  # noqa: E402
+
+WORK = common.CACHE / "losses"
+RUEFUL = "rueful"
+VOWPAL = [f"VW {mode}" for mode in models.VOWPAL_MODES]
+EVERYBODY = [RUEFUL, *VOWPAL, *models.ONE_BY_ONE]
+QUANTILES = [Loss("quantile", tau) for tau in (0.1, 0.5, 0.9)]
+CORRUPTED_CELLS, CLEAN_ROWS, SEEDS = 20, 100, (1, 2, 3)
+QUICK_ROWS = 300
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="?", type=Path, metavar="DATA", help="the folder of the data sets")
+    parser.add_argument("--rueful", metavar="PATH", help="the program [default: the release build]")
+    parser.add_argument("--only", metavar="NAME", help="only the sets whose name has this in it")
+    parser.add_argument("--out", metavar="FILE", help="write the tables to this file as well")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"the first {QUICK_ROWS} rows of each, to see that it works; no goal is judged")
+    return parser.parse_args()
+
+
+def rueful_loss(rueful: str, loss: Loss, rows: list[Row], name: str) -> float:
+    """What rueful loses by its predictions, which must be what its report says as well."""
+    text, scores = WORK / f"{name}.vw", WORK / f"{name}.scores"
+    models.write_vw(text, rows)
+    tau = [] if loss.tau is None else ["--tau", str(loss.tau)]
+    told = ["--format", "vw", "--loss", loss.name, *tau, "--predictions", str(scores), "--json"]
+    report = common.ask([rueful, "run", str(text), *told])
+    predictions = [float(line) for line in scores.read_text().split()]
+    found = models.mean_loss(loss, predictions, rows)
+    if not math.isclose(found, report["sequential_risk"], rel_tol=1e-9):
+        sys.exit(f"{name}: rueful reports {report['sequential_risk']}, its predictions lose {found}")
+    text.unlink()
+    scores.unlink()
+    return found
+
+
+def rival_loss(model: str, loss: Loss, name: str, rows: list[Row]) -> float:
+    """What a rival loses. Nothing about it can change but its version and our scripts: it is kept."""
+    key = hashlib.sha256(repr((model, loss, rows)).encode())
+    for file in ("requirements.txt", "models.py"):
+        key.update((common.HERE / file).read_bytes())
+    kept = WORK / "kept" / key.hexdigest()
+    if not kept.exists():
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(repr(models.mean_loss(loss, rival_predictions(model, loss, name, rows), rows)))
+    return float(kept.read_text())
+
+
+def rival_predictions(model: str, loss: Loss, name: str, rows: list[Row]) -> list[float]:
+    if model not in VOWPAL:
+        return models.one_by_one(model, loss, rows)
+    mode = model.removeprefix("VW ")
+    text = WORK / f"{name}.{mode}.{loss.words()}.vw".replace(" ", "-")
+    models.write_vw(text, rows)
+    predictions = models.vowpal(text, loss, mode)
+    text.unlink()
+    return predictions
+
+
+@dataclass
+class Contest:
+    """One loss on one set, and what everybody lost."""
+
+    set: Set
+    loss: Loss
+    losses: dict[str, float] = field(default_factory=dict)
+
+    def name(self) -> str:
+        return self.set.name if self.loss.tau is None else f"{self.set.name}, τ = {self.loss.tau:g}"
+
+    def ratio(self, rivals: list[str]) -> float:
+        """rueful's loss over that of the best of some rivals."""
+        return self.losses[RUEFUL] / min(self.losses[r] for r in rivals if r in self.losses)
+
+    def line(self) -> list[str]:
+        losses = [figure(self.losses.get(model)) for model in EVERYBODY]
+        ratios = [f"{self.ratio(rivals):.3f}" for rivals in (VOWPAL, EVERYBODY[1:])]
+        return [self.name(), *losses, *ratios]
+
+
+def figure(loss: float | None) -> str:
+    if loss is None:
+        return "–"
+    return f"{loss:.4g}" if math.isfinite(loss) else "∞"
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, ratios)))
+
+
+def contests(found: list[Set]) -> list[Contest]:
+    first = [Contest(one, one.loss) for one in found]
+    hinge = [Contest(one, HINGE) for one in found if one.loss.is_of_classes()]
+    numbers = [one for one in found if not one.loss.is_of_classes()]
+    return [*first, *hinge, *(Contest(one, loss) for one in numbers for loss in QUANTILES)]
+
+
+def hold(contest: Contest, rows: list[Row], rueful: str, pool: ProcessPoolExecutor) -> None:
+    """Everybody's loss. The rivals run side by side, for no clock is read."""
+    loss, name = contest.loss, contest.set.name
+    rivals = [model for model in EVERYBODY[1:] if models.has_loss(model, loss)]
+    waiting = {model: pool.submit(rival_loss, model, loss, name, rows) for model in rivals}
+    contest.losses[RUEFUL] = rueful_loss(rueful, loss, rows, name)
+    contest.losses |= {model: future.result() for model, future in waiting.items()}
+
+
+@dataclass
+class Trials:
+    """rueful's loss on other forms of a set, over that on the set as it is."""
+
+    set: Set
+    units: dict[str, float] = field(default_factory=dict)
+    corrupted: list[float] = field(default_factory=list)
+
+    def line(self) -> list[str]:
+        units = [f"{self.units[name]:.5f}" if name in self.units else "–" for name in UNITS]
+        return [self.set.name, *units, *(f"{ratio:.3f}" for ratio in self.corrupted)]
+
+
+UNITS = ["columns ×10^±6", "columns ×10^(−6…6)", "labels ×10^6", "labels ×10^−6"]
+
+
+def in_other_units(one: Set, rows: list[Row]) -> dict[str, tuple[list[Row], float]]:
+    """The rows in other units, and what that multiplies the loss by."""
+    forms = {
+        UNITS[0]: (sets.with_columns_scaled(rows, [-6, 6], seed=1), 1.0),
+        UNITS[1]: (sets.with_columns_scaled(rows, list(range(-6, 7)), seed=2), 1.0),
+    }
+    if not one.loss.is_of_classes():
+        forms[UNITS[2]] = (sets.with_labels_scaled(rows, 1e6), 1e12)
+        forms[UNITS[3]] = (sets.with_labels_scaled(rows, 1e-6), 1e-12)
+    return forms
+
+
+def trials(one: Set, rows: list[Row], plain: float, rueful: str) -> Trials:
+    done = Trials(one)
+    for name, (form, factor) in in_other_units(one, rows).items():
+        done.units[name] = rueful_loss(rueful, one.loss, form, one.name) / (plain * factor)
+    for seed in SEEDS:
+        form = sets.corrupted(rows, CORRUPTED_CELLS, CLEAN_ROWS, seed)
+        done.corrupted.append(rueful_loss(rueful, one.loss, form, one.name) / plain)
+    return done
+
+
+@dataclass
+class Goal:
+    """A number that is to be at most another."""
+
+    words: str
+    found: float
+    most: float
+
+    def is_reached(self) -> bool:
+        return self.found <= self.most
+
+    def line(self) -> list[str]:
+        return [self.words, f"{self.found:.4f}", f"{self.most:g}", "reached" if self.is_reached() else "MISSED"]
+
+
+def goals(held: list[Contest], tried: list[Trials]) -> list[Goal]:
+    """What is wanted, from what was found."""
+    worst: dict[str, list[float]] = {"logistic or square": [], "hinge": [], "quantile": []}
+    for contest in held:
+        kind = contest.loss.name if contest.loss.name in worst else "logistic or square"
+        worst[kind].append(contest.ratio(VOWPAL))
+    best = "loss over that of Vowpal Wabbit's best mode"
+    listed = [Goal(f"{kind}: {best}, worst set", max(ratios), 1.0) for kind, ratios in worst.items() if ratios]
+    listed.append(Goal(f"logistic or square: {best}, geometric mean", geometric_mean(worst["logistic or square"]), 0.75))
+    change = max(abs(ratio - 1.0) for one in tried for ratio in one.units.values())
+    listed.append(Goal("change of the loss in other units, worst", change, 0.01))
+    spoilt = geometric_mean([ratio for one in tried for ratio in one.corrupted])
+    listed.append(Goal(f"{CORRUPTED_CELLS} cells ×10^6: loss over that without, geometric mean", spoilt, 1.05))
+    return listed
+
+
+def contest_tables(held: list[Contest]) -> list[str]:
+    header = ["", *EVERYBODY, "rueful / best VW", "rueful / best"]
+    kinds = [
+        ("Logistic loss; square loss for the last three", ("logistic", "square")),
+        ("Hinge loss, scores clipped to ±1", ("hinge",)),
+        ("Quantile loss", ("quantile",)),
+    ]
+    tables = []
+    for title, names in kinds:
+        chosen = [contest for contest in held if contest.loss.name in names]
+        if chosen:
+            tables.append(f"{title}\n\n{common.table(header, [one.line() for one in chosen])}")
+            for words, rivals in (("best mode", VOWPAL), ("best rival", EVERYBODY[1:])):
+                mean = geometric_mean([one.ratio(rivals) for one in chosen])
+                tables[-1] += f"\n\nGeometric mean of the ratios to the {words}: {mean:.3f}"
+    return tables
+
+
+def trial_table(tried: list[Trials]) -> str:
+    spoilt = [f"{CORRUPTED_CELLS} cells ×10^6, seed {seed}" for seed in SEEDS]
+    header = ["", *UNITS, *spoilt]
+    title = "rueful's loss on other forms of the data, over that on the data as they are"
+    return f"{title}\n\n{common.table(header, [one.line() for one in tried])}"
+
+
+def found_sets(args: argparse.Namespace) -> list[Set]:
+    found = [one for one in sets.SETS if (args.data / one.file).exists()]
+    for one in sets.SETS:
+        if one not in found:
+            print(f"{args.data / one.file} is not there: left out", file=sys.stderr)
+    return [one for one in found if not args.only or args.only in one.name]
+
+
+def measure(args: argparse.Namespace, found: list[Set]) -> tuple[list[Contest], list[Trials]]:
+    held, tried = contests(found), []
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for one in found:
+            rows = sets.read(args.rueful, args.data, one, QUICK_ROWS if args.quick else None)
+            print(f"{one.name}: {len(rows):,} rows", file=sys.stderr, flush=True)
+            own = [contest for contest in held if contest.set == one]
+            for contest in own:
+                hold(contest, rows, args.rueful, pool)
+            tried.append(trials(one, rows, own[0].losses[RUEFUL], args.rueful))
+    return held, tried
+
+
+def main() -> None:
+    args = arguments()
+    if args.data is None or not args.data.is_dir():
+        print("losses.py: no folder of data sets is given (make bench DATA=FOLDER): losses are not compared")
+        return
+    common.enter_environment()
+    args.rueful = common.rueful_path(args.rueful)
+    WORK.mkdir(parents=True, exist_ok=True)
+    found = found_sets(args)
+    if not found:
+        sys.exit(f"none of the data sets is in {args.data}")
+    held, tried = measure(args, found)
+    wanted = goals(held, tried)
+    goal_table = common.table(["goal", "found", "at most", ""], [goal.line() for goal in wanted])
+    tables = "\n\n".join([*contest_tables(held), trial_table(tried), goal_table])
+    print(tables)
+    if args.out:
+        Path(args.out).write_text(tables + "\n")
+    missed = not all(goal.is_reached() for goal in wanted)
+    sys.exit(1 if missed and not args.quick else 0)
+
+
+if __name__ == "__main__":
+    main()
