@@ -247,7 +247,8 @@ def measure(args: argparse.Namespace, found: list[Set]) -> tuple[list[Contest], 
 def main() -> None:
     args = arguments()
     if args.data is None or not args.data.is_dir():
-        print("losses.py: no folder of data sets is given (make bench DATA=FOLDER): losses are not compared")
+        what = f"{args.data} is no folder" if args.data else "no folder of data sets is given (DATA=FOLDER)"
+        print(f"losses.py: {what}: losses are not compared")
         return
     common.enter_environment()
     args.rueful = common.rueful_path(args.rueful)

@@ -12,15 +12,16 @@ mod floor;
 mod generate;
 mod measure;
 mod random;
+mod read;
 mod report;
 mod write;
 
 use anyhow::{Result, ensure};
+use bank::Named;
 use clap::Parser;
 use contestants::Contestant;
 use generate::{Data, Shape};
 use measure::Measured;
-use rueful_core::loss::AnyLoss;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use write::Text;
@@ -58,8 +59,9 @@ struct Options {
     #[arg(long, value_name = "PART", requires = "file", conflicts_with = "write")]
     floor: Option<floor::Part>,
 
-    /// The file that --floor reads
-    #[arg(value_name = "FILE", requires = "floor")]
+    /// Measure the bank on the rows of this file, in place of the data sets; or the file that --floor
+    /// reads
+    #[arg(value_name = "FILE", conflicts_with_all = ["write", "data"])]
     file: Option<PathBuf>,
 }
 
@@ -79,8 +81,10 @@ fn main() -> Result<()> {
     if let Some(folder) = &options.write {
         return options.data_sets().try_for_each(|set| options.write(set, folder));
     }
-    let measured =
-        options.data_sets().map(|set| options.measure(set)).collect::<Result<Vec<_>>>()?;
+    let measured = match &options.file {
+        Some(file) => vec![options.measure_file(file)?],
+        None => options.data_sets().map(|set| options.measure(set)).collect::<Result<_>>()?,
+    };
     let report = if options.json {
         serde_json::to_string_pretty(&measured)?
     } else {
@@ -121,13 +125,24 @@ impl Options {
 
     fn measure(&self, set: DataSet) -> Result<Measured> {
         let data = set.generate(self.quick)?;
-        let repetitions = self.repetitions.unwrap_or(if self.quick { 2 } else { 15 }).into();
         let contestants = self.contestants(&data)?;
-        let mut measured = measure::measure(&data, &contestants, repetitions)?;
-        for (name, loss) in self.banks() {
-            measured.banks.push(bank::measure(&data, name, loss, repetitions)?);
-        }
-        Ok(measured)
+        measure::measure(&data, &contestants, &self.banks(&data), self.repetitions())
+    }
+
+    fn measure_file(&self, file: &Path) -> Result<Measured> {
+        let data = read::read(file)?;
+        measure::measure(&data, &[], &self.banks(&data), self.repetitions())
+    }
+
+    /// The losses in which the bank is wanted.
+    fn banks(&self, data: &Data) -> Vec<Named> {
+        let mut losses = bank::losses(data);
+        losses.retain(|(name, _)| is_wanted(self.only.as_deref(), name));
+        losses
+    }
+
+    fn repetitions(&self) -> usize {
+        self.repetitions.unwrap_or(if self.quick { 2 } else { 15 }).into()
     }
 
     /// The floor, and the contestants that are wanted.
@@ -143,8 +158,8 @@ impl Options {
 
     /// Refuses a wish that nobody meets.
     fn check_wanted(&self, all: &[Contestant]) -> Result<()> {
-        let mut names: Vec<String> = all.iter().map(|one| one.name.to_owned()).collect();
-        names.extend(bank::losses().map(|(name, _)| name));
+        let of_the_bank = bank::all().map(|(name, _)| name);
+        let names: Vec<_> = all.iter().map(|one| one.name).chain(of_the_bank).collect();
         let only = self.only.as_deref();
         ensure!(
             names.iter().any(|name| is_wanted(only, name)),
@@ -153,10 +168,6 @@ impl Options {
             names.join("; ")
         );
         Ok(())
-    }
-
-    fn banks(&self) -> impl Iterator<Item = (String, AnyLoss)> {
-        bank::losses().into_iter().filter(|(name, _)| is_wanted(self.only.as_deref(), name))
     }
 }
 

@@ -4,7 +4,7 @@
 //! hardly ever. So each batch has its own median over the repetitions, and the time of a pass is
 //! the sum of these: what it takes when nothing interferes.
 
-use crate::bank::Parts;
+use crate::bank::{self, Named, Parts};
 use crate::contestants::{Contestant, Pair, Runner};
 use crate::generate::Data;
 use anyhow::Result;
@@ -16,7 +16,7 @@ use std::time::Instant;
 /// What was measured on one data set.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
-    pub(crate) data: &'static str,
+    pub(crate) data: String,
     pub(crate) rows: usize,
     pub(crate) nonzeros: usize,
     pub(crate) dimension: usize,
@@ -75,29 +75,37 @@ struct Times {
     mistakes: u64,
 }
 
-/// Measures all contestants on one data set. The first of them is the floor.
+/// Measures contestants on one data set, the first of which is the floor, and the bank in some losses.
 pub(crate) fn measure(
     data: &Data,
     contestants: &[Contestant],
+    banks: &[Named],
     repetitions: usize,
 ) -> Result<Measured> {
+    let parts = |named: &Named| bank::measure(data, *named, repetitions);
+    Ok(Measured {
+        data: data.name.clone(),
+        rows: data.rows(),
+        nonzeros: data.nonzeros(),
+        dimension: data.dimension(),
+        repetitions,
+        lines: lines(data, contestants, repetitions)?,
+        banks: banks.iter().map(parts).collect::<Result<_>>()?,
+    })
+}
+
+/// All contestants in turn.
+fn lines(data: &Data, contestants: &[Contestant], repetitions: usize) -> Result<Vec<Line>> {
     let mut times: Vec<Times> = contestants.iter().map(|_| Times::default()).collect();
     for _ in 0..repetitions {
         for (contestant, times) in contestants.iter().zip(&mut times) {
             run(contestant, data, times)?;
         }
     }
-    let floor = Seconds::of(&times[0].alone);
+    let Some(first) = times.first() else { return Ok(Vec::new()) };
+    let floor = Seconds::of(&first.alone);
     let line = |(contestant, times)| summarise(contestant, times, floor, data);
-    Ok(Measured {
-        data: data.name,
-        rows: data.rows(),
-        nonzeros: data.nonzeros(),
-        dimension: data.dimension(),
-        repetitions,
-        lines: contestants.iter().zip(&times).map(line).collect(),
-        banks: Vec::new(),
-    })
+    Ok(contestants.iter().zip(&times).map(line).collect())
 }
 
 fn run(contestant: &Contestant, data: &Data, times: &mut Times) -> Result<()> {
@@ -205,7 +213,7 @@ mod tests {
         let shape = generate::Shape { rows: 3000, features: 10, per_row: 10 };
         let data = generate::dense(shape, 1).unwrap();
         let contestants = contestants::all(&data).unwrap();
-        let measured = measure(&data, &contestants, 1).unwrap();
+        let measured = measure(&data, &contestants, &[], 1).unwrap();
         assert_eq!(measured.lines.len(), contestants.len());
         for line in &measured.lines {
             assert!(line.mistake_rate < 0.35, "{} errs at {}", line.name, line.mistake_rate);

@@ -21,12 +21,15 @@ const BANK_HEADER: [&str; 7] =
 
 /// One data set as plain text.
 pub(crate) fn table(measured: &Measured) -> String {
-    let lines = measured.lines.iter().map(|line| cells(line, measured.nonzeros));
-    let mut text = format!("{}\n\n{}", title(measured), aligned(HEADER, lines));
-    if !measured.banks.is_empty() {
-        text += &format!("\n\n{}", aligned(BANK_HEADER, measured.banks.iter().map(bank_cells)));
+    let mut parts = vec![title(measured)];
+    if !measured.lines.is_empty() {
+        let lines = measured.lines.iter().map(|line| cells(line, measured.nonzeros));
+        parts.push(aligned(HEADER, lines));
     }
-    text
+    if !measured.banks.is_empty() {
+        parts.push(aligned(BANK_HEADER, measured.banks.iter().map(bank_cells)));
+    }
+    parts.join("\n\n")
 }
 
 /// A table whose first column is to the left and whose others are to the right.
@@ -44,8 +47,15 @@ fn bank_cells(parts: &Parts) -> [String; 7] {
     let nanoseconds = [parts.bank, parts.witnesses, parts.rest(), parts.ledger];
     let [bank, witnesses, rest, ledger] = nanoseconds.map(|time| format!("{time:.0}"));
     let (risk, proving) = (parts.risk, parts.proving_over_learning());
-    let name = parts.name.clone();
-    [name, format!("{risk:.4}"), bank, witnesses, rest, ledger, format!("{proving:.2}")]
+    [
+        parts.name.to_owned(),
+        format!("{risk:.4}"),
+        bank,
+        witnesses,
+        rest,
+        ledger,
+        format!("{proving:.2}"),
+    ]
 }
 
 fn title(measured: &Measured) -> String {
