@@ -43,43 +43,38 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def rueful_loss(rueful: str, loss: Loss, rows: list[Row], name: str) -> float:
+def rueful_loss(rueful: str, loss: Loss, text: Path, rows: list[Row]) -> float:
     """What rueful loses by its predictions, which must be what its report says as well."""
-    text, scores = WORK / f"{name}.vw", WORK / f"{name}.scores"
-    models.write_vw(text, rows)
+    scores = text.with_suffix(".scores")
     tau = [] if loss.tau is None else ["--tau", str(loss.tau)]
     told = ["--format", "vw", "--loss", loss.name, *tau, "--predictions", str(scores), "--json"]
     report = common.ask([rueful, "run", str(text), *told])
     predictions = [float(line) for line in scores.read_text().split()]
+    scores.unlink()
     found = models.mean_loss(loss, predictions, rows)
     if not math.isclose(found, report["sequential_risk"], rel_tol=1e-9):
-        sys.exit(f"{name}: rueful reports {report['sequential_risk']}, its predictions lose {found}")
-    text.unlink()
-    scores.unlink()
+        sys.exit(f"{text}: rueful reports {report['sequential_risk']}, its predictions lose {found}")
     return found
 
 
-def rival_loss(model: str, loss: Loss, name: str, rows: list[Row]) -> float:
+def rival_loss(model: str, loss: Loss, text: Path, rows: list[Row]) -> float:
     """What a rival loses. Nothing about it can change but its version and our scripts: it is kept."""
-    key = hashlib.sha256(repr((model, loss, rows)).encode())
+    key = hashlib.sha256(repr((model, loss)).encode() + text.read_bytes())
     for file in ("requirements.txt", "models.py"):
         key.update((common.HERE / file).read_bytes())
     kept = WORK / "kept" / key.hexdigest()
     if not kept.exists():
+        found = models.mean_loss(loss, rival_predictions(model, loss, text, rows), rows)
         kept.parent.mkdir(exist_ok=True)
-        kept.write_text(repr(models.mean_loss(loss, rival_predictions(model, loss, name, rows), rows)))
+        kept.with_suffix(".new").write_text(repr(found))
+        kept.with_suffix(".new").rename(kept)
     return float(kept.read_text())
 
 
-def rival_predictions(model: str, loss: Loss, name: str, rows: list[Row]) -> list[float]:
-    if model not in VOWPAL:
-        return models.one_by_one(model, loss, rows)
-    mode = model.removeprefix("VW ")
-    text = WORK / f"{name}.{mode}.{loss.words()}.vw".replace(" ", "-")
-    models.write_vw(text, rows)
-    predictions = models.vowpal(text, loss, mode)
-    text.unlink()
-    return predictions
+def rival_predictions(model: str, loss: Loss, text: Path, rows: list[Row]) -> list[float]:
+    if model in VOWPAL:
+        return models.vowpal(text, loss, model.removeprefix("VW "))
+    return models.one_by_one(model, loss, rows)
 
 
 @dataclass
@@ -120,12 +115,12 @@ def contests(found: list[Set]) -> list[Contest]:
     return [*first, *hinge, *(Contest(one, loss) for one in numbers for loss in QUANTILES)]
 
 
-def hold(contest: Contest, rows: list[Row], rueful: str, pool: ProcessPoolExecutor) -> None:
-    """Everybody's loss. The rivals run side by side, for no clock is read."""
-    loss, name = contest.loss, contest.set.name
+def hold(contest: Contest, text: Path, rows: list[Row], rueful: str, pool: ProcessPoolExecutor) -> None:
+    """Everybody's loss on the rows that are in the text. The rivals run side by side, for no clock is read."""
+    loss = contest.loss
     rivals = [model for model in EVERYBODY[1:] if models.has_loss(model, loss)]
-    waiting = {model: pool.submit(rival_loss, model, loss, name, rows) for model in rivals}
-    contest.losses[RUEFUL] = rueful_loss(rueful, loss, rows, name)
+    waiting = {model: pool.submit(rival_loss, model, loss, text, rows) for model in rivals}
+    contest.losses[RUEFUL] = rueful_loss(rueful, loss, text, rows)
     contest.losses |= {model: future.result() for model, future in waiting.items()}
 
 
@@ -158,12 +153,17 @@ def in_other_units(one: Set, rows: list[Row]) -> dict[str, tuple[list[Row], floa
 
 
 def trials(one: Set, rows: list[Row], plain: float, rueful: str) -> Trials:
+    text = WORK / f"{one.name}.trial.vw"
+
+    def ratio(form: list[Row], factor: float = 1.0) -> float:
+        models.write_vw(text, form)
+        return rueful_loss(rueful, one.loss, text, form) / (plain * factor)
+
     done = Trials(one)
     for name, (form, factor) in in_other_units(one, rows).items():
-        done.units[name] = rueful_loss(rueful, one.loss, form, one.name) / (plain * factor)
-    for seed in SEEDS:
-        form = sets.corrupted(rows, CORRUPTED_CELLS, CLEAN_ROWS, seed)
-        done.corrupted.append(rueful_loss(rueful, one.loss, form, one.name) / plain)
+        done.units[name] = ratio(form, factor)
+    done.corrupted = [ratio(sets.corrupted(rows, CORRUPTED_CELLS, CLEAN_ROWS, seed)) for seed in SEEDS]
+    text.unlink()
     return done
 
 
@@ -237,9 +237,11 @@ def measure(args: argparse.Namespace, found: list[Set]) -> tuple[list[Contest], 
         for one in found:
             rows = sets.read(args.rueful, args.data, one, QUICK_ROWS if args.quick else None)
             print(f"{one.name}: {len(rows):,} rows", file=sys.stderr, flush=True)
+            text = WORK / f"{one.name}.vw"
+            models.write_vw(text, rows)
             own = [contest for contest in held if contest.set == one]
             for contest in own:
-                hold(contest, rows, args.rueful, pool)
+                hold(contest, text, rows, args.rueful, pool)
             tried.append(trials(one, rows, own[0].losses[RUEFUL], args.rueful))
     return held, tried
 
