@@ -30,13 +30,15 @@ EVERYBODY = [RUEFUL, *VOWPAL, *models.ONE_BY_ONE]
 QUANTILES = [Loss("quantile", tau) for tau in (0.1, 0.5, 0.9)]
 CORRUPTED_CELLS, CLEAN_ROWS, SEEDS = 20, 100, (1, 2, 3)
 QUICK_ROWS = 300
+UNITS = ["columns ×10^±6", "columns ×10^(−6…6)", "labels ×10^6", "labels ×10^−6"]
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", nargs="?", type=Path, metavar="DATA", help="the folder of the data sets")
     parser.add_argument("--rueful", metavar="PATH", help="the program [default: the release build]")
-    parser.add_argument("--only", metavar="NAME", help="only the sets whose name has this in it")
+    parser.add_argument("--only", metavar="NAME",
+                        help="only the sets whose name has this in it; no goal is judged")
     parser.add_argument("--out", metavar="FILE", help="write the tables to this file as well")
     parser.add_argument("--quick", action="store_true",
                         help=f"the first {QUICK_ROWS} rows of each, to see that it works; no goal is judged")
@@ -137,9 +139,6 @@ class Trials:
         return [self.set.name, *units, *(f"{ratio:.3f}" for ratio in self.corrupted)]
 
 
-UNITS = ["columns ×10^±6", "columns ×10^(−6…6)", "labels ×10^6", "labels ×10^−6"]
-
-
 def in_other_units(one: Set, rows: list[Row]) -> dict[str, tuple[list[Row], float]]:
     """The rows in other units, and what that multiplies the loss by."""
     forms = {
@@ -182,44 +181,51 @@ class Goal:
         return [self.words, f"{self.found:.4f}", f"{self.most:g}", "reached" if self.is_reached() else "MISSED"]
 
 
+# What is called what, and the losses of it.
+KINDS = {
+    "logistic and square loss": ("logistic", "square"),
+    "hinge loss": ("hinge",),
+    "quantile loss": ("quantile",),
+}
+
+
+def by_kind(held: list[Contest]) -> dict[str, list[Contest]]:
+    chosen = {kind: [one for one in held if one.loss.name in names] for kind, names in KINDS.items()}
+    return {kind: contests for kind, contests in chosen.items() if contests}
+
+
 def goals(held: list[Contest], tried: list[Trials]) -> list[Goal]:
     """What is wanted, from what was found."""
-    worst: dict[str, list[float]] = {"logistic or square": [], "hinge": [], "quantile": []}
-    for contest in held:
-        kind = contest.loss.name if contest.loss.name in worst else "logistic or square"
-        worst[kind].append(contest.ratio(VOWPAL))
-    best = "loss over that of Vowpal Wabbit's best mode"
-    listed = [Goal(f"{kind}: {best}, worst set", max(ratios), 1.0) for kind, ratios in worst.items() if ratios]
-    listed.append(Goal(f"logistic or square: {best}, geometric mean", geometric_mean(worst["logistic or square"]), 0.75))
+    listed = []
+    for kind, chosen in by_kind(held).items():
+        ratios = [one.ratio(VOWPAL) for one in chosen]
+        listed.append(Goal(f"{kind}: over that of VW's best mode, worst set", max(ratios), 1.0))
+        if "square" in KINDS[kind]:
+            mean = geometric_mean(ratios)
+            listed.append(Goal(f"{kind}: over that of VW's best mode, geometric mean", mean, 0.75))
     change = max(abs(ratio - 1.0) for one in tried for ratio in one.units.values())
     listed.append(Goal("change of the loss in other units, worst", change, 0.01))
     spoilt = geometric_mean([ratio for one in tried for ratio in one.corrupted])
-    listed.append(Goal(f"{CORRUPTED_CELLS} cells ×10^6: loss over that without, geometric mean", spoilt, 1.05))
+    words = f"{CORRUPTED_CELLS} cells ×10^6: loss over that without, geometric mean"
+    listed.append(Goal(words, spoilt, 1.05))
     return listed
 
 
 def contest_tables(held: list[Contest]) -> list[str]:
     header = ["", *EVERYBODY, "rueful / best VW", "rueful / best"]
-    kinds = [
-        ("Logistic loss; square loss for the last three", ("logistic", "square")),
-        ("Hinge loss, scores clipped to ±1", ("hinge",)),
-        ("Quantile loss", ("quantile",)),
-    ]
     tables = []
-    for title, names in kinds:
-        chosen = [contest for contest in held if contest.loss.name in names]
-        if chosen:
-            tables.append(f"{title}\n\n{common.table(header, [one.line() for one in chosen])}")
-            for words, rivals in (("best mode", VOWPAL), ("best rival", EVERYBODY[1:])):
-                mean = geometric_mean([one.ratio(rivals) for one in chosen])
-                tables[-1] += f"\n\nGeometric mean of the ratios to the {words}: {mean:.3f}"
+    for kind, chosen in by_kind(held).items():
+        means = [geometric_mean([one.ratio(r) for one in chosen]) for r in (VOWPAL, EVERYBODY[1:])]
+        last = ["geometric mean", *[""] * len(EVERYBODY), *(f"{mean:.3f}" for mean in means)]
+        lines = [one.line() for one in chosen]
+        tables.append(f"**{kind.capitalize()}**\n\n{common.table(header, [*lines, last])}")
     return tables
 
 
 def trial_table(tried: list[Trials]) -> str:
     spoilt = [f"{CORRUPTED_CELLS} cells ×10^6, seed {seed}" for seed in SEEDS]
     header = ["", *UNITS, *spoilt]
-    title = "rueful's loss on other forms of the data, over that on the data as they are"
+    title = "**rueful's loss on other forms of the data**, over that on the data as they are"
     return f"{title}\n\n{common.table(header, [one.line() for one in tried])}"
 
 
@@ -237,7 +243,7 @@ def measure(args: argparse.Namespace, found: list[Set]) -> tuple[list[Contest], 
         for one in found:
             rows = sets.read(args.rueful, args.data, one, QUICK_ROWS if args.quick else None)
             print(f"{one.name}: {len(rows):,} rows", file=sys.stderr, flush=True)
-            text = WORK / f"{one.name}.vw"
+            text = WORK / f"{one.name}{'.quick' if args.quick else ''}.vw"
             models.write_vw(text, rows)
             own = [contest for contest in held if contest.set == one]
             for contest in own:
@@ -265,8 +271,10 @@ def main() -> None:
     print(tables)
     if args.out:
         Path(args.out).write_text(tables + "\n")
-    missed = not all(goal.is_reached() for goal in wanted)
-    sys.exit(1 if missed and not args.quick else 0)
+    if args.quick or found != sets.SETS:
+        print("\nThe goals are about all eleven sets, and these were not all: nothing is judged.")
+        return
+    sys.exit(0 if all(goal.is_reached() for goal in wanted) else 1)
 
 
 if __name__ == "__main__":
