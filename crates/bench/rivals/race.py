@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -38,32 +39,32 @@ MEMORY, MEMORY_PER_FEATURE = 64e6, 160
 VW = """
 import sys, time
 from vowpalwabbit import Workspace
-start = time.perf_counter()
+start, processor = time.perf_counter(), time.process_time()
 model = Workspace(sys.argv[1])
 model.run_parser()
 model.finish()
-print(time.perf_counter() - start)
+print(time.perf_counter() - start, time.process_time() - processor)
 """
 
 SKLEARN = """
 import sys, time
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
-start = time.perf_counter()
+start, processor = time.perf_counter(), time.process_time()
 x, y = load_svmlight_file(sys.argv[1])
 # It reads indices of 64 bits and learns from those of 32.
 x.indices, x.indptr = x.indices.astype("int32"), x.indptr.astype("int32")
 loaded = time.perf_counter()
 SGDClassifier(loss="hinge", shuffle=False).partial_fit(x, y, classes=[-1, 1])
 end = time.perf_counter()
-print(end - start, end - loaded)
+print(end - start, end - loaded, time.process_time() - processor)
 """
 
 RIVER = """
 import itertools, sys, time
 from river.linear_model import LogisticRegression
 from river.optim.losses import Hinge
-start = time.perf_counter()
+start, processor = time.perf_counter(), time.process_time()
 model = LogisticRegression(loss=Hinge())
 rows = int(sys.argv[2])
 with open(sys.argv[1]) as file:
@@ -75,7 +76,7 @@ with open(sys.argv[1]) as file:
             x[int(index)] = float(value)
         model.predict_one(x)
         model.learn_one(x, label == "+1")
-print(time.perf_counter() - start)
+print(time.perf_counter() - start, time.process_time() - processor)
 """
 
 
@@ -92,8 +93,17 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measured(command: list[str]) -> tuple[float, int, str]:
-    """Seconds, the most memory in bytes, and what was said."""
+@dataclass
+class Measured:
+    """What a process took: seconds on the clock and of processors, bytes at most; and what it said."""
+
+    seconds: float
+    processor: float
+    memory: int
+    said: list[str]
+
+
+def measured(command: list[str]) -> Measured:
     read, write = os.pipe()
     start = time.perf_counter()
     pid = os.posix_spawnp(
@@ -112,7 +122,7 @@ def measured(command: list[str]) -> tuple[float, int, str]:
     seconds = time.perf_counter() - start
     if status != 0:
         sys.exit(f"{' '.join(command)} failed with status {status}")
-    return seconds, usage.ru_maxrss * 1024, said
+    return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, said.split())
 
 
 class Contestant:
@@ -120,18 +130,25 @@ class Contestant:
 
     def __init__(self, name: str, command: list[str], said: int | None = None, scale: float = 1.0):
         self.name, self.command, self.said, self.scale = name, command, said, scale
-        self.seconds, self.memory = [], []
+        self.seconds, self.processor, self.memory = [], [], []
 
     def go(self) -> None:
-        seconds, memory, said = measured(self.command)
+        found = measured(self.command)
         # The libraries say themselves how long they took without the start of Python.
         if self.said is not None:
-            seconds = float(said.split()[self.said])
-        self.seconds.append(seconds * self.scale)
-        self.memory.append(memory)
+            found.seconds, found.processor = float(found.said[self.said]), float(found.said[-1])
+        self.seconds.append(found.seconds * self.scale)
+        self.processor.append(found.processor * self.scale)
+        self.memory.append(found.memory)
 
-    def median(self) -> float:
-        return statistics.median(self.seconds)
+    def result(self) -> dict:
+        return {
+            "name": self.name,
+            "seconds": statistics.median(self.seconds),
+            "best": min(self.seconds),
+            "processor": statistics.median(self.processor),
+            "memory": max(self.memory),
+        }
 
 
 def descents(name: str, args, rows: int) -> list[Contestant]:
@@ -206,15 +223,7 @@ def take_turns(name: str, everyone: list[Contestant], repetitions: int) -> list[
                   end="", file=sys.stderr)
             contestant.go()
     print(f"\r{'':100}\r", end="", file=sys.stderr)
-    return [
-        {
-            "name": contestant.name,
-            "seconds": contestant.median(),
-            "best": min(contestant.seconds),
-            "memory": max(contestant.memory),
-        }
-        for contestant in everyone
-    ]
+    return [contestant.result() for contestant in everyone]
 
 
 def race(name: str, args) -> dict:
@@ -279,13 +288,12 @@ def default_lines(result: dict) -> list[list[str]]:
 
 
 def compared(ours: dict, theirs: dict | None, wanted: float | None) -> list[str]:
-    """The rival's time, its ratio to ours by medians and by the best, and what is wanted of the former."""
+    """The rival's time; its ratio to ours in medians, best turns and processor time; what is wanted."""
     if theirs is None or wanted is None:
-        return ["–"] * 4
-    ratio = theirs["seconds"] / ours["seconds"]
-    best = theirs["best"] / ours["best"]
-    times = [f"{theirs['seconds']:.3f}", f"{ratio:.2f}", f"{best:.2f}"]
-    return [*times, f"{wanted:g}: {verdict(ratio >= wanted)}"]
+        return ["–"] * 5
+    ratios = {key: theirs[key] / ours[key] for key in ["seconds", "best", "processor"]}
+    goal = f"{wanted:g}: {verdict(ratios['seconds'] >= wanted)}"
+    return [f"{theirs['seconds']:.3f}", *(f"{ratio:.2f}" for ratio in ratios.values()), goal]
 
 
 def verdict(reached: bool) -> str:
@@ -294,8 +302,8 @@ def verdict(reached: bool) -> str:
 
 def default_table(results: list[dict]) -> str:
     columns = ", ".join(f"{result['columns']:,} of {result['data']}" for result in results)
-    header = ["as they come, from text", "rueful s", "VW s", "VW / rueful", "of the best times",
-              "at least", "rueful MB", "at most"]
+    header = ["as they come, from text", "rueful s", "VW s", "VW / rueful", "of the best turns",
+              "of processor time", "at least", "rueful MB", "at most"]
     lines = [line for result in results for line in default_lines(result)]
     return f"{common.table(header, lines)}\n\nFeatures seen: {columns}."
 
