@@ -23,11 +23,9 @@ class Loss:
     def is_of_classes(self) -> bool:
         return self.name in ("logistic", "hinge")
 
-    def words(self) -> str:
-        return self.name if self.tau is None else f"{self.name} {self.tau:g}"
-
 
 LOGISTIC, SQUARE, HINGE = Loss("logistic"), Loss("square"), Loss("hinge")
+
 
 def loss_of(loss: Loss, prediction: float, label: float) -> float:
     """The loss of a prediction, for everybody. In the hinge loss scores are clipped to ±1 first."""
@@ -46,7 +44,7 @@ def loss_of(loss: Loss, prediction: float, label: float) -> float:
 
 def mean_loss(loss: Loss, predictions: list[float], rows: list[Row]) -> float:
     pairs = zip(predictions, rows, strict=True)
-    return math.fsum(loss_of(loss, p, y) for p, (y, _) in pairs) / len(rows)
+    return sum(loss_of(loss, p, y) for p, (y, _) in pairs) / len(rows)
 
 
 # What Vowpal Wabbit can be told about how to learn, all else left alone.
