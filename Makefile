@@ -23,10 +23,11 @@ test: cargo liblinear ## check format, lints and documentation, then run every t
 # The same random cases every time; another seed, or none, finds others.
 	PROPTEST_RNG_SEED=1 cargo test --workspace --locked
 
-bench: cargo ## measure: learning from memory, then the race against other programs
+bench: cargo ## measure: learning from memory, the race against other programs, and with DATA=FOLDER their losses
 	cargo build --release -p rueful-bench -p rueful-cli
 	./target/release/rueful-bench
 	python3 crates/bench/rivals/race.py
+	python3 crates/bench/rivals/losses.py $(DATA)
 
 clean: cargo ## remove what was built
 	cargo clean

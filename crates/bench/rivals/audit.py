@@ -13,6 +13,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import common  # noqa: E402
+import models  # noqa: E402
+from models import LOGISTIC, SQUARE, Loss, Row  # noqa: E402
 
 NAMES = [
     "binary/a9a.libsvm",
@@ -20,6 +22,7 @@ NAMES = [
     "binary/german.libsvm",
     "regression/housing_scale.libsvm",
 ]
+VOWPAL = "Vowpal Wabbit"
 HEADER = ["model", "sequential risk", "certificate", "exact regret, from", "to", "ladder"]
 
 
@@ -40,7 +43,7 @@ def files(given: list[str]) -> list[Path]:
     return found
 
 
-def read(path: Path) -> list[tuple[float, dict[int, float]]]:
+def read(path: Path) -> list[Row]:
     examples = []
     for line in path.read_text().splitlines():
         fields = line.split("#")[0].split()
@@ -50,130 +53,36 @@ def read(path: Path) -> list[tuple[float, dict[int, float]]]:
     return examples
 
 
-def loss_for(examples) -> str | None:
+def loss_for(examples: list[Row]) -> Loss | None:
     """Logistic for labels +1 and -1, square for many labels, nothing for two other ones."""
     labels = {y for y, _ in examples}
     if labels <= {-1.0, 1.0}:
-        return "logistic"
-    return "square" if len(labels) > 2 else None
+        return LOGISTIC
+    return SQUARE if len(labels) > 2 else None
 
 
-class Vowpal:
-    """Vowpal Wabbit with its defaults."""
-
-    def __init__(self, loss: str, _features: int):
-        import vowpalwabbit
-
-        name = {"logistic": "logistic", "square": "squared"}[loss]
-        self.model = vowpalwabbit.Workspace(f"--loss_function {name} --quiet")
-
-    def score(self, x: dict[int, float]) -> float:
-        return self.model.predict(self.line("", x))
-
-    def learn(self, x: dict[int, float], y: float) -> None:
-        self.model.learn(self.line(f"{y:g}" if y in (-1.0, 1.0) else repr(y), x))
-
-    @staticmethod
-    def line(label: str, x: dict[int, float]) -> str:
-        return f"{label} | " + " ".join(f"{i}:{v!r}" for i, v in x.items())
-
-
-class River:
-    """river's linear model with its defaults, on the features as they are."""
-
-    def __init__(self, loss: str, _features: int):
-        from river import linear_model
-
-        self.binary = loss == "logistic"
-        self.model = linear_model.LogisticRegression() if self.binary else linear_model.LinearRegression()
-
-    def score(self, x: dict[int, float]) -> float:
-        weights = self.model.weights
-        return float(self.model.intercept + sum(v * weights.get(i, 0.0) for i, v in x.items()))
-
-    def learn(self, x: dict[int, float], y: float) -> None:
-        self.model.learn_one(x, y > 0.0 if self.binary else y)
-
-
-class ScaledRiver(River):
-    """The same behind river's StandardScaler. An absent feature is a 0 that the scaler must see."""
-
-    def __init__(self, loss: str, features: int):
-        from river import preprocessing
-
-        super().__init__(loss, features)
-        self.scaler = preprocessing.StandardScaler()
-        self.pipeline = self.scaler | self.model
-        self.zeros = dict.fromkeys(range(1, features + 1), 0.0)
-
-    def score(self, x: dict[int, float]) -> float:
-        return super().score(self.scaler.transform_one(self.zeros | x))
-
-    def learn(self, x: dict[int, float], y: float) -> None:
-        self.pipeline.learn_one(self.zeros | x, y > 0.0 if self.binary else y)
-
-
-class Scikit:
-    """scikit-learn's stochastic gradient descent with its defaults."""
-
-    def __init__(self, loss: str, features: int):
-        import numpy
-        from sklearn import linear_model
-
-        self.binary = loss == "logistic"
-        kind = linear_model.SGDClassifier if self.binary else linear_model.SGDRegressor
-        self.model = kind(loss="log_loss" if self.binary else "squared_error", random_state=0)
-        self.row = numpy.zeros((1, features))
-        self.fitted = False
-
-    def fill(self, x: dict[int, float]):
-        self.row[:] = 0.0
-        for i, v in x.items():
-            self.row[0, i - 1] = v
-        return self.row
-
-    def score(self, x: dict[int, float]) -> float:
-        if not self.fitted:
-            return 0.0
-        weights = self.model.coef_.reshape(-1)
-        return float(self.model.intercept_[0] + sum(v * weights[i - 1] for i, v in x.items()))
-
-    def learn(self, x: dict[int, float], y: float) -> None:
-        extra = {"classes": [-1.0, 1.0]} if self.binary else {}
-        self.model.partial_fit(self.fill(x), [y], **extra)
-        self.fitted = True
-
-
-RIVALS = {
-    "Vowpal Wabbit": Vowpal,
-    "river": River,
-    "river, scaled": ScaledRiver,
-    "scikit-learn": Scikit,
-}
-
-
-def predictions(make, loss: str, examples, features: int) -> list[float]:
+def predictions(model: str, loss: Loss, rows: list[Row], name: str) -> list[float]:
     """A score for every example, each made before its label is shown."""
-    model = make(loss, features)
-    scores = []
-    for y, x in examples:
-        scores.append(model.score(x) if scores else 0.0)
-        model.learn(x, y)
+    if model != VOWPAL:
+        return models.one_by_one(model, loss, rows)
+    text = common.CACHE / f"{name}.audit.vw"
+    models.write_vw(text, rows)
+    scores = models.vowpal(text, loss)
+    text.unlink()
     return scores
 
 
-def all_predictions(loss: str, examples) -> dict[str, list[float]]:
+def all_predictions(loss: Loss, rows: list[Row], name: str) -> dict[str, list[float]]:
     """The columns of all models. One that left the finite numbers has no certificate and is left out."""
-    features = max(max(x, default=1) for _, x in examples)
     columns = {}
-    for name, make in RIVALS.items():
+    for model in [VOWPAL, *models.ONE_BY_ONE]:
         start = time.perf_counter()
-        scores = predictions(make, loss, examples, features)
-        print(f"  {name}: {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+        scores = predictions(model, loss, rows, name)
+        print(f"  {model}: {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
         if all(map(math.isfinite, scores)):
-            columns[name] = scores
+            columns[model] = scores
         else:
-            print(f"  {name}: a prediction is not finite, left out", file=sys.stderr)
+            print(f"  {model}: a prediction is not finite, left out", file=sys.stderr)
     return columns
 
 
@@ -184,12 +93,11 @@ def write(path: Path, columns: dict[str, list[float]]) -> None:
         table.writerows([repr(v) for v in row] for row in zip(*columns.values()))
 
 
-def judged(rueful: str, path: Path, loss: str, radius: float, columns) -> tuple[list[dict], dict]:
+def judged(rueful: str, path: Path, loss: Loss, radius: float, columns) -> tuple[list[dict], dict]:
     """What rueful says of every model, itself included; and the least loss, as an interval."""
-    common.CACHE.mkdir(parents=True, exist_ok=True)
     scores = common.CACHE / f"{path.stem}.predictions.csv"
     write(scores, columns)
-    setting = [str(path), "--loss", loss, "--radius", repr(radius), "--json"]
+    setting = [str(path), "--loss", loss.name, "--radius", repr(radius), "--json"]
     asked = ["--predictions", str(scores), "--prediction-column", "all"]
     audit = common.ask([rueful, "audit", *setting, *asked])
     own = common.ask([rueful, "run", *setting, "--hindsight"])
@@ -213,9 +121,9 @@ def report(rueful: str, path: Path, radius: float) -> tuple[str, list[str]]:
     if loss is None:
         return f"{path.name}: skipped, its two labels are not +1 and -1\n", []
     print(path.name, file=sys.stderr)
-    models, best = judged(rueful, path, loss, radius, all_predictions(loss, examples))
-    rows = [row(model, best) for model in models]
-    title = f"**{path.name}**, {len(examples)} examples, {loss} loss, radius {radius:g}; "
+    verdicts, best = judged(rueful, path, loss, radius, all_predictions(loss, examples, path.stem))
+    rows = [row(verdict, best) for verdict in verdicts]
+    title = f"**{path.name}**, {len(examples)} examples, {loss.name} loss, radius {radius:g}; "
     title += f"least loss in hindsight {best['lower']:.6g} to {best['upper']:.6g}"
     broken = [f"{path.name}: {cells[0]}" for cells, holds in rows if not holds]
     return f"{title}\n\n{common.table(HEADER, [cells for cells, _ in rows])}\n", broken
@@ -225,6 +133,7 @@ def main() -> None:
     args = arguments()
     rueful = common.rueful_path(args.rueful)
     common.enter_environment()
+    common.CACHE.mkdir(parents=True, exist_ok=True)
     found = files(args.data)
     if not found:
         sys.exit("no data: none of " + ", ".join(NAMES))

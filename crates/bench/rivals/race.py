@@ -1,55 +1,70 @@
 """Race rueful against Vowpal Wabbit, River and scikit-learn on the same files, side by side.
 
-Everyone learns a linear classifier by the hinge loss in one pass over a file, and takes turns with
-everyone else, so that a busy machine is busy for all. rueful is timed as a whole process, with its
-certificate; the rivals from the moment their libraries are loaded, without the start of Python. The
-floor is what this machine needs to read the file, to find its lines, and to parse it and do nothing.
-River is slow enough that it gets only the first rows, and its time is scaled up.
+Everyone takes turns with everyone else, so that a busy machine is busy for all. rueful is timed as a
+whole process, with its certificate; the rivals from the moment their libraries are loaded, without
+the start of Python. There are two races:
+
+- ogd: everyone learns a linear classifier by gradient descent on the hinge loss, in one pass over a
+  file. The floor is what this machine needs to read the file, to find its lines, and to parse it and do
+  nothing. River is slow enough that it gets only the first rows, and its time is scaled up.
+- default: rueful as it comes, the bank with its witnesses, against Vowpal Wabbit as it comes, both from
+  text; and how much memory rueful takes, also where nearly every second feature is a new one (wide). What
+  the project wants is printed beside it.
 """
 
 import argparse
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 import common  # noqa: E402
 
 RIVER_ROWS = 4000
+RACES = ["ogd", "default"]
+
+# The widest data: rows, features in each, and how many there are to draw them from.
+WIDE_ROWS, WIDE_LENGTH, WIDE_FEATURES = 100_000, 40, 3_000_000
+
+# How many times as long Vowpal Wabbit is to take, and the most memory, in bytes and bytes per feature.
+WANTED = {"sparse": 3.0, "dense": 2.0}
+MEMORY, MEMORY_PER_FEATURE = 64e6, 160
 
 VW = """
 import sys, time
 from vowpalwabbit import Workspace
-start = time.perf_counter()
+start, processor = time.perf_counter(), time.process_time()
 model = Workspace(sys.argv[1])
 model.run_parser()
 model.finish()
-print(time.perf_counter() - start)
+print(time.perf_counter() - start, time.process_time() - processor)
 """
 
 SKLEARN = """
 import sys, time
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
-start = time.perf_counter()
+start, processor = time.perf_counter(), time.process_time()
 x, y = load_svmlight_file(sys.argv[1])
 # It reads indices of 64 bits and learns from those of 32.
 x.indices, x.indptr = x.indices.astype("int32"), x.indptr.astype("int32")
 loaded = time.perf_counter()
 SGDClassifier(loss="hinge", shuffle=False).partial_fit(x, y, classes=[-1, 1])
 end = time.perf_counter()
-print(end - start, end - loaded)
+print(end - start, end - loaded, time.process_time() - processor)
 """
 
 RIVER = """
 import itertools, sys, time
 from river.linear_model import LogisticRegression
 from river.optim.losses import Hinge
-start = time.perf_counter()
+start, processor = time.perf_counter(), time.process_time()
 model = LogisticRegression(loss=Hinge())
 rows = int(sys.argv[2])
 with open(sys.argv[1]) as file:
@@ -61,14 +76,15 @@ with open(sys.argv[1]) as file:
             x[int(index)] = float(value)
         model.predict_one(x)
         model.learn_one(x, label == "+1")
-print(time.perf_counter() - start)
+print(time.perf_counter() - start, time.process_time() - processor)
 """
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=common.CACHE / "sets", metavar="FOLDER",
-                        help="where the data sets are, or are to be written [default: %(default)s]")
+    parser.add_argument("--folder", type=Path, metavar="FOLDER",
+                        help="where the data sets are, or are to be written [default: in target/rivals]")
+    parser.add_argument("--only", choices=RACES, help="only this race")
     parser.add_argument("--rueful", metavar="PATH", help="the program [default: the release build]")
     parser.add_argument("--bench", metavar="PATH", help="rueful-bench [default: the release build]")
     parser.add_argument("--repetitions", type=int, default=7, metavar="N")
@@ -77,8 +93,17 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measured(command: list[str]) -> tuple[float, int, str]:
-    """Seconds, the most memory in bytes, and what was said."""
+@dataclass
+class Measured:
+    """What a process took: seconds on the clock and of processors, bytes at most; and what it said."""
+
+    seconds: float
+    processor: float
+    memory: int
+    said: list[str]
+
+
+def measured(command: list[str]) -> Measured:
     read, write = os.pipe()
     start = time.perf_counter()
     pid = os.posix_spawnp(
@@ -97,7 +122,7 @@ def measured(command: list[str]) -> tuple[float, int, str]:
     seconds = time.perf_counter() - start
     if status != 0:
         sys.exit(f"{' '.join(command)} failed with status {status}")
-    return seconds, usage.ru_maxrss * 1024, said
+    return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, said.split())
 
 
 class Contestant:
@@ -105,26 +130,33 @@ class Contestant:
 
     def __init__(self, name: str, command: list[str], said: int | None = None, scale: float = 1.0):
         self.name, self.command, self.said, self.scale = name, command, said, scale
-        self.seconds, self.memory = [], []
+        self.seconds, self.processor, self.memory = [], [], []
 
     def go(self) -> None:
-        seconds, memory, said = measured(self.command)
+        found = measured(self.command)
         # The libraries say themselves how long they took without the start of Python.
         if self.said is not None:
-            seconds = float(said.split()[self.said])
-        self.seconds.append(seconds * self.scale)
-        self.memory.append(memory)
+            found.seconds, found.processor = float(found.said[self.said]), float(found.said[-1])
+        self.seconds.append(found.seconds * self.scale)
+        self.processor.append(found.processor * self.scale)
+        self.memory.append(found.memory)
 
-    def median(self) -> float:
-        return statistics.median(self.seconds)
+    def result(self) -> dict:
+        return {
+            "name": self.name,
+            "seconds": statistics.median(self.seconds),
+            "best": min(self.seconds),
+            "processor": statistics.median(self.processor),
+            "memory": max(self.memory),
+        }
 
 
-def contestants(name: str, args, rows: int) -> list[Contestant]:
+def descents(name: str, args, rows: int) -> list[Contestant]:
     text = str(args.folder / f"{name}.libsvm")
     vw = str(args.folder / f"{name}.vw")
     cache = str(args.folder / f"{name}.rueful-cache")
     vw_cache = str(args.folder / f"{name}.vw.cache")
-    run = [args.rueful, "run", "--loss", "hinge", "--json"]
+    run = [args.rueful, "run", "--learner", "ogd", "--loss", "hinge", "--json"]
     learn = "--loss_function hinge --quiet"
     python = [sys.executable, "-c"]
     # Both caches are made before the race.
@@ -158,39 +190,68 @@ def contestants(name: str, args, rows: int) -> list[Contestant]:
     ]
 
 
-def race(name: str, args) -> dict:
-    counts = json.loads(subprocess.run([args.rueful, "data", "--no-constant", "--json",
-                                        str(args.folder / f"{name}.libsvm")],
-                                       check=True, capture_output=True, text=True).stdout)
-    everyone = contestants(name, args, counts["examples"])
-    for turn in range(args.repetitions):
+def write_wide(path: Path, rows: int) -> None:
+    """Rows of random features with random labels: nothing to learn, and much to keep."""
+    draw = random.Random(3)
+    with path.open("w") as file:
+        for _ in range(rows):
+            features = sorted({draw.randrange(1, WIDE_FEATURES + 1) for _ in range(WIDE_LENGTH)})
+            cells = " ".join(f"{feature}:{draw.random():.3f}" for feature in features)
+            file.write(f"{draw.choice(['+1', '-1'])} {cells}\n")
+
+
+def defaults(name: str, args) -> list[Contestant]:
+    """Both as they come, in the logistic and in the hinge loss; rueful alone where memory is the question."""
+    if name == "wide":
+        text = str(args.folder / "wide.libsvm")
+        return [Contestant("rueful, logistic", [args.rueful, "run", text, "--json"])]
+    text, vw = (str(args.folder / f"{name}.{end}") for end in ["libsvm", "vw"])
+    everyone = []
+    for loss in ["logistic", "hinge"]:
+        learn = f"-d {vw} --loss_function {loss} --quiet"
+        everyone += [
+            Contestant(f"rueful, {loss}", [args.rueful, "run", text, "--loss", loss, "--json"]),
+            Contestant(f"Vowpal Wabbit, {loss}", [sys.executable, "-c", VW, learn], said=0),
+        ]
+    return everyone
+
+
+def take_turns(name: str, everyone: list[Contestant], repetitions: int) -> list[dict]:
+    for turn in range(repetitions):
         for contestant in everyone:
-            print(f"\r{name}: turn {turn + 1} of {args.repetitions}: {contestant.name:60}",
+            print(f"\r{name}: turn {turn + 1} of {repetitions}: {contestant.name:60}",
                   end="", file=sys.stderr)
             contestant.go()
     print(f"\r{'':100}\r", end="", file=sys.stderr)
-    size = (args.folder / f"{name}.libsvm").stat().st_size
-    return {
+    return [contestant.result() for contestant in everyone]
+
+
+def race(name: str, args) -> dict:
+    path = args.folder / f"{name}.libsvm"
+    counts = common.ask([args.rueful, "data", "--no-constant", "--json", str(path)])
+    result = {
         "data": name,
         "rows": counts["examples"],
         "features": counts["nonzeros"],
-        "bytes": size,
-        "contestants": [
-            {
-                "name": contestant.name,
-                "seconds": contestant.median(),
-                "best": min(contestant.seconds),
-                "memory": max(contestant.memory),
-            }
-            for contestant in everyone
-        ],
+        "columns": counts["features"],
+        "bytes": path.stat().st_size,
     }
+    if args.only != "default" and name != "wide":
+        everyone = descents(name, args, counts["examples"])
+        result["contestants"] = take_turns(name, everyone, args.repetitions)
+    if args.only != "ogd":
+        result["defaults"] = take_turns(name, defaults(name, args), args.repetitions)
+    return result
 
 
-def table(result: dict) -> str:
+def title(result: dict) -> str:
+    return (f"**{result['data']}**: {result['rows']:,} rows, {result['features']:,} features, "
+            f"{result['bytes'] / 1e6:,.0f} MB of text")
+
+
+def descent_table(result: dict) -> str:
     by_name = {entry["name"]: entry["seconds"] for entry in result["contestants"]}
     text, cache = by_name["rueful, from text"], by_name["rueful, from its cache"]
-    megabytes = result["bytes"] / 1e6
     rows = []
     for entry in result["contestants"]:
         seconds = entry["seconds"]
@@ -205,9 +266,56 @@ def table(result: dict) -> str:
         ])
     header = ["", "median s", "best s", "M features/s", "time / rueful text",
               "time / rueful cache", "peak MiB"]
-    title = (f"{result['data']}: {result['rows']:,} rows, {result['features']:,} features, "
-             f"{megabytes:,.0f} MB of text\n\n")
-    return title + common.table(header, rows)
+    return f"{title(result)}\n\n{common.table(header, rows)}"
+
+
+def default_lines(result: dict) -> list[list[str]]:
+    """A line for each loss: both times, how many times as long Vowpal Wabbit takes, and memory."""
+    allowed = MEMORY + MEMORY_PER_FEATURE * result["columns"]
+    by_name = {entry["name"]: entry for entry in result["defaults"]}
+    lines = []
+    for loss in ["logistic", "hinge"]:
+        ours, theirs = (by_name.get(f"{name}, {loss}") for name in ["rueful", "Vowpal Wabbit"])
+        if ours:
+            lines.append([
+                f"{result['data']}, {loss}",
+                f"{ours['seconds']:.3f}",
+                *compared(ours, theirs, WANTED.get(result["data"])),
+                f"{ours['memory'] / 1e6:.0f}",
+                f"{allowed / 1e6:.0f}: {verdict(ours['memory'] <= allowed)}",
+            ])
+    return lines
+
+
+def compared(ours: dict, theirs: dict | None, wanted: float | None) -> list[str]:
+    """The rival's time; its ratio to ours in medians, best turns and processor time; what is wanted."""
+    if theirs is None or wanted is None:
+        return ["–"] * 5
+    ratios = {key: theirs[key] / ours[key] for key in ["seconds", "best", "processor"]}
+    goal = f"{wanted:g}: {verdict(ratios['seconds'] >= wanted)}"
+    return [f"{theirs['seconds']:.3f}", *(f"{ratio:.2f}" for ratio in ratios.values()), goal]
+
+
+def verdict(reached: bool) -> str:
+    return "reached" if reached else "missed"
+
+
+def default_table(results: list[dict]) -> str:
+    columns = ", ".join(f"{result['columns']:,} of {result['data']}" for result in results)
+    header = ["as they come, from text", "rueful s", "VW s", "VW / rueful", "of the best turns",
+              "of processor time", "at least", "rueful MB", "at most"]
+    lines = [line for result in results for line in default_lines(result)]
+    return f"{common.table(header, lines)}\n\nFeatures seen: {columns}."
+
+
+def make_data(args) -> None:
+    """Writes what is not there yet."""
+    if not all((args.folder / f"{name}.{end}").exists() for name in WANTED for end in ["libsvm", "vw"]):
+        quick = ["--quick"] if args.quick else []
+        subprocess.run([args.bench, "--write", str(args.folder), *quick], check=True)
+    wide = args.folder / "wide.libsvm"
+    if args.only != "ogd" and not wide.exists():
+        write_wide(wide, WIDE_ROWS // 50 if args.quick else WIDE_ROWS)
 
 
 def main() -> None:
@@ -215,15 +323,17 @@ def main() -> None:
     common.enter_environment()
     args.rueful = common.program("rueful", args.rueful)
     args.bench = common.program("rueful-bench", args.bench)
-    sets = ["sparse", "dense"]
-    if not all((args.folder / f"{name}.{end}").exists() for name in sets for end in ["libsvm", "vw"]):
-        quick = ["--quick"] if args.quick else []
-        subprocess.run([args.bench, "--write", str(args.folder), *quick], check=True)
-    results = [race(name, args) for name in sets]
+    args.folder = args.folder or common.CACHE / ("sets-quick" if args.quick else "sets")
+    make_data(args)
+    names = [*WANTED, *(["wide"] if args.only != "ogd" else [])]
+    results = [race(name, args) for name in names]
     if args.json:
         print(json.dumps(results, indent=2))
         return
-    print("\n\n".join(table(result) for result in results))
+    tables = [descent_table(result) for result in results if "contestants" in result]
+    if args.only != "ogd":
+        tables.append(default_table(results))
+    print("\n\n".join(tables))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ pub(crate) struct Shape {
 /// A data set in memory.
 pub(crate) struct Data {
     /// What it is called in the report.
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     /// Its rows.
     pub(crate) batches: Vec<Batch>,
     /// A radius that suits it: a ball that holds a good predictor.
@@ -93,7 +93,7 @@ pub(crate) fn sparse(shape: Shape, seed: u64) -> Result<Data> {
         let score: f64 = row.iter().map(|&(index, value)| model[index as usize] * value).sum();
         batches.push(&row, sign(score + 0.1 * random.normal()))?;
     }
-    Ok(Data { name: "sparse", batches: batches.finish(), radius: 100.0 })
+    Ok(Data { name: "sparse".to_owned(), batches: batches.finish(), radius: 100.0 })
 }
 
 /// Like measurements: every feature in every row, standard normal values.
@@ -111,7 +111,7 @@ pub(crate) fn dense(shape: Shape, seed: u64) -> Result<Data> {
         let score: f64 = row.iter().zip(&model).map(|((_, value), u)| u * value).sum();
         batches.push(&row, sign(score + 0.45 * random.normal()))?;
     }
-    Ok(Data { name: "dense", batches: batches.finish(), radius: 5.0 })
+    Ok(Data { name: "dense".to_owned(), batches: batches.finish(), radius: 5.0 })
 }
 
 fn sign(score: f64) -> f64 {

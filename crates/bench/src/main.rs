@@ -2,19 +2,23 @@
 //!
 //! `rueful-bench` measures learning from memory: how many examples and features a second each
 //! learner takes in, with and without the ledger, beside the barest loop that learns at all. All
-//! take turns in one run, and medians are reported. With `--write` it writes its data sets as text,
-//! for the scripts that race other programs.
+//! take turns in one run, and medians are reported. The bank is measured part by part, so that what
+//! proving costs can be seen beside what learning costs; given a file, on its rows. With `--write` it
+//! writes its data sets as text, for the scripts that race other programs.
 
+mod bank;
 mod bare;
 mod contestants;
 mod floor;
 mod generate;
 mod measure;
 mod random;
+mod read;
 mod report;
 mod write;
 
 use anyhow::{Result, ensure};
+use bank::Named;
 use clap::Parser;
 use contestants::Contestant;
 use generate::{Data, Shape};
@@ -56,8 +60,9 @@ struct Options {
     #[arg(long, value_name = "PART", requires = "file", conflicts_with = "write")]
     floor: Option<floor::Part>,
 
-    /// The file that --floor reads
-    #[arg(value_name = "FILE", requires = "floor")]
+    /// Measure the bank on the rows of this file, in place of the data sets; or the file that --floor
+    /// reads
+    #[arg(value_name = "FILE", conflicts_with_all = ["write", "data"])]
     file: Option<PathBuf>,
 }
 
@@ -77,8 +82,10 @@ fn main() -> Result<()> {
     if let Some(folder) = &options.write {
         return options.data_sets().try_for_each(|set| options.write(set, folder));
     }
-    let measured =
-        options.data_sets().map(|set| options.measure(set)).collect::<Result<Vec<_>>>()?;
+    let measured = match &options.file {
+        Some(file) => vec![options.measure_file(file)?],
+        None => options.data_sets().map(|set| options.measure(set)).collect::<Result<_>>()?,
+    };
     let report = if options.json {
         serde_json::to_string_pretty(&measured)?
     } else {
@@ -88,9 +95,16 @@ fn main() -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{report}")?)
 }
 
+/// Whether a line of that name is wanted.
+fn is_wanted(only: Option<&str>, name: &str) -> bool {
+    only.is_none_or(|text| name.contains(text))
+}
+
 const LEGEND: &str = "\
 time / floor      time of the learner without ledger, over that of the bare hinge loop
-ledger / learner  time the ledger adds, over that of the learner";
+ledger / learner  time the ledger adds, over that of the learner
+witnesses         those that the bank mixes in, measured beside it; the rest is the bank without them
+proving           witnesses and ledger together, over the rest of the bank: at most 1 is the aim";
 
 impl Options {
     fn data_sets(&self) -> impl Iterator<Item = DataSet> {
@@ -112,22 +126,49 @@ impl Options {
 
     fn measure(&self, set: DataSet) -> Result<Measured> {
         let data = set.generate(self.quick)?;
-        let repetitions = self.repetitions.unwrap_or(if self.quick { 2 } else { 15 });
-        measure::measure(&data, &self.contestants(&data)?, repetitions.into())
+        let contestants = self.contestants(&data)?;
+        measure::measure(&data, &contestants, &self.banks(&data), self.repetitions())
     }
 
+    fn measure_file(&self, file: &Path) -> Result<Measured> {
+        let data = read::read(file)?;
+        measure::measure(&data, &[], &self.banks(&data), self.repetitions())
+    }
+
+    /// The losses in which the bank is wanted.
+    fn banks(&self, data: &Data) -> Vec<Named> {
+        let mut losses = bank::losses(data);
+        losses.retain(|(name, _)| is_wanted(self.only.as_deref(), name));
+        losses
+    }
+
+    fn repetitions(&self) -> usize {
+        self.repetitions.unwrap_or(if self.quick { 2 } else { 15 }).into()
+    }
+
+    /// The floor, and the contestants that are wanted.
     fn contestants(&self, data: &Data) -> Result<Vec<Contestant>> {
         let mut all = contestants::all(data)?;
-        if let Some(text) = &self.only {
-            ensure!(
-                all.iter().any(|contestant| contestant.name.contains(text)),
-                "no contestant has {text:?} in its name; there are: {}",
-                all.iter().map(|contestant| contestant.name).collect::<Vec<_>>().join("; ")
-            );
-            let mut place = 0..;
-            all.retain(|contestant| place.next() == Some(0) || contestant.name.contains(text));
-        }
+        self.check_wanted(&all)?;
+        let mut place = 0..;
+        all.retain(|contestant| {
+            place.next() == Some(0) || is_wanted(self.only.as_deref(), contestant.name)
+        });
         Ok(all)
+    }
+
+    /// Refuses a wish that nobody meets.
+    fn check_wanted(&self, all: &[Contestant]) -> Result<()> {
+        let of_the_bank = bank::all().map(|(name, _)| name);
+        let names: Vec<_> = all.iter().map(|one| one.name).chain(of_the_bank).collect();
+        let only = self.only.as_deref();
+        ensure!(
+            names.iter().any(|name| is_wanted(only, name)),
+            "no contestant has {:?} in its name; there are: {}",
+            only.unwrap_or_default(),
+            names.join("; ")
+        );
+        Ok(())
     }
 }
 

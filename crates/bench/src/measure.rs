@@ -4,6 +4,7 @@
 //! hardly ever. So each batch has its own median over the repetitions, and the time of a pass is
 //! the sum of these: what it takes when nothing interferes.
 
+use crate::bank::{self, Named, Parts};
 use crate::contestants::{Contestant, Pair, Runner};
 use crate::generate::Data;
 use anyhow::Result;
@@ -15,12 +16,14 @@ use std::time::Instant;
 /// What was measured on one data set.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
-    pub(crate) data: &'static str,
+    pub(crate) data: String,
     pub(crate) rows: usize,
     pub(crate) nonzeros: usize,
     pub(crate) dimension: usize,
     pub(crate) repetitions: usize,
     pub(crate) lines: Vec<Line>,
+    /// The bank, part by part, in every loss.
+    pub(crate) banks: Vec<Parts>,
 }
 
 /// What was measured of one contestant.
@@ -62,7 +65,7 @@ pub(crate) struct Seconds {
 }
 
 /// The seconds every batch took, for each repetition.
-type Passes = Vec<Vec<f64>>;
+pub(crate) type Passes = Vec<Vec<f64>>;
 
 /// What is known of one contestant.
 #[derive(Default)]
@@ -72,28 +75,37 @@ struct Times {
     mistakes: u64,
 }
 
-/// Measures all contestants on one data set. The first of them is the floor.
+/// Measures contestants on one data set, the first of which is the floor, and the bank in some losses.
 pub(crate) fn measure(
     data: &Data,
     contestants: &[Contestant],
+    banks: &[Named],
     repetitions: usize,
 ) -> Result<Measured> {
+    let parts = |named: &Named| bank::measure(data, *named, repetitions);
+    Ok(Measured {
+        data: data.name.clone(),
+        rows: data.rows(),
+        nonzeros: data.nonzeros(),
+        dimension: data.dimension(),
+        repetitions,
+        lines: lines(data, contestants, repetitions)?,
+        banks: banks.iter().map(parts).collect::<Result<_>>()?,
+    })
+}
+
+/// All contestants in turn.
+fn lines(data: &Data, contestants: &[Contestant], repetitions: usize) -> Result<Vec<Line>> {
     let mut times: Vec<Times> = contestants.iter().map(|_| Times::default()).collect();
     for _ in 0..repetitions {
         for (contestant, times) in contestants.iter().zip(&mut times) {
             run(contestant, data, times)?;
         }
     }
-    let floor = Seconds::of(&times[0].alone);
+    let Some(first) = times.first() else { return Ok(Vec::new()) };
+    let floor = Seconds::of(&first.alone);
     let line = |(contestant, times)| summarise(contestant, times, floor, data);
-    Ok(Measured {
-        data: data.name,
-        rows: data.rows(),
-        nonzeros: data.nonzeros(),
-        dimension: data.dimension(),
-        repetitions,
-        lines: contestants.iter().zip(&times).map(line).collect(),
-    })
+    Ok(contestants.iter().zip(&times).map(line).collect())
 }
 
 fn run(contestant: &Contestant, data: &Data, times: &mut Times) -> Result<()> {
@@ -163,7 +175,8 @@ fn summarise(contestant: &Contestant, times: &Times, floor: Seconds, data: &Data
 }
 
 impl Seconds {
-    fn of(passes: &Passes) -> Self {
+    /// The time of a pass from those of its batches.
+    pub(crate) fn of(passes: &Passes) -> Self {
         let mut total = Self { median: 0.0, least: 0.0 };
         let batches = passes.first().map_or(0, Vec::len);
         for batch in 0..batches {
@@ -200,7 +213,7 @@ mod tests {
         let shape = generate::Shape { rows: 3000, features: 10, per_row: 10 };
         let data = generate::dense(shape, 1).unwrap();
         let contestants = contestants::all(&data).unwrap();
-        let measured = measure(&data, &contestants, 1).unwrap();
+        let measured = measure(&data, &contestants, &[], 1).unwrap();
         assert_eq!(measured.lines.len(), contestants.len());
         for line in &measured.lines {
             assert!(line.mistake_rate < 0.35, "{} errs at {}", line.name, line.mistake_rate);

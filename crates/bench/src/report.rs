@@ -1,5 +1,6 @@
 //! The table.
 
+use crate::bank::Parts;
 use crate::measure::{Line, Measured};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
@@ -15,18 +16,46 @@ const HEADER: [&str; 9] = [
     "M features/s with ledger",
 ];
 
+const BANK_HEADER: [&str; 7] =
+    ["ns per row", "loss", "bank", "its witnesses", "the rest", "ledger", "proving / the rest"];
+
 /// One data set as plain text.
 pub(crate) fn table(measured: &Measured) -> String {
+    let mut parts = vec![title(measured)];
+    if !measured.lines.is_empty() {
+        let lines = measured.lines.iter().map(|line| cells(line, measured.nonzeros));
+        parts.push(aligned(HEADER, lines));
+    }
+    if !measured.banks.is_empty() {
+        parts.push(aligned(BANK_HEADER, measured.banks.iter().map(bank_cells)));
+    }
+    parts.join("\n\n")
+}
+
+/// A table whose first column is to the left and whose others are to the right.
+fn aligned<const N: usize>(header: [&str; N], lines: impl Iterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(HEADER);
-    for line in &measured.lines {
-        table.add_row(cells(line, measured.nonzeros));
-    }
+    table.set_header(header).add_rows(lines);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{}\n\n{}", title(measured), table.trim_fmt())
+    table.trim_fmt()
+}
+
+fn bank_cells(parts: &Parts) -> [String; 7] {
+    let nanoseconds = [parts.bank, parts.witnesses, parts.rest(), parts.ledger];
+    let [bank, witnesses, rest, ledger] = nanoseconds.map(|time| format!("{time:.0}"));
+    let (risk, proving) = (parts.risk, parts.proving_over_learning());
+    [
+        parts.name.to_owned(),
+        format!("{risk:.4}"),
+        bank,
+        witnesses,
+        rest,
+        ledger,
+        format!("{proving:.2}"),
+    ]
 }
 
 fn title(measured: &Measured) -> String {
