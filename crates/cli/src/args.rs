@@ -232,7 +232,7 @@ pub(crate) struct FormatArgs {
 
     /// Read the file as this schema says, a JSON file that --write-schema made.
     #[arg(long, value_name = "JSON")]
-    schema: Option<PathBuf>,
+    pub(crate) schema: Option<PathBuf>,
 }
 
 /// How much the examples of a class count.

@@ -124,7 +124,8 @@ pub(crate) fn reopen(
 pub(crate) fn write_schema(args: &MannerArgs, spec: &DataSpec) -> anyhow::Result<()> {
     let Some(path) = &args.write_schema else { return Ok(()) };
     let text = serde_json::to_string_pretty(&spec.schema)? + "\n";
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    let written = rueful_data::replace_file(path, text.as_bytes());
+    written.with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A bar over the bytes of the files; it shows itself only on a terminal.

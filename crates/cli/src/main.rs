@@ -15,6 +15,7 @@ mod look_back;
 mod numbers;
 mod output;
 mod page;
+mod places;
 mod play;
 mod predict;
 mod predictions;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
 }
 
 fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {
+    places::check(&cli.command)?;
     match &cli.command {
         Command::Run(args) => return run::run(args),
         Command::Race(args) => return race::race(args),

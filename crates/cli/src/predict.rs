@@ -6,10 +6,10 @@ use crate::output;
 use anyhow::{Context, bail};
 use rueful_core::Batch;
 use rueful_core::loss::Loss;
-use rueful_data::Source;
+use rueful_data::{NewFile, Source};
 use rueful_run::{DataSpec, LabelUse, Manner, Model, Scored};
-use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::Path;
 
 pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
@@ -18,17 +18,17 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }
     let mut source = open(&model, &args.files, args.no_label, &args.manner())?;
-    let mut out: Box<dyn Write> = match &args.out {
-        Some(path) => Box::new(BufWriter::new(
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))?,
-        )),
-        None => Box::new(BufWriter::new(io::stdout().lock())),
-    };
     let mut tally = Judgement::default();
-    let done = go_through(&model, &mut *source, args, &mut *out, &mut tally);
-    match done.and_then(|()| Ok(out.flush()?)) {
-        Err(error) if is_closed_pipe(&error) => return Ok(()),
-        done => done?,
+    let mut write = |out: &mut dyn Write| go_through(&model, &mut *source, args, out, &mut tally);
+    match &args.out {
+        Some(path) => write_file(path, &mut write)?,
+        None => {
+            let mut out = BufWriter::new(io::stdout().lock());
+            match write(&mut out).and_then(|()| Ok(out.flush()?)) {
+                Err(error) if is_closed_pipe(&error) => return Ok(()),
+                done => done?,
+            }
+        }
     }
     if !args.quiet {
         output::note(&tally.told(&model, args.no_label));
@@ -52,6 +52,18 @@ pub(crate) fn open(
         data.open(LabelUse::Learn(model.task().loss.labels()), manner)
     };
     opened.with_context(|| "the data are read as those the model has learned from")
+}
+
+/// Writes a file that has its name once it is whole: one that was there is there until then.
+fn write_file(
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let failed = || format!("cannot write {}", path.display());
+    let mut out = BufWriter::new(NewFile::begin(path).with_context(failed)?);
+    write(&mut out)?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(failed)?;
+    file.finish().with_context(failed)
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

@@ -18,7 +18,6 @@ use rueful_run::{
 };
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 use std::thread::available_parallelism;
 
 /// The marks of learners in a chart, those with the least risk first; the others are not drawn.
@@ -44,7 +43,7 @@ pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<ExitCode> {
             replay.keep(race.last());
         }
         bar.set_position(source.bytes_read());
-        was_interrupted = stop.load(Ordering::Relaxed);
+        was_interrupted = stop.is_told();
     }
     bar.finish_and_clear();
     if was_interrupted {
@@ -64,7 +63,7 @@ pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<ExitCode> {
     } else {
         output::print(&render(&report, &notes))?;
     }
-    let code = if was_interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS };
+    let code = if was_interrupted { stop.exit_code() } else { ExitCode::SUCCESS };
     Ok(output::disagree(&report.contradictions, code))
 }
 

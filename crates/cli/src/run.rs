@@ -2,11 +2,12 @@
 
 use crate::alarm::{self, Teller, Watched};
 use crate::args::RunArgs;
+use crate::interrupt::{self, Stop};
 use crate::keeper::Keeper;
 use crate::look_back::{self, LookBack};
 use crate::page::Document;
 use crate::progress::Watch;
-use crate::{data, interrupt, numbers, output, page, view};
+use crate::{data, numbers, output, page, places, view};
 use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::Options;
@@ -16,8 +17,6 @@ use rueful_run::{
 };
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let options = look_back::options(args)?;
@@ -30,6 +29,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let Begun { mut session, notes, mut source, manner } = begin(args, manner)?;
     let resumed = args.keep.resume.as_ref().map(|_| session.ledger().rounds());
     let spec = session.spec();
+    places::check_run(args, &spec.data.files)?;
     let task = spec.task();
     let labels = LabelUse::Learn(spec.loss.labels());
     let reopen = || data::reopen(&spec.data, labels, &manner);
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         keeper: Keeper::new(args, &session)?,
     };
     // A stream that is followed ends by itself when it is told to, behind what has come.
-    let is_told = || stop.load(Ordering::Relaxed) && !args.follow;
+    let is_told = || stop.is_told() && !args.follow;
     let finished = learn(&mut session, &mut *source, &mut around, is_told);
     let Around { look_back, windows, watch, keeper, .. } = around;
     watch.finish();
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         let page = page::page(&report, session.run(), windows.as_ref());
         page::write_all(&Document::One(&page), &args.keep.pictures)?;
     }
-    let code = if was_interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS };
+    let code = if was_interrupted { stop.exit_code() } else { ExitCode::SUCCESS };
     let Some((alarm, windows)) = alarm.zip(windows) else {
         show(args, &report, &notes)?;
         return Ok(output::disagree(&report.contradictions, code));
@@ -151,14 +151,14 @@ fn show_watched(
 }
 
 /// Whether files are followed, and until when: an interrupt ends the stream, not the program.
-fn follow(args: &RunArgs, stop: &Arc<AtomicBool>) -> Follow {
+fn follow(args: &RunArgs, stop: &Stop) -> Follow {
     if !args.follow {
         return Follow::No;
     }
     if !args.quiet {
         output::note("learning from what comes; an interrupt (Ctrl-C) ends it, with the report");
     }
-    Follow::Until(Arc::clone(stop))
+    Follow::Until(stop.flag())
 }
 
 /// A run, and where it begins.

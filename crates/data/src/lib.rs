@@ -74,7 +74,7 @@ pub use phrase::{NamesSettings, Phrase};
 pub use predictions::{PredictionColumns, Predictions};
 pub use reader::Reader;
 pub use recognize::{Binary, Recognized, recognize};
-pub use replace::{can_replace_file, replace_file};
+pub use replace::{NewFile, can_replace_file, replace_file};
 pub use schema::{Column, Columns, Role, Schema, Wishes};
 pub use seen::Seen;
 pub use source::{LabelsSeen, Limits, Reading, Source};

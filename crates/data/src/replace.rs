@@ -28,6 +28,34 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.finish()
 }
 
+/// A file that is written piece by piece, beside the one it is to replace, and has its name once it
+/// is whole. Pipes and devices are written directly. What is not finished is removed.
+#[derive(Debug)]
+pub struct NewFile(Replacement);
+
+impl NewFile {
+    /// Begins to write; a file that is there stays as it is for now.
+    pub fn begin(path: &Path) -> io::Result<Self> {
+        Replacement::begin(path, Beside::Nobody).map(Self)
+    }
+
+    /// All of it is written.
+    pub fn finish(self) -> io::Result<()> {
+        self.0.finish()
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // Nothing is held back here; what the system holds back, `finish` asks for.
+        Ok(())
+    }
+}
+
 /// Whether [`replace_file`] could begin, as far as that can be told.
 pub fn can_replace_file(path: &Path) -> io::Result<()> {
     Replacement::begin(path, Beside::Nobody).map(|_| ())

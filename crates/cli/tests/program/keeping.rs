@@ -343,10 +343,22 @@ fn a_model_settles_what_flags_would() {
     assert!(complaint.contains("--save"), "{complaint}");
 }
 
-/// Rows come for as long as the program takes them; an interrupt ends that.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_a_run_with_its_report_and_its_model() {
+    check_signal("-INT", 130);
+}
+
+/// As `docker stop` and systemd do.
+#[cfg(unix)]
+#[test]
+fn a_system_that_ends_a_run_gets_its_report_and_its_model() {
+    check_signal("-TERM", 143);
+}
+
+/// Rows come for as long as the program takes them; a signal ends that.
+#[cfg(unix)]
+fn check_signal(signal: &str, code: i32) {
     let desk = desk();
     let mut child = program(desk.path())
         .args(["run", "-", "--format", "libsvm", "--save", "m.rueful", "--json"])
@@ -358,7 +370,7 @@ fn an_interrupt_ends_a_run_with_its_report_and_its_model() {
     let mut stdin = child.stdin.take().expect("a pipe");
     let rows = bytes(&desk, "all.libsvm");
     stdin.write_all(&rows).expect("it reads");
-    let interrupt = || Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let interrupt = || Command::new("kill").args([signal, &child.id().to_string()]).status();
     let begun = Instant::now();
     let mut is_told = false;
     // The program may not be listening yet when it is told first; told twice, it would end at once.
@@ -373,7 +385,7 @@ fn an_interrupt_ends_a_run_with_its_report_and_its_model() {
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
     let complaint = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{complaint}");
+    assert_eq!(output.status.code(), Some(code), "{complaint}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
     let inside = ask_in(desk.path(), "inspect m.rueful --json").json();
     assert_eq!(report["examples"], inside["examples"]);
@@ -502,4 +514,56 @@ fn proofs_that_contradict_each_other_are_withheld_and_end_with_3() {
         assert!(report["contradictions"][0]["lower"]["value"].is_number(), "{report}");
     }
     assert!(crossed > 0, "no forgery was seen through");
+}
+
+/// Nothing that is read, or is written by another flag, is written over, whatever it is called.
+#[test]
+fn what_is_read_is_never_written_over() {
+    let folder = desk();
+    say(&folder, "run all.libsvm --loss hinge --save m").result();
+    let (data, model) = (bytes(&folder, "all.libsvm"), bytes(&folder, "m"));
+    for (line, told) in [
+        ("run all.libsvm --report all.libsvm", "--report all.libsvm would overwrite the data"),
+        ("run all.libsvm --save ./all.libsvm", "--save ./all.libsvm would overwrite the data"),
+        ("run all.libsvm --predictions all.libsvm", "--predictions"),
+        ("run all.libsvm --write-schema all.libsvm", "--write-schema"),
+        ("run --resume m --plot m", "--plot m would overwrite the model"),
+        ("run --resume m --report all.libsvm", "--report all.libsvm would overwrite the data"),
+        ("run all.libsvm --save new --report new", "--save and --report would both write new"),
+        ("race all.libsvm --eta 1 --report all.libsvm", "--report"),
+        ("convert all.libsvm --out all.libsvm --force", "--out"),
+        ("predict m all.libsvm --out all.libsvm", "--out all.libsvm would overwrite the data"),
+        ("predict m all.libsvm --out m", "--out m would overwrite the model"),
+        ("audit all.libsvm --predictions m --plot m", "would overwrite the predictions"),
+        ("data all.libsvm --write-schema all.libsvm", "--write-schema"),
+        ("hindsight all.libsvm --write-schema all.libsvm", "--write-schema"),
+    ] {
+        let complaint = say(&folder, line).refusal(1);
+        assert!(complaint.contains(told), "{line}: {complaint}");
+        assert_eq!(
+            (bytes(&folder, "all.libsvm"), bytes(&folder, "m")),
+            (data.clone(), model.clone())
+        );
+        assert!(!folder.path().join("new").exists(), "{line}");
+    }
+    // A model may be saved where it came from.
+    say(&folder, "run all.libsvm --resume m --save m").result();
+    assert_ne!(bytes(&folder, "m"), model);
+}
+
+#[test]
+fn predictions_that_fail_leave_the_old_ones() {
+    let folder = desk();
+    say(&folder, "run all.libsvm --loss hinge --save m").result();
+    write(&folder, "keep.txt", "old\n");
+    write(&folder, "broken.libsvm", "+1 1:1\n+1 1:x\n");
+    say(&folder, "predict m broken.libsvm --out keep.txt").refusal(1);
+    assert_eq!(bytes(&folder, "keep.txt"), b"old\n");
+    say(&folder, "predict m all.libsvm --out keep.txt").result();
+    assert!(bytes(&folder, "keep.txt").len() > 100);
+    let names = fs::read_dir(folder.path()).expect("a folder");
+    let parts = names.filter(|name| {
+        name.as_ref().is_ok_and(|it| it.file_name().to_string_lossy().contains("part"))
+    });
+    assert_eq!(parts.count(), 0);
 }
