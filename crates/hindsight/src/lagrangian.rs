@@ -19,11 +19,12 @@
 use crate::counted::Counted;
 use crate::held::Held;
 use crate::problem::Problem;
+use crate::products::Member;
 use crate::set::norm;
 use crate::system::System;
+use rueful_core::Sum;
 use rueful_core::loss::{Kink, Loss};
 use rueful_core::set::{AnySet, FeasibleSet};
-use rueful_core::{Features, Sum};
 
 /// How much weaker than the losses the center pulls at first: with kinks, and without, where it only
 /// makes sure that there is one minimum; and at last.
@@ -253,8 +254,13 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
     /// The second derivatives: those of the losses at their kink; c and σT; and of ω, on a box 1/ρ_i
     /// beyond a side, on a ball (1 − U/‖z‖)/ρ and along z as much as 1/ρ.
     pub(crate) fn system(&self, at: &Standing) -> System<'a> {
-        let rows = self.data.examples().zip(&at.weights).filter(|(_, w)| **w > 0.0);
-        let rows: Vec<(Features<'a>, f64)> = rows.map(|(e, w)| (e.features, *w)).collect();
+        let all = self.data.examples().zip(&at.weights).enumerate();
+        let members = all.map(|(place, (example, &weight))| Member {
+            place,
+            features: example.features,
+            weight,
+        });
+        let rows: Vec<Member<'a>> = members.filter(|member| member.weight > 0.0).collect();
         let mut extra: Vec<f64> = (0..at.u.len()).map(|i| self.curvature + self.pull(i)).collect();
         let mut along = None;
         match &self.problem.comparators {

@@ -74,6 +74,7 @@ mod multipliers;
 mod newton;
 mod passes;
 mod problem;
+mod products;
 mod proof;
 mod quadratic;
 mod rounding;
