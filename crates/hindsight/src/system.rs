@@ -24,6 +24,9 @@ const MAX_SIDE: usize = 4000;
 const FEW_STEPS: usize = 60;
 const MANY_STEPS: usize = 1000;
 
+/// The least rows whose products are kept from one system to the next.
+const MANY_ROWS: usize = 200;
+
 /// How exact a solution by a factor is made, relative to r.
 const EXACT: f64 = 1e-10;
 
@@ -103,6 +106,9 @@ impl<'a> System<'a> {
         products: &mut Products<'a>,
         solved: &mut Solved,
     ) -> bool {
+        if !self.keeps_products() {
+            products.forget();
+        }
         loop {
             let is_fresh = products.is_empty();
             if let Some(direct) = self.factor(products) {
@@ -130,14 +136,17 @@ impl<'a> System<'a> {
         self.nonzeros() as f64 >= FULL * (self.rows.len() * self.extra.len()) as f64
     }
 
-    /// The most products before a factor is made. Where the products of full rows are kept a factor of
-    /// n rows takes about as long as n/50 of them; on a ball E is another one in every step.
+    /// Whether products of rows are kept for the next system: where there are many. On a ball E is
+    /// another one in every step.
+    fn keeps_products(&self) -> bool {
+        let n = self.rows.len();
+        self.is_full() && (MANY_ROWS..self.extra.len()).contains(&n) && self.along.is_none()
+    }
+
+    /// The most products with the matrix before a factor is made. Where products of rows are kept a
+    /// factor of n rows takes about as long as n/50 of them.
     fn few_steps(&self) -> usize {
-        if self.is_full() && self.along.is_none() {
-            (self.rows.len() / 50).clamp(20, FEW_STEPS)
-        } else {
-            FEW_STEPS
-        }
+        if self.keeps_products() { (self.rows.len() / 50).clamp(20, FEW_STEPS) } else { FEW_STEPS }
     }
 
     /// The rows of the smaller matrix.
