@@ -25,7 +25,7 @@ const FEW_STEPS: usize = 60;
 const MANY_STEPS: usize = 1000;
 
 /// The least rows whose products are kept from one system to the next.
-const MANY_ROWS: usize = 200;
+const MANY_ROWS: usize = 100;
 
 /// How exact a solution by a factor is made, relative to r.
 const EXACT: f64 = 1e-10;
