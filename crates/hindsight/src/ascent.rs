@@ -131,7 +131,8 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
             self.check(&mut state, bracket)?;
             pace.work += 1.0;
             let left = (bracket.relative_gap() / self.options.tolerance).ln();
-            if state.sweep > 1 && pace.is_too_slow(left, patience, bracket) {
+            let is_too_slow = pace.is_too_slow(left, patience, bracket);
+            if state.sweep > 1 && is_too_slow {
                 break;
             }
             // When it should be done at this rate, and not much later.
