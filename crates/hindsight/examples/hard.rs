@@ -4,6 +4,7 @@
 //! $ cargo run --release -p rueful-hindsight --example hard -- hinge:ball:1:FILE absolute:ball:10:FILE
 //! ```
 //!
+//! A number is the relative gap to ask for, 1e-4 if there is none.
 //! Generated problems need no argument; one that is not a problem about a file picks those whose name
 //! contains it. A file is LIBSVM text, or a table whose name ends in `.csv`: its label is the last
 //! column, or the one named behind `@`, and every other column of numbers is a feature. All have a
@@ -24,13 +25,22 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 fn main() -> Result<()> {
     println!("| problem | rows × columns | seconds | relative gap | passes | method |");
     println!("|---|---|---|---|---|---|");
+    let (numbers, others): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|argument| argument.parse::<f64>().is_ok());
+    let asked = numbers.first().map_or(Ok(Options::default().tolerance), |gap| gap.parse())?;
     let (files, names): (Vec<String>, Vec<String>) =
-        std::env::args().skip(1).partition(|argument| argument.matches(':').count() == 3);
+        others.into_iter().partition(|argument| argument.matches(':').count() == 3);
     for file in &files {
         let [loss, set, size, path] = file.splitn(4, ':').collect::<Vec<_>>()[..] else { continue };
         let batch = read(path, loss)?;
         let name = path.rsplit('/').next().unwrap_or(path);
-        report(&format!("{name}, {loss}, {set} of {size}"), loss, &set_of(set, size)?, &batch)?;
+        report(
+            &format!("{name}, {loss}, {set} of {size}"),
+            loss,
+            &set_of(set, size)?,
+            &batch,
+            asked,
+        )?;
     }
     let picked = |name: &str| {
         if names.is_empty() { files.is_empty() } else { names.iter().any(|n| name.contains(n)) }
@@ -47,7 +57,7 @@ fn main() -> Result<()> {
         ] {
             let name = format!("{name}, {loss}, {set} of {size}");
             if picked(&name) {
-                report(&name, loss, &set_of(set, size)?, &make()?)?;
+                report(&name, loss, &set_of(set, size)?, &make()?, asked)?;
             }
         }
     }
@@ -59,13 +69,13 @@ fn set_of(set: &str, size: &str) -> Result<AnySet> {
     Ok(if set == "box" { BoxSet::cube(size).into() } else { Ball { radius: size }.into() })
 }
 
-fn report(name: &str, loss: &str, set: &AnySet, batch: &Batch) -> Result<()> {
+fn report(name: &str, loss: &str, set: &AnySet, batch: &Batch, gap: f64) -> Result<()> {
     let start = Instant::now();
     let solution = match loss {
-        "hinge" => run(Hinge {}, set, batch),
-        "logistic" => run(Logistic {}, set, batch),
-        "absolute" => run(Absolute {}, set, batch),
-        "square" => run(Square {}, set, batch),
+        "hinge" => run(Hinge {}, set, batch, gap),
+        "logistic" => run(Logistic {}, set, batch, gap),
+        "absolute" => run(Absolute {}, set, batch, gap),
+        "square" => run(Square {}, set, batch, gap),
         other => return Err(format!("no loss is called {other}").into()),
     };
     let seconds = start.elapsed().as_secs_f64();
@@ -77,10 +87,10 @@ fn report(name: &str, loss: &str, set: &AnySet, batch: &Batch) -> Result<()> {
     Ok(())
 }
 
-fn run<L: Loss>(loss: L, comparators: &AnySet, batch: &Batch) -> Solution {
+fn run<L: Loss>(loss: L, comparators: &AnySet, batch: &Batch, tolerance: f64) -> Solution {
     let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: comparators.clone() };
     let mut data = InMemory { batches: std::slice::from_ref(batch) };
-    let options = Options::default();
+    let options = Options { tolerance, ..Options::default() };
     let Ok(solution) = solve(&problem, &mut data, Start::default(), &options, &mut |_| ());
     solution
 }

@@ -38,11 +38,12 @@ pub(crate) struct Ascent<'a, L, P> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// How many more sweeps' work it may take to be done, if another method could take over; and after
-/// how many sweeps that is asked at the latest.
-const PATIENCE: f64 = 30.0;
+/// After how many sweeps at the latest it is asked whether ascent will be done in time.
 const FIRST_SWEEPS: u64 = 8;
 const FIRST_SWEEPS_IN_A_BOX: u64 = 24;
+
+/// How much work, as a part of the patience, tells the rate.
+const TELLING: f64 = 1.0 / 60.0;
 
 /// The first λ is this times ‖S‖/U for the steepest slopes: those of the solution are flatter.
 const FIRST_LAMBDA: f64 = 0.1;
@@ -97,13 +98,13 @@ struct State {
 
 impl<L: Loss, P: Passes> Ascent<'_, L, P> {
     /// Narrows the bracket from a dual point on, and returns the slopes; `steepness` is ‖S‖ of steep
-    /// ones. If another method can take over, it stops where the rate so far is too slow.
+    /// ones. It stops where it would take the work of more passes than `patience` at the rate so far.
     pub(crate) fn solve(
         &mut self,
         dual: Dual,
         steepness: f64,
         shape: &Shape,
-        has_successor: bool,
+        patience: f64,
         bracket: &mut Bracket,
     ) -> Result<Vec<f64>, P::Error> {
         let least = self.least_lambda(shape);
@@ -112,10 +113,11 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
         let mut state = State::new(dual, lambda, shape);
         let is_box = matches!(self.problem.comparators, AnySet::Box(_));
         let first_sweeps = if is_box { FIRST_SWEEPS_IN_A_BOX } else { FIRST_SWEEPS };
-        let (mut last_check, mut next_check, mut work) = (0, 1, 0.0);
+        let (mut last_check, mut next_check) = (0, 1);
+        let mut pace = Pace::new(bracket);
         while !bracket.is_done(self.options) && bracket.allows(2) {
             let swept = self.sweep(&mut state)?;
-            work += swept;
+            pace.work += swept;
             bracket.passes += state.count(swept);
             self.retune(&mut state, least);
             // As long as a sweep gains much, the gap is wide: what is left on both sides of the
@@ -127,17 +129,16 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
             }
             let before = bracket.relative_gap();
             self.check(&mut state, bracket)?;
-            let closed = (before / bracket.relative_gap()).ln();
+            pace.work += 1.0;
             let left = (bracket.relative_gap() / self.options.tolerance).ln();
-            // The check is work as well.
-            let soon = left * (work + 1.0) <= PATIENCE * closed;
-            if has_successor && state.sweep > 1 && !soon {
+            let is_too_slow = pace.is_too_slow(left, patience, bracket);
+            if state.sweep > 1 && is_too_slow {
                 break;
             }
             // When it should be done at this rate, and not much later.
+            let closed = (before / bracket.relative_gap()).ln();
             let expected = (left / closed * (state.sweep - last_check) as f64).ceil();
             last_check = state.sweep;
-            work = 0.0;
             next_check = state.sweep + expected.clamp(1.0, 1.0 + (state.sweep / 2) as f64) as u64;
         }
         Ok(state.dual.slopes)
@@ -233,6 +234,30 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
         }
         state.dual.sum.copy_from_slice(proof.slopes());
         Ok(())
+    }
+}
+
+/// What was gained by how much work, in passes, since the rate was last looked at.
+struct Pace {
+    gap: f64,
+    work: f64,
+}
+
+impl Pace {
+    fn new(bracket: &Bracket) -> Self {
+        Self { gap: bracket.relative_gap(), work: 0.0 }
+    }
+
+    /// Whether it would take more than so many passes to close what is left of the logarithm of the gap.
+    /// A short stretch tells little of that: who has more patience looks at longer ones.
+    fn is_too_slow(&mut self, left: f64, patience: f64, bracket: &Bracket) -> bool {
+        if self.work < TELLING * patience {
+            return false;
+        }
+        let closed = (self.gap / bracket.relative_gap()).ln();
+        let is_soon = left * self.work <= patience * closed;
+        *self = Self::new(bracket);
+        !is_soon
     }
 }
 

@@ -19,11 +19,12 @@
 use crate::counted::Counted;
 use crate::held::Held;
 use crate::problem::Problem;
+use crate::products::Member;
 use crate::set::norm;
 use crate::system::System;
+use rueful_core::Sum;
 use rueful_core::loss::{Kink, Loss};
 use rueful_core::set::{AnySet, FeasibleSet};
-use rueful_core::{Features, Sum};
 
 /// How much weaker than the losses the center pulls at first: with kinks, and without, where it only
 /// makes sure that there is one minimum; and at last.
@@ -82,7 +83,7 @@ struct Smooth {
 }
 
 impl<'a, L: Loss> Lagrangian<'a, L> {
-    /// Around the slopes and the point u; `spread` is the size of a typical residual.
+    /// Around the slopes, one per example, and the point u; `spread` is the size of a typical residual.
     pub(crate) fn new(
         problem: &'a Problem<L>,
         data: &'a Held<'a>,
@@ -93,10 +94,13 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         let mut energies = vec![0.0; u.len()];
         let mut losses = Vec::new();
         let mut nonzeros = 1.0;
+        let mut sum = vec![0.0; u.len()];
         let mut curvatures = Sum::default();
-        for example in data.examples() {
+        slopes.iter_mut().filter(|a| !a.is_finite()).for_each(|a| *a = 0.0);
+        for (example, &slope) in data.examples().zip(&slopes) {
             let loss = Counted::new(problem.loss, &example);
             losses.push(loss);
+            example.features.add_to(&mut sum, slope);
             curvatures.add(loss.curvature(example.features.dot(u)));
             nonzeros += example.features.len() as f64;
             example.features.iter().for_each(|(i, x)| energies[i] += x * x);
@@ -105,22 +109,21 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         let total: f64 = energies.iter().sum();
         let mean_energy = if total > 0.0 { total / occur as f64 } else { 1.0 };
         energies.iter_mut().for_each(|e| *e = e.max(1e-9 * mean_energy));
-        slopes.resize(losses.len(), 0.0);
-        slopes.iter_mut().filter(|a| !a.is_finite()).for_each(|a| *a = 0.0);
         let rounds = losses.len();
+        let curvature = problem.sigma.get() * rounds as f64;
         let kinked = losses.first().is_some_and(|loss| loss.kink().is_some());
         let width = if kinked { spread } else { 1.0 };
         Self {
             problem,
             data,
-            curvature: problem.sigma.get() * losses.len() as f64,
+            curvature,
             losses,
             nonzeros,
             energies,
             mean_energy,
             kinked,
             slopes,
-            normal: vec![0.0; u.len()],
+            normal: first_normal(&problem.comparators, u, &sum, curvature),
             center: u.to_vec(),
             width,
             first_width: width,
@@ -251,8 +254,13 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
     /// The second derivatives: those of the losses at their kink; c and σT; and of ω, on a box 1/ρ_i
     /// beyond a side, on a ball (1 − U/‖z‖)/ρ and along z as much as 1/ρ.
     pub(crate) fn system(&self, at: &Standing) -> System<'a> {
-        let rows = self.data.examples().zip(&at.weights).filter(|(_, w)| **w > 0.0);
-        let rows: Vec<(Features<'a>, f64)> = rows.map(|(e, w)| (e.features, *w)).collect();
+        let all = self.data.examples().zip(&at.weights).enumerate();
+        let members = all.map(|(place, (example, &weight))| Member {
+            place,
+            features: example.features,
+            weight,
+        });
+        let rows: Vec<Member<'a>> = members.filter(|member| member.weight > 0.0).collect();
         let mut extra: Vec<f64> = (0..at.u.len()).map(|i| self.curvature + self.pull(i)).collect();
         let mut along = None;
         match &self.problem.comparators {
@@ -296,6 +304,19 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         });
         point(length)
     }
+}
+
+/// What keeps u where it is, if anything does: on a side of the box the gradient S + κu of the cost is the
+/// opposite of the normal, and between the sides the normal is 0. A ball has one number to learn, and
+/// starts without.
+fn first_normal(set: &AnySet, u: &[f64], sum: &[f64], curvature: f64) -> Vec<f64> {
+    let AnySet::Box(sides) = set else { return vec![0.0; u.len()] };
+    let normal = |(i, (&u, &sum)): (usize, (&f64, &f64))| {
+        let (lower, upper) = sides.extent(i);
+        let against = -(sum + curvature * u);
+        if u >= upper && against > 0.0 || u <= lower && against < 0.0 { against } else { 0.0 }
+    };
+    u.iter().zip(sum).enumerate().map(normal).collect()
 }
 
 /// The mean of curvatures, and hardly less than nothing.

@@ -75,6 +75,7 @@ mod multipliers;
 mod newton;
 mod passes;
 mod problem;
+mod products;
 mod proof;
 mod quadratic;
 mod rounding;

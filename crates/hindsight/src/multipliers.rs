@@ -24,6 +24,7 @@ use crate::lagrangian::{Lagrangian, Standing};
 use crate::problem::{Options, Problem, Progress};
 use crate::proof::Proof;
 use crate::set::{dot, make_feasible};
+use crate::system::Memory;
 use rueful_core::loss::Loss;
 
 /// How many rounds may go by without a narrower interval.
@@ -75,11 +76,11 @@ impl<L: Loss> Multipliers<'_, L> {
         let mut smoothed = Lagrangian::new(self.problem, self.data, &u, slopes, spread);
         let mut at = smoothed.visit(u);
         bracket.passes += 2;
-        let mut factored = false;
+        let mut memory = Memory::new();
         let mut patience = PATIENCE;
         while patience > 0 && bracket.passes < last && !bracket.is_done(self.options) {
             let gap = bracket.relative_gap();
-            let steps = minimise(&smoothed, &mut at, &mut factored, bracket);
+            let steps = minimise(&smoothed, &mut at, &mut memory, bracket);
             self.price(&at, bracket);
             patience = if bracket.relative_gap() < 0.99 * gap { PATIENCE } else { patience - 1 };
             let moved = smoothed.moved(&at);
@@ -118,23 +119,22 @@ impl<L: Loss> Multipliers<'_, L> {
 
 /// Newton's method on the smoothed function, from where it stands; returns how many steps it took.
 /// Products with a part of the rows count as that part of a pass, and one pass is left over.
-fn minimise<L: Loss>(
-    smoothed: &Lagrangian<'_, L>,
+fn minimise<'a, L: Loss>(
+    smoothed: &Lagrangian<'a, L>,
     at: &mut Standing,
-    factored: &mut bool,
+    memory: &mut Memory<'a>,
     bracket: &mut Bracket,
 ) -> u32 {
     let (mut steps, mut work) = (0, 0.0);
     let mut before = f64::INFINITY;
     while steps < MAX_STEPS && bracket.allows(4) {
         let moved = smoothed.moved(at);
-        let system = smoothed.system(at);
+        let mut system = smoothed.system(at);
         let downhill: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
         let part = system.nonzeros() as f64 / smoothed.nonzeros();
         let most = (bracket.left() - 3) as f64 / part.max(1e-9);
         let accuracy = if before > moved { ROUGH } else { FINE };
-        let solved = system.solve(&downhill, accuracy, *factored, most as usize);
-        *factored = solved.factored;
+        let solved = system.solve(&downhill, accuracy, memory, most as usize);
         work += solved.products as f64 * part;
         bracket.passes += work as u64;
         work -= work.floor();

@@ -22,6 +22,11 @@ const MAX_DIMENSION: usize = 700;
 /// The most nonzeros that are copied into memory: 8 bytes each.
 pub(crate) const MAX_HELD: u64 = 8_000_000;
 
+/// How many more passes' work ascent may take to be done, if another method could take over: with few
+/// columns or in a box, and otherwise.
+const PATIENCE: f64 = 30.0;
+const LONG_PATIENCE: f64 = 300.0;
+
 /// The most multiplications, T·d², that turning all examples to other coordinates may take.
 const MAX_TURNED: u64 = 200_000_000;
 
@@ -112,7 +117,8 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
             return self.multipliers(dual.slopes, u64::MAX, bracket);
         }
         let has_successor = in_memory || few_columns;
-        let slopes = self.ascent(dual, has_successor, bracket)?;
+        let patience = if has_successor { self.patience() } else { f64::INFINITY };
+        let slopes = self.ascent(dual, patience, bracket)?;
         if bracket.is_done(self.options) || !has_successor {
             Ok(Method::DualCoordinateAscent)
         } else if !few_columns {
@@ -162,6 +168,13 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
         }
     }
 
+    /// How many more passes ascent may take where another method could take over: what that one would
+    /// take. With many columns it is hundreds, but in a box ascent hardly ever comes to an end.
+    fn patience(&self) -> f64 {
+        let is_box = matches!(self.problem.comparators, AnySet::Box(_));
+        if is_box || self.shape.dimension <= MAX_DIMENSION { PATIENCE } else { LONG_PATIENCE }
+    }
+
     /// As many passes as interior points take, by their multiplications.
     fn worth_of_interior(&self) -> u64 {
         let squares = self.shape.examples.saturating_mul((self.shape.dimension as u64).pow(2));
@@ -180,12 +193,12 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
     fn ascent(
         &mut self,
         dual: Dual,
-        has_successor: bool,
+        patience: f64,
         bracket: &mut Bracket,
     ) -> Result<Vec<f64>, P::Error> {
         let Self { problem, data, options, watch, shape, steepness } = self;
         let mut ascent = Ascent { problem, data: *data, options, watch };
-        ascent.solve(dual, *steepness, shape, has_successor, bracket)
+        ascent.solve(dual, *steepness, shape, patience, bracket)
     }
 
     fn interior(&mut self, turned: bool, bracket: &mut Bracket) -> Result<(), P::Error> {

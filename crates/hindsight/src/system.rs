@@ -13,9 +13,9 @@
 
 use crate::cholesky::Factor;
 use crate::hessian::Hessian;
+use crate::products::{Member, Products, STRIP};
 use crate::set::dot;
 use nalgebra::{DMatrix, DVector};
-use rueful_core::Features;
 
 /// The largest matrix that is factored: 8 bytes times its square.
 const MAX_SIDE: usize = 4000;
@@ -24,23 +24,36 @@ const MAX_SIDE: usize = 4000;
 const FEW_STEPS: usize = 60;
 const MANY_STEPS: usize = 1000;
 
+/// The least rows whose products are kept from one system to the next.
+const MANY_ROWS: usize = 100;
+
 /// How exact a solution by a factor is made, relative to r.
 const EXACT: f64 = 1e-10;
 
 /// Rows with at least this part of all columns are multiplied as full ones.
 const FULL: f64 = 0.1;
 
-/// How many columns (or rows) of full rows are multiplied at once.
-const STRIP: usize = 256;
-
 /// The system.
 pub(crate) struct System<'a> {
-    /// The examples that take part, and their w.
-    pub(crate) rows: Vec<(Features<'a>, f64)>,
+    /// The examples that take part.
+    pub(crate) rows: Vec<Member<'a>>,
     /// e, all positive.
     pub(crate) extra: Vec<f64>,
     /// β and z
     pub(crate) along: Option<(f64, Vec<f64>)>,
+}
+
+/// What is known from the systems before.
+pub(crate) struct Memory<'a> {
+    /// Whether conjugate gradients alone were too slow.
+    factors: bool,
+    products: Products<'a>,
+}
+
+impl Memory<'_> {
+    pub(crate) fn new() -> Self {
+        Self { factors: false, products: Products::new() }
+    }
 }
 
 /// A solution.
@@ -48,8 +61,6 @@ pub(crate) struct Solved {
     pub(crate) s: Vec<f64>,
     /// How many products with the matrix it took.
     pub(crate) products: usize,
-    /// Whether conjugate gradients alone were too slow.
-    pub(crate) factored: bool,
 }
 
 /// How a system is turned around directly.
@@ -58,46 +69,84 @@ enum Direct {
     Rows(Factor),
 }
 
-impl System<'_> {
+impl<'a> System<'a> {
     /// Solves for s, to a residual of at most `accuracy` times r in the norm of the preconditioner
-    /// if it can be had by at most so many products. With `factor_first` it does not try without a
-    /// factor.
+    /// if it can be had by at most so many products. Where conjugate gradients alone were too slow
+    /// before, it does not try without a factor.
     pub(crate) fn solve(
-        &self,
+        &mut self,
         r: &[f64],
         accuracy: f64,
-        factor_first: bool,
+        memory: &mut Memory<'a>,
         most: usize,
     ) -> Solved {
         let can_factor = self.side() <= MAX_SIDE;
-        let mut steps = 0;
-        let mut s = vec![0.0; r.len()];
-        if !(can_factor && factor_first) {
+        let mut solved = Solved { s: vec![0.0; r.len()], products: 0 };
+        if !(can_factor && memory.factors) {
             let inverse: Vec<f64> = self.diagonal().iter().map(|d| 1.0 / d).collect();
             let precondition = |r: &[f64]| r.iter().zip(&inverse).map(|(r, m)| r * m).collect();
-            let steps_allowed = most.min(if can_factor { FEW_STEPS } else { MANY_STEPS });
-            let (made, done) = self.iterate(r, accuracy, steps_allowed, &precondition, &mut s);
-            steps = made;
+            let steps_allowed = most.min(if can_factor { self.few_steps() } else { MANY_STEPS });
+            let (made, done) =
+                self.iterate(r, accuracy, steps_allowed, &precondition, &mut solved.s);
+            solved.products = made;
             if done || !can_factor || made >= most {
-                return Solved { s, products: steps, factored: false };
+                return solved;
             }
         }
-        let Some(direct) = self.factor() else {
-            return Solved { s, products: steps, factored: false };
-        };
-        s.fill(0.0);
-        let apply = |r: &[f64]| self.apply(&direct, r);
-        let (more, _) = self.iterate(r, EXACT, (most - steps).min(4), &apply, &mut s);
-        Solved { s, products: steps + more, factored: true }
+        memory.factors = self.solve_directly(r, most, &mut memory.products, &mut solved);
+        solved
+    }
+
+    /// Solves with a factor if there is one. Products that were kept and have suffered from rounding
+    /// are made anew.
+    fn solve_directly(
+        &mut self,
+        r: &[f64],
+        most: usize,
+        products: &mut Products<'a>,
+        solved: &mut Solved,
+    ) -> bool {
+        if !self.keeps_products() {
+            products.forget();
+        }
+        loop {
+            let is_fresh = products.is_empty();
+            if let Some(direct) = self.factor(products) {
+                solved.s.fill(0.0);
+                let apply = |r: &[f64]| self.apply(&direct, r);
+                let steps_allowed = (most - solved.products).min(4);
+                let (made, done) = self.iterate(r, EXACT, steps_allowed, &apply, &mut solved.s);
+                solved.products += made;
+                if done || is_fresh || solved.products >= most {
+                    return true;
+                }
+            } else if is_fresh {
+                return false;
+            }
+            products.forget();
+        }
     }
 
     /// How many nonzeros take part.
     pub(crate) fn nonzeros(&self) -> usize {
-        self.rows.iter().map(|(x, _)| x.len()).sum()
+        self.rows.iter().map(|row| row.features.len()).sum()
     }
 
     fn is_full(&self) -> bool {
         self.nonzeros() as f64 >= FULL * (self.rows.len() * self.extra.len()) as f64
+    }
+
+    /// Whether products of rows are kept for the next system: where there are many. On a ball E is
+    /// another one in every step.
+    fn keeps_products(&self) -> bool {
+        let n = self.rows.len();
+        self.is_full() && (MANY_ROWS..self.extra.len()).contains(&n) && self.along.is_none()
+    }
+
+    /// The most products with the matrix before a factor is made. Where products of rows are kept a
+    /// factor of n rows takes about as long as n/50 of them.
+    fn few_steps(&self) -> usize {
+        if self.keeps_products() { (self.rows.len() / 50).clamp(20, FEW_STEPS) } else { FEW_STEPS }
     }
 
     /// The rows of the smaller matrix.
@@ -107,8 +156,8 @@ impl System<'_> {
 
     fn diagonal(&self) -> Vec<f64> {
         let mut diagonal = self.extra.clone();
-        for (x, w) in &self.rows {
-            x.iter().for_each(|(i, x)| diagonal[i] += w * x * x);
+        for Member { features, weight, .. } in &self.rows {
+            features.iter().for_each(|(i, x)| diagonal[i] += weight * x * x);
         }
         if let Some((beta, z)) = &self.along {
             diagonal.iter_mut().zip(z).for_each(|(d, z)| *d += beta * z * z);
@@ -118,8 +167,8 @@ impl System<'_> {
 
     fn product(&self, v: &[f64]) -> Vec<f64> {
         let mut product: Vec<f64> = self.extra.iter().zip(v).map(|(e, v)| e * v).collect();
-        for (x, w) in &self.rows {
-            x.add_to(&mut product, w * x.dot(v));
+        for Member { features, weight, .. } in &self.rows {
+            features.add_to(&mut product, weight * features.dot(v));
         }
         if let Some((beta, z)) = &self.along {
             let k = beta * dot(z, v);
@@ -166,11 +215,11 @@ impl System<'_> {
         (most, left <= target)
     }
 
-    fn factor(&self) -> Option<Direct> {
+    fn factor(&mut self, products: &mut Products<'a>) -> Option<Direct> {
         if self.extra.len() <= self.rows.len() {
             Some(Direct::Columns(Factor::new(self.by_columns())?))
         } else {
-            Some(Direct::Rows(Factor::new(self.by_rows())?))
+            Some(Direct::Rows(Factor::new(self.by_rows(products))?))
         }
     }
 
@@ -181,17 +230,17 @@ impl System<'_> {
             let mut a = DMatrix::zeros(d, d);
             for rows in self.rows.chunks(STRIP) {
                 let mut strip = DMatrix::zeros(d, rows.len());
-                for (k, (x, w)) in rows.iter().enumerate() {
-                    let root = w.sqrt();
+                for (k, row) in rows.iter().enumerate() {
+                    let root = row.weight.sqrt();
                     let mut column = strip.column_mut(k);
-                    x.iter().for_each(|(i, x)| column[i] = root * x);
+                    row.features.iter().for_each(|(i, x)| column[i] = root * x);
                 }
                 add_square(&mut a, &strip);
             }
             a
         } else {
             let mut hessian = Hessian::new(d);
-            self.rows.iter().for_each(|(x, w)| hessian.add(*w, x));
+            self.rows.iter().for_each(|row| hessian.add(row.weight, &row.features));
             hessian.finish();
             hessian.damped(0.0, 0.0)
         };
@@ -209,13 +258,18 @@ impl System<'_> {
     }
 
     /// W⁻¹ + Y E⁻¹Yᵀ, where the last row of Y is z.
-    fn by_rows(&self) -> DMatrix<f64> {
+    fn by_rows(&mut self, products: &mut Products<'a>) -> DMatrix<f64> {
         let n = self.rows.len() + usize::from(self.along.is_some());
-        let mut k = if self.is_full() { self.full_products(n) } else { self.sparse_products(n) };
-        for (j, (x, w)) in self.rows.iter().enumerate() {
-            k[(j, j)] += 1.0 / w;
+        let mut k = if self.is_full() {
+            let inverse: Vec<f64> = self.extra.iter().map(|e| 1.0 / e).collect();
+            products.of(&mut self.rows, &inverse).resize(n, n, 0.0)
+        } else {
+            self.sparse_products(n)
+        };
+        for (j, row) in self.rows.iter().enumerate() {
+            k[(j, j)] += 1.0 / row.weight;
             if let Some((_, z)) = &self.along {
-                k[(n - 1, j)] = x.iter().map(|(i, x)| x * z[i] / self.extra[i]).sum();
+                k[(n - 1, j)] = row.features.iter().map(|(i, x)| x * z[i] / self.extra[i]).sum();
             }
         }
         if let Some((beta, z)) = &self.along {
@@ -229,35 +283,12 @@ impl System<'_> {
     fn sparse_products(&self, n: usize) -> DMatrix<f64> {
         let mut k = DMatrix::zeros(n, n);
         let mut spread = vec![0.0; self.extra.len()];
-        for (j, (x, _)) in self.rows.iter().enumerate() {
-            x.iter().for_each(|(i, x)| spread[i] = x / self.extra[i]);
-            for (i, (other, _)) in self.rows.iter().enumerate().skip(j) {
-                k[(i, j)] = other.dot(&spread);
+        for (j, Member { features, .. }) in self.rows.iter().enumerate() {
+            features.iter().for_each(|(i, x)| spread[i] = x / self.extra[i]);
+            for (i, other) in self.rows.iter().enumerate().skip(j) {
+                k[(i, j)] = other.features.dot(&spread);
             }
-            x.iter().for_each(|(i, _)| spread[i] = 0.0);
-        }
-        k
-    }
-
-    /// The same by strips of columns.
-    fn full_products(&self, n: usize) -> DMatrix<f64> {
-        let mut k = DMatrix::zeros(n, n);
-        let roots: Vec<f64> = self.extra.iter().map(|e| e.sqrt()).collect();
-        for (at, roots) in roots.chunks(STRIP).enumerate() {
-            let start = at * STRIP;
-            let mut strip = DMatrix::zeros(n, roots.len());
-            for (row, (x, _)) in self.rows.iter().enumerate() {
-                let indices = x.indices();
-                let from = indices.partition_point(|&i| (i as usize) < start);
-                for (&i, &value) in indices[from..].iter().zip(&x.values()[from..]) {
-                    let column = i as usize - start;
-                    if column >= roots.len() {
-                        break;
-                    }
-                    strip[(row, column)] = f64::from(value) / roots[column];
-                }
-            }
-            add_square(&mut k, &strip);
+            features.iter().for_each(|(i, _)| spread[i] = 0.0);
         }
         k
     }
@@ -271,14 +302,14 @@ impl System<'_> {
             }
             Direct::Rows(factor) => {
                 let mut s: Vec<f64> = r.iter().zip(&self.extra).map(|(r, e)| r / e).collect();
-                let across = self.rows.iter().map(|(x, _)| x.dot(&s));
+                let across = self.rows.iter().map(|row| row.features.dot(&s));
                 let last = self.along.as_ref().map(|(_, z)| dot(z, &s));
                 let across: Vec<f64> = across.chain(last).collect();
                 let mut across = DVector::from_vec(across);
                 factor.solve(&mut across);
                 let mut back = vec![0.0; s.len()];
-                for ((x, _), &k) in self.rows.iter().zip(across.iter()) {
-                    x.add_to(&mut back, k);
+                for (row, &k) in self.rows.iter().zip(across.iter()) {
+                    row.features.add_to(&mut back, k);
                 }
                 if let Some((_, z)) = &self.along {
                     let k = across[across.len() - 1];

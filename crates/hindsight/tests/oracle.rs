@@ -247,6 +247,13 @@ fn many_columns() {
     }
 }
 
+/// Newton's systems have a hundred rows and more here, whose products are kept from one to the next.
+#[test]
+fn full_rows_in_a_box() {
+    let batch = noisy(400, 500, 500, true, 7);
+    agrees("hinge", Hinge {}, Form::Lines(hinge_kink), 0.0, &cube(0.02), &batch);
+}
+
 #[test]
 fn more_columns_than_rows_but_few() {
     let (signs, numbers) = (noisy(15, 5, 40, true, 1), noisy(15, 5, 40, false, 2));
