@@ -10,6 +10,7 @@ use crate::ruler::Ruler;
 use crate::set::{AnySet, FeasibleSet};
 use crate::sum::Sum;
 use crate::vector;
+use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
 
 /// A minorant of the cumulative loss. A convex loss lies above its tangents, so for predictions p_t
@@ -84,6 +85,12 @@ impl Minorant {
         // What a slope below the range of doubles is off by, its product with the prediction is off
         // by so many times over.
         value.abs() + at_zero.abs() + LEAST * (1.0 + prediction.abs())
+    }
+
+    /// The same for four rounds side by side.
+    #[inline(always)]
+    pub(crate) fn sizes_of<F: Fours>(value: F, at_zero: F, prediction: F) -> F {
+        value.abs() + at_zero.abs() + F::all(LEAST) * (F::all(1.0) + prediction.abs())
     }
 
     /// What a slope of 1 adds to the length and to the breadth.

@@ -14,6 +14,7 @@ use super::experts::EachWitness;
 use super::lanes::LANES;
 use super::mixer::MIXED;
 use super::top::{Top, View};
+use rueful_machine::Plain;
 
 /// Points of the integral.
 const POINTS: usize = 32;
@@ -38,7 +39,7 @@ pub(super) fn sensitivities<T: Top>(top: &T, view: &View, witnesses: &EachWitnes
 
 #[inline(never)]
 fn prediction<T: Top>(top: &T, view: &View, witnesses: &EachWitness) -> f64 {
-    T::prediction(&top.opine(view, witnesses))
+    T::prediction(&top.opine::<Plain>(view, witnesses))
 }
 
 impl View {
