@@ -13,8 +13,8 @@
 use super::experts::EachWitness;
 use super::lanes::LANES;
 use super::mixer::MIXED;
-use super::top::{Top, View};
-use rueful_machine::Plain;
+use super::top::{Top, View, opinion};
+use rueful_machine::Widest;
 
 /// Points of the integral.
 const POINTS: usize = 32;
@@ -37,9 +37,8 @@ pub(super) fn sensitivities<T: Top>(top: &T, view: &View, witnesses: &EachWitnes
     sums.map(|sum| sum / POINTS as f64)
 }
 
-#[inline(never)]
 fn prediction<T: Top>(top: &T, view: &View, witnesses: &EachWitness) -> f64 {
-    T::prediction(&top.opine::<Plain>(view, witnesses))
+    T::prediction(&opinion::<Widest, T>(top, view, witnesses))
 }
 
 impl View {

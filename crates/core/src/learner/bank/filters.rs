@@ -114,16 +114,17 @@ impl Filters {
     pub(super) fn lay_out(&self, indices: &[u32], scaled: impl Fn(usize) -> f32, desk: &mut Desk) {
         let width = self.used.div_ceil(8);
         desk.x[..width].fill(Eight::ZERO);
-        desk.len = 0;
+        let mut len = 0;
         for (place, &index) in indices.iter().enumerate() {
             let slot = self.slots[index as usize];
             if slot != NOWHERE {
                 let value = scaled(place);
                 desk.x[usize::from(slot) / 8].0[usize::from(slot) % 8] = value;
-                desk.listed[desk.len] = (slot, value);
-                desk.len += 1;
+                desk.listed[len] = (slot, value);
+                len += 1;
             }
         }
+        desk.len = len;
     }
 
     /// f and s of each for the example on the desk.
@@ -138,7 +139,7 @@ impl Filters {
     pub(super) fn foresee_growth(
         &self,
         indices: &[u32],
-        scaled: impl Fn(usize) -> Scaled,
+        scaled: &dyn Fn(usize) -> Scaled,
         desk: &mut Desk,
     ) -> [Glance; FILTERS] {
         let mut seen = [Glance::default(); FILTERS];
@@ -310,7 +311,7 @@ mod tests {
         let growth = [4.0, 1.0, 1.5];
         filters.lay_out(&[0, 1, 2], |place| x[place], &mut desk);
         let scaled = |place: usize| Scaled { value: x[place], growth: growth[place] };
-        let foreseen = filters.foresee_growth(&[0, 1, 2], scaled, &mut desk);
+        let foreseen = filters.foresee_growth(&[0, 1, 2], &scaled, &mut desk);
         (0..3)
             .filter(|&cell| growth[cell] > 1.0)
             .for_each(|cell| filters.stretch(cell, growth[cell]));

@@ -128,22 +128,42 @@ impl<V: Eights> Teaching<V> {
         let (slope, drift) = (lesson.slope.load::<V>(), DRIFT.load::<V>());
         Self {
             slope,
-            curvature: lesson.curvature.load::<V>().with_first(slope * slope),
+            curvature: lesson.curvature.load(),
             kept: V::all(1.0) - drift,
             refilled: drift * PRIOR.load(),
         }
     }
 
+    /// What i of the first lane becomes for one feature, from i and x̃.
+    #[inline(always)]
+    fn first(&self, i: f32, value: f32) -> f32 {
+        let a = self.slope.array()[0];
+        i / (1.0 + i * i * (a * a * (value * value))).sqrt()
+    }
+
+    /// The same for eight features at once: roots are dear.
+    #[inline(always)]
+    pub(super) fn firsts(&self, cells: [&Cell; 8], values: &[f32; 8]) -> [f32; 8] {
+        let (a, x) = (V::all(self.slope.array()[0]), V::load(values));
+        let i = V::load(&cells.map(|cell| cell.variance.0[0]));
+        (i / (V::all(1.0) + i * i * (a * a * (x * x))).sqrt()).array()
+    }
+
     /// Teaches the cell of a feature.
     #[inline(always)]
     pub(super) fn teach(&self, cell: &mut Cell, value: f32) {
-        let (v, x) = (cell.variance.load::<V>(), V::all(value));
-        let one = V::all(1.0);
-        let divisor = one + v.with_first(v * v) * (self.curvature * (x * x));
+        let first = self.first(cell.variance.0[0], value);
+        self.teach_with(cell, value, first);
+    }
+
+    /// The same where i of the first lane is known.
+    #[inline(always)]
+    pub(super) fn teach_with(&self, cell: &mut Cell, value: f32, first: f32) {
+        let (v, x, one) = (cell.variance.load::<V>(), V::all(value), V::all(1.0));
         let mean = cell.mean.load::<V>() + v.with_first(one) * (self.slope * x);
-        let variance = v / divisor.with_first_root() * self.kept + self.refilled;
+        let variance = v / (one + v * (self.curvature * (x * x))) * self.kept + self.refilled;
         mean.store(&mut cell.mean.0);
-        variance.store(&mut cell.variance.0);
+        variance.with_first(V::all(first)).store(&mut cell.variance.0);
     }
 }
 

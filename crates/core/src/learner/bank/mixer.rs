@@ -26,9 +26,39 @@ pub(super) type Inputs = [Eight; 2];
 
 /// The mixer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub(super) struct Mixer {
     rows: [Inputs; ROOM],
     weights: Inputs,
+    /// The diagonal of P once more, side by side.
+    diagonal: Inputs,
+}
+
+/// The form in which it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    rows: [Inputs; ROOM],
+    weights: Inputs,
+}
+
+impl From<Mixer> for Stored {
+    fn from(Mixer { rows, weights, .. }: Mixer) -> Self {
+        Self { rows, weights }
+    }
+}
+
+impl From<Stored> for Mixer {
+    fn from(Stored { rows, weights }: Stored) -> Self {
+        Self { rows, weights, diagonal: diagonal(&rows) }
+    }
+}
+
+fn diagonal(rows: &[Inputs; ROOM]) -> Inputs {
+    let mut diagonal = Inputs::default();
+    for (at, row) in rows.iter().enumerate() {
+        diagonal[at / 8].0[at % 8] = row[at / 8].0[at % 8];
+    }
+    diagonal
 }
 
 /// What the mixer sees.
@@ -53,12 +83,12 @@ pub(super) fn inputs(lanes: Eight, filters: [f32; FILTERS]) -> Inputs {
 impl Mixer {
     pub(super) fn new() -> Self {
         let place = |x: &mut Inputs, at: usize, value: f32| x[at / 8].0[at % 8] = value;
-        let mut mixer = Self { rows: [Inputs::default(); ROOM], weights: Inputs::default() };
-        for at in 0..ROOM {
-            place(&mut mixer.rows[at], at, PRIOR);
+        let (mut rows, mut weights) = ([Inputs::default(); ROOM], Inputs::default());
+        for (at, row) in rows.iter_mut().enumerate() {
+            place(row, at, PRIOR);
         }
-        (1..USED).for_each(|at| place(&mut mixer.weights, at, 1.0 / MIXED as f32));
-        mixer
+        (1..USED).for_each(|at| place(&mut weights, at, 1.0 / MIXED as f32));
+        Stored { rows, weights }.into()
     }
 
     /// f and s for what was said.
@@ -76,17 +106,8 @@ impl Mixer {
         let variance = (product[0] * z + product[1] * rest).sum();
         let mean = (self.weights[0].load::<V>() * z + self.weights[1].load::<V>() * rest).sum();
         let product = product.map(Eight::of_register);
-        let variance = sound_variance::<V>(variance, &product, &self.diagonal());
+        let variance = sound_variance::<V>(variance, &product, &self.diagonal);
         Mixture { glance: Glance { mean, variance }, product }
-    }
-
-    #[inline(always)]
-    fn diagonal(&self) -> Inputs {
-        let mut diagonal = Inputs::default();
-        for (at, row) in self.rows.iter().enumerate() {
-            diagonal[at / 8].0[at % 8] = row[at / 8].0[at % 8];
-        }
-        diagonal
     }
 
     /// Learns from what was seen.
@@ -97,13 +118,27 @@ impl Mixer {
         for (weights, p) in self.weights.iter_mut().zip(product) {
             (weights.load::<V>() + a * p).store(&mut weights.0);
         }
+        let gain = V::all(gain);
+        let shares = product.map(|p| (gain * p).array());
         for (at, row) in self.rows[..USED].iter_mut().enumerate() {
-            let share = V::all(gain * seen.product[at / 8].0[at % 8]);
+            let share = V::all(shares[at / 8][at % 8]);
             for (row, p) in row.iter_mut().zip(product) {
                 (row.load::<V>() - share * p).store(&mut row.0);
             }
-            let variance = row[at / 8].0[at % 8].max(0.0);
-            row[at / 8].0[at % 8] = variance + DRIFT * (PRIOR - variance);
+        }
+        for (block, p) in product.into_iter().enumerate() {
+            let variance = (self.diagonal[block].load::<V>() - gain * p * p).max(V::all(0.0));
+            let next = variance + V::all(DRIFT) * (V::all(PRIOR) - variance);
+            next.store(&mut self.diagonal[block].0);
+        }
+        self.settle_diagonal();
+    }
+
+    /// Writes the diagonal into P.
+    #[inline(always)]
+    fn settle_diagonal(&mut self) {
+        for (at, row) in self.rows[..USED].iter_mut().enumerate() {
+            row[at / 8].0[at % 8] = self.diagonal[at / 8].0[at % 8];
         }
     }
 
@@ -143,7 +178,8 @@ impl Mixer {
 
     /// Keeps P within what a covariance can have: |P_ij| ≤ √(P_ii P_jj).
     fn hold(&mut self) {
-        let diagonal = self.diagonal().map(|d| Eight(d.0.map(|d| d.max(0.0).sqrt())));
+        self.diagonal = diagonal(&self.rows);
+        let diagonal = self.diagonal.map(|d| Eight(d.0.map(|d| d.max(0.0).sqrt())));
         for (at, row) in self.rows.iter_mut().enumerate() {
             let own = diagonal[at / 8].0[at % 8];
             for (place, p) in row.iter_mut().flat_map(|eight| &mut eight.0).enumerate() {

@@ -14,7 +14,7 @@ use super::lanes::{LANES, Lanes, Seen};
 use super::mixer::MIXED;
 use super::scale::{Scale, Scaled};
 use super::sweep::{Measure, See, Sight, Teach};
-use super::top::{Label, Lessons, Top, View};
+use super::top::{self, Label, Lessons, Top, View, opinion};
 use crate::bound::{Bound, NoBound, Promise};
 use crate::features::{Example, Features};
 use crate::ledger::Minorant;
@@ -139,12 +139,6 @@ impl PartialEq for Scratch {
     fn eq(&self, _other: &Self) -> bool {
         true
     }
-}
-
-/// What was made of a row before its label was known.
-struct Said<O> {
-    opinion: O,
-    round: Round,
 }
 
 impl<L: Loss, T: Top> Stack<L, T> {
@@ -298,21 +292,19 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let indices = example.features.indices();
         let filters = self.see_by_filters::<W>(indices, &hands.scaled, &mut hands.desk);
         let view = self.view(sight.lanes, filters);
-        let said = self.speak::<W>(example, &view, &sight.witnesses);
-        self.learn_said::<W>(example, &said.opinion, &view, hands);
-        said.round
+        let opinion = self.opine::<W>(&view, &sight.witnesses);
+        self.learn_said::<W>(example, &opinion, &view, hands)
     }
 
     /// Witnesses and top say what they think, before the label is known.
-    fn speak<W: Runner>(
-        &mut self,
-        example: &Example<'_>,
-        view: &View,
-        foreseen: &Foreseen,
-    ) -> Said<T::Opinion> {
-        let Self { top, witnesses, .. } = self;
-        let opinion = W::run(Opine { top, witnesses, view, foreseen });
-        Said { round: Round::on(&self.loss, T::prediction(&opinion), example), opinion }
+    #[inline(always)]
+    fn opine<W: Runner>(&mut self, view: &View, foreseen: &Foreseen) -> T::Opinion {
+        self.witnesses.prepare::<<Plain as Registers>::Four>(foreseen);
+        opinion::<W, T>(&self.top, view, self.witnesses.predictions())
+    }
+
+    fn round(&self, example: &Example<'_>, opinion: &T::Opinion) -> Round {
+        Round::on(&self.loss, T::prediction(opinion), example)
     }
 
     /// The units of the witnesses grow before they predict, but for features that are new.
@@ -344,12 +336,11 @@ impl<L: Loss, T: Top> Stack<L, T> {
         view.lanes.add_doubt(hands.news.len() as f32);
         sight.witnesses.new_sq = self.begin(x, &hands.news);
         let norm_sq = self.admit_news(x, hands);
-        let said = self.speak::<W>(example, &view, &sight.witnesses);
+        let opinion = self.opine::<W>(&view, &sight.witnesses);
         view = seen;
         view.lanes.add_doubt(norm_sq);
         view.lanes.norm_sq += norm_sq;
-        self.learn_said::<W>(example, &said.opinion, &view, hands);
-        said.round
+        self.learn_said::<W>(example, &opinion, &view, hands)
     }
 
     /// Takes in values beyond all before, and notes which features are new.
@@ -391,10 +382,11 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let view = self.foresee(indices, scaled, 0, &mut hands.desk);
         let mut foreseen = self.see::<W>(x, &hands.scaled).witnesses;
         foreseen.new_sq = self.begin(x, &hands.odd);
-        let said = self.speak::<W>(example, &view, &foreseen);
+        let opinion = self.opine::<W>(&view, &foreseen);
+        let round = self.round(example, &opinion);
         self.admit(x, hands);
-        self.learn_anew::<W>(example, said.opinion, hands);
-        said.round
+        self.learn_anew::<W>(example, opinion, hands);
+        round
     }
 
     /// What lanes and filters will see when what is new has been admitted. Features that were not
@@ -413,7 +405,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
             self.filters.lay_out(indices, value, desk);
             let grows = (0..indices.len()).any(|place| scaled(place).growth > 1.0);
             filters = if grows {
-                self.filters.foresee_growth(indices, scaled, desk)
+                self.filters.foresee_growth(indices, &scaled, desk)
             } else {
                 self.filters.see::<Widest>(desk)
             };
@@ -478,12 +470,14 @@ impl<L: Loss, T: Top> Stack<L, T> {
         opinion: &T::Opinion,
         view: &View,
         hands: &mut Hands,
-    ) {
+    ) -> Round {
+        let round = self.round(example, opinion);
         if self.top.stretch_for(example.label) == 1.0 {
             self.learn_seen::<W>(example, opinion, view, hands);
         } else {
             self.learn_anew::<W>(example, *opinion, hands);
         }
+        round
     }
 
     /// The rest of a round whose features have just been admitted, or whose label is far beyond all
@@ -509,7 +503,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let filters = self.see_by_filters::<W>(indices, &hands.scaled, &mut hands.desk);
         let view = self.view(lanes, filters);
         if is_stretched {
-            opinion = self.top.opine::<Plain>(&view, self.witnesses.predictions());
+            opinion = top::opinion::<W, T>(&self.top, &view, self.witnesses.predictions());
         }
         self.learn_seen::<W>(example, &opinion, &view, hands);
     }
@@ -551,7 +545,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let (indices, values) = (x.indices(), x.values());
         let scaled = |place: usize| self.scale(indices[place] as usize).scaled(values[place]);
         let view = self.foresee(indices, scaled, unseen, &mut Desk::default());
-        (self.top.opine::<Plain>(&view, &self.witnesses.predict(x)), view)
+        (opinion::<Widest, T>(&self.top, &view, &self.witnesses.predict(x)), view)
     }
 
     /// The weights of the mixture of lanes and filters, in the data's own units.
@@ -684,25 +678,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 }
 
-/// Witnesses and top say what they think of a row.
-struct Opine<'a, L, T> {
-    top: &'a T,
-    witnesses: &'a mut Witnesses<L, Gauge>,
-    view: &'a View,
-    foreseen: &'a Foreseen,
-}
-
-impl<L: Loss, T: Top> Kernel for Opine<'_, L, T> {
-    type Out = T::Opinion;
-
-    #[inline(always)]
-    fn run<R: Registers>(self) -> T::Opinion {
-        self.witnesses.prepare::<R::Four>(self.foreseen);
-        self.top.opine::<R>(self.view, self.witnesses.predictions())
-    }
-}
-
-/// They learn from its label, and say what is to be learned about its features.
+/// Top and witnesses learn from a label, and say what is to be learned about the features.
 struct Learn<'a, L, T: Top> {
     top: &'a mut T,
     witnesses: &'a mut Witnesses<L, Gauge>,

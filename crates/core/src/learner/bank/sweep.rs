@@ -98,8 +98,18 @@ impl Kernel for Teach<'_> {
     fn run<R: Registers>(self) {
         let teaching = Teaching::<R::Eight>::new(self.lesson);
         let witnesses = R::Four::load(self.witnesses);
-        let row = self.indices.iter().zip(self.values).zip(self.scaled);
-        for ((&index, &value), &scaled) in row {
+        let (indices, few_indices) = self.indices.as_chunks::<8>();
+        let (values, few_values) = self.values.as_chunks::<8>();
+        let (scaled, few_scaled) = self.scaled.as_chunks::<8>();
+        for ((indices, values), scaled) in indices.iter().zip(values).zip(scaled) {
+            let firsts = teaching.firsts(indices.map(|i| &self.cells[i as usize]), scaled);
+            for k in 0..8 {
+                let cell = indices[k] as usize;
+                teaching.teach_with(&mut self.cells[cell], scaled[k], firsts[k]);
+                self.slopes[cell].add(witnesses, values[k]);
+            }
+        }
+        for ((&index, &value), &scaled) in few_indices.iter().zip(few_values).zip(few_scaled) {
             teaching.teach(&mut self.cells[index as usize], scaled);
             self.slopes[index as usize].add(witnesses, value);
         }
