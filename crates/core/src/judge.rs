@@ -36,8 +36,11 @@ impl Kernel for Observe<'_, '_> {
 
     #[inline(always)]
     fn run<R: Registers>(self) {
-        for example in self.rows.iter().filter(|example| !example.importance.is_zero()) {
-            self.witnesses.observe::<R::Four>(&example);
+        for row in 0..self.rows.len() {
+            let example = self.rows.get(row);
+            if !example.importance.is_zero() {
+                self.witnesses.observe::<R::Four>(&example);
+            }
         }
     }
 }

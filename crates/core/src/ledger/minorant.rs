@@ -100,7 +100,7 @@ impl Minorant {
     }
 
     /// Adds the tangent of one round, for features there is room for.
-    #[inline]
+    #[inline(always)] // The loop over rows is made of it.
     pub fn record(&mut self, x: &Features<'_>, round: &Round) {
         let at_zero = round.slope * round.prediction;
         let size = Self::size_of(round.value, at_zero, round.prediction);
@@ -114,7 +114,7 @@ impl Minorant {
         self.push(x, slope, -conjugate, conjugate.abs() + LEAST);
     }
 
-    #[inline]
+    #[inline(always)] // The loop over rows is made of it.
     fn push(&mut self, x: &Features<'_>, slope: f64, at_zero: f64, size: f64) {
         self.rounds += 1;
         self.offset.add(at_zero);

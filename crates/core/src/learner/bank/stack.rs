@@ -191,7 +191,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
         rounds.clear();
         rounds.reserve(rows.len());
         let mut hands = self.lend();
-        for example in rows.iter() {
+        for row in 0..rows.len() {
+            let example = rows.get(row);
             rounds.push(if example.importance.is_zero() {
                 self.idle_round(&example)
             } else {
