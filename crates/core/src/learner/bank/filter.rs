@@ -65,6 +65,12 @@ pub(super) struct Glance {
     pub(super) variance: f32,
 }
 
+/// f and s as they add up.
+struct Seeing<V> {
+    mean: V,
+    variance: V,
+}
+
 impl Filter {
     pub(super) fn new(prior: f32, drift: f32) -> Self {
         Self {
@@ -123,51 +129,62 @@ impl Filter {
         x: &Dense,
         product: &mut Dense,
     ) -> Glance {
-        let (width, room) = (self.width, self.room);
-        let x = &x[..width];
-        self.multiply::<V>(listed, product);
-        let product = &mut product[..width];
-        for (change, &gain) in
-            self.changes.chunks_exact(room.max(1)).zip(&self.gains[..self.waiting])
-        {
-            let change = &change[..width];
-            let share = V::all(gain * dot::<V>(change, x));
-            for (p, u) in product.iter_mut().zip(change) {
-                (p.load::<V>() - share * u.load()).store(&mut p.0);
-            }
+        let x = &x[..self.width];
+        let mut shares = [V::all(0.0); WAITING];
+        let changes = self.changes.chunks_exact(self.room.max(1)).zip(&self.gains);
+        for (share, (change, &gain)) in shares.iter_mut().zip(changes).take(self.waiting) {
+            *share = V::all(gain * dot::<V>(&change[..x.len()], x));
         }
-        let (mut mean, mut variance) = (V::all(0.0), V::all(0.0));
-        let (weights, lag) = (&self.mean[..width], &self.lag[..width]);
-        for block in 0..width {
-            let x = x[block].load::<V>();
-            let p = product[block].load::<V>() + lag[block].load::<V>() * x;
-            p.store(&mut product[block].0);
-            variance = variance + p * x;
-            mean = mean + weights[block].load::<V>() * x;
-        }
-        let variance = sound_variance::<V>(variance.sum(), product, &self.diagonal[..width]);
-        Glance { mean: mean.sum(), variance }
-    }
-
-    /// The stored P times x̃: some eights of the rows at a time.
-    #[inline(always)]
-    fn multiply<V: Eights>(&self, listed: &[(u16, f32)], product: &mut Dense) {
+        let shares = &shares[..self.waiting];
+        let mut seeing = Seeing { mean: V::all(0.0), variance: V::all(0.0) };
         let fours = self.width / 4;
         for block in 0..fours {
-            self.multiply_block::<V, 4>(listed, 4 * block, product);
+            self.see_block::<V, 4>(listed, shares, 4 * block, x, product, &mut seeing);
         }
         for block in 4 * fours..self.width {
-            self.multiply_block::<V, 1>(listed, block, product);
+            self.see_block::<V, 1>(listed, shares, block, x, product, &mut seeing);
+        }
+        let (product, diagonal) = (&product[..x.len()], &self.diagonal[..x.len()]);
+        let variance = sound_variance::<V>(seeing.variance.sum(), product, diagonal);
+        Glance { mean: seeing.mean.sum(), variance }
+    }
+
+    /// Some eights of P x̃, which stay in registers until they are done: the stored P times x̃, less
+    /// the share of every change that waits, and with what the drift has added.
+    #[inline(always)]
+    fn see_block<V: Eights, const N: usize>(
+        &self,
+        listed: &[(u16, f32)],
+        shares: &[V],
+        from: usize,
+        x: &[Eight],
+        product: &mut Dense,
+        seeing: &mut Seeing<V>,
+    ) {
+        let mut sums = self.multiply_block::<V, N>(listed, from);
+        for (waiting, &share) in shares.iter().enumerate() {
+            let change = &self.changes[waiting * self.room + from..][..N];
+            for (p, u) in sums.iter_mut().zip(change) {
+                *p = *p - share * u.load();
+            }
+        }
+        let (x, lag, weights) = (&x[from..][..N], &self.lag[from..][..N], &self.mean[from..][..N]);
+        for (block, place) in product[from..][..N].iter_mut().enumerate() {
+            let x = x[block].load::<V>();
+            let p = sums[block] + lag[block].load::<V>() * x;
+            p.store(&mut place.0);
+            seeing.variance = seeing.variance + p * x;
+            seeing.mean = seeing.mean + weights[block].load::<V>() * x;
         }
     }
 
+    /// Some eights of the stored P times x̃.
     #[inline(always)]
     fn multiply_block<V: Eights, const N: usize>(
         &self,
         listed: &[(u16, f32)],
         from: usize,
-        product: &mut Dense,
-    ) {
+    ) -> [V; N] {
         let (mut even, mut odd) = ([V::all(0.0); N], [V::all(0.0); N]);
         let (pairs, rest) = listed.as_chunks::<2>();
         for &[one, other] in pairs {
@@ -177,9 +194,10 @@ impl Filter {
         for &one in rest {
             self.add_row(&mut even, one, from);
         }
-        for (block, place) in product[from..][..N].iter_mut().enumerate() {
-            (even[block] + odd[block]).store(&mut place.0);
+        for (even, odd) in even.iter_mut().zip(odd) {
+            *even = *even + odd;
         }
+        even
     }
 
     /// Adds some eights of a row of P, times x̃ of its slot.
@@ -240,16 +258,19 @@ impl Filter {
         if room == 0 {
             return;
         }
+        // Slices of one length, so that no place in them is checked.
+        let changes: [&[Eight]; WAITING] =
+            std::array::from_fn(|waiting| &self.changes[waiting * room..][..width]);
         for (slot, row) in self.rows.chunks_exact_mut(room).take(8 * width).enumerate() {
             let mut shares = [V::all(0.0); WAITING];
-            for (waiting, share) in shares.iter_mut().enumerate().take(self.waiting) {
-                let change = &self.changes[waiting * room + slot / 8];
-                *share = V::all(self.gains[waiting] * change.0[slot % 8]);
+            let gains = self.gains.iter().zip(changes).take(self.waiting);
+            for (share, (gain, change)) in shares.iter_mut().zip(gains) {
+                *share = V::all(gain * change[slot / 8].0[slot % 8]);
             }
             for (block, place) in row[..width].iter_mut().enumerate() {
                 let mut p = place.load::<V>();
-                for (waiting, &share) in shares.iter().enumerate() {
-                    p = p - share * self.changes[waiting * room + block].load();
+                for (change, &share) in changes.iter().zip(&shares) {
+                    p = p - share * change[block].load();
                 }
                 p.store(&mut place.0);
             }
