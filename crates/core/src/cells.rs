@@ -39,8 +39,9 @@ pub struct Cells {
     is_settled: bool,
     /// How many cells there are.
     len: usize,
-    /// One bit for every cell: whether its feature was seen.
-    seen: Vec<u64>,
+    /// For every cell 1 if its feature was seen, and 0 otherwise. Bytes are read with one instruction,
+    /// bits with several.
+    seen: Vec<u8>,
     /// All features below this cell were seen: rows that have no others need not be gone through.
     complete: usize,
     /// The features of the cells from `plain` on.
@@ -133,7 +134,7 @@ impl Cells {
         } else {
             self.mark_cells(rows.distinct_indices());
         }
-        while self.complete < self.len && is_set(&self.seen, self.complete as u32) == 1 {
+        while self.complete < self.len && self.seen[self.complete] == 1 {
             self.complete += 1;
         }
     }
@@ -143,11 +144,11 @@ impl Cells {
         // After a while hardly any is new: most are passed over eight at a time, by reading alone.
         let (eights, rest) = cells.as_chunks::<8>();
         for eight in eights {
-            if eight.iter().fold(1, |all, &cell| all & is_set(seen, cell)) == 0 {
-                eight.iter().for_each(|&cell| set(seen, cell));
+            if eight.iter().fold(1, |all, &cell| all & seen[cell as usize]) == 0 {
+                eight.iter().for_each(|&cell| seen[cell as usize] = 1);
             }
         }
-        rest.iter().for_each(|&cell| set(seen, cell));
+        rest.iter().for_each(|&cell| seen[cell as usize] = 1);
     }
 
     /// The same as `enter` for one example.
@@ -223,7 +224,7 @@ impl Cells {
     fn grow(&mut self, cells: usize) {
         if self.len < cells {
             self.len = cells;
-            self.seen.resize(cells.div_ceil(64), 0);
+            self.seen.resize(cells, 0);
         }
     }
 
@@ -248,7 +249,7 @@ impl Cells {
     pub fn cell(&self, index: u32) -> Option<usize> {
         let plain = index as usize;
         let cell = if plain < self.plain { plain } else { self.table.find(index)? as usize };
-        (cell < self.len && is_set(&self.seen, cell as u32) == 1).then_some(cell)
+        (self.seen.get(cell) == Some(&1)).then_some(cell)
     }
 
     /// Indices below this are their own cells, whatever comes.
@@ -269,7 +270,7 @@ impl Cells {
 
     /// How many features were seen.
     pub fn count(&self) -> usize {
-        self.seen.iter().map(|word| word.count_ones() as usize).sum()
+        self.seen.iter().map(|&seen| usize::from(seen)).sum()
     }
 
     /// The features that were seen, in increasing order, each with its cell.
@@ -277,7 +278,7 @@ impl Cells {
         let mut far: Vec<(u32, u32)> = self.far.iter().copied().zip(self.plain as u32..).collect();
         far.sort_unstable();
         let plain = (0..self.plain.min(self.len) as u32).map(|index| (index, index));
-        plain.chain(far).filter(|&(_, cell)| is_set(&self.seen, cell) == 1)
+        plain.chain(far).filter(|&(_, cell)| self.seen[cell as usize] == 1)
     }
 
     /// The feature of every cell.
@@ -306,17 +307,6 @@ impl Cells {
     pub fn by_feature(&self, by_cell: &[f64]) -> Vec<(u32, f64)> {
         self.features().into_iter().zip(self.gather(by_cell)).collect()
     }
-}
-
-/// The bit of a cell.
-#[inline(always)]
-fn is_set(bits: &[u64], cell: u32) -> u64 {
-    bits[cell as usize / 64] >> (cell % 64) & 1
-}
-
-#[inline(always)]
-fn set(bits: &mut [u64], cell: u32) {
-    bits[cell as usize / 64] |= 1 << (cell % 64);
 }
 
 /// The same features were seen; where they are kept makes no difference.

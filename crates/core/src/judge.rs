@@ -15,6 +15,7 @@ use crate::ledger::Minorant;
 use crate::loss::{AnyLoss, Loss};
 use crate::rows::Rows;
 use crate::witness::{UNIT_FREE_RADII, Witnesses};
+use rueful_machine::{Kernel, Registers, widest};
 use serde::{Deserialize, Serialize};
 
 /// Witnesses of some rounds that belong to no learner.
@@ -22,6 +23,26 @@ use serde::{Deserialize, Serialize};
 pub struct Judge {
     /// Four radii each.
     witnesses: Vec<Witnesses<AnyLoss>>,
+}
+
+/// Takes in some rows.
+struct Observe<'a, 'b> {
+    witnesses: &'a mut Witnesses<AnyLoss>,
+    rows: Rows<'b>,
+}
+
+impl Kernel for Observe<'_, '_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        for row in 0..self.rows.len() {
+            let example = self.rows.get(row);
+            if !example.importance.is_zero() {
+                self.witnesses.observe::<R::Four>(&example);
+            }
+        }
+    }
 }
 
 impl Judge {
@@ -56,9 +77,7 @@ impl Judge {
     pub fn observe_rows(&mut self, rows: Rows<'_>) {
         for witnesses in &mut self.witnesses {
             witnesses.grow(rows.dimension());
-            for example in rows.iter().filter(|example| !example.importance.is_zero()) {
-                witnesses.observe(&example);
-            }
+            widest(Observe { witnesses, rows });
         }
     }
 

@@ -14,12 +14,29 @@ pub struct Ruler {
     measures_labels: bool,
 }
 
+/// Y by itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct LabelSize {
+    pub(crate) largest: f64,
+    pub(crate) is_measured: bool,
+}
+
 impl Ruler {
     /// Nothing was measured so far.
     pub fn new(loss: &impl Loss) -> Self {
         let measures_labels = loss.labels() == Labels::Numbers && !loss.is_linear();
         let label = if measures_labels { 0.0 } else { 1.0 };
         Self { largest: Vec::new(), label, measures_labels }
+    }
+
+    /// What somebody else has measured.
+    pub(crate) fn of_parts(largest: Vec<f32>, label: LabelSize) -> Self {
+        Self { largest, label: label.largest, measures_labels: label.is_measured }
+    }
+
+    /// What was measured of labels.
+    pub(crate) fn label_size(&self) -> LabelSize {
+        LabelSize { largest: self.label, is_measured: self.measures_labels }
     }
 
     /// Takes in rows, by cell; those of importance 0 are not measured.

@@ -4,6 +4,7 @@
 //! two-sum); the errors are added up separately. The result carries a relative error of a few
 //! units in the last place of Σ|xᵢ|, however many terms there are.
 
+use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
 
 /// A compensated running sum.
@@ -67,6 +68,51 @@ impl FromIterator<f64> for Sum {
     }
 }
 
+/// Four such sums side by side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "[Sum; 4]", into = "[Sum; 4]")]
+pub(crate) struct FourSums {
+    rounded: [f64; 4],
+    lost: [f64; 4],
+}
+
+impl FourSums {
+    /// Adds one term to each.
+    #[inline(always)]
+    pub(crate) fn add<F: Fours>(&mut self, terms: F) {
+        let rounded = F::load(&self.rounded);
+        let total = rounded + terms;
+        let taken = total - rounded;
+        let lost = (rounded - (total - taken)) + (terms - taken);
+        total.store(&mut self.rounded);
+        (F::load(&self.lost) + lost).store(&mut self.lost);
+    }
+
+    /// One of them.
+    pub(crate) fn get(&self, place: usize) -> Sum {
+        Sum { rounded: self.rounded[place], lost: self.lost[place] }
+    }
+
+    /// Adds other sums, compensation included.
+    pub(crate) fn merge(&mut self, other: Self) {
+        let mut sums = <[Sum; 4]>::from(*self);
+        sums.iter_mut().zip(<[Sum; 4]>::from(other)).for_each(|(sum, other)| sum.merge(other));
+        *self = sums.into();
+    }
+}
+
+impl From<FourSums> for [Sum; 4] {
+    fn from(sums: FourSums) -> Self {
+        std::array::from_fn(|place| sums.get(place))
+    }
+}
+
+impl From<[Sum; 4]> for FourSums {
+    fn from(sums: [Sum; 4]) -> Self {
+        Self { rounded: sums.map(|sum| sum.rounded), lost: sums.map(|sum| sum.lost) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +130,21 @@ mod tests {
         let exact = 0.1 * 1e8;
         assert!((sum.value() - exact).abs() <= 4.0 * f64::EPSILON * exact, "{}", sum.value());
         assert!((plain - exact) / exact > 1e-10 || (exact - plain) / exact > 1e-10);
+    }
+
+    #[test]
+    fn four_sums_are_sums_side_by_side() {
+        let terms = [[1e16, 0.1, -3.0, 7.5], [1.0, 0.1, 1e-20, -7.5], [-1e16, 0.1, 3.0, 1e-9]];
+        let (mut four, mut alone) = (FourSums::default(), [Sum::default(); 4]);
+        for terms in terms {
+            four.add(<rueful_machine::Array<f64, 4> as rueful_machine::Numbers>::load(&terms));
+            alone.iter_mut().zip(terms).for_each(|(sum, term)| sum.add(term));
+        }
+        assert_eq!(<[Sum; 4]>::from(four), alone);
+        let mut twice = four;
+        twice.merge(four);
+        alone.iter_mut().for_each(|sum| sum.merge(*sum));
+        assert_eq!(twice, alone.into());
     }
 
     #[test]

@@ -25,14 +25,19 @@
 //! theorem pays for what D_t lacked. So it does for features that are seen for the first time: they
 //! weigh nothing, in D_t as in S.
 
+mod sums;
+mod units;
+
+pub use units::{Measure, Measured};
+
 use crate::features::{Example, Features};
 use crate::ledger::Minorant;
 use crate::loss::Loss;
-use crate::ruler::Ruler;
-use crate::sum::Sum;
 use crate::vector;
-use rueful_machine::prefetch;
+use rueful_machine::{Fours, Plain, Registers};
 use serde::{Deserialize, Serialize};
+use sums::Sums;
+use units::{Units, shrink};
 
 /// How many witnesses go side by side.
 pub const WITNESSES: usize = 4;
@@ -40,15 +45,33 @@ pub const WITNESSES: usize = 4;
 /// A number for each witness.
 type Each = [f64; WITNESSES];
 
-/// Witnesses of four radii side by side, and what they prove.
+/// S of a feature, for each witness: as many bytes as never lie on two lines of the cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[repr(align(32))]
+pub(crate) struct Slopes(Each);
+
+impl Slopes {
+    /// S ← S + a·x
+    #[inline(always)]
+    pub(crate) fn add<F: Fours>(&mut self, slopes: F, value: f32) {
+        (F::load(&self.0) + slopes * F::all_of_single(value)).store(&mut self.0);
+    }
+}
+
+/// Witnesses of four radii side by side, and what they prove. What else is kept for a feature beside
+/// its measure is for others to say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Witnesses<L> {
+#[serde(bound(
+    serialize = "L: Serialize, M: Measured",
+    deserialize = "L: Deserialize<'de>, M: Measured"
+))]
+pub struct Witnesses<L, M = Measure> {
     loss: L,
     radii: Each,
-    /// N and 1/N by cell; nothing in the data's own units.
-    units: Option<Units>,
+    /// N and 1/N by cell, and Y; nothing in the data's own units.
+    units: Option<Units<M>>,
     /// S by cell.
-    slopes: Vec<Each>,
+    slopes: Vec<Slopes>,
     /// max ‖x_s/N_s‖, and the largest importance.
     reach: f64,
     importance: f64,
@@ -60,38 +83,45 @@ pub struct Witnesses<L> {
     row: Row,
 }
 
-/// What is scaled by what.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Units {
-    ruler: Ruler,
-    /// 1/N by cell, rounded; the witnesses see these units, which is for them to choose.
-    inverse: Vec<f32>,
+/// ⟨S/N, x/N⟩ and ‖x/N‖², as they add up. There is one sum, in the order of the features: those that
+/// add nothing make no difference to a bit.
+#[derive(Clone, Copy)]
+pub(crate) struct Inner<F> {
+    products: F,
+    norm_sq: f64,
 }
 
-/// Sums over the rounds, for each witness.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Sums {
-    rounds: u64,
-    /// ‖S/N‖² as it is carried along, and E.
-    square: Each,
-    energy: Each,
-    /// Σ a²‖x/N‖²/D.
-    paid: Each,
-    /// What the theorem pays beyond that: for importances that came late, and for a carried ‖S/N‖²
-    /// that was below 0 and lifted to it, by its root.
-    excess: Each,
-    lifted: Each,
-    /// Largest |y|, where labels are numbers.
-    label: f64,
-    losses: [Sum; WITNESSES],
-    /// What a minorant is made of.
-    offset: [Sum; WITNESSES],
-    magnitude: Each,
-    length: Each,
-    breadth: Each,
+impl<F: Fours> Inner<F> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self { products: F::all(0.0), norm_sq: 0.0 }
+    }
+
+    /// One more feature.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, slopes: &Slopes, measure: &Measure, value: f32) {
+        let (scaled, inverse) = measure.scaled(value);
+        self.norm_sq += scaled * scaled;
+        self.products = self.products + F::load(&slopes.0) * F::all(scaled * inverse);
+    }
+
+    #[inline(always)]
+    pub(crate) fn foreseen(self) -> Foreseen {
+        Foreseen { inner: self.products.array(), known_sq: self.norm_sq, new_sq: 0.0 }
+    }
 }
 
-/// What `foresee` leaves for `learn`, and what is nothing between rounds.
+/// What is known of a row before it is predicted.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Foreseen {
+    /// ⟨S/N, x/N⟩
+    inner: Each,
+    /// ‖x/N‖² over the features that were seen before, and over those that are new.
+    known_sq: f64,
+    pub(crate) new_sq: f64,
+}
+
+/// What a prediction leaves for `record`, and what is nothing between rounds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
     predictions: Each,
@@ -124,14 +154,13 @@ pub struct WitnessPromise {
     pub theorem: f64,
 }
 
-impl<L: Loss> Witnesses<L> {
+impl<L: Loss, M: Measured> Witnesses<L, M> {
     /// Witnesses of these radii, in no units or in those of the data.
     pub fn new(loss: L, is_unit_free: bool, radii: Each) -> Self {
-        let ruler = Ruler::new(&loss);
         Self {
             loss,
             radii,
-            units: is_unit_free.then(|| Units { ruler, inverse: Vec::new() }),
+            units: is_unit_free.then(|| Units::new(&loss)),
             slopes: Vec::new(),
             reach: 0.0,
             importance: 0.0,
@@ -144,13 +173,10 @@ impl<L: Loss> Witnesses<L> {
     /// Makes room for features below `dimension`.
     pub fn grow(&mut self, dimension: usize) {
         if dimension > self.slopes.len() {
-            self.slopes.resize(dimension, [0.0; WITNESSES]);
+            self.slopes.resize(dimension, Slopes::default());
         }
-        if let Some(units) = &mut self.units
-            && dimension > units.inverse.len()
-        {
-            units.ruler.grow(dimension);
-            units.inverse.resize(dimension, 0.0);
+        if let Some(units) = &mut self.units {
+            units.grow(dimension);
         }
     }
 
@@ -164,110 +190,160 @@ impl<L: Loss> Witnesses<L> {
         self.sums.rounds
     }
 
-    /// Asks for the cell of a feature that is going to be seen.
+    /// How many features there is room for.
+    pub(crate) fn dimension(&self) -> usize {
+        self.slopes.len()
+    }
+
+    /// What is kept for every feature; nothing in the data's own units.
     #[inline(always)]
-    pub(crate) fn fetch(&self, index: u32) {
-        if let Some(slopes) = self.slopes.get(index as usize) {
-            prefetch(slopes);
-        }
+    pub(crate) fn measures(&self) -> &[M] {
+        self.units.as_ref().map_or(&[], |units| &units.measures)
+    }
+
+    /// The same and S, to change them.
+    #[inline(always)]
+    pub(crate) fn cells_mut(&mut self) -> (&mut [M], &mut [Slopes]) {
+        let measures = self.units.as_mut().map_or(&mut [][..], |units| &mut units.measures);
+        (measures, &mut self.slopes)
     }
 
     /// What each would predict next, for features there is room for. Changes nothing.
     pub fn predict(&self, x: &Features<'_>) -> Each {
+        type F = <Plain as Registers>::Four;
         let mut square = self.sums.square;
-        let row = match &self.units {
-            None => self.dot_raw(x),
+        let foreseen = match &self.units {
+            None => self.foresee_raw::<F>(x),
             Some(units) => {
-                let after = |i: usize, x: f32| units.inverse_after(i, x);
-                for (&i, &x) in x.indices().iter().zip(x.values()) {
-                    let (i, lifted) = (i as usize, &mut [0.0; WITNESSES]);
-                    shrink(&mut square, lifted, &self.slopes[i], units.inverse[i], after(i, x));
+                let mut inner = Inner::<F>::new();
+                for (&i, &value) in x.indices().iter().zip(x.values()) {
+                    let (slopes, now) = (&self.slopes[i as usize], units.measure(i as usize));
+                    let after = now.after(value);
+                    if after != *now {
+                        shrink(&mut square, &mut [0.0; WITNESSES], slopes, (*now, after));
+                    }
+                    inner.add(slopes, &after, value);
                 }
-                dot(x, &self.slopes, after)
+                inner.foreseen()
             }
         };
-        let reach = self.reach.max(row.1.sqrt());
-        self.row(row, &square, reach).predictions
+        let reach = self.reach.max(foreseen.known_sq.sqrt());
+        self.row::<F>(&foreseen, &square, reach).predictions
     }
 
-    /// What each predicts for the features of a row that is going to be learned from.
-    #[inline(always)] // The loop over rows of a learner is made of it.
-    pub fn foresee(&mut self, x: &Features<'_>) -> Each {
-        let mut known = None;
-        let row = match &mut self.units {
-            None => self.dot_raw(x),
-            Some(units) => {
-                known = units.measure(x, &self.slopes, &mut self.sums);
-                dot(x, &self.slopes, |i, _| units.inverse[i])
-            }
-        };
-        let reach = self.reach.max(known.unwrap_or(row.1).sqrt());
-        self.reach = self.reach.max(row.1.sqrt());
-        self.row = self.row(row, &self.sums.square, reach);
-        self.row.is_short = self.reach > reach;
-        self.row.predictions
-    }
-
-    /// The rest of the round: the label of the row that was foreseen.
-    #[inline(always)] // The loop over rows of a learner is made of it.
-    pub fn learn(&mut self, example: &Example<'_>) {
-        let importance = example.importance.get();
-        let rises = example.label.abs() > self.sums.label;
-        if rises || importance > self.importance || self.row.is_short {
-            self.widen(example.label, importance);
-        }
-        let sizes = Minorant::lengths_of(&example.features);
-        let mut slopes = [0.0; WITNESSES];
-        for (witness, slope) in slopes.iter_mut().enumerate() {
-            *slope = self.record(witness, example.label, importance, sizes);
-        }
-        self.sums.rounds += 1;
-        if slopes.iter().any(|&slope| slope != 0.0) {
-            add(&mut self.slopes, &slopes, &example.features);
+    /// Takes in a row, its label included.
+    #[inline(always)] // The loop over rows is made of it.
+    pub(crate) fn observe<F: Fours>(&mut self, example: &Example<'_>) {
+        let foreseen = self.foresee::<F>(&example.features);
+        self.prepare::<F>(&foreseen);
+        let slopes = F::load(&self.record::<F>(example));
+        for (&i, &value) in example.features.indices().iter().zip(example.features.values()) {
+            self.slopes[i as usize].add(slopes, value);
         }
     }
 
-    /// Both at once.
+    /// Looks at the features of a row that is going to be learned from.
+    #[inline(always)]
+    fn foresee<F: Fours>(&mut self, x: &Features<'_>) -> Foreseen {
+        let Some(units) = &self.units else { return self.foresee_raw::<F>(x) };
+        let is_larger = units.are_below(x);
+        if is_larger {
+            self.lengthen(x);
+        }
+        let mut inner = Inner::<F>::new();
+        let measures = self.measures();
+        for (&i, &value) in x.indices().iter().zip(x.values()) {
+            inner.add(&self.slopes[i as usize], measures[i as usize].measure(), value);
+        }
+        let mut foreseen = inner.foreseen();
+        if is_larger {
+            foreseen.new_sq = self.begin(x);
+        }
+        foreseen
+    }
+
+    /// The same in the data's own units.
+    #[inline(always)]
+    fn foresee_raw<F: Fours>(&self, x: &Features<'_>) -> Foreseen {
+        let mut products = F::all(0.0);
+        for (&i, &value) in x.indices().iter().zip(x.values()) {
+            products = products + F::load(&self.slopes[i as usize].0) * F::all_of_single(value);
+        }
+        Foreseen { inner: products.array(), known_sq: x.norm_sq(), new_sq: 0.0 }
+    }
+
+    /// N grows where a value is beyond all before.
+    #[cold]
+    #[inline(never)]
+    fn lengthen(&mut self, x: &Features<'_>) {
+        for (&i, &value) in x.indices().iter().zip(x.values()) {
+            self.lengthen_one(i as usize, value);
+        }
+    }
+
+    /// N of a feature that was seen before grows if a value is beyond it, and ‖S/N‖² shrinks with it.
     #[inline]
-    pub fn observe(&mut self, example: &Example<'_>) {
-        self.foresee(&example.features);
-        self.learn(example);
+    pub(crate) fn lengthen_one(&mut self, cell: usize, value: f32) {
+        let Some(units) = &mut self.units else { return };
+        let measure = units.measures[cell].measure_mut();
+        let after = measure.after(value);
+        let before = std::mem::replace(measure, after);
+        if before != after {
+            let Sums { square, lifted, .. } = &mut self.sums;
+            shrink(square, lifted, &self.slopes[cell], (before, after));
+        }
     }
 
-    /// ⟨S, x⟩ and ‖x‖², in the data's own units.
-    #[inline(always)]
-    fn dot_raw(&self, x: &Features<'_>) -> (Each, f64) {
-        let mut inner = [0.0; WITNESSES];
-        for (&i, &x) in x.indices().iter().zip(x.values()) {
-            let slopes = &self.slopes[i as usize];
-            for (inner, slope) in inner.iter_mut().zip(slopes) {
-                *inner += slope * f64::from(x);
-            }
-        }
-        (inner, x.norm_sq())
+    /// Takes in the features that are new, and says Σ (x/N)² of them.
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, x: &Features<'_>) -> f64 {
+        let all = x.indices().iter().zip(x.values());
+        all.map(|(&i, &value)| self.begin_one(i as usize, value)).sum()
     }
 
-    /// Predictions of a row with ⟨S/N, x/N⟩ and ‖x/N‖².
+    /// Takes in the first value of a feature, and says (x/N)²; 0 of one that was seen before.
+    pub(crate) fn begin_one(&mut self, cell: usize, value: f32) -> f64 {
+        let Some(units) = &mut self.units else { return 0.0 };
+        let measure = units.measures[cell].measure_mut();
+        if measure.largest == 0.0 && value != 0.0 { measure.begin(value) } else { 0.0 }
+    }
+
+    /// Predicts for a row that was looked at.
     #[inline(always)]
-    fn row(&self, (inner, norm_sq): (Each, f64), square: &Each, reach: f64) -> Row {
-        let label = self.label_unit();
-        let mut row = Row { inner, square: norm_sq, ..Row::default() };
-        for witness in 0..WITNESSES {
-            let radius = self.radii[witness] * label;
-            let slope = self.steepest_slope(witness, reach);
-            let steepest = finite(slope * reach * self.importance);
-            let root_sq = square[witness] + self.sums.energy[witness] + steepest * steepest;
-            row.steepest[witness] = steepest;
-            row.root[witness] = root_sq.sqrt();
-            row.predictions[witness] = -finite(radius * (inner[witness] / row.root[witness]));
+    pub(crate) fn prepare<F: Fours>(&mut self, foreseen: &Foreseen) {
+        let reach = self.reach.max(foreseen.known_sq.sqrt());
+        self.row = self.row::<F>(foreseen, &self.sums.square, reach);
+        self.reach = self.reach.max(self.row.square.sqrt());
+        self.row.is_short = self.reach > reach;
+    }
+
+    /// What each has predicted for the row that was prepared.
+    #[inline(always)]
+    pub(crate) fn predictions(&self) -> &Each {
+        &self.row.predictions
+    }
+
+    #[inline(always)]
+    fn row<F: Fours>(&self, foreseen: &Foreseen, square: &Each, reach: f64) -> Row {
+        let (radius, slope) = self.steepest_slopes::<F>(reach);
+        let steepest = finite(slope * F::all(reach) * F::all(self.importance));
+        let root_sq = F::load(square) + F::load(&self.sums.energy) + steepest * steepest;
+        let (root, inner) = (root_sq.sqrt(), F::load(&foreseen.inner));
+        Row {
+            predictions: (F::all(-1.0) * finite(radius * (inner / root))).array(),
+            inner: foreseen.inner,
+            root: root.array(),
+            steepest: steepest.array(),
+            square: foreseen.known_sq + foreseen.new_sq,
+            is_short: false,
         }
-        row
     }
 
     /// Y as the ball has it.
     #[inline(always)]
     fn label_unit(&self) -> f64 {
-        self.units.as_ref().map_or(1.0, |units| units.ruler.label())
+        self.units.as_ref().map_or(1.0, |units| units.label.largest)
     }
 
     /// A label or an importance beyond all before, or new features: G was too small for this round,
@@ -280,13 +356,15 @@ impl<L: Loss> Witnesses<L> {
         self.importance = self.importance.max(importance);
         for witness in 0..WITNESSES {
             let slope = self.steepest_slope(witness, self.reach);
-            let steepest = finite(slope * self.reach * self.importance);
+            let steepest = slope * self.reach * self.importance;
+            let steepest = if steepest.is_finite() { steepest } else { 0.0 };
             let row = &mut self.row;
             let more = (steepest - row.steepest[witness]) * (steepest + row.steepest[witness]);
             let root = (row.root[witness] * row.root[witness] + more.max(0.0)).sqrt();
             let share = if root > 0.0 { 1.0 - row.root[witness] / root } else { 0.0 };
-            let most = self.importance * slope * row.predictions[witness].abs();
-            self.sums.excess[witness] += finite(most * share.max(0.0)) * (1.0 + 1e-12);
+            let most = self.importance * slope * row.predictions[witness].abs() * share.max(0.0);
+            let excess = if most.is_finite() { most } else { 0.0 };
+            self.sums.excess[witness] += excess * (1.0 + 1e-12);
             row.root[witness] = root;
         }
     }
@@ -295,7 +373,7 @@ impl<L: Loss> Witnesses<L> {
         if label.abs() <= self.sums.label {
             return;
         }
-        let rises = self.units.as_mut().is_some_and(|units| units.ruler.measure_label(label));
+        let rises = self.units.as_mut().is_some_and(|units| units.measure_label(label));
         // The slopes of the square loss grow with labels, and D was made for smaller ones.
         let is_steeper = self.loss.lipschitz().is_none();
         let has_moved = self.sums.energy.iter().any(|&energy| energy > 0.0);
@@ -310,33 +388,49 @@ impl<L: Loss> Witnesses<L> {
         self.loss.steepest(radius * reach, self.sums.label)
     }
 
-    /// Enters a witness's round, and answers its slope.
+    /// The radii in units of the labels, and the steepest slopes of all.
     #[inline(always)]
-    fn record(&mut self, witness: usize, label: f64, importance: f64, sizes: (f64, f64)) -> f64 {
-        let row = &self.row;
-        let prediction = row.predictions[witness];
-        let tangent = self.loss.at(prediction, label);
-        let (value, slope) = (importance * tangent.value, importance * tangent.slope);
+    fn steepest_slopes<F: Fours>(&self, reach: f64) -> (F, F) {
+        let radius = F::load(&self.radii) * F::all(self.label_unit());
+        let mut slopes = [0.0; WITNESSES];
+        for (witness, slope) in slopes.iter_mut().enumerate() {
+            *slope = self.steepest_slope(witness, reach);
+        }
+        (radius, F::load(&slopes))
+    }
+
+    /// Enters the rest of the round, once its label is known, and answers the slopes.
+    #[inline(always)]
+    pub(crate) fn record<F: Fours>(&mut self, example: &Example<'_>) -> Each {
+        let (label, importance) = (example.label, example.importance.get());
+        if label.abs() > self.sums.label || importance > self.importance || self.row.is_short {
+            self.widen(label, importance);
+        }
+        let (length, breadth) = Minorant::lengths_of(&example.features);
+        let (row, sums) = (&self.row, &mut self.sums);
+        let (all, zero) = (F::all, F::all(0.0));
+        let prediction = F::load(&row.predictions);
+        let (value, slope) = self.loss.at_each(prediction, label);
+        let (value, slope) = (all(importance) * value, all(importance) * slope);
         let at_zero = slope * prediction;
-        let gradient_sq = slope * (slope * row.square);
+        let gradient_sq = slope * (slope * all(row.square));
 
-        let sums = &mut self.sums;
-        sums.losses[witness].add(value);
-        sums.offset[witness].add(value - at_zero);
-        sums.magnitude[witness] += Minorant::size_of(value, at_zero, prediction);
-        sums.length[witness] += slope.abs() * sizes.0;
-        sums.breadth[witness] += slope.abs() * sizes.1;
+        sums.rounds += 1;
+        sums.losses.add(value);
+        sums.offset.add(value - at_zero);
+        enter(&mut sums.magnitude, Minorant::sizes_of(value, at_zero, prediction));
+        enter(&mut sums.length, slope.abs() * all(length));
+        enter(&mut sums.breadth, slope.abs() * all(breadth));
 
-        sums.energy[witness] += gradient_sq;
-        if gradient_sq > 0.0 {
-            sums.paid[witness] += gradient_sq / row.root[witness];
+        enter(&mut sums.energy, gradient_sq);
+        let paid = gradient_sq / F::load(&row.root);
+        enter(&mut sums.paid, gradient_sq.above(zero, paid, zero));
+        let square = F::load(&sums.square) + (all(2.0) * slope * F::load(&row.inner) + gradient_sq);
+        square.max(zero).store(&mut sums.square);
+        if zero.above(square, all(1.0), zero).sum() > 0.0 {
+            sums.lift(square.array());
         }
-        let square = sums.square[witness] + (2.0 * slope * row.inner[witness] + gradient_sq);
-        sums.square[witness] = square.max(0.0);
-        if square < 0.0 {
-            sums.lifted[witness] += (-square).sqrt();
-        }
-        slope
+        slope.array()
     }
 
     /// The rounds of a witness as a function below the past.
@@ -344,11 +438,16 @@ impl<L: Loss> Witnesses<L> {
         let sums = &self.sums;
         Minorant::of_parts(
             sums.rounds,
-            sums.offset[witness],
-            self.slopes.iter().map(|slopes| slopes[witness]).collect(),
+            sums.offset.get(witness),
+            self.slopes_of(witness),
             (sums.length[witness], sums.breadth[witness]),
             sums.magnitude[witness],
         )
+    }
+
+    /// S of a witness.
+    fn slopes_of(&self, witness: usize) -> Vec<f64> {
+        self.slopes.iter().map(|slopes| slopes.0[witness]).collect()
     }
 
     /// All of them.
@@ -370,7 +469,7 @@ impl<L: Loss> Witnesses<L> {
         let beyond = radius * (lacks + sums.lifted[witness]) + sums.excess[witness];
         Some(WitnessPromise {
             radius: self.radii[witness],
-            loss: sums.losses[witness].value(),
+            loss: sums.losses.get(witness).value(),
             data: radius * (sums.paid[witness] + steepest) + beyond,
             theorem: radius * (2.0 * sums.energy[witness].sqrt() + steepest) + beyond,
         })
@@ -378,10 +477,10 @@ impl<L: Loss> Witnesses<L> {
 
     /// ‖S/N‖, computed anew.
     fn length(&self, witness: usize) -> f64 {
-        let slopes: Vec<f64> = self.slopes.iter().map(|slopes| slopes[witness]).collect();
+        let slopes = self.slopes_of(witness);
         match &self.units {
             None => vector::norm(slopes.iter().copied()),
-            Some(units) => vector::norm(units.ruler.scaled(&slopes)),
+            Some(units) => vector::norm(units.scaled(&slopes)),
         }
     }
 
@@ -390,8 +489,7 @@ impl<L: Loss> Witnesses<L> {
         let at = |&from: &u32| self.slopes.get(from as usize).copied().unwrap_or_default();
         self.slopes = from.iter().map(at).collect();
         if let Some(units) = &mut self.units {
-            units.ruler.rearrange(from);
-            units.measure_inverse();
+            units.rearrange(from);
         }
     }
 
@@ -400,11 +498,10 @@ impl<L: Loss> Witnesses<L> {
     pub fn merge(&mut self, other: &Self) {
         self.grow(other.slopes.len());
         for (own, theirs) in self.slopes.iter_mut().zip(&other.slopes) {
-            (0..WITNESSES).for_each(|witness| own[witness] += theirs[witness]);
+            (0..WITNESSES).for_each(|witness| own.0[witness] += theirs.0[witness]);
         }
         if let (Some(own), Some(theirs)) = (&mut self.units, &other.units) {
-            own.ruler.merge(&theirs.ruler);
-            own.measure_inverse();
+            own.merge(theirs);
         }
         self.reach = self.reach.max(other.reach);
         self.importance = self.importance.max(other.importance);
@@ -429,152 +526,23 @@ impl<L: Loss> Witnesses<L> {
         self.loss == fresh.loss
             && self.radii == fresh.radii
             && units_go_together
-            && self.slopes.iter().flatten().all(|slope| slope.is_finite())
+            && self.slopes.iter().flat_map(|slopes| slopes.0).all(f64::is_finite)
             && is_size(self.reach)
             && is_size(self.importance)
             && self.sums.are_sound()
     }
 }
 
-impl Units {
-    /// N grows where a value is beyond all before, and ‖S/N‖² shrinks with it. Where that happens,
-    /// ‖x/N‖² over the features that are not new.
-    #[inline(always)]
-    fn measure(&mut self, x: &Features<'_>, slopes: &[Each], sums: &mut Sums) -> Option<f64> {
-        let largest = self.ruler.largest();
-        let is_larger = |(&i, &x): (&u32, &f32)| x.abs() > largest[i as usize];
-        let grows = x.indices().iter().zip(x.values()).fold(false, |any, at| any | is_larger(at));
-        grows.then(|| self.lengthen(x, slopes, sums))
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn lengthen(&mut self, x: &Features<'_>, slopes: &[Each], sums: &mut Sums) -> f64 {
-        let mut known = 0.0;
-        for (&i, &value) in x.indices().iter().zip(x.values()) {
-            let i = i as usize;
-            let scaled = f64::from(value) * f64::from(self.inverse_after(i, value));
-            known += scaled * scaled;
-            if value.abs() > self.ruler.largest()[i] {
-                let old = std::mem::replace(&mut self.inverse[i], inverse(value));
-                let Sums { square, lifted, .. } = &mut *sums;
-                shrink(square, lifted, &slopes[i], old, self.inverse[i]);
-            }
-        }
-        self.ruler.measure(x);
-        known
-    }
-
-    /// 1/N of a cell, once a value of it is taken in; 0 where it is the first.
-    fn inverse_after(&self, i: usize, value: f32) -> f32 {
-        let largest = self.ruler.largest()[i];
-        if largest > 0.0 && value.abs() > largest { inverse(value) } else { self.inverse[i] }
-    }
-
-    fn measure_inverse(&mut self) {
-        let of = |&n: &f32| if n > 0.0 { inverse(n) } else { 0.0 };
-        self.inverse = self.ruler.largest().iter().map(of).collect();
-    }
-
-    fn continues(&self, fresh: &Self, cells: usize) -> bool {
-        let mut anew = self.clone();
-        anew.measure_inverse();
-        self.ruler.continues(&fresh.ruler) && self.inverse.len() == cells && *self == anew
-    }
-}
-
-impl Sums {
-    fn merge(&mut self, other: &Self) {
-        self.rounds += other.rounds;
-        self.label = self.label.max(other.label);
-        for witness in 0..WITNESSES {
-            self.energy[witness] += other.energy[witness];
-            self.paid[witness] += other.paid[witness];
-            self.excess[witness] += other.excess[witness];
-            self.lifted[witness] += other.lifted[witness];
-            self.losses[witness].merge(other.losses[witness]);
-            self.offset[witness].merge(other.offset[witness]);
-            self.magnitude[witness] += other.magnitude[witness];
-            self.length[witness] += other.length[witness];
-            self.breadth[witness] += other.breadth[witness];
-        }
-    }
-
-    fn are_sound(&self) -> bool {
-        let sizes = [
-            &self.square,
-            &self.energy,
-            &self.paid,
-            &self.excess,
-            &self.lifted,
-            &self.magnitude,
-            &self.length,
-            &self.breadth,
-        ];
-        let is_size = |size: &f64| (0.0..=f64::INFINITY).contains(size);
-        sizes.into_iter().flatten().all(is_size)
-            && (0.0..=f64::MAX).contains(&self.label)
-            && self.losses.iter().chain(&self.offset).all(|sum| !sum.value().is_nan())
-    }
-}
-
-/// 1/|x|; a column of nothing but the least of numbers is measured with a longer ruler.
-fn inverse(x: f32) -> f32 {
-    (1.0 / x.abs()).min(f32::MAX)
-}
-
-/// ⟨S/N, x/N⟩ and ‖x/N‖², where 1/N of a cell is what `inverse` says. One sum, in the order of the
-/// features: those that add nothing make no difference to a bit.
+/// Adds to a sum of each.
 #[inline(always)]
-fn dot(x: &Features<'_>, slopes: &[Each], inverse: impl Fn(usize, f32) -> f32) -> (Each, f64) {
-    let (mut inner, mut norm_sq) = ([0.0; WITNESSES], 0.0);
-    for (&i, &value) in x.indices().iter().zip(x.values()) {
-        let i = i as usize;
-        add_scaled(&mut inner, &mut norm_sq, &slopes[i], value, inverse(i, value));
-    }
-    (inner, norm_sq)
+fn enter<F: Fours>(sum: &mut Each, terms: F) {
+    (F::load(sum) + terms).store(sum);
 }
 
-/// Adds one coordinate to ⟨S/N, x/N⟩ and ‖x/N‖².
+/// Numbers, and 0 where there are none: what has no bound predicts nothing.
 #[inline(always)]
-fn add_scaled(inner: &mut Each, norm_sq: &mut f64, slopes: &Each, x: f32, inverse: f32) {
-    let inverse = f64::from(inverse);
-    let scaled = f64::from(x) * inverse;
-    *norm_sq += scaled * scaled;
-    let factor = scaled * inverse;
-    for witness in 0..WITNESSES {
-        inner[witness] += slopes[witness] * factor;
-    }
-}
-
-/// What ‖S/N‖² becomes when 1/N of a coordinate goes from one number to a smaller one.
-fn shrink(square: &mut Each, lifted: &mut Each, slopes: &Each, old: f32, new: f32) {
-    let (old, new) = (f64::from(old), f64::from(new));
-    for witness in 0..WITNESSES {
-        let (before, after) = (slopes[witness] * old, slopes[witness] * new);
-        let shrunk = square[witness] - (before - after) * (before + after);
-        square[witness] = shrunk.max(0.0);
-        if shrunk < 0.0 {
-            lifted[witness] += (-shrunk).sqrt();
-        }
-    }
-}
-
-/// S ← S + a·x
-#[inline(always)]
-fn add(all: &mut [Each], slopes: &Each, x: &Features<'_>) {
-    for (&i, &value) in x.indices().iter().zip(x.values()) {
-        let at = &mut all[i as usize];
-        for witness in 0..WITNESSES {
-            at[witness] += slopes[witness] * f64::from(value);
-        }
-    }
-}
-
-/// A number, and 0 where there is none: what has no bound predicts nothing.
-#[inline(always)]
-fn finite(number: f64) -> f64 {
-    if number.is_finite() { number } else { 0.0 }
+fn finite<F: Fours>(numbers: F) -> F {
+    F::all(f64::INFINITY).above(numbers.abs(), numbers, F::all(0.0))
 }
 
 /// The radii of witnesses in no units.

@@ -3,7 +3,7 @@
 //! - [`pairs_at`] reads tokens `index:value` with vector instructions, where the processor has
 //!   them. Beside them stands the same in ordinary registers, for every other processor; tests
 //!   compare the two to the bit.
-//! - [`widest`] runs ordinary code, compiled once more for wide registers, where the processor has
+//! - [`widest`] runs code that is written for any [`Registers`], with wide ones where the processor has
 //!   them; [`prefetch`] asks for something that is going to be read.
 //! - [`MappedFile`] copies bytes out of a file that is mapped into memory.
 //!
@@ -11,8 +11,10 @@
 
 mod map;
 mod pair;
+mod vector;
 mod wide;
 
 pub use map::MappedFile;
 pub use pair::{pairs_at, rounds_like_its_neighbours};
-pub use wide::{Kernel, prefetch, wide, widest};
+pub use vector::{Array, Eights, Fours, Numbers, Plain, Registers};
+pub use wide::{Kernel, Plainly, Runner, Widest, plainly, prefetch, widest};

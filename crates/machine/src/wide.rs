@@ -1,13 +1,14 @@
-//! Ordinary code, compiled once more for wide registers.
+//! Code that is compiled for every processor, and once more for wide registers.
 //!
-//! A kernel is plain Rust over small arrays. Where the processor has AVX2, [`widest`] runs a copy of
-//! it that the compiler was free to make 256-bit instructions of; elsewhere it runs the kernel as it
-//! is. Additions, multiplications, divisions and square roots round alike in both, and nothing is
-//! fused (`fma` is not enabled), so both give the same bits.
+//! A kernel is written for any [`Registers`]. Where the processor has AVX2, [`widest`] runs the copy
+//! for its registers; elsewhere the one for plain arrays. Operations round alike in both, and nothing
+//! is fused (`fma` is not enabled), so both give the same bits.
 #![allow(
     unsafe_code,
     reason = "code for instructions that not every processor has must be called unsafely"
 )]
+
+use crate::vector::{Plain, Registers};
 
 /// Work that gains from wide registers. `run`, and whatever it calls, should be `#[inline(always)]`:
 /// only what is inlined is compiled anew.
@@ -16,13 +17,13 @@ pub trait Kernel {
     type Out;
 
     /// Does the work.
-    fn run(self) -> Self::Out;
+    fn run<R: Registers>(self) -> Self::Out;
 }
 
 /// Runs a kernel with the widest registers there are.
 ///
 /// ```
-/// use rueful_machine::{Kernel, widest};
+/// use rueful_machine::{Kernel, Numbers, Registers, widest};
 ///
 /// struct Halve<'a>(&'a mut [f32; 8]);
 ///
@@ -30,8 +31,8 @@ pub trait Kernel {
 ///     type Out = ();
 ///
 ///     #[inline(always)]
-///     fn run(self) {
-///         self.0.iter_mut().for_each(|x| *x *= 0.5);
+///     fn run<R: Registers>(self) {
+///         (R::Eight::load(self.0) * R::Eight::all(0.5)).store(self.0);
 ///     }
 /// }
 ///
@@ -41,19 +42,46 @@ pub trait Kernel {
 /// ```
 #[inline]
 pub fn widest<K: Kernel>(kernel: K) -> K::Out {
-    wide(kernel).unwrap_or_else(K::run)
-}
-
-/// Runs a kernel with wide registers; hands it back where there are none. For kernels that are large:
-/// the same work without wide registers need not be compiled as part of them.
-#[inline]
-pub fn wide<K: Kernel>(kernel: K) -> Result<K::Out, K> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, which is all that the function asks for.
-        return Ok(unsafe { with_avx2(kernel) });
+        return unsafe { with_avx2(kernel) };
     }
-    Err(kernel)
+    plainly(kernel)
+}
+
+/// Runs a kernel with the registers that every processor has.
+#[inline(never)] // What asks for it stays small.
+pub fn plainly<K: Kernel>(kernel: K) -> K::Out {
+    kernel.run::<Plain>()
+}
+
+/// How kernels are run: code that is generic over it can be compared with itself.
+pub trait Runner {
+    /// Runs one.
+    fn run<K: Kernel>(kernel: K) -> K::Out;
+}
+
+/// With the widest registers there are.
+#[derive(Debug, Clone, Copy)]
+pub struct Widest;
+
+impl Runner for Widest {
+    #[inline(always)]
+    fn run<K: Kernel>(kernel: K) -> K::Out {
+        widest(kernel)
+    }
+}
+
+/// With the registers that every processor has.
+#[derive(Debug, Clone, Copy)]
+pub struct Plainly;
+
+impl Runner for Plainly {
+    #[inline(always)]
+    fn run<K: Kernel>(kernel: K) -> K::Out {
+        plainly(kernel)
+    }
 }
 
 /// Asks the processor to bring something near that is going to be read soon. Nothing else happens.
@@ -72,12 +100,13 @@ pub fn prefetch<T>(what: &T) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn with_avx2<K: Kernel>(kernel: K) -> K::Out {
-    kernel.run()
+    kernel.run::<crate::vector::avx2::Avx2>()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Numbers;
 
     /// A recurrence that shows every rounding.
     struct Wander<'a>(&'a mut [f32; 8]);
@@ -86,13 +115,14 @@ mod tests {
         type Out = f32;
 
         #[inline(always)]
-        fn run(self) -> f32 {
+        fn run<R: Registers>(self) -> f32 {
+            let all = R::Eight::all;
+            let mut x = R::Eight::load(self.0);
             for _ in 0..1000 {
-                for x in self.0.iter_mut() {
-                    *x = (*x * 1.7 + 0.3) / (1.0 + *x * *x).sqrt() - 0.11;
-                }
+                x = (x * all(1.7) + all(0.3)) / (all(1.0) + x * x).sqrt() - all(0.11);
             }
-            self.0.iter().sum()
+            x.store(self.0);
+            x.sum()
         }
     }
 
@@ -100,7 +130,7 @@ mod tests {
     fn wide_and_plain_give_the_same_bits() {
         let start = [0.1, -0.2, 3.7, 1e-9, 25.0, -8.5, 0.333, 7e7];
         let (mut wide, mut plain) = (start, start);
-        let (of_wide, of_plain) = (widest(Wander(&mut wide)), Wander(&mut plain).run());
+        let (of_wide, of_plain) = (widest(Wander(&mut wide)), plainly(Wander(&mut plain)));
         assert_eq!(of_wide.to_bits(), of_plain.to_bits());
         assert_eq!(wide.map(f32::to_bits), plain.map(f32::to_bits));
         assert_ne!(wide, start);

@@ -141,7 +141,8 @@ pub trait Learner: Send + Sync {
     fn learn_rows(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
         self.grow(rows.dimension());
         rounds.clear();
-        rounds.extend(rows.iter().map(|example| {
+        rounds.extend((0..rows.len()).map(|row| {
+            let example = rows.get(row);
             if example.importance.is_zero() {
                 return idle_round(self, &example.features);
             }

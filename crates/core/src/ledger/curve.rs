@@ -25,6 +25,21 @@ pub struct CurvePoint {
     lines: Vec<Line>,
 }
 
+/// What a minorant says of the comparators, and of balls of other radii: a norm of all features is
+/// dear, and one serves both.
+fn floor_and_line(
+    minorant: &Minorant,
+    comparators: &Comparators,
+    coordinates: Coordinates<'_>,
+) -> (f64, Option<Line>) {
+    let line = minorant.line_for(comparators, coordinates);
+    let floor = match (&line, comparators.radius()) {
+        (Some(line), Some(radius)) => line.floor(radius),
+        _ => minorant.floor(comparators, coordinates),
+    };
+    (floor, line)
+}
+
 impl CurvePoint {
     /// The point of some rounds, with witnesses of the same rounds.
     pub(super) fn of(
@@ -34,7 +49,8 @@ impl CurvePoint {
         coordinates: Coordinates<'_>,
     ) -> Self {
         let finite = |bound: f64| bound.is_finite().then_some(bound);
-        let own = tally.certificate(comparators, coordinates);
+        let (floor, line) = floor_and_line(tally.minorant(), comparators, coordinates);
+        let own = tally.certificate_above(floor);
         let mut point = Self {
             rounds: tally.rounds(),
             loss: tally.loss(),
@@ -42,7 +58,7 @@ impl CurvePoint {
             mistakes: tally.mistakes(),
             own: finite(own),
             certificate: finite(own),
-            lines: tally.minorant().line_for(comparators, coordinates).into_iter().collect(),
+            lines: line.into_iter().collect(),
         };
         point.hear(tally, witnesses, comparators, coordinates);
         point
@@ -57,11 +73,12 @@ impl CurvePoint {
         coordinates: Coordinates<'_>,
     ) {
         for witness in witnesses {
-            let certificate = tally.certificate_by(witness, comparators, coordinates);
+            let (floor, line) = floor_and_line(witness, comparators, coordinates);
+            let certificate = tally.certificate_above_witness(floor);
             if certificate < self.certificate.unwrap_or(f64::INFINITY) {
                 self.certificate = Some(certificate);
             }
-            self.lines.extend(witness.line_for(comparators, coordinates));
+            self.lines.extend(line);
         }
     }
 

@@ -10,6 +10,7 @@ use crate::ruler::Ruler;
 use crate::set::{AnySet, FeasibleSet};
 use crate::sum::Sum;
 use crate::vector;
+use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
 
 /// A minorant of the cumulative loss. A convex loss lies above its tangents, so for predictions p_t
@@ -111,6 +112,12 @@ impl Minorant {
         value.abs() + at_zero.abs() + LEAST * (1.0 + prediction.abs())
     }
 
+    /// The same for four rounds side by side.
+    #[inline(always)]
+    pub(crate) fn sizes_of<F: Fours>(value: F, at_zero: F, prediction: F) -> F {
+        value.abs() + at_zero.abs() + F::all(LEAST) * (F::all(1.0) + prediction.abs())
+    }
+
     /// What a slope of 1 adds to the length and to the breadth.
     #[inline(always)]
     pub(crate) fn lengths_of(x: &Features<'_>) -> (f64, f64) {
@@ -118,7 +125,7 @@ impl Minorant {
     }
 
     /// Adds the tangent of one round, for features there is room for.
-    #[inline]
+    #[inline(always)] // The loop over rows is made of it.
     pub fn record(&mut self, x: &Features<'_>, round: &Round) {
         let at_zero = round.slope * round.prediction;
         let size = Self::size_of(round.value, at_zero, round.prediction);
@@ -132,7 +139,7 @@ impl Minorant {
         self.push(x, slope, -conjugate, conjugate.abs() + LEAST);
     }
 
-    #[inline]
+    #[inline(always)] // The loop over rows is made of it.
     fn push(&mut self, x: &Features<'_>, slope: f64, at_zero: f64, size: f64) {
         self.rounds += 1;
         self.offset.add(at_zero);

@@ -212,7 +212,8 @@ impl Ledger {
     pub fn record_entered(&mut self, rows: Rows<'_>, rounds: &[Round]) -> Result<(), LedgerError> {
         self.grow(rows.dimension());
         let mut marked = 0;
-        for (row, (example, round)) in rows.iter().zip(rounds).enumerate() {
+        for (row, round) in rounds.iter().enumerate().take(rows.len()) {
+            let example = rows.get(row);
             // A point of the curve knows what was seen by then, and what is refused was not seen.
             let is_refused = !example.importance.is_zero() && !round.is_finite();
             if is_refused || self.rounds() + 1 == self.next_mark {
@@ -251,7 +252,7 @@ impl Ledger {
         }
     }
 
-    #[inline]
+    #[inline(always)] // The loop over rows is made of it.
     fn enter_round(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
         if example.importance.is_zero() {
             return Ok(());

@@ -50,7 +50,7 @@ impl Tally {
         self.minorant.grow(dimension);
     }
 
-    #[inline]
+    #[inline(always)] // The loop over rows is made of it.
     pub(super) fn record(&mut self, example: &Example<'_>, round: &Round) {
         self.loss.add(round.value);
         if round.penalty != 0.0 {
@@ -136,10 +136,14 @@ impl Tally {
     /// R_T ≤ Σ a_t ŷ_t + sup_{u} (−u·S) = L − min_u (minorant at u)
     /// ```
     pub fn certificate(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> f64 {
+        self.certificate_above(self.minorant.floor(comparators, coordinates))
+    }
+
+    /// The same where the floor of the minorant is known.
+    pub(super) fn certificate_above(&self, floor: f64) -> f64 {
         // The roundings of the values are in L and in the floor alike, and the floor allows for
         // them; L lacks no more than its penalties do.
-        let most = self.loss() + self.penalty_slack();
-        regret(most, self.minorant.floor(comparators, coordinates))
+        regret(self.loss() + self.penalty_slack(), floor)
     }
 
     /// The certificate that a witness of the same rounds makes: it has values of its own, and does
@@ -150,8 +154,13 @@ impl Tally {
         comparators: &Comparators,
         coordinates: Coordinates<'_>,
     ) -> f64 {
+        self.certificate_above_witness(witness.floor(comparators, coordinates))
+    }
+
+    /// The same where the floor of the witness is known.
+    pub(super) fn certificate_above_witness(&self, floor: f64) -> f64 {
         let (_, most) = self.loss_interval();
-        regret(most, witness.floor(comparators, coordinates))
+        regret(most, floor)
     }
 
     /// The best certificate that the rounds themselves and further witnesses of the same rounds

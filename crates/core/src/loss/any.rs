@@ -4,6 +4,7 @@ use super::{AnyLoss, Kink, Labels, Loss, Tangent, with_loss};
 use crate::number::Positive;
 use crate::request::Request;
 use crate::set::Ball;
+use rueful_machine::Fours;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -37,6 +38,11 @@ impl Loss for AnyLoss {
     #[inline]
     fn at(&self, prediction: f64, label: f64) -> Tangent {
         with_loss!(self, loss => loss.at(prediction, label))
+    }
+
+    #[inline(always)]
+    fn at_each<F: Fours>(&self, predictions: F, label: f64) -> (F, F) {
+        with_loss!(self, loss => loss.at_each(predictions, label))
     }
 
     fn conjugate(&self, slope: f64, label: f64) -> f64 {

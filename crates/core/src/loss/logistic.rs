@@ -1,7 +1,9 @@
 //! Logistic loss: ln(1 + e^{−yp}), the log-likelihood of a score.
 
 use super::{Labels, Loss, Tangent};
+use crate::elementary::{exp_of_negatives, ln_1p_of_shares};
 use crate::request::{Asked, Refusal, Request};
+use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -32,6 +34,16 @@ impl Loss for Logistic {
         let small = (-margin.abs()).exp();
         let wrong = if margin >= 0.0 { small / (1.0 + small) } else { 1.0 / (1.0 + small) };
         Tangent { value: (-margin).max(0.0) + small.ln_1p(), slope: -label * wrong }
+    }
+
+    #[inline(always)]
+    fn at_each<F: Fours>(&self, predictions: F, label: f64) -> (F, F) {
+        let (zero, one) = (F::all(0.0), F::all(1.0));
+        let margin = F::all(label) * predictions;
+        let small = exp_of_negatives(zero - margin.abs());
+        let wrong = zero.above(margin, one, small) / (one + small);
+        let value = (zero - margin).max(zero) + ln_1p_of_shares(small);
+        (value, F::all(-label) * wrong)
     }
 
     fn conjugate(&self, slope: f64, label: f64) -> f64 {

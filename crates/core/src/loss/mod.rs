@@ -18,6 +18,7 @@ mod zero_one;
 pub use kink::Kink;
 pub use zero_one::ZeroOne;
 
+use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -105,6 +106,18 @@ pub trait Loss: Copy + Send + Sync + 'static {
     /// Value and slope at prediction p.
     fn at(&self, prediction: f64, label: f64) -> Tangent;
 
+    /// Value and slope at four predictions for the same label. They may differ from those of `at` by
+    /// roundings, of which there are as few: each is right to 8 units in the last place.
+    #[inline(always)]
+    fn at_each<F: Fours>(&self, predictions: F, label: f64) -> (F, F) {
+        let (mut values, mut slopes) = ([0.0; 4], [0.0; 4]);
+        for (k, p) in predictions.array().into_iter().enumerate() {
+            let tangent = self.at(p, label);
+            (values[k], slopes[k]) = (tangent.value, tangent.slope);
+        }
+        (F::load(&values), F::load(&slopes))
+    }
+
     /// φ*(a) = sup_p (a·p − φ(p, y)); infinite outside its domain.
     fn conjugate(&self, slope: f64, label: f64) -> f64;
 
@@ -175,6 +188,7 @@ mod tests {
     use crate::request::Request;
     use crate::set::Ball;
     use proptest::prelude::*;
+    use rueful_machine::{Array, Numbers};
 
     /// One of every name, and some that differ in their parameters.
     fn losses() -> Vec<AnyLoss> {
@@ -240,6 +254,33 @@ mod tests {
                 match loss.kink(y) {
                     Some(kink) => is_two_lines(&loss, kink, p, y),
                     None => curves(&loss, p, y),
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// Four at once are four one by one, to a few units in the last place.
+        #[test]
+        fn four_predictions_at_once_are_each_by_itself(
+            p in prop::array::uniform4(-60.0..60.0f64), far in -2000.0..2000.0f64,
+            sign in prop::bool::ANY, label in -5.0..5.0f64,
+        ) {
+            for loss in losses() {
+                let y = match loss.labels() {
+                    Labels::Signs => if sign { 1.0 } else { -1.0 },
+                    Labels::Numbers => label,
+                };
+                let p = [p[0], p[1], far, 0.0];
+                let (values, slopes) = loss.at_each(Array::load(&p), y);
+                for (k, &p) in p.iter().enumerate() {
+                    let alone = loss.at(p, y);
+                    let both = [(values.array()[k], alone.value), (slopes.array()[k], alone.slope)];
+                    for (found, exact) in both {
+                        let unit = exact.abs().next_up() - exact.abs();
+                        prop_assert!((found - exact).abs() <= 8.0 * unit, "{loss}: {found} {exact}");
+                    }
+                    prop_assert!(loss.slopes(y).contains(&slopes.array()[k]));
                 }
             }
         }

@@ -4,6 +4,8 @@ use crate::number::{Importance, OpenUnit, Positive};
 use crate::{Batch, Ledger, UnitFree, set::Ball};
 use proptest::prelude::*;
 
+type F = <Plain as Registers>::Four;
+
 /// A stream whose columns have scales of their own, some of which grow by 10^12 on the way.
 fn stream(seed: u64, rows: usize, growth: f64, is_classes: bool, weighted: bool) -> Batch {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -65,9 +67,9 @@ fn play(loss: AnyLoss, is_unit_free: bool, stream: &Batch) -> (Witnesses<AnyLoss
     witnesses.grow(stream.dimension());
     for example in stream.rows().iter() {
         let before = witnesses.predict(&example.features);
-        let predictions = witnesses.foresee(&example.features);
+        witnesses.observe::<F>(&example);
+        let predictions = *witnesses.predictions();
         assert_eq!(before, predictions, "foreseeing is predicting");
-        witnesses.learn(&example);
         ledger.observe(&example, predictions[0]).unwrap();
     }
     (witnesses, ledger)
@@ -85,13 +87,13 @@ fn cost(loss: &AnyLoss, stream: &Batch, u: &[f64]) -> f64 {
 /// Points of the ball of a radius: towards −S of a witness, which is where its regret is largest, and
 /// the ends of the axes.
 fn comparators(witnesses: &Witnesses<AnyLoss>, radius: f64) -> Vec<Vec<f64>> {
-    let n = |i: usize| witnesses.units.as_ref().map_or(1.0, |u| f64::from(u.ruler.largest()[i]));
+    let n = |i: usize| witnesses.units.as_ref().map_or(1.0, |u| f64::from(u.measure(i).largest));
     let reach = radius * witnesses.label_unit();
     let dimension = witnesses.slopes.len();
     let mut points = vec![vec![0.0; dimension]];
     for witness in 0..WITNESSES {
         let scaled: Vec<f64> =
-            (0..dimension).map(|i| witnesses.slopes[i][witness] / n(i)).collect();
+            (0..dimension).map(|i| witnesses.slopes[i].0[witness] / n(i)).collect();
         let norm = vector::norm(scaled.iter().copied());
         if norm > 0.0 {
             points.push((0..dimension).map(|i| -reach * scaled[i] / norm / n(i)).collect());
@@ -189,7 +191,8 @@ fn labels_have_no_units() {
         let (two, _) = play(loss, true, &scaled);
         let factor = if loss.is_square() { 1024.0 * 1024.0 } else { 1024.0 };
         for witness in 0..WITNESSES {
-            let (a, b) = (one.sums.losses[witness].value(), two.sums.losses[witness].value());
+            let (a, b) =
+                (one.sums.losses.get(witness).value(), two.sums.losses.get(witness).value());
             assert_eq!(factor * a, b);
         }
         assert!(ledger.floor(ledger.comparators()).is_finite());

@@ -12,8 +12,8 @@
 //! to at most L_k + ln(1/π_k)/η_T as η never grows, and what is above them is Δ_T; for the last,
 //! Δ_T² = Σ δ_t(2Δ_{t−1} + δ_t) with δ_t ≤ min(s, ηs²/8).
 
-use super::elementary::{exp, ln};
 use super::experts::{total, weighted};
+use crate::elementary::{exp, ln};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

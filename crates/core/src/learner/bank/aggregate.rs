@@ -18,10 +18,10 @@
 //! in `surprise`, which the theorem then pays. When K = c_max(high − low)²/2 grows to K', weights relative to the prior are first raised to the power
 //! K/K': K' ln(a'_k/π_k) ≥ K ln(a_k/π_k) by concavity, so this costs nothing.
 
-use super::eight::Eight;
-use super::elementary::{exp, exp_eight, ln};
 use super::experts::{EXPERTS, Each, are_weights, shared, total, weighted, without_the_retired};
 use super::targets::Targets;
+use crate::elementary::{exp, exp_eight, ln};
+use rueful_machine::{Eights, Plain, Registers};
 use serde::{Deserialize, Serialize};
 
 /// The aggregating algorithm.
@@ -37,7 +37,7 @@ pub(super) struct Aggregate {
 
 /// Σ a_k e^{−(z_k − y)²/temperature} in singles, whose roundings the surprise accounts for.
 #[inline(always)]
-fn evidence(weights: &Each, said: &Each, label: f64, rate: f64) -> f64 {
+fn evidence<V: Eights>(weights: &Each, said: &Each, label: f64, rate: f64) -> f64 {
     let mut exponents = [0.0_f32; 24];
     for (exponent, z) in exponents.iter_mut().zip(said) {
         let miss = z - label;
@@ -46,7 +46,7 @@ fn evidence(weights: &Each, said: &Each, label: f64, rate: f64) -> f64 {
     let (eights, _) = exponents.as_chunks::<8>();
     let mut terms = [0.0; EXPERTS];
     for (terms, eight) in terms.chunks_mut(8).zip(eights) {
-        let powers = exp_eight(Eight(*eight)).0;
+        let powers = exp_eight(V::load(eight)).array();
         for (term, power) in terms.iter_mut().zip(powers) {
             *term = f64::from(power);
         }
@@ -65,18 +65,25 @@ impl Aggregate {
 
     /// The prediction for what the experts say, where labels have a range.
     #[inline(always)]
-    pub(super) fn substitute(&self, said: &Each, targets: &Targets) -> f64 {
+    pub(super) fn substitute<V: Eights>(&self, said: &Each, targets: &Targets) -> f64 {
         let (low, high, range) = (targets.low, targets.high, targets.range());
         let rate = 2.0 / (range * range);
-        let at_high = evidence(&self.weights, said, high, rate);
-        let at_low = evidence(&self.weights, said, low, rate);
+        let at_high = evidence::<V>(&self.weights, said, high, rate);
+        let at_low = evidence::<V>(&self.weights, said, low, rate);
         targets.clipped(0.5 * (low + high) + 0.25 * range * ln(at_high / at_low))
     }
 
     /// Learns from what the experts lost on a label within the range, which may have grown for it.
     /// `own` is what the prediction lost.
     #[inline(always)]
-    pub(super) fn learn(&mut self, losses: &Each, own: f64, c: f64, round: f64, range: f64) {
+    pub(super) fn learn<R: Registers>(
+        &mut self,
+        losses: &Each,
+        own: f64,
+        c: f64,
+        round: f64,
+        range: f64,
+    ) {
         let largest = if c > self.largest { c } else { self.largest };
         let temperature = 0.5 * largest * range * range;
         if temperature > self.temperature {
@@ -91,7 +98,7 @@ impl Aggregate {
         if excess > 1.0 {
             self.surprise += self.temperature * ln(excess);
         }
-        shared(&mut self.weights, &self.prior, 1.0 / (round + 1.0));
+        shared::<R::Four>(&mut self.weights, &self.prior, 1.0 / (round + 1.0));
     }
 
     #[cold]
@@ -135,7 +142,7 @@ pub(super) fn temper(weights: &mut Each, prior: &Each, power: f64) {
     for (weight, &prior) in weights.iter_mut().zip(prior) {
         *weight = if prior > 0.0 { prior * exp(power * ln(*weight / prior)) } else { 0.0 };
     }
-    shared(weights, prior, 0.0);
+    shared::<<Plain as Registers>::Four>(weights, prior, 0.0);
 }
 
 #[cfg(test)]
@@ -165,13 +172,13 @@ mod tests {
                 let c = if surprises { 10_f64.powf(*power) } else { 1.0 };
                 let range = targets.range();
                 let said: Each = std::array::from_fn(|k| targets.clipped(said[k]));
-                let out = if range > 0.0 { aggregate.substitute(&said, &targets) } else { 0.0 };
+                let out = if range > 0.0 { aggregate.substitute::<rueful_machine::Array<f32, 8>>(&said, &targets) } else { 0.0 };
                 let y = targets.learn(*label, 1e-9);
                 let lost = said.map(|z| (z - y) * (z - y));
                 let own = (out - y) * (out - y);
                 mixed += c * own;
                 alone.iter_mut().zip(lost).for_each(|(sum, loss)| *sum += c * loss);
-                aggregate.learn(&lost, own, c, f64::from(round), targets.range());
+                aggregate.learn::<Plain>(&lost, own, c, f64::from(round), targets.range());
                 prop_assert!(aggregate.is_sound(&prior));
             }
             for k in (0..EXPERTS).filter(|&k| prior[k] > 0.0) {

@@ -15,8 +15,9 @@
 //! for the next round: the share costs C ln((t+1)/t). Where C grows to c, the round adds
 //! (c − C) ln(1/w_k) to that, and w_k ≥ π_k/t since a share of the prior was mixed in.
 
-use super::elementary::{exp, ln};
-use super::experts::{Each, are_weights, shared, weighted, without_the_retired};
+use super::experts::{Each, are_weights, multiply, shared, weighted_each, without_the_retired};
+use crate::elementary::{exp, ln};
+use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
 
 /// A posterior over experts.
@@ -43,22 +44,22 @@ impl Bayes {
 
     /// Σ π_k p_k
     #[inline(always)]
-    pub(super) fn mean(&self, of: &Each) -> f64 {
-        weighted(&self.weights, of)
+    pub(super) fn mean<F: Fours>(&self, of: &Each) -> f64 {
+        weighted_each::<F>(&self.weights, of)
     }
 
     /// Learns what probability each expert gave the label of round `round`.
     #[inline(always)]
-    pub(super) fn learn(&mut self, given: &Each, importance: f64, round: f64) {
+    pub(super) fn learn<F: Fours>(&mut self, given: &Each, importance: f64, round: f64) {
         self.largest = if importance > self.largest { importance } else { self.largest };
         let power = importance / self.largest;
         if power == 1.0 {
-            self.weights.iter_mut().zip(given).for_each(|(weight, p)| *weight *= p);
+            multiply::<F>(&mut self.weights, given);
         } else {
             let likelihood = |p: f64| if p > 0.0 { exp(power * ln(p)) } else { 0.0 };
             self.weights.iter_mut().zip(given).for_each(|(w, &p)| *w *= likelihood(p));
         }
-        shared(&mut self.weights, &self.prior, 1.0 / (round + 1.0));
+        shared::<F>(&mut self.weights, &self.prior, 1.0 / (round + 1.0));
     }
 
     pub(super) fn retire(&mut self, prior: Each) {
@@ -90,6 +91,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    type F = rueful_machine::Array<f64, 4>;
+
     /// An expert that was trusted until a heavy round shows it to be wrong: the bound is nearly
     /// attained.
     #[test]
@@ -103,9 +106,9 @@ mod tests {
         let (mut mixed, mut alone) = (0.0, 0.0);
         for round in 1..=40 {
             let (given, c) = if round < 40 { (given(trusted), 1.0) } else { (given(right), 1e6) };
-            mixed -= c * bayes.mean(&given).ln();
+            mixed -= c * bayes.mean::<F>(&given).ln();
             alone -= c * given[right].ln();
-            bayes.learn(&given, c, f64::from(round));
+            bayes.learn::<F>(&given, c, f64::from(round));
         }
         let cost = bayes.cost(prior[right], 40.0);
         assert!(mixed <= alone + cost, "{mixed} {alone} {cost}");
@@ -126,9 +129,9 @@ mod tests {
             for (round, (given, power)) in (1..).zip(&rows) {
                 let given: Each = given.clone().try_into().unwrap();
                 let importance = 10.0_f64.powf(*power);
-                mixed -= importance * bayes.mean(&given).ln();
+                mixed -= importance * bayes.mean::<F>(&given).ln();
                 alone.iter_mut().zip(given).for_each(|(sum, p)| *sum -= importance * p.ln());
-                bayes.learn(&given, importance, f64::from(round));
+                bayes.learn::<F>(&given, importance, f64::from(round));
                 prop_assert!(bayes.is_sound(&prior));
             }
             for k in (0..EXPERTS).filter(|&k| prior[k] > 0.0) {

@@ -4,9 +4,9 @@
 //! mean, multiplies its weight by e^{−rate·(difference)}, with the exponent kept within ±4; then a share
 //! 1/(t+1) of the prior is mixed in. In the square loss this is Bayes' rule over Gaussians.
 
-use super::eight::Eight;
-use super::elementary::exp_eight;
-use super::experts::{EXPERTS, Each, are_weights, shared, weighted, without_the_retired};
+use super::experts::{EXPERTS, Each, are_weights, shared, weighted_each, without_the_retired};
+use crate::elementary::exp_eight;
+use rueful_machine::{Fours, Numbers, Registers};
 use serde::{Deserialize, Serialize};
 
 /// No loss moves a weight by more than e^{±this}.
@@ -34,13 +34,19 @@ impl Belief {
 
     /// The posterior mean.
     #[inline(always)]
-    pub(super) fn mean(&self, said: &Each) -> f64 {
-        weighted(&self.weights, said)
+    pub(super) fn mean<F: Fours>(&self, said: &Each) -> f64 {
+        weighted_each::<F>(&self.weights, said)
     }
 
     /// Learns what each expert lost, and what the mean did, in round `round`.
     #[inline(always)]
-    pub(super) fn learn(&mut self, losses: &Each, mean_loss: f64, rate: f64, round: f64) {
+    pub(super) fn learn<R: Registers>(
+        &mut self,
+        losses: &Each,
+        mean_loss: f64,
+        rate: f64,
+        round: f64,
+    ) {
         let mut exponents = [0.0_f32; 24];
         for (exponent, loss) in exponents.iter_mut().zip(losses) {
             let difference = (loss - mean_loss) * rate;
@@ -49,10 +55,10 @@ impl Belief {
         }
         let (eights, _) = exponents.as_chunks::<8>();
         for (eight, weights) in eights.iter().zip(self.weights.chunks_mut(8)) {
-            let factors = exp_eight(Eight(*eight)).0;
+            let factors = exp_eight(R::Eight::load(eight)).array();
             weights.iter_mut().zip(factors).for_each(|(w, factor)| *w *= f64::from(factor));
         }
-        shared(&mut self.weights, &self.prior, 1.0 / (round + 1.0));
+        shared::<R::Four>(&mut self.weights, &self.prior, 1.0 / (round + 1.0));
     }
 
     pub(super) fn retire(&mut self, prior: Each) {

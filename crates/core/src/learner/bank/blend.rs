@@ -6,6 +6,7 @@ use super::eight::Eight;
 use super::filters::FILTERS;
 use super::lanes::LANES;
 use super::mixer::{MIXED, Mixer, Mixture, inputs};
+use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
 
 /// A mixer, and the unit of what it mixes.
@@ -28,14 +29,14 @@ impl Blend {
 
     /// What it makes of what lanes and filters say.
     #[inline(always)]
-    pub(super) fn see(&self, said: &[f64; MIXED]) -> Mixture {
+    pub(super) fn see<V: Eights>(&self, said: &[f64; MIXED]) -> Mixture {
         let inverse = 1.0 / self.unit();
         let lanes = Eight::of(|k| (said[k] * inverse) as f32);
         let mut filters = [0.0; FILTERS];
         for (filter, said) in filters.iter_mut().zip(&said[LANES..]) {
             *filter = (said * inverse) as f32;
         }
-        self.mixer.see(&inputs(lanes, filters))
+        self.mixer.see::<V>(&inputs(lanes, filters))
     }
 
     /// What it says, in the units of what was said.
@@ -52,9 +53,9 @@ impl Blend {
 
     /// Learns, once labels have a spread.
     #[inline(always)]
-    pub(super) fn learn(&mut self, slope: f32, curvature: f32, mixture: &Mixture) {
+    pub(super) fn learn<V: Eights>(&mut self, slope: f32, curvature: f32, mixture: &Mixture) {
         if self.unit > 0.0 {
-            self.mixer.learn(slope, curvature, mixture);
+            self.mixer.learn::<V>(slope, curvature, mixture);
         }
     }
 

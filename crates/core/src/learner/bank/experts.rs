@@ -4,6 +4,7 @@ use super::filters::{self, FILTERS};
 use super::lanes::{self, LANES};
 use super::mixer::MIXED;
 use crate::witness::{UNIT_FREE_RADII, WITNESSES};
+use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
 
 /// Room for all experts; the last places are empty.
@@ -76,12 +77,28 @@ pub(super) fn weighted<const N: usize>(a: &[f64; N], b: &[f64; N]) -> f64 {
     total(&products)
 }
 
+/// Σ a_k b_k over all experts, in the same order as `weighted`.
+#[inline(always)]
+pub(super) fn weighted_each<F: Fours>(a: &Each, b: &Each) -> f64 {
+    let pairs = a.as_chunks().0.iter().zip(b.as_chunks().0);
+    pairs.fold(F::all(0.0), |sum, (a, b)| sum + F::load(a) * F::load(b)).sum()
+}
+
+/// Multiplies each weight by a factor of its own.
+#[inline(always)]
+pub(super) fn multiply<F: Fours>(weights: &mut Each, factors: &Each) {
+    for (weights, factors) in weights.as_chunks_mut().0.iter_mut().zip(factors.as_chunks().0) {
+        (F::load(weights) * F::load(factors)).store(weights);
+    }
+}
+
 /// Posterior weights after a share of the prior was mixed in: (1 − α)w/Σw + απ.
 #[inline(always)]
-pub(super) fn shared(weights: &mut Each, prior: &Each, share: f64) {
-    let scale = (1.0 - share) / total(weights);
-    for (weight, prior) in weights.iter_mut().zip(prior) {
-        *weight = scale * *weight + share * prior;
+pub(super) fn shared<F: Fours>(weights: &mut Each, prior: &Each, share: f64) {
+    let sum = weights.as_chunks().0.iter().fold(F::all(0.0), |sum, w| sum + F::load(w)).sum();
+    let (scale, share) = (F::all((1.0 - share) / sum), F::all(share));
+    for (weights, prior) in weights.as_chunks_mut().0.iter_mut().zip(prior.as_chunks().0) {
+        (scale * F::load(weights) + share * F::load(prior)).store(weights);
     }
 }
 
@@ -121,7 +138,7 @@ pub(super) fn described(prior: &Each, share: &Each, risk: impl Fn(usize) -> f64)
     places.map(expert).collect()
 }
 
-const _: () = assert!(MEAN < EXPERTS && MIXED == LANES + FILTERS);
+const _: () = assert!(EXPERTS.is_multiple_of(4) && MEAN < EXPERTS && MIXED == LANES + FILTERS);
 
 #[cfg(test)]
 mod tests {

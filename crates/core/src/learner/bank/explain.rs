@@ -13,7 +13,8 @@
 use super::experts::EachWitness;
 use super::lanes::LANES;
 use super::mixer::MIXED;
-use super::top::{Top, View};
+use super::top::{Top, View, opinion};
+use rueful_machine::Widest;
 
 /// Points of the integral.
 const POINTS: usize = 32;
@@ -36,9 +37,8 @@ pub(super) fn sensitivities<T: Top>(top: &T, view: &View, witnesses: &EachWitnes
     sums.map(|sum| sum / POINTS as f64)
 }
 
-#[inline(never)]
 fn prediction<T: Top>(top: &T, view: &View, witnesses: &EachWitness) -> f64 {
-    T::prediction(&top.opine(view, witnesses))
+    T::prediction(&opinion::<Widest, T>(top, view, witnesses))
 }
 
 impl View {

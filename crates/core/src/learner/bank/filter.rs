@@ -16,6 +16,7 @@
 //! false for some i: s is enlarged until it is true, which bounds what any example can do to w and P.
 
 use super::eight::{Eight, dot};
+use rueful_machine::{Eights, Plain, Registers};
 use serde::{Deserialize, Serialize};
 
 /// The most features a filter can have, in eights.
@@ -64,6 +65,12 @@ pub(super) struct Glance {
     pub(super) variance: f32,
 }
 
+/// f and s as they add up.
+struct Seeing<V> {
+    mean: V,
+    variance: V,
+}
+
 impl Filter {
     pub(super) fn new(prior: f32, drift: f32) -> Self {
         Self {
@@ -88,7 +95,7 @@ impl Filter {
         if room <= self.room {
             return;
         }
-        self.flush();
+        self.flush_plainly();
         let prior = Eight::all(self.prior);
         let mut rows = vec![Eight::ZERO; 8 * room * room];
         for (slot, row) in rows.chunks_exact_mut(room).enumerate() {
@@ -116,52 +123,69 @@ impl Filter {
     /// f and s of an example, whose values lie in `x` and whose slots are listed with their values.
     /// P x̃ is left in `product`.
     #[inline(always)]
-    pub(super) fn see(&self, listed: &[(u16, f32)], x: &Dense, product: &mut Dense) -> Glance {
-        let (width, room) = (self.width, self.room);
-        let x = &x[..width];
-        self.multiply(listed, product);
-        let product = &mut product[..width];
-        for (change, &gain) in
-            self.changes.chunks_exact(room.max(1)).zip(&self.gains[..self.waiting])
-        {
-            let change = &change[..width];
-            let share = Eight::all(gain * dot(change, x));
-            for (p, &u) in product.iter_mut().zip(change) {
-                *p = *p - share * u;
-            }
+    pub(super) fn see<V: Eights>(
+        &self,
+        listed: &[(u16, f32)],
+        x: &Dense,
+        product: &mut Dense,
+    ) -> Glance {
+        let x = &x[..self.width];
+        let mut shares = [V::all(0.0); WAITING];
+        let changes = self.changes.chunks_exact(self.room.max(1)).zip(&self.gains);
+        for (share, (change, &gain)) in shares.iter_mut().zip(changes).take(self.waiting) {
+            *share = V::all(gain * dot::<V>(&change[..x.len()], x));
         }
-        let (mut mean, mut variance) = (Eight::ZERO, Eight::ZERO);
-        let (weights, lag) = (&self.mean[..width], &self.lag[..width]);
-        for block in 0..width {
-            let p = product[block] + lag[block] * x[block];
-            product[block] = p;
-            variance = variance + p * x[block];
-            mean = mean + weights[block] * x[block];
-        }
-        let variance = sound_variance(variance.sum(), product, &self.diagonal[..width]);
-        Glance { mean: mean.sum(), variance }
-    }
-
-    /// The stored P times x̃: some eights of the rows at a time.
-    #[inline(always)]
-    fn multiply(&self, listed: &[(u16, f32)], product: &mut Dense) {
+        let shares = &shares[..self.waiting];
+        let mut seeing = Seeing { mean: V::all(0.0), variance: V::all(0.0) };
         let fours = self.width / 4;
         for block in 0..fours {
-            self.multiply_block::<4>(listed, 4 * block, product);
+            self.see_block::<V, 4>(listed, shares, 4 * block, x, product, &mut seeing);
         }
         for block in 4 * fours..self.width {
-            self.multiply_block::<1>(listed, block, product);
+            self.see_block::<V, 1>(listed, shares, block, x, product, &mut seeing);
+        }
+        let (product, diagonal) = (&product[..x.len()], &self.diagonal[..x.len()]);
+        let variance = sound_variance::<V>(seeing.variance.sum(), product, diagonal);
+        Glance { mean: seeing.mean.sum(), variance }
+    }
+
+    /// Some eights of P x̃, which stay in registers until they are done: the stored P times x̃, less
+    /// the share of every change that waits, and with what the drift has added.
+    #[inline(always)]
+    fn see_block<V: Eights, const N: usize>(
+        &self,
+        listed: &[(u16, f32)],
+        shares: &[V],
+        from: usize,
+        x: &[Eight],
+        product: &mut Dense,
+        seeing: &mut Seeing<V>,
+    ) {
+        let mut sums = self.multiply_block::<V, N>(listed, from);
+        for (waiting, &share) in shares.iter().enumerate() {
+            let change = &self.changes[waiting * self.room + from..][..N];
+            for (p, u) in sums.iter_mut().zip(change) {
+                *p = *p - share * u.load();
+            }
+        }
+        let (x, lag, weights) = (&x[from..][..N], &self.lag[from..][..N], &self.mean[from..][..N]);
+        for (block, place) in product[from..][..N].iter_mut().enumerate() {
+            let x = x[block].load::<V>();
+            let p = sums[block] + lag[block].load::<V>() * x;
+            p.store(&mut place.0);
+            seeing.variance = seeing.variance + p * x;
+            seeing.mean = seeing.mean + weights[block].load::<V>() * x;
         }
     }
 
+    /// Some eights of the stored P times x̃.
     #[inline(always)]
-    fn multiply_block<const N: usize>(
+    fn multiply_block<V: Eights, const N: usize>(
         &self,
         listed: &[(u16, f32)],
         from: usize,
-        product: &mut Dense,
-    ) {
-        let (mut even, mut odd) = ([Eight::ZERO; N], [Eight::ZERO; N]);
+    ) -> [V; N] {
+        let (mut even, mut odd) = ([V::all(0.0); N], [V::all(0.0); N]);
         let (pairs, rest) = listed.as_chunks::<2>();
         for &[one, other] in pairs {
             self.add_row(&mut even, one, from);
@@ -170,24 +194,31 @@ impl Filter {
         for &one in rest {
             self.add_row(&mut even, one, from);
         }
-        for (block, place) in product[from..][..N].iter_mut().enumerate() {
-            *place = even[block] + odd[block];
+        for (even, odd) in even.iter_mut().zip(odd) {
+            *even = *even + odd;
         }
+        even
     }
 
     /// Adds some eights of a row of P, times x̃ of its slot.
     #[inline(always)]
-    fn add_row<const N: usize>(&self, sums: &mut [Eight; N], one: (u16, f32), from: usize) {
-        let (slot, value) = (usize::from(one.0), Eight::all(one.1));
+    fn add_row<V: Eights, const N: usize>(&self, sums: &mut [V; N], one: (u16, f32), from: usize) {
+        let (slot, value) = (usize::from(one.0), V::all(one.1));
         let row = &self.rows[slot * self.room + from..][..N];
-        for (sum, &p) in sums.iter_mut().zip(row) {
-            *sum = *sum + value * p;
+        for (sum, p) in sums.iter_mut().zip(row) {
+            *sum = *sum + value * p.load();
         }
     }
 
     /// Learns from the example that was seen last: the slope a and the curvature h of its loss.
     #[inline(always)]
-    pub(super) fn learn(&mut self, slope: f32, curvature: f32, seen: Glance, product: &Dense) {
+    pub(super) fn learn<V: Eights>(
+        &mut self,
+        slope: f32,
+        curvature: f32,
+        seen: Glance,
+        product: &Dense,
+    ) {
         let width = self.width;
         self.owed = (self.owed + curvature * seen.variance).min(HEAVIEST);
         let gain = if self.owed < LEAST || seen.variance < FAINT {
@@ -195,19 +226,19 @@ impl Filter {
         } else {
             self.owed / seen.variance / (1.0 + self.owed)
         };
-        let (a, k) = (Eight::all(slope), Eight::all(gain));
-        let (q, prior) = (Eight::all(self.drift), Eight::all(self.prior));
+        let (a, k) = (V::all(slope), V::all(gain));
+        let (q, prior) = (V::all(self.drift), V::all(self.prior));
         let product = &product[..width];
         let (mean, lag) = (&mut self.mean[..width], &mut self.lag[..width]);
         let diagonal = &mut self.diagonal[..width];
         for block in 0..width {
-            let p = product[block];
-            mean[block] = mean[block] + a * p;
-            let less = diagonal[block] - k * (p * p);
-            let held = less.max(Eight::ZERO);
+            let p = product[block].load::<V>();
+            (mean[block].load::<V>() + a * p).store(&mut mean[block].0);
+            let less = diagonal[block].load::<V>() - k * (p * p);
+            let held = less.max(V::all(0.0));
             let next = held + q * (prior - held);
-            diagonal[block] = next;
-            lag[block] = lag[block] + (next - less);
+            next.store(&mut diagonal[block].0);
+            (lag[block].load::<V>() + (next - less)).store(&mut lag[block].0);
         }
         if gain > 0.0 {
             self.owed = 0.0;
@@ -215,33 +246,43 @@ impl Filter {
             self.gains[self.waiting] = gain;
             self.waiting += 1;
             if self.waiting == WAITING {
-                self.flush();
+                self.flush::<V>();
             }
         }
     }
 
     /// Applies what waits to P.
     #[inline(always)]
-    fn flush(&mut self) {
+    fn flush<V: Eights>(&mut self) {
         let (width, room) = (self.width, self.room);
         if room == 0 {
             return;
         }
+        // Slices of one length, so that no place in them is checked.
+        let changes: [&[Eight]; WAITING] =
+            std::array::from_fn(|waiting| &self.changes[waiting * room..][..width]);
         for (slot, row) in self.rows.chunks_exact_mut(room).take(8 * width).enumerate() {
-            let mut shares = [Eight::ZERO; WAITING];
-            for (waiting, share) in shares.iter_mut().enumerate().take(self.waiting) {
-                let change = &self.changes[waiting * room + slot / 8];
-                *share = Eight::all(self.gains[waiting] * change.0[slot % 8]);
+            let mut shares = [V::all(0.0); WAITING];
+            let gains = self.gains.iter().zip(changes).take(self.waiting);
+            for (share, (gain, change)) in shares.iter_mut().zip(gains) {
+                *share = V::all(gain * change[slot / 8].0[slot % 8]);
             }
-            for (block, p) in row[..width].iter_mut().enumerate() {
-                for (waiting, &share) in shares.iter().enumerate() {
-                    *p = *p - share * self.changes[waiting * room + block];
+            for (block, place) in row[..width].iter_mut().enumerate() {
+                let mut p = place.load::<V>();
+                for (change, &share) in changes.iter().zip(&shares) {
+                    p = p - share * change[block].load();
                 }
+                p.store(&mut place.0);
             }
             row[slot / 8].0[slot % 8] = self.diagonal[slot / 8].0[slot % 8];
         }
         self.lag[..width].fill(Eight::ZERO);
         self.waiting = 0;
+    }
+
+    #[inline(never)]
+    fn flush_plainly(&mut self) {
+        self.flush::<<Plain as Registers>::Eight>();
     }
 
     /// What w_i is multiplied by when the unit of x̃_i grows by `growth`: no more than what leaves
@@ -256,7 +297,7 @@ impl Filter {
     #[inline(never)]
     pub(super) fn stretch(&mut self, slot: usize, growth: f32) {
         let stretch = self.stretch_of(slot, growth);
-        self.flush();
+        self.flush_plainly();
         let (block, lane) = (slot / 8, slot % 8);
         for other in 0..8 * self.width {
             self.rows[other * self.room + block].0[lane] *= stretch;
@@ -312,14 +353,19 @@ impl Filter {
 
 /// s, or as much more as makes p_i² ≤ s·P_ii true.
 #[inline(always)]
-pub(super) fn sound_variance(variance: f32, product: &[Eight], diagonal: &[Eight]) -> f32 {
+pub(super) fn sound_variance<V: Eights>(
+    variance: f32,
+    product: &[Eight],
+    diagonal: &[Eight],
+) -> f32 {
     let variance = variance.max(0.0);
-    let most = Eight::all(TOLERANCE * variance);
-    let mut excess = Eight::ZERO;
-    for (&p, &d) in product.iter().zip(diagonal) {
-        excess = excess.max(p * p - most * d);
+    let (most, nothing) = (V::all(TOLERANCE * variance), V::all(0.0));
+    let mut excess = nothing;
+    for (p, d) in product.iter().zip(diagonal) {
+        let p = p.load::<V>();
+        excess = excess.max(p * p - most * d.load());
     }
-    if excess.above(Eight::ZERO, Eight::ONE, Eight::ZERO).sum() == 0.0 {
+    if excess.above(nothing, V::all(1.0), nothing).sum() == 0.0 {
         return variance;
     }
     larger_variance(variance, product, diagonal)
@@ -340,6 +386,8 @@ const WIDEST_VARIANCE: f32 = 1e36;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    type V = rueful_machine::Array<f32, 8>;
 
     const SLOTS: usize = 11;
 
@@ -400,13 +448,13 @@ mod tests {
         let mut product = [Eight::ZERO; WIDEST];
         for t in 0..300 {
             let (slots, x) = row(t);
-            let seen = filter.see(&slots, &dense(&x), &mut product);
+            let seen = filter.see::<V>(&slots, &dense(&x), &mut product);
             let mean: f64 = exact.w.iter().zip(&x).map(|(w, x)| w * x).sum();
             let variance: f64 = exact.product(&x).iter().zip(&x).map(|(p, x)| p * x).sum();
             assert!((f64::from(seen.mean) - mean).abs() < 2e-3, "{t}: {} {mean}", seen.mean);
             assert!((f64::from(seen.variance) - variance).abs() < 1e-3 * (1.0 + variance), "{t}");
             let (a, h) = ((0.7 - mean) / (1.0 + variance), 0.2 + (t % 5) as f64 / 10.0);
-            filter.learn(a as f32, h as f32, seen, &product);
+            filter.learn::<V>(a as f32, h as f32, seen, &product);
             exact.learn(&x, (a, h), (v0, q));
         }
         assert!(filter.continues(&Filter::new(v0 as f32, q as f32), SLOTS));
@@ -421,10 +469,10 @@ mod tests {
             let (slots, x) = row(t);
             slots.iter().for_each(|&(slot, _)| early.open(slot.into()));
             slots.iter().for_each(|&(slot, _)| late.open(slot.into()));
-            let seen = early.see(&slots, &dense(&x), &mut one);
-            assert_eq!(seen, late.see(&slots, &dense(&x), &mut other), "{t}");
-            early.learn(0.5 - seen.mean, 0.25, seen, &one);
-            late.learn(0.5 - seen.mean, 0.25, seen, &other);
+            let seen = early.see::<V>(&slots, &dense(&x), &mut one);
+            assert_eq!(seen, late.see::<V>(&slots, &dense(&x), &mut other), "{t}");
+            early.learn::<V>(0.5 - seen.mean, 0.25, seen, &one);
+            late.learn::<V>(0.5 - seen.mean, 0.25, seen, &other);
             if t % 20 == 7 {
                 early.stretch(3, 2.0);
                 late.stretch(3, 2.0);

@@ -7,7 +7,7 @@ use super::eight::Eight;
 use super::filter::{Dense, Filter, Glance, WIDEST};
 use super::lanes::gather;
 use super::scale::Scaled;
-use rueful_machine::{Kernel, widest};
+use rueful_machine::{Kernel, Plain, Registers, Runner};
 use serde::{Deserialize, Serialize};
 
 /// How many filters there are.
@@ -114,21 +114,22 @@ impl Filters {
     pub(super) fn lay_out(&self, indices: &[u32], scaled: impl Fn(usize) -> f32, desk: &mut Desk) {
         let width = self.used.div_ceil(8);
         desk.x[..width].fill(Eight::ZERO);
-        desk.len = 0;
+        let mut len = 0;
         for (place, &index) in indices.iter().enumerate() {
             let slot = self.slots[index as usize];
             if slot != NOWHERE {
                 let value = scaled(place);
                 desk.x[usize::from(slot) / 8].0[usize::from(slot) % 8] = value;
-                desk.listed[desk.len] = (slot, value);
-                desk.len += 1;
+                desk.listed[len] = (slot, value);
+                len += 1;
             }
         }
+        desk.len = len;
     }
 
     /// f and s of each for the example on the desk.
-    pub(super) fn see(&self, desk: &mut Desk) -> [Glance; FILTERS] {
-        widest(See { filters: self, desk })
+    pub(super) fn see<W: Runner>(&self, desk: &mut Desk) -> [Glance; FILTERS] {
+        W::run(See { filters: self, desk })
     }
 
     /// The same before units have grown: each filter sees what it will see then. With D for what
@@ -138,7 +139,7 @@ impl Filters {
     pub(super) fn foresee_growth(
         &self,
         indices: &[u32],
-        scaled: impl Fn(usize) -> Scaled,
+        scaled: &dyn Fn(usize) -> Scaled,
         desk: &mut Desk,
     ) -> [Glance; FILTERS] {
         let mut seen = [Glance::default(); FILTERS];
@@ -155,7 +156,7 @@ impl Filters {
                     x[slot / 8].0[slot % 8] = *value;
                 }
             }
-            *seen = filter.see(&listed[..desk.len], &x, product);
+            *seen = filter.see::<<Plain as Registers>::Eight>(&listed[..desk.len], &x, product);
         }
         seen
     }
@@ -169,14 +170,14 @@ impl Filters {
     }
 
     /// Learns from the example on the desk: the slope and the curvature for each.
-    pub(super) fn learn(
+    pub(super) fn learn<W: Runner>(
         &mut self,
         slopes: [f32; FILTERS],
         curvatures: [f32; FILTERS],
         seen: &[Glance; FILTERS],
         desk: &Desk,
     ) {
-        widest(Learn { filters: self, slopes, curvatures, seen, desk });
+        W::run(Learn { filters: self, slopes, curvatures, seen, desk });
     }
 
     /// The unit of a feature grows.
@@ -237,13 +238,13 @@ impl Kernel for See<'_> {
     type Out = [Glance; FILTERS];
 
     #[inline(always)]
-    fn run(self) -> [Glance; FILTERS] {
+    fn run<R: Registers>(self) -> [Glance; FILTERS] {
         let Self { filters, desk } = self;
         let mut seen = [Glance::default(); FILTERS];
         let listed = &desk.listed[..desk.len];
         let all = filters.filters.iter().zip(&mut desk.products).zip(&mut seen);
         for ((filter, product), seen) in all {
-            *seen = filter.see(listed, &desk.x, product);
+            *seen = filter.see::<R::Eight>(listed, &desk.x, product);
         }
         seen
     }
@@ -261,10 +262,10 @@ impl Kernel for Learn<'_> {
     type Out = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<R: Registers>(self) {
         let Self { filters, slopes, curvatures, seen, desk } = self;
         for (k, filter) in filters.filters.iter_mut().enumerate() {
-            filter.learn(slopes[k], curvatures[k], seen[k], &desk.products[k]);
+            filter.learn::<R::Eight>(slopes[k], curvatures[k], seen[k], &desk.products[k]);
         }
     }
 }
@@ -272,6 +273,7 @@ impl Kernel for Learn<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rueful_machine::Plainly;
 
     #[test]
     fn filters_retire_when_features_are_many() {
@@ -297,18 +299,23 @@ mod tests {
         for t in 0..40 {
             let x = [0.5, (t % 3) as f32 / 2.0, -1.0];
             filters.lay_out(&[0, 1, 2], |place| x[place], &mut desk);
-            let seen = filters.see(&mut desk);
-            filters.learn(seen.map(|seen| 0.9 - seen.mean), [0.25; FILTERS], &seen, &desk);
+            let seen = filters.see::<Plainly>(&mut desk);
+            filters.learn::<Plainly>(
+                seen.map(|seen| 0.9 - seen.mean),
+                [0.25; FILTERS],
+                &seen,
+                &desk,
+            );
         }
         let x = [1.0, 0.25, -0.5];
         let growth = [4.0, 1.0, 1.5];
         filters.lay_out(&[0, 1, 2], |place| x[place], &mut desk);
         let scaled = |place: usize| Scaled { value: x[place], growth: growth[place] };
-        let foreseen = filters.foresee_growth(&[0, 1, 2], scaled, &mut desk);
+        let foreseen = filters.foresee_growth(&[0, 1, 2], &scaled, &mut desk);
         (0..3)
             .filter(|&cell| growth[cell] > 1.0)
             .for_each(|cell| filters.stretch(cell, growth[cell]));
-        let seen = filters.see(&mut desk);
+        let seen = filters.see::<Plainly>(&mut desk);
         for (foreseen, seen) in foreseen.iter().zip(&seen) {
             assert!((foreseen.mean - seen.mean).abs() < 1e-5 * (1.0 + seen.mean.abs()));
             assert!((foreseen.variance - seen.variance).abs() < 1e-4 * (1.0 + seen.variance));

@@ -9,6 +9,7 @@ use super::log::{Log, LogOpinion};
 use super::mixer::MIXED;
 use super::top::{Cost, Label, Lessons, Top, View};
 use crate::witness::WITNESSES;
+use rueful_machine::Registers;
 use serde::{Deserialize, Serialize};
 
 /// Decisions, then witnesses.
@@ -51,9 +52,9 @@ impl Top for HingeTop {
     }
 
     #[inline(always)]
-    fn opine(&self, view: &View, witnesses: &EachWitness) -> HingeOpinion {
+    fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> HingeOpinion {
         // The witnesses here are those of the hinge loss: the logit is made without.
-        let log = self.log.opine(view, &[0.0; WITNESSES]);
+        let log = self.log.opine::<R>(view, &[0.0; WITNESSES]);
         let logit = log.logit;
         let sign = if logit == 0.0 { 0.0 } else { logit.signum() };
         let within = |score: f64| score.clamp(-1.0, 1.0);
@@ -70,7 +71,7 @@ impl Top for HingeTop {
     }
 
     #[inline(always)]
-    fn learn(
+    fn learn<R: Registers>(
         &mut self,
         opinion: &HingeOpinion,
         view: &View,
@@ -79,7 +80,7 @@ impl Top for HingeTop {
     ) -> Lessons {
         let lost = |z: f64| label.importance * (1.0 - label.value * z).max(0.0);
         self.hedge.learn(&opinion.said.map(lost));
-        self.log.learn(&opinion.log, view, witnesses, label)
+        self.log.learn::<R>(&opinion.log, view, witnesses, label)
     }
 
     fn retire(&mut self, filters: usize) {

@@ -17,7 +17,7 @@
 //! of the eight has for a feature: 64 bytes that are read and written together.
 
 use super::eight::Eight;
-use rueful_machine::prefetch;
+use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
 
 /// How many lanes there are.
@@ -43,20 +43,10 @@ pub(super) const NAMES: [&str; LANES] = [
 /// What the lanes know of one feature: w and v, or θ and i.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[repr(align(64))]
-struct Cell {
+pub(super) struct Cell {
     mean: Eight,
     variance: Eight,
 }
-
-impl Cell {
-    /// i for the first lane, and 1 for the others: whole vectors, no single lane is touched.
-    #[inline(always)]
-    fn dual(&self) -> Eight {
-        self.variance * FIRST + (Eight::ONE - FIRST)
-    }
-}
-
-const FIRST: Eight = Eight([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
 
 const FRESH: Cell = Cell { mean: Eight::ZERO, variance: PRIOR };
 
@@ -72,12 +62,44 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Adds the variance of features that were never seen, where this is their Σx̃².
     #[inline(always)]
-    fn add(&mut self, cell: &Cell, value: f32) {
-        let x = Eight::all(value);
-        self.mean = self.mean + x * (cell.mean * cell.dual());
-        self.variance = self.variance + x * x * cell.variance;
+    pub(super) fn add_doubt(&mut self, norm_sq: f32) {
+        self.variance = self.variance + Eight::all(norm_sq) * PRIOR.with_first(0.0);
+    }
+}
+
+/// What the lanes see, as it adds up.
+#[derive(Clone, Copy)]
+pub(super) struct Seeing<V> {
+    mean: V,
+    variance: V,
+    norm_sq: f32,
+}
+
+impl<V: Eights> Seeing<V> {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self { mean: V::all(0.0), variance: V::all(0.0), norm_sq: 0.0 }
+    }
+
+    /// One more feature. There is one sum, in the order of the row: features that add nothing make no
+    /// difference to a bit.
+    #[inline(always)]
+    pub(super) fn add(&mut self, cell: &Cell, value: f32) {
+        let (x, v, w) = (V::all(value), cell.variance.load::<V>(), cell.mean.load::<V>());
+        self.mean = self.mean + x * w.with_first(w * v);
+        self.variance = self.variance + x * x * v;
         self.norm_sq += value * value;
+    }
+
+    #[inline(always)]
+    pub(super) fn seen(self) -> Seen {
+        Seen {
+            mean: Eight::of_register(self.mean),
+            variance: Eight::of_register(self.variance.with_first(V::all(0.0))),
+            norm_sq: self.norm_sq,
+        }
     }
 }
 
@@ -88,6 +110,61 @@ pub(super) struct Lesson {
     pub(super) slope: Eight,
     /// h
     pub(super) curvature: Eight,
+}
+
+/// What they learn, in registers.
+#[derive(Clone, Copy)]
+pub(super) struct Teaching<V> {
+    slope: V,
+    curvature: V,
+    /// 1 − q and q v₀.
+    kept: V,
+    refilled: V,
+}
+
+impl<V: Eights> Teaching<V> {
+    #[inline(always)]
+    pub(super) fn new(lesson: &Lesson) -> Self {
+        let (slope, drift) = (lesson.slope.load::<V>(), DRIFT.load::<V>());
+        Self {
+            slope,
+            curvature: lesson.curvature.load(),
+            kept: V::all(1.0) - drift,
+            refilled: drift * PRIOR.load(),
+        }
+    }
+
+    /// What i of the first lane becomes for one feature, from i and x̃.
+    #[inline(always)]
+    fn first(&self, i: f32, value: f32) -> f32 {
+        let a = self.slope.array()[0];
+        i / (1.0 + i * i * (a * a * (value * value))).sqrt()
+    }
+
+    /// The same for eight features at once: roots are dear.
+    #[inline(always)]
+    pub(super) fn firsts(&self, cells: [&Cell; 8], values: &[f32; 8]) -> [f32; 8] {
+        let (a, x) = (V::all(self.slope.array()[0]), V::load(values));
+        let i = V::load(&cells.map(|cell| cell.variance.0[0]));
+        (i / (V::all(1.0) + i * i * (a * a * (x * x))).sqrt()).array()
+    }
+
+    /// Teaches the cell of a feature.
+    #[inline(always)]
+    pub(super) fn teach(&self, cell: &mut Cell, value: f32) {
+        let first = self.first(cell.variance.0[0], value);
+        self.teach_with(cell, value, first);
+    }
+
+    /// The same where i of the first lane is known.
+    #[inline(always)]
+    pub(super) fn teach_with(&self, cell: &mut Cell, value: f32, first: f32) {
+        let (v, x, one) = (cell.variance.load::<V>(), V::all(value), V::all(1.0));
+        let mean = cell.mean.load::<V>() + v.with_first(one) * (self.slope * x);
+        let variance = v / (one + v * (self.curvature * (x * x))) * self.kept + self.refilled;
+        mean.store(&mut cell.mean.0);
+        variance.with_first(V::all(first)).store(&mut cell.variance.0);
+    }
 }
 
 /// All cells.
@@ -106,44 +183,24 @@ impl Lanes {
 
     /// f and s for features there is room for, whose values `scaled` tells by their place in the row.
     #[inline(always)]
-    pub(super) fn see(&self, indices: &[u32], scaled: impl Fn(usize) -> f32) -> Seen {
-        // One sum, in the order of the row: features that add nothing make no difference to a bit.
-        let mut seen = Seen::default();
+    pub(super) fn see<V: Eights>(&self, indices: &[u32], scaled: impl Fn(usize) -> f32) -> Seen {
+        let mut seeing = Seeing::<V>::new();
         for (place, &index) in indices.iter().enumerate() {
-            seen.add(&self.cells[index as usize], scaled(place));
+            seeing.add(&self.cells[index as usize], scaled(place));
         }
-        seen.variance = seen.variance.with_first(0.0);
-        seen
+        seeing.seen()
     }
 
-    /// Asks for the cell of a feature that is going to be seen.
+    /// The cells.
     #[inline(always)]
-    pub(super) fn fetch(&self, index: u32) {
-        if let Some(cell) = self.cells.get(index as usize) {
-            prefetch(cell);
-        }
+    pub(super) fn cells(&self) -> &[Cell] {
+        &self.cells
     }
 
-    /// Learns from an example that was seen.
+    /// The cells, to learn.
     #[inline(always)]
-    pub(super) fn learn(&mut self, indices: &[u32], scaled: &[f32], lesson: &Lesson) {
-        let a = lesson.slope;
-        let h = lesson.curvature.with_first(a.0[0] * a.0[0]);
-        let (kept, refilled) = (Eight::ONE - DRIFT, DRIFT * PRIOR);
-        for (&index, &x) in indices.iter().zip(scaled) {
-            let cell = &mut self.cells[index as usize];
-            let (v, x) = (cell.variance, Eight::all(x));
-            let divisor = Eight::ONE + v * cell.dual() * (h * (x * x));
-            let divisor = divisor.with_first(divisor.0[0].sqrt());
-            cell.mean = cell.mean + v.with_first(1.0) * (a * x);
-            cell.variance = v / divisor * kept + refilled;
-        }
-    }
-
-    /// The variance that features which were never seen add to s, where this is their Σx̃².
-    #[inline(always)]
-    pub(super) fn doubt(&self, norm_sq: f32) -> Eight {
-        Eight::all(norm_sq) * PRIOR.with_first(0.0)
+    pub(super) fn cells_mut(&mut self) -> &mut [Cell] {
+        &mut self.cells
     }
 
     /// The weights of a feature, by lane, where x̃ is what they multiply.
@@ -183,6 +240,8 @@ pub(super) fn gather<T: Copy>(all: &[T], from: &[u32], fresh: T) -> Vec<T> {
 mod tests {
     use super::*;
 
+    type V = rueful_machine::Array<f32, 8>;
+
     /// One feature, by the formulas, in doubles.
     #[test]
     fn the_lanes_follow_their_formulas() {
@@ -194,7 +253,7 @@ mod tests {
             let x = 1.0 - (t % 7) as f32 / 4.0;
             let a = Eight::of(|k| ((t * (k + 3)) % 11) as f32 / 11.0 - 0.4);
             let h = Eight::of(|k| 0.05 * (k + 1) as f32);
-            let seen = lanes.see(&[1], |_| x);
+            let seen = lanes.see::<V>(&[1], |_| x);
             let x_exact = f64::from(x);
             let dual = theta * x_exact / (1.0_f64 + squares).sqrt();
             assert!((f64::from(seen.mean.0[0]) - dual).abs() < 1e-4, "adagrad in round {t}");
@@ -203,7 +262,8 @@ mod tests {
                 assert!((f64::from(seen.mean.0[k]) - mean).abs() < 1e-3 * (1.0 + mean.abs()));
                 assert!((f64::from(seen.variance.0[k]) - variance).abs() < 1e-4 * (0.1 + variance));
             }
-            lanes.learn(&[1], &[x], &Lesson { slope: a, curvature: h });
+            let lesson = Lesson { slope: a, curvature: h };
+            Teaching::<V>::new(&lesson).teach(&mut lanes.cells_mut()[1], x);
             theta += f64::from(a.0[0]) * x_exact;
             squares += (f64::from(a.0[0]) * x_exact).powi(2);
             for k in 1..LANES {

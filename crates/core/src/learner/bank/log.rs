@@ -6,17 +6,20 @@
 //! bank their theorem.
 
 use super::bayes::Bayes;
-use super::eight::Eight;
-use super::elementary::{exp, exp_eight, ln};
+use super::eight::{Eight, within};
 use super::experts::{
     BASE, EXPERTS, Each, EachWitness, Expert, MIXER, WITNESS, described, prior_with,
 };
+use super::filter::Glance;
 use super::filters::FILTERS;
 use super::lanes::LANES;
 use super::log_risks::LogRisks;
 use super::mixer::{MIXED, Mixer, Mixture, inputs};
 use super::steps;
 use super::top::{Cost, Label, Lessons, Top, View};
+use crate::elementary::{exp_eight, exp_of_negatives, ln};
+use rueful_machine::Numbers as _;
+use rueful_machine::{Eights, Fours, Registers};
 use serde::{Deserialize, Serialize};
 
 /// π/8
@@ -55,22 +58,39 @@ pub(super) struct LogOpinion {
 
 /// f/√(1 + πs/8), within ±12.
 #[inline(always)]
-fn moderated(mean: Eight, variance: Eight) -> Eight {
-    (mean / (Eight::ONE + Eight::all(MODERATION) * variance).sqrt()).within(LONGEST)
+fn moderated<V: Eights>(mean: V, variance: V) -> V {
+    within(mean / (V::all(1.0) + V::all(MODERATION) * variance).sqrt(), LONGEST)
+}
+
+/// The same of one belief.
+#[inline(always)]
+fn moderated_alone(seen: Glance) -> f32 {
+    let score = seen.mean / (1.0 + MODERATION * seen.variance).sqrt();
+    score.clamp(-LONGEST, LONGEST)
 }
 
 /// e^{−|z|}/(1 + e^{−|z|}): the probability of the label that z speaks against.
 #[inline(always)]
-fn unlikely(z: Eight) -> Eight {
-    let small = exp_eight(Eight::ZERO - z.abs());
-    small / (Eight::ONE + small)
+fn unlikely<V: Eights>(z: V) -> V {
+    let small = exp_eight(V::all(0.0) - z.abs());
+    small / (V::all(1.0) + small)
 }
 
-/// Both probabilities, from that of the label which z speaks against.
+/// Both probabilities of the labels +1 and −1, from that of the label which z speaks against.
 #[inline(always)]
-fn sided((against, z_is_positive): (f64, bool)) -> (f64, f64) {
-    let rest = 1.0 - against;
-    if z_is_positive { (rest, against) } else { (against, rest) }
+fn sided<F: Fours>(z: F, against: F) -> [F; 2] {
+    let (zero, rest) = (F::all(0.0), F::all(1.0) - against);
+    [z.above(zero, rest, against), z.above(zero, against, rest)]
+}
+
+/// f and s of the filters, and of the mixer behind them where it has spoken.
+#[inline(always)]
+fn others<V: Eights>(filters: &[Glance; FILTERS], mixer: Glance) -> (V, V) {
+    let [mut means, mut variances] = [[0.0; 8]; 2];
+    for (k, seen) in filters.iter().chain([&mixer]).enumerate() {
+        (means[k], variances[k]) = (seen.mean, seen.variance);
+    }
+    (V::load(&means), V::load(&variances))
 }
 
 impl Log {
@@ -95,28 +115,33 @@ impl Log {
         }
     }
 
-    /// Probabilities from scores: lanes, and then filters and mixer.
+    /// Probabilities of both labels from scores: lanes, then filters and mixer; and witnesses.
     #[inline(always)]
-    fn probabilities(&self, z: [Eight; 2], witnesses: &EachWitness) -> (Each, Each) {
-        let (mut up, mut down) = ([0.0; EXPERTS], [0.0; EXPERTS]);
-        for (block, z) in z.into_iter().enumerate() {
-            let against = unlikely(z);
-            for lane in 0..8 {
-                let place = 8 * block + lane;
-                if place <= MIXER {
-                    let both = (against.0[lane].into(), z.0[lane] > 0.0);
-                    (up[place], down[place]) = sided(both);
-                }
+    fn probabilities<R: Registers>(
+        &self,
+        [lanes, others]: [R::Eight; 2],
+        witnesses: &EachWitness,
+    ) -> [Each; 2] {
+        let ([z, more_z], [p, more_p]) = (R::doubles(lanes), R::doubles(unlikely(lanes)));
+        let ([other_z, _], [other_p, _]) = (R::doubles(others), R::doubles(unlikely(others)));
+        let far = R::Four::all(LONGEST_WITNESS);
+        let witness = R::Four::load(witnesses).min(far).max(R::Four::all(-LONGEST_WITNESS));
+        let small = exp_of_negatives(R::Four::all(0.0) - witness.abs());
+        let fours = [
+            sided(z, p),
+            sided(more_z, more_p),
+            sided(other_z, other_p),
+            sided(witness, small / (R::Four::all(1.0) + small)),
+        ];
+        let mut both = [[0.0; EXPERTS]; 2];
+        for (label, each) in both.iter_mut().enumerate() {
+            for (place, four) in each.as_chunks_mut().0.iter_mut().zip(&fours) {
+                four[label].store(place);
             }
         }
-        for (j, &score) in witnesses.iter().enumerate() {
-            let z = score.clamp(-LONGEST_WITNESS, LONGEST_WITNESS);
-            let small = exp(-z.abs());
-            (up[WITNESS + j], down[WITNESS + j]) = sided((small / (1.0 + small), z > 0.0));
-        }
-        up[BASE] = (self.positive + 0.5) / (self.all + 1.0);
-        down[BASE] = ((self.all - self.positive) + 0.5) / (self.all + 1.0);
-        (up, down)
+        both[0][BASE] = (self.positive + 0.5) / (self.all + 1.0);
+        both[1][BASE] = ((self.all - self.positive) + 0.5) / (self.all + 1.0);
+        both
     }
 }
 
@@ -129,21 +154,16 @@ impl Top for Log {
     }
 
     #[inline(always)]
-    fn opine(&self, view: &View, witnesses: &EachWitness) -> LogOpinion {
-        let lanes = moderated(view.lanes.mean, view.lanes.variance);
-        let [mut means, mut variances] = [Eight::ZERO; 2];
-        for (k, seen) in view.filters.iter().enumerate() {
-            (means.0[k], variances.0[k]) = (seen.mean, seen.variance);
-        }
-        let filters = moderated(means, variances);
-        let inputs = inputs(lanes, [filters.0[0], filters.0[1], filters.0[2]]);
-        let mixture = self.mixer.see(&inputs);
-        let mixed = moderated(Eight::all(mixture.glance.mean), Eight::all(mixture.glance.variance));
-        let mut others = filters;
-        others.0[FILTERS] = mixed.0[0];
-        let (up, down) = self.probabilities([lanes, others], witnesses);
-        let logit = ln(self.bayes.mean(&up) / self.bayes.mean(&down));
-        LogOpinion { mixture, up, down, logit }
+    fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> LogOpinion {
+        let lanes = moderated(view.lanes.mean.load(), view.lanes.variance.load::<R::Eight>());
+        let (means, variances) = others::<R::Eight>(&view.filters, Glance::default());
+        let mut others = moderated(means, variances).array();
+        let inputs = inputs(Eight::of_register(lanes), [others[0], others[1], others[2]]);
+        let mixture = self.mixer.see::<R::Eight>(&inputs);
+        others[FILTERS] = moderated_alone(mixture.glance);
+        let [up, down] = self.probabilities::<R>([lanes, R::Eight::load(&others)], witnesses);
+        let (of_up, of_down) = (self.bayes.mean::<R::Four>(&up), self.bayes.mean::<R::Four>(&down));
+        LogOpinion { mixture, up, down, logit: ln(of_up / of_down) }
     }
 
     #[inline(always)]
@@ -152,7 +172,7 @@ impl Top for Log {
     }
 
     #[inline(always)]
-    fn learn(
+    fn learn<R: Registers>(
         &mut self,
         opinion: &LogOpinion,
         view: &View,
@@ -164,17 +184,16 @@ impl Top for Log {
         self.all += importance;
         self.positive += if is_up { importance } else { 0.0 };
 
-        let lanes = steps::logistic(view.lanes.mean, view.lanes.variance, y, c);
-        let [mut means, mut variances] = [Eight::ZERO; 2];
-        for (k, seen) in view.filters.iter().chain([&opinion.mixture.glance]).enumerate() {
-            (means.0[k], variances.0[k]) = (seen.mean, seen.variance);
-        }
-        let others = steps::logistic(means, variances, y, c);
-        self.mixer.learn(others.slope.0[FILTERS], others.curvature.0[FILTERS], &opinion.mixture);
+        let (mean, variance) = (view.lanes.mean.load::<R::Eight>(), view.lanes.variance.load());
+        let lanes = steps::logistic(mean, variance, y, c).lesson();
+        let (means, variances) = others::<R::Eight>(&view.filters, opinion.mixture.glance);
+        let others = steps::logistic(means, variances, y, c).lesson();
+        let mixer = (others.slope.0[FILTERS], others.curvature.0[FILTERS]);
+        self.mixer.learn::<R::Eight>(mixer.0, mixer.1, &opinion.mixture);
 
         let given = if is_up { &opinion.up } else { &opinion.down };
-        self.risks.add(given, importance);
-        self.bayes.learn(given, importance, label.round);
+        self.risks.add::<R::Four>(given, importance);
+        self.bayes.learn::<R::Four>(given, importance, label.round);
         let each = |x: Eight| [x.0[0], x.0[1], x.0[2]];
         Lessons { lanes, slopes: each(others.slope), curvatures: each(others.curvature) }
     }
@@ -220,3 +239,5 @@ impl Top for Log {
             && self.all.is_finite()
     }
 }
+
+const _: () = assert!(LANES == 8 && MIXER == LANES + FILTERS && WITNESS == 12 && BASE == 16);

@@ -1,7 +1,8 @@
 //! Σ −ln p for every expert, with a logarithm in one round of sixteen.
 
-use super::elementary::ln;
-use super::experts::{EXPERTS, Each};
+use super::experts::{EXPERTS, Each, multiply};
+use crate::elementary::ln;
+use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
 
 /// So many probabilities are multiplied before a logarithm is taken: none is below e^{−30}, so that
@@ -23,13 +24,13 @@ impl LogRisks {
 
     /// Adds −c ln p.
     #[inline(always)]
-    pub(super) fn add(&mut self, given: &Each, importance: f64) {
+    pub(super) fn add<F: Fours>(&mut self, given: &Each, importance: f64) {
         if importance != 1.0 {
             let cost = |p: f64| if p > 0.0 { -importance * ln(p) } else { 0.0 };
             self.sums.iter_mut().zip(given).for_each(|(sum, &p)| *sum += cost(p));
             return;
         }
-        self.products.iter_mut().zip(given).for_each(|(product, p)| *product *= p);
+        multiply::<F>(&mut self.products, given);
         self.waiting += 1;
         if self.waiting == TOGETHER {
             self.settle();
@@ -70,7 +71,7 @@ mod tests {
             let given: Each =
                 std::array::from_fn(|k| 1.0 / (1 + (t * (k + 1)) % 17) as f64 - 1e-13);
             let importance = if t % 10 == 0 { 2.5 } else { 1.0 };
-            risks.add(&given, importance);
+            risks.add::<rueful_machine::Array<f64, 4>>(&given, importance);
             expected.iter_mut().zip(given).for_each(|(sum, p)| *sum -= importance * p.ln());
         }
         for (found, expected) in risks.sums().iter().zip(expected) {

@@ -7,6 +7,7 @@ use super::eight::Eight;
 use super::filter::{Glance, sound_variance};
 use super::filters::FILTERS;
 use super::lanes::LANES;
+use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
 
 const PRIOR: f32 = 0.3;
@@ -25,9 +26,39 @@ pub(super) type Inputs = [Eight; 2];
 
 /// The mixer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub(super) struct Mixer {
     rows: [Inputs; ROOM],
     weights: Inputs,
+    /// The diagonal of P once more, side by side.
+    diagonal: Inputs,
+}
+
+/// The form in which it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    rows: [Inputs; ROOM],
+    weights: Inputs,
+}
+
+impl From<Mixer> for Stored {
+    fn from(Mixer { rows, weights, .. }: Mixer) -> Self {
+        Self { rows, weights }
+    }
+}
+
+impl From<Stored> for Mixer {
+    fn from(Stored { rows, weights }: Stored) -> Self {
+        Self { rows, weights, diagonal: diagonal(&rows) }
+    }
+}
+
+fn diagonal(rows: &[Inputs; ROOM]) -> Inputs {
+    let mut diagonal = Inputs::default();
+    for (at, row) in rows.iter().enumerate() {
+        diagonal[at / 8].0[at % 8] = row[at / 8].0[at % 8];
+    }
+    diagonal
 }
 
 /// What the mixer sees.
@@ -52,52 +83,62 @@ pub(super) fn inputs(lanes: Eight, filters: [f32; FILTERS]) -> Inputs {
 impl Mixer {
     pub(super) fn new() -> Self {
         let place = |x: &mut Inputs, at: usize, value: f32| x[at / 8].0[at % 8] = value;
-        let mut mixer = Self { rows: [Inputs::default(); ROOM], weights: Inputs::default() };
-        for at in 0..ROOM {
-            place(&mut mixer.rows[at], at, PRIOR);
+        let (mut rows, mut weights) = ([Inputs::default(); ROOM], Inputs::default());
+        for (at, row) in rows.iter_mut().enumerate() {
+            place(row, at, PRIOR);
         }
-        (1..USED).for_each(|at| place(&mut mixer.weights, at, 1.0 / MIXED as f32));
-        mixer
+        (1..USED).for_each(|at| place(&mut weights, at, 1.0 / MIXED as f32));
+        Stored { rows, weights }.into()
     }
 
     /// f and s for what was said.
     #[inline(always)]
-    pub(super) fn see(&self, inputs: &Inputs) -> Mixture {
-        let mut sums = [Inputs::default(); 2];
+    pub(super) fn see<V: Eights>(&self, inputs: &Inputs) -> Mixture {
+        let zero = [V::all(0.0); 2];
+        let mut sums = [zero; 2];
         for (at, row) in self.rows[..USED].iter().enumerate() {
-            let value = Eight::all(inputs[at / 8].0[at % 8]);
+            let value = V::all(inputs[at / 8].0[at % 8]);
             let sum = &mut sums[at % 2];
-            *sum = [sum[0] + value * row[0], sum[1] + value * row[1]];
+            *sum = [sum[0] + value * row[0].load(), sum[1] + value * row[1].load()];
         }
         let product = [sums[0][0] + sums[1][0], sums[0][1] + sums[1][1]];
-        let variance = (product[0] * inputs[0] + product[1] * inputs[1]).sum();
-        let variance = sound_variance(variance, &product, &self.diagonal());
-        let mean = (self.weights[0] * inputs[0] + self.weights[1] * inputs[1]).sum();
+        let [z, rest] = [inputs[0].load::<V>(), inputs[1].load::<V>()];
+        let variance = (product[0] * z + product[1] * rest).sum();
+        let mean = (self.weights[0].load::<V>() * z + self.weights[1].load::<V>() * rest).sum();
+        let product = product.map(Eight::of_register);
+        let variance = sound_variance::<V>(variance, &product, &self.diagonal);
         Mixture { glance: Glance { mean, variance }, product }
-    }
-
-    #[inline(always)]
-    fn diagonal(&self) -> Inputs {
-        let mut diagonal = Inputs::default();
-        for (at, row) in self.rows.iter().enumerate() {
-            diagonal[at / 8].0[at % 8] = row[at / 8].0[at % 8];
-        }
-        diagonal
     }
 
     /// Learns from what was seen.
     #[inline(always)]
-    pub(super) fn learn(&mut self, slope: f32, curvature: f32, seen: &Mixture) {
+    pub(super) fn learn<V: Eights>(&mut self, slope: f32, curvature: f32, seen: &Mixture) {
         let gain = curvature / (1.0 + curvature * seen.glance.variance);
-        let (product, a) = (&seen.product, Eight::all(slope));
-        for (weights, &p) in self.weights.iter_mut().zip(product) {
-            *weights = *weights + a * p;
+        let (product, a) = (seen.product.map(|p| p.load::<V>()), V::all(slope));
+        for (weights, p) in self.weights.iter_mut().zip(product) {
+            (weights.load::<V>() + a * p).store(&mut weights.0);
         }
+        let gain = V::all(gain);
+        let shares = product.map(|p| (gain * p).array());
         for (at, row) in self.rows[..USED].iter_mut().enumerate() {
-            let share = Eight::all(gain * product[at / 8].0[at % 8]);
-            *row = [row[0] - share * product[0], row[1] - share * product[1]];
-            let variance = row[at / 8].0[at % 8].max(0.0);
-            row[at / 8].0[at % 8] = variance + DRIFT * (PRIOR - variance);
+            let share = V::all(shares[at / 8][at % 8]);
+            for (row, p) in row.iter_mut().zip(product) {
+                (row.load::<V>() - share * p).store(&mut row.0);
+            }
+        }
+        for (block, p) in product.into_iter().enumerate() {
+            let variance = (self.diagonal[block].load::<V>() - gain * p * p).max(V::all(0.0));
+            let next = variance + V::all(DRIFT) * (V::all(PRIOR) - variance);
+            next.store(&mut self.diagonal[block].0);
+        }
+        self.settle_diagonal();
+    }
+
+    /// Writes the diagonal into P.
+    #[inline(always)]
+    fn settle_diagonal(&mut self) {
+        for (at, row) in self.rows[..USED].iter_mut().enumerate() {
+            row[at / 8].0[at % 8] = self.diagonal[at / 8].0[at % 8];
         }
     }
 
@@ -137,7 +178,8 @@ impl Mixer {
 
     /// Keeps P within what a covariance can have: |P_ij| ≤ √(P_ii P_jj).
     fn hold(&mut self) {
-        let diagonal = self.diagonal().map(|d| d.max(Eight::ZERO).sqrt());
+        self.diagonal = diagonal(&self.rows);
+        let diagonal = self.diagonal.map(|d| Eight(d.0.map(|d| d.max(0.0).sqrt())));
         for (at, row) in self.rows.iter_mut().enumerate() {
             let own = diagonal[at / 8].0[at % 8];
             for (place, p) in row.iter_mut().flat_map(|eight| &mut eight.0).enumerate() {
@@ -157,6 +199,8 @@ impl Mixer {
 mod tests {
     use super::*;
 
+    type V = rueful_machine::Array<f32, 8>;
+
     #[test]
     fn it_begins_with_the_mean_and_finds_the_one_that_is_right() {
         let mut mixer = Mixer::new();
@@ -166,15 +210,15 @@ mod tests {
         };
         let (lanes, first) = said(3);
         let mean = lanes.0.iter().sum::<f32>() / MIXED as f32;
-        assert!((mixer.see(&first).glance.mean - mean).abs() < 1e-6);
+        assert!((mixer.see::<V>(&first).glance.mean - mean).abs() < 1e-6);
         for t in 0..4000 {
             let (lanes, inputs) = said(t);
-            let seen = mixer.see(&inputs);
+            let seen = mixer.see::<V>(&inputs);
             let slope = (lanes.0[5] - seen.glance.mean) / (1.0 + seen.glance.variance);
-            mixer.learn(slope, 1.0, &seen);
+            mixer.learn::<V>(slope, 1.0, &seen);
         }
         let (lanes, inputs) = said(11);
-        assert!((mixer.see(&inputs).glance.mean - lanes.0[5]).abs() < 1e-2);
+        assert!((mixer.see::<V>(&inputs).glance.mean - lanes.0[5]).abs() < 1e-2);
         assert!(mixer.is_sound());
     }
 

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! Nothing in it depends on the processor: no fused operations, and exponentials of its own
-//! ([`elementary`]).
+//! (`elementary`).
 
 mod adahedge;
 mod aggregate;
@@ -28,11 +28,11 @@ mod bayes;
 mod belief;
 mod blend;
 mod eight;
-mod elementary;
 mod experts;
 mod explain;
 mod filter;
 mod filters;
+mod gauge;
 mod hinge;
 mod lanes;
 mod log;
@@ -44,6 +44,7 @@ mod scale;
 mod square;
 mod stack;
 mod steps;
+mod sweep;
 mod targets;
 mod top;
 

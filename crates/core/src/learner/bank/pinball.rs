@@ -19,6 +19,7 @@ use super::steps;
 use super::targets::Targets;
 use super::top::{Cost, Label, Lessons, Top, View};
 use crate::witness::WITNESSES;
+use rueful_machine::Registers;
 use serde::{Deserialize, Serialize};
 
 /// How many mean losses a step is worth at most.
@@ -94,14 +95,14 @@ impl Pinball {
     }
 
     #[inline(always)]
-    fn judge(&mut self, opinion: &PinballOpinion, y: f64, label: &Label) {
+    fn judge<R: Registers>(&mut self, opinion: &PinballOpinion, y: f64, label: &Label) {
         let lost = opinion.said.map(|z| self.loss(y - z));
         let c = label.importance;
         self.hedge.learn(&lost.map(|loss| c * loss));
         let mean_loss = lost[MEAN];
         self.mean_loss += (mean_loss - self.mean_loss) / (label.round - 1.0).min(MEMORY);
         if self.mean_loss > 0.0 {
-            self.belief.learn(&lost, mean_loss, RATE / self.mean_loss, label.round);
+            self.belief.learn::<R>(&lost, mean_loss, RATE / self.mean_loss, label.round);
         }
         // The running quantile: a step towards the label, no longer than the way there.
         let (weight, residual) = (self.targets.weight(), y - self.quantile);
@@ -123,11 +124,11 @@ impl Top for Pinball {
     }
 
     #[inline(always)]
-    fn opine(&self, view: &View, witnesses: &EachWitness) -> PinballOpinion {
+    fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> PinballOpinion {
         let base = self.targets.clipped(self.quantile);
         let Said { mut said, mixture } =
-            Said::new(view, witnesses, base, &self.targets, &self.blend);
-        said[MEAN] = self.belief.mean(&said);
+            Said::new::<R::Eight>(view, witnesses, base, &self.targets, &self.blend);
+        said[MEAN] = self.belief.mean::<R::Four>(&said);
         let out = self.hedge.mean(&said);
         PinballOpinion { mixture, said, prediction: self.targets.outward(out) }
     }
@@ -154,7 +155,7 @@ impl Top for Pinball {
     }
 
     #[inline(always)]
-    fn learn(
+    fn learn<R: Registers>(
         &mut self,
         opinion: &PinballOpinion,
         view: &View,
@@ -177,7 +178,8 @@ impl Top for Pinball {
 
         let within = |residual: f64| residual.clamp(-range, range) as f32;
         let residual = Eight::of(|k| within(y - f64::from(view.lanes.mean.0[k])));
-        let mut slope = steps::square(residual, view.lanes.variance, single);
+        let variance = view.lanes.variance.load::<R::Eight>();
+        let mut slope = Eight::of_register(steps::square(residual.load(), variance, single));
         for k in 1..SQUARE_LANES {
             let residual = y as f32 - view.lanes.mean.0[k];
             slope.0[k] = steps::pinball(residual, view.lanes.variance.0[k], up as f32, down as f32);
@@ -185,14 +187,14 @@ impl Top for Pinball {
         let first = y - f64::from(view.lanes.mean.0[0]);
         let sign = if first > 0.0 { self.tau } else { self.tau - 1.0 };
         slope.0[0] = if first == 0.0 { 0.0 } else { (c * sign) as f32 };
-        let slope = slope.within(steps::STEEPEST);
+        let slope = Eight(slope.0.map(|a| a.clamp(-steps::STEEPEST, steps::STEEPEST)));
 
         let slopes = std::array::from_fn(|k| {
             let (residual, variance) = (y as f32 - view.filters[k].mean, view.filters[k].variance);
             if k < SQUARE_FILTERS {
                 steps::pinball(residual, variance, up as f32, down as f32)
             } else {
-                steps::square(Eight::all(residual), Eight::all(variance), single).0[0]
+                steps::square_alone(residual, variance, single)
             }
         });
         let unit = self.blend.unit();
@@ -200,10 +202,10 @@ impl Top for Pinball {
         let variance = opinion.mixture.glance.variance;
         let own = steps::pinball(own, variance, (up / unit) as f32, (down / unit) as f32);
         if label.round > 2.0 {
-            self.blend.learn(own, single, &opinion.mixture);
+            self.blend.learn::<R::Eight>(own, single, &opinion.mixture);
         }
         if label.round > 1.0 {
-            self.judge(opinion, y, label);
+            self.judge::<R>(opinion, y, label);
         }
         self.blend.follow(spread);
         let lanes = Lesson { slope, curvature: Eight::all(single) };

@@ -6,6 +6,7 @@ use super::lanes::LANES;
 use super::mixer::{MIXED, Mixture};
 use super::targets::Targets;
 use super::top::View;
+use rueful_machine::Eights;
 
 /// What every expert says, in units of the labels and within their range.
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +17,7 @@ pub(super) struct Said {
 
 impl Said {
     #[inline(always)]
-    pub(super) fn new(
+    pub(super) fn new<V: Eights>(
         view: &View,
         witnesses: &EachWitness,
         base: f64,
@@ -32,7 +33,7 @@ impl Said {
         }
         let mut mixed = [0.0; MIXED];
         mixed.copy_from_slice(&said[..MIXED]);
-        let mixture = blend.see(&mixed);
+        let mixture = blend.see::<V>(&mixed);
         said[MIXER] = targets.clipped(blend.mean(&mixture));
         for (said, &witness) in said[WITNESS..BASE].iter_mut().zip(witnesses) {
             *said = targets.clipped(targets.inward(witness));

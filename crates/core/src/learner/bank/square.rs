@@ -17,6 +17,7 @@ use super::steps;
 use super::targets::{Targets, residuals};
 use super::top::{Cost, Label, Lessons, Top, View};
 use crate::witness::WITNESSES;
+use rueful_machine::Registers;
 use serde::{Deserialize, Serialize};
 
 /// The top of a bank in the square loss.
@@ -73,7 +74,7 @@ impl SquareTop {
 
     /// Belief and aggregation learn once labels have a range that was known before.
     #[inline(always)]
-    fn judge(&mut self, opinion: &SquareOpinion, y: f64, label: &Label) {
+    fn judge<R: Registers>(&mut self, opinion: &SquareOpinion, y: f64, label: &Label) {
         let lost = opinion.said.map(|z| (z - y) * (z - y));
         let c = label.importance;
         self.losses.iter_mut().zip(&lost).for_each(|(sum, loss)| *sum += c * loss);
@@ -82,9 +83,9 @@ impl SquareTop {
             let mean_loss = lost[MEAN];
             self.error += (mean_loss - self.error) / (label.round - 2.0);
             let rate = 0.5 / self.error.max(1e-200);
-            self.belief.learn(&lost, mean_loss, rate, label.round);
+            self.belief.learn::<R>(&lost, mean_loss, rate, label.round);
             let own = (opinion.out - y) * (opinion.out - y);
-            self.aggregate.learn(&lost, own, c, label.round, range);
+            self.aggregate.learn::<R>(&lost, own, c, label.round, range);
         }
     }
 }
@@ -98,14 +99,17 @@ impl Top for SquareTop {
     }
 
     #[inline(always)]
-    fn opine(&self, view: &View, witnesses: &EachWitness) -> SquareOpinion {
+    fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> SquareOpinion {
         let base = self.targets.mean;
         let Said { mut said, mixture } =
-            Said::new(view, witnesses, base, &self.targets, &self.blend);
-        said[MEAN] = self.belief.mean(&said);
+            Said::new::<R::Eight>(view, witnesses, base, &self.targets, &self.blend);
+        said[MEAN] = self.belief.mean::<R::Four>(&said);
         let has_range = self.targets.range() > 0.0;
-        let out =
-            if has_range { self.aggregate.substitute(&said, &self.targets) } else { said[MEAN] };
+        let out = if has_range {
+            self.aggregate.substitute::<R::Eight>(&said, &self.targets)
+        } else {
+            said[MEAN]
+        };
         SquareOpinion { mixture, said, out, prediction: self.targets.outward(out) }
     }
 
@@ -131,7 +135,7 @@ impl Top for SquareTop {
     }
 
     #[inline(always)]
-    fn learn(
+    fn learn<R: Registers>(
         &mut self,
         opinion: &SquareOpinion,
         view: &View,
@@ -150,26 +154,23 @@ impl Top for SquareTop {
         }
         let within = |residual: f64| residual.clamp(-range, range) as f32;
         let residual = Eight::of(|k| within(y - f64::from(view.lanes.mean.0[k])));
-        let mut slope = steps::square(residual, view.lanes.variance, c as f32);
-        slope.0[0] = if spread > 0.0 { (f64::from(slope.0[0]) / spread) as f32 } else { 0.0 };
-        let slope = slope.within(steps::STEEPEST);
+        let variance = view.lanes.variance.load::<R::Eight>();
+        let slope = Eight::of_register(steps::square(residual.load(), variance, c as f32));
+        let first = if spread > 0.0 { (f64::from(slope.0[0]) / spread) as f32 } else { 0.0 };
+        let slope = slope.with_first(first.clamp(-steps::STEEPEST, steps::STEEPEST));
 
         let left = residuals(y, view.filter_means());
         let own = self.blend.residual(y, &opinion.mixture);
-        let residual = Eight([left[0], left[1], left[2], own, 0.0, 0.0, 0.0, 0.0]);
-        let [mut variance, curvature] = [Eight::ZERO, Eight::all(c as f32)];
-        for (k, seen) in view.filters.iter().chain([&opinion.mixture.glance]).enumerate() {
-            variance.0[k] = seen.variance;
-        }
-        let others = steps::square(residual, variance, c as f32).0;
+        let step = |k: usize| steps::square_alone(left[k], view.filters[k].variance, c as f32);
+        let own = steps::square_alone(own, opinion.mixture.glance.variance, c as f32);
         if label.round > 2.0 {
-            self.blend.learn(others[FILTERS], c as f32, &opinion.mixture);
+            self.blend.learn::<R::Eight>(own, c as f32, &opinion.mixture);
         }
-        self.judge(opinion, y, label);
+        self.judge::<R>(opinion, y, label);
         self.blend.follow(spread);
         Lessons {
-            lanes: Lesson { slope, curvature },
-            slopes: [others[0], others[1], others[2]],
+            lanes: Lesson { slope, curvature: Eight::all(c as f32) },
+            slopes: std::array::from_fn(step),
             curvatures: [c as f32; FILTERS],
         }
     }

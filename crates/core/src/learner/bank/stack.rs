@@ -5,22 +5,24 @@
 //! row has something new in it: a feature seen for the first time, or a value beyond all before.
 //! Such rows are rare. They are predicted first, then admitted, and then seen again.
 
-use super::experts::{EachWitness, Expert, RADII};
+use super::experts::{Expert, RADII};
 use super::explain::sensitivities;
 use super::filter::Glance;
 use super::filters::{Desk, FILTERS, Filters};
-use super::lanes::{LANES, Lanes, Seen, gather};
+use super::gauge::Gauge;
+use super::lanes::{LANES, Lanes, Seen};
 use super::mixer::MIXED;
 use super::scale::{Scale, Scaled};
-use super::top::{Label, Top, View};
+use super::sweep::{Measure, See, Sight, Teach};
+use super::top::{self, Label, Lessons, Top, View, opinion};
 use crate::bound::{Bound, NoBound, Promise};
 use crate::features::{Example, Features};
 use crate::ledger::Minorant;
 use crate::loss::Loss;
 use crate::round::Round;
 use crate::rows::Rows;
-use crate::witness::{WITNESSES, Witnesses};
-use rueful_machine::{Kernel, wide};
+use crate::witness::{Foreseen, WITNESSES, Witnesses};
+use rueful_machine::{Kernel, Plain, Registers, Runner, Widest};
 use serde::{Deserialize, Serialize};
 
 /// The first lane's weights are 4·(unit of labels)·θi/R.
@@ -30,27 +32,87 @@ const LONGEST_ROW: usize = 1 << 12;
 
 /// A bank in the loss L.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Stored<L, T>", try_from = "Stored<L, T>")]
+#[serde(bound(
+    serialize = "L: Loss + Serialize, T: Top",
+    deserialize = "L: Loss + Deserialize<'de>, T: Top"
+))]
 pub(super) struct Stack<L, T> {
     loss: L,
     top: T,
-    scales: Vec<Scale>,
     lanes: Lanes,
     filters: Filters,
-    witnesses: Witnesses<L>,
+    /// They keep the units of all features.
+    witnesses: Witnesses<L, Gauge>,
     rounds: u64,
     importance: f64,
     /// Σ‖x̃‖², and R: the largest root of its mean so far.
     norms_sq: f64,
     reach: f64,
-    #[serde(skip)]
     scratch: Scratch,
+}
+
+/// The form in which a bank is written.
+#[derive(Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "L: Loss + Serialize, T: Top",
+    deserialize = "L: Loss + Deserialize<'de>, T: Top"
+))]
+struct Stored<L, T> {
+    loss: L,
+    top: T,
+    scales: Vec<Scale>,
+    lanes: Lanes,
+    filters: Filters,
+    witnesses: Witnesses<L, Gauge>,
+    rounds: u64,
+    importance: f64,
+    norms_sq: f64,
+    reach: f64,
+}
+
+impl<L: Loss, T> From<Stack<L, T>> for Stored<L, T> {
+    fn from(stack: Stack<L, T>) -> Self {
+        let Stack { loss, top, lanes, filters, witnesses, rounds, importance, .. } = stack;
+        let (norms_sq, reach) = (stack.norms_sq, stack.reach);
+        let scales = witnesses.measures().iter().map(|gauge| gauge.scale).collect();
+        Self { loss, top, scales, lanes, filters, witnesses, rounds, importance, norms_sq, reach }
+    }
+}
+
+impl<L: Loss, T> TryFrom<Stored<L, T>> for Stack<L, T> {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored<L, T>) -> Result<Self, Self::Error> {
+        let Stored { loss, top, scales, lanes, filters, mut witnesses, .. } = stored;
+        let gauges = witnesses.cells_mut().0;
+        if gauges.len() != scales.len() {
+            return Err("lanes and witnesses have units for the same features");
+        }
+        gauges.iter_mut().zip(scales).for_each(|(gauge, scale)| gauge.scale = scale);
+        let Stored { rounds, importance, norms_sq, reach, .. } = stored;
+        let scratch = Scratch::default();
+        Ok(Self {
+            loss,
+            top,
+            lanes,
+            filters,
+            witnesses,
+            rounds,
+            importance,
+            norms_sq,
+            reach,
+            scratch,
+        })
+    }
 }
 
 /// Room for the row that is being learned from. Nothing in it outlives the row.
 #[derive(Debug, Clone, Default)]
 struct Scratch {
-    /// x̃ of the row, and where in it features are that were never seen before.
+    /// x̃ of the row, where in it something is odd, and where features are that were never seen.
     scaled: Vec<f32>,
+    odd: Vec<u32>,
     news: Vec<u32>,
     /// Nothing before there are features, and while it is in use.
     desk: Option<Box<Desk>>,
@@ -59,8 +121,18 @@ struct Scratch {
 /// What is in use while rows are learned from.
 struct Hands {
     scaled: Vec<f32>,
+    odd: Vec<u32>,
     news: Vec<u32>,
     desk: Box<Desk>,
+}
+
+impl Hands {
+    /// Makes room for a row.
+    #[inline(always)]
+    fn fit(&mut self, len: usize) {
+        self.scaled.resize(len, 0.0);
+        self.odd.resize(len, 0);
+    }
 }
 
 impl PartialEq for Scratch {
@@ -74,7 +146,6 @@ impl<L: Loss, T: Top> Stack<L, T> {
         Self {
             loss,
             top,
-            scales: Vec::new(),
             lanes: Lanes::default(),
             filters: Filters::default(),
             witnesses: Witnesses::new(loss, true, RADII),
@@ -88,21 +159,24 @@ impl<L: Loss, T: Top> Stack<L, T> {
 
     /// Makes room for features below `dimension`.
     pub(super) fn grow(&mut self, dimension: usize) {
-        if dimension <= self.scales.len() {
+        if dimension <= self.dimension() {
             return;
         }
-        self.scales.resize(dimension, Scale::default());
         self.lanes.grow(dimension);
         self.filters.grow(dimension);
         self.witnesses.grow(dimension);
         let longest = dimension.min(LONGEST_ROW);
         self.scratch.desk.get_or_insert_default();
         self.scratch.scaled.reserve(longest);
+        self.scratch.odd.reserve(longest);
         self.scratch.news.reserve(longest);
     }
 
+    fn dimension(&self) -> usize {
+        self.lanes.len()
+    }
+
     pub(super) fn rearrange(&mut self, from: &[u32]) {
-        self.scales = gather(&self.scales, from, Scale::default());
         self.lanes.rearrange(from);
         self.filters.rearrange(from);
         self.witnesses.rearrange(from);
@@ -110,174 +184,214 @@ impl<L: Loss, T: Top> Stack<L, T> {
 
     /// A round for every row, with wide registers where there are any.
     pub(super) fn learn_rows(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
-        if let Err(rest) = wide(LearnRows { stack: self, rows, rounds }) {
-            rest.run_plainly();
+        self.learn_rows_by::<Widest>(rows, rounds);
+    }
+
+    fn learn_rows_by<W: Runner>(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
+        rounds.clear();
+        rounds.reserve(rows.len());
+        let mut hands = self.lend();
+        for row in 0..rows.len() {
+            let example = rows.get(row);
+            rounds.push(if example.importance.is_zero() {
+                self.idle_round(&example)
+            } else {
+                self.learn_row::<W>(&example, &mut hands)
+            });
         }
+        self.take_back(hands);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn idle_round(&self, example: &Example<'_>) -> Round {
+        Round::idle(self.predict(&example.features, 0))
     }
 
     pub(super) fn learn(&mut self, example: &Example<'_>) -> Round {
         let mut hands = self.lend();
-        let round = self.learn_plainly(example, &mut hands);
+        let round = self.learn_row::<Widest>(example, &mut hands);
         self.take_back(hands);
         round
     }
 
-    /// A round without wide registers.
-    #[inline(never)]
-    fn learn_plainly(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
-        self.learn_row(example, hands)
+    /// Lends out the scratch for some rounds.
+    fn lend(&mut self) -> Hands {
+        let Scratch { scaled, odd, news, desk } = std::mem::take(&mut self.scratch);
+        Hands { scaled, odd, news, desk: desk.unwrap_or_default() }
+    }
+
+    fn take_back(&mut self, Hands { scaled, odd, news, desk }: Hands) {
+        self.scratch = Scratch { scaled, odd, news, desk: Some(desk) };
     }
 
     pub(super) fn predict(&self, x: &Features<'_>, unseen: usize) -> f64 {
-        let known = x.below(self.scales.len());
+        let known = x.below(self.dimension());
         let unseen = unseen + x.len() - known.len();
         T::prediction(&self.opinion_on(&known, unseen).0)
     }
 
-    #[inline(always)]
-    fn learn_row(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
+    fn learn_row<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
         let x = &example.features;
-        let is_plain = self.scale_row(x, &mut hands.scaled);
-        let witnesses = self.witnesses.foresee(x);
-        let round = if is_plain || self.filters.len() == 0 {
-            self.learn_lean(example, is_plain, &witnesses, hands)
-        } else {
-            self.learn_novel(example, &witnesses, hands)
-        };
-        self.witnesses.learn(example);
-        round
+        hands.fit(x.len());
+        match self.measure::<W>(x, hands) {
+            Ok(sight) => self.learn_plain::<W>(example, &sight, hands),
+            Err(odd) => {
+                hands.odd.truncate(odd);
+                self.lengthen(x, &hands.odd);
+                if self.filters.len() == 0 {
+                    self.learn_lean::<W>(example, hands)
+                } else {
+                    self.learn_novel::<W>(example, hands)
+                }
+            }
+        }
     }
 
-    /// A round in which nothing is new, or only lanes have to know of it: their weights stay when a
-    /// unit grows, and what is new adds to their variance.
-    #[inline(always)]
-    fn learn_lean(
+    /// Measures a row, and sees it if nothing in it is new or beyond all before.
+    fn measure<W: Runner>(&mut self, x: &Features<'_>, hands: &mut Hands) -> Result<Sight, usize> {
+        let (gauges, slopes) = self.witnesses.cells_mut();
+        W::run(Measure {
+            gauges,
+            slopes,
+            cells: self.lanes.cells(),
+            indices: x.indices(),
+            values: x.values(),
+            scaled: &mut hands.scaled,
+            odd: &mut hands.odd,
+        })
+    }
+
+    /// Sees a row that was measured.
+    fn see<W: Runner>(&mut self, x: &Features<'_>, scaled: &[f32]) -> Sight {
+        let (gauges, slopes) = self.witnesses.cells_mut();
+        let (indices, values) = (x.indices(), x.values());
+        W::run(See { gauges, slopes, cells: self.lanes.cells(), indices, values, scaled })
+    }
+
+    /// What filters see, where there are any.
+    fn see_by_filters<W: Runner>(
+        &self,
+        indices: &[u32],
+        scaled: &[f32],
+        desk: &mut Desk,
+    ) -> [Glance; FILTERS] {
+        if self.filters.len() == 0 {
+            return [Glance::default(); FILTERS];
+        }
+        self.filters.lay_out(indices, |place| scaled[place], desk);
+        self.filters.see::<W>(desk)
+    }
+
+    /// A round in which nothing is new.
+    fn learn_plain<W: Runner>(
         &mut self,
         example: &Example<'_>,
-        is_plain: bool,
-        witnesses: &EachWitness,
+        sight: &Sight,
         hands: &mut Hands,
     ) -> Round {
+        let indices = example.features.indices();
+        let filters = self.see_by_filters::<W>(indices, &hands.scaled, &mut hands.desk);
+        let view = self.view(sight.lanes, filters);
+        let opinion = self.opine::<W>(&view, &sight.witnesses);
+        self.learn_said::<W>(example, &opinion, &view, hands)
+    }
+
+    /// Witnesses and top say what they think, before the label is known.
+    #[inline(always)]
+    fn opine<W: Runner>(&mut self, view: &View, foreseen: &Foreseen) -> T::Opinion {
+        self.witnesses.prepare::<<Plain as Registers>::Four>(foreseen);
+        opinion::<W, T>(&self.top, view, self.witnesses.predictions())
+    }
+
+    fn round(&self, example: &Example<'_>, opinion: &T::Opinion) -> Round {
+        Round::on(&self.loss, T::prediction(opinion), example)
+    }
+
+    /// The units of the witnesses grow before they predict, but for features that are new.
+    fn lengthen(&mut self, x: &Features<'_>, odd: &[u32]) {
+        for &place in odd {
+            let place = place as usize;
+            self.witnesses.lengthen_one(x.indices()[place] as usize, x.values()[place]);
+        }
+    }
+
+    /// The unit of a feature.
+    fn scale(&self, cell: usize) -> &Scale {
+        &self.witnesses.measures()[cell].scale
+    }
+
+    fn scale_mut(&mut self, cell: usize) -> &mut Scale {
+        &mut self.witnesses.cells_mut().0[cell].scale
+    }
+
+    /// A round in which something is new that only lanes have to know of: their weights stay when a
+    /// unit grows, and what is new adds to their variance.
+    #[inline(never)]
+    fn learn_lean<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
         let x = &example.features;
-        if !is_plain {
-            self.admit_known(x, hands);
-        }
-        let scaled = &hands.scaled[..];
-        let seen = self.see(x.indices(), |place| scaled[place], &mut hands.desk);
+        self.admit_known(x, hands);
+        let mut sight = self.see::<W>(x, &hands.scaled);
+        let seen = self.view(sight.lanes, [Glance::default(); FILTERS]);
         let mut view = seen;
-        if !is_plain {
-            view.lanes.variance = view.lanes.variance + self.lanes.doubt(hands.news.len() as f32);
-        }
-        let opinion = self.top.opine(&view, witnesses);
-        let round = Round::on(&self.loss, T::prediction(&opinion), example);
+        view.lanes.add_doubt(hands.news.len() as f32);
+        sight.witnesses.new_sq = self.begin(x, &hands.news);
+        let norm_sq = self.admit_news(x, hands);
+        let opinion = self.opine::<W>(&view, &sight.witnesses);
         view = seen;
-        if !is_plain {
-            let norm_sq = self.admit_news(x, hands);
-            view.lanes.variance = view.lanes.variance + self.lanes.doubt(norm_sq);
-            view.lanes.norm_sq += norm_sq;
-        }
-        if self.top.stretch_for(example.label) == 1.0 {
-            self.learn_seen(example, &opinion, view, witnesses, hands);
-        } else {
-            self.learn_anew(example, opinion, witnesses, hands);
-        }
-        round
+        view.lanes.add_doubt(norm_sq);
+        view.lanes.norm_sq += norm_sq;
+        self.learn_said::<W>(example, &opinion, &view, hands)
     }
 
     /// Takes in values beyond all before, and notes which features are new.
-    #[cold]
-    #[inline(never)]
     fn admit_known(&mut self, x: &Features<'_>, hands: &mut Hands) {
         hands.news.clear();
-        for (place, (&index, &value)) in (0..).zip(x.indices().iter().zip(x.values())) {
-            let scale = &mut self.scales[index as usize];
+        for &at in &hands.odd {
+            let place = at as usize;
+            let scale = self.scale_mut(x.indices()[place] as usize);
             if scale.is_new() {
-                hands.news.push(place);
+                hands.news.push(at);
             } else {
-                hands.scaled[place as usize] = scale.admit(value).value;
+                hands.scaled[place] = scale.admit(x.values()[place]).value;
             }
         }
     }
 
     /// Takes in the features that are new, and says Σx̃² of them.
-    #[cold]
-    #[inline(never)]
     fn admit_news(&mut self, x: &Features<'_>, hands: &mut Hands) -> f32 {
         let mut norm_sq = 0.0;
         for &place in &hands.news {
             let place = place as usize;
-            let Scaled { value, .. } =
-                self.scales[x.indices()[place] as usize].admit(x.values()[place]);
-            hands.scaled[place] = value;
-            norm_sq += value * value;
+            let (cell, value) = (x.indices()[place] as usize, x.values()[place]);
+            let scaled = self.scale_mut(cell).admit(value).value;
+            hands.scaled[place] = scaled;
+            norm_sq += scaled * scaled;
         }
         norm_sq
-    }
-
-    /// Lends out the scratch for some rounds.
-    #[inline(always)]
-    fn lend(&mut self) -> Hands {
-        let Scratch { scaled, news, desk } = std::mem::take(&mut self.scratch);
-        Hands { scaled, news, desk: desk.unwrap_or_default() }
-    }
-
-    #[inline(always)]
-    fn take_back(&mut self, Hands { scaled, news, desk }: Hands) {
-        self.scratch = Scratch { scaled, news, desk: Some(desk) };
     }
 
     /// A round with something new in it that filters have to know of: predicted without, admitted,
     /// and seen again.
     #[cold]
     #[inline(never)]
-    fn learn_novel(
-        &mut self,
-        example: &Example<'_>,
-        witnesses: &EachWitness,
-        hands: &mut Hands,
-    ) -> Round {
+    fn learn_novel<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
         let x = &example.features;
         let (indices, values) = (x.indices(), x.values());
         let scaled =
-            |place: usize| self.scales[indices[place] as usize].scaled_once_counted(values[place]);
+            |place: usize| self.scale(indices[place] as usize).scaled_once_counted(values[place]);
         let view = self.foresee(indices, scaled, 0, &mut hands.desk);
-        let opinion = self.opine_plainly(&view, witnesses);
-        let round = Round::on(&self.loss, T::prediction(&opinion), example);
-        self.admit(x, &mut hands.scaled);
-        self.learn_anew(example, opinion, witnesses, hands);
+        let mut foreseen = self.see::<W>(x, &hands.scaled).witnesses;
+        foreseen.new_sq = self.begin(x, &hands.odd);
+        let opinion = self.opine::<W>(&view, &foreseen);
+        let round = self.round(example, &opinion);
+        self.admit(x, hands);
+        self.learn_anew::<W>(example, opinion, hands);
         round
     }
 
-    /// x̃ of a row that is being learned from. Says whether that is all: whether nothing is new.
-    #[inline(always)]
-    fn scale_row(&mut self, x: &Features<'_>, scaled: &mut Vec<f32>) -> bool {
-        scaled.resize(x.len(), 0.0);
-        let mut is_plain = true;
-        for ((&index, &value), scaled) in x.indices().iter().zip(x.values()).zip(scaled) {
-            self.lanes.fetch(index);
-            self.witnesses.fetch(index);
-            let (value, plain) = self.scales[index as usize].count_scaled(value);
-            *scaled = value;
-            is_plain &= plain;
-        }
-        is_plain
-    }
-
-    /// What lanes and filters see.
-    #[inline(always)]
-    fn see(&self, indices: &[u32], scaled: impl Fn(usize) -> f32 + Copy, desk: &mut Desk) -> View {
-        let lanes = self.lanes.see(indices, scaled);
-        let mut filters = [Glance::default(); FILTERS];
-        if self.filters.len() > 0 {
-            self.filters.lay_out(indices, scaled, desk);
-            filters = self.filters.see(desk);
-        }
-        self.view(lanes, filters)
-    }
-
-    /// What they will see when what is new has been admitted. Features that were not seen, and so
-    /// many others, weigh nothing, and add their prior variance.
-    #[inline(always)]
+    /// What lanes and filters will see when what is new has been admitted. Features that were not
+    /// seen, and so many others, weigh nothing, and add their prior variance.
     fn foresee(
         &self,
         indices: &[u32],
@@ -286,22 +400,22 @@ impl<L: Loss, T: Top> Stack<L, T> {
         desk: &mut Desk,
     ) -> View {
         let value = |place| scaled(place).value;
-        let lanes = self.lanes.see(indices, value);
+        let lanes = self.lanes.see::<<Plain as Registers>::Eight>(indices, value);
         let mut filters = [Glance::default(); FILTERS];
         if self.filters.len() > 0 {
             self.filters.lay_out(indices, value, desk);
             let grows = (0..indices.len()).any(|place| scaled(place).growth > 1.0);
             filters = if grows {
-                self.filters.foresee_growth(indices, scaled, desk)
+                self.filters.foresee_growth(indices, &scaled, desk)
             } else {
-                self.filters.see(desk)
+                self.filters.see::<Widest>(desk)
             };
         }
         let mut view = self.view(lanes, filters);
-        let is_new = |&&index: &&u32| self.scales[index as usize].is_new();
+        let is_new = |&&index: &&u32| self.scale(index as usize).is_new();
         let unseen = others + indices.iter().filter(is_new).count();
         if unseen > 0 {
-            view.lanes.variance = view.lanes.variance + self.lanes.doubt(unseen as f32);
+            view.lanes.add_doubt(unseen as f32);
             self.filters.doubt(unseen as f32, &mut view.filters);
         }
         view
@@ -323,32 +437,58 @@ impl<L: Loss, T: Top> Stack<L, T> {
         (norms_sq, if mean > self.reach * self.reach { mean.sqrt() } else { self.reach })
     }
 
+    /// The witnesses take in the features that are new, and say Σ(x/N)² of them.
+    fn begin(&mut self, x: &Features<'_>, odd: &[u32]) -> f64 {
+        let mut new_sq = 0.0;
+        for &place in odd {
+            let place = place as usize;
+            new_sq += self.witnesses.begin_one(x.indices()[place] as usize, x.values()[place]);
+        }
+        new_sq
+    }
+
     /// Takes in what is new in a row that was counted.
-    #[cold]
-    #[inline(never)]
-    fn admit(&mut self, x: &Features<'_>, scaled: &mut [f32]) {
-        for ((&index, &value), scaled) in x.indices().iter().zip(x.values()).zip(scaled) {
-            let cell = index as usize;
-            if self.scales[cell].is_new() && value != 0.0 && self.filters.admit(cell) {
+    fn admit(&mut self, x: &Features<'_>, hands: &mut Hands) {
+        for &place in &hands.odd {
+            let place = place as usize;
+            let (cell, value) = (x.indices()[place] as usize, x.values()[place]);
+            if self.scale(cell).is_new() && value != 0.0 && self.filters.admit(cell) {
                 self.top.retire(self.filters.len());
             }
-            let admitted = self.scales[cell].admit(value);
-            *scaled = admitted.value;
+            let admitted = self.scale_mut(cell).admit(value);
+            hands.scaled[place] = admitted.value;
             if admitted.growth > 1.0 {
                 self.filters.stretch(cell, admitted.growth);
             }
         }
     }
 
+    /// The rest of a round.
+    #[inline(always)]
+    fn learn_said<W: Runner>(
+        &mut self,
+        example: &Example<'_>,
+        opinion: &T::Opinion,
+        view: &View,
+        hands: &mut Hands,
+    ) -> Round {
+        let round = self.round(example, opinion);
+        if self.top.stretch_for(example.label) == 1.0 {
+            self.learn_seen::<W>(example, opinion, view, hands);
+        } else {
+            self.learn_anew::<W>(example, *opinion, hands);
+        }
+        round
+    }
+
     /// The rest of a round whose features have just been admitted, or whose label is far beyond all
     /// before: all is seen once more, in units that are large enough.
     #[cold]
     #[inline(never)]
-    fn learn_anew(
+    fn learn_anew<W: Runner>(
         &mut self,
         example: &Example<'_>,
         mut opinion: T::Opinion,
-        witnesses: &EachWitness,
         hands: &mut Hands,
     ) {
         let mut factor = self.top.stretch_for(example.label);
@@ -359,22 +499,22 @@ impl<L: Loss, T: Top> Stack<L, T> {
             self.top.stretch(factor);
             factor = self.top.stretch_for(example.label);
         }
-        let scaled = &hands.scaled[..];
-        let view = self.see(example.features.indices(), |place| scaled[place], &mut hands.desk);
+        let indices = example.features.indices();
+        let lanes = self.see::<W>(&example.features, &hands.scaled).lanes;
+        let filters = self.see_by_filters::<W>(indices, &hands.scaled, &mut hands.desk);
+        let view = self.view(lanes, filters);
         if is_stretched {
-            opinion = self.opine_plainly(&view, witnesses);
+            opinion = top::opinion::<W, T>(&self.top, &view, self.witnesses.predictions());
         }
-        self.learn_seen(example, &opinion, view, witnesses, hands);
+        self.learn_seen::<W>(example, &opinion, &view, hands);
     }
 
     /// The rest of the round.
-    #[inline(always)]
-    fn learn_seen(
+    fn learn_seen<W: Runner>(
         &mut self,
         example: &Example<'_>,
         opinion: &T::Opinion,
-        view: View,
-        witnesses: &EachWitness,
+        view: &View,
         hands: &mut Hands,
     ) {
         let importance = example.importance.get();
@@ -382,52 +522,58 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.rounds += 1;
         self.importance += importance;
         let label = Label { value: example.label, importance, round: self.rounds as f64 };
-        let lessons = self.top.learn(opinion, &view, witnesses, &label);
-        self.lanes.learn(example.features.indices(), &hands.scaled, &lessons.lanes);
+        let Self { top, witnesses, .. } = self;
+        let (lessons, slopes) =
+            W::run(Learn { top, witnesses, opinion, view, label: &label, example });
+        W::run(Teach {
+            cells: self.lanes.cells_mut(),
+            slopes: self.witnesses.cells_mut().1,
+            indices: example.features.indices(),
+            values: example.features.values(),
+            scaled: &hands.scaled,
+            lesson: &lessons.lanes,
+            witnesses: &slopes,
+        });
         if self.filters.len() > 0 {
             let (slopes, curvatures) = (lessons.slopes, lessons.curvatures);
-            self.filters.learn(slopes, curvatures, &view.filters, &hands.desk);
+            self.filters.learn::<W>(slopes, curvatures, &view.filters, &hands.desk);
         }
-    }
-
-    #[inline(never)]
-    fn opine_plainly(&self, view: &View, witnesses: &EachWitness) -> T::Opinion {
-        self.top.opine(view, witnesses)
     }
 
     /// What would be predicted next, and what it is made of. Changes nothing.
     #[inline(never)]
     fn opinion_on(&self, x: &Features<'_>, unseen: usize) -> (T::Opinion, View) {
         let (indices, values) = (x.indices(), x.values());
-        let scaled = |place: usize| self.scales[indices[place] as usize].scaled(values[place]);
+        let scaled = |place: usize| self.scale(indices[place] as usize).scaled(values[place]);
         let view = self.foresee(indices, scaled, unseen, &mut Desk::default());
-        let witnesses = self.witnesses.predict(x);
-        (self.opine_plainly(&view, &witnesses), view)
+        (opinion::<Widest, T>(&self.top, &view, &self.witnesses.predict(x)), view)
     }
 
     /// The weights of the mixture of lanes and filters, in the data's own units.
     pub(super) fn weights(&self) -> Vec<f64> {
         let mixing = self.top.mixing_weights();
         let gain = GAIN * self.top.spread() / self.reach.max(1e-30);
-        let weight = |(cell, scale): (usize, &Scale)| {
+        let weight = |cell: usize| {
             let said = self.said_by_unit(cell, gain);
             let mixed: f64 = said.iter().zip(mixing).map(|(said, mixing)| said * mixing).sum();
-            mixed * f64::from(scale.inverse())
+            mixed * f64::from(self.scale(cell).inverse())
         };
-        self.scales.iter().enumerate().map(weight).collect()
+        (0..self.dimension()).map(weight).collect()
     }
 
     /// What each feature adds to the prediction, and last what is left.
     pub(super) fn contributions(&self, x: &Features<'_>) -> Vec<f64> {
-        let known = x.below(self.scales.len());
+        let known = x.below(self.dimension());
         let (opinion, view) = self.opinion_on(&known, x.len() - known.len());
         let witnesses = self.witnesses.predict(&known);
         let sensitivities = sensitivities(&self.top, &view, &witnesses);
         let (_, reach) = self.reach_with(view.lanes.norm_sq);
         let gain = GAIN * self.top.spread() / reach.max(1e-30);
         let added = |(&index, &value): (&u32, &f32)| {
-            let Some(scale) = self.scales.get(index as usize) else { return 0.0 };
-            let x = f64::from(scale.scaled(value).value);
+            if index as usize >= self.dimension() {
+                return 0.0;
+            }
+            let x = f64::from(self.scale(index as usize).scaled(value).value);
             let said = self.said_by_unit(index as usize, gain);
             said.iter().zip(sensitivities).map(|(said, sensitivity)| said * sensitivity * x).sum()
         };
@@ -517,13 +663,13 @@ impl<L: Loss, T: Top> Stack<L, T> {
     where
         L: PartialEq,
     {
-        let cells = self.scales.len();
+        let (cells, gauges) = (self.dimension(), self.witnesses.measures());
         self.loss == fresh.loss
-            && self.lanes.len() == cells
-            && self.witnesses.minorant(0).slopes().len() == cells
+            && gauges.len() == cells
+            && self.witnesses.dimension() == cells
             && self.witnesses.continues(&fresh.witnesses)
             && self.witnesses.rounds() == self.rounds
-            && self.scales.iter().all(Scale::is_sound)
+            && gauges.iter().all(|gauge| gauge.scale.is_sound())
             && self.lanes.is_sound()
             && self.filters.continues(&fresh.filters, cells)
             && self.top.is_sound(self.filters.len())
@@ -533,55 +679,24 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 }
 
-struct LearnRows<'a, 'b, L, T> {
-    stack: &'a mut Stack<L, T>,
-    rows: Rows<'b>,
-    rounds: &'a mut Vec<Round>,
+/// Top and witnesses learn from a label, and say what is to be learned about the features.
+struct Learn<'a, L, T: Top> {
+    top: &'a mut T,
+    witnesses: &'a mut Witnesses<L, Gauge>,
+    opinion: &'a T::Opinion,
+    view: &'a View,
+    label: &'a Label,
+    example: &'a Example<'a>,
 }
 
-impl<L: Loss, T: Top> Kernel for LearnRows<'_, '_, L, T> {
-    type Out = ();
+impl<L: Loss, T: Top> Kernel for Learn<'_, L, T> {
+    type Out = (Lessons, [f64; WITNESSES]);
 
     #[inline(always)]
-    fn run(self) {
-        let Self { stack, rows, rounds } = self;
-        rounds.clear();
-        rounds.reserve(rows.len());
-        let mut hands = stack.lend();
-        for row in 0..rows.len() {
-            let example = rows.get(row);
-            rounds.push(if example.importance.is_zero() {
-                stack.idle_round(&example)
-            } else {
-                stack.learn_row(&example, &mut hands)
-            });
-        }
-        stack.take_back(hands);
-    }
-}
-
-impl<L: Loss, T: Top> LearnRows<'_, '_, L, T> {
-    /// The same without wide registers.
-    fn run_plainly(self) {
-        let Self { stack, rows, rounds } = self;
-        rounds.clear();
-        let mut hands = stack.lend();
-        rounds.extend(rows.iter().map(|example| {
-            if example.importance.is_zero() {
-                stack.idle_round(&example)
-            } else {
-                stack.learn_plainly(&example, &mut hands)
-            }
-        }));
-        stack.take_back(hands);
-    }
-}
-
-impl<L: Loss, T: Top> Stack<L, T> {
-    #[cold]
-    #[inline(never)]
-    fn idle_round(&self, example: &Example<'_>) -> Round {
-        Round::idle(self.predict(&example.features, 0))
+    fn run<R: Registers>(self) -> Self::Out {
+        let Self { top, witnesses, opinion, view, label, example } = self;
+        let lessons = top.learn::<R>(opinion, view, witnesses.predictions(), label);
+        (lessons, witnesses.record::<R::Four>(example))
     }
 }
 
@@ -593,6 +708,7 @@ mod tests {
     use super::*;
     use crate::batch::Batch;
     use crate::loss::{Absolute, Logistic, Square};
+    use rueful_machine::Plainly;
 
     /// Rows of few features out of many: filters retire on the way, and units grow.
     fn stream(rows: u32, dimension: u32) -> Batch {
@@ -622,7 +738,7 @@ mod tests {
             wide.grow(dimension as usize);
             plain.grow(dimension as usize);
             wide.learn_rows(batch.rows(), &mut with);
-            LearnRows { stack: &mut plain, rows: batch.rows(), rounds: &mut without }.run_plainly();
+            plain.learn_rows_by::<Plainly>(batch.rows(), &mut without);
             assert_eq!(with, without, "{dimension} features");
             assert_eq!(
                 serde_json::to_string(&wide).unwrap(),

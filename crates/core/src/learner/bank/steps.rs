@@ -4,9 +4,10 @@
 //! f + s·a, where a is the slope of its loss there: a = −c φ'(f + s a). The curvature of the loss at
 //! that point, c·φ'', is what the variance shrinks by.
 
-use super::eight::Eight;
-use super::elementary::sigmoid_eight;
+use super::eight::{Eight, within};
 use super::lanes::Lesson;
+use crate::elementary::sigmoid_eight;
+use rueful_machine::Eights;
 
 /// Slopes are kept within ± this, so that a hostile importance leaves weights finite.
 pub(super) const STEEPEST: f32 = 1e15;
@@ -14,29 +15,54 @@ pub(super) const STEEPEST: f32 = 1e15;
 /// Residuals are kept within ± this many units of the labels, which lie within 2^30 of each other.
 const FARTHEST: f32 = 4_294_967_296.0; // 2^32
 
+/// A slope, and the curvature there.
+#[derive(Clone, Copy)]
+pub(super) struct Step<V> {
+    pub(super) slope: V,
+    pub(super) curvature: V,
+}
+
+impl<V: Eights> Step<V> {
+    /// What lanes learn of it.
+    #[inline(always)]
+    pub(super) fn lesson(self) -> Lesson {
+        Lesson {
+            slope: Eight::of_register(self.slope),
+            curvature: Eight::of_register(self.curvature),
+        }
+    }
+}
+
 /// a = c(y − σ(f + s a)) for the label y ∈ {0, 1}, and the curvature cσ'. One Newton step from where
 /// the chord of σ through 0 and f leads, which is kept if its sign is right and its size at most c.
 #[inline(always)]
-pub(super) fn logistic(mean: Eight, variance: Eight, label: f32, importance: f32) -> Lesson {
-    let (one, c, y) = (Eight::ONE, Eight::all(importance), Eight::all(label));
+pub(super) fn logistic<V: Eights>(mean: V, variance: V, label: f32, importance: f32) -> Step<V> {
+    let (one, c, y) = (V::all(1.0), V::all(importance), V::all(label));
     let p = sigmoid_eight(mean);
-    let chord = (p - Eight::all(0.5)) / mean;
-    let chord = mean.abs().above(Eight::all(1e-2), chord, Eight::all(0.25));
+    let chord = (p - V::all(0.5)) / mean;
+    let chord = mean.abs().above(V::all(1e-2), chord, V::all(0.25));
     let first = c * (y - p) / (one + c * variance * chord);
     let q = sigmoid_eight(mean + variance * first);
     let h = c * (q * (one - q));
     let newton = first - (first - c * (y - q)) / (one + variance * h);
-    let side = Eight::all(label - 0.5);
-    let slope = (newton * side).above(Eight::ZERO, newton, first);
+    let side = V::all(label - 0.5);
+    let slope = (newton * side).above(V::all(0.0), newton, first);
     let slope = c.above(newton.abs(), slope, first);
-    Lesson { slope: slope.within(STEEPEST), curvature: h }
+    Step { slope: within(slope, STEEPEST), curvature: h }
 }
 
 /// a = (y − f)/(1/c + s), the exact step of c(y − f)²/2, from the residual y − f.
 #[inline(always)]
-pub(super) fn square(residual: Eight, variance: Eight, importance: f32) -> Eight {
-    let residual = residual.within(FARTHEST);
-    (residual / (Eight::all(1.0 / importance) + variance)).within(STEEPEST)
+pub(super) fn square<V: Eights>(residual: V, variance: V, importance: f32) -> V {
+    let residual = within(residual, FARTHEST);
+    within(residual / (V::all(1.0 / importance) + variance), STEEPEST)
+}
+
+/// The same for one belief.
+#[inline(always)]
+pub(super) fn square_alone(residual: f32, variance: f32, importance: f32) -> f32 {
+    let residual = residual.clamp(-FARTHEST, FARTHEST);
+    (residual / (1.0 / importance + variance)).clamp(-STEEPEST, STEEPEST)
 }
 
 /// The exact step of a pinball loss with the slopes `up` for residuals above 0 and −`down` for those
@@ -52,6 +78,9 @@ pub(super) fn pinball(residual: f32, variance: f32, up: f32, down: f32) -> f32 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rueful_machine::Numbers;
+
+    type V = rueful_machine::Array<f32, 8>;
 
     proptest! {
         /// The step solves its equation but for a share of the first slope.
@@ -60,7 +89,7 @@ mod tests {
             f in -8.0..8.0f32, s in 0.0..4.0f32, up in any::<bool>(), c in 0.1..3.0f32,
         ) {
             let y = f32::from(up);
-            let Lesson { slope, curvature } = logistic(Eight::all(f), Eight::all(s), y, c);
+            let Lesson { slope, curvature } = logistic(V::all(f), V::all(s), y, c).lesson();
             let (a, h) = (slope.0[0], curvature.0[0]);
             let sigmoid = |z: f32| 1.0 / (1.0 + (-z).exp());
             let miss = a - c * (y - sigmoid(f + s * a));
@@ -83,10 +112,10 @@ mod tests {
         for importance in [1e-30, 1.0, 1e30] {
             for f in [0.0, -1e18, 1e25] {
                 for s in [0.0, 1e-30, 1e6] {
-                    let lesson = logistic(Eight::all(f), Eight::all(s), 1.0, importance);
+                    let lesson = logistic(V::all(f), V::all(s), 1.0, importance).lesson();
                     assert!(lesson.slope.is_finite() && lesson.curvature.is_finite());
-                    let residual = Eight::all(1e9);
-                    assert!(square(residual, Eight::all(s), importance).is_finite());
+                    let step = square(V::all(1e9), V::all(s), importance).array()[0];
+                    assert!(step.is_finite() && step == square_alone(1e9, s, importance));
                 }
             }
         }

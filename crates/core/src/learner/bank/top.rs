@@ -5,6 +5,7 @@ use super::experts::{EachWitness, Expert};
 use super::filter::Glance;
 use super::filters::FILTERS;
 use super::lanes::{Lesson, Seen};
+use rueful_machine::{Kernel, Registers, Runner};
 
 /// What lanes and filters see in one example.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,7 +57,7 @@ pub(super) trait Top: Plain + std::fmt::Debug + Send + Sync + 'static {
     fn spread(&self) -> f64;
 
     /// What is predicted, and what each expert says. Changes nothing.
-    fn opine(&self, view: &View, witnesses: &EachWitness) -> Self::Opinion;
+    fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> Self::Opinion;
 
     /// The prediction of an opinion.
     fn prediction(opinion: &Self::Opinion) -> f64;
@@ -73,7 +74,7 @@ pub(super) trait Top: Plain + std::fmt::Debug + Send + Sync + 'static {
 
     /// Learns from the label, and says what lanes and filters are to learn. The view is that of
     /// all features; the opinion may have been made without those that were new.
-    fn learn(
+    fn learn<R: Registers>(
         &mut self,
         opinion: &Self::Opinion,
         view: &View,
@@ -101,4 +102,28 @@ pub(super) trait Top: Plain + std::fmt::Debug + Send + Sync + 'static {
 
     /// Whether it can be a later state of a fresh one, where so many filters remain.
     fn is_sound(&self, filters: usize) -> bool;
+}
+
+/// What a top makes of a view. All who ask for it share one copy of the code for each kind of register.
+pub(super) fn opinion<W: Runner, T: Top>(
+    top: &T,
+    view: &View,
+    witnesses: &EachWitness,
+) -> T::Opinion {
+    W::run(Opine { top, view, witnesses })
+}
+
+struct Opine<'a, T> {
+    top: &'a T,
+    view: &'a View,
+    witnesses: &'a EachWitness,
+}
+
+impl<T: Top> Kernel for Opine<'_, T> {
+    type Out = T::Opinion;
+
+    #[inline(always)]
+    fn run<R: Registers>(self) -> T::Opinion {
+        self.top.opine::<R>(self.view, self.witnesses)
+    }
 }

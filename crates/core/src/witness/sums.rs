@@ -1,0 +1,74 @@
+//! What the witnesses' rounds add up to.
+
+use super::{Each, WITNESSES};
+use crate::sum::FourSums;
+use serde::{Deserialize, Serialize};
+
+/// Sums over the rounds, for each witness.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sums {
+    pub(super) rounds: u64,
+    /// ‖S/N‖² as it is carried along, and E.
+    pub(super) square: Each,
+    pub(super) energy: Each,
+    /// Σ a²‖x/N‖²/D.
+    pub(super) paid: Each,
+    /// What the theorem pays beyond that: for importances that came late, and for a carried ‖S/N‖²
+    /// that was below 0 and lifted to it, by its root.
+    pub(super) excess: Each,
+    pub(super) lifted: Each,
+    /// Largest |y|, where labels are numbers.
+    pub(super) label: f64,
+    pub(super) losses: FourSums,
+    /// What a minorant is made of.
+    pub(super) offset: FourSums,
+    pub(super) magnitude: Each,
+    pub(super) length: Each,
+    pub(super) breadth: Each,
+}
+
+impl Sums {
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.rounds += other.rounds;
+        self.label = self.label.max(other.label);
+        self.losses.merge(other.losses);
+        self.offset.merge(other.offset);
+        for witness in 0..WITNESSES {
+            self.energy[witness] += other.energy[witness];
+            self.paid[witness] += other.paid[witness];
+            self.excess[witness] += other.excess[witness];
+            self.lifted[witness] += other.lifted[witness];
+            self.magnitude[witness] += other.magnitude[witness];
+            self.length[witness] += other.length[witness];
+            self.breadth[witness] += other.breadth[witness];
+        }
+    }
+
+    pub(super) fn are_sound(&self) -> bool {
+        let sizes = [
+            &self.square,
+            &self.energy,
+            &self.paid,
+            &self.excess,
+            &self.lifted,
+            &self.magnitude,
+            &self.length,
+            &self.breadth,
+        ];
+        let is_size = |size: &f64| (0.0..=f64::INFINITY).contains(size);
+        let is_number = |sums: FourSums| (0..WITNESSES).all(|k| !sums.get(k).value().is_nan());
+        sizes.into_iter().flatten().all(is_size)
+            && (0.0..=f64::MAX).contains(&self.label)
+            && is_number(self.losses)
+            && is_number(self.offset)
+    }
+
+    /// A carried ‖S/N‖² that came out below 0 is lifted to it, and the theorem pays for that.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lift(&mut self, square: Each) {
+        for (lifted, square) in self.lifted.iter_mut().zip(square) {
+            *lifted += (-square).max(0.0).sqrt();
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What the witnesses' features are measured by.
+
+use super::{Each, Slopes, WITNESSES};
+use crate::features::Features;
+use crate::loss::{Labels, Loss};
+use crate::ruler::{LabelSize, Ruler};
+use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
+
+/// How large a feature was: N, and 1/N.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Measure {
+    /// 0 before the first value.
+    pub(super) largest: f32,
+    /// 1/N, rounded; the witnesses see these units, which is for them to choose. 0 where N is.
+    pub(super) inverse: f32,
+}
+
+/// Whatever is kept for a feature, with its measure in it.
+pub trait Measured: Copy + Debug + Default + PartialEq {
+    /// The measure.
+    fn measure(&self) -> &Measure;
+
+    /// The measure, to change it.
+    fn measure_mut(&mut self) -> &mut Measure;
+}
+
+impl Measured for Measure {
+    #[inline(always)]
+    fn measure(&self) -> &Self {
+        self
+    }
+
+    #[inline(always)]
+    fn measure_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
+impl Measure {
+    /// Of a feature whose largest value is this.
+    fn of(largest: f32) -> Self {
+        let inverse = if largest > 0.0 { (1.0 / largest).min(f32::MAX) } else { 0.0 };
+        Self { largest, inverse }
+    }
+
+    /// Whether a value is beyond all before.
+    #[inline(always)]
+    pub(crate) fn is_below(&self, value: f32) -> bool {
+        value.abs() > self.largest
+    }
+
+    /// x/N, and 1/N once more.
+    #[inline(always)]
+    pub(crate) fn scaled(&self, value: f32) -> (f64, f64) {
+        let inverse = f64::from(self.inverse);
+        (f64::from(value) * inverse, inverse)
+    }
+
+    /// What it will be when a value of a feature that was seen before is taken in.
+    pub(super) fn after(&self, value: f32) -> Self {
+        if self.largest > 0.0 && self.is_below(value) { Self::of(value.abs()) } else { *self }
+    }
+
+    /// Takes in the first value of a feature, and says (x/N)².
+    pub(super) fn begin(&mut self, value: f32) -> f64 {
+        *self = Self::of(value.abs());
+        let (scaled, _) = self.scaled(value);
+        scaled * scaled
+    }
+}
+
+/// What is scaled by what: N by cell, and Y.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored", bound = "M: Measured")]
+pub(super) struct Units<M> {
+    pub(super) measures: Vec<M>,
+    pub(super) label: LabelSize,
+}
+
+impl<M: Measured> Units<M> {
+    pub(super) fn new(loss: &impl Loss) -> Self {
+        let is_measured = loss.labels() == Labels::Numbers && !loss.is_linear();
+        let largest = if is_measured { 0.0 } else { 1.0 };
+        Self { measures: Vec::new(), label: LabelSize { largest, is_measured } }
+    }
+
+    pub(super) fn grow(&mut self, dimension: usize) {
+        if dimension > self.measures.len() {
+            self.measures.resize(dimension, M::default());
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn measure(&self, cell: usize) -> &Measure {
+        self.measures[cell].measure()
+    }
+
+    /// Whether some value is beyond all before.
+    #[inline(always)]
+    pub(super) fn are_below(&self, x: &Features<'_>) -> bool {
+        let is_below = |(&i, &x): (&u32, &f32)| self.measure(i as usize).is_below(x);
+        x.indices().iter().zip(x.values()).fold(false, |any, at| any | is_below(at))
+    }
+
+    /// Takes in a label; says whether it is the largest so far.
+    pub(super) fn measure_label(&mut self, label: f64) -> bool {
+        let is_larger = self.label.is_measured && label.abs() > self.label.largest;
+        if is_larger {
+            self.label.largest = label.abs();
+        }
+        is_larger
+    }
+
+    /// v_i/N_i for a vector by cell; 0/0 is 0.
+    pub(super) fn scaled(&self, v: &[f64]) -> impl Iterator<Item = f64> + Clone {
+        let n = |i: usize| f64::from(self.measure(i).largest);
+        v.iter().enumerate().map(move |(i, &v)| if v == 0.0 { 0.0 } else { v / n(i) })
+    }
+
+    pub(super) fn rearrange(&mut self, from: &[u32]) {
+        let at = |&from: &u32| self.measures.get(from as usize).copied().unwrap_or_default();
+        self.measures = from.iter().map(at).collect();
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.grow(other.measures.len());
+        for (own, theirs) in self.measures.iter_mut().zip(&other.measures) {
+            let largest = own.measure().largest.max(theirs.measure().largest);
+            *own.measure_mut() = Measure::of(largest);
+        }
+        self.label.largest = self.label.largest.max(other.label.largest);
+    }
+
+    pub(super) fn continues(&self, fresh: &Self, cells: usize) -> bool {
+        let is_one = |measured: &M| {
+            let measure = measured.measure();
+            (0.0..=f32::MAX).contains(&measure.largest) && *measure == Measure::of(measure.largest)
+        };
+        self.label.is_measured == fresh.label.is_measured
+            && (self.label.is_measured || self.label.largest == 1.0)
+            && (0.0..=f64::MAX).contains(&self.label.largest)
+            && self.measures.len() == cells
+            && self.measures.iter().all(is_one)
+    }
+}
+
+/// The form in which they are written: one number after the other for every cell.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    ruler: Ruler,
+    inverse: Vec<f32>,
+}
+
+impl<M: Measured> From<Units<M>> for Stored {
+    fn from(units: Units<M>) -> Self {
+        let all =
+            |of: fn(&Measure) -> f32| units.measures.iter().map(|m| of(m.measure())).collect();
+        let largest: Vec<f32> = all(|measure| measure.largest);
+        Self {
+            ruler: Ruler::of_parts(largest, units.label),
+            inverse: all(|measure| measure.inverse),
+        }
+    }
+}
+
+impl<M: Measured> TryFrom<Stored> for Units<M> {
+    type Error = &'static str;
+
+    fn try_from(Stored { ruler, inverse }: Stored) -> Result<Self, Self::Error> {
+        if ruler.largest().len() != inverse.len() {
+            return Err("there are as many units as inverse ones");
+        }
+        let measured = |(&largest, &inverse): (&f32, &f32)| {
+            let mut measured = M::default();
+            *measured.measure_mut() = Measure { largest, inverse };
+            measured
+        };
+        let measures = ruler.largest().iter().zip(&inverse).map(measured).collect();
+        Ok(Self { measures, label: ruler.label_size() })
+    }
+}
+
+/// What ‖S/N‖² becomes when 1/N of a coordinate goes from one number to a smaller one.
+pub(super) fn shrink(
+    square: &mut Each,
+    lifted: &mut Each,
+    slopes: &Slopes,
+    (old, new): (Measure, Measure),
+) {
+    let (old, new) = (f64::from(old.inverse), f64::from(new.inverse));
+    for witness in 0..WITNESSES {
+        let (before, after) = (slopes.0[witness] * old, slopes.0[witness] * new);
+        let shrunk = square[witness] - (before - after) * (before + after);
+        square[witness] = shrunk.max(0.0);
+        if shrunk < 0.0 {
+            lifted[witness] += (-shrunk).sqrt();
+        }
+    }
+}
