@@ -6,7 +6,7 @@
 
 use crate::judged::radii;
 use crate::statistics::Statistics;
-use rueful_core::ledger::Minorant;
+use rueful_core::ledger::{Minorant, Testimony};
 use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::{Comparators, Coordinates, Judge, Ledger, NonNegative, Positive, Rows};
 use rueful_hindsight::{Gram, LeastLoss};
@@ -55,23 +55,25 @@ impl Bench {
     }
 
     /// What all of them prove about comparators, measured by these coordinates.
-    pub(crate) fn minorants(
+    pub(crate) fn testify(
         &self,
         comparators: &Comparators,
         coordinates: Coordinates<'_>,
-    ) -> Vec<Minorant> {
+    ) -> Vec<Testimony> {
         let exact = self.prices(coordinates).zip(comparators.radius());
         let exact = exact.map(|(prices, radius)| prices.tangent(radius));
-        self.of_witnesses().chain(exact).collect()
+        let all = self.of_witnesses().chain(exact);
+        all.map(|witness| witness.testify(comparators, coordinates)).collect()
     }
 
     /// What they prove about the comparators of a ledger that has the same rounds, for every radius.
-    pub(crate) fn minorants_for_all(&self, ledger: &Ledger) -> Vec<Minorant> {
-        let mut all: Vec<Minorant> = self.of_witnesses().collect();
-        let radius = ledger.comparators().radius();
-        if let Some((prices, radius)) = self.prices(ledger.coordinates()).zip(radius) {
-            all.extend(radii(radius).map(|radius| prices.tangent(radius)));
-            all.extend(prices.everywhere());
+    pub(crate) fn testify_for_all(&self, ledger: &Ledger) -> Vec<Testimony> {
+        let (comparators, coordinates) = (ledger.comparators(), ledger.coordinates());
+        let testify = |witness: Minorant| witness.testify(comparators, coordinates);
+        let mut all: Vec<Testimony> = self.of_witnesses().map(testify).collect();
+        if let Some((prices, radius)) = self.prices(coordinates).zip(comparators.radius()) {
+            all.extend(radii(radius).map(|radius| testify(prices.tangent(radius))));
+            all.extend(prices.everywhere().map(testify));
             for loss in [ledger.loss_interval().1, 0.0] {
                 meet(&prices, loss, ledger, &mut all);
             }
@@ -158,15 +160,15 @@ impl Prices<'_> {
 /// Looks for the radius where the least loss is as large as a given one. The least loss is convex
 /// in the radius and falls: where its tangents meet the level is before the place that is looked
 /// for, and nearer each time.
-fn meet(prices: &Prices<'_>, loss: f64, ledger: &Ledger, all: &mut Vec<Minorant>) {
-    let line = |one: &Minorant| one.line_for(ledger.comparators(), ledger.coordinates());
-    let reach = |one: &Minorant| line(one).and_then(|line| line.above_up_to(loss));
+fn meet(prices: &Prices<'_>, loss: f64, ledger: &Ledger, all: &mut Vec<Testimony>) {
+    let (comparators, coordinates) = (ledger.comparators(), ledger.coordinates());
+    let reach = |one: &Testimony| one.line().and_then(|line| line.above_up_to(loss));
     let mut farthest = all.iter().filter_map(reach).fold(0.0, f64::max);
     for _ in 0..STEPS {
         let Some(radius) = Positive::new(farthest).ok().filter(|_| farthest.is_finite()) else {
             return;
         };
-        let tangent = prices.tangent(radius);
+        let tangent = prices.tangent(radius).testify(comparators, coordinates);
         let next = reach(&tangent).unwrap_or(0.0);
         all.push(tangent);
         if next <= farthest * (1.0 + ENOUGH) {

@@ -4,7 +4,7 @@ use crate::bench::Bench;
 use crate::statistics::Statistics;
 use crate::task::Task;
 use rueful_core::learner::Learner;
-use rueful_core::ledger::Minorant;
+use rueful_core::ledger::{Minorant, Testimony};
 use rueful_core::{Ledger, Rows};
 use serde::{Deserialize, Serialize};
 
@@ -30,37 +30,40 @@ impl Jury {
     }
 
     /// What all of them prove about all rounds so far, for the comparators of the ledger.
-    pub(crate) fn witnesses(&self, learner: &dyn Learner, ledger: &Ledger) -> Vec<Minorant> {
-        let bench = self
-            .bench
-            .iter()
-            .flat_map(|bench| bench.minorants(ledger.comparators(), ledger.coordinates()));
-        self.of_learners(learner).into_iter().chain(bench).collect()
+    pub(crate) fn testify(&self, learner: &dyn Learner, ledger: &Ledger) -> Vec<Testimony> {
+        let (comparators, coordinates) = (ledger.comparators(), ledger.coordinates());
+        let bench = self.bench.iter().flat_map(|bench| bench.testify(comparators, coordinates));
+        self.learners_testify(learner, ledger).chain(bench).collect()
     }
 
     /// The same for comparators of every radius.
-    pub(crate) fn witnesses_for_all(
-        &self,
-        learner: &dyn Learner,
-        ledger: &Ledger,
-    ) -> Vec<Minorant> {
-        let bench = self.bench.iter().flat_map(|bench| bench.minorants_for_all(ledger));
-        self.of_learners(learner).into_iter().chain(bench).collect()
+    pub(crate) fn testify_for_all(&self, learner: &dyn Learner, ledger: &Ledger) -> Vec<Testimony> {
+        let bench = self.bench.iter().flat_map(|bench| bench.testify_for_all(ledger));
+        self.learners_testify(learner, ledger).chain(bench).collect()
+    }
+
+    fn learners_testify<'a>(
+        &'a self,
+        learner: &'a dyn Learner,
+        ledger: &'a Ledger,
+    ) -> impl Iterator<Item = Testimony> + 'a {
+        let testify =
+            |witness: Minorant| witness.testify(ledger.comparators(), ledger.coordinates());
+        self.of_learners(learner).map(testify)
     }
 
     /// What the witnesses of the learner and of those merged into it prove.
-    fn of_learners(&self, learner: &dyn Learner) -> Vec<Minorant> {
-        let mut own = learner.witnesses();
-        for (own, theirs) in own.iter_mut().zip(&self.merged) {
-            own.merge(theirs);
-        }
-        own
+    fn of_learners<'a>(&'a self, learner: &'a dyn Learner) -> impl Iterator<Item = Minorant> + 'a {
+        learner.witnesses().enumerate().map(|(place, mut own)| {
+            self.merged.get(place).into_iter().for_each(|theirs| own.merge(theirs));
+            own
+        })
     }
 
     /// Takes in the jury of other rounds, and the learner that played them; cell i is their
     /// `places[i]`.
     pub(crate) fn merge(&mut self, other: &Self, learner: &dyn Learner, places: &[u32]) {
-        let mut theirs = other.of_learners(learner);
+        let mut theirs: Vec<Minorant> = other.of_learners(learner).collect();
         theirs.iter_mut().for_each(|witness| witness.rearrange(places));
         if self.merged.is_empty() {
             self.merged = theirs;

@@ -14,7 +14,7 @@ use crate::session::SessionError;
 use crate::settings::{Resolved, Settings, SettingsError};
 use crate::spec::{AnyLoss, LearnerSpec, Spec, SpecError};
 use crate::task::Described;
-use rueful_core::ledger::Minorant;
+use rueful_core::ledger::Testimony;
 use rueful_core::request::Refusal;
 use rueful_core::words::either;
 use rueful_core::{Batch, Cells, Comparators, NonNegative, Rows, UnitFree};
@@ -387,17 +387,17 @@ impl Race {
     }
 
     /// What the bench proves about all rounds so far.
-    fn witnesses(&self) -> Vec<Minorant> {
+    fn witnesses(&self) -> Vec<Testimony> {
         let running = self.running().next().zip(self.bench.as_ref());
         running.map_or_else(Vec::new, |(run, shared)| {
             let ledger = run.ledger();
-            shared.bench.minorants(ledger.comparators(), ledger.coordinates())
+            shared.bench.testify(ledger.comparators(), ledger.coordinates())
         })
     }
 
     /// The same for comparators of every radius, measured against what one of them lost.
-    fn witnesses_for(&self, run: &Run) -> Vec<Minorant> {
-        let of = |shared: &SharedBench| shared.bench.minorants_for_all(run.ledger());
+    fn witnesses_for(&self, run: &Run) -> Vec<Testimony> {
+        let of = |shared: &SharedBench| shared.bench.testify_for_all(run.ledger());
         self.bench.as_ref().map_or_else(Vec::new, of)
     }
 

@@ -7,7 +7,7 @@ use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use crate::task::Task;
 use rueful_core::learner::Learner;
-use rueful_core::ledger::{CurvePoint, Minorant};
+use rueful_core::ledger::{CurvePoint, Testimony};
 use rueful_core::loss::{Labels, ZeroOne};
 use rueful_core::{
     Features, FoundFeatures, Importance, Ladder, Ledger, LedgerError, Promise, RiskBound, Round,
@@ -221,14 +221,14 @@ impl Run {
 
     /// What others than the learner's predictions prove about the comparators: the witnesses of
     /// the judge, and those that the learner has. None where nobody judges.
-    pub fn witnesses(&self) -> Vec<Minorant> {
-        let of = |jury: &Jury| jury.witnesses(&*self.learner, &self.ledger);
+    pub fn witnesses(&self) -> Vec<Testimony> {
+        let of = |jury: &Jury| jury.testify(&*self.learner, &self.ledger);
         self.jury.as_ref().map_or_else(Vec::new, of)
     }
 
     /// The same for comparators of every radius.
-    fn witnesses_for_all(&self) -> Vec<Minorant> {
-        let of = |jury: &Jury| jury.witnesses_for_all(&*self.learner, &self.ledger);
+    fn witnesses_for_all(&self) -> Vec<Testimony> {
+        let of = |jury: &Jury| jury.testify_for_all(&*self.learner, &self.ledger);
         self.jury.as_ref().map_or_else(Vec::new, of)
     }
 
@@ -243,11 +243,9 @@ impl Run {
     }
 
     /// The same with these witnesses of all rounds so far.
-    pub(crate) fn floor_hearing(&self, witnesses: &[Minorant]) -> f64 {
-        let floor =
-            |witness: &Minorant| witness.floor(&self.task.comparators, self.ledger.coordinates());
+    pub(crate) fn floor_hearing(&self, witnesses: &[Testimony]) -> f64 {
         let own = self.ledger.floor(&self.task.comparators);
-        witnesses.iter().map(floor).fold(own, f64::max)
+        witnesses.iter().map(Testimony::floor).fold(own, f64::max)
     }
 
     /// The same run before its first round, where somebody else judges and lets it
@@ -259,7 +257,7 @@ impl Run {
 
     /// Lets witnesses of all rounds so far add to the point of the curve that was made last, if it
     /// is of these rounds.
-    pub(crate) fn hear(&mut self, witnesses: &[Minorant]) {
+    pub(crate) fn hear(&mut self, witnesses: &[Testimony]) {
         if self.ledger.is_at_mark() {
             self.ledger.hear(witnesses);
         }
@@ -350,7 +348,7 @@ impl Run {
     }
 
     /// The same with these witnesses of all rounds so far.
-    pub(crate) fn report_hearing(&self, witnesses: &[Minorant]) -> Report {
+    pub(crate) fn report_hearing(&self, witnesses: &[Testimony]) -> Report {
         let point = self.ledger.point(witnesses);
         let slack = self.ledger.slack(&self.task.comparators, self.ledger.coordinates());
         let certificate = point.certificate_total();

@@ -8,7 +8,7 @@
 use crate::alarm::WindowSolver;
 use crate::bench::Bench;
 use crate::hindsight::Interval;
-use rueful_core::ledger::{Minorant, Tally, Verdict};
+use rueful_core::ledger::{Tally, Testimony, Verdict};
 use rueful_core::{Coordinates, Ledger, Round, Rows, Ruler};
 use rueful_hindsight::Options;
 use serde::{Deserialize, Serialize};
@@ -88,8 +88,8 @@ impl Stretch {
 
     fn report(&self, ledger: &Ledger, ruler: Option<&Ruler>) -> WindowReport {
         let coordinates = coordinates(ledger, ruler);
-        let of = |bench: &Bench| bench.minorants(ledger.comparators(), coordinates);
-        let witnesses: Vec<Minorant> = self.bench.as_ref().map_or_else(Vec::new, of);
+        let of = |bench: &Bench| bench.testify(ledger.comparators(), coordinates);
+        let witnesses: Vec<Testimony> = self.bench.as_ref().map_or_else(Vec::new, of);
         let verdict: Verdict = ledger.verdict_on(&self.tally, &witnesses, coordinates);
         WindowReport {
             from: self.after + 1,

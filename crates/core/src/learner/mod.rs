@@ -106,8 +106,8 @@ pub trait Learner: Send + Sync {
     fn promise_in(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise;
 
     /// What predictors of its own, that price the comparators, prove about all rounds so far.
-    fn witnesses(&self) -> Vec<Minorant> {
-        Vec::new()
+    fn witnesses(&self) -> Box<dyn Iterator<Item = Minorant> + '_> {
+        Box::new(std::iter::empty())
     }
 
     /// The learners that it mixes, and how each of them does; none where it mixes none.

@@ -1,8 +1,8 @@
 //! The run over time: one point at t = 1, 2, 4, 8, … and one at the end.
 
 use super::line::Line;
-use super::minorant::Minorant;
 use super::tally::{Tally, divided_up};
+use super::testimony::Testimony;
 use crate::cells::Coordinates;
 use crate::comparators::Comparators;
 use crate::number::Positive;
@@ -25,32 +25,17 @@ pub struct CurvePoint {
     lines: Vec<Line>,
 }
 
-/// What a minorant says of the comparators, and of balls of other radii: a norm of all features is
-/// dear, and one serves both.
-fn floor_and_line(
-    minorant: &Minorant,
-    comparators: &Comparators,
-    coordinates: Coordinates<'_>,
-) -> (f64, Option<Line>) {
-    let line = minorant.line_for(comparators, coordinates);
-    let floor = match (&line, comparators.radius()) {
-        (Some(line), Some(radius)) => line.floor(radius),
-        _ => minorant.floor(comparators, coordinates),
-    };
-    (floor, line)
-}
-
 impl CurvePoint {
     /// The point of some rounds, with witnesses of the same rounds.
     pub(super) fn of(
         tally: &Tally,
-        witnesses: &[Minorant],
+        witnesses: &[Testimony],
         comparators: &Comparators,
         coordinates: Coordinates<'_>,
     ) -> Self {
         let finite = |bound: f64| bound.is_finite().then_some(bound);
-        let (floor, line) = floor_and_line(tally.minorant(), comparators, coordinates);
-        let own = tally.certificate_above(floor);
+        let itself = tally.minorant().testify(comparators, coordinates);
+        let own = tally.certificate_above(itself.floor());
         let mut point = Self {
             rounds: tally.rounds(),
             loss: tally.loss(),
@@ -58,27 +43,20 @@ impl CurvePoint {
             mistakes: tally.mistakes(),
             own: finite(own),
             certificate: finite(own),
-            lines: line.into_iter().collect(),
+            lines: itself.line().into_iter().copied().collect(),
         };
-        point.hear(tally, witnesses, comparators, coordinates);
+        point.hear(tally, witnesses);
         point
     }
 
     /// Takes in witnesses of the same rounds.
-    pub(super) fn hear(
-        &mut self,
-        tally: &Tally,
-        witnesses: &[Minorant],
-        comparators: &Comparators,
-        coordinates: Coordinates<'_>,
-    ) {
+    pub(super) fn hear(&mut self, tally: &Tally, witnesses: &[Testimony]) {
         for witness in witnesses {
-            let (floor, line) = floor_and_line(witness, comparators, coordinates);
-            let certificate = tally.certificate_above_witness(floor);
+            let certificate = tally.certificate_by(witness);
             if certificate < self.certificate.unwrap_or(f64::INFINITY) {
                 self.certificate = Some(certificate);
             }
-            self.lines.extend(line);
+            self.lines.extend(witness.line());
         }
     }
 

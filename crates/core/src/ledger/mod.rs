@@ -19,12 +19,14 @@ mod minorant;
 mod mistakes;
 mod stored;
 mod tally;
+mod testimony;
 
 pub use curve::CurvePoint;
 pub use line::Line;
 pub use minorant::{Minorant, OffBy};
 pub use mistakes::{MistakeBounds, MistakeWatch};
 pub use tally::Tally;
+pub use testimony::Testimony;
 
 use crate::bound::{Ladder, Promise};
 use crate::cells::{Cells, Coordinates};
@@ -288,7 +290,7 @@ impl Ledger {
     }
 
     /// The state of the rounds so far, with witnesses of the same rounds.
-    pub fn point(&self, witnesses: &[Minorant]) -> CurvePoint {
+    pub fn point(&self, witnesses: &[Testimony]) -> CurvePoint {
         CurvePoint::of(&self.tally, witnesses, &self.comparators, self.coordinates())
     }
 
@@ -304,10 +306,10 @@ impl Ledger {
 
     /// Lets witnesses of all rounds so far add to the point of the curve that was made last, if it
     /// is of these rounds.
-    pub fn hear(&mut self, witnesses: &[Minorant]) {
+    pub fn hear(&mut self, witnesses: &[Testimony]) {
         let (rounds, mut curve) = (self.rounds(), std::mem::take(&mut self.curve));
         if let Some(point) = curve.last_mut().filter(|point| point.rounds() == rounds) {
-            point.hear(&self.tally, witnesses, &self.comparators, self.coordinates());
+            point.hear(&self.tally, witnesses);
         }
         self.curve = curve;
     }
@@ -388,13 +390,13 @@ impl Ledger {
     pub fn verdict_on(
         &self,
         rounds: &Tally,
-        witnesses: &[Minorant],
+        witnesses: &[Testimony],
         coordinates: Coordinates<'_>,
     ) -> Verdict {
         let classifies = self.loss.labels() == Labels::Signs;
         let comparators = &self.comparators;
         let own = rounds.certificate(comparators, coordinates);
-        let by = |witness| rounds.certificate_by(witness, comparators, coordinates);
+        let by = |witness| rounds.certificate_by(witness);
         let certificate = witnesses.iter().map(by).fold(own, f64::min);
         Verdict {
             rounds: rounds.rounds(),
@@ -443,7 +445,7 @@ impl Ledger {
     }
 
     /// The same, where witnesses of all rounds so far add to the point at the end.
-    pub fn curve_with(&self, witnesses: &[Minorant]) -> Vec<CurvePoint> {
+    pub fn curve_with(&self, witnesses: &[Testimony]) -> Vec<CurvePoint> {
         let mut points = self.curve.clone();
         if self.rounds() > points.last().map_or(0, CurvePoint::rounds) {
             points.push(self.point(witnesses));

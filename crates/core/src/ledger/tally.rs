@@ -2,6 +2,7 @@
 
 use super::LedgerError;
 use super::minorant::Minorant;
+use super::testimony::Testimony;
 use crate::cells::Coordinates;
 use crate::comparators::Comparators;
 use crate::features::Example;
@@ -148,19 +149,9 @@ impl Tally {
 
     /// The certificate that a witness of the same rounds makes: it has values of its own, and does
     /// not know how these here were rounded.
-    pub(super) fn certificate_by(
-        &self,
-        witness: &Minorant,
-        comparators: &Comparators,
-        coordinates: Coordinates<'_>,
-    ) -> f64 {
-        self.certificate_above_witness(witness.floor(comparators, coordinates))
-    }
-
-    /// The same where the floor of the witness is known.
-    pub(super) fn certificate_above_witness(&self, floor: f64) -> f64 {
+    pub(super) fn certificate_by(&self, witness: &Testimony) -> f64 {
         let (_, most) = self.loss_interval();
-        regret(most, floor)
+        regret(most, witness.floor())
     }
 
     /// The best certificate that the rounds themselves and further witnesses of the same rounds
@@ -174,7 +165,7 @@ impl Tally {
         let mut best = self.certificate(comparators, coordinates);
         for witness in witnesses {
             self.same_rounds(witness)?;
-            best = best.min(self.certificate_by(witness, comparators, coordinates));
+            best = best.min(self.certificate_by(&witness.testify(comparators, coordinates)));
         }
         Ok(best)
     }

@@ -17,7 +17,7 @@ use crate::bench::{Bench, SQUARE_FEATURES, SQUARE_FEATURES_EACH};
 use crate::groups::{GroupError, GroupReader};
 use crate::session::Progress;
 use crate::windows::Windows;
-use rueful_core::ledger::Minorant;
+use rueful_core::ledger::Testimony;
 use rueful_core::{Batch, Ledger, LedgerError, Round, Rows};
 use rueful_data::{DataError, Predictions, Source, printable};
 use rueful_hindsight::Options;
@@ -193,21 +193,21 @@ impl Part {
         let Model { ledger, cells, .. } = &self.models[0];
         bench.observe_rows(ledger.cells().entered(rows, cells));
         if ledger.is_at_mark() {
-            let witnesses = bench.minorants(ledger.comparators(), ledger.coordinates());
+            let witnesses = bench.testify(ledger.comparators(), ledger.coordinates());
             self.models.iter_mut().for_each(|model| model.ledger.hear(&witnesses));
         }
     }
 
     /// What the bench proves about all rounds so far.
-    fn witnesses(&self) -> Vec<Minorant> {
+    fn witnesses(&self) -> Vec<Testimony> {
         let ledger = &self.models[0].ledger;
-        let of = |bench: &Bench| bench.minorants(ledger.comparators(), ledger.coordinates());
+        let of = |bench: &Bench| bench.testify(ledger.comparators(), ledger.coordinates());
         self.bench.as_ref().map_or_else(Vec::new, of)
     }
 
     fn reports(&self, spec: &AuditSpec) -> Vec<ModelReport> {
         let report = |model: &Model| {
-            let of = |bench: &Bench| bench.minorants_for_all(&model.ledger);
+            let of = |bench: &Bench| bench.testify_for_all(&model.ledger);
             let witnesses = self.bench.as_ref().map_or_else(Vec::new, of);
             ModelReport::new(model, spec, &witnesses)
         };
@@ -325,17 +325,15 @@ impl AuditRun {
     }
 
     /// What the bench proves about all rounds so far.
-    pub fn witnesses(&self) -> Vec<Minorant> {
+    pub fn witnesses(&self) -> Vec<Testimony> {
         self.whole.witnesses()
     }
 
     /// A lower bound on what every comparator loses, in total: the best there is.
     pub fn floor(&self) -> f64 {
         let comparators = &self.spec.comparators;
-        let coordinates = self.first().ledger.coordinates();
-        let floor = |witness: &Minorant| witness.floor(comparators, coordinates);
         let own = self.ledgers().map(|ledger| ledger.floor(comparators));
-        own.chain(self.witnesses().iter().map(floor)).fold(f64::NEG_INFINITY, f64::max)
+        own.chain(self.witnesses().iter().map(Testimony::floor)).fold(f64::NEG_INFINITY, f64::max)
     }
 
     #[cold]

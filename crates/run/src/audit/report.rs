@@ -11,7 +11,7 @@ use crate::report::{CurveReport, finite};
 use crate::spec::AnyLoss;
 use crate::windows::WindowReport;
 use rueful_core::Comparators;
-use rueful_core::ledger::Minorant;
+use rueful_core::ledger::Testimony;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -128,7 +128,7 @@ pub struct ModelReport {
 }
 
 impl ModelReport {
-    pub(super) fn new(model: &Model, spec: &AuditSpec, witnesses: &[Minorant]) -> Self {
+    pub(super) fn new(model: &Model, spec: &AuditSpec, witnesses: &[Testimony]) -> Self {
         let ledger = &model.ledger;
         let verdict = ledger.verdict();
         let point = ledger.point(witnesses);

@@ -179,8 +179,8 @@ impl Learner for Bank {
         }
     }
 
-    fn witnesses(&self) -> Vec<Minorant> {
-        with_stack!(&self.kind, stack => stack.witness_minorants())
+    fn witnesses(&self) -> Box<dyn Iterator<Item = Minorant> + '_> {
+        with_stack!(&self.kind, stack => Box::new(stack.witness_minorants()))
     }
 
     fn experts(&self) -> Vec<Expert> {

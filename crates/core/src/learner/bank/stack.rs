@@ -606,8 +606,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 
     /// What the witnesses prove about all rounds so far.
-    pub(super) fn witness_minorants(&self) -> Vec<Minorant> {
-        self.witnesses.minorants().collect()
+    pub(super) fn witness_minorants(&self) -> impl Iterator<Item = Minorant> {
+        self.witnesses.minorants()
     }
 
     /// R_T(u) ≤ U_j(2√E_j + G) + what mixing cost over witness j, for the best j whose ball holds u.
