@@ -4,12 +4,14 @@
 //! mixes them; and Bayes' rule above sees to it that no mixture is much worse than its best part.
 //!
 //! - [`scale`]: every feature in its own unit, the largest size it has had.
+//!   [`gauge`]: that unit beside the one of the witnesses.
 //! - [`lanes`]: AdaGrad and seven diagonal Kalman filters, eight numbers side by side.
 //! - [`filters`]: three full Kalman filters, while features are few.
 //! - [`mixer`]: a small Kalman filter over what lanes and filters say.
 //! - The top, by loss: [`log`](self::log), [`hinge`], [`square`], [`pinball`]. Lanes, filters, mixer, the base rate
 //!   and the [`Witnesses`](crate::Witnesses) are experts whose predictions are mixed by Bayes' rule
 //!   ([`bayes`]), the aggregating algorithm ([`aggregate`]) or AdaHedge ([`adahedge`]).
+//! - [`sweep`]: the loops over the features of a row, which all losses share.
 //! - [`stack`]: all of it, one round after the other; [`explain`]: why a prediction is what it is.
 //!
 //! Proved: mixing costs little over every expert, and the witnesses have a theorem. So for comparators
