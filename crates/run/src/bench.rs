@@ -73,7 +73,8 @@ impl Bench {
         let mut all: Vec<Testimony> = self.of_witnesses().map(testify).collect();
         if let Some((prices, radius)) = self.prices(coordinates).zip(comparators.radius()) {
             all.extend(radii(radius).map(|radius| testify(prices.tangent(radius))));
-            all.extend(prices.everywhere().map(testify));
+            let floor = prices.least.everywhere();
+            all.extend(floor.map(|floor| Testimony::everywhere(ledger.rounds(), floor)));
             for loss in [ledger.loss_interval().1, 0.0] {
                 meet(&prices, loss, ledger, &mut all);
             }
@@ -143,17 +144,9 @@ struct Prices<'a> {
 
 impl Prices<'_> {
     fn tangent(&self, radius: Positive) -> Minorant {
-        self.by_cell(self.least.tangent(radius))
-    }
-
-    /// What is proved about all comparators, however long.
-    fn everywhere(&self) -> Option<Minorant> {
-        self.least.everywhere().map(|proved| self.by_cell(proved))
-    }
-
-    fn by_cell(&self, mut minorant: Minorant) -> Minorant {
-        minorant.rearrange(&inverse(&self.cells));
-        minorant
+        let mut tangent = self.least.tangent(radius);
+        tangent.rearrange(&inverse(&self.cells));
+        tangent
     }
 }
 

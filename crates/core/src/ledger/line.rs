@@ -22,6 +22,11 @@ pub struct Line {
 }
 
 impl Line {
+    /// The same floor for every radius.
+    pub(super) fn level(floor: f64) -> Self {
+        Self { offset: floor, norm: 0.0, curvature: 0.0, slack: (0.0, 0.0) }
+    }
+
     /// No comparator of norm at most U loses less than this. Minus infinity where nothing is known.
     pub fn floor(&self, radius: Positive) -> f64 {
         let gain = Ball { radius }.support_of_norm(self.norm, self.curvature);

@@ -244,9 +244,9 @@ impl Minorant {
         self.relative_slack() * breadth + self.products_lost() / f64::from(least)
     }
 
-    /// What products lost that are too small for a double: nothing where all slopes are 0.
+    /// What products lost that are too small for a double.
     fn products_lost(&self) -> f64 {
-        if self.breadth == 0.0 { 0.0 } else { self.rounds as f64 * LEAST_PRODUCT }
+        self.rounds as f64 * LEAST_PRODUCT
     }
 
     fn relative_slack(&self) -> f64 {

@@ -15,6 +15,11 @@ pub struct Testimony {
 }
 
 impl Testimony {
+    /// That no linear predictor at all, however long, loses less in so many rounds.
+    pub fn everywhere(rounds: u64, floor: f64) -> Self {
+        Self { rounds, floor, line: Some(Line::level(floor)) }
+    }
+
     /// How many rounds it is about.
     pub fn rounds(&self) -> u64 {
         self.rounds
