@@ -157,7 +157,7 @@ impl Gram {
         let mut u = best.comparator.clone();
         for _ in 0..STEPS {
             let before = self.relative_gap(&best);
-            let priced = self.price(&u);
+            let priced = self.price(&u, 0.0);
             let gain = support_above(comparators, &priced.slopes, priced.off_slopes(), least);
             let penalty = penalty_above(most, norm_above(u.iter().copied()));
             best.take(priced.lower(gain), priced.upper(penalty), &u);
@@ -194,17 +194,24 @@ impl Gram {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn solve_unit_free(&self, radius: Positive, scales: &Scales) -> Solution {
-        self.least_loss(Some(scales)).solve(radius)
+        let (_, curvature) = curvatures(self.sigma.get(), self.rounds);
+        self.least_loss_with(Some(scales), curvature).solve(radius)
     }
 
     /// The least loss of comparators as a function of their radius: in the units of the rows, or with
     /// scales in none. A penalty is left out.
     pub fn least_loss(&self, scales: Option<&Scales>) -> LeastLoss<'_> {
+        self.least_loss_with(scales, 0.0)
+    }
+
+    /// The same with the penalty (κ/2)‖u‖².
+    fn least_loss_with(&self, scales: Option<&Scales>, curvature: f64) -> LeastLoss<'_> {
         let given = scales.cloned().unwrap_or_else(|| Scales::ones(self.dimension()));
         LeastLoss {
-            second_derivatives: self.second_derivatives(&given, 0.0),
+            second_derivatives: self.second_derivatives(&given, curvature),
             scales: given,
             is_unit_free: scales.is_some(),
+            curvature,
             gram: self,
         }
     }
@@ -249,7 +256,7 @@ impl Gram {
         self.product(i, i).value().max(0.0).sqrt()
     }
 
-    /// 2G_ij/(N_i N_j) + κ[i = j], the lower triangle of it.
+    /// (2G_ij + κ[i = j])/(N_i N_j), the lower triangle of it.
     fn second_derivatives(&self, scales: &Scales, curvature: f64) -> DMatrix<f64> {
         let d = self.dimension();
         DMatrix::from_fn(d, d, |i, j| {
@@ -257,12 +264,13 @@ impl Gram {
                 return 0.0;
             }
             let unit = scales.column(i) * scales.column(j);
-            2.0 * quotient(self.product(i, j).value(), unit) + if i == j { curvature } else { 0.0 }
+            let penalty = if i == j { curvature } else { 0.0 };
+            quotient(2.0 * self.product(i, j).value() + penalty, unit)
         })
     }
 
-    /// What u costs and proves.
-    fn price(&self, u: &[f64]) -> Priced {
+    /// What u costs and proves, where a penalty (κ/2)‖u‖² is part of the loss.
+    fn price(&self, u: &[f64], curvature: f64) -> Priced {
         let d = self.dimension();
         let mut slopes = vec![Double::default(); d];
         for i in 0..d {
@@ -277,16 +285,22 @@ impl Gram {
         let (mut quadratic, mut linear) = (Double::default(), Double::default());
         for i in 0..d {
             let moment = self.moments.get(i);
+            if curvature > 0.0 {
+                slopes[i] = slopes[i].plus(Double::product(0.5 * curvature, u[i]));
+            }
             quadratic = quadratic.plus(slopes[i].times(u[i]));
             linear = linear.plus(moment.times(u[i]));
             slopes[i] = slopes[i].plus(moment.times(-1.0)).times(2.0);
         }
         let off = self.allowance(u);
+        // κ is rounded.
+        let penalty = |i: usize| 2.0 * f64::EPSILON * curvature * u[i].abs();
+        let penalties: f64 = (0..d).map(|i| penalty(i) * u[i].abs()).sum();
         Priced {
             cost: self.labels.plus(quadratic).plus(linear.times(-2.0)).value(),
             offset: self.labels.plus(quadratic.times(-1.0)).value(),
-            off: off.0,
-            off_each: (0..d).map(|i| off.1 * self.column_norm(i) + off.2).collect(),
+            off: sum_above(off.0, 1.01 * penalties),
+            off_each: (0..d).map(|i| off.1 * self.column_norm(i) + off.2 + penalty(i)).collect(),
             slopes: slopes.into_iter().map(Double::value).collect(),
         }
     }
@@ -323,7 +337,7 @@ impl Gram {
         let nowhere = vec![0.0; self.dimension()];
         Solution {
             lower: 0.0,
-            upper: self.price(&nowhere).upper(0.0),
+            upper: self.price(&nowhere, 0.0).upper(0.0),
             relative_gap: f64::INFINITY,
             comparator: nowhere,
             examples: self.rounds,
@@ -440,6 +454,8 @@ pub struct LeastLoss<'a> {
     second_derivatives: DMatrix<f64>,
     scales: Scales,
     is_unit_free: bool,
+    /// κ
+    curvature: f64,
 }
 
 impl LeastLoss<'_> {
@@ -452,7 +468,7 @@ impl LeastLoss<'_> {
             let mut feasible = u.to_vec();
             self.scales.make_feasible(&mut feasible, inside);
             let lower = priced.lower(priced.gain_unit_free(&self.scales, outside));
-            best.take(lower, self.gram.price(&feasible).upper(0.0), &feasible);
+            best.take(lower, self.gram.price(&feasible, self.curvature).upper(0.0), &feasible);
             let gap = self.gram.relative_gap(&best);
             gap > ENOUGH && (gap < 0.5 * before || u.iter().all(|&u| u == 0.0))
         });
@@ -473,7 +489,9 @@ impl LeastLoss<'_> {
             }
             is_better && gained > ENOUGH * floor.abs()
         });
-        best.unwrap_or_else(|| self.minorant(&self.gram.price(&vec![0.0; self.gram.dimension()])))
+        best.unwrap_or_else(|| {
+            self.minorant(&self.gram.price(&vec![0.0; self.gram.dimension()], 0.0))
+        })
     }
 
     /// No comparator at all loses less than this, however long it is. The least second derivative m of the loss
@@ -486,7 +504,7 @@ impl LeastLoss<'_> {
         let mut u = vec![0.0; self.gram.dimension()];
         let mut floor = f64::NEG_INFINITY;
         for _ in 0..3 {
-            let priced = self.gram.price(&u);
+            let priced = self.gram.price(&u, self.curvature);
             let slope = sum_above(
                 self.scales.norm_of_slopes_above(&priced.slopes),
                 priced.off_scaled_slopes(&self.scales),
@@ -566,7 +584,7 @@ impl LeastLoss<'_> {
         let ball = Positive::new(inside).map(|radius| Ball { radius });
         let mut u = vec![0.0; self.gram.dimension()];
         for _ in 0..STEPS {
-            let priced = self.gram.price(&u);
+            let priced = self.gram.price(&u, self.curvature);
             if !look(&priced, &u) {
                 return;
             }
@@ -601,7 +619,7 @@ mod tests {
     /// What is told of u.
     fn told(gram: &Gram, u: &[f64], set: &AnySet) -> Solution {
         let (least, most) = curvatures(gram.sigma.get(), gram.rounds);
-        let priced = gram.price(u);
+        let priced = gram.price(u, 0.0);
         let gain = support_above(set, &priced.slopes, priced.off_slopes(), least);
         let penalty = penalty_above(most, norm_above(u.iter().copied()));
         Solution { lower: priced.lower(gain), upper: priced.upper(penalty), ..gram.at_zero() }
