@@ -9,10 +9,10 @@ use allocation_counter::measure;
 use common::{ball, positive, sided_box};
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{
-    Capped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
+    Bank, Capped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
     RegularizedErm, StronglyConvexOgd,
 };
-use rueful_core::loss::{Hinge, Logistic};
+use rueful_core::loss::{AnyLoss, Hinge, Logistic, Loss, Square};
 use rueful_core::schedule::{AdaGradNorm, Constant, InverseSqrt};
 use rueful_core::set::{AnySet, Ball, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, Ledger, NonNegative, Objective, Round};
@@ -71,6 +71,23 @@ fn learners_allocate_nothing() {
     let capped = PassiveAggressive::new(Hinge {}, Capped {}, positive(1.0));
     check_learner("passive-aggressive", capped);
     check_learner("strongly convex", StronglyConvexOgd::new(Hinge {}, positive(0.1)));
+}
+
+/// The bank has filters that grow with the features, and allocates for those that are new.
+#[test]
+fn a_bank_that_knows_the_features_allocates_nothing() {
+    for loss in [Logistic {}.into(), Hinge {}.into(), AnyLoss::from(Square {})] {
+        let batch = stream(3000);
+        let mut bank = Bank::new(loss).unwrap();
+        let mut rounds: Vec<Round> = Vec::new();
+        bank.learn_rows(batch.rows(), &mut rounds);
+        let again = allocations(|| bank.learn_rows(batch.rows(), &mut rounds));
+        assert_eq!(again, 0, "{} allocates for a batch", loss.name());
+        for (t, example) in batch.iter().enumerate() {
+            let learning = allocations(|| drop(bank.learn(&example)));
+            assert_eq!(learning, 0, "{} allocates in round {t}", loss.name());
+        }
+    }
 }
 
 fn rounds_of(batch: &Batch) -> Vec<Round> {

@@ -9,7 +9,7 @@ mod common;
 use common::positive;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::learner::{
-    Capped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
+    Bank, Capped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
     RegularizedErm, StronglyConvexOgd,
 };
 use rueful_core::loss::Hinge;
@@ -81,5 +81,6 @@ fn a_round_costs_what_its_features_cost() {
     check("ftrl", &streams, &Ftrl::new(Hinge {}, positive(0.1), NonNegative::ZERO));
     let capped = PassiveAggressive::new(Hinge {}, Capped {}, positive(0.1));
     check("passive-aggressive", &streams, &capped);
+    check("bank", &streams, &Bank::new(Hinge {}.into()).unwrap());
     check("strongly convex ogd", &streams, &StronglyConvexOgd::new(Hinge {}, positive(0.01)));
 }

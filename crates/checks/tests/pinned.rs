@@ -7,8 +7,8 @@ mod common;
 
 use common::{positive, sided_box};
 use rueful_core::learner::{
-    Capped, Damped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
-    RegularizedErm, StronglyConvexOgd,
+    Bank, Capped, Damped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive,
+    Perceptron, RegularizedErm, StronglyConvexOgd,
 };
 use rueful_core::loss::{AnyLoss, Hinge, Linear, Loss, PerceptronLoss, Square};
 use rueful_core::schedule::{AdaGradNorm, Constant, InverseSqrt};
@@ -78,6 +78,26 @@ fn projected_ogd() {
         certificate: 4.1869737258647195,
     };
     assert_eq!(found, expected);
+}
+
+/// Its own exp and ln are made of the same operations.
+#[test]
+fn bank() {
+    for (loss, expected) in [
+        (
+            AnyLoss::from(Square {}),
+            [0.0, 1.0, 0.8557560821180987, 0.0024266887316763963, 0.887620951496004],
+        ),
+        (
+            AnyLoss::from(Hinge {}),
+            [0.0, -0.7892898684678638, 0.8570156875969075, -0.999997588768558, 0.9999430972226598],
+        ),
+    ] {
+        let mut rounds = Vec::new();
+        Bank::new(loss).unwrap().learn_rows(stream().rows(), &mut rounds);
+        let predictions: Vec<f64> = rounds.iter().map(|round| round.prediction).collect();
+        assert_eq!(predictions, expected, "{}", loss.name());
+    }
 }
 
 #[test]
