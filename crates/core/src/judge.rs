@@ -10,8 +10,9 @@
 //! for every U that is chosen afterwards. The witnesses see features and labels only, so the same
 //! judge serves a run, an audit of somebody else's model, and a part of either.
 
+use crate::cells::Coordinates;
 use crate::comparators::Comparators;
-use crate::ledger::Minorant;
+use crate::ledger::Testimony;
 use crate::loss::{AnyLoss, Loss};
 use crate::rows::Rows;
 use crate::witness::{UNIT_FREE_RADII, Witnesses};
@@ -81,9 +82,14 @@ impl Judge {
         }
     }
 
-    /// What it can prove about all rounds so far.
-    pub fn minorants(&self) -> impl Iterator<Item = Minorant> {
-        self.witnesses.iter().flat_map(Witnesses::minorants)
+    /// What it can prove about comparators, from all rounds so far.
+    pub fn testify(
+        &self,
+        comparators: &Comparators,
+        coordinates: Coordinates<'_>,
+    ) -> Vec<Testimony> {
+        let witnesses = self.witnesses.iter();
+        witnesses.flat_map(|four| four.testify(comparators, coordinates)).collect()
     }
 
     /// Puts the cells in other places: place i gets what is at `from[i]`.

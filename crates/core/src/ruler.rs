@@ -92,8 +92,11 @@ impl Ruler {
     }
 
     /// v_i/N_i for a vector by cell; 0/0 is 0.
-    pub fn scaled(&self, v: &[f64]) -> impl Iterator<Item = f64> + Clone {
-        v.iter().zip(&self.largest).map(|(&v, &n)| if v == 0.0 { 0.0 } else { v / f64::from(n) })
+    pub fn scaled<'a>(
+        &'a self,
+        v: impl Iterator<Item = f64> + Clone + 'a,
+    ) -> impl Iterator<Item = f64> + Clone + 'a {
+        v.zip(&self.largest).map(|(v, &n)| if v == 0.0 { 0.0 } else { v / f64::from(n) })
     }
 
     /// Puts the cells in other places.

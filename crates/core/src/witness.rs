@@ -30,8 +30,10 @@ mod units;
 
 pub use units::{Measure, Measured};
 
+use crate::cells::Coordinates;
+use crate::comparators::Comparators;
 use crate::features::{Example, Features};
-use crate::ledger::Minorant;
+use crate::ledger::{Minorant, Testimony};
 use crate::loss::Loss;
 use crate::vector;
 use rueful_machine::{Fours, Plain, Registers};
@@ -435,11 +437,16 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
 
     /// The rounds of a witness as a function below the past.
     pub fn minorant(&self, witness: usize) -> Minorant {
+        self.minorant_of(witness, self.slopes_of(witness))
+    }
+
+    /// The same with this S.
+    fn minorant_of(&self, witness: usize, slopes: Vec<f64>) -> Minorant {
         let sums = &self.sums;
         Minorant::of_parts(
             sums.rounds,
             sums.offset.get(witness),
-            self.slopes_of(witness),
+            slopes,
             (sums.length[witness], sums.breadth[witness]),
             sums.magnitude[witness],
         )
@@ -448,6 +455,23 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     /// S of a witness.
     fn slopes_of(&self, witness: usize) -> Vec<f64> {
         self.slopes.iter().map(|slopes| slopes.0[witness]).collect()
+    }
+
+    /// What all of them prove about comparators.
+    pub fn testify(
+        &self,
+        comparators: &Comparators,
+        coordinates: Coordinates<'_>,
+    ) -> Vec<Testimony> {
+        let unit_free = comparators.radius().filter(|_| comparators.is_unit_free());
+        let testify = |witness| match (unit_free, coordinates.ruler()) {
+            (Some(radius), Some(ruler)) => {
+                let slopes = self.slopes.iter().map(move |slopes| slopes.0[witness]);
+                self.minorant_of(witness, Vec::new()).testify_unit_free(radius, ruler, slopes)
+            }
+            _ => self.minorant(witness).testify(comparators, coordinates),
+        };
+        (0..WITNESSES).map(testify).collect()
     }
 
     /// All of them.

@@ -62,15 +62,15 @@ impl Bench {
     ) -> Vec<Testimony> {
         let exact = self.prices(coordinates).zip(comparators.radius());
         let exact = exact.map(|(prices, radius)| prices.tangent(radius));
-        let all = self.of_witnesses().chain(exact);
-        all.map(|witness| witness.testify(comparators, coordinates)).collect()
+        let exact = exact.map(|tangent| tangent.testify(comparators, coordinates));
+        self.witnesses_testify(comparators, coordinates).chain(exact).collect()
     }
 
     /// What they prove about the comparators of a ledger that has the same rounds, for every radius.
     pub(crate) fn testify_for_all(&self, ledger: &Ledger) -> Vec<Testimony> {
         let (comparators, coordinates) = (ledger.comparators(), ledger.coordinates());
         let testify = |witness: Minorant| witness.testify(comparators, coordinates);
-        let mut all: Vec<Testimony> = self.of_witnesses().map(testify).collect();
+        let mut all: Vec<Testimony> = self.witnesses_testify(comparators, coordinates).collect();
         if let Some((prices, radius)) = self.prices(coordinates).zip(comparators.radius()) {
             all.extend(radii(radius).map(|radius| testify(prices.tangent(radius))));
             let floor = prices.least.everywhere();
@@ -82,8 +82,12 @@ impl Bench {
         all
     }
 
-    fn of_witnesses(&self) -> impl Iterator<Item = Minorant> {
-        self.judge.iter().flat_map(Judge::minorants)
+    fn witnesses_testify(
+        &self,
+        comparators: &Comparators,
+        coordinates: Coordinates<'_>,
+    ) -> impl Iterator<Item = Testimony> {
+        self.judge.iter().flat_map(move |judge| judge.testify(comparators, coordinates))
     }
 
     /// The least loss of comparators by their radius, where the statistics are there.

@@ -33,23 +33,22 @@ impl Jury {
     pub(crate) fn testify(&self, learner: &dyn Learner, ledger: &Ledger) -> Vec<Testimony> {
         let (comparators, coordinates) = (ledger.comparators(), ledger.coordinates());
         let bench = self.bench.iter().flat_map(|bench| bench.testify(comparators, coordinates));
-        self.learners_testify(learner, ledger).chain(bench).collect()
+        self.learners_testify(learner, ledger).into_iter().chain(bench).collect()
     }
 
     /// The same for comparators of every radius.
     pub(crate) fn testify_for_all(&self, learner: &dyn Learner, ledger: &Ledger) -> Vec<Testimony> {
         let bench = self.bench.iter().flat_map(|bench| bench.testify_for_all(ledger));
-        self.learners_testify(learner, ledger).chain(bench).collect()
+        self.learners_testify(learner, ledger).into_iter().chain(bench).collect()
     }
 
-    fn learners_testify<'a>(
-        &'a self,
-        learner: &'a dyn Learner,
-        ledger: &'a Ledger,
-    ) -> impl Iterator<Item = Testimony> + 'a {
-        let testify =
-            |witness: Minorant| witness.testify(ledger.comparators(), ledger.coordinates());
-        self.of_learners(learner).map(testify)
+    fn learners_testify(&self, learner: &dyn Learner, ledger: &Ledger) -> Vec<Testimony> {
+        let (comparators, coordinates) = (ledger.comparators(), ledger.coordinates());
+        if self.merged.is_empty() {
+            return learner.testify(comparators, coordinates);
+        }
+        let all = self.of_learners(learner);
+        all.map(|witness| witness.testify(comparators, coordinates)).collect()
     }
 
     /// What the witnesses of the learner and of those merged into it prove.

@@ -28,7 +28,7 @@ use crate::bound::Promise;
 use crate::cells::Coordinates;
 use crate::comparators::Comparators;
 use crate::features::{Example, Features};
-use crate::ledger::Minorant;
+use crate::ledger::{Minorant, Testimony};
 use crate::round::Round;
 use crate::rows::Rows;
 use crate::set::AnySet;
@@ -108,6 +108,11 @@ pub trait Learner: Send + Sync {
     /// What predictors of its own, that price the comparators, prove about all rounds so far.
     fn witnesses(&self) -> Box<dyn Iterator<Item = Minorant> + '_> {
         Box::new(std::iter::empty())
+    }
+
+    /// What these predictors prove about comparators.
+    fn testify(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> Vec<Testimony> {
+        self.witnesses().map(|witness| witness.testify(comparators, coordinates)).collect()
     }
 
     /// The learners that it mixes, and how each of them does; none where it mixes none.

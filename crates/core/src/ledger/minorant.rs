@@ -215,10 +215,19 @@ impl Minorant {
     /// What it says of comparators without units. The penalty, which counts raw weights, is left
     /// out: what remains is still below.
     fn unit_free_line(&self, ruler: &Ruler) -> Line {
+        self.unit_free_line_of(ruler, self.slopes.iter().copied())
+    }
+
+    /// The same with an S that somebody else keeps.
+    pub(super) fn unit_free_line_of<'a>(
+        &self,
+        ruler: &'a Ruler,
+        slopes: impl Iterator<Item = f64> + Clone + 'a,
+    ) -> Line {
         let label = ruler.label();
         Line {
             offset: self.offset.value(),
-            norm: label * vector::norm(ruler.scaled(&self.slopes)),
+            norm: label * vector::norm(ruler.scaled(slopes)),
             curvature: 0.0,
             slack: (self.slack_at_zero(), label * self.slack_for(self.breadth, ruler)),
         }

@@ -4,6 +4,8 @@ use super::line::Line;
 use super::minorant::Minorant;
 use crate::cells::Coordinates;
 use crate::comparators::Comparators;
+use crate::number::Positive;
+use crate::ruler::Ruler;
 
 /// What a minorant proves about some comparators. A minorant has a vector over all features; once
 /// it is heard, these numbers are all that is needed of it.
@@ -38,6 +40,17 @@ impl Testimony {
 }
 
 impl Minorant {
+    /// The same about a ball without units, with an S that somebody else keeps: nothing is copied.
+    pub(crate) fn testify_unit_free<'a>(
+        &self,
+        radius: Positive,
+        ruler: &'a Ruler,
+        slopes: impl Iterator<Item = f64> + Clone + 'a,
+    ) -> Testimony {
+        let line = self.unit_free_line_of(ruler, slopes);
+        Testimony { rounds: self.rounds(), floor: line.floor(radius), line: Some(line) }
+    }
+
     /// What it proves about comparators, where the features of the rounds have these coordinates. A
     /// norm of all features is dear, and one serves the comparators and balls of other radii.
     pub fn testify(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> Testimony {

@@ -56,7 +56,7 @@ use super::{
     AnySet, Comparators, Coordinates, Example, Features, Learner, Promise, Recipe, Resumable,
     Round, Take,
 };
-use crate::ledger::Minorant;
+use crate::ledger::{Minorant, Testimony};
 use crate::loss::{AnyLoss, Hinge, Logistic, Square};
 use crate::number::NonNegative;
 use crate::request::{Asked, Refusal, Request};
@@ -183,6 +183,10 @@ impl Learner for Bank {
 
     fn witnesses(&self) -> Box<dyn Iterator<Item = Minorant> + '_> {
         with_stack!(&self.kind, stack => Box::new(stack.witness_minorants()))
+    }
+
+    fn testify(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> Vec<Testimony> {
+        with_stack!(&self.kind, stack => stack.testify(comparators, coordinates))
     }
 
     fn experts(&self) -> Vec<Expert> {

@@ -16,8 +16,10 @@ use super::scale::{Scale, Scaled};
 use super::sweep::{Measure, See, Sight, Teach};
 use super::top::{self, Label, Lessons, Top, View, opinion};
 use crate::bound::{Bound, NoBound, Promise};
+use crate::cells::Coordinates;
+use crate::comparators::Comparators;
 use crate::features::{Example, Features};
-use crate::ledger::Minorant;
+use crate::ledger::{Minorant, Testimony};
 use crate::loss::Loss;
 use crate::round::Round;
 use crate::rows::Rows;
@@ -603,6 +605,15 @@ impl<L: Loss, T: Top> Stack<L, T> {
 
     pub(super) fn mixing_cost(&self) -> f64 {
         self.top.mixing_cost(self.rounds as f64)
+    }
+
+    /// What the witnesses prove about comparators.
+    pub(super) fn testify(
+        &self,
+        comparators: &Comparators,
+        coordinates: Coordinates<'_>,
+    ) -> Vec<Testimony> {
+        self.witnesses.testify(comparators, coordinates)
     }
 
     /// What the witnesses prove about all rounds so far.
