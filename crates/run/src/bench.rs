@@ -10,7 +10,6 @@ use rueful_core::ledger::{Minorant, Testimony};
 use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::{Comparators, Coordinates, Judge, Ledger, NonNegative, Positive, Rows};
 use rueful_hindsight::{Gram, LeastLoss};
-use serde::{Deserialize, Serialize};
 
 /// The most features whose square loss is judged by its statistics.
 pub(crate) const SQUARE_FEATURES: usize = 256;
@@ -19,14 +18,11 @@ pub(crate) const SQUARE_FEATURES: usize = 256;
 pub(crate) const SQUARE_FEATURES_EACH: usize = 64;
 
 /// Those who judge some rounds, by the cells of the ledger that has the rounds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Bench {
     judge: Option<Judge>,
-    /// Written in a section of its own.
-    #[serde(skip)]
     statistics: Option<Statistics>,
     /// How many features the statistics may have.
-    #[serde(skip)]
     features_max: usize,
 }
 
@@ -115,13 +111,17 @@ impl Bench {
             merged.and_then(|(mut own, theirs)| own.merge(theirs, most).then_some(own));
     }
 
-    /// Whether this, read from somewhere, can be a later state of `fresh`, after so many rounds.
-    pub(crate) fn continues(&self, fresh: &Self, rounds: u64) -> bool {
-        match (&self.judge, &fresh.judge) {
-            (None, None) => true,
-            (Some(own), Some(fresh)) => own.continues(fresh, rounds),
-            _ => false,
-        }
+    /// A judge alone.
+    pub(crate) fn of(judge: Judge) -> Self {
+        Self { judge: Some(judge), statistics: None, features_max: 0 }
+    }
+
+    pub(crate) fn judge(&self) -> Option<&Judge> {
+        self.judge.as_ref()
+    }
+
+    pub(crate) fn into_judge(self) -> Option<Judge> {
+        self.judge
     }
 
     /// The statistics, as long as there are some.
@@ -129,9 +129,9 @@ impl Bench {
         self.statistics.as_ref()
     }
 
-    /// The same bench with statistics that were read from somewhere.
-    pub(crate) fn with_statistics(self, statistics: Option<Statistics>) -> Self {
-        Self { statistics, features_max: SQUARE_FEATURES, ..self }
+    /// The same bench with others on it, which were read from somewhere.
+    pub(crate) fn taking(self, judge: Option<Judge>, statistics: Option<Statistics>) -> Self {
+        Self { judge, statistics, ..self }
     }
 
     /// How many bytes a cell takes.

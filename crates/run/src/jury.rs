@@ -5,17 +5,37 @@ use crate::statistics::Statistics;
 use crate::task::Task;
 use rueful_core::learner::Learner;
 use rueful_core::ledger::{Minorant, Testimony};
-use rueful_core::{Ledger, Rows};
+use rueful_core::{Judge, Ledger, Rows};
 use serde::{Deserialize, Serialize};
 
 /// The witnesses of a run: a bench where the task asks for one, those of the learner, and what the
 /// witnesses of other learners proved about rounds that were merged into the books. All vectors are
 /// by the cells of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Stored", from = "Stored")]
 pub(crate) struct Jury {
     bench: Option<Bench>,
     /// In the order of the learner's own.
     merged: Vec<Minorant>,
+}
+
+/// A jury as it is written: its statistics are in a section of their own.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    judge: Option<Judge>,
+    merged: Vec<Minorant>,
+}
+
+impl From<Jury> for Stored {
+    fn from(jury: Jury) -> Self {
+        Self { judge: jury.bench.and_then(Bench::into_judge), merged: jury.merged }
+    }
+}
+
+impl From<Stored> for Jury {
+    fn from(Stored { judge, merged }: Stored) -> Self {
+        Self { bench: judge.map(Bench::of), merged }
+    }
 }
 
 impl Jury {
@@ -90,18 +110,20 @@ impl Jury {
         self.bench.as_ref()?.statistics()
     }
 
-    /// The same jury with statistics that were read from somewhere.
-    pub(crate) fn with_statistics(mut self, statistics: Option<Statistics>) -> Self {
-        self.bench = self.bench.map(|bench| bench.with_statistics(statistics));
-        self
+    /// A jury that was read from somewhere, with its statistics, as that of a task.
+    pub(crate) fn completed(self, task: &Task, statistics: Option<Statistics>) -> Self {
+        let judge = self.bench.and_then(Bench::into_judge);
+        let bench = task.bench().map(|fresh| fresh.taking(judge, statistics));
+        Self { bench, merged: self.merged }
     }
 
     /// Whether this, read from somewhere, can be the jury of a task after so many rounds, some of
     /// which others have played.
     pub(crate) fn continues(&self, task: &Task, rounds: u64, others: u64) -> bool {
-        let judges = match (&self.bench, task.bench()) {
+        let fresh = task.bench().and_then(Bench::into_judge);
+        let judges = match (self.bench.as_ref().and_then(Bench::judge), &fresh) {
             (None, None) => true,
-            (Some(own), Some(fresh)) => own.continues(&fresh, rounds),
+            (Some(own), Some(fresh)) => own.continues(fresh, rounds),
             _ => false,
         };
         let is_theirs = |witness: &Minorant| witness.is_sound() && witness.rounds() == others;

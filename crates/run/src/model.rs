@@ -376,7 +376,7 @@ fn jury(
             let jury: Option<Jury> = whole(section);
             let is_one = |jury: &Jury| jury.continues(task, ledger.rounds(), others);
             let jury = jury.filter(is_one).ok_or(wrong)?;
-            Ok(Some(jury.with_statistics(statistics)))
+            Ok(Some(jury.completed(task, statistics)))
         }
         _ => Err(wrong.to_owned()),
     }
