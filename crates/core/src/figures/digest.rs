@@ -19,8 +19,8 @@ pub(super) trait Load: Copy + Default {
     fn is_sound(&self) -> bool;
 }
 
-/// The number of stretches that most uses keep.
-pub(super) const CELLS: usize = 16384;
+/// The number of distinct numbers that a sketch knows, unless another is asked for.
+pub const CELLS: usize = 16384;
 
 /// So many numbers wait at least before they are sorted in.
 const WAITING: usize = 4096;

@@ -15,6 +15,7 @@ mod ranks;
 
 pub use calibration::{CALIBRATION_BINS, Calibration, CalibrationBin};
 pub use constant::BestConstant;
+pub use digest::CELLS as SKETCHED;
 pub use outcomes::Outcomes;
 
 use crate::loss::{AnyLoss, Labels, Logistic, Loss};
