@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
 use rueful_page::{
-    Comparison, Fact, Interval, Page, Point, Radius, Rival, Rung, RungKind, Share, Weight, Window,
-    comparison_html, comparison_svg, html, svg,
+    Bin, Comparison, Fact, Interval, Origin, Page, Point, Radius, Rival, Rung, RungKind, Share,
+    Weight, Window, comparison_html, comparison_svg, html, svg,
 };
 
 /// What a tag is: its name, its attributes, and whether it opens, closes or stands alone.
@@ -193,21 +193,40 @@ fn charts() -> impl Strategy<Value = Page> {
         })
 }
 
+fn bin() -> impl Strategy<Value = Bin> {
+    (number(), number(), number(), number(), number()).prop_map(
+        |(from, to, weight, predicted, observed)| Bin { from, to, weight, predicted, observed },
+    )
+}
+
+fn origin() -> impl Strategy<Value = Origin> {
+    (text(), text(), text()).prop_map(|(version, command, spec)| Origin { version, command, spec })
+}
+
 fn page() -> impl Strategy<Value = Page> {
     let fact =
         (text(), text(), of(text())).prop_map(|(label, value, note)| Fact { label, value, note });
     let words = (text(), text(), text(), vec(text(), 0..3));
     let tables = (vec(fact, 0..3), vec((text(), text()), 0..3), vec((text(), text()), 0..3));
-    (charts(), words, tables).prop_map(
-        |(charts, (title, subtitle, comparators, notes), (facts, parameters, data))| Page {
-            title,
-            subtitle,
-            comparators,
-            notes,
-            facts,
-            parameters,
-            data,
-            ..charts
+    let figures = (of(interval()), any::<bool>(), vec(bin(), 0..4), origin(), any::<u64>());
+    (charts(), words, tables, figures).prop_map(
+        |(charts, (title, subtitle, comparators, notes), (facts, parameters, data), figures)| {
+            Page {
+                baseline: figures.0,
+                is_nonnegative: figures.1,
+                calibration: figures.2,
+                origin: figures.3,
+                weights_left_out: figures.4,
+                figures: parameters.clone(),
+                title,
+                subtitle,
+                comparators,
+                notes,
+                facts,
+                parameters,
+                data,
+                ..charts
+            }
         },
     )
 }
@@ -230,9 +249,10 @@ proptest! {
 
     #[test]
     fn every_comparison_is_well_formed(page in page(), rivals in vec(rival(), 0..8)) {
-        let Page { title, subtitle, comparators, facts, parameters, data, notes, .. } = page;
-        let page =
-            Comparison { title, subtitle, comparators, facts, rivals, parameters, data, notes };
+        let Page { title, subtitle, comparators, facts, parameters, data, notes, origin, .. } = page;
+        let page = Comparison {
+            title, subtitle, comparators, facts, rivals, parameters, data, notes, origin,
+        };
         check(&comparison_html(&page));
         check(&comparison_svg(&page));
     }
