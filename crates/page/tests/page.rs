@@ -377,3 +377,69 @@ fn an_axis_says_its_kind() {
     assert!(axis(-0.1).contains("per round, logarithmic on both sides of zero<"));
     assert!(axis(20.0).contains("per round, logarithmic<"));
 }
+
+/// A curve whose certificate says nothing up to a round.
+fn catching_up() -> Page {
+    let point = |(t, risk, certificate): (u64, f64, f64)| Point {
+        t,
+        risk,
+        certificate: Some(certificate),
+        ..Point::default()
+    };
+    Page {
+        curve: [(1, 1.0, 9.0), (2, 0.8, 3.0), (4, 0.6, 0.5), (8, 0.5, 0.2)].map(point).to_vec(),
+        baseline: Some(Interval::from(0.7)),
+        is_nonnegative: true,
+        ..Page::default()
+    }
+}
+
+#[test]
+fn a_certificate_that_says_nothing_is_drawn_as_such() {
+    let page = catching_up();
+    let picture = svg(&page);
+    assert!(picture.contains("curve empty") && picture.contains("curve certificate"));
+    assert_eq!(picture.matches(">certificate</tspan>").count(), 1, "it is named once");
+    let signed = svg(&Page { is_nonnegative: false, ..page });
+    assert!(!signed.contains("curve empty") && signed.contains("curve certificate"));
+}
+
+#[test]
+fn the_best_constant_is_a_line() {
+    let picture = svg(&catching_up());
+    assert!(picture.contains("curve baseline") && picture.contains(">constant</tspan>"));
+    assert!(!svg(&Page { baseline: None, ..catching_up() }).contains("curve baseline"));
+}
+
+#[test]
+fn how_a_page_was_made_is_told_and_escaped() {
+    let origin = Origin {
+        version: "rueful 1".to_owned(),
+        command: "rueful run '<b>'".to_owned(),
+        spec: "{\"a\": 1}".to_owned(),
+    };
+    let document = html(&Page { origin, ..Page::default() });
+    assert!(document.contains("id=\"origin\"") && document.contains("rueful run "));
+    assert!(document.contains("<pre>") && !document.contains("<b>"));
+    assert!(!html(&Page::default()).contains("id=\"origin\""));
+}
+
+#[test]
+fn numbers_have_one_kind_of_minus_sign() {
+    let fact = Fact { label: "risk".to_owned(), value: "-0.5".to_owned(), note: None };
+    let radii = vec![Radius { radius: 1.0, certificate: -0.25 }];
+    let document = html(&Page { facts: vec![fact], radii, ..Page::default() });
+    assert!(document.contains("−0.5<") && document.contains(">−0.25<"));
+    assert!(!document.contains("-0.25<") && !document.contains("-0.5<"));
+}
+
+#[test]
+fn probabilities_are_drawn_beside_what_came() {
+    let bin = Bin { from: 0.2, to: 0.3, weight: 4.0, predicted: 0.25, observed: 0.5 };
+    let document = html(&Page { calibration: vec![bin], ..Page::default() });
+    assert!(document.contains("id=\"calibration\""));
+    assert!(document.contains("25.00 % were said on average, and 50.00 % came"));
+    let nothing = Bin { observed: f64::NAN, ..bin };
+    let document = html(&Page { calibration: vec![nothing], ..Page::default() });
+    assert!(!document.contains("id=\"calibration\""));
+}
