@@ -34,6 +34,7 @@ mod census;
 mod chunk;
 mod error;
 mod format;
+mod growing;
 mod index_set;
 mod input;
 mod json;
@@ -65,6 +66,7 @@ pub use cache::{
 };
 pub use census::Census;
 pub use error::{DataError, printable};
+pub use growing::{GrowingFile, Written};
 pub use input::{Follow, Input};
 pub use json::Json;
 pub use labels::{FirstLabels, Inferred, LabelRule};
