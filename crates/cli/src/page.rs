@@ -232,7 +232,7 @@ fn data(report: &Report, run: &Run) -> Vec<(String, String)> {
         rows.push(("files".to_owned(), data.files.join(", ")));
         rows.push(("format".to_owned(), data.schema.name().to_owned()));
     }
-    rows.push(("examples".to_owned(), view::examples(report)));
+    rows.push(("examples".to_owned(), count(report.examples)));
     rows.push(("features".to_owned(), view::features(report)));
     if !labels.counts.is_empty() {
         let told = |(label, times): &(String, u64)| format!("{label} ({})", count(*times));

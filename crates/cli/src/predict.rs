@@ -61,9 +61,15 @@ fn write_file(
 ) -> anyhow::Result<()> {
     let failed = || format!("cannot write {}", path.display());
     let mut out = BufWriter::new(NewFile::begin(path).with_context(failed)?);
-    write(&mut out)?;
+    write(&mut out).map_err(|error| name_the_file(error, failed))?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(failed)?;
     file.finish().with_context(failed)
+}
+
+/// An error of the file that is written says which file that is; errors of the data say it already.
+fn name_the_file(error: anyhow::Error, failed: impl Fn() -> String) -> anyhow::Error {
+    let is_of_output = error.downcast_ref::<io::Error>().is_some();
+    if is_of_output { error.context(failed()) } else { error }
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

@@ -10,6 +10,7 @@ mod audit;
 mod bench;
 mod cache;
 mod columns;
+mod companions;
 mod contradiction;
 mod data;
 mod dispatch;
@@ -41,6 +42,7 @@ pub use audit::{
 };
 pub use bench::Bench;
 pub use columns::Columns;
+pub use companions::Companions;
 pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
