@@ -96,7 +96,7 @@ impl<'a> Keeper<'a> {
             && self.save(session, source).is_ok()
         {
             let (examples, path) = (numbers::count(learned), path.display());
-            output::note(&format!("what was learned from {examples} examples is in {path}"));
+            output::note_anyway(&format!("what was learned from {examples} examples is in {path}"));
         }
         self.saved.is_some()
     }

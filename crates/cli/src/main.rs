@@ -23,21 +23,25 @@ mod progress;
 mod race;
 mod run;
 mod shell;
+mod usage;
 mod view;
 mod weights;
 
 use args::{Cli, Command, Game};
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match execute(&Cli::parse()) {
-        Ok(code) => code,
-        Err(error) => output::fail(&error),
-    }
+    let cli = match usage::parse(&std::env::args_os().collect::<Vec<_>>()) {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
+    execute(&cli).unwrap_or_else(|error| output::fail(&error))
 }
 
 fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {
+    if cli.quiet {
+        output::be_quiet();
+    }
     places::check(&cli.command)?;
     match &cli.command {
         Command::Run(args) => return run::run(args),

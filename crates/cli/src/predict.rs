@@ -30,9 +30,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
             }
         }
     }
-    if !args.quiet {
-        output::note(&tally.told(&model, args.no_label));
-    }
+    output::note(&tally.told(&model, args.no_label));
     Ok(())
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         teller: alarm.map(|alarm| Teller::new(alarm, session.windows())),
         look_back: LookBack::new(args, options, &task, &reopen),
         // Where somebody waits for an alarm, nothing else is said.
-        watch: Watch::new(&session, args.quiet || alarm.is_some()),
+        watch: Watch::new(&session, alarm.is_some()),
         keeper: Keeper::new(args, &session)?,
     };
     // A stream that is followed ends by itself when it is told to, behind what has come.
@@ -101,7 +101,7 @@ fn windows(args: &RunArgs, session: &mut Session, options: &Options) -> Option<W
     let before = session.companions_mut().windows.take();
     let begin = || {
         let after = session.ledger().rounds();
-        if after > 0 && !args.quiet {
+        if after > 0 {
             output::note(&format!("windows begin with example {}", numbers::count(after + 1)));
         }
         Windows::new(session.ledger(), session.run().task().bench_alone(), length)
@@ -165,9 +165,7 @@ fn follow(args: &RunArgs, stop: &Stop) -> Follow {
     if !args.follow {
         return Follow::No;
     }
-    if !args.quiet {
-        output::note("learning from what comes; an interrupt (Ctrl-C) ends it, with the report");
-    }
+    output::note("learning from what comes; an interrupt (Ctrl-C) ends it, with the report");
     Follow::Until(stop.flag())
 }
 

@@ -1,5 +1,6 @@
 //! What goes along with a run from one session to the next.
 
+use crate::model::Tag;
 use crate::task::Task;
 use crate::windows::{StoredWindows, Windows};
 use rueful_core::Ledger;
@@ -19,10 +20,7 @@ pub struct Companions {
 
 impl Companions {
     /// The sections of a model, each with its name, where place i gets the cell `order[i]`.
-    pub(crate) fn sections(
-        &self,
-        order: &[u32],
-    ) -> Result<Vec<([u8; 4], Vec<u8>)>, postcard::Error> {
+    pub(crate) fn sections(&self, order: &[u32]) -> Result<Vec<(Tag, Vec<u8>)>, postcard::Error> {
         let mut sections = Vec::new();
         if let Some(windows) = &self.windows {
             sections.push((WINDOWS, postcard::to_allocvec(&windows.stored(order))?));
@@ -38,7 +36,7 @@ impl Companions {
 
     /// What the sections of a model hold, or what is wrong with them.
     pub(crate) fn read<'a>(
-        find: impl Fn([u8; 4]) -> Option<&'a [u8]>,
+        find: impl Fn(Tag) -> Option<&'a [u8]>,
         task: &Task,
         ledger: &Ledger,
     ) -> Result<Self, &'static str> {
@@ -67,9 +65,9 @@ impl Companions {
 }
 
 // Small letters: a program that does not know these sections can do without them.
-const WINDOWS: [u8; 4] = *b"wind";
-const NOTES: [u8; 4] = *b"note";
-const PREDICTIONS: [u8; 4] = *b"pred";
+const WINDOWS: Tag = *b"wind";
+const NOTES: Tag = *b"note";
+const PREDICTIONS: Tag = *b"pred";
 
 /// All of a section, or nothing.
 pub(crate) fn whole<T: serde::de::DeserializeOwned>(section: &[u8]) -> Option<T> {

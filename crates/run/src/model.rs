@@ -41,7 +41,7 @@ const LENGTH_MAX: u64 = 4 << 30;
 
 /// A section: what it holds, in four letters. One that begins with a small letter may be passed
 /// over by a program that does not know it; later versions add sections and change none.
-type Tag = [u8; 4];
+pub(crate) type Tag = [u8; 4];
 
 const TASK: Tag = *b"Task";
 const DATA: Tag = *b"Data";
