@@ -170,9 +170,9 @@ mod tests {
         let (folder, path) = place();
         fs::write(&path, "old").unwrap();
         let mut file = GrowingFile::begin(&path).unwrap();
-        write!(file, "one\ntwo\n").unwrap();
+        writeln!(file, "one\ntwo").unwrap();
         let written = file.put_down().unwrap();
-        write!(file, "three, which is lost\n").unwrap();
+        writeln!(file, "three, which is lost").unwrap();
         file.flush().unwrap();
         // A killed program runs no code of ours.
         fs::copy(part(&path), folder.path().join("copy")).unwrap();
@@ -181,7 +181,7 @@ mod tests {
 
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         let mut file = GrowingFile::go_on(&path, &written).unwrap().unwrap();
-        write!(file, "three\n").unwrap();
+        writeln!(file, "three").unwrap();
         let written = file.put_down().unwrap();
         file.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\nthree\n");
@@ -189,7 +189,7 @@ mod tests {
 
         // One that ended is continued too, and stays until the next end.
         let mut file = GrowingFile::go_on(&path, &written).unwrap().unwrap();
-        write!(file, "four\n").unwrap();
+        writeln!(file, "four").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\nthree\n");
         file.leave().unwrap();
         assert_eq!(fs::read_to_string(part(&path)).unwrap(), "one\ntwo\nthree\nfour\n");
@@ -199,7 +199,7 @@ mod tests {
     fn a_file_of_somebody_else_is_not_continued() {
         let (_folder, path) = place();
         let mut file = GrowingFile::begin(&path).unwrap();
-        write!(file, "one\n").unwrap();
+        writeln!(file, "one").unwrap();
         let written = file.put_down().unwrap();
         drop(file);
         assert!(!part(&path).exists());
@@ -216,13 +216,13 @@ mod tests {
         let (_folder, path) = place();
         fs::write(&path, "before\n").unwrap();
         let mut file = GrowingFile::append(&path).unwrap();
-        write!(file, "one\n").unwrap();
+        writeln!(file, "one").unwrap();
         let written = file.put_down().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "before\none\n");
         write!(file, "two, which is lost").unwrap();
         drop(file);
         let mut file = GrowingFile::go_on_appending(&path, &written).unwrap().unwrap();
-        write!(file, "two\n").unwrap();
+        writeln!(file, "two").unwrap();
         file.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "before\none\ntwo\n");
     }
