@@ -41,7 +41,7 @@ fn find(model: &Model, source: &mut dyn Source, args: &ExplainArgs) -> anyhow::R
         if place < batch.len() as u64 {
             let example = batch.get(place as usize);
             let explanation = model.explain(&example, source.names());
-            let (loss, _) = model.judge(explanation.scored.score, example.label);
+            let loss = model.judge(explanation.scored.score, example.label);
             let known = !args.no_label;
             return Ok(Explained {
                 row: args.row.get(),

@@ -7,6 +7,7 @@ mod chart;
 mod convert;
 mod data;
 mod explain;
+mod figures;
 mod hindsight;
 mod inspect;
 mod interrupt;

@@ -2,12 +2,13 @@
 
 use crate::args::{PredictArgs, Wanted};
 use crate::numbers::{count, measured, percent};
-use crate::output;
+use crate::{figures, output};
 use anyhow::{Context, bail};
-use rueful_core::Batch;
-use rueful_core::loss::Loss;
+use rueful_core::figures::Scorecard;
+use rueful_core::loss::{Loss, ZeroOne};
+use rueful_core::{Batch, Round};
 use rueful_data::{NewFile, Source};
-use rueful_run::{DataSpec, LabelUse, Manner, Model, Scored};
+use rueful_run::{DataSpec, FiguresReport, LabelUse, Manner, Model, Scored};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -18,7 +19,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }
     let mut source = open(&model, &args.files, args.no_label, &args.manner())?;
-    let mut tally = Judgement::default();
+    let mut tally = Judgement::of(&model);
     let mut write = |out: &mut dyn Write| go_through(&model, &mut *source, args, out, &mut tally);
     match &args.out {
         Some(path) => write_file(path, &mut write)?,
@@ -30,7 +31,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
             }
         }
     }
-    output::note(&tally.told(&model, args.no_label));
+    tally.tell(&model, args.no_label);
     Ok(())
 }
 
@@ -84,11 +85,10 @@ fn go_through(
 ) -> anyhow::Result<()> {
     let mut batch = Batch::default();
     while source.fill(&mut batch)? {
+        tally.rounds.clear();
         for example in batch.iter() {
             let scored = model.score(&example.features);
-            if !example.importance.is_zero() {
-                tally.add(model, scored.score, example.label);
-            }
+            tally.rounds.push(Round::on(&model.task().loss, scored.score, &example));
             if args.json {
                 serde_json::to_writer(&mut *out, &scored)?;
                 writeln!(out)?;
@@ -96,6 +96,7 @@ fn go_through(
                 writeln!(out, "{}", args.wanted.of(&scored))?;
             }
         }
+        tally.observe(&batch);
     }
     Ok(())
 }
@@ -111,36 +112,50 @@ impl Wanted {
 }
 
 /// How good the predictions were, where there are labels.
-#[derive(Debug, Default)]
 struct Judgement {
-    examples: u64,
-    loss: f64,
-    mistakes: Option<u64>,
+    card: Scorecard,
+    mistakes: u64,
+    /// The predictions for the rows at hand.
+    rounds: Vec<Round>,
 }
 
 impl Judgement {
-    fn add(&mut self, model: &Model, score: f64, label: f64) {
-        let (loss, is_mistake) = model.judge(score, label);
-        self.examples += 1;
-        self.loss += loss;
-        if let Some(is_mistake) = is_mistake {
-            *self.mistakes.get_or_insert(0) += u64::from(is_mistake);
-        }
+    fn of(model: &Model) -> Self {
+        Self { card: model.scorecard(), mistakes: 0, rounds: Vec::new() }
     }
 
-    fn told(&self, model: &Model, no_label: bool) -> String {
-        let examples = count(self.examples);
-        if no_label {
-            return format!("{examples} predictions");
-        }
-        let average = measured(self.loss / self.examples as f64);
-        let loss = model.task().loss.name();
-        let mistakes = self.mistakes.map(|mistakes| {
-            format!(", {} mistakes", percent(mistakes as f64 / self.examples as f64))
+    fn observe(&mut self, batch: &Batch) {
+        self.card.observe_rows(batch.rows(), &self.rounds);
+        let counted = batch.iter().zip(&self.rounds).filter(|(row, _)| !row.importance.is_zero());
+        let mistakes =
+            counted.filter(|(row, round)| ZeroOne {}.is_mistake(round.prediction, row.label));
+        self.mistakes += mistakes.count() as u64;
+    }
+
+    /// Says how good they were, and what is to be known of that.
+    fn tell(&self, model: &Model, no_label: bool) {
+        let examples = self.card.examples();
+        let figures = FiguresReport::new(&self.card, examples).filter(|_| !no_label);
+        let Some(figures) = figures else {
+            return output::note(&format!("{} predictions", count(examples)));
+        };
+        output::note(&self.costs(model, &figures));
+        let line = figures::in_one_line(&figures);
+        (!line.is_empty()).then(|| output::note(&line));
+        figures.remarks.iter().for_each(|remark| output::note(remark));
+    }
+
+    fn costs(&self, model: &Model, figures: &FiguresReport) -> String {
+        let (examples, loss) = (self.card.examples(), model.task().loss.name());
+        let average = measured(self.card.lost() / self.card.weight());
+        let best = figures.best_constant.map(|best| {
+            let total = best.loss.upper * examples as f64;
+            format!(", best constant {}", measured(total / self.card.weight()))
         });
-        format!(
-            "{examples} predictions: average {loss} loss {average}{}",
-            mistakes.unwrap_or_default()
-        )
+        let mistakes = figures
+            .confusion
+            .map(|_| format!(", {} mistakes", percent(self.mistakes as f64 / examples as f64)));
+        let (best, mistakes) = (best.unwrap_or_default(), mistakes.unwrap_or_default());
+        format!("{} predictions: average {loss} loss {average}{best}{mistakes}", count(examples))
     }
 }

@@ -45,6 +45,7 @@ mod confidence;
 mod elementary;
 mod exact;
 mod features;
+pub mod figures;
 mod judge;
 pub mod learner;
 pub mod ledger;

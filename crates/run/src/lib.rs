@@ -14,6 +14,7 @@ mod companions;
 mod contradiction;
 mod data;
 mod dispatch;
+mod figures;
 mod groups;
 mod hindsight;
 mod judged;
@@ -46,6 +47,7 @@ pub use companions::Companions;
 pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
+pub use figures::{ConstantReport, FiguresReport, RatesReport};
 pub use groups::{GROUPS_MAX, GroupError, GroupReader};
 pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,

@@ -19,6 +19,7 @@ use crate::run::{Proofs, Run};
 use crate::shares::Shares;
 use crate::statistics::Statistics;
 use crate::task::Task;
+use rueful_core::figures::Scorecard;
 use rueful_core::{Ledger, RiskBound};
 use rueful_data::{Seen, can_replace_file, printable, replace_file};
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,7 @@ const STREAM: Tag = *b"Seen";
 const JURY: Tag = *b"Jury";
 const STATISTICS: Tag = *b"Gram";
 const SHARES: Tag = *b"Shar";
+const FIGURES: Tag = *b"figs";
 
 /// A run put away.
 pub struct Model {
@@ -211,6 +213,7 @@ pub(crate) fn encode(
     if let Some(shares) = run.saved_shares() {
         sections.push((SHARES, postcard::to_allocvec(shares)?));
     }
+    sections.push((FIGURES, postcard::to_allocvec(run.scorecard())?));
     sections.extend(companions.sections(&order)?);
     Ok(seal(&sections))
 }
@@ -295,7 +298,8 @@ fn parts_of(stream: &Stream, others: u64) -> Option<u64> {
     before.checked_add(now)?.checked_add(others).filter(|_| is_at)
 }
 
-/// The sections every model has, those of a jury, and the shares of learners that are mixed.
+/// The sections every model has, those of a jury, the shares of learners that are mixed, and the
+/// figures, which a program that does not know them passes over.
 struct Parts<'a> {
     task: &'a [u8],
     data: &'a [u8],
@@ -305,6 +309,7 @@ struct Parts<'a> {
     jury: Option<&'a [u8]>,
     statistics: Option<&'a [u8]>,
     shares: Option<&'a [u8]>,
+    figures: Option<&'a [u8]>,
     all: Vec<(Tag, &'a [u8])>,
 }
 
@@ -319,7 +324,7 @@ impl<'a> Parts<'a> {
             |what: &str| ModelError::Senseless { file: file.to_owned(), what: what.to_owned() };
         let sections = sections(body)
             .ok_or_else(|| senseless("its sections do not fill it, or come twice"))?;
-        let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES];
+        let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES, FIGURES];
         let is_foreign = |tag: &Tag| !known.contains(tag) && !tag[0].is_ascii_lowercase();
         if let Some((tag, _)) = sections.iter().find(|(tag, _)| is_foreign(tag)) {
             let part = tag.escape_ascii().to_string();
@@ -336,6 +341,7 @@ impl<'a> Parts<'a> {
             jury: find(JURY),
             statistics: find(STATISTICS),
             shares: find(SHARES),
+            figures: find(FIGURES),
             all: sections,
         })
     }
@@ -367,7 +373,9 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
     let jury = jury.map(|jury| jury.rearranged(&places));
     learner.rearrange(&places);
     let shares = shares(parts.shares, &*learner)?;
-    Ok(Run::restored(task, learner, Proofs { ledger, jury, mistakes, others, shares }, seen))
+    let card = figures(&task, parts.figures, ledger.rounds())?;
+    let proofs = Proofs { ledger, jury, mistakes, card, others, shares };
+    Ok(Run::restored(task, learner, proofs, seen))
 }
 
 /// The jury in its section, or what is wrong with it.
@@ -408,6 +416,15 @@ fn shares(section: Option<&[u8]>, learner: &dyn SavedLearner) -> Result<Option<S
     let read: Option<Shares> = whole(section);
     let read = read.filter(|shares| shares.is_sound(learner.rounds()));
     Ok(Some(read.ok_or("its shares are not those of its learner")?))
+}
+
+/// The figures in their section, or what is wrong with them. Where there is none, they begin anew.
+fn figures(task: &Task, section: Option<&[u8]>, rounds: u64) -> Result<Scorecard, String> {
+    let fresh = task.scorecard();
+    let Some(section) = section else { return Ok(fresh) };
+    let read: Option<Scorecard> = whole(section);
+    let read = read.filter(|card| card.continues(&fresh, rounds));
+    read.ok_or_else(|| "its figures are not those of its ledger".to_owned())
 }
 
 /// Reads a file that is not too long.

@@ -6,6 +6,7 @@ use crate::report::Report;
 use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use crate::task::Task;
+use rueful_core::figures::Scorecard;
 use rueful_core::learner::Learner;
 use rueful_core::ledger::{CurvePoint, Testimony};
 use rueful_core::loss::{Labels, ZeroOne};
@@ -41,6 +42,8 @@ pub struct Run {
     jury: Option<Jury>,
     /// The mistakes of a run that classifies, as long as all examples count alike.
     mistakes: Option<RiskBound>,
+    /// The figures of the rounds that are in the books.
+    card: Scorecard,
     /// The shares of the learners that are mixed, where some are.
     shares: Option<Shares>,
     seen: Seen,
@@ -59,6 +62,7 @@ pub(crate) struct Proofs {
     pub(crate) ledger: Ledger,
     pub(crate) jury: Option<Jury>,
     pub(crate) mistakes: Option<RiskBound>,
+    pub(crate) card: Scorecard,
     pub(crate) others: u64,
     pub(crate) shares: Option<Shares>,
 }
@@ -95,11 +99,12 @@ impl Run {
         let learner = build(&task)?;
         let ledger = task.ledger().pinning(learner.named_coordinates());
         let (jury, mistakes) = (Jury::new(&task), task.mistakes());
+        let card = task.scorecard();
         let shares = (!learner.experts().is_empty()).then(Shares::new);
         Ok(Self::restored(
             task,
             learner,
-            Proofs { ledger, jury, mistakes, others: 0, shares },
+            Proofs { ledger, jury, mistakes, card, others: 0, shares },
             Seen::default(),
         ))
     }
@@ -111,13 +116,14 @@ impl Run {
         proofs: Proofs,
         seen: Seen,
     ) -> Self {
-        let Proofs { ledger, jury, mistakes, others, shares } = proofs;
+        let Proofs { ledger, jury, mistakes, card, others, shares } = proofs;
         Self {
             task,
             learner,
             ledger,
             jury,
             mistakes,
+            card,
             shares,
             seen,
             others,
@@ -139,6 +145,7 @@ impl Run {
     /// The same for whoever reads rows and counts them, and tells what was [`seen`](Self::saw).
     pub fn learn_counted(&mut self, rows: Rows<'_>) -> Result<&[Round], RunError> {
         self.check(rows)?;
+        let before = self.ledger.rounds();
         let mut cells = std::mem::take(&mut self.cells);
         let entered = self.ledger.enter(rows, &mut cells);
         let played = if self.jury.is_some() || self.shares.is_some() {
@@ -148,6 +155,9 @@ impl Run {
             self.ledger.record_entered(entered, &self.rounds)
         };
         self.cells = cells;
+        // Of a run that diverges, the books have the rounds before that.
+        let taken = rows.slice(0..rows.until(self.ledger.rounds() - before));
+        self.card.observe_rows(taken, &self.rounds);
         played.map_err(|what| {
             self.diverged = Some(what);
             self.divergence(what)
@@ -217,6 +227,11 @@ impl Run {
     /// The mistakes of a run that classifies, where they bound its risk.
     pub fn mistakes(&self) -> Option<&RiskBound> {
         self.mistakes.as_ref()
+    }
+
+    /// The figures of the rounds in the books.
+    pub fn scorecard(&self) -> &Scorecard {
+        &self.card
     }
 
     /// What others than the learner's predictions prove about the comparators: the witnesses of
@@ -374,6 +389,7 @@ impl Run {
         self.seen.extend(&other.seen);
         self.others += other.ledger.rounds();
         self.mistakes = None;
+        self.card.merge(&other.card);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use crate::bench::{Bench, SQUARE_FEATURES};
 use crate::data::DataSpec;
 use crate::spec::{LearnerSpec, Spec, SpecError};
+use rueful_core::figures::Scorecard;
 use rueful_core::loss::{AnyLoss, Labels};
 use rueful_core::{Comparators, Judge, Ledger, NonNegative, Objective, RiskBound};
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,13 @@ impl Task {
     /// The mistakes of such a run, before its first round; none where there are no classes.
     pub(crate) fn mistakes(&self) -> Option<RiskBound> {
         (self.loss.labels() == Labels::Signs).then(|| RiskBound::new(1.0))
+    }
+
+    /// The figures of such a run, before its first round. Sketches cost more than some learners do,
+    /// and are kept where witnesses judge.
+    pub(crate) fn scorecard(&self) -> Scorecard {
+        let card = Scorecard::new(self.loss);
+        if self.is_judged() { card.with_sketches() } else { card }
     }
 
     /// What is learned from: φ + (σ/2)‖w‖².

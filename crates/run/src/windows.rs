@@ -11,7 +11,9 @@ pub(crate) use stored::StoredWindows;
 
 use crate::alarm::WindowSolver;
 use crate::bench::Bench;
+use crate::figures::RatesReport;
 use crate::hindsight::Interval;
+use rueful_core::figures::Scorecard;
 use rueful_core::ledger::{Tally, Testimony, Verdict};
 use rueful_core::{Coordinates, Ledger, Round, Rows, Ruler};
 use rueful_hindsight::Options;
@@ -40,6 +42,9 @@ pub struct WindowReport {
     pub sequential_risk: f64,
     /// The share of predictions with the wrong sign; null for regression.
     pub mistake_rate: Option<f64>,
+    /// Figures of the window alone.
+    #[serde(default)]
+    pub figures: RatesReport,
     /// No comparator was better than this in it; null where nothing can be said.
     pub certificate: Option<f64>,
     /// Whether the certificate is negative.
@@ -55,6 +60,8 @@ pub struct Windows {
     length: u64,
     is_fixed: bool,
     fresh: Tally,
+    /// A scorecard without rounds.
+    card: Scorecard,
     /// A bench that has seen nothing; every window has one of its own, whose witnesses begin with it.
     bench: Option<Bench>,
     /// How large features and labels were up to the end of the window that is being filled, where
@@ -74,6 +81,7 @@ struct Stretch {
     /// The round before its first.
     after: u64,
     tally: Tally,
+    card: Scorecard,
     bench: Option<Bench>,
 }
 
@@ -85,6 +93,7 @@ impl Stretch {
     /// Takes in the stretch that follows.
     fn merge(&mut self, next: &Self) {
         self.tally.merge(&next.tally);
+        self.card.merge(&next.card);
         if let (Some(own), Some(theirs)) = (&mut self.bench, &next.bench) {
             own.merge(theirs);
         }
@@ -101,6 +110,7 @@ impl Stretch {
             examples: verdict.rounds,
             sequential_risk: verdict.sequential_risk,
             mistake_rate: verdict.mistake_rate,
+            figures: RatesReport::new(&self.card),
             certificate: Some(verdict.certificate).filter(|value| value.is_finite()),
             beats_every_linear_predictor: verdict.beats_every_comparator(),
             regret: None,
@@ -121,17 +131,28 @@ impl Windows {
     /// suits, judged by somebody who has seen nothing.
     pub fn new(ledger: &Ledger, bench: Option<Bench>, length: Option<NonZeroU64>) -> Self {
         let fresh = Tally::new(ledger.minorant().sigma());
+        let card = Scorecard::new(*ledger.loss_function());
+        let card = if bench.is_some() { card.with_sketches() } else { card };
+        let (after, tally) = (ledger.rounds(), fresh.clone());
         Self {
             length: length.map_or(SHORTEST, NonZeroU64::get),
             is_fixed: length.is_some(),
-            open: Stretch { after: ledger.rounds(), tally: fresh.clone(), bench: bench.clone() },
+            open: Stretch { after, tally, card: card.clone(), bench: bench.clone() },
             fresh,
+            card,
             bench,
             ruler: ledger.coordinates().ruler().cloned(),
             loose: Vec::new(),
             closed: Vec::new(),
             solver: None,
         }
+    }
+
+    /// The same windows, with figures of the kind of a scorecard without rounds.
+    #[must_use]
+    pub fn with_figures(mut self, card: Scorecard) -> Self {
+        (self.open.card, self.card) = (card.clone(), card);
+        self
     }
 
     /// The same windows, each of which is kept until it is full and solved for its best comparator.
@@ -174,6 +195,7 @@ impl Windows {
             let part = rows.slice(from..to);
             self.ruler.iter_mut().for_each(|ruler| ruler.observe_rows(part));
             self.open.tally.record_rows(part, &rounds[from..to]);
+            self.open.card.observe_rows(part, &rounds[from..to]);
             self.open.bench.iter_mut().for_each(|bench| bench.observe_rows(part));
             self.solver.iter_mut().for_each(|solver| solver.keep(part));
             if self.open.tally.rounds() >= self.length {
@@ -189,8 +211,8 @@ impl Windows {
     }
 
     fn close(&mut self, ledger: &Ledger) {
-        let (tally, bench) = (self.fresh.clone(), self.bench.clone());
-        let next = Stretch { after: self.open.end(), tally, bench };
+        let (tally, card, bench) = (self.fresh.clone(), self.card.clone(), self.bench.clone());
+        let next = Stretch { after: self.open.end(), tally, card, bench };
         let full = std::mem::replace(&mut self.open, next);
         if self.is_fixed {
             let regret = self.regret(ledger, &full.tally);

@@ -100,6 +100,7 @@ mod tests {
             examples: 10,
             sequential_risk: risk,
             mistake_rate: None,
+            figures: rueful_run::RatesReport::default(),
             certificate: Some(certificate),
             beats_every_linear_predictor: certificate < 0.0,
             regret: None,

@@ -1,6 +1,7 @@
 //! The report of an audit as a person reads it.
 
 use super::chart;
+use crate::figures;
 use crate::numbers::{Figure, at_least, at_most, count, measured, percent};
 use crate::view::{headed, numbers_table, plain};
 use comfy_table::Table;
@@ -38,6 +39,7 @@ pub(super) fn report(report: &AuditReport) -> String {
 fn one_model(report: &AuditReport, of: &str, model: &ModelReport) -> String {
     let title = format!("Regret against {}", comparators(report));
     let mut text = headed("What the predictions cost", &costs(model));
+    text += &figures::section("How well they predict", model.figures.as_ref());
     text += &headed(&title, &certificate(model));
     text += &format!("Verdict\n  {}\n\n", verdict(report, model));
     text + &windows(of, model)
@@ -86,6 +88,11 @@ fn costs(model: &ModelReport) -> Table {
         vec![String::new(), "per round".to_owned(), "total".to_owned()],
         vec!["sequential risk".to_owned(), risk.to_string(), risk.times(rounds).to_string()],
     ];
+    let constant = model.figures.as_ref().and_then(|figures| figures.best_constant);
+    rows.extend(constant.map(|best| {
+        let loss = Figure::measured(best.loss.upper);
+        vec!["best constant".to_owned(), loss.to_string(), loss.times(rounds).to_string()]
+    }));
     rows.extend(model.mistake_rate.map(|rate| {
         vec!["mistakes".to_owned(), percent(rate), count((rate * rounds as f64).round() as u64)]
     }));

@@ -5,6 +5,7 @@ use crate::alarm::{StoredRows, WindowSolver};
 use crate::bench::Bench;
 use crate::statistics::Statistics;
 use crate::task::Task;
+use rueful_core::figures::Scorecard;
 use rueful_core::ledger::Tally;
 use rueful_core::{Judge, Ledger, Ruler};
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,7 @@ pub(crate) struct StoredWindows {
 struct StoredStretch {
     after: u64,
     tally: Tally,
+    card: Scorecard,
     judge: Option<Judge>,
     statistics: Option<Statistics>,
 }
@@ -58,7 +60,8 @@ impl StoredWindows {
         windows.length = self.length;
         windows.is_fixed = self.is_fixed;
         windows.ruler = restored_ruler(self.ruler, &windows, ledger, &places)?;
-        let restore = |part: StoredStretch| part.restore(bench.as_ref(), ledger, &places);
+        let fresh = Stretch { bench, ..windows.open.clone() };
+        let restore = |part: StoredStretch| part.restore(&fresh, ledger, &places);
         windows.open = restore(self.open)?;
         windows.loose = self.loose.into_iter().map(restore).collect::<Option<_>>()?;
         windows.closed = serde_json::from_str(&self.closed).ok()?;
@@ -124,18 +127,20 @@ impl StoredStretch {
         part.tally.rearrange(order);
         part.bench.iter_mut().for_each(|bench| bench.rearrange(order));
         let statistics = part.bench.as_ref().and_then(Bench::statistics).cloned();
-        let judge = part.bench.and_then(Bench::into_judge);
-        Self { after: part.after, tally: part.tally, judge, statistics }
+        let judge = part.bench.take().and_then(Bench::into_judge);
+        let Stretch { after, tally, card, .. } = part;
+        Self { after, tally, card, judge, statistics }
     }
 
-    fn restore(self, fresh: Option<&Bench>, ledger: &Ledger, places: &[u32]) -> Option<Stretch> {
-        let Self { after, mut tally, judge, statistics } = self;
+    fn restore(self, fresh: &Stretch, ledger: &Ledger, places: &[u32]) -> Option<Stretch> {
+        let Self { after, mut tally, card, judge, statistics } = self;
         let rounds = tally.rounds();
-        if !tally.is_sound() || tally.minorant().sigma() != ledger.minorant().sigma() {
+        let is_sound = tally.is_sound() && tally.minorant().sigma() == ledger.minorant().sigma();
+        if !is_sound || !card.continues(&fresh.card, rounds) {
             return None;
         }
         tally.rearrange(places);
-        let bench = match fresh {
+        let bench = match &fresh.bench {
             Some(fresh) => {
                 let mut bench =
                     fresh.continued(judge, statistics, rounds, ledger.cells().count())?;
@@ -145,6 +150,6 @@ impl StoredStretch {
             None if judge.is_none() && statistics.is_none() => None,
             None => return None,
         };
-        Some(Stretch { after, tally, bench })
+        Some(Stretch { after, tally, card, bench })
     }
 }
