@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use rueful_core::Batch;
 use rueful_core::loss::Loss;
 use rueful_data::{NewFile, Source};
-use rueful_run::{DataSpec, LabelUse, Manner, Model, Scored};
+use rueful_run::{DataSpec, Manner, Model, Scored, Unlearned};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -17,7 +17,8 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
         let loss = model.task().loss.name();
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }
-    let mut source = open(&model, &args.files, args.no_label, &args.manner())?;
+    let Unlearned { mut source, has_labels } =
+        open(&model, &args.files, args.no_label, &args.manner())?;
     let mut tally = Judgement::default();
     let mut write = |out: &mut dyn Write| go_through(&model, &mut *source, args, out, &mut tally);
     match &args.out {
@@ -31,7 +32,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
         }
     }
     if !args.quiet {
-        output::note(&tally.told(&model, args.no_label));
+        output::note(&tally.told(&model, has_labels));
     }
     Ok(())
 }
@@ -42,15 +43,12 @@ pub(crate) fn open(
     files: &[String],
     no_label: bool,
     manner: &Manner,
-) -> anyhow::Result<Box<dyn Source>> {
+) -> anyhow::Result<Unlearned> {
     // Weights are for learning: here every row counts, and none is left out.
     let manner = &Manner { idle_rows: true, ..manner.clone() };
     let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.data.clone() };
-    let opened = if no_label {
-        data.without_label().open(LabelUse::Ignore, manner)
-    } else {
-        data.open(LabelUse::Learn(model.task().loss.labels()), manner)
-    };
+    let labels = (!no_label).then(|| model.task().loss.labels());
+    let opened = data.open_to_predict(labels, manner);
     opened.with_context(|| "the data are read as those the model has learned from")
 }
 
@@ -124,9 +122,9 @@ impl Judgement {
         }
     }
 
-    fn told(&self, model: &Model, no_label: bool) -> String {
+    fn told(&self, model: &Model, has_labels: bool) -> String {
         let examples = count(self.examples);
-        if no_label {
+        if !has_labels {
             return format!("{examples} predictions");
         }
         let average = measured(self.loss / self.examples as f64);

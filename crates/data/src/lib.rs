@@ -33,6 +33,7 @@ mod cache;
 mod census;
 mod chunk;
 mod error;
+mod fit;
 mod format;
 mod index_set;
 mod input;
@@ -65,6 +66,7 @@ pub use cache::{
 };
 pub use census::Census;
 pub use error::{DataError, printable};
+pub use fit::{KnownColumns, Purpose};
 pub use input::{Follow, Input};
 pub use json::Json;
 pub use labels::{FirstLabels, Inferred, LabelRule};

@@ -13,6 +13,7 @@ mod columns;
 mod contradiction;
 mod data;
 mod dispatch;
+mod fit;
 mod groups;
 mod hindsight;
 mod judged;
@@ -44,6 +45,7 @@ pub use columns::Columns;
 pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
+pub use fit::Unlearned;
 pub use groups::{GROUPS_MAX, GroupError, GroupReader};
 pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,
