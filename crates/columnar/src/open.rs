@@ -5,7 +5,9 @@ use crate::kind::Kind;
 use crate::layout::{Format, Layout};
 use crate::source::Columnar;
 use arrow_schema::Schema;
-use rueful_data::{Columns, DataError, Phrase, Reading, Role, Wishes};
+use rueful_data::{
+    Column, Columns, DataError, KnownColumns, Phrase, Purpose, Reading, Role, Wishes,
+};
 
 /// What pandas calls the numbers of rows when it saves them as a column.
 const PANDAS_INDEX: &str = "__index_level_0__";
@@ -38,6 +40,32 @@ pub fn open(
     let layout = Layout { format, bits: wishes.bits, columns };
     let source = Columnar::new(tables, &layout, reading)?;
     Ok(Opened { layout, notes, source })
+}
+
+/// Opens files whose columns are known by their names: the first of them only says where each
+/// column is.
+pub fn fit(
+    files: &[String],
+    format: Format,
+    known: &KnownColumns,
+    purpose: Purpose,
+    reading: &Reading,
+) -> Result<Opened, DataError> {
+    let tables = open_all(files, format)?;
+    let table = tables.first().ok_or(DataError::NoInput)?;
+    let found: Vec<_> = table
+        .schema
+        .fields()
+        .iter()
+        .map(|field| Column {
+            name: field.name().clone(),
+            role: Kind::of(field.data_type()).usual_role(),
+        })
+        .collect();
+    let columns = known.fit(&table.name, &found, purpose)?;
+    let layout = Layout { format, bits: known.bits(), columns };
+    let source = Columnar::new(tables, &layout, reading)?;
+    Ok(Opened { layout, notes: Vec::new(), source })
 }
 
 /// A column, and the type its file gives it.

@@ -33,6 +33,7 @@ mod cache;
 mod census;
 mod chunk;
 mod error;
+mod fit;
 mod format;
 mod growing;
 mod index_set;
@@ -66,6 +67,7 @@ pub use cache::{
 };
 pub use census::Census;
 pub use error::{DataError, printable};
+pub use fit::{KnownColumns, Purpose};
 pub use growing::{GrowingFile, Written};
 pub use input::{Follow, Input};
 pub use json::Json;

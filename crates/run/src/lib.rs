@@ -15,6 +15,7 @@ mod contradiction;
 mod data;
 mod dispatch;
 mod figures;
+mod fit;
 mod groups;
 mod hindsight;
 mod judged;
@@ -48,6 +49,7 @@ pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
 pub use figures::{ConstantReport, FiguresReport, RatesReport};
+pub use fit::Unlearned;
 pub use groups::{GROUPS_MAX, GroupError, GroupReader};
 pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,

@@ -37,6 +37,10 @@ pub(crate) struct FormatArgs {
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     categorical: Vec<String>,
 
+    /// Columns of numbers, also where most of their cells at the beginning are none.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    numeric: Vec<String>,
+
     /// Columns of running text: one feature for each word.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     text: Vec<String>,
@@ -75,7 +79,9 @@ impl FormatArgs {
             predictions: Vec::new(),
             drop: self.drop.clone(),
             categorical: self.categorical.clone(),
+            numeric: self.numeric.clone(),
             text: self.text.clone(),
+            unlabelled: false,
             header,
             bits: bits.unwrap_or_default(),
         };
