@@ -26,9 +26,9 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 /// Whether somebody asked for the result and nothing else.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on, nothing is said beside results, errors and alarms.
-pub(crate) fn be_quiet() {
-    IS_QUIET.store(true, Ordering::Relaxed);
+/// Settles whether anything is said from now on beside results, errors and alarms.
+pub(crate) fn be_quiet(is_quiet: bool) {
+    IS_QUIET.store(is_quiet, Ordering::Relaxed);
 }
 
 /// Whether nothing is to be said beside the result.

@@ -4,6 +4,7 @@ use crate::decode::Table;
 use crate::kind::Kind;
 use crate::layout::{Format, Layout};
 use crate::source::Columnar;
+use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
 use rueful_data::{
     Column, Columns, DataError, KnownColumns, Phrase, Purpose, Reading, Role, Wishes,
@@ -33,7 +34,27 @@ pub fn open(
 ) -> Result<Opened, DataError> {
     let first = files.first().ok_or(DataError::NoInput)?;
     check_wishes(first, format, wishes)?;
-    let tables = open_all(files, format)?;
+    open_tables(open_all(files, format)?, format, wishes, reading)
+}
+
+/// Takes record batches in memory for the rows of a table called `name`, as [`open`] takes those
+/// of an Arrow file.
+pub fn open_batches(
+    name: &str,
+    batches: Box<dyn RecordBatchReader + Send>,
+    wishes: &Wishes,
+    reading: &Reading,
+) -> Result<Opened, DataError> {
+    check_wishes(name, Format::Arrow, wishes)?;
+    open_tables(vec![Table::memory(name, batches)], Format::Arrow, wishes, reading)
+}
+
+fn open_tables(
+    tables: Vec<Table>,
+    format: Format,
+    wishes: &Wishes,
+    reading: &Reading,
+) -> Result<Opened, DataError> {
     let table = tables.first().ok_or(DataError::NoInput)?;
     let mut notes = vec![Phrase::from(table.note.clone())];
     let columns = columns(&table.name, &table.schema, wishes, &mut notes)?;
