@@ -3,6 +3,18 @@
 //! Classes have numbers, 0, 1, 2, …, as a reader gives them in the order in which they first appear. A
 //! prediction is a probability for each, and costs −ln of that of the class that came.
 
+mod confusion;
+mod judge;
+mod ledger;
+mod minorant;
+mod ogd;
+mod slopes;
+
+pub use confusion::{ClassCounts, Confusion};
+pub use judge::ClassJudge;
+pub use ledger::{ClassLedger, ClassTally, HingeRound};
+pub use ogd::ClassOgd;
+
 use thiserror::Error;
 
 /// Numbers of classes are below this.
@@ -75,5 +87,26 @@ pub enum ClassError {
         class: u32,
         /// How many were expected.
         expected: u32,
+    },
+    /// Numbers that are not the probabilities of classes.
+    #[error(
+        "row {row} has probabilities that add up to {sum}, expected one between 0 and 1 for every class, and 1 in all"
+    )]
+    NoProbabilities {
+        /// The row, counted from 0.
+        row: usize,
+        /// What they add up to.
+        sum: f64,
+    },
+    /// A class that was given no probability at all.
+    #[error(
+        "row {row} has the class {class}, which was given the probability 0: its loss is infinite, and \
+         only finite losses can be certified; give every class a little"
+    )]
+    Impossible {
+        /// The row, counted from 0.
+        row: usize,
+        /// The number of its class.
+        class: u32,
     },
 }
