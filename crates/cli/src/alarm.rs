@@ -49,8 +49,9 @@ pub(crate) struct Teller {
 }
 
 impl Teller {
-    pub(crate) fn new(alarm: Alarm) -> Self {
-        Self { alarm, told: 0 }
+    /// Tells of windows that close from now on.
+    pub(crate) fn new(alarm: Alarm, windows: Option<&Windows>) -> Self {
+        Self { alarm, told: windows.map_or(0, |windows| windows.closed().len()) }
     }
 
     /// Tells of the windows that have closed since it was asked last.
@@ -79,9 +80,11 @@ pub(crate) struct Watched<'a, R, G> {
     pub(crate) groups: Option<&'a [G]>,
 }
 
-/// The exit code, if nothing worse happened.
-pub(crate) fn code(raised: Option<&[AlarmReport]>, otherwise: ExitCode) -> ExitCode {
-    if raised.is_some_and(|raised| !raised.is_empty()) { RAISED.into() } else { otherwise }
+/// The exit code, if nothing worse happened. A window that ended before this command began, after
+/// so many examples, has had its alarm.
+pub(crate) fn code(raised: Option<&[AlarmReport]>, before: u64, otherwise: ExitCode) -> ExitCode {
+    let is_new = |raised: &AlarmReport| raised.to > before;
+    if raised.is_some_and(|raised| raised.iter().any(is_new)) { RAISED.into() } else { otherwise }
 }
 
 /// What was watched for, and the windows where it was found.

@@ -89,7 +89,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let (alarms, groups) = (alarms.as_deref(), groups.as_deref());
     page::write(&report, &args.pictures)?;
     show(args, &report, alarm, alarms, groups)?;
-    let code = alarm::code(alarms, ExitCode::SUCCESS);
+    let code = alarm::code(alarms, 0, ExitCode::SUCCESS);
     Ok(output::disagree(&report.contradictions, code))
 }
 

@@ -135,6 +135,9 @@ pub(crate) fn progress_bar(spec: &DataSpec) -> ProgressBar {
         "{bar:30} {percent}%  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left  {msg}",
     );
     let total = spec.files.iter().map(size).sum();
+    if output::is_quiet() {
+        return ProgressBar::hidden();
+    }
     ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 

@@ -29,10 +29,10 @@ struct Answer {
 pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
     let options = options(&args.solver, true)?;
     let mut settings = Settings {
-        loss: args.loss.clone(),
-        tau: args.tau,
-        radius: args.radius,
-        comparators: args.comparators.clone(),
+        loss: args.task.loss.clone(),
+        tau: args.task.tau,
+        radius: args.task.radius,
+        comparators: args.task.comparators.clone(),
         sigma: args.sigma,
         ..Settings::default()
     };
@@ -111,6 +111,9 @@ pub(crate) fn kept_nonzeros(args: &SolverArgs) -> u64 {
 
 /// A line on the solver's progress; it shows itself only on a terminal.
 pub(crate) fn solver_bar() -> ProgressBar {
+    if output::is_quiet() {
+        return ProgressBar::hidden();
+    }
     let style = ProgressStyle::with_template("{spinner} looking back: {msg}");
     ProgressBar::new_spinner()
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))

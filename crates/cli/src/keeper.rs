@@ -23,9 +23,10 @@ impl<'a> Keeper<'a> {
         let keep = &args.keep;
         keep.save.as_deref().map_or(Ok(()), check_place)?;
         keep.pictures.check()?;
+        let open = |path| PredictionsFile::open(path, session, args.follow);
         let every = keep.checkpoint_every.map(NonZeroU64::get);
         Ok(Self {
-            predictions: keep.predictions.as_deref().map(PredictionsFile::create).transpose()?,
+            predictions: keep.predictions.as_deref().map(open).transpose()?,
             model: keep.save.as_deref(),
             checkpoint_every: every,
             next_checkpoint: session.ledger().rounds().saturating_add(every.unwrap_or(u64::MAX)),
@@ -34,7 +35,11 @@ impl<'a> Keeper<'a> {
     }
 
     /// After every batch.
-    pub(crate) fn keep(&mut self, session: &Session, source: &dyn Source) -> anyhow::Result<()> {
+    pub(crate) fn keep(
+        &mut self,
+        session: &mut Session,
+        source: &dyn Source,
+    ) -> anyhow::Result<()> {
         if let Some(predictions) = &mut self.predictions {
             predictions.write(session.last().1)?;
         }
@@ -48,11 +53,15 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
-    fn save(&mut self, session: &Session, source: &dyn Source) -> anyhow::Result<()> {
+    fn save(&mut self, session: &mut Session, source: &dyn Source) -> anyhow::Result<()> {
         let rounds = session.ledger().rounds();
         if let Some(path) = self.model
             && self.saved != Some(rounds)
         {
+            // The model knows how far the predictions are that go with it.
+            let put_down = |file: &mut PredictionsFile| file.put_down();
+            session.companions_mut().predictions =
+                self.predictions.as_mut().map(put_down).transpose()?;
             session.save(source, path)?;
             self.saved = Some(rounds);
         }
@@ -62,21 +71,24 @@ impl<'a> Keeper<'a> {
     /// At the end, however it came about: what was learned is saved.
     pub(crate) fn finish(
         mut self,
-        session: &Session,
+        session: &mut Session,
         source: &dyn Source,
         finished: anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let predictions = self.predictions.take().map_or(Ok(()), PredictionsFile::finish);
         let Err(error) = finished else {
             self.save(session, source)?;
-            return predictions;
+            return self.predictions.take().map_or(Ok(()), PredictionsFile::finish);
         };
-        self.save_what_there_is(session, source);
+        if self.save_what_there_is(session, source) {
+            // A run that goes on from this model goes on with the predictions too.
+            self.predictions.take().map_or(Ok(()), PredictionsFile::leave)?;
+        }
         Err(error)
     }
 
-    /// Of a run that diverged the learner is ahead of its ledger, and of no use.
-    fn save_what_there_is(&mut self, session: &Session, source: &dyn Source) {
+    /// Says whether there is a model to go on from. The learner of a run that diverged is ahead of
+    /// its ledger, and of no use.
+    fn save_what_there_is(&mut self, session: &mut Session, source: &dyn Source) -> bool {
         let learned = session.ledger().rounds();
         if let Some(path) = self.model
             && learned > 0
@@ -84,7 +96,8 @@ impl<'a> Keeper<'a> {
             && self.save(session, source).is_ok()
         {
             let (examples, path) = (numbers::count(learned), path.display());
-            output::note(&format!("what was learned from {examples} examples is in {path}"));
+            output::note_anyway(&format!("what was learned from {examples} examples is in {path}"));
         }
+        self.saved.is_some()
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prints a finished text. A reader who has heard enough (a closed pipe) is no error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
@@ -22,8 +23,28 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&(serde_json::to_string_pretty(value)? + "\n"))
 }
 
+/// Whether somebody asked for the result and nothing else.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Settles whether anything is said from now on beside results, errors and alarms.
+pub(crate) fn be_quiet(is_quiet: bool) {
+    IS_QUIET.store(is_quiet, Ordering::Relaxed);
+}
+
+/// Whether nothing is to be said beside the result.
+pub(crate) fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
+
 /// Says something beside the result.
 pub(crate) fn note(text: &str) {
+    if !is_quiet() {
+        note_anyway(text);
+    }
+}
+
+/// Says something that belongs to an error, even where nothing else is to be said.
+pub(crate) fn note_anyway(text: &str) {
     // A lost note must not stop a run.
     let _ = writeln!(io::stderr(), "note: {text}");
 }

@@ -16,7 +16,13 @@ use rueful_run::{
     Contradiction, DataSpec, Described, FiguresReport, Report, Run, WindowReport, Windows,
 };
 use serde::Serialize;
+use std::ffi::OsString;
+use std::iter;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// The command that is being run; empty where the library is used without one.
+static COMMAND: Mutex<String> = Mutex::new(String::new());
 
 /// How many weights are shown at most, and what share of the largest they have at least.
 const WEIGHTS: usize = 30;
@@ -117,12 +123,19 @@ pub(crate) fn calibration(figures: &FiguresReport) -> Vec<Bin> {
 
 /// How the page came about: version, command and description.
 pub(crate) fn origin(spec: &impl Serialize) -> Origin {
-    let words: Vec<String> = std::env::args().skip(1).map(|word| quoted(&word)).collect();
+    let command = COMMAND.lock().unwrap_or_else(PoisonError::into_inner);
     Origin {
         version: concat!("rueful ", env!("CARGO_PKG_VERSION")).to_owned(),
-        command: format!("rueful {}", words.join(" ")),
+        command: command.clone(),
         spec: serde_json::to_string_pretty(spec).unwrap_or_default(),
     }
+}
+
+/// Keeps the command that is being run, for the pages it writes.
+pub(crate) fn remember_command(args: &[OsString]) {
+    let words = args.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
+    let words: Vec<String> = iter::once("rueful".to_owned()).chain(words).collect();
+    *COMMAND.lock().unwrap_or_else(PoisonError::into_inner) = words.join(" ");
 }
 
 /// A word as a shell reads it back.
@@ -316,7 +329,7 @@ fn data(report: &Report, run: &Run) -> Vec<(String, String)> {
         rows.push(("files".to_owned(), data.files.join(", ")));
         rows.push(("format".to_owned(), data.schema.name().to_owned()));
     }
-    rows.push(("examples".to_owned(), view::examples(report)));
+    rows.push(("examples".to_owned(), count(report.examples)));
     rows.push(("features".to_owned(), view::features(report)));
     if !labels.counts.is_empty() {
         let told = |(label, times): &(String, u64)| format!("{label} ({})", count(*times));

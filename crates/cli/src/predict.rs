@@ -8,7 +8,7 @@ use rueful_core::figures::Scorecard;
 use rueful_core::loss::{Loss, ZeroOne};
 use rueful_core::{Batch, Round};
 use rueful_data::{NewFile, Source};
-use rueful_run::{DataSpec, FiguresReport, LabelUse, Manner, Model, Scored};
+use rueful_run::{DataSpec, FiguresReport, Manner, Model, Scored, Unlearned};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -18,7 +18,8 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
         let loss = model.task().loss.name();
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }
-    let mut source = open(&model, &args.files, args.no_label, &args.manner())?;
+    let Unlearned { mut source, has_labels } =
+        open(&model, &args.files, args.no_label, &args.manner())?;
     let mut tally = Judgement::of(&model);
     let mut write = |out: &mut dyn Write| go_through(&model, &mut *source, args, out, &mut tally);
     match &args.out {
@@ -31,9 +32,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
             }
         }
     }
-    if !args.quiet {
-        tally.tell(&model, args.no_label);
-    }
+    tally.tell(&model, has_labels);
     Ok(())
 }
 
@@ -43,15 +42,12 @@ pub(crate) fn open(
     files: &[String],
     no_label: bool,
     manner: &Manner,
-) -> anyhow::Result<Box<dyn Source>> {
+) -> anyhow::Result<Unlearned> {
     // Weights are for learning: here every row counts, and none is left out.
     let manner = &Manner { idle_rows: true, ..manner.clone() };
     let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.data.clone() };
-    let opened = if no_label {
-        data.without_label().open(LabelUse::Ignore, manner)
-    } else {
-        data.open(LabelUse::Learn(model.task().loss.labels()), manner)
-    };
+    let labels = (!no_label).then(|| model.task().loss.labels());
+    let opened = data.open_to_predict(labels, manner);
     opened.with_context(|| "the data are read as those the model has learned from")
 }
 
@@ -62,9 +58,15 @@ fn write_file(
 ) -> anyhow::Result<()> {
     let failed = || format!("cannot write {}", path.display());
     let mut out = BufWriter::new(NewFile::begin(path).with_context(failed)?);
-    write(&mut out)?;
+    write(&mut out).map_err(|error| name_the_file(error, failed))?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(failed)?;
     file.finish().with_context(failed)
+}
+
+/// An error of the file that is written says which file that is; errors of the data say it already.
+fn name_the_file(error: anyhow::Error, failed: impl Fn() -> String) -> anyhow::Error {
+    let is_of_output = error.downcast_ref::<io::Error>().is_some();
+    if is_of_output { error.context(failed()) } else { error }
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
@@ -129,9 +131,9 @@ impl Judgement {
     }
 
     /// Says how good they were, and what is to be known of that.
-    fn tell(&self, model: &Model, no_label: bool) {
+    fn tell(&self, model: &Model, has_labels: bool) {
         let examples = self.card.examples();
-        let figures = FiguresReport::new(&self.card, examples).filter(|_| !no_label);
+        let figures = FiguresReport::new(&self.card, examples).filter(|_| has_labels);
         let Some(figures) = figures else {
             return output::note(&format!("{} predictions", count(examples)));
         };

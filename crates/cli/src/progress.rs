@@ -1,7 +1,7 @@
 //! What is said while a run is under way: a bar on a terminal, and elsewhere a line at rounds 1, 2,
 //! 4, 8, …, in the shape that users of Vowpal Wabbit know.
 
-use crate::data;
+use crate::{data, output};
 use indicatif::ProgressBar;
 use rueful_data::Source;
 use rueful_run::Session;
@@ -16,7 +16,7 @@ pub(crate) enum Watch {
 
 impl Watch {
     pub(crate) fn new(session: &Session, is_quiet: bool) -> Self {
-        if is_quiet {
+        if is_quiet || output::is_quiet() {
             Self::Quiet
         } else if io::stderr().is_terminal() {
             Self::Bar(data::progress_bar(session.data()))

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let stop = interrupt::listen()?;
     let manner = Manner { follow: follow(args, &stop), idle_rows: true, ..args.manner.manner() };
-    let Begun { mut session, notes, mut source, manner } = begin(args, manner)?;
+    let Begun { mut session, mut source, manner } = begin(args, manner)?;
     let resumed = args.keep.resume.as_ref().map(|_| session.ledger().rounds());
     let spec = session.spec();
     places::check_run(args, &spec.data.files)?;
@@ -34,20 +34,20 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let labels = LabelUse::Learn(spec.loss.labels());
     let reopen = || data::reopen(&spec.data, labels, &manner);
 
+    session.companions_mut().windows = windows(args, &mut session, &options);
     let mut around = Around {
-        windows: windows(args, &session, &options),
-        teller: alarm.map(Teller::new),
+        teller: alarm.map(|alarm| Teller::new(alarm, session.windows())),
         look_back: LookBack::new(args, options, &task, &reopen),
         // Where somebody waits for an alarm, nothing else is said.
-        watch: Watch::new(&session, args.quiet || alarm.is_some()),
+        watch: Watch::new(&session, alarm.is_some()),
         keeper: Keeper::new(args, &session)?,
     };
     // A stream that is followed ends by itself when it is told to, behind what has come.
     let is_told = || stop.is_told() && !args.follow;
     let finished = learn(&mut session, &mut *source, &mut around, is_told);
-    let Around { look_back, windows, watch, keeper, .. } = around;
+    let Around { look_back, watch, keeper, .. } = around;
     watch.finish();
-    keeper.finish(&session, &*source, finished)?;
+    keeper.finish(&mut session, &*source, finished)?;
     let was_interrupted = is_told();
 
     let mut report = session.report(&*source);
@@ -64,38 +64,50 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         None => {}
     }
     if args.keep.pictures.are_asked_for() {
-        let page = page::page(&report, session.run(), windows.as_ref());
+        let page = page::page(&report, session.run(), session.windows());
         page::write_all(&Document::One(&page), &args.keep.pictures)?;
     }
+    let notes = &session.companions().notes;
     let code = if was_interrupted { stop.exit_code() } else { ExitCode::SUCCESS };
-    let Some((alarm, windows)) = alarm.zip(windows) else {
-        show(args, &report, &notes)?;
+    let Some((alarm, windows)) = alarm.zip(session.windows()) else {
+        show(args, &report, notes)?;
         return Ok(output::disagree(&report.contradictions, code));
     };
     let mut windows = windows.reports(session.ledger());
     report.contradictions.extend(withhold_contradictions(&mut windows));
     let raised = alarm.raised(&windows, None);
-    show_watched(args, &report, &notes, (&alarm, &windows, &raised))?;
-    Ok(output::disagree(&report.contradictions, alarm::code(Some(&raised), code)))
+    show_watched(args, &report, notes, (&alarm, &windows, &raised))?;
+    Ok(output::disagree(
+        &report.contradictions,
+        alarm::code(Some(&raised), resumed.unwrap_or(0), code),
+    ))
 }
 
 /// Everyone who is told of every batch.
 struct Around<'a> {
     look_back: Option<LookBack<'a>>,
-    windows: Option<Windows>,
     teller: Option<Teller>,
     watch: Watch,
     keeper: Keeper<'a>,
 }
 
-/// Windows, if there is a page to show them, or an alarm to be raised.
-fn windows(args: &RunArgs, session: &Session, options: &Options) -> Option<Windows> {
-    let bench = || session.run().task().bench_alone();
-    let windows = || Windows::new(session.ledger(), bench(), args.keep.window);
-    if args.keep.alarm.is_some() {
-        return Some(windows().solved(session.ledger(), options));
+/// Windows, if there is a page to show them, or an alarm to be raised: those that a resumed session
+/// brings along, if they are of the same kind, and otherwise new ones.
+fn windows(args: &RunArgs, session: &mut Session, options: &Options) -> Option<Windows> {
+    let (length, are_solved) = (args.keep.window, args.keep.alarm.is_some());
+    if !are_solved && args.keep.pictures.report.is_none() {
+        return None;
     }
-    args.keep.pictures.report.as_ref().map(|_| windows())
+    let before = session.companions_mut().windows.take();
+    let begin = || {
+        let after = session.ledger().rounds();
+        if after > 0 {
+            output::note(&format!("windows begin with example {}", numbers::count(after + 1)));
+        }
+        Windows::new(session.ledger(), session.run().task().bench_alone(), length)
+    };
+    let windows = before.filter(|windows| windows.suit(length, are_solved)).unwrap_or_else(begin);
+    Some(if are_solved { windows.solved(session.ledger(), options) } else { windows.unsolved() })
 }
 
 /// Learns from everything, or until told to stop.
@@ -110,10 +122,8 @@ fn learn(
         if let Some(look_back) = &mut around.look_back {
             look_back.observe(rows, rounds);
         }
-        if let Some(windows) = &mut around.windows {
-            let run = session.run();
-            windows.tell(run.ledger(), run.entered(rows), rounds);
-            around.teller.iter_mut().for_each(|teller| teller.tell(windows));
+        if let Some((teller, windows)) = around.teller.as_mut().zip(session.windows()) {
+            teller.tell(windows);
         }
         around.watch.tell(session, source);
         around.keeper.keep(session, source)?;
@@ -155,16 +165,13 @@ fn follow(args: &RunArgs, stop: &Stop) -> Follow {
     if !args.follow {
         return Follow::No;
     }
-    if !args.quiet {
-        output::note("learning from what comes; an interrupt (Ctrl-C) ends it, with the report");
-    }
+    output::note("learning from what comes; an interrupt (Ctrl-C) ends it, with the report");
     Follow::Until(stop.flag())
 }
 
 /// A run, and where it begins.
 struct Begun {
     session: Session,
-    notes: Vec<String>,
     source: Box<dyn Source>,
     manner: Manner,
 }
@@ -175,7 +182,9 @@ fn begin(args: &RunArgs, manner: Manner) -> anyhow::Result<Begun> {
         return go_on(args, Model::open(path)?, manner);
     }
     let Described { spec, notes, source } = describe(args, &manner)?;
-    Ok(Begun { session: Session::new(&spec)?, notes, source, manner })
+    let mut session = Session::new(&spec)?;
+    session.companions_mut().notes = notes;
+    Ok(Begun { session, source, manner })
 }
 
 /// A run that goes on, in the data it was at or in others.
@@ -199,7 +208,7 @@ fn go_on(args: &RunArgs, model: Model, manner: Manner) -> anyhow::Result<Begun> 
         Session::resume_with(model, data)
     };
     let source = session.data().open(labels, &manner)?;
-    Ok(Begun { session, notes: Vec::new(), source, manner })
+    Ok(Begun { session, source, manner })
 }
 
 /// A run that is about to begin.

@@ -81,22 +81,16 @@ fn about(report: &Report, notes: &[String]) -> Table {
     rows.extend([
         row("learner", learner(spec)),
         row("loss", loss(spec)),
-        row("examples", examples(report)),
+        row("examples", count(report.examples)),
         row("features", features(report)),
         row("norms", norms(report)),
     ]);
     let weights = data.and_then(|data| data.class_weights);
     rows.extend(weights.map(|weights| row("weights", weights.to_string())));
     rows.extend(notes.iter().map(|note| row("note", note.clone())));
+    let resumed = |before| row("resumed", format!("after {} examples", count(before)));
+    rows.extend(report.resumed.map(resumed));
     plain(rows)
-}
-
-pub(crate) fn examples(report: &Report) -> String {
-    let all = count(report.examples);
-    match report.resumed {
-        Some(before) => format!("{all}, {} of them in earlier runs", count(before)),
-        None => all,
-    }
 }
 
 pub(crate) fn features(report: &Report) -> String {

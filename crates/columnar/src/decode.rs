@@ -7,7 +7,7 @@ use crate::layout::Format;
 use crate::parquet::{self, Parquet};
 use crate::trouble::{Trouble, guarded};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use rueful_data::pool::{Cut, Job};
 use rueful_data::{DataError, Role};
@@ -36,6 +36,7 @@ pub(crate) struct Table {
 enum Inner {
     Parquet(Parquet),
     Ipc(Ipc),
+    Memory(Memory),
 }
 
 impl Table {
@@ -63,11 +64,19 @@ impl Table {
         })
     }
 
+    /// A table that somebody hands over in memory.
+    pub(crate) fn memory(name: &str, batches: Box<dyn RecordBatchReader + Send>) -> Self {
+        let schema = batches.schema();
+        let note = count(schema.fields().len() as u64, "column");
+        let inner = Inner::Memory(Memory { batches, current: None });
+        Self { name: name.to_owned(), schema, meter: Meter::default(), note, inner }
+    }
+
     /// Refuses what cannot be decoded, as far as that is known before.
     pub(crate) fn check(&self, projection: &[usize]) -> Result<(), DataError> {
         guarded(&self.name, || match &self.inner {
             Inner::Parquet(file) => file.check(projection),
-            Inner::Ipc(_) => Ok(()),
+            Inner::Ipc(_) | Inner::Memory(_) => Ok(()),
         })
     }
 }
@@ -159,6 +168,28 @@ struct Current {
 enum Batches {
     Parquet(ParquetRecordBatchReader),
     Ipc(Ipc),
+    Memory(Memory),
+}
+
+/// Record batches in memory, which may be of any size.
+struct Memory {
+    batches: Box<dyn RecordBatchReader + Send>,
+    /// A record batch, and how many of its rows have been handed out.
+    current: Option<(RecordBatch, usize)>,
+}
+
+impl Memory {
+    fn next(&mut self, projection: &[usize]) -> Result<Option<RecordBatch>, Trouble> {
+        while self.current.as_ref().is_none_or(|(batch, from)| *from >= batch.num_rows()) {
+            let Some(batch) = self.batches.next() else { return Ok(None) };
+            self.current = Some((batch?.project(projection)?, 0));
+        }
+        let Some((batch, from)) = &mut self.current else { return Ok(None) };
+        let rows = piece_rows(projection.len()).min(batch.num_rows() - *from);
+        let piece = batch.slice(*from, rows);
+        *from += rows;
+        Ok(Some(piece))
+    }
 }
 
 impl Decode {
@@ -189,6 +220,7 @@ impl Decode {
         let batches = guarded(&name, || match inner {
             Inner::Parquet(file) => Ok(Batches::Parquet(file.decode(&self.projection)?)),
             Inner::Ipc(file) => Ok(Batches::Ipc(file)),
+            Inner::Memory(memory) => Ok(Batches::Memory(memory)),
         })?;
         self.current = Some(Current { name, meter, rows: 0, batches });
         self.files += 1;
@@ -212,6 +244,7 @@ impl Batches {
         match self {
             Self::Parquet(reader) => parquet::next(reader),
             Self::Ipc(ipc) => ipc.next(projection, piece_rows(projection.len())),
+            Self::Memory(memory) => memory.next(projection),
         }
     }
 }

@@ -44,5 +44,5 @@ mod source;
 mod trouble;
 
 pub use layout::{Format, Layout};
-pub use open::{ColumnType, Opened, inspect, open};
+pub use open::{ColumnType, Opened, fit, inspect, open, open_batches};
 pub use source::Columnar;

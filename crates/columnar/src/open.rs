@@ -4,8 +4,11 @@ use crate::decode::Table;
 use crate::kind::Kind;
 use crate::layout::{Format, Layout};
 use crate::source::Columnar;
+use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
-use rueful_data::{Columns, DataError, Phrase, Reading, Role, Wishes};
+use rueful_data::{
+    Column, Columns, DataError, KnownColumns, Phrase, Purpose, Reading, Role, Wishes,
+};
 
 /// What pandas calls the numbers of rows when it saves them as a column.
 const PANDAS_INDEX: &str = "__index_level_0__";
@@ -31,13 +34,59 @@ pub fn open(
 ) -> Result<Opened, DataError> {
     let first = files.first().ok_or(DataError::NoInput)?;
     check_wishes(first, format, wishes)?;
-    let tables = open_all(files, format)?;
+    open_tables(open_all(files, format)?, format, wishes, reading)
+}
+
+/// Takes record batches in memory for the rows of a table called `name`, as [`open`] takes those
+/// of an Arrow file.
+pub fn open_batches(
+    name: &str,
+    batches: Box<dyn RecordBatchReader + Send>,
+    wishes: &Wishes,
+    reading: &Reading,
+) -> Result<Opened, DataError> {
+    check_wishes(name, Format::Arrow, wishes)?;
+    open_tables(vec![Table::memory(name, batches)], Format::Arrow, wishes, reading)
+}
+
+fn open_tables(
+    tables: Vec<Table>,
+    format: Format,
+    wishes: &Wishes,
+    reading: &Reading,
+) -> Result<Opened, DataError> {
     let table = tables.first().ok_or(DataError::NoInput)?;
     let mut notes = vec![Phrase::from(table.note.clone())];
     let columns = columns(&table.name, &table.schema, wishes, &mut notes)?;
     let layout = Layout { format, bits: wishes.bits, columns };
     let source = Columnar::new(tables, &layout, reading)?;
     Ok(Opened { layout, notes, source })
+}
+
+/// Opens files whose columns are known by their names: the first of them only says where each
+/// column is.
+pub fn fit(
+    files: &[String],
+    format: Format,
+    known: &KnownColumns,
+    purpose: Purpose,
+    reading: &Reading,
+) -> Result<Opened, DataError> {
+    let tables = open_all(files, format)?;
+    let table = tables.first().ok_or(DataError::NoInput)?;
+    let found: Vec<_> = table
+        .schema
+        .fields()
+        .iter()
+        .map(|field| Column {
+            name: field.name().clone(),
+            role: Kind::of(field.data_type()).usual_role(),
+        })
+        .collect();
+    let columns = known.fit(&table.name, &found, purpose)?;
+    let layout = Layout { format, bits: known.bits(), columns };
+    let source = Columnar::new(tables, &layout, reading)?;
+    Ok(Opened { layout, notes: Vec::new(), source })
 }
 
 /// A column, and the type its file gives it.

@@ -11,6 +11,7 @@ use crate::file::Meter;
 use crate::kind;
 use crate::layout::Layout;
 use crate::open::open_all;
+use arrow_array::RecordBatchReader;
 use rueful_core::Batch;
 use rueful_data::pool::{Crew, Handed, Pool};
 use rueful_data::{
@@ -61,6 +62,17 @@ impl Columnar {
     /// have the columns of the layout, of types that suit their roles.
     pub fn open(files: &[String], layout: &Layout, reading: &Reading) -> Result<Self, DataError> {
         Self::new(open_all(files, layout.format)?, layout, reading)
+    }
+
+    /// Takes record batches in memory for the rows of a table called `name`, as [`open`](Self::open)
+    /// takes those of a file.
+    pub fn of_batches(
+        name: &str,
+        batches: Box<dyn RecordBatchReader + Send>,
+        layout: &Layout,
+        reading: &Reading,
+    ) -> Result<Self, DataError> {
+        Self::new(vec![Table::memory(name, batches)], layout, reading)
     }
 
     pub(crate) fn new(

@@ -61,10 +61,11 @@ impl Cells {
         Self { is_settled: true, ..Self::pinning(pinned) }
     }
 
-    /// Compact cells of known features, side by side in this order; nothing if one comes twice.
-    pub fn side_by_side(features: &[u32]) -> Option<Self> {
-        let mut cells = Self::compact(0);
-        for (next, &feature) in (0..).zip(features) {
+    /// Compact cells of known features, side by side in this order behind those that are pinned;
+    /// nothing if one comes twice.
+    pub fn side_by_side(features: &[u32], pinned: usize) -> Option<Self> {
+        let mut cells = Self::compact(pinned);
+        for (next, &feature) in (pinned as u32..).zip(features) {
             let cell = cells.place_index(feature);
             if cell != next {
                 return None;

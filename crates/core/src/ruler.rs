@@ -99,8 +99,8 @@ impl Ruler {
         v.zip(&self.largest).map(|(v, &n)| if v == 0.0 { 0.0 } else { v / f64::from(n) })
     }
 
-    /// Puts the cells in other places.
-    pub(crate) fn rearrange(&mut self, from: &[u32]) {
+    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    pub fn rearrange(&mut self, from: &[u32]) {
         let at = |&from: &u32| self.largest.get(from as usize).copied().unwrap_or(0.0);
         self.largest = from.iter().map(at).collect();
     }
@@ -115,7 +115,7 @@ impl Ruler {
     }
 
     /// Whether this, read from somewhere, can be a later state of a fresh ruler.
-    pub(crate) fn continues(&self, fresh: &Self) -> bool {
+    pub fn continues(&self, fresh: &Self) -> bool {
         let is_size = |size: &f32| (0.0..=f32::MAX).contains(size);
         self.measures_labels == fresh.measures_labels
             && (self.measures_labels || self.label == 1.0)

@@ -340,7 +340,7 @@ impl Columns {
             name: name.clone(),
             role: wished.unwrap_or_else(|| usual(number)),
         });
-        Self::try_from(columns.collect::<Vec<_>>())
+        Self::checked(columns.collect::<Vec<_>>())
             .map_err(|expected| unsuitable("columns that do not go together".to_owned(), &expected))
     }
 }
@@ -417,7 +417,8 @@ mod tests {
         assert_eq!(
             message(signs(), &[Truth(true), Text("x")]),
             "data.parquet: row 11: found \"x\", expected a finite number in column \"a\"; \
-             categorical a takes its values as names, drop a leaves it out"
+             categorical a takes its values as names, drop a leaves it out, an empty cell is a \
+             missing value"
         );
         let mut none = assembler(signs());
         none.cell(1, Number(1.0)).unwrap();

@@ -33,7 +33,9 @@ mod cache;
 mod census;
 mod chunk;
 mod error;
+mod fit;
 mod format;
+mod growing;
 mod index_set;
 mod input;
 mod json;
@@ -65,6 +67,8 @@ pub use cache::{
 };
 pub use census::Census;
 pub use error::{DataError, printable};
+pub use fit::{KnownColumns, Purpose};
+pub use growing::{GrowingFile, Written};
 pub use input::{Follow, Input};
 pub use json::Json;
 pub use labels::{FirstLabels, Inferred, LabelRule};

@@ -1,13 +1,15 @@
 //! From the names of files to a source of rows.
 
+use crate::fit::Beginning;
 use crate::format::Format;
 use crate::input::Enough;
-use crate::recognize::{Recognized, has_enough, recognize_as, without_mark};
+use crate::recognize::{Recognized, binary, has_enough, recognize_as, without_mark};
 use crate::rows::Rows;
 use crate::text::{PADDING, Text};
 use crate::vw::head::NO_LABEL;
 use crate::{
-    DataError, FirstLabels, Follow, Input, LabelRule, Phrase, Reader, Reading, Schema, Wishes,
+    DataError, FirstLabels, Follow, Input, KnownColumns, LabelRule, Limits, Phrase, Purpose,
+    Reader, Reading, Schema, Wishes,
 };
 
 /// How much of a file is looked at to find out how it is to be read.
@@ -114,6 +116,22 @@ impl Begun {
         Ok(Self { schema, notes: Vec::new(), inputs: inputs(paths, follow)? })
     }
 
+    /// Opens files whose columns are known: the first of them only says where each column is.
+    /// `own` is how the data before it were read, where that was text. A file that is not text is
+    /// an error that says what it is; one without columns is read as those before it were.
+    pub fn fit(
+        paths: &[String],
+        own: Option<&Schema>,
+        known: Option<&KnownColumns>,
+        purpose: Purpose,
+        follow: &Follow,
+    ) -> Result<Self, DataError> {
+        let mut inputs = inputs(paths, follow)?;
+        let first = inputs.first_mut().ok_or(DataError::NoInput)?;
+        let schema = fit(first, own, known, purpose)?;
+        Ok(Self { schema, notes: Vec::new(), inputs })
+    }
+
     /// The labels that the first file begins with. That is a function of its bytes, as far as they
     /// are there: what still grows is waited for only until there is a row.
     pub fn first_labels(&mut self, reading: &Reading) -> Result<FirstLabels, DataError> {
@@ -163,6 +181,32 @@ fn labels_in(format: &dyn Format, beginning: &[u8], is_whole: bool) -> Option<Fi
     let mut labels = rows.labels.seen();
     labels.counts.retain(|(label, _)| label.as_bytes() != NO_LABEL);
     Some(FirstLabels { rows: rows.batch.len() as u64, labels, positive: None })
+}
+
+/// Finds out where the known columns are in an input.
+fn fit(
+    input: &mut Input,
+    own: Option<&Schema>,
+    known: Option<&KnownColumns>,
+    purpose: Purpose,
+) -> Result<Schema, DataError> {
+    let (file, name) = (input.name().to_owned(), input.data_name().to_owned());
+    let limit = Limits::default().max_line_bytes;
+    let wishes = Wishes { unlabelled: true, ..Wishes::default() };
+    let (beginning, is_whole) = input
+        .peek(SAMPLE, limit.saturating_add(2), |beginning| has_enough(&name, beginning, &wishes))?;
+    let bytes = without_mark(beginning);
+    if let Some(kind) = binary(bytes, &wishes) {
+        return Err(DataError::Binary { file, kind });
+    }
+    match (known, own) {
+        (Some(known), _) => {
+            let text = Beginning { file: &file, name: &name, bytes, is_whole };
+            known.fit_text(own, &text, purpose)
+        }
+        (None, Some(own)) => Ok(own.clone()),
+        (None, None) => Err(DataError::NoInput),
+    }
 }
 
 /// Finds out how an input is to be read.

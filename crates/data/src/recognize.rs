@@ -24,7 +24,7 @@ use std::fmt;
 const LINES: usize = 32;
 
 /// How files begin that are not read as they are, what they are, and what to do.
-const REFUSED: [(&[u8], &str, &str); 9] = [
+const REFUSED: [(&[u8], &str, &str); 10] = [
     (b"BZh", "a bzip2 file", "text: bzcat FILE | rueful … -"),
     (b"\xfd7zXZ", "an xz file", "text: xzcat FILE | rueful … -"),
     (b"7z\xbc\xaf", "a 7-Zip archive", "text: unpack it first"),
@@ -32,6 +32,7 @@ const REFUSED: [(&[u8], &str, &str); 9] = [
     (b"\xff\xfe", "UTF-16 text", "UTF-8: iconv -f UTF-16 -t UTF-8 FILE | rueful … -"),
     (b"\xfe\xff", "UTF-16 text", "UTF-8: iconv -f UTF-16 -t UTF-8 FILE | rueful … -"),
     (b"%PDF", "a PDF file", "data as text"),
+    (b"FEA1", "a Feather file of version 1", "version 2: write it anew with a library of today"),
     (b"\x89HDF", "an HDF5 file", "text, Parquet or Arrow"),
     (b"\x93NUMPY", "a NumPy array", "text, Parquet or Arrow"),
 ];
@@ -50,12 +51,22 @@ pub enum Recognized {
     Binary(Binary),
 }
 
+impl Recognized {
+    /// How text is read; anything else is an error that says what it is.
+    pub(crate) fn into_schema(self, file: &str) -> Result<Schema, DataError> {
+        match self {
+            Self::Text { schema, .. } => Ok(schema),
+            Self::Binary(kind) => Err(DataError::Binary { file: file.to_owned(), kind }),
+        }
+    }
+}
+
 /// Formats that are not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binary {
     /// Apache Parquet.
     Parquet,
-    /// Apache Arrow's file format, also called Feather.
+    /// Apache Arrow's file format, also called Feather, or its stream format.
     Arrow,
     /// A file of rows as [`Cached`](crate::Cached) reads it.
     Cache,
@@ -63,9 +74,11 @@ pub enum Binary {
 
 impl Binary {
     /// Their names, for the setting `format`, and their first bytes.
-    const ALL: [(Self, &'static str, &'static [u8]); 3] = [
+    const ALL: [(Self, &'static str, &'static [u8]); 4] = [
         (Self::Parquet, "parquet", b"PAR1"),
         (Self::Arrow, "arrow", b"ARROW1"),
+        // A stream of messages, as it is sent.
+        (Self::Arrow, "arrow", b"\xff\xff\xff\xff"),
         (Self::Cache, "cache", crate::cache::MAGIC),
     ];
 }
@@ -268,10 +281,11 @@ impl Kind {
             return Err(useless(format, &["importance"], reason));
         }
         let reason = "it has no columns; leave the setting out";
-        let given: [(&[&str; 1], bool); 5] = [
+        let given: [(&[&str; 1], bool); 6] = [
             (&["prediction-column"], !wishes.predictions.is_empty()),
             (&["drop"], !wishes.drop.is_empty()),
             (&["categorical"], !wishes.categorical.is_empty()),
+            (&["numeric"], !wishes.numeric.is_empty()),
             (&["text"], !wishes.text.is_empty()),
             (&["header"], wishes.header.is_some()),
         ];
@@ -298,7 +312,7 @@ pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-fn binary(text: &[u8], wishes: &Wishes) -> Option<Binary> {
+pub(crate) fn binary(text: &[u8], wishes: &Wishes) -> Option<Binary> {
     let is_named = |name: &str| wishes.format.as_deref() == Some(name);
     let mut all = Binary::ALL.iter();
     all.find(|(_, name, start)| text.starts_with(start) || is_named(name)).map(|(kind, ..)| *kind)

@@ -20,12 +20,14 @@ use rueful_core::ledger::Tally;
 use rueful_core::loss::with_loss;
 use rueful_core::set::AnySet;
 use rueful_core::{
-    Batch, Cells, Comparators, Coordinates, Example, Ledger, NonNegative, Positive, Rows, Ruler,
+    Batch, Cells, Comparators, Coordinates, Example, Importance, Ledger, NonNegative, Positive,
+    Rows, Ruler,
 };
 use rueful_hindsight::{
     InMemory, Options, Problem, Scales, Solution, Start, solve, solve_unit_free,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 /// When an alarm is raised.
@@ -98,14 +100,56 @@ pub(crate) struct WindowSolver {
 }
 
 impl WindowSolver {
-    pub(crate) fn new(ledger: &Ledger, options: &Options) -> Self {
+    pub(crate) fn new(ledger: &Ledger) -> Self {
         Self {
-            options: *options,
+            options: Options::default(),
             cells: Cells::compact(ledger.comparators().named_coordinates()),
             kept: Batch::default(),
             buffer: Vec::new(),
             row: Vec::new(),
         }
+    }
+
+    /// The same, with these options for the solver.
+    pub(crate) fn with(self, options: &Options) -> Self {
+        Self { options: *options, ..self }
+    }
+
+    /// The number of rows that are kept.
+    pub(crate) fn kept(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
+    /// The rows to be written, where place i gets the cell `order[i]` of the ledger.
+    pub(crate) fn stored(&self, order: &[u32]) -> StoredRows {
+        let place_of: HashMap<u32, u32> = order.iter().copied().zip(0..).collect();
+        let cells = self.cells.by_cell();
+        let beyond = cells.get(self.cells.pinned()..).unwrap_or_default();
+        StoredRows {
+            // Rows that count were recorded, and what was recorded has a place.
+            columns: beyond.iter().filter_map(|cell| place_of.get(cell).copied()).collect(),
+            rows: self.kept.iter().map(|example| StoredRow::of(&example)).collect(),
+        }
+    }
+
+    /// The rows of a window that were kept, by the cells of a ledger. Nothing if they cannot be:
+    /// they may come from anywhere.
+    pub(crate) fn restored(stored: StoredRows, ledger: &Ledger) -> Option<Self> {
+        let (fresh, order) = (Self::new(ledger), ledger.cells().in_order());
+        let cell = |place: &u32| order.get(*place as usize).copied();
+        let columns: Vec<u32> = stored.columns.iter().map(cell).collect::<Option<_>>()?;
+        let cells = Cells::side_by_side(&columns, fresh.cells.pinned())?;
+        let count = cells.pinned() + columns.len();
+        let mut kept = Batch::default();
+        for StoredRow { features, label, importance } in stored.rows {
+            let importance = Importance::new(importance).ok().filter(|one| !one.is_zero())?;
+            if !label.is_finite() || features.iter().any(|&(at, _)| at as usize >= count) {
+                return None;
+            }
+            let (columns, values): (Vec<u32>, Vec<f32>) = features.into_iter().unzip();
+            kept.push_weighted(&columns, &values, label, importance).ok()?;
+        }
+        Some(Self { cells, kept, ..fresh })
     }
 
     /// Keeps rows of the window, by the cells of the ledger; those that do not count are none.
@@ -171,6 +215,30 @@ impl WindowSolver {
     fn scales(&self, ruler: &Ruler) -> Scales {
         let size = |&cell: &u32| ruler.largest().get(cell as usize).copied().unwrap_or(0.0);
         Scales { columns: self.cells.by_cell().iter().map(size).collect(), label: ruler.label() }
+    }
+}
+
+/// The rows of a window as they are written.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredRows {
+    /// The features of the columns that are not pinned, by their places among those that were seen.
+    columns: Vec<u32>,
+    rows: Vec<StoredRow>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredRow {
+    /// Columns and values.
+    features: Vec<(u32, f32)>,
+    label: f64,
+    importance: f64,
+}
+
+impl StoredRow {
+    fn of(example: &Example<'_>) -> Self {
+        let x = &example.features;
+        let features = x.indices().iter().copied().zip(x.values().iter().copied()).collect();
+        Self { features, label: example.label, importance: example.importance.get() }
     }
 }
 

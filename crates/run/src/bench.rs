@@ -134,6 +134,30 @@ impl Bench {
         Self { judge, statistics, ..self }
     }
 
+    /// A later state of this fresh bench, after so many rounds, with those who were read from
+    /// somewhere and know so many features. Nothing if they cannot be such a state.
+    pub(crate) fn continued(
+        &self,
+        judge: Option<Judge>,
+        statistics: Option<Statistics>,
+        rounds: u64,
+        features: usize,
+    ) -> Option<Self> {
+        let is_judge = match (&judge, &self.judge) {
+            (None, None) => true,
+            (Some(own), Some(fresh)) => own.continues(fresh, rounds),
+            _ => false,
+        };
+        let may_be = |own: &Statistics| {
+            self.statistics.is_some()
+                && own.gram().rounds() == rounds
+                && own.features().len() <= self.features_max
+                && own.features().iter().all(|&feature| (feature as usize) < features)
+        };
+        let is_whole = is_judge && statistics.as_ref().is_none_or(may_be);
+        is_whole.then(|| self.clone().taking(judge, statistics))
+    }
+
     /// How many bytes a cell takes.
     pub(crate) fn bytes_per_cell(&self) -> usize {
         self.judge.as_ref().map_or(0, Judge::bytes_per_cell)

@@ -10,10 +10,12 @@ mod audit;
 mod bench;
 mod cache;
 mod columns;
+mod companions;
 mod contradiction;
 mod data;
 mod dispatch;
 mod figures;
+mod fit;
 mod groups;
 mod hindsight;
 mod judged;
@@ -42,10 +44,12 @@ pub use audit::{
 };
 pub use bench::Bench;
 pub use columns::Columns;
+pub use companions::Companions;
 pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
 pub use figures::{ConstantReport, FiguresReport, RatesReport};
+pub use fit::Unlearned;
 pub use groups::{GROUPS_MAX, GroupError, GroupReader};
 pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,

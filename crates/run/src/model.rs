@@ -11,6 +11,7 @@
 //! read may come from anywhere: lengths are checked before memory is asked for, and the state of a
 //! learner is compared with a fresh one before it is used.
 
+use crate::companions::{Companions, whole};
 use crate::data::DataSpec;
 use crate::dispatch::{SavedLearner, restore};
 use crate::jury::Jury;
@@ -41,7 +42,7 @@ const LENGTH_MAX: u64 = 4 << 30;
 
 /// A section: what it holds, in four letters. One that begins with a small letter may be passed
 /// over by a program that does not know it; later versions add sections and change none.
-type Tag = [u8; 4];
+pub(crate) type Tag = [u8; 4];
 
 const TASK: Tag = *b"Task";
 const DATA: Tag = *b"Data";
@@ -61,6 +62,8 @@ pub struct Model {
     pub data: DataSpec,
     /// What the stream held.
     pub stream: Stream,
+    /// What goes along with the run.
+    pub companions: Companions,
     /// Which version of the program wrote it.
     pub written_by: String,
 }
@@ -181,7 +184,12 @@ pub enum ModelError {
 }
 
 /// The bytes of a model.
-pub(crate) fn encode(run: &Run, data: &DataSpec, stream: &Stream) -> Result<Vec<u8>, ModelError> {
+pub(crate) fn encode(
+    run: &Run,
+    data: &DataSpec,
+    stream: &Stream,
+    companions: &Companions,
+) -> Result<Vec<u8>, ModelError> {
     let written_by = env!("CARGO_PKG_VERSION").to_owned();
     let description = Description { written_by, task: run.task().clone() };
     let (others, mistakes) = (run.others(), run.mistakes().copied());
@@ -206,6 +214,7 @@ pub(crate) fn encode(run: &Run, data: &DataSpec, stream: &Stream) -> Result<Vec<
         sections.push((SHARES, postcard::to_allocvec(shares)?));
     }
     sections.push((FIGURES, postcard::to_allocvec(run.scorecard())?));
+    sections.extend(companions.sections(&order)?);
     Ok(seal(&sections))
 }
 
@@ -270,7 +279,9 @@ impl Model {
         if Some(run.ledger().rounds()) != parts_of(&stream, run.others()) {
             return Err(senseless("its stream is not that of its ledger".to_owned()));
         }
-        Ok(Self { run, data, stream, written_by })
+        let companions = Companions::read(|tag| parts.find(tag), run.task(), run.ledger())
+            .map_err(|what| senseless(what.to_owned()))?;
+        Ok(Self { run, data, stream, companions, written_by })
     }
 
     /// The learner's loss, task and comparators.
@@ -299,9 +310,15 @@ struct Parts<'a> {
     statistics: Option<&'a [u8]>,
     shares: Option<&'a [u8]>,
     figures: Option<&'a [u8]>,
+    all: Vec<(Tag, &'a [u8])>,
 }
 
 impl<'a> Parts<'a> {
+    /// A section that a model may have.
+    fn find(&self, wanted: Tag) -> Option<&'a [u8]> {
+        find(&self.all, wanted)
+    }
+
     fn of(body: &'a [u8], file: &str) -> Result<Self, ModelError> {
         let senseless =
             |what: &str| ModelError::Senseless { file: file.to_owned(), what: what.to_owned() };
@@ -313,10 +330,7 @@ impl<'a> Parts<'a> {
             let part = tag.escape_ascii().to_string();
             return Err(ModelError::Part { file: file.to_owned(), part });
         }
-        let find = |wanted: Tag| {
-            let found = sections.iter().find(|(tag, _)| *tag == wanted);
-            found.map(|&(_, section)| section)
-        };
+        let find = |wanted: Tag| find(&sections, wanted);
         let part = |wanted: Tag| find(wanted).ok_or_else(|| senseless("a section is missing"));
         Ok(Self {
             task: part(TASK)?,
@@ -328,8 +342,13 @@ impl<'a> Parts<'a> {
             statistics: find(STATISTICS),
             shares: find(SHARES),
             figures: find(FIGURES),
+            all: sections,
         })
     }
+}
+
+fn find<'a>(sections: &[(Tag, &'a [u8])], wanted: Tag) -> Option<&'a [u8]> {
+    sections.iter().find(|(tag, _)| *tag == wanted).map(|&(_, section)| section)
 }
 
 /// The run in its sections, or what is wrong with it.
@@ -406,12 +425,6 @@ fn figures(task: &Task, section: Option<&[u8]>, rounds: u64) -> Result<Scorecard
     let read: Option<Scorecard> = whole(section);
     let read = read.filter(|card| card.continues(&fresh, rounds));
     read.ok_or_else(|| "its figures are not those of its ledger".to_owned())
-}
-
-/// All of a section, or nothing.
-fn whole<T: serde::de::DeserializeOwned>(section: &[u8]) -> Option<T> {
-    let (value, rest) = postcard::take_from_bytes(section).ok()?;
-    rest.is_empty().then_some(value)
 }
 
 /// Reads a file that is not too long.
@@ -550,7 +563,7 @@ mod tests {
             assert_eq!(model.task(), session.run().task(), "{learner}");
             assert_eq!(model.run.ledger(), session.ledger(), "{learner}");
             assert_eq!(model.run.weights(), session.run().weights(), "{learner}");
-            let again = encode(&model.run, &model.data, &model.stream).unwrap();
+            let again = encode(&model.run, &model.data, &model.stream, &model.companions).unwrap();
             assert_eq!(again, bytes, "{learner}");
         }
     }
@@ -678,7 +691,7 @@ mod tests {
     fn parts_that_are_not_known_are_passed_over_or_named() {
         let bytes = model();
         let mut sections = taken_apart(&bytes);
-        sections.push((*b"note", b"hello".to_vec()));
+        sections.push((*b"more", b"hello".to_vec()));
         assert!(Model::decode(&seal(&sections), "m").is_ok());
         sections.push((*b"Bank", Vec::new()));
         assert!(refusal(&seal(&sections)).contains("\"Bank\""));

@@ -1,10 +1,12 @@
 //! A run that learns from files, and can be put away in the middle of one.
 
+use crate::companions::Companions;
 use crate::data::DataSpec;
 use crate::model::{self, Model, ModelError, Stream};
 use crate::report::Report;
 use crate::run::{Run, RunError};
 use crate::spec::{Spec, SpecError};
+use crate::windows::Windows;
 use rueful_core::{Batch, Ledger, Round, Rows};
 use rueful_data::{DataError, Seen, Source};
 use std::path::Path;
@@ -13,6 +15,7 @@ use thiserror::Error;
 /// A run, and where it is in its data.
 pub struct Session {
     run: Run,
+    companions: Companions,
     data: DataSpec,
     /// What came before these data.
     before: Seen,
@@ -62,20 +65,24 @@ impl Session {
         spec.check()?;
         let run = Run::new(spec.task())?;
         let (data, batch) = (spec.data.clone(), Batch::default());
-        Ok(Self { run, data, before: Seen::default(), position: 0, to_skip: 0, batch })
+        let (companions, before) = (Companions::default(), Seen::default());
+        Ok(Self { run, companions, data, before, position: 0, to_skip: 0, batch })
     }
 
     /// A run that was put away. It goes on in the data it was at: shown them from the start, it
     /// passes over what it has learned from.
     pub fn resume(model: Model) -> Self {
-        let Model { run, data, stream: Stream { before, position, .. }, .. } = model;
-        Self { run, data, before, position, to_skip: position, batch: Batch::default() }
+        let Model { run, data, stream: Stream { before, position, .. }, companions, .. } = model;
+        let batch = Batch::default();
+        Self { run, companions, data, before, position, to_skip: position, batch }
     }
 
     /// The same, to go on with other data.
     pub fn resume_with(model: Model, data: DataSpec) -> Self {
         let before = model.stream.seen();
-        Self { before, data, position: 0, to_skip: 0, ..Self::resume(model) }
+        let mut session = Self { before, data, position: 0, to_skip: 0, ..Self::resume(model) };
+        session.companions = session.companions.for_other_data();
+        session
     }
 
     /// Learns from the next rows of the source; says whether there were any.
@@ -83,7 +90,11 @@ impl Session {
         if !self.fill(source)? {
             return Ok(false);
         }
-        self.run.learn_counted(self.batch.rows())?;
+        let rows = self.batch.rows();
+        self.run.learn_counted(rows)?;
+        if let Some(windows) = &mut self.companions.windows {
+            windows.tell(self.run.ledger(), self.run.entered(rows), self.run.rounds());
+        }
         self.position += self.batch.len() as u64;
         Ok(true)
     }
@@ -140,7 +151,7 @@ impl Session {
 
     /// The run put away, as the bytes of a model's file.
     pub fn to_bytes(&self, source: &dyn Source) -> Result<Vec<u8>, ModelError> {
-        model::encode(&self.run, &self.data, &self.stream(source))
+        model::encode(&self.run, &self.data, &self.stream(source), &self.companions)
     }
 
     /// Puts the run away in a file, which is there whole or not at all.
@@ -156,6 +167,21 @@ impl Session {
     /// Its ledger.
     pub fn ledger(&self) -> &Ledger {
         self.run.ledger()
+    }
+
+    /// What goes along with the run.
+    pub fn companions(&self) -> &Companions {
+        &self.companions
+    }
+
+    /// The same, to be changed.
+    pub fn companions_mut(&mut self) -> &mut Companions {
+        &mut self.companions
+    }
+
+    /// The windows, if somebody asked for them.
+    pub fn windows(&self) -> Option<&Windows> {
+        self.companions.windows.as_ref()
     }
 
     /// What it learns from.

@@ -33,7 +33,7 @@ impl TryFrom<Stored> for Statistics {
     type Error = &'static str;
 
     fn try_from(Stored { gram, features }: Stored) -> Result<Self, Self::Error> {
-        let cells = Cells::side_by_side(&features).ok_or("a column comes twice")?;
+        let cells = Cells::side_by_side(&features, 0).ok_or("a column comes twice")?;
         if gram.is_sound(gram.rounds(), features.len()) {
             Ok(Self { gram, cells, buffer: Vec::new() })
         } else {
@@ -103,7 +103,7 @@ impl Statistics {
     pub(crate) fn renamed(&self, places: &[u32]) -> Option<Self> {
         let name = |feature: &u32| places.get(*feature as usize).copied();
         let features: Option<Vec<u32>> = self.features().iter().map(name).collect();
-        let cells = Cells::side_by_side(&features?)?;
+        let cells = Cells::side_by_side(&features?, 0)?;
         Some(Self { gram: self.gram.clone(), cells, buffer: Vec::new() })
     }
 
@@ -113,7 +113,7 @@ impl Statistics {
         let own = self.features();
         let mut all = own.clone();
         all.extend(other.features().into_iter().filter(|feature| !own.contains(feature)));
-        let Some(cells) = Cells::side_by_side(&all).filter(|_| all.len() <= most) else {
+        let Some(cells) = Cells::side_by_side(&all, 0).filter(|_| all.len() <= most) else {
             return false;
         };
         let theirs = other.features();

@@ -5,6 +5,10 @@
 //! asked for stay as they are. Every window has sums of its own, so that nothing that came before
 //! can drown it.
 
+mod stored;
+
+pub(crate) use stored::StoredWindows;
+
 use crate::alarm::WindowSolver;
 use crate::bench::Bench;
 use crate::figures::RatesReport;
@@ -155,8 +159,27 @@ impl Windows {
     /// Where nobody asked for a length they are not: they would not stay as they are.
     #[must_use]
     pub fn solved(mut self, ledger: &Ledger, options: &Options) -> Self {
-        self.solver = self.is_fixed.then(|| WindowSolver::new(ledger, options));
+        let solver = self.solver.take();
+        let solver = || solver.unwrap_or_else(|| WindowSolver::new(ledger)).with(options);
+        self.solver = self.is_fixed.then(solver);
         self
+    }
+
+    /// The same windows, none of which is solved from now on.
+    #[must_use]
+    pub fn unsolved(mut self) -> Self {
+        self.solver = None;
+        self
+    }
+
+    /// Whether these windows can go on as windows of this length, solved or not. The rows of a
+    /// window must have been kept from its beginning to be solved.
+    pub fn suit(&self, length: Option<NonZeroU64>, are_solved: bool) -> bool {
+        let is_length = match length {
+            Some(length) => self.is_fixed && self.length == length.get(),
+            None => !self.is_fixed,
+        };
+        is_length && (!are_solved || self.solver.is_some())
     }
 
     /// The windows of a length that was asked for that are full so far.

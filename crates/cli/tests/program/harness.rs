@@ -51,6 +51,12 @@ pub(crate) fn hinge(flags: &str) -> String {
 }
 
 impl Said {
+    /// What was said beside the result, without the lines of progress.
+    pub(crate) fn notes(&self) -> String {
+        let notes = self.stderr.lines().filter(|line| line.starts_with("note: "));
+        notes.map(|line| format!("{line}\n")).collect()
+    }
+
     /// What a run that must have gone well printed.
     #[track_caller]
     pub(crate) fn result(self) -> String {

@@ -281,12 +281,14 @@ fn one_example_is_enough() {
 /// What had to be measured beforehand is said beside the JSON, not in it.
 #[test]
 fn notes_go_to_the_standard_error() {
-    let said = ask(&format!("run {DATA} --json --loss hinge --learner minimax -q"));
+    let said = ask(&format!("run {DATA} --json --loss hinge --learner minimax"));
     assert_eq!(
-        said.stderr,
+        said.notes(),
         "note: G = 3.0413812651491097 is measured in a first pass over the data\n\
          note: T = 1250 is counted in a first pass over the data\n"
     );
     assert!(said.json().is_object());
+    let quiet = ask(&format!("run {DATA} --json --learner minimax -q"));
+    assert_eq!(quiet.stderr, "", "no progress, and no notes");
     assert_eq!(ask(&format!("run {DATA} --json --loss hinge -q")).stderr, "");
 }

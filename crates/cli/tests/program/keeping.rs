@@ -567,3 +567,113 @@ fn predictions_that_fail_leave_the_old_ones() {
     });
     assert_eq!(parts.count(), 0);
 }
+
+/// Everything that a run leaves behind, in a folder.
+struct Left {
+    text: String,
+    json: Value,
+    page: String,
+    predictions: String,
+}
+
+impl Left {
+    /// What is there after a command that says its report as text, and the same one as JSON.
+    fn by(folder: &TempDir, text: String, json: Value) -> Self {
+        let read = |name| String::from_utf8(bytes(folder, name)).expect("it is text");
+        Self { text, json, page: read("r.html"), predictions: read("p.txt") }
+    }
+
+    /// The same without the lines that say that it was resumed.
+    fn unbroken(self) -> Self {
+        let without = |text: &str, line: &str| {
+            assert_eq!(text.matches(line).count(), 1, "{text}");
+            let others = text.lines().filter(|one| !one.contains(line));
+            others.map(|line| format!("{line}\n")).collect::<String>()
+        };
+        let mut json = self.json;
+        assert!(json.as_object_mut().expect("an object").remove("resumed").is_some());
+        Self {
+            text: without(&self.text, "  resumed "),
+            page: without(&self.page, "The run was resumed after"),
+            json,
+            ..self
+        }
+    }
+}
+
+/// A stream breaks off in the middle of a window; the file is mended; the run goes on.
+#[test]
+fn a_run_that_broke_off_ends_like_one_that_never_did() {
+    let settings = [
+        ("--loss logistic", ""),
+        ("--loss square", "--window 100"),
+        ("--loss hinge --learner ogd --judge on", "--window 70 --alarm 0.3"),
+        ("--loss absolute --gradient-bound 4", "--window 70 --alarm 9"),
+    ];
+    for (settings, flags) in settings {
+        let desk = desk();
+        let all = String::from_utf8(bytes(&desk, "all.libsvm")).expect("it is text");
+        let place = all.match_indices('\n').nth(833).expect("834 lines").0 + 1;
+        let broken = format!("{}1 broken\n{}", &all[..place], &all[place..]);
+        write(&desk, "s.libsvm", &all);
+        let keep = format!("{flags} -q --save m --report r.html --predictions p.txt");
+        let said = |line: &str| {
+            let said = say(&desk, line);
+            assert!(matches!(said.code, Some(0 | 4)), "{said:?}");
+            said.stdout
+        };
+        let text = said(&format!("run s.libsvm {settings} {keep}"));
+        let json = said(&format!("run s.libsvm {settings} {keep} --json"));
+        let json = serde_json::from_str(&json).expect("it is JSON");
+        let whole = Left::by(&desk, text, json);
+
+        let mut resumed = Vec::new();
+        for as_json in ["", "--json"] {
+            for file in ["m", "p.txt", "r.html"] {
+                fs::remove_file(desk.path().join(file)).expect("it is there");
+            }
+            write(&desk, "s.libsvm", &broken);
+            let error = say(&desk, &format!("run s.libsvm {settings} {keep}"));
+            assert!(error.stderr.contains("s.libsvm:835:"), "{}", error.stderr);
+            assert!(!desk.path().join("p.txt").exists());
+            // A killed program writes a little more than its last model knows of.
+            let part = desk.path().join("p.txt.part");
+            let mut left = fs::OpenOptions::new().append(true).open(part).expect("it is left");
+            left.write_all(b"0.123456\n0.1").expect("it grows");
+            write(&desk, "s.libsvm", &all);
+            resumed.push(said(&format!("run --resume m {keep} {as_json}")));
+            assert!(!desk.path().join("p.txt.part").exists());
+        }
+        let json = serde_json::from_str(&resumed[1]).expect("it is JSON");
+        let resumed = Left::by(&desk, resumed[0].clone(), json).unbroken();
+        assert_eq!(resumed.text, whole.text, "{settings}");
+        assert_eq!(resumed.json, whole.json, "{settings}");
+        assert_eq!(resumed.page, whole.page, "{settings}");
+        assert_eq!(resumed.predictions, whole.predictions, "{settings}");
+        assert_eq!(whole.predictions.lines().count(), 1250);
+    }
+}
+
+#[test]
+fn predictions_of_somebody_else_are_not_continued() {
+    let desk = desk();
+    say(&desk, "run one.libsvm -q --save m --predictions p.txt").result();
+    write(&desk, "p.txt", "mine\n");
+    let refused = say(&desk, "run --resume m -q --save m --predictions p.txt").one_line();
+    assert!(refused.contains("p.txt does not hold the predictions"), "{refused}");
+    assert_eq!(bytes(&desk, "p.txt"), b"mine\n");
+    // Other data have predictions of their own.
+    say(&desk, "run two.libsvm --resume m -q --save m --predictions p.txt").result();
+    assert_eq!(bytes(&desk, "p.txt").split(|&byte| byte == b'\n').count(), 651);
+}
+
+/// A run that fails without a model leaves no half of a file, and does not touch an old one.
+#[test]
+fn a_failed_run_leaves_old_predictions_alone() {
+    let desk = desk();
+    write(&desk, "bad.libsvm", "1 1:1\n-1 2:1\n1 broken\n");
+    write(&desk, "p.txt", "old\n");
+    say(&desk, "run bad.libsvm --loss hinge -q --predictions p.txt").one_line();
+    assert_eq!(bytes(&desk, "p.txt"), b"old\n");
+    assert!(!desk.path().join("p.txt.part").exists());
+}

@@ -36,9 +36,9 @@ fn ask_of(name: &str, text: &str, line: &str) -> Said {
 
 /// What is said on the side of a run over such rows.
 fn notes(labels: &[&str]) -> String {
-    let said = ask_of("rows.libsvm", &lines(labels), "run rows.libsvm -q");
+    let said = ask_of("rows.libsvm", &lines(labels), "run rows.libsvm");
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    said.stderr
+    said.notes()
 }
 
 /// Loss and positive label of a report.
@@ -123,9 +123,9 @@ fn a_label_that_is_named_must_be_there() {
 
 #[test]
 fn a_loss_that_is_named_takes_two_labels() {
-    let said = ask_of("rows.libsvm", &lines(&["2", "1"]), "run rows.libsvm -q --loss hinge --json");
+    let said = ask_of("rows.libsvm", &lines(&["2", "1"]), "run rows.libsvm --loss hinge --json");
     assert_eq!(
-        said.stderr,
+        said.notes(),
         "note: labels are 1 and 2: 2 counts as +1, unless --positive says otherwise\n"
     );
     assert_eq!(chosen(&said.json()), ("hinge".into(), "2".into()));
@@ -351,8 +351,8 @@ fn write_parquet(path: &Path) {
 #[test]
 fn rows_that_do_not_count_do_not_say_what_is_learned() {
     let text = "3 0 | a\n".to_owned() + &"1 1 | a\n2 1 | b\n".repeat(20);
-    let said = ask_of("rows.vw", &text, "run rows.vw -q --json");
-    assert!(said.stderr.starts_with("note: labels are 1 and 2"), "{}", said.stderr);
+    let said = ask_of("rows.vw", &text, "run rows.vw --json");
+    assert!(said.notes().starts_with("note: labels are 1 and 2"), "{}", said.stderr);
 }
 
 #[test]

@@ -21,5 +21,6 @@ mod reading;
 mod shell;
 mod snapshots;
 mod spec;
+mod tables;
 mod textbook;
 mod weights;

@@ -130,6 +130,6 @@ fn a_printed_spec_is_pinned() {
 fn printing_a_spec_and_running_are_two_things() {
     for flag in ["--hindsight", "--curve-hindsight", "--follow"] {
         let text = ask(&format!("run {DATA} --print-spec {flag}")).refusal(2);
-        assert!(text.contains("cannot be used with"), "{text}");
+        assert!(text.contains("do not go together"), "{text}");
     }
 }

@@ -27,6 +27,11 @@ impl Line {
         Self { offset: floor, norm: 0.0, curvature: 0.0, slack: (0.0, 0.0) }
     }
 
+    /// A line from its parts, for losses that are not regularised.
+    pub(crate) fn straight(offset: f64, norm: f64, slack: (f64, f64)) -> Self {
+        Self { offset, norm, curvature: 0.0, slack }
+    }
+
     /// No comparator of norm at most U loses less than this. Minus infinity where nothing is known.
     pub fn floor(&self, radius: Positive) -> f64 {
         let gain = Ball { radius }.support_of_norm(self.norm, self.curvature);

@@ -69,12 +69,13 @@ impl Tally {
         self.minorant.merge(&other.minorant);
     }
 
-    pub(super) fn rearrange(&mut self, from: &[u32]) {
+    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    pub fn rearrange(&mut self, from: &[u32]) {
         self.minorant.rearrange(from);
     }
 
     /// Whether what was read from somewhere can be such sums.
-    pub(super) fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         self.loss.value().is_finite()
             && self.penalty.value() >= 0.0
             && self.penalty.value().is_finite()

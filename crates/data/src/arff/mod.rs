@@ -80,15 +80,10 @@ pub enum AttributeKind {
 }
 
 impl Arff {
-    /// The same without the attributes that only learning needs.
-    pub(crate) fn without_label(&self) -> Self {
-        let pairs = self.columns.iter().zip(&self.kinds);
-        let kept = pairs.filter(|(column, _)| column.role.is_for_predicting());
-        Self {
-            bits: self.bits,
-            columns: self.columns.without_label(),
-            kinds: kept.map(|(_, kind)| kind.clone()).collect(),
-        }
+    /// The same declarations with other columns, one for each.
+    pub(crate) fn with_columns(self, columns: Columns) -> Self {
+        debug_assert_eq!(columns.len(), self.kinds.len());
+        Self { columns, ..self }
     }
 
     /// What each attribute is declared to be.
@@ -133,7 +128,7 @@ impl Arff {
             columns.push(Column { name, role });
             kinds.push(kind);
         }
-        let columns = Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
+        let columns = Columns::checked(columns).map_err(|expected| DataError::Unsuitable {
             file: file.to_owned(),
             found: "attributes that do not go together".to_owned(),
             expected: expected.into(),

@@ -9,6 +9,8 @@
 mod keys;
 mod parse;
 
+pub(crate) use keys::{is_key, keys_in};
+
 use crate::error::excerpt;
 use crate::format::{Fault, Format, quoted};
 use crate::labels::LabelRule;
@@ -17,7 +19,7 @@ use crate::number::{double_at, single_at};
 use crate::rows::{IMPORTANCE, Rows, Space, importance};
 use crate::schema::{Column, Columns, Role, Wishes};
 use crate::source::Reading;
-use crate::table::plan::size_expected;
+use crate::table::plan::{is_missing, number_fault, number_in, size_expected};
 use crate::table::words::Words;
 use crate::text::{Text, lines};
 use crate::{Bits, DataError, Phrase};
@@ -31,30 +33,23 @@ use serde::{Deserialize, Serialize};
 pub struct Json {
     /// How many bits the index of a feature by name has.
     pub bits: Bits,
+    /// Whether other keys are passed over, as they are where the keys are the columns of a table.
+    /// Values then are what they would be as cells: a string may be a number, or missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
     /// The keys that are not what their values say: the label, and what was wished for. Missing
     /// values under other keys are counted together, behind those of these.
     pub columns: Columns,
 }
 
 impl Json {
-    /// The same for lines that need not say how much they count, or what others predicted.
-    pub(crate) fn without_label(&self) -> Self {
-        let mut columns = Vec::from(self.columns.clone());
-        for column in &mut columns {
-            if matches!(column.role, Role::Importance | Role::Prediction) {
-                column.role = Role::Drop;
-            }
-        }
-        Self { bits: self.bits, columns: Columns::without_labels(columns) }
-    }
-
     /// What is to become of lines that begin like these.
     pub(crate) fn infer(
         file: &str,
         beginning: &[u8],
         wishes: &Wishes,
     ) -> Result<(Self, Vec<Phrase>), DataError> {
-        if wishes.label.is_none() {
+        if wishes.label.is_none() && !wishes.unlabelled {
             let columns = keys::listed(beginning);
             return Err(DataError::NoLabel { file: file.to_owned(), columns });
         }
@@ -71,14 +66,14 @@ impl Json {
                 }
             }
         }
-        let columns = Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
+        let columns = Columns::checked(columns).map_err(|expected| DataError::Unsuitable {
             file: file.to_owned(),
             found: "keys that do not go together".to_owned(),
             expected: expected.into(),
         })?;
         let mut notes = vec![Phrase::from("JSON lines")];
         notes.extend(keys::notes(beginning, &columns).into_iter().map(Phrase::from));
-        Ok((Self { bits: wishes.bits, columns }, notes))
+        Ok((Self { bits: wishes.bits, closed: false, columns }, notes))
     }
 }
 
@@ -97,6 +92,10 @@ pub(crate) struct JsonFormat {
     constant: bool,
     /// Whether rows that do not count are delivered.
     idle_rows: bool,
+    /// Whether keys that are no columns are passed over.
+    closed: bool,
+    /// Whether rows need no label.
+    unlabelled: bool,
 }
 
 impl JsonFormat {
@@ -119,6 +118,8 @@ impl JsonFormat {
             rule: reading.labels.clone(),
             constant: reading.constant,
             idle_rows: reading.idle_rows,
+            closed: json.closed,
+            unlabelled: reading.labels == LabelRule::Ignored || !json.columns.has_label(),
         }
     }
 
@@ -226,7 +227,37 @@ impl Filler<'_> {
     }
 
     fn role(&self, column: Option<usize>) -> Option<Role> {
-        column.map(|column| self.format.columns[column].role)
+        let unnamed = self.format.closed.then_some(Role::Drop);
+        column.map(|column| self.format.columns[column].role).or(unnamed)
+    }
+
+    /// Takes a string where a number is wanted.
+    fn number_in(
+        &mut self,
+        key: &[u8],
+        mark: Option<usize>,
+        value: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
+        match number_in(value) {
+            Some(number) => {
+                self.rows.add_named(&self.format.space, &Prefix::NONE, key, number);
+                Ok(())
+            }
+            None => {
+                let name = self.format.columns.get(mark.unwrap_or(0)).map_or("", |c| &c.name);
+                Err(number_fault(name, value, at))
+            }
+        }
+    }
+
+    /// Whether a string stands for no value, as a cell of a table would.
+    fn is_missing(&self, mark: Option<usize>, value: &[u8]) -> bool {
+        match self.role(mark) {
+            Some(Role::Category | Role::Number) => self.format.closed && is_missing(value),
+            Some(Role::Text) => self.format.closed && value.is_empty(),
+            _ => false,
+        }
     }
 
     /// Takes a feature `key=value`.
@@ -241,8 +272,8 @@ impl Filler<'_> {
     }
 
     fn finish(&mut self, line: &[u8], start: usize) -> Result<(), Fault> {
-        let unlabeled = (self.format.rule == LabelRule::Ignored).then_some(0.0);
-        let Some(label) = self.label.or(unlabeled) else {
+        let unlabelled = self.format.unlabelled.then_some(0.0);
+        let Some(label) = self.label.or(unlabelled) else {
             let expected = format!("a label under the key {}", quoted(self.format.columns.label()));
             return Err(Fault::new(start, &line[start..], expected));
         };
@@ -322,6 +353,9 @@ impl Sink for Filler<'_> {
         value: &[u8],
         at: usize,
     ) -> Result<(), Fault> {
+        if self.is_missing(mark, value) {
+            return self.null(key, mark, at);
+        }
         match self.role(mark) {
             Some(Role::Drop) => {}
             Some(Role::Label) => {
@@ -337,7 +371,8 @@ impl Sink for Filler<'_> {
                 self.prefix.set(&[key, b":"]);
                 self.words.add(&self.format.space, &self.prefix, value, self.rows);
             }
-            Some(Role::Number | Role::Category) | None => self.category(key, value),
+            Some(Role::Number) => self.number_in(key, mark, value, at)?,
+            Some(Role::Category) | None => self.category(key, value),
         }
         Ok(())
     }

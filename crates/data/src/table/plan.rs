@@ -274,15 +274,10 @@ impl Plan {
             }
             Action::Text(prefix) => filler.words.add(&self.space, prefix, value, rows),
             Action::Category(prefix) => rows.add_named(&self.space, prefix, value, 1.0),
-            Action::Number(place) => match single_at(value, 0) {
-                Some((number, end)) if end == value.len() && number.is_finite() => {
-                    if filler.is_sparse {
-                        rows.add(self.indices[*place], number);
-                    } else {
-                        filler.numbers[*place] += number;
-                    }
-                }
-                _ => return Err(self.number_fault(column, value, at)),
+            Action::Number(place) => match number_in(value) {
+                Some(number) if filler.is_sparse => rows.add(self.indices[*place], number),
+                Some(number) => filler.numbers[*place] += number,
+                None => return Err(number_fault(self.name(column), value, at)),
             },
         }
         Ok(())
@@ -380,27 +375,45 @@ impl Plan {
             None => fault,
         }
     }
+}
 
-    #[cold]
-    fn number_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
-        let is_large = double_at(cell, 0).is_some_and(|(_, end)| end == cell.len());
-        if is_large {
-            return Fault::new(at, cell, size_expected());
-        }
-        let name = self.name(column);
-        let fault = Fault::new(at, cell, format!("a finite number in column {}", quoted(name)));
-        if is_infinite(cell) {
-            return fault.hint("an infinite value cannot be learned from");
-        }
-        let word = argument(name);
-        fault.hint(
-            Phrase::default()
-                .setting("categorical")
-                .and(format!(" {word} takes its values as names, "))
-                .setting("drop")
-                .and(format!(" {word} leaves it out")),
-        )
+/// The number that a cell holds: a truth is 1 or 0.
+pub(crate) fn number_in(cell: &[u8]) -> Option<f32> {
+    match single_at(cell, 0) {
+        Some((number, end)) if end == cell.len() && number.is_finite() => Some(number),
+        Some((_, end)) if end == cell.len() => None,
+        _ => truth_in(cell).map(|truth| f32::from(u8::from(truth))),
     }
+}
+
+/// What a word for a truth says.
+pub(crate) fn truth_in(cell: &[u8]) -> Option<bool> {
+    match cell {
+        b"true" | b"True" | b"TRUE" => Some(true),
+        b"false" | b"False" | b"FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// A cell that is no number in a column of numbers, and what settles how it is read.
+#[cold]
+pub(crate) fn number_fault(name: &str, cell: &[u8], at: usize) -> Fault {
+    let is_large = double_at(cell, 0).is_some_and(|(_, end)| end == cell.len());
+    if is_large {
+        return Fault::new(at, cell, size_expected());
+    }
+    let fault = Fault::new(at, cell, format!("a finite number in column {}", quoted(name)));
+    if is_infinite(cell) {
+        return fault.hint("an infinite value cannot be learned from");
+    }
+    let word = argument(name);
+    fault.hint(
+        Phrase::default()
+            .setting("categorical")
+            .and(format!(" {word} takes its values as names, "))
+            .setting("drop")
+            .and(format!(" {word} leaves it out, an empty cell is a missing value")),
+    )
 }
 
 #[cold]

@@ -96,7 +96,8 @@ fn broken_rows_are_refused() {
         (
             "x,sunny,a,1",
             "w.arff:10:1: found \"x\", expected a finite number in column \"temp\"; categorical \
-             temp takes its values as names, drop temp leaves it out",
+             temp takes its values as names, drop temp leaves it out, an empty cell is a \
+             missing value",
         ),
         ("1,sunny,,1", "w.arff:10:9: found \",1\", expected a value, or ? for a missing one"),
         (

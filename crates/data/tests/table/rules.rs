@@ -140,7 +140,8 @@ fn a_word_among_numbers_is_refused() {
         (
             60_000,
             "data.csv:60002:3: found \"x\", expected a finite number in column \"my b\"; \
-             categorical 'my b' takes its values as names, drop 'my b' leaves it out"
+             categorical 'my b' takes its values as names, drop 'my b' leaves it out, an \
+             empty cell is a missing value"
                 .to_owned()
         )
     );
@@ -148,6 +149,34 @@ fn a_word_among_numbers_is_refused() {
     let rows = rows(&format!("{text}1,x,2\n"), &wishes);
     assert_eq!(rows[60_000], expect(2.0, &[("a", 1.0), ("my b=x", 1.0)]));
     assert_eq!(rows[0], expect(3.0, &[("a", 1.0), ("my b=2", 1.0)]));
+}
+
+#[test]
+fn one_bad_cell_does_not_make_names_of_numbers() {
+    let text = "a,y\n".to_owned() + &"1.5,3\n".repeat(30) + "1.5O,3\n" + &"2,3\n".repeat(20_000);
+    let (before, message) = refusal(&text, &y());
+    assert_eq!(before, 30);
+    assert!(message.starts_with("data.csv:32:1: found \"1.5O\", expected a finite"), "{message}");
+    assert!(message.contains("categorical a takes its values as names"), "{message}");
+    let names = Wishes { categorical: list(&["a"]), ..y() };
+    assert_eq!(rows(&text, &names)[30], expect(3.0, &[("a=1.5O", 1.0)]));
+
+    // Words in one cell out of ten are no mistake, unless they are said to be.
+    let text = "a,y\n".to_owned() + &(("1,3\n".repeat(9) + "x,3\n").repeat(20));
+    assert_eq!(rows(&text, &y())[9], expect(3.0, &[("a=x", 1.0)]));
+    let numbers = Wishes { numeric: list(&["a"]), ..y() };
+    assert!(refusal(&text, &numbers).1.starts_with("data.csv:11:1: found \"x\""));
+}
+
+#[test]
+fn truths_are_one_and_zero() {
+    for [yes, no] in [["true", "false"], ["True", "False"], ["TRUE", "FALSE"]] {
+        let text = format!("a,y\n{yes},3\n{no},4\n,5\n{yes},6\n");
+        let one = |label| expect(label, &[("a", 1.0)]);
+        assert_eq!(rows(&text, &y()), [one(3.0), expect(4.0, &[]), expect(5.0, &[]), one(6.0)]);
+    }
+    let text = "a,y\ntrue,3\nmaybe,4\n";
+    assert_eq!(rows(text, &y())[0], expect(3.0, &[("a=true", 1.0)]));
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod aggregate;
 mod bayes;
 mod belief;
 mod blend;
+mod classes;
 mod eight;
 mod experts;
 mod explain;
@@ -50,6 +51,7 @@ mod sweep;
 mod targets;
 mod top;
 
+pub use classes::SoftmaxBank;
 pub use experts::Expert;
 
 use super::{

@@ -1,0 +1,79 @@
+//! The program `rueful`: flags in, reports out. Rules live in the crates below.
+//!
+//! It is a library as well, so that the Python package has the same program and the same pages.
+
+mod alarm;
+mod args;
+mod audit;
+mod chart;
+mod convert;
+mod data;
+mod explain;
+mod figures;
+mod hindsight;
+mod inspect;
+mod interrupt;
+mod keeper;
+mod look_back;
+mod numbers;
+mod output;
+mod page;
+mod places;
+mod play;
+mod predict;
+mod predictions;
+mod progress;
+mod race;
+mod run;
+mod shell;
+mod usage;
+mod view;
+mod weights;
+
+use args::{Cli, Command, Game};
+use rueful_run::{Report, Run};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the program on its arguments, of which the first is its own name, and says how it ended.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    page::remember_command(&args);
+    let cli = match usage::parse(&args) {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
+    output::be_quiet(cli.quiet);
+    execute(&cli).unwrap_or_else(|error| output::fail(&error))
+}
+
+/// The report as `rueful run` prints it, `notes` beside what the learner is.
+pub fn report_text(report: &Report, notes: &[String]) -> String {
+    view::report(report, notes)
+}
+
+/// The page of a run, as `rueful run --report` writes it.
+pub fn report_html(report: &Report, run: &Run) -> String {
+    rueful_page::html(&page::page(report, run, None))
+}
+
+fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {
+    places::check(&cli.command)?;
+    match &cli.command {
+        Command::Run(args) => return run::run(args),
+        Command::Race(args) => return race::race(args),
+        Command::Data(args) => data::data(args)?,
+        Command::Convert(args) => convert::convert(args)?,
+        Command::Hindsight(args) => return hindsight::hindsight(args),
+        Command::Audit(args) => return audit::audit(args),
+        Command::Inspect(args) => inspect::inspect(args)?,
+        Command::Predict(args) => predict::predict(args)?,
+        Command::Weights(args) => weights::weights(args)?,
+        Command::Explain(args) => explain::explain(args)?,
+        Command::Play { game: Game::Erm(args) } => play::erm(args)?,
+        Command::Play { game: Game::Adversary(args) } => play::adversary(args)?,
+        Command::Completions(args) => shell::completions(args)?,
+        Command::Man(args) => shell::man(args)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,224 @@
+//! Tables as people have them: a model finds its columns by name, whatever file they come in.
+
+use crate::harness::ask_in;
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use parquet::arrow::ArrowWriter;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+const ROWS: usize = 120;
+
+/// A cell of a row of the table that all files here hold.
+fn cell(row: usize, column: &str) -> String {
+    let age = 18 + row * 37 % 60;
+    match column {
+        "age" => age.to_string(),
+        "job" => ["clerk", "nurse", "", "cook"][row % 4].to_owned(),
+        "member" => (row % 3 == 0).to_string(),
+        "y" => (if (age > 45) != (row % 11 == 0) { "yes" } else { "no" }).to_owned(),
+        "id" => format!("id{row}"),
+        other => panic!("{other}"),
+    }
+}
+
+/// The table as text, with these columns in this order.
+fn text(separator: &str, columns: &[&str]) -> String {
+    let line = |row: usize| {
+        let cells: Vec<_> = columns.iter().map(|column| cell(row, column)).collect();
+        cells.join(separator) + "\n"
+    };
+    columns.join(separator) + "\n" + &(0..ROWS).map(line).collect::<String>()
+}
+
+fn json(columns: &[&str]) -> String {
+    let value = |row: usize, column: &str| match (column, cell(row, column)) {
+        ("age" | "member", value) => value,
+        (_, empty) if empty.is_empty() => "null".to_owned(),
+        (_, word) => format!("{word:?}"),
+    };
+    let line = |row: usize| {
+        let pairs = columns.iter().map(|column| format!("{column:?}: {}", value(row, column)));
+        format!("{{{}}}\n", pairs.collect::<Vec<_>>().join(", "))
+    };
+    (0..ROWS).map(line).collect()
+}
+
+fn arff(columns: &[&str]) -> String {
+    let kind = |column: &&str| match *column {
+        "age" => "numeric".to_owned(),
+        "member" => "{false, true}".to_owned(),
+        _ => "string".to_owned(),
+    };
+    let declared = columns.iter().map(|column| format!("@attribute {column} {}\n", kind(column)));
+    let value = |row, column| Some(cell(row, column)).filter(|cell| !cell.is_empty());
+    let line = |row: usize| {
+        let cells = columns.iter().map(|column| value(row, column).unwrap_or("?".to_owned()));
+        cells.collect::<Vec<_>>().join(",") + "\n"
+    };
+    let rows: String = (0..ROWS).map(line).collect();
+    format!("@relation people\n{}@data\n{rows}", declared.collect::<String>())
+}
+
+fn batch(columns: &[&str]) -> RecordBatch {
+    let array = |column: &&str| -> (String, ArrayRef) {
+        let cells = (0..ROWS).map(|row| cell(row, column));
+        let array: ArrayRef = match *column {
+            "age" => Arc::new(cells.map(|cell| cell.parse().ok()).collect::<Int64Array>()),
+            "member" => Arc::new(cells.map(|cell| Some(cell == "true")).collect::<BooleanArray>()),
+            _ => Arc::new(
+                cells
+                    .map(|cell| Some(cell).filter(|cell| !cell.is_empty()))
+                    .collect::<StringArray>(),
+            ),
+        };
+        ((*column).to_owned(), array)
+    };
+    RecordBatch::try_from_iter_with_nullable(
+        columns.iter().map(array).map(|(name, array)| (name, array, true)),
+    )
+    .expect("columns of equal length")
+}
+
+fn write_columnar(folder: &Path, columns: &[&str]) {
+    let batch = batch(columns);
+    let file = |name: &str| File::create(folder.join(name)).expect("the file is created");
+    let mut writer = ArrowWriter::try_new(file("t.parquet"), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let mut writer = FileWriter::try_new(file("t.feather"), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    let mut writer = StreamWriter::try_new(file("t.arrows"), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+}
+
+/// A folder with the table in every format: other orders, a column more, and no label.
+fn desk() -> TempDir {
+    let folder = TempDir::new().expect("a directory");
+    let put = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
+    put("first.csv", text(",", &["age", "job", "member", "y"]));
+    put("order.csv", text(",", &["y", "id", "member", "job", "age"]));
+    put("t.tsv", text("\t", &["job", "y", "age", "id", "member"]));
+    put("semicolons.txt", text(";", &["member", "y", "age", "job"]));
+    put("t.jsonl", json(&["id", "member", "job", "age", "y"]));
+    put("t.arff", arff(&["member", "id", "y", "age", "job"]));
+    put("bare.csv", text(",", &["id", "job", "member", "age"]));
+    put("bare.jsonl", json(&["age", "member", "job"]));
+    put("lacking.csv", text(",", &["job", "y"]));
+    write_columnar(folder.path(), &["y", "member", "age", "id", "job"]);
+    folder
+}
+
+const LABELLED: [&str; 8] = [
+    "order.csv",
+    "t.tsv",
+    "semicolons.txt",
+    "t.jsonl",
+    "t.arff",
+    "t.parquet",
+    "t.feather",
+    "t.arrows",
+];
+
+#[test]
+fn a_model_finds_its_columns_by_name() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    for first in ["first.csv", "t.parquet --drop id", "t.arrows --drop id", "t.tsv --drop id"] {
+        ask(&format!("run {first} --label y --save m.rueful -q")).result();
+        let expected = ask("predict m.rueful first.csv").result();
+        assert_eq!(expected.lines().count(), ROWS, "{first}");
+        for other in LABELLED {
+            let said = ask(&format!("predict m.rueful {other}"));
+            assert!(said.stderr.contains("mistakes"), "{first} {other}: {}", said.stderr);
+            assert_eq!(said.result(), expected, "{first} {other}");
+        }
+        for bare in ["bare.csv", "bare.jsonl"] {
+            let said = ask(&format!("predict m.rueful {bare}"));
+            assert_eq!(said.stderr, format!("note: {ROWS} predictions\n"), "{first} {bare}");
+            assert_eq!(said.result(), expected, "{first} {bare}");
+            let why = ask(&format!("explain m.rueful {bare} --row 7 --json")).json();
+            assert!(why.get("actual").is_none());
+        }
+    }
+}
+
+#[test]
+fn a_run_goes_on_with_any_file_of_the_same_columns() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    ask("run first.csv --label y --save m.rueful -q").result();
+    let resumed = |file: &str| {
+        ask(&format!("run {file} --resume m.rueful --save {file}.rueful -q")).result();
+        ask(&format!("predict {file}.rueful first.csv -q")).result()
+    };
+    let expected = resumed("first.csv");
+    for other in LABELLED {
+        assert_eq!(resumed(other), expected, "{other}");
+    }
+    let complaint = ask("run bare.csv --resume m.rueful -q").refusal(1);
+    assert!(complaint.contains("bare.csv: found no column \"y\" for the label"), "{complaint}");
+}
+
+#[test]
+fn a_schema_finds_its_columns_by_name() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    ask("data first.csv --label y --write-schema s.json").result();
+    let risk =
+        |flags: &str| ask(&format!("run {flags} --json -q")).json()["sequential_risk"].clone();
+    let expected = risk("first.csv --label y");
+    for other in LABELLED {
+        assert_eq!(risk(&format!("{other} --schema s.json")), expected, "{other}");
+    }
+}
+
+#[test]
+fn a_cache_stands_in_for_its_text_with_models_too() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    ask("convert first.csv --label y --positive yes --out all.cache").result();
+    ask("convert first.csv --label y --positive no --out no.cache").result();
+    ask("convert order.csv --label y --positive yes --out id.cache").result();
+    ask("run first.csv --label y --save m.rueful -q").result();
+    let expected = ask("predict m.rueful first.csv").result();
+    assert_eq!(ask("predict m.rueful all.cache").result(), expected);
+    let complaint = ask("predict m.rueful no.cache").refusal(1);
+    assert!(complaint.contains("made with --positive no"), "{complaint}");
+    let complaint = ask("predict m.rueful id.cache").refusal(1);
+    assert!(complaint.contains("rows with the column \"id\""), "{complaint}");
+    // The other way round: what was learned from a cache predicts text.
+    ask("run all.cache --save c.rueful -q").result();
+    for file in ["all.cache", "first.csv", "order.csv", "t.parquet", "bare.csv"] {
+        assert_eq!(ask(&format!("predict c.rueful {file}")).result(), expected, "{file}");
+    }
+    let again = |file: &str| {
+        ask(&format!("run {file} --resume c.rueful --save d.rueful -q")).result();
+        ask("predict d.rueful first.csv -q").result()
+    };
+    assert_eq!(again("all.cache"), again("t.jsonl"));
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    ask("run first.csv --label y --save m.rueful -q").result();
+    let complaint = ask("predict m.rueful lacking.csv").refusal(1);
+    assert!(complaint.contains("lacking.csv: found no columns \"age\", \"member\""), "{complaint}");
+    assert!(complaint.contains("the columns are: job, y"), "{complaint}");
+    assert!(complaint.contains("empty cells"), "{complaint}");
+    fs::write(desk.path().join("one.jsonl"), "{\"age\": 3, \"job\": null}\n").unwrap();
+    let complaint = ask("predict m.rueful one.jsonl").refusal(1);
+    assert!(complaint.contains("found no column \"member\""), "{complaint}");
+    let complaint = ask(&format!(
+        "predict m.rueful {}",
+        crate::harness::root().join(crate::harness::DATA).display()
+    ))
+    .refusal(1);
+    assert!(complaint.contains("expected a table with the columns age, job"), "{complaint}");
+}
