@@ -336,7 +336,7 @@ fn a_comparison_names_the_best_and_holds_all_numbers() {
     let page = Comparison { rivals, ..Comparison::default() };
     let document = comparison_html(&page);
     assert!(document.contains("The least risk, 0.2500, is that of quick"), "{document}");
-    assert!(document.contains("<bdi>-0.08333333333333333</bdi>"));
+    assert!(document.contains("<bdi>−0.08333333333333333</bdi>"));
     let [first, second] = ["slow", "quick"].map(|name| comparison_svg(&page).contains(name));
     assert!(first && second);
 }

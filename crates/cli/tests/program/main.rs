@@ -9,6 +9,7 @@ mod audit;
 mod bad_flags;
 mod bad_input;
 mod bad_spec;
+mod figures;
 mod groups;
 mod harness;
 mod json;
