@@ -8,8 +8,9 @@
 use crate::alarm::WindowSolver;
 use crate::bench::Bench;
 use crate::hindsight::Interval;
+use crate::statistics::Statistics;
 use rueful_core::ledger::{Tally, Testimony, Verdict};
-use rueful_core::{Coordinates, Ledger, Round, Rows, Ruler};
+use rueful_core::{Coordinates, Judge, Ledger, Round, Rows, Ruler};
 use rueful_hindsight::Options;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
@@ -63,6 +64,35 @@ pub struct Windows {
     closed: Vec<WindowReport>,
     /// Who solves windows of a length that was asked for.
     solver: Option<WindowSolver>,
+}
+
+/// Reports put away as JSON, whose keys may be missing.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StoredReports(String);
+
+impl From<&[WindowReport]> for StoredReports {
+    fn from(reports: &[WindowReport]) -> Self {
+        // What JSON is made of has no way to fail: names and finite numbers.
+        Self(serde_json::to_string(reports).unwrap_or_default())
+    }
+}
+
+impl StoredReports {
+    /// The reports; none where these are no reports.
+    pub(crate) fn reports(&self) -> Option<Vec<WindowReport>> {
+        serde_json::from_str(&self.0).ok()
+    }
+}
+
+/// Windows of a length that was asked for, put away: those that are full, and the one that is being
+/// filled.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StoredWindows {
+    closed: StoredReports,
+    after: u64,
+    tally: Tally,
+    judge: Option<Judge>,
+    statistics: Option<Statistics>,
 }
 
 #[derive(Debug, Clone)]
@@ -136,6 +166,36 @@ impl Windows {
     pub fn solved(mut self, ledger: &Ledger, options: &Options) -> Self {
         self.solver = self.is_fixed.then(|| WindowSolver::new(ledger, options));
         self
+    }
+
+    /// The windows put away, with the cells in this order, where a length was asked for.
+    pub(crate) fn stored(&self, order: &[u32]) -> StoredWindows {
+        let Stretch { after, mut tally, mut bench } = self.open.clone();
+        tally.rearrange(order);
+        bench.iter_mut().for_each(|bench| bench.rearrange(order));
+        let statistics = bench.as_ref().and_then(Bench::statistics).cloned();
+        let judge = bench.and_then(Bench::into_judge);
+        StoredWindows { closed: self.closed[..].into(), after, tally, judge, statistics }
+    }
+
+    /// These windows, which have seen nothing, as they were when they were put away; the ledger is
+    /// that of the same moment, and place i of its cells gets what is at `places[i]`. Nothing where
+    /// what was put away makes no sense.
+    pub(crate) fn restored(
+        self,
+        ledger: &Ledger,
+        stored: StoredWindows,
+        places: &[u32],
+    ) -> Option<Self> {
+        let StoredWindows { closed, after, mut tally, judge, statistics } = stored;
+        tally.rearrange(places);
+        let bench = self.bench.clone().map(|fresh| {
+            let mut bench = fresh.taking(judge, statistics);
+            bench.rearrange(places);
+            bench
+        });
+        let (open, closed) = (Stretch { after, tally, bench }, closed.reports()?);
+        Some(Self { closed, open, ruler: ledger.coordinates().ruler().cloned(), ..self })
     }
 
     /// The windows of a length that was asked for that are full so far.
@@ -232,7 +292,7 @@ mod tests {
     use super::*;
     use rueful_core::loss::Hinge;
     use rueful_core::set::{AnySet, Ball};
-    use rueful_core::{Batch, Comparators, Importance, Judge, Positive, UnitFree};
+    use rueful_core::{Batch, Comparators, Importance, Positive, UnitFree};
 
     fn batch(rows: u32) -> Batch {
         let mut batch = Batch::default();

@@ -69,7 +69,8 @@ impl Tally {
         self.minorant.merge(&other.minorant);
     }
 
-    pub(super) fn rearrange(&mut self, from: &[u32]) {
+    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    pub fn rearrange(&mut self, from: &[u32]) {
         self.minorant.rearrange(from);
     }
 
