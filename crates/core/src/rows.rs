@@ -228,25 +228,40 @@ impl Door {
         labels: &'a [f64],
         importances: &'a [Importance],
     ) -> Result<Rows<'a>, RowError> {
+        self.dense_from(0, width, values, labels, importances)
+    }
+
+    /// The same for features that are numbered from `first` on.
+    pub fn dense_from<'a>(
+        &'a mut self,
+        first: u32,
+        width: usize,
+        values: &'a [f32],
+        labels: &'a [f64],
+        importances: &'a [Importance],
+    ) -> Result<Rows<'a>, RowError> {
         agree("values", values.len(), labels.len().checked_mul(width))?;
         agree_on_importances(importances, labels)?;
         let known = u32::try_from(self.counting.len()).unwrap_or(u32::MAX);
-        let wanted = u32::try_from(width)
-            .map_err(|_| RowError::Shape(format!("{width} columns are more than 2^32")))?;
-        self.counting.extend(known..wanted.max(known));
+        let end = u32::try_from(width).ok().and_then(|width| first.checked_add(width));
+        let end =
+            end.ok_or_else(|| RowError::Shape(format!("{width} columns are more than 2^32")))?;
+        self.counting.extend(known..end.max(known));
+        let features = first as usize..end as usize;
         let row = |row: usize| &values[row * width..(row + 1) * width];
         if !self.measure((0..labels.len()).map(row)) {
-            let rows = (0..labels.len()).map(|at| (&self.counting[..width], row(at)));
+            let indices = &self.counting[features];
+            let rows = (0..labels.len()).map(|at| (indices, row(at)));
             return copied(&mut self.copy, rows, labels, importances);
         }
         Ok(Rows {
             shape: Shape::Dense { width },
-            indices: &self.counting[..width],
+            indices: &self.counting[features.clone()],
             values,
             labels,
             importances,
             norms_sq: &self.norms_sq,
-            dimension: width,
+            dimension: features.end,
             are_increasing: true,
         })
     }
@@ -380,6 +395,22 @@ mod tests {
             assert_eq!(rows.slice(1..3), batch.rows().slice(1..3));
             assert_eq!(rows.nonzeros(), batch.nonzeros());
         }
+    }
+
+    #[test]
+    fn dense_rows_begin_at_any_feature() {
+        for matrix in [[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 0.0, 3.0, -0.0, 0.0, 6.0]] {
+            let mut batch = Batch::default();
+            for (row, &label) in matrix.chunks(2).zip(&LABELS) {
+                batch.push(&[5, 6], row, label).unwrap();
+            }
+            let mut door = Door::default();
+            let rows = door.dense_from(5, 2, &matrix, &LABELS, &[]).unwrap();
+            assert_eq!(rows, batch.rows());
+            assert_eq!(rows.dimension(), 7);
+        }
+        let mut door = Door::default();
+        assert!(door.dense_from(u32::MAX, 1, &[1.0], &[1.0], &[]).is_err());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::dispatch::{SavedLearner, restore};
 use crate::jury::Jury;
 use crate::run::{Proofs, Run};
 use crate::shares::Shares;
+use crate::spec::SpecError;
 use crate::statistics::Statistics;
 use crate::task::Task;
 use rueful_core::figures::Scorecard;
@@ -257,6 +258,23 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
 }
 
 impl Model {
+    /// A run of a task that has seen nothing, to be shown rows of such data.
+    pub fn new(task: Task, data: DataSpec) -> Result<Self, SpecError> {
+        let written_by = env!("CARGO_PKG_VERSION").to_owned();
+        let (run, stream, companions) = (Run::new(task)?, Stream::default(), Companions::default());
+        Ok(Self { run, data, stream, companions, written_by })
+    }
+
+    /// The bytes of its file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        encode(&self.run, &self.data, &self.stream, &self.companions)
+    }
+
+    /// Puts it in a file, which is there whole or not at all.
+    pub fn save(&self, path: &Path) -> Result<(), ModelError> {
+        write(path, &self.to_bytes()?)
+    }
+
     /// Opens a file.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let file = printable(&path.display().to_string());
@@ -563,8 +581,9 @@ mod tests {
             assert_eq!(model.task(), session.run().task(), "{learner}");
             assert_eq!(model.run.ledger(), session.ledger(), "{learner}");
             assert_eq!(model.run.weights(), session.run().weights(), "{learner}");
-            let again = encode(&model.run, &model.data, &model.stream, &model.companions).unwrap();
-            assert_eq!(again, bytes, "{learner}");
+            assert_eq!(model.to_bytes().unwrap(), bytes, "{learner}");
+            let put_away = session.into_model(&source);
+            assert_eq!(put_away.to_bytes().unwrap(), bytes, "{learner}");
         }
     }
 
