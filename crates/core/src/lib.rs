@@ -41,6 +41,7 @@ mod family;
 mod batch;
 pub mod bound;
 mod cells;
+pub mod classes;
 mod comparators;
 mod confidence;
 mod elementary;

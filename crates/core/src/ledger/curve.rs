@@ -49,6 +49,25 @@ impl CurvePoint {
         point
     }
 
+    /// The point for rounds whose sums were made elsewhere: the numbers of rounds and of mistakes, the
+    /// loss and the amount of it that rounding can have lost, their own line and those of witnesses.
+    pub(crate) fn of_lines(
+        (rounds, mistakes): (u64, u64),
+        (loss, loss_slack): (f64, f64),
+        own: Line,
+        witnesses: &[Line],
+        radius: Option<Positive>,
+    ) -> Self {
+        let lines: Vec<Line> = [own].iter().chain(witnesses).copied().collect();
+        let best = |lines: &[Line]| {
+            let floors = lines.iter().filter_map(|line| radius.map(|radius| line.floor(radius)));
+            let regret = loss + loss_slack - floors.fold(f64::NEG_INFINITY, f64::max);
+            regret.is_finite().then_some(regret)
+        };
+        let (own, certificate) = (best(&lines[..1]), best(&lines));
+        Self { rounds, loss, loss_slack, mistakes, own, certificate, lines }
+    }
+
     /// Takes in witnesses of the same rounds.
     pub(super) fn hear(&mut self, tally: &Tally, witnesses: &[Testimony]) {
         for witness in witnesses {
@@ -61,7 +80,7 @@ impl CurvePoint {
     }
 
     /// Whether this, which may be read from anywhere, can be such a point.
-    pub(super) fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         self.rounds > 0
             && self.mistakes <= self.rounds
             && self.loss.is_finite()

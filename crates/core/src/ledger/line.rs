@@ -28,6 +28,11 @@ impl Line {
         Self { offset: floor, norm: 0.0, curvature: 0.0, slack: (0.0, 0.0) }
     }
 
+    /// A line from its parts, for losses that are not regularised.
+    pub(crate) fn straight(offset: f64, norm: f64, slack: (f64, f64)) -> Self {
+        Self { offset, norm, curvature: 0.0, slack }
+    }
+
     /// No comparator of norm at most U loses less than this. It is minus infinity if nothing is
     /// known.
     pub fn floor(&self, radius: Positive) -> f64 {

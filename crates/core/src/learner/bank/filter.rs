@@ -330,6 +330,12 @@ impl Filter {
         self.mean.iter_mut().for_each(|w| *w = *w * Eight::all(factor));
     }
 
+    /// The weights of the slots in use, by eights.
+    #[inline(always)]
+    pub(super) fn means(&self) -> &[Eight] {
+        &self.mean[..self.width]
+    }
+
     /// The weight of a slot.
     pub(super) fn weight(&self, slot: usize) -> f32 {
         self.mean[slot / 8].0[slot % 8]

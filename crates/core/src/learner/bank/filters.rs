@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const FILTERS: usize = 3;
 
 /// (v₀, q) of each.
-const PRIORS: [(f32, f32); FILTERS] = [(1.0, 1e-9), (10.0, 1e-5), (100.0, 1e-3)];
+pub(super) const PRIORS: [(f32, f32); FILTERS] = [(1.0, 1e-9), (10.0, 1e-5), (100.0, 1e-3)];
 
 /// The names of the filters for people.
 pub(super) const NAMES: [&str; FILTERS] =
@@ -26,7 +26,7 @@ const MANY: usize = 64;
 const MOST: usize = 8 * WIDEST;
 
 /// The number that stands for no slot.
-const NOWHERE: u16 = u16::MAX;
+pub(super) const NOWHERE: u16 = u16::MAX;
 
 /// All filters, and the slots of the features by cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

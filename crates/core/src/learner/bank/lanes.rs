@@ -24,9 +24,9 @@ use serde::{Deserialize, Serialize};
 pub(super) const LANES: usize = 8;
 
 /// v₀ of every lane. The first lane begins with i = 1.
-const PRIOR: Eight = Eight([1.0, 0.1, 1.0, 1.0, 10.0, 100.0, 0.1, 1.0]);
+pub(super) const PRIOR: Eight = Eight([1.0, 0.1, 1.0, 1.0, 10.0, 100.0, 0.1, 1.0]);
 /// q of every lane.
-const DRIFT: Eight = Eight([0.0, 0.0, 0.0, 1e-3, 1e-3, 1e-3, 1.0, 1.0]);
+pub(super) const DRIFT: Eight = Eight([0.0, 0.0, 0.0, 1e-3, 1e-3, 1e-3, 1.0, 1.0]);
 
 /// The names of the lanes for people.
 pub(super) const NAMES: [&str; LANES] = [

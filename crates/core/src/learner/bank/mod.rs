@@ -32,6 +32,7 @@ mod aggregate;
 mod bayes;
 mod belief;
 mod blend;
+mod classes;
 mod eight;
 mod experts;
 mod explain;
@@ -53,6 +54,7 @@ mod sweep;
 mod targets;
 mod top;
 
+pub use classes::SoftmaxBank;
 pub use experts::Expert;
 
 use super::{
