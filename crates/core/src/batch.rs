@@ -419,7 +419,7 @@ impl Batch {
         &self.labels
     }
 
-    /// The rows, lent to whoever learns from them.
+    /// The rows, borrowed for a learner.
     #[inline]
     pub fn rows(&self) -> Rows<'_> {
         Rows {
