@@ -1,4 +1,4 @@
-//! Windows as they are put away with a run, and how they come back.
+//! Windows as they are saved with a run, and how they are restored.
 
 use super::{Stretch, WindowReport, Windows};
 use crate::alarm::{StoredRows, WindowSolver};
@@ -34,7 +34,7 @@ struct StoredStretch {
 }
 
 impl Windows {
-    /// The windows to be written, where place i gets the cell `order[i]`.
+    /// The windows in the form in which they are saved, where place i gets the cell `order[i]`.
     pub(crate) fn stored(&self, order: &[u32]) -> StoredWindows {
         let mut ruler = self.ruler.clone();
         ruler.iter_mut().for_each(|ruler| ruler.rearrange(order));
@@ -44,7 +44,7 @@ impl Windows {
             ruler,
             open: StoredStretch::of(&self.open, order),
             loose: self.loose.iter().map(|part| StoredStretch::of(part, order)).collect(),
-            // Names and finite numbers have no way to fail.
+            // JSON of names and finite numbers cannot fail.
             closed: serde_json::to_string(&self.closed).unwrap_or_default(),
             rows: self.solver.as_ref().map(|solver| solver.stored(order)),
         }
@@ -52,8 +52,8 @@ impl Windows {
 }
 
 impl StoredWindows {
-    /// The windows of the rounds of a ledger, by its cells. Nothing if they cannot be: they may come
-    /// from anywhere.
+    /// The windows of the rounds of a ledger, by its cells. They may come from anywhere, so it is
+    /// `None` if they cannot be such windows.
     pub(crate) fn restore(self, task: &Task, ledger: &Ledger) -> Option<Windows> {
         let (bench, places) = (task.bench_alone(), ledger.cells().places());
         let mut windows = Windows::new(ledger, bench.clone(), None);
@@ -103,7 +103,8 @@ impl Windows {
     }
 }
 
-/// A ruler that may come from anywhere, by the cells of a ledger; none where there is to be none.
+/// A ruler that may come from anywhere, by the cells of a ledger. The inner `None` stands for
+/// windows without a ruler.
 fn restored_ruler(
     read: Option<Ruler>,
     windows: &Windows,
