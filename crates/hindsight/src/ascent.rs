@@ -7,9 +7,9 @@
 //! ```
 //!
 //! with equality at λ = ‖S‖/U. With λ fixed, the best a_t given all others has a closed form: with
-//! u = −S/λ, p = u·x_t and q = ‖x_t‖²/λ it is the slope of the loss smoothed by q, taken at p +
-//! q·a_t. A sweep improves every slope once, and λ is set anew after it. The comparator is −S/λ,
-//! brought into the set.
+//! u = −S/λ, p = u·x_t and q = ‖x_t‖²/λ it is the slope of the loss smoothed by q, taken at
+//! p + q·a_t. A sweep improves every slope once, and λ is set anew after it. The comparator is
+//! −S/λ, brought into the set.
 //!
 //! Sweeps in random order need far fewer rounds than sweeps in any order that repeats itself,
 //! however scattered. Data in memory is visited in an order drawn anew every time. Data that is

@@ -1,9 +1,9 @@
 //! Coordinates that tell apart columns which say nearly the same.
 //!
-//! The rows of the data, stacked, are X = QR with orthonormal columns in Q. In the coordinates v =
-//! Ru the prediction of u is q·v with q = R⁻ᵀx. Whatever the columns of X were like, those of Q are
-//! orthogonal and of the same scale: where XᵀX has lost all digits of a direction, R has half of
-//! them left.
+//! The rows of the data, stacked, are X = QR with orthonormal columns in Q. In the coordinates
+//! v = Ru the prediction of u is q·v with q = R⁻ᵀx. Whatever the columns of X were like, those of Q
+//! are orthogonal and of the same scale: where XᵀX has lost all digits of a direction, R has half
+//! of them left.
 
 use crate::hessian::Hessian;
 use crate::passes::Passes;

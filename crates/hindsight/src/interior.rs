@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Every iteration replaces these zeros by a small μ and takes a Newton step towards that, staying
-//! strictly inside. Eliminating a, r⁺ and r⁻ leaves a quadratic in u with weights 1/(r⁺/(high−a) +
-//! r⁻/(a−low)) on the examples, which is minimised over the comparators exactly.
+//! strictly inside. Eliminating a, r⁺ and r⁻ leaves a quadratic in u with weights
+//! 1/(r⁺/(high−a) + r⁻/(a−low)) on the examples, which is minimised over the comparators exactly.
 //!
 //! Points and steps are in the coordinates of a [`Frame`]: those of the data, or those of an
 //! orthogonal basis, which tells apart columns that say nearly the same.

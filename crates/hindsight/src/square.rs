@@ -1,7 +1,7 @@
 //! The square loss from its sufficient statistics: the best comparator so far, without the data.
 //!
-//! With G = Σ x xᵀ, b = Σ y x and c = Σ y², the cost of u is uᵀGu − 2b·u + c. The slopes 2(u·x_t −
-//! y_t) of any u prove that no comparator in W loses less than
+//! With G = Σ x xᵀ, b = Σ y x and c = Σ y², the cost of u is uᵀGu − 2b·u + c. The slopes
+//! 2(u·x_t − y_t) of any u prove that no comparator in W loses less than
 //!
 //! ```text
 //! c − uᵀGu − sup_{v∈W} (−v·S − (σT/2)‖v‖²),    S = 2(Gu − b)
@@ -501,8 +501,8 @@ impl LeastLoss<'_> {
 
     /// A lower bound on the loss of every comparator, however long it is. The least second
     /// derivative m of the loss in v = N·u is known to be positive where a Cholesky decomposition
-    /// goes through with less on the diagonal. Then no comparator loses less than cost(u) −
-    /// ‖S/N‖²/(2m). `None` where columns are collinear, as far as rounding lets one see.
+    /// goes through with less on the diagonal. Then no comparator loses less than
+    /// cost(u) − ‖S/N‖²/(2m). `None` where columns are collinear, as far as rounding lets one see.
     pub fn everywhere(&self) -> Option<f64> {
         let curvature = self.curvature_below()?;
         let anywhere = AnySet::from(WholeSpace {});

@@ -293,8 +293,8 @@ fn what_is_claimed_is_true_of_ten_thousand_more() {
     search(2000, 2);
 }
 
-/// At the largest and the smallest singles quotients underflow, such as x/N for x = 10⁻³⁸ and N =
-/// 10³⁸.
+/// At the largest and the smallest singles quotients underflow, such as x/N for x = 10⁻³⁸ and
+/// N = 10³⁸.
 #[test]
 fn quotients_that_underflow_lose_nothing_that_is_proved() {
     let mut batch = Batch::default();

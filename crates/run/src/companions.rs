@@ -50,7 +50,7 @@ impl Companions {
             companions.notes = whole(section).ok_or("its notes cannot be read")?;
         }
         if let Some(section) = find(PREDICTIONS) {
-            let written = whole(section).ok_or("where its predictions are cannot be read")?;
+            let written = whole(section).ok_or("the place of its predictions cannot be read")?;
             companions.predictions = Some(written);
         }
         Ok(companions)

@@ -168,9 +168,9 @@ impl HindsightReport {
 fn origin(from: Source) -> &'static str {
     match from {
         Source::Start => "by the certificate of the run",
-        Source::Sign => "for losses are never negative",
+        Source::Sign => "because losses are never negative",
         Source::Dual => "by slopes",
-        Source::Primal => "by what a comparator costs",
+        Source::Primal => "by the loss of a comparator",
     }
 }
 

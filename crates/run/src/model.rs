@@ -274,7 +274,7 @@ impl Model {
         let data = serde_json::from_slice(parts.data)
             .map_err(|error| senseless(format!("its data: {error}")))?;
         let stream: Stream = whole(parts.stream)
-            .ok_or_else(|| senseless("what it knows of its stream cannot be read".to_owned()))?;
+            .ok_or_else(|| senseless("the record of its stream cannot be read".to_owned()))?;
         let run = restored(task, &parts, stream.seen()).map_err(senseless)?;
         if Some(run.ledger().rounds()) != parts_of(&stream, run.others()) {
             return Err(senseless("its stream is not that of its ledger".to_owned()));
@@ -323,7 +323,7 @@ impl<'a> Parts<'a> {
         let senseless =
             |what: &str| ModelError::Senseless { file: file.to_owned(), what: what.to_owned() };
         let sections = sections(body)
-            .ok_or_else(|| senseless("its sections do not fill it, or come twice"))?;
+            .ok_or_else(|| senseless("its sections do not fill it, or one comes twice"))?;
         let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES, FIGURES];
         let is_foreign = |tag: &Tag| !known.contains(tag) && !tag[0].is_ascii_lowercase();
         if let Some((tag, _)) = sections.iter().find(|(tag, _)| is_foreign(tag)) {
@@ -363,7 +363,7 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
         return Err("its ledger is not that of its learner".to_owned());
     }
     if learner.weights().len() != ledger.cells().count() {
-        return Err("its learner has not as many weights as features were seen".to_owned());
+        return Err("its learner does not have a weight for every feature".to_owned());
     }
     if mistakes.is_some_and(|all| !all.continues(task.mistakes().as_ref(), ledger.rounds())) {
         return Err("its mistakes are not those of its ledger".to_owned());
@@ -450,12 +450,12 @@ impl Header {
         let file = || file.to_owned();
         if !bytes.starts_with(MAGIC) {
             return Err(match MAGIC.starts_with(bytes) && !bytes.is_empty() {
-                true => ModelError::Length { file: file(), what: "it ends at once".to_owned() },
+                true => ModelError::Length { file: file(), what: "its header is cut".to_owned() },
                 false => ModelError::Foreign { file: file(), what: what_it_is(bytes) },
             });
         }
         let Some(header) = bytes.first_chunk::<HEADER>() else {
-            return Err(ModelError::Length { file: file(), what: "it ends at once".to_owned() });
+            return Err(ModelError::Length { file: file(), what: "its header is cut".to_owned() });
         };
         let version = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
         if version != VERSION {
@@ -509,7 +509,7 @@ fn what_it_is(bytes: &[u8]) -> String {
         (b"\x8drueful", "it is a rueful cache, which holds data: rueful run learns from it"),
         (b"\x1f\x8b", "it is compressed (gzip): unpack it first"),
         (b"\x28\xb5\x2f\xfd", "it is compressed (zstd): unpack it first"),
-        (b"PK\x03\x04", "it is a zip archive, as other programs save models in"),
+        (b"PK\x03\x04", "it is a zip archive, perhaps the model of another program"),
         (b"\x80", "it looks like a Python pickle: another program's model"),
         (b"PAR1", "it is Parquet, which holds data"),
         (b"{", "it looks like JSON: a description of a run, perhaps, which is no model"),

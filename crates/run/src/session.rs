@@ -48,8 +48,8 @@ pub enum SessionError {
     Run(#[from] RunError),
     /// The data are not those that were learned from before.
     #[error(
-        "the run has learned from {learned} rows of these data, and they have {found}: they are \
-         not what they were. Name the file to go on with if it is another"
+        "the run has learned from {learned} rows of these data, and they have {found}: they have \
+         changed. To go on with another file, name it"
     )]
     Shorter {
         /// The number of rows that were learned from.

@@ -84,7 +84,7 @@ pub enum SpecFileError {
         why: String,
     },
     /// The fields contradict each other.
-    #[error("{file} describes a run that cannot be: {why}")]
+    #[error("{file} describes a run that is not possible: {why}")]
     Contradiction {
         /// The file.
         file: String,

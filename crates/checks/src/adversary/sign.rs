@@ -4,8 +4,8 @@ use super::{Adversary, SHAVE};
 use rueful_core::{Example, Features, Positive};
 
 /// An opponent whose g_t has the signs of w_t and the norm G, so that g_t·w_t = (G/√d)‖w_t‖₁ ≥ 0:
-/// every round is lost or tied. A weight of 0 counts as positive. In one dimension g_t =
-/// G·sign(w_t) exactly.
+/// every round is lost or tied. A weight of 0 counts as positive. In one dimension
+/// g_t = G·sign(w_t) exactly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sign {
     gradient_bound: Positive,

@@ -15,8 +15,8 @@ const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
 /// - the slope is a subgradient: φ(q) ≥ φ(p) + a(q − p) for all p, q;
 /// - φ is convex: φ at a midpoint is at most the mean;
 /// - the conjugate is exact on slopes (Fenchel–Young): φ(p) + φ*(a) = a·p;
-/// - the conjugate is a supremum: φ*(a) ≥ a·p − φ(p) for every p, and where it is infinite, a·p −
-///   φ(p) grows without end;
+/// - the conjugate is a supremum: φ*(a) ≥ a·p − φ(p) for every p, and where it is infinite,
+///   a·p − φ(p) grows without end;
 /// - |a| never exceeds the Lipschitz constant and comes up to it; without a constant, slopes are
 ///   unbounded;
 /// - labels outside of the range that it names are not among those that it accepts.
