@@ -166,7 +166,7 @@ fn toml_is_refused_before_data_is_opened() {
     let text = ask_about_toml(TOML).one_line();
     assert!(text.starts_with("error: cannot open nowhere: "), "{text}");
     for (from, to, says) in [
-        ("sigma = 0", "sigma = 20", "describes a run that cannot be: a constant step of 0.1"),
+        ("sigma = 0", "sigma = 20", "describes a run that is not possible: a constant step of 0.1"),
         ("sigma = 0", "sigma = -1", "sigma: -1 is not 0, or a number between"),
         ("sigma = 0", "sigma == 0", "is not TOML: "),
         ("sigma = 0", "sigma = 0\nsigma = 0", " at line 2 column 1"),

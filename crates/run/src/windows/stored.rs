@@ -1,4 +1,4 @@
-//! Windows as they are put away with a run, and how they come back.
+//! Windows as they are saved with a run, and how they are restored.
 
 use super::{Stretch, WindowReport, Windows};
 use crate::alarm::{StoredRows, WindowSolver};
@@ -51,7 +51,7 @@ struct StoredStretch {
 }
 
 impl Windows {
-    /// The windows to be written, where place i gets the cell `order[i]`.
+    /// The windows in the form in which they are saved, where place i gets the cell `order[i]`.
     pub(crate) fn stored(&self, order: &[u32]) -> StoredWindows {
         let mut ruler = self.ruler.clone();
         ruler.iter_mut().for_each(|ruler| ruler.rearrange(order));
@@ -118,7 +118,8 @@ impl Windows {
     }
 }
 
-/// A ruler that may come from anywhere, by the cells of a ledger; none where there is to be none.
+/// A ruler that may come from anywhere, by the cells of a ledger. The inner `None` stands for
+/// windows without a ruler.
 fn restored_ruler(
     read: Option<Ruler>,
     windows: &Windows,
