@@ -37,7 +37,9 @@ use std::process::ExitCode;
 
 /// Runs the program on its arguments, of which the first is its own name, and says how it ended.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match usage::parse(&args.into_iter().collect::<Vec<_>>()) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    page::remember_command(&args);
+    let cli = match usage::parse(&args) {
         Ok(cli) => cli,
         Err(code) => return code,
     };

@@ -191,6 +191,7 @@ fn comparison(report: &RaceReport) -> Comparison {
             .collect(),
         data: vec![("files".to_owned(), files), ("examples".to_owned(), examples)],
         notes: page::disagreements(&report.contradictions),
+        origin: page::origin(&report.data),
     }
 }
 

@@ -676,6 +676,37 @@ mod tests {
     }
 
     #[test]
+    fn a_model_without_figures_opens_and_says_so() {
+        let (mut session, mut source) = (run("bank"), reader(TEXT));
+        while session.advance(&mut source).unwrap() {}
+        let whole = session.to_bytes(&source).unwrap();
+        let kept = Model::decode(&whole, "m").unwrap().run;
+        assert_eq!(kept.report().figures, session.report(&source).figures);
+        let mut sections = taken_apart(&whole);
+        sections.retain(|(tag, _)| *tag != FIGURES);
+        let mut model = Model::decode(&seal(&sections), "m").unwrap();
+        assert_eq!(model.run.scorecard().examples(), 0);
+        model.run.saw(Seen::default());
+        let mut session = Session::resume_with(model, DataSpec::libsvm("text"));
+        let mut source = reader("1 1:1\n-1 2:2\n");
+        while session.advance(&mut source).unwrap() {}
+        let figures = session.report(&source).figures.unwrap();
+        assert_eq!((figures.examples, figures.remarks.len()), (2, 1));
+        assert!(figures.remarks[0].contains("last 2 examples"), "{:?}", figures.remarks);
+        assert!(figures.remarks[0].contains("the 5 before"), "{:?}", figures.remarks);
+    }
+
+    #[test]
+    fn figures_of_other_rounds_are_refused() {
+        let (mut session, mut source) = (run("bank"), reader(TEXT));
+        while session.advance(&mut source).unwrap() {}
+        let mut sections = taken_apart(&session.to_bytes(&source).unwrap());
+        let figures = sections.iter_mut().find(|(tag, _)| *tag == FIGURES).unwrap();
+        figures.1 = postcard::to_allocvec(&Scorecard::new(session.run().task().loss)).unwrap();
+        assert!(refusal(&seal(&sections)).contains("its figures are not those"));
+    }
+
+    #[test]
     fn parts_that_are_not_known_are_passed_over_or_named() {
         let bytes = model();
         let mut sections = taken_apart(&bytes);

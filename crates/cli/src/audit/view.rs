@@ -8,7 +8,7 @@ use comfy_table::Table;
 use rueful_core::Positive;
 use rueful_core::loss::{Labels, Loss};
 use rueful_data::printable;
-use rueful_run::{AuditReport, Link, ModelReport, NamedReport, WindowReport};
+use rueful_run::{AuditReport, Link, ModelReport, NamedReport, RatesReport, WindowReport};
 use std::collections::BTreeSet;
 
 /// So many windows are shown one by one.
@@ -156,7 +156,8 @@ pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
 fn compared(models: &[NamedReport]) -> Table {
     let classifies = models.iter().any(|model| model.report.mistake_rate.is_some());
     let exact = models.iter().any(|model| model.report.regret.is_some());
-    let mut title = titles("model", classifies);
+    let goodness = Goodness::of(models.iter().filter_map(|model| rates(&model.report)));
+    let mut title = titles("model", classifies, goodness);
     let regret_column = title.len() - 2;
     if exact {
         title.insert(regret_column, "exact regret".to_owned());
@@ -165,17 +166,59 @@ fn compared(models: &[NamedReport]) -> Table {
     rows.extend(models.iter().map(|NamedReport { name, report }| {
         let mut row = vec![printable(name), measured(report.sequential_risk)];
         row.extend(report.mistake_rate.map(percent));
+        row.extend(goodness.map(|goodness| goodness.told(rates(report))));
         row.extend(report.regret.map(|regret| at_most(regret.upper)));
         row.push(shown(report.certificate.map(Figure::at_most)));
         row.push(beats(report.beats_every_linear_predictor));
         row
     }));
-    numbers_table(rows, 1..=2 + usize::from(classifies) + usize::from(exact))
+    let last = 2 + usize::from(classifies) + usize::from(exact) + usize::from(goodness.is_some());
+    numbers_table(rows, 1..=last)
 }
 
-fn titles(first: &str, classifies: bool) -> Vec<String> {
+/// The figure that tells most in one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goodness {
+    /// How well scores of two classes rank.
+    Auc,
+    /// The share of the best constant's loss that was saved.
+    Explained,
+}
+
+impl Goodness {
+    /// The one that any of these have, if any.
+    fn of<'a>(mut all: impl Iterator<Item = &'a RatesReport>) -> Option<Self> {
+        all.find_map(|rates| match (rates.auc, rates.explained) {
+            (Some(_), _) => Some(Self::Auc),
+            (None, Some(_)) if rates.error_rate.is_none() => Some(Self::Explained),
+            _ => None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auc => "AUC",
+            Self::Explained => "explained",
+        }
+    }
+
+    fn told(self, rates: Option<&RatesReport>) -> String {
+        let told = rates.and_then(|rates| match self {
+            Self::Auc => rates.auc.map(figures::interval),
+            Self::Explained => rates.explained.map(figures::share),
+        });
+        told.unwrap_or_else(|| "–".to_owned())
+    }
+}
+
+fn rates(model: &ModelReport) -> Option<&RatesReport> {
+    model.figures.as_ref().map(|figures| &figures.rates)
+}
+
+fn titles(first: &str, classifies: bool, goodness: Option<Goodness>) -> Vec<String> {
     let mut names = vec![first, "sequential risk"];
     names.extend(classifies.then_some("mistakes"));
+    names.extend(goodness.map(Goodness::name));
     names.extend(["certificate", ""]);
     names.into_iter().map(str::to_owned).collect()
 }
@@ -222,24 +265,26 @@ fn worst(windows: &[WindowReport], value: impl Fn(&WindowReport) -> f64) -> Vec<
 
 fn listing(windows: &[WindowReport], listed: &BTreeSet<usize>) -> Table {
     let classifies = windows.iter().any(|window| window.mistake_rate.is_some());
-    let mut rows = vec![titles("examples", classifies)];
+    let goodness = Goodness::of(windows.iter().map(|window| &window.figures));
+    let mut rows = vec![titles("examples", classifies, goodness)];
     let mut next = 0;
     for &place in listed {
         if place > next {
             rows.push(vec!["…".to_owned()]);
         }
-        rows.push(window_row(&windows[place]));
+        rows.push(window_row(&windows[place], goodness));
         next = place + 1;
     }
-    numbers_table(rows, 1..=2 + usize::from(classifies))
+    numbers_table(rows, 1..=2 + usize::from(classifies) + usize::from(goodness.is_some()))
 }
 
-fn window_row(window: &WindowReport) -> Vec<String> {
+fn window_row(window: &WindowReport, goodness: Option<Goodness>) -> Vec<String> {
     let mut row = vec![
         format!("{} to {}", count(window.from), count(window.to)),
         measured(window.sequential_risk),
     ];
     row.extend(window.mistake_rate.map(percent));
+    row.extend(goodness.map(|goodness| goodness.told(Some(&window.figures))));
     row.push(shown(window.certificate.map(Figure::at_most)));
     row.push(beats(window.beats_every_linear_predictor));
     row
