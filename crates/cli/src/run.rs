@@ -61,7 +61,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         Some(look_back) if look_back.is_possible(was_interrupted) => {
             look_back.add_to(&mut report, session.run(), &*source)?;
         }
-        Some(_) => output::note("interrupted: too much was read to look back at"),
+        Some(_) => output::note("interrupted: no exact regret, for the data are not in memory"),
         None => {}
     }
     if args.keep.pictures.are_asked_for() {
@@ -167,7 +167,7 @@ fn follow(args: &RunArgs, stop: &Stop) -> Follow {
     if !args.follow {
         return Follow::No;
     }
-    output::note("learning from what comes; an interrupt (Ctrl-C) ends it, with the report");
+    output::note("learning as data come; an interrupt (Ctrl-C) ends the run, with its report");
     Follow::Until(stop.flag())
 }
 

@@ -130,7 +130,7 @@ impl Mistake<'_> {
         let is_about = |flag: &str| one == flag || given.contains(&flag);
         Some(match () {
             () if is_about("--resume") => format!("{both}: a model has its own settings and data"),
-            () if is_about("--spec") => format!("{both}: the description settles all of these"),
+            () if is_about("--spec") => format!("{both}: a spec has its own settings"),
             () => both,
         })
     }

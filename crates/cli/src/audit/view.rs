@@ -143,14 +143,14 @@ pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
         ),
         Some(value) if is_empty(value) => format!(
             "Nothing is proved: the certificate is no less than the whole risk, which no\n  \
-             predictor can save. A radius below {radius} asks for less."
+             predictor can save. A radius below {radius} may give a proof."
         ),
         Some(value) => format!(
             "Proved: on these examples none of them would have saved more\n  \
              than {} per round: {them}. Whether one would have saved anything is open.",
             at_most(value)
         ),
-        None => "Nothing is proved: the sums have left the finite numbers.".to_owned(),
+        None => "Nothing is proved: the sums are no longer finite.".to_owned(),
     }
 }
 
