@@ -48,7 +48,7 @@ pub use companions::Companions;
 pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
-pub use figures::{ConstantReport, FiguresReport, RatesReport};
+pub use figures::{ConstantReport, CountedReport, FiguresReport, RatesReport};
 pub use fit::Unlearned;
 pub use groups::{GROUPS_MAX, GroupError, GroupReader};
 pub use hindsight::{

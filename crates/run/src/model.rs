@@ -691,7 +691,7 @@ mod tests {
         let mut source = reader("1 1:1\n-1 2:2\n");
         while session.advance(&mut source).unwrap() {}
         let figures = session.report(&source).figures.unwrap();
-        assert_eq!((figures.examples, figures.remarks.len()), (2, 1));
+        assert_eq!((figures.counted.examples, figures.remarks.len()), (2, 1));
         assert!(figures.remarks[0].contains("last 2 examples"), "{:?}", figures.remarks);
         assert!(figures.remarks[0].contains("the 5 before"), "{:?}", figures.remarks);
     }

@@ -503,7 +503,7 @@ pub struct RacerReport {
     /// The share of predictions with the wrong sign. Null for regression.
     pub mistake_rate: Option<f64>,
     /// How good its predictions were in figures that people ask for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(flatten)]
     pub figures: Option<FiguresReport>,
     /// The certificate: no comparator was better by more than this. Null if unbounded.
     pub certificate: Option<f64>,
