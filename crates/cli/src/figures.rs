@@ -136,6 +136,18 @@ fn calibration(figures: &FiguresReport) -> String {
     headed(title, &numbers_table(rows, 1..=last))
 }
 
+/// The figures by name, for a page.
+pub(crate) fn pairs(figures: &FiguresReport) -> Vec<(String, String)> {
+    let row = |row: Vec<String>| {
+        let mut cells = row.into_iter();
+        let name = cells.next().unwrap_or_default();
+        let told: Vec<String> = cells.filter(|cell| !cell.is_empty()).collect();
+        (name, told.join("; ").replace("-", "−"))
+    };
+    let remarks = figures.remarks.iter().map(|remark| ("note".to_owned(), remark.clone()));
+    rows(figures).into_iter().map(row).chain(remarks).collect()
+}
+
 /// The figures in one line, for whoever has no table.
 pub(crate) fn in_one_line(figures: &FiguresReport) -> String {
     let rates = &figures.rates;

@@ -43,7 +43,10 @@ impl Companions {
         let mut companions = Self::default();
         if let Some(section) = find(WINDOWS) {
             let stored: Option<StoredWindows> = whole(section);
-            let windows = stored.and_then(|stored| stored.restore(task, ledger));
+            let windows = stored.and_then(|stored| {
+                let fresh = Windows::new(ledger, task.bench_alone(), None);
+                stored.restore(fresh, ledger)
+            });
             companions.windows = Some(windows.ok_or("its windows are not those of its ledger")?);
         }
         if let Some(section) = find(NOTES) {

@@ -162,10 +162,54 @@ fn only_label(card: &Scorecard) -> Option<String> {
 /// What is to be known about scores of two classes that look like probabilities.
 pub(crate) fn probable(card: &Scorecard) -> Option<String> {
     let (low, high) = card.predictions()?;
-    let classifies = card.loss().labels() == Labels::Signs && card.calibration().is_none();
+    let classifies = card.loss().labels() == Labels::Signs;
     (classifies && low >= 0.0 && high <= 1.0 && low < high).then(|| {
         "All predictions lie between 0 and 1, and are judged as scores. If they are probabilities \
          of the positive label, the link logistic judges them as such."
             .to_owned()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rueful_core::loss::{Absolute, AnyLoss, Hinge, Linear, Square};
+    use rueful_core::{Batch, Round};
+
+    fn report(loss: impl Into<AnyLoss>, rows: &[(f64, f64)]) -> FiguresReport {
+        let loss = loss.into();
+        let mut batch = Batch::default();
+        rows.iter().for_each(|&(label, _)| batch.push(&[0], &[1.0], label).unwrap());
+        let said = batch.iter().zip(rows);
+        let rounds: Vec<_> = said.map(|(row, said)| Round::on(&loss, said.1, &row)).collect();
+        let mut card = Scorecard::new(loss).with_sketches();
+        card.observe_rows(batch.rows(), &rounds);
+        FiguresReport::new(&card, rows.len() as u64).unwrap()
+    }
+
+    #[test]
+    fn what_is_explained_is_a_share_of_the_constant() {
+        let square = report(Square {}, &[(1.0, 1.5), (2.0, 2.0), (3.0, 2.5)]);
+        assert_eq!(square.rates.r_squared, Some(0.75));
+        assert_eq!(square.best_constant.unwrap().value, Some(2.0));
+        assert!((square.best_constant.unwrap().loss.upper - 2.0 / 3.0).abs() < 1e-15);
+        let absolute = report(Absolute {}, &[(1.0, 1.5), (2.0, 2.0), (4.0, 2.5)]);
+        let explained = absolute.rates.explained.unwrap();
+        assert!((explained.lower - 1.0 / 3.0).abs() < 1e-12 && explained.upper >= explained.lower);
+        assert_eq!(absolute.rates.r_squared, None);
+        let worse = report(Hinge {}, &[(1.0, -1.0), (-1.0, 1.0)]);
+        assert_eq!(worse.rates.explained, Some(Interval { lower: -1.0, upper: -1.0 }));
+    }
+
+    #[test]
+    fn labels_that_are_all_the_same_are_told() {
+        let told = |report: FiguresReport| report.remarks.join(" ");
+        assert!(told(report(Hinge {}, &[(1.0, 0.5)])).contains("All labels are positive"));
+        let negative = report(Hinge {}, &[(-1.0, 0.5), (-1.0, -0.5)]);
+        assert_eq!((negative.rates.auc, negative.rates.explained), (None, None));
+        assert!(told(negative).contains("The positive label never came"));
+        assert!(told(report(Square {}, &[(2.5, 1.0), (2.5, 2.0)])).contains("All labels are 2.5"));
+        assert_eq!(told(report(Linear {}, &[(2.5, 1.0)])), "");
+        assert_eq!(told(report(Hinge {}, &[(1.0, 0.5), (-1.0, 0.5)])), "");
+    }
 }

@@ -39,8 +39,8 @@ mod windows;
 
 pub use alarm::{Alarm, AlarmReport, withhold_contradictions};
 pub use audit::{
-    AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, GroupReport, Link, ModelReport,
-    NamedReport,
+    AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Auditor, AuditorReport,
+    GroupReport, Link, ModelReport, NamedReport,
 };
 pub use bench::Bench;
 pub use columns::Columns;

@@ -17,6 +17,7 @@ use crate::dispatch::{SavedLearner, restore};
 use crate::jury::Jury;
 use crate::run::{Proofs, Run};
 use crate::shares::Shares;
+use crate::spec::SpecError;
 use crate::statistics::Statistics;
 use crate::task::Task;
 use rueful_core::figures::Scorecard;
@@ -257,6 +258,23 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
 }
 
 impl Model {
+    /// A run of a task that has seen nothing, to be shown rows of such data.
+    pub fn new(task: Task, data: DataSpec) -> Result<Self, SpecError> {
+        let written_by = env!("CARGO_PKG_VERSION").to_owned();
+        let (run, stream, companions) = (Run::new(task)?, Stream::default(), Companions::default());
+        Ok(Self { run, data, stream, companions, written_by })
+    }
+
+    /// The bytes of its file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        encode(&self.run, &self.data, &self.stream, &self.companions)
+    }
+
+    /// Puts it in a file, which is there whole or not at all.
+    pub fn save(&self, path: &Path) -> Result<(), ModelError> {
+        write(path, &self.to_bytes()?)
+    }
+
     /// Opens the file of a model.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let file = printable(&path.display().to_string());
@@ -563,8 +581,9 @@ mod tests {
             assert_eq!(model.task(), session.run().task(), "{learner}");
             assert_eq!(model.run.ledger(), session.ledger(), "{learner}");
             assert_eq!(model.run.weights(), session.run().weights(), "{learner}");
-            let again = encode(&model.run, &model.data, &model.stream, &model.companions).unwrap();
-            assert_eq!(again, bytes, "{learner}");
+            assert_eq!(model.to_bytes().unwrap(), bytes, "{learner}");
+            let put_away = session.into_model(&source);
+            assert_eq!(put_away.to_bytes().unwrap(), bytes, "{learner}");
         }
     }
 
@@ -654,6 +673,37 @@ mod tests {
             let error = refusal(&seal(&sections));
             assert!(error.contains("ledger") || error.contains("learner"), "{to}: {error}");
         }
+    }
+
+    #[test]
+    fn a_model_without_figures_opens_and_says_so() {
+        let (mut session, mut source) = (run("bank"), reader(TEXT));
+        while session.advance(&mut source).unwrap() {}
+        let whole = session.to_bytes(&source).unwrap();
+        let kept = Model::decode(&whole, "m").unwrap().run;
+        assert_eq!(kept.report().figures, session.report(&source).figures);
+        let mut sections = taken_apart(&whole);
+        sections.retain(|(tag, _)| *tag != FIGURES);
+        let mut model = Model::decode(&seal(&sections), "m").unwrap();
+        assert_eq!(model.run.scorecard().examples(), 0);
+        model.run.saw(Seen::default());
+        let mut session = Session::resume_with(model, DataSpec::libsvm("text"));
+        let mut source = reader("1 1:1\n-1 2:2\n");
+        while session.advance(&mut source).unwrap() {}
+        let figures = session.report(&source).figures.unwrap();
+        assert_eq!((figures.examples, figures.remarks.len()), (2, 1));
+        assert!(figures.remarks[0].contains("last 2 examples"), "{:?}", figures.remarks);
+        assert!(figures.remarks[0].contains("the 5 before"), "{:?}", figures.remarks);
+    }
+
+    #[test]
+    fn figures_of_other_rounds_are_refused() {
+        let (mut session, mut source) = (run("bank"), reader(TEXT));
+        while session.advance(&mut source).unwrap() {}
+        let mut sections = taken_apart(&session.to_bytes(&source).unwrap());
+        let figures = sections.iter_mut().find(|(tag, _)| *tag == FIGURES).unwrap();
+        figures.1 = postcard::to_allocvec(&Scorecard::new(session.run().task().loss)).unwrap();
+        assert!(refusal(&seal(&sections)).contains("its figures are not those"));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use crate::bench::Bench;
 use crate::contradiction::Contradiction;
 use crate::data::DataSpec;
+use crate::figures::FiguresReport;
 use crate::hindsight::{HindsightReport, Interval};
 use crate::report::{CurveReport, Report};
 use crate::run::{Run, RunError};
@@ -501,6 +502,9 @@ pub struct RacerReport {
     pub sequential_risk: Option<f64>,
     /// The share of predictions with the wrong sign. Null for regression.
     pub mistake_rate: Option<f64>,
+    /// How good its predictions were in figures that people ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<FiguresReport>,
     /// The certificate: no comparator was better by more than this. Null if unbounded.
     pub certificate: Option<f64>,
     /// The certificate that the learner's own predictions make, without witnesses.
@@ -522,6 +526,7 @@ impl RacerReport {
             diverged: trouble,
             sequential_risk: Some(report.sequential_risk).filter(|_| is_running),
             mistake_rate: report.mistake_rate.filter(|_| is_running),
+            figures: report.figures.filter(|_| is_running),
             certificate: report.certificate.filter(|_| is_running),
             certificate_own: report.certificate_own.filter(|_| is_running),
             regret: report.regret,

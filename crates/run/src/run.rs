@@ -330,6 +330,18 @@ impl Run {
         self.learner.predict_beside(&found, x.len() - found.len())
     }
 
+    /// The same for some rows, whose labels make no difference: one prediction for each, in place of
+    /// what was there.
+    pub fn predict_rows(&self, rows: Rows<'_>, predictions: &mut Vec<f64>) {
+        let mut buffer = FoundFeatures::default();
+        predictions.clear();
+        predictions.extend(rows.iter().map(|example| {
+            let x = &example.features;
+            let found = self.ledger.cells().find(x, &mut buffer);
+            self.learner.predict_beside(&found, x.len() - found.len())
+        }));
+    }
+
     /// The amount that each feature of an example adds to its prediction, in the order of the
     /// features, and the rest. The rest is 0 where the prediction is linear.
     pub fn contributions(&self, x: &Features<'_>) -> (Vec<f64>, f64) {
@@ -467,6 +479,11 @@ mod tests {
             let whole = batch(0, 60);
             let mut at_once = Run::new(task(learner)).unwrap();
             let rounds = at_once.learn(whole.rows()).unwrap().to_vec();
+            let mut predicted = vec![7.0];
+            at_once.predict_rows(whole.rows(), &mut predicted);
+            let singly: Vec<f64> =
+                whole.iter().map(|example| at_once.predict(&example.features)).collect();
+            assert_eq!(predicted, singly, "{learner}");
             let mut one_by_one = Run::new(task(learner)).unwrap();
             for (row, &expected) in rounds.iter().enumerate() {
                 let before = one_by_one.predict(&whole.get(row).features);

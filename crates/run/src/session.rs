@@ -149,6 +149,14 @@ impl Session {
         report
     }
 
+    /// The run put away in memory.
+    pub fn into_model(self, source: &dyn Source) -> Model {
+        let stream = self.stream(source);
+        let written_by = env!("CARGO_PKG_VERSION").to_owned();
+        let Self { run, data, companions, .. } = self;
+        Model { run, data, stream, companions, written_by }
+    }
+
     /// The run as the bytes of a model's file.
     pub fn to_bytes(&self, source: &dyn Source) -> Result<Vec<u8>, ModelError> {
         model::encode(&self.run, &self.data, &self.stream(source), &self.companions)

@@ -7,7 +7,7 @@
 
 mod stored;
 
-pub(crate) use stored::StoredWindows;
+pub(crate) use stored::{StoredReports, StoredWindows};
 
 use crate::alarm::WindowSolver;
 use crate::bench::Bench;

@@ -160,7 +160,7 @@ fn a_schema_reads_the_next_file_in_the_same_way() {
     assert!(text.contains("leave out --format, --label"), "{text}");
     fs::write(desk.path().join("odd.json"), "{\"format\": \"odd\"}").unwrap();
     let text = ask_in(desk.path(), "data next.csv --schema odd.json").one_line();
-    assert!(text.contains("odd.json does not say how a file is read"), "{text}");
+    assert!(text.contains("odd.json is not a schema"), "{text}");
 }
 
 /// The description of a run repeats it, format and all.

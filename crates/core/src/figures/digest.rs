@@ -62,7 +62,7 @@ impl<L: Load> Stretch<L> {
     }
 
     fn is_sound(&self) -> bool {
-        self.low <= self.high && self.load.is_sound()
+        self.low <= self.high && is_key(self.low) && is_key(self.high) && self.load.is_sound()
     }
 }
 
@@ -221,7 +221,7 @@ impl<L: Load> Digest<L> {
             && self.cells.len() <= most
             && self.retired.len() <= most
             && self.waiting.len() < self.patience()
-            && self.waiting.iter().all(|(_, load)| load.is_sound())
+            && self.waiting.iter().all(|&(key, load)| is_key(key) && load.is_sound())
             && self.cells.iter().chain(&self.retired).all(Stretch::is_sound)
             && self.cells.is_sorted_by(|a, b| a.high < b.low)
     }
@@ -271,6 +271,11 @@ pub(super) fn key(number: f64) -> u64 {
 /// The number of a key.
 pub(super) fn number(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+}
+
+/// Whether a key is that of a finite number.
+fn is_key(key: u64) -> bool {
+    number(key).is_finite()
 }
 
 #[cfg(test)]

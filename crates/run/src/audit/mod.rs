@@ -5,10 +5,12 @@
 //! examples themselves, as a search for the best predictor in hindsight does, is shown the rows by
 //! [`AuditRun::drive`] and can keep them in a [`Replay`](crate::Replay).
 
+mod auditor;
 mod link;
 mod report;
 mod settings;
 
+pub use auditor::{Auditor, AuditorReport};
 pub use link::Link;
 pub use report::{AuditReport, GroupReport, ModelReport, NamedReport};
 pub use settings::{AuditSettings, AuditSpec};
@@ -562,7 +564,14 @@ mod tests {
             XOR,
             "1.0986122886681098\n-1.0986122886681098\n-1.0986122886681098\n1.0986122886681098\n",
         );
-        assert_eq!(report.first, scores.unwrap().first);
+        let mut scores = scores.unwrap().first;
+        let figures = report.first.figures.clone().unwrap();
+        assert_eq!(figures.rates.auc, scores.figures.as_ref().unwrap().rates.auc);
+        assert!((figures.rates.log_loss.unwrap() - (4.0_f64 / 3.0).ln()).abs() < 1e-12);
+        assert_eq!(figures.rates.brier, Some(0.0625));
+        // Scores alone have no probabilities.
+        assert_eq!(scores.figures.replace(figures).unwrap().rates.log_loss, None);
+        assert_eq!(report.first, scores);
         for (name, link) in Link::NAMES.iter().zip([Link::Identity, Link::Logistic]) {
             assert_eq!(link.name(), *name);
             assert_eq!(serde_json::to_value(link).unwrap(), *name);
@@ -662,6 +671,19 @@ mod tests {
         audit.drive(&mut source(&audit_spec, XOR), &mut predictions, count).unwrap();
         assert_eq!(audit.ledgers().next(), Some(session.ledger()));
         assert_eq!((seen, audit.spec()), (4, &audit_spec));
+    }
+
+    #[test]
+    fn what_looks_like_probabilities_is_said_to() {
+        let remarks = |settings: &AuditSettings, predictions| {
+            let report = audit(settings, XOR, predictions).unwrap();
+            report.first.figures.unwrap().remarks
+        };
+        let plain = AuditSettings::default();
+        let told = remarks(&plain, "0.75\n0.25\n0.25\n0.75\n");
+        assert!(told[0].contains("between 0 and 1") && told.len() == 1, "{told:?}");
+        assert!(remarks(&plain, "0.75\n-0.25\n0.25\n0.75\n").is_empty());
+        assert!(remarks(&logistic(), "0.75\n0.25\n0.25\n0.75\n").is_empty());
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl ModelReport {
             examples: verdict.rounds,
             sequential_risk: verdict.sequential_risk,
             mistake_rate: verdict.mistake_rate,
-            figures: figures(model),
+            figures: figures(model, spec.link),
             certificate,
             certificate_own: finite(verdict.certificate),
             judged: JudgedReport::new(&spec.loss, &spec.comparators, &point),
@@ -176,8 +176,8 @@ impl ModelReport {
 }
 
 /// The figures of a model, with a word on scores that look like probabilities.
-fn figures(model: &Model) -> Option<FiguresReport> {
+fn figures(model: &Model, link: Link) -> Option<FiguresReport> {
     let mut figures = FiguresReport::new(&model.card, model.ledger.rounds())?;
-    figures.remarks.extend(probable(&model.card));
+    figures.remarks.extend(probable(&model.card).filter(|_| link == Link::Identity));
     Some(figures)
 }

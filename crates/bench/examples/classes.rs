@@ -1,0 +1,158 @@
+//! What the bank for many classes loses on LIBSVM text, what it takes, and how much memory.
+//!
+//! Labels are any words, numbered as they appear. A constant one is added to every row. Every prediction
+//! is made before its row is learned from. The file is read piece by piece, so that the memory is the
+//! bank's; the report is one JSON object.
+
+use anyhow::{Context, Result, ensure};
+use rueful_core::classes::{ClassJudge, ClassLedger};
+use rueful_core::learner::SoftmaxBank;
+use rueful_core::ledger::CurvePoint;
+use rueful_core::{Batch, Comparators, Positive, UnitFree};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::time::{Duration, Instant};
+
+/// So many rows are read at a time.
+const PIECE: usize = 500;
+
+#[derive(Serialize)]
+struct Report {
+    rows: u64,
+    classes: usize,
+    /// Per round.
+    log_loss: f64,
+    error: f64,
+    learning_ns_per_row: f64,
+    judging_ns_per_row: f64,
+    peak_megabytes: f64,
+    /// Pairs of a feature and a class that the bank has weights for, and the judge has slopes for.
+    cells: usize,
+    judged_cells: usize,
+    /// Certificates per round for U = 1, 3, 10, 30, and what is proved of all radii.
+    certificates: Vec<f64>,
+    own_certificates: Vec<f64>,
+    beats_up_to: Option<f64>,
+    probabilities: Option<Vec<f64>>,
+}
+
+/// Reads rows, and numbers the classes.
+struct Reader {
+    lines: std::io::Lines<BufReader<File>>,
+    classes: HashMap<String, u32>,
+}
+
+impl Reader {
+    fn open(path: &str) -> Result<Self> {
+        let file = File::open(path).with_context(|| format!("{path} cannot be opened"))?;
+        Ok(Self { lines: BufReader::new(file).lines(), classes: HashMap::new() })
+    }
+
+    /// Some more rows; none at the end.
+    fn next_piece(&mut self) -> Result<Batch> {
+        let mut batch = Batch::default();
+        while batch.labels().len() < PIECE {
+            let Some(line) = self.lines.next().transpose()? else { break };
+            self.push(&line, &mut batch).with_context(|| format!("in the row “{line}”"))?;
+        }
+        Ok(batch)
+    }
+
+    fn push(&mut self, line: &str, batch: &mut Batch) -> Result<()> {
+        let mut words = line.split_ascii_whitespace();
+        let next = u32::try_from(self.classes.len())?;
+        let label = words.next().context("a label is missing")?.to_owned();
+        let class = *self.classes.entry(label).or_insert(next);
+        let (mut indices, mut values) = (vec![0], vec![1.0]);
+        for word in words {
+            let (index, value) = word.split_once(':').context("expected index:value")?;
+            indices.push(index.parse()?);
+            values.push(value.parse()?);
+        }
+        Ok(batch.push(&indices, &values, f64::from(class))?)
+    }
+}
+
+fn classes_of(path: &str) -> Result<u32> {
+    let mut reader = Reader::open(path)?;
+    while !reader.next_piece()?.is_empty() {}
+    Ok(u32::try_from(reader.classes.len())?)
+}
+
+fn measure(path: &str, is_known: bool, shows: bool) -> Result<Report> {
+    let classes = classes_of(path)?;
+    let mut bank = if is_known { SoftmaxBank::expecting(classes) } else { SoftmaxBank::new() };
+    let ball = Comparators::from(UnitFree { radius: Positive::new(10.0)? });
+    let mut judge = ClassJudge::new(&ball).context("a ball has a judge")?;
+    let mut ledger = ClassLedger::new(ball);
+    let (mut reader, mut cells) = (Reader::open(path)?, Vec::new());
+    let (mut time, mut judging) = (Duration::ZERO, Duration::ZERO);
+    let mut probabilities = shows.then(Vec::new);
+    loop {
+        let batch = reader.next_piece()?;
+        if batch.is_empty() {
+            break;
+        }
+        let entered = ledger.enter(batch.rows(), &mut cells);
+        let start = Instant::now();
+        bank.learn_rows_with(entered, |example, round, said| {
+            let start = Instant::now();
+            ledger.record(example, round, said);
+            judging += start.elapsed();
+            if let Some(all) = &mut probabilities {
+                all.push(round.probability);
+            }
+        })?;
+        time += start.elapsed();
+        let start = Instant::now();
+        judge.observe_rows(entered);
+        judging += start.elapsed();
+        time += start.elapsed();
+    }
+    let rows = ledger.rounds() as f64;
+    ensure!(rows > 0.0, "{path} has no rows");
+    let lines = ledger.hear(&judge);
+    let (point, own) = (ledger.point(&lines), ledger.point(&[]));
+    let radii = [1.0, 3.0, 10.0, 30.0].map(Positive::new);
+    let radii: Vec<Positive> = radii.into_iter().collect::<Result<_, _>>()?;
+    let within = |point: &CurvePoint| radii.iter().map(|&u| point.certificate_for(u)).collect();
+    Ok(Report {
+        rows: ledger.rounds(),
+        classes: bank.classes().len(),
+        log_loss: ledger.tally().sequential_risk(),
+        error: ledger.tally().mistakes() as f64 / rows,
+        learning_ns_per_row: (time - judging).as_nanos() as f64 / rows,
+        judging_ns_per_row: judging.as_nanos() as f64 / rows,
+        peak_megabytes: peak_megabytes(),
+        cells: bank.cells(),
+        judged_cells: judge.cells(),
+        certificates: within(&point),
+        own_certificates: within(&own),
+        beats_up_to: point.beats_up_to(),
+        probabilities,
+    })
+}
+
+/// The most memory that the process has had, where the system says so.
+fn peak_megabytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_ascii_whitespace().next());
+    kilobytes.and_then(|number| number.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1024.0
+}
+
+fn main() -> Result<()> {
+    let (flags, files): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|word| word.starts_with("--"));
+    let has = |flag: &str| flags.iter().any(|given| given == flag);
+    let known = ["--known", "--probabilities"];
+    ensure!(
+        files.len() == 1 && flags.iter().all(|flag| known.contains(&flag.as_str())),
+        "usage: classes FILE [--known] [--probabilities]: --known tells the bank how many classes \
+         there are, as others are told"
+    );
+    let report = measure(&files[0], has("--known"), has("--probabilities"))?;
+    Ok(writeln!(std::io::stdout(), "{}", serde_json::to_string(&report)?)?)
+}
