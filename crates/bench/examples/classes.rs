@@ -1,8 +1,8 @@
-//! What the bank for many classes loses on LIBSVM text, what it takes, and how much memory.
+//! Measures the bank for many classes on LIBSVM text: its loss, its time and its memory.
 //!
-//! Labels are any words, numbered as they appear. A constant one is added to every row. Every prediction
-//! is made before its row is learned from. The file is read piece by piece, so that the memory is the
-//! bank's; the report is one JSON object.
+//! Labels are any words, numbered as they appear. A constant feature of 1 is added to every row.
+//! Every prediction is made before its row is learned from. The file is read piece by piece, so
+//! that the memory is that of the bank. The report is one JSON object.
 
 use anyhow::{Context, Result, ensure};
 use rueful_core::classes::{ClassJudge, ClassLedger};
@@ -15,23 +15,25 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
 
-/// So many rows are read at a time.
+/// The number of rows that are read at a time.
 const PIECE: usize = 500;
 
 #[derive(Serialize)]
 struct Report {
     rows: u64,
     classes: usize,
-    /// Per round.
+    /// The loss per round. The error is the share of wrong classes.
     log_loss: f64,
     error: f64,
     learning_ns_per_row: f64,
     judging_ns_per_row: f64,
     peak_megabytes: f64,
-    /// Pairs of a feature and a class that the bank has weights for, and the judge has slopes for.
+    /// The number of pairs of a feature and a class for which the bank has weights. The next field
+    /// is that of the pairs for which the judge has slopes.
     cells: usize,
     judged_cells: usize,
-    /// Certificates per round for U = 1, 3, 10, 30, and what is proved of all radii.
+    /// The certificates per round for U = 1, 3, 10, 30, and the radius up to which every matrix is
+    /// beaten.
     certificates: Vec<f64>,
     own_certificates: Vec<f64>,
     beats_up_to: Option<f64>,
@@ -50,7 +52,7 @@ impl Reader {
         Ok(Self { lines: BufReader::new(file).lines(), classes: HashMap::new() })
     }
 
-    /// Some more rows; none at the end.
+    /// Reads some more rows. The batch is empty at the end.
     fn next_piece(&mut self) -> Result<Batch> {
         let mut batch = Batch::default();
         while batch.labels().len() < PIECE {

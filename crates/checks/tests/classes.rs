@@ -1,4 +1,4 @@
-//! Labels of many classes: what learners do with them, and what is proved about anybody's predictions.
+//! Labels of many classes: the learners for them, and the certificates of any predictions.
 
 use proptest::prelude::*;
 use rueful_checks::Rng;
@@ -19,8 +19,8 @@ fn unit_free(u: f64) -> Comparators {
     UnitFree { radius: radius(u) }.into()
 }
 
-/// Classes that are told apart by a noisy linear rule; hostile ones have labels that are drawn, values of
-/// any size and importances far apart.
+/// A stream with classes that a noisy linear rule tells apart. A hostile one has random labels,
+/// values of any size and importances far apart.
 fn stream(seed: u64, rows: usize, dimension: u32, classes: u32, is_hostile: bool) -> Batch {
     let mut rng = Rng::new(seed);
     let mut unit = || 2.0 * rng.unit() - 1.0;
@@ -40,7 +40,7 @@ fn stream(seed: u64, rows: usize, dimension: u32, classes: u32, is_hostile: bool
         let drawn: Vec<f64> = scores.iter().map(|z| z + noise * unit()).collect();
         let best =
             (0..classes as usize).max_by(|&a, &b| drawn[a].total_cmp(&drawn[b])).unwrap() as u32;
-        // Numbers by first appearance.
+        // Classes are numbered by first appearance.
         let class = named.iter().position(|&one| one == best).unwrap_or_else(|| {
             named.push(best);
             named.len() - 1
@@ -67,7 +67,7 @@ fn run(batch: &Batch, comparators: &Comparators) -> (ClassLedger, ClassJudge, Ve
     (ledger, judge, rounds)
 }
 
-/// What a matrix loses, and the gradient of that, by class and feature.
+/// The loss of a matrix, and its gradient by class and feature.
 fn loss_of(batch: &Batch, u: &[Vec<f64>]) -> (f64, Vec<Vec<f64>>) {
     let mut gradient = vec![vec![0.0; batch.dimension()]; u.len()];
     let mut total = 0.0;
@@ -85,8 +85,8 @@ fn loss_of(batch: &Batch, u: &[Vec<f64>]) -> (f64, Vec<Vec<f64>>) {
     (total, gradient)
 }
 
-/// The least that a matrix in the ball loses, as far as some hundred steps of descent find it: each with
-/// backtracking, and in units in which columns lie within ±1.
+/// The least loss of a matrix in the ball, as far as some hundred steps of descent find it. Each
+/// step has backtracking, in units in which columns lie within ±1.
 fn nearly_least(batch: &Batch, classes: usize, units: &[f64], most: f64) -> f64 {
     let mut u = vec![vec![0.0; batch.dimension()]; classes];
     let (mut loss, mut gradient) = loss_of(batch, &u);
@@ -115,7 +115,7 @@ fn nearly_least(batch: &Batch, classes: usize, units: &[f64], most: f64) -> f64 
     loss
 }
 
-/// N, and 1 where a column was never seen.
+/// N, or 1 where a column was never seen.
 fn units_of(batch: &Batch) -> Vec<f64> {
     let mut units = vec![0.0_f64; batch.dimension()];
     for example in batch.iter() {
@@ -127,8 +127,9 @@ fn units_of(batch: &Batch) -> Vec<f64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// No floor of any witness, at any radius, is above what some matrix in the ball loses; in no units
-    /// and in the data's own; from all rounds at once and from parts that were merged.
+    /// No lower bound of any witness, at any radius, is above the loss of a matrix in the ball:
+    /// without units and in the data's own, from all rounds at once and from parts that were
+    /// merged.
     #[test]
     fn no_floor_is_above_what_a_matrix_loses(
         seed in any::<u64>(), rows in 1..60usize, dimension in 1..5u32, classes in 2..6u32,
@@ -153,8 +154,8 @@ proptest! {
         }
     }
 
-    /// Of two classes the matrix has rows u/2 and −u/2 at best: its ball of radius U is that of vectors of
-    /// radius √2·U, and both ledgers prove the same.
+    /// With two classes the best matrix has the rows u/2 and −u/2. So its ball of radius U is that
+    /// of vectors of radius √2·U, and both ledgers prove the same.
     #[test]
     fn two_classes_are_the_logistic_story(
         seed in any::<u64>(), rows in 1..80usize, dimension in 1..6u32, power in -1.0..2.0f64,
@@ -180,8 +181,8 @@ proptest! {
         prop_assert!((ledger.tally().loss() - other.loss()).abs() < 1e-9 * (1.0 + other.loss()));
     }
 
-    /// A row of importance 2 is the row twice: in losses, in what is proved by the same predictions, and
-    /// nearly so for witnesses, who learn from both copies.
+    /// A row of importance 2 is the row twice: in losses, and in the bounds that the same
+    /// predictions prove. For witnesses, which learn from both copies, it is nearly so.
     #[test]
     fn an_importance_of_two_is_the_row_twice(seed in any::<u64>(), rows in 1..60usize) {
         let batch = stream(seed, rows, 4, 3, false);
@@ -202,8 +203,9 @@ proptest! {
         }
     }
 
-    /// Powers of two in columns change no bit of bank, ledger and judge; other orders of columns, and other
-    /// numbers of classes, change what the model's own predictions prove by roundings only.
+    /// Powers of two in columns change no bit of bank, ledger and judge. Other orders of columns,
+    /// and other numbers of classes, change the bounds of the model's own predictions by roundings
+    /// only.
     #[test]
     fn units_and_numbers_change_nothing(seed in any::<u64>(), rows in 1..80usize, powers in prop::collection::vec(-30..30i32, 6)) {
         let batch = stream(seed, rows, 6, 4, false);
@@ -235,7 +237,7 @@ proptest! {
         prop_assert!((a - b).abs() < 1e-12 * (1.0 + a.abs()), "{} {}", a, b);
     }
 
-    /// A ledger and a judge that were put away in the middle go on as if they had never stopped.
+    /// A ledger and a judge that were saved in the middle go on as if they had never stopped.
     #[test]
     fn resumed_is_never_stopped(seed in any::<u64>(), rows in 2..80usize, cut in 0.0..1.0f64) {
         let (batch, ball) = (stream(seed, rows, 5, 5, true), unit_free(10.0));
@@ -262,8 +264,8 @@ proptest! {
         prop_assert_eq!(whole.confusion(), ledger.confusion());
     }
 
-    /// Certificate ≤ data-dependent bound ≤ theorem for gradient descent in the multiclass hinge, and the
-    /// certificate is above what matrices save.
+    /// Certificate ≤ data-dependent bound ≤ theorem holds for gradient descent in the multiclass
+    /// hinge, and the certificate is above the regret against matrices.
     #[test]
     fn the_ladder_of_gradient_descent_is_in_order(
         seed in any::<u64>(), rows in 1..120usize, dimension in 1..6u32, classes in 2..7u32,
@@ -344,7 +346,7 @@ fn hinge_of(batch: &Batch, u: &[Vec<f64>]) -> f64 {
     batch.iter().map(loss).sum()
 }
 
-/// Two classes in the bank for many are as good as in the one for two, within a tenth.
+/// The bank for many classes learns two classes as well as the bank for two, within a tenth.
 #[test]
 fn the_bank_for_many_learns_two_classes_as_the_bank_for_two() {
     for seed in 0..4 {
@@ -364,8 +366,8 @@ fn the_bank_for_many_learns_two_classes_as_the_bank_for_two() {
     }
 }
 
-/// So many rows without features, of so many classes. The last of them comes first: so a judge knows of
-/// all from the start, and gives them equal probabilities.
+/// Rows without features, of so many classes. The last class comes first, so that a judge knows all
+/// classes from the start and gives them equal probabilities.
 fn without_features(classes: u32, rows: u32) -> (Batch, ClassJudge) {
     let (mut batch, mut judge) = (Batch::default(), ClassJudge::new(&unit_free(1e-100)).unwrap());
     for t in 0..rows {
@@ -375,8 +377,8 @@ fn without_features(classes: u32, rows: u32) -> (Batch, ClassJudge) {
     (batch, judge)
 }
 
-/// Rows without features: every matrix loses ln K. Probabilities and entropies are rounded, and nobody
-/// proves that it loses more.
+/// Without features every matrix loses ln K. Probabilities and entropies are rounded, but no
+/// witness may prove that a matrix loses more.
 #[test]
 fn roundings_of_entropies_are_allowed_for() {
     for classes in 2..40_u32 {
@@ -433,7 +435,8 @@ fn every_addition_is_allowed_for() {
     }
 }
 
-/// (1, 10^-17) adds up to more than 1. The slopes that are entered cancel, those of (1 − 10^-17, 10^-17) do not.
+/// (1, 10^-17) adds up to more than 1. The slopes that are entered cancel, but those of (1 −
+/// 10^-17, 10^-17) do not.
 #[test]
 fn what_probabilities_lack_of_one_is_allowed_for() {
     let tiny = 1e-17;
@@ -443,11 +446,13 @@ fn what_probabilities_lack_of_one_is_allowed_for() {
     ledger.observe(&Example::new(x(&[-1.0]), 2.0), &[0.0, tiny, 1.0]).unwrap();
     let point = ledger.point(&[]);
     let falls = |u: f64| point.certificate_for(radius(2.0 * u)) - point.certificate_for(radius(u));
-    // By how much the floor falls per unit of radius and round, where S was entered as 0.
+    // The lower bound must fall by this much per unit of radius and round, although S was entered
+    // as 0.
     assert!(2.0 * falls(1e6) / 1e6 >= std::f64::consts::SQRT_2 * tiny, "{:e}", falls(1e6));
 }
 
-/// Probabilities that are none, classes that were given none, and labels that are no classes.
+/// These are numbers that are not probabilities, classes without a probability, and labels that are
+/// not classes.
 #[test]
 fn what_cannot_be_certified_is_refused() {
     let mut ledger = ClassLedger::new(unit_free(1.0));

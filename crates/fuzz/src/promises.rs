@@ -217,7 +217,7 @@ fn collect(batch: &Batch, source: &dyn Source, rows: &mut Vec<Row>) {
             (index, value.to_bits())
         });
         let importance = example.importance.get();
-        // Importances are kept in single precision.
+        // Importances are 0, or between 1e-30 and 1e30. Rows of importance 0 are not shown.
         assert!((0.99e-30..1.01e30).contains(&importance), "an importance of {importance}");
         let predictions = &source.predictions()[row * models..][..models];
         assert!(predictions.iter().all(|prediction| prediction.is_finite()), "{predictions:?}");

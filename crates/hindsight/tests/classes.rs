@@ -1,5 +1,5 @@
-//! Certificates for many classes against an independent conic solver: no floor is above the loss of the best
-//! matrix of weights, in the softmax loss and in the multiclass hinge.
+//! Certificates for many classes against an independent conic solver: no lower bound is above the
+//! loss of the best matrix of weights, in the softmax loss and in the multiclass hinge.
 
 #![allow(clippy::unwrap_used)]
 
@@ -29,7 +29,7 @@ impl Rows {
     }
 }
 
-/// A small problem: rows, how many classes they have, and the units and the radius of the ball.
+/// A small problem: rows, the number of their classes, and the units and the radius of the ball.
 struct Problem<'a> {
     batch: &'a Batch,
     classes: usize,
@@ -42,7 +42,7 @@ impl Problem<'_> {
         self.batch.dimension()
     }
 
-    /// Coefficients of z_c − z_y in the matrix, which comes class by class.
+    /// The coefficients of z_c − z_y in the matrix, which comes class by class.
     fn margin(&self, example: &Example<'_>, class: usize) -> Vec<(usize, f64)> {
         let y = example.label as usize;
         if class == y {
@@ -55,8 +55,8 @@ impl Problem<'_> {
         of(class, 1.0).chain(of(y, -1.0)).collect()
     }
 
-    /// The best matrix in the ball according to the oracle, where z_c − z_y of every class is put into cones
-    /// by `state`, which is told the number of the first variable of a round.
+    /// The best matrix in the ball according to the oracle. `state` puts z_c − z_y of every class
+    /// into cones. It is given the number of the first variable of a round.
     fn ask(
         &self,
         per_round: usize,
@@ -89,7 +89,7 @@ impl Problem<'_> {
         self.inside(&solver.solution.x[..weights])
     }
 
-    /// Its point brought into the ball: nothing that the oracle says is taken at its word.
+    /// Brings the oracle's point into the ball. None of its answers is taken at its word.
     fn inside(&self, found: &[f64]) -> Vec<Vec<f64>> {
         let scaled = found.iter().enumerate().map(|(at, w)| w * self.units[at % self.dimension()]);
         let norm = scaled.map(|w| w * w).sum::<f64>().sqrt();
@@ -99,7 +99,7 @@ impl Problem<'_> {
     }
 
     fn softmax_best(&self) -> f64 {
-        // τ, then one v for every class: e^{z_c − z_y − τ} ≤ v_c, Σ v_c ≤ 1
+        // The variables are τ, then one v for every class: e^{z_c − z_y − τ} ≤ v_c, Σ v_c ≤ 1.
         let u = self.ask(1 + self.classes, |problem, example, first, rows| {
             for class in 0..problem.classes {
                 let mut row: Vec<_> =
@@ -121,7 +121,7 @@ impl Problem<'_> {
     }
 
     fn hinge_best(&self) -> f64 {
-        // ξ ≥ 0, ξ ≥ 1 + z_c − z_y
+        // The constraints are ξ ≥ 0 and ξ ≥ 1 + z_c − z_y.
         let u = self.ask(1, |problem, example, first, rows| {
             rows.push(&[(first, -1.0)], 0.0);
             for class in (0..problem.classes).filter(|&class| class != example.label as usize) {
@@ -134,7 +134,7 @@ impl Problem<'_> {
         self.price(&u, |margins| margins.iter().fold(0.0, |most: f64, z| most.max(1.0 + z)))
     }
 
-    /// What a matrix loses, where `loss` is told z_c − z_y of the other classes.
+    /// The total loss of a matrix, where `loss` is given z_c − z_y of the other classes.
     fn price(&self, u: &[Vec<f64>], loss: impl Fn(&[f64]) -> f64) -> f64 {
         let price = |example: Example<'_>| {
             let mut z: Vec<f64> = u.iter().map(|row| example.features.dot(row)).collect();

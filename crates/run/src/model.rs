@@ -258,19 +258,19 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
 }
 
 impl Model {
-    /// A run of a task that has seen nothing, to be shown rows of such data.
+    /// A run of a task before its first row, which will be shown rows of such data.
     pub fn new(task: Task, data: DataSpec) -> Result<Self, SpecError> {
         let written_by = env!("CARGO_PKG_VERSION").to_owned();
         let (run, stream, companions) = (Run::new(task)?, Stream::default(), Companions::default());
         Ok(Self { run, data, stream, companions, written_by })
     }
 
-    /// The bytes of its file.
+    /// The model as the bytes of a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         encode(&self.run, &self.data, &self.stream, &self.companions)
     }
 
-    /// Puts it in a file, which is there whole or not at all.
+    /// Saves the model in a file. The file is there whole or not at all.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
         write(path, &self.to_bytes()?)
     }

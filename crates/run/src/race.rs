@@ -502,7 +502,7 @@ pub struct RacerReport {
     pub sequential_risk: Option<f64>,
     /// The share of predictions with the wrong sign. Null for regression.
     pub mistake_rate: Option<f64>,
-    /// How good its predictions were in figures that people ask for.
+    /// The figures that people ask for, about the learner's predictions.
     #[serde(flatten)]
     pub figures: Option<FiguresReport>,
     /// The certificate: no comparator was better by more than this. Null if unbounded.

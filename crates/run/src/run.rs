@@ -330,8 +330,8 @@ impl Run {
         self.learner.predict_beside(&found, x.len() - found.len())
     }
 
-    /// The same for some rows, whose labels make no difference: one prediction for each, in place of
-    /// what was there.
+    /// Predicts some rows, whose labels make no difference. The predictions, one for each row,
+    /// replace the content of `predictions`.
     pub fn predict_rows(&self, rows: Rows<'_>, predictions: &mut Vec<f64>) {
         let mut buffer = FoundFeatures::default();
         predictions.clear();

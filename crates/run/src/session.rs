@@ -149,7 +149,7 @@ impl Session {
         report
     }
 
-    /// The run put away in memory.
+    /// The session as a model in memory.
     pub fn into_model(self, source: &dyn Source) -> Model {
         let stream = self.stream(source);
         let written_by = env!("CARGO_PKG_VERSION").to_owned();

@@ -19,7 +19,7 @@ use std::fmt;
 pub struct ClassWeight(f64);
 
 impl ClassWeight {
-    /// Accepts 0 and numbers that importances in single precision can be multiplied by.
+    /// Accepts 0 and numbers between 1e-30 and 1e30, the range of importances.
     pub fn new(weight: f64) -> Result<Self, OutOfRange> {
         if weight == 0.0 || (1e-30..=1e30).contains(&weight) {
             // Zero has no sign.

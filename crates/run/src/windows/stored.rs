@@ -29,13 +29,13 @@ pub(crate) struct StoredReports(String);
 
 impl From<&[WindowReport]> for StoredReports {
     fn from(reports: &[WindowReport]) -> Self {
-        // Names and finite numbers have no way to fail.
+        // JSON of names and finite numbers cannot fail.
         Self(serde_json::to_string(reports).unwrap_or_default())
     }
 }
 
 impl StoredReports {
-    /// The reports; nothing where these are none.
+    /// The reports, or `None` if the text is not a list of reports.
     pub(crate) fn reports(&self) -> Option<Vec<WindowReport>> {
         serde_json::from_str(&self.0).ok()
     }
@@ -69,7 +69,7 @@ impl Windows {
 
 impl StoredWindows {
     /// Turns windows that have seen nothing into these windows of the rounds of a ledger, by its
-    /// cells. Nothing if they cannot be: they may come from anywhere.
+    /// cells. They may come from anywhere, so it is `None` if they cannot be such windows.
     pub(crate) fn restore(self, mut windows: Windows, ledger: &Ledger) -> Option<Windows> {
         let places = ledger.cells().places();
         let fresh = windows.open.clone();
