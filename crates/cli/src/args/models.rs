@@ -54,7 +54,7 @@ pub(crate) struct PredictArgs {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
 
-    /// What to write for every row.
+    /// The form in which to write each prediction.
     #[arg(long = "as", value_name = "WHAT", value_enum, default_value_t = Wanted::Score)]
     pub(crate) wanted: Wanted,
 

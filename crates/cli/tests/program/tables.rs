@@ -1,4 +1,4 @@
-//! Tables as people have them: a model finds its columns by name, whatever file they come in.
+//! Tables in every format and order. A model finds its columns by name in all of them.
 
 use crate::harness::ask_in;
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const ROWS: usize = 120;
 
-/// A cell of a row of the table that all files here hold.
+/// A cell of the table that all files here hold.
 fn cell(row: usize, column: &str) -> String {
     let age = 18 + row * 37 % 60;
     match column {
@@ -96,7 +96,8 @@ fn write_columnar(folder: &Path, columns: &[&str]) {
     writer.finish().unwrap();
 }
 
-/// A folder with the table in every format: other orders, a column more, and no label.
+/// A folder with the table in every format. The files differ in the order of columns, in an
+/// additional column, and in whether they have the label.
 fn desk() -> TempDir {
     let folder = TempDir::new().expect("a directory");
     let put = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
@@ -191,7 +192,7 @@ fn a_cache_stands_in_for_its_text_with_models_too() {
     assert!(complaint.contains("made with --positive no"), "{complaint}");
     let complaint = ask("predict m.rueful id.cache").refusal(1);
     assert!(complaint.contains("rows with the column \"id\""), "{complaint}");
-    // The other way round: what was learned from a cache predicts text.
+    // A model that was learned from a cache also predicts text.
     ask("run all.cache --save c.rueful -q").result();
     for file in ["all.cache", "first.csv", "order.csv", "t.parquet", "bare.csv"] {
         assert_eq!(ask(&format!("predict c.rueful {file}")).result(), expected, "{file}");
