@@ -34,7 +34,6 @@ pub(crate) fn draw(series: &[Series<'_>]) -> String {
     if grid.iter().flatten().any(|&cell| cell == BOTH) {
         legend.push(format!("{BOTH} more than one"));
     }
-    legend.push("per round; both axes are logarithmic".to_owned());
     frame.render(&grid, &legend)
 }
 
@@ -92,7 +91,8 @@ impl Frame {
         }
         text += &format!("{:>MARGIN$} └{}\n", "", "─".repeat(WIDTH));
         let end = count(self.last);
-        text += &format!("{:>MARGIN$}  1{:>right$} rounds\n", "", end, right = WIDTH - 1);
+        let right = WIDTH - 1;
+        text += &format!("{:>MARGIN$}  1{end:>right$} rounds, both axes logarithmic\n", "");
         text + &format!("{:>MARGIN$}  {}\n", "", legend.join("   "))
     }
 }
@@ -112,9 +112,8 @@ mod tests {
         assert!(lines[8].starts_with("   0.01000 │") && lines[8].ends_with('●'));
         assert!(lines[9].starts_with("       ≤ 0 ┊") && lines[9].ends_with('○'), "{chart}");
         assert_eq!(lines[9].chars().count(), MARGIN + 2 + WIDTH);
-        assert!(lines[11].ends_with("16 rounds"));
-        let legend = "● risk   ○ other   ◉ more than one   per round; both axes are logarithmic";
-        assert_eq!(lines[12].trim(), legend);
+        assert!(lines[11].ends_with("16 rounds, both axes logarithmic"));
+        assert_eq!(lines[12].trim(), "● risk   ○ other   ◉ more than one");
     }
 
     #[test]

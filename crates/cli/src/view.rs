@@ -31,7 +31,7 @@ pub(crate) fn report(report: &Report, notes: &[String]) -> String {
     }
     let curve = curve(&report.curve);
     if !curve.is_empty() {
-        text += &format!("Over time\n{curve}");
+        text += &format!("Over time, per round\n{curve}");
     }
     text
 }

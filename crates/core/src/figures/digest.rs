@@ -27,13 +27,35 @@ const WAITING: usize = 4096;
 
 /// Numbers next to each other, and what they carry together. The ends are numbers that came.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Stretch<L> {
+#[serde(from = "Written<L>", into = "Written<L>")]
+pub(super) struct Stretch<L: Copy> {
     /// The key of the lowest number.
     pub(super) low: u64,
     /// The key of the highest number.
     pub(super) high: u64,
     /// What they carry.
     pub(super) load: L,
+}
+
+/// A stretch as it is written: one that is a point has a width of 0, which takes one byte.
+#[derive(Serialize, Deserialize)]
+struct Written<L> {
+    low: [u8; 8],
+    width: u64,
+    load: L,
+}
+
+impl<L: Copy> From<Stretch<L>> for Written<L> {
+    fn from(Stretch { low, high, load }: Stretch<L>) -> Self {
+        Self { low: low.to_le_bytes(), width: high - low, load }
+    }
+}
+
+impl<L: Copy> From<Written<L>> for Stretch<L> {
+    fn from(Written { low, width, load }: Written<L>) -> Self {
+        let low = u64::from_le_bytes(low);
+        Self { low, high: low.saturating_add(width), load }
+    }
 }
 
 impl<L: Load> Stretch<L> {
@@ -68,14 +90,14 @@ impl<L: Load> Stretch<L> {
 
 /// The digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Digest<L> {
+pub(super) struct Digest<L: Copy> {
     cells_max: u64,
     /// The share that neighbours may carry to be one stretch.
     share_max: f64,
     /// What all numbers carry but those that wait.
     total: L,
     /// Numbers that are not sorted in yet.
-    waiting: Vec<(u64, L)>,
+    waiting: Vec<Stretch<L>>,
     /// Stretches side by side, in order.
     cells: Vec<Stretch<L>>,
     /// Stretches that take in no more numbers.
@@ -98,7 +120,7 @@ impl<L: Load> Digest<L> {
     /// Takes in a number.
     #[inline]
     pub(super) fn add(&mut self, number: f64, load: L) {
-        self.waiting.push((key(number), load));
+        self.waiting.push(Stretch::point(key(number), load));
         if self.waiting.len() >= self.patience() {
             self.settle();
         }
@@ -142,13 +164,13 @@ impl<L: Load> Digest<L> {
     /// Sorts in the numbers that wait.
     fn settle(&mut self) {
         let mut points = mem::take(&mut self.waiting);
-        points.sort_unstable_by_key(|&(key, _)| key);
+        points.sort_unstable_by_key(|point| point.low);
         let mut fresh: Vec<Stretch<L>> = Vec::with_capacity(points.len());
-        for (key, load) in points.drain(..) {
-            self.total.add(&load);
-            match fresh.last_mut().filter(|last| last.low == key) {
-                Some(last) => last.load.add(&load),
-                None => fresh.push(Stretch::point(key, load)),
+        for point in points.drain(..) {
+            self.total.add(&point.load);
+            match fresh.last_mut().filter(|last| last.low == point.low) {
+                Some(last) => last.load.add(&point.load),
+                None => fresh.push(point),
             }
         }
         self.waiting = points;
@@ -221,7 +243,7 @@ impl<L: Load> Digest<L> {
             && self.cells.len() <= most
             && self.retired.len() <= most
             && self.waiting.len() < self.patience()
-            && self.waiting.iter().all(|&(key, load)| is_key(key) && load.is_sound())
+            && self.waiting.iter().all(|point| point.is_point() && point.is_sound())
             && self.cells.iter().chain(&self.retired).all(Stretch::is_sound)
             && self.cells.is_sorted_by(|a, b| a.high < b.low)
     }

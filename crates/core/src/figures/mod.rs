@@ -19,7 +19,6 @@ pub use digest::CELLS as SKETCHED;
 pub use outcomes::Outcomes;
 
 use crate::loss::{AnyLoss, Labels, Logistic, Loss};
-use crate::number::Importance;
 use crate::round::Round;
 use crate::rows::Rows;
 use crate::sum::Sum;
@@ -129,16 +128,19 @@ impl Scorecard {
 
     /// Takes in the rounds of some rows.
     pub fn observe_rows(&mut self, rows: Rows<'_>, rounds: &[Round]) {
-        let importances = rows.importances();
-        for (row, (&label, round)) in rows.labels().iter().zip(rounds).enumerate() {
-            let importance = importances.get(row).copied().unwrap_or(Importance::ONE);
+        let said = rows.labels().iter().zip(rounds);
+        if rows.importances().is_empty() {
+            said.for_each(|(&label, round)| self.observe(label, 1.0, round));
+            return;
+        }
+        for ((&label, round), importance) in said.zip(rows.importances()) {
             if !importance.is_zero() {
                 self.observe(label, importance.get(), round);
             }
         }
     }
 
-    #[inline]
+    #[inline(always)] // The loop over rows is made of it.
     fn observe(&mut self, label: f64, weight: f64, round: &Round) {
         self.examples += 1;
         self.lost.add(round.value);

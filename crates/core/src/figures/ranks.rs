@@ -6,9 +6,39 @@ use serde::{Deserialize, Serialize};
 
 /// The weights of the negative and of the positive examples with some scores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 struct Both {
     negative: f64,
     positive: f64,
+}
+
+/// The same as it is written: counts take few bytes.
+#[derive(Serialize, Deserialize)]
+enum Written {
+    Counts(u64, u64),
+    Weights(f64, f64),
+}
+
+impl From<Both> for Written {
+    fn from(Both { negative, positive }: Both) -> Self {
+        let is_count = |weight: f64| weight == weight.trunc() && weight < (1_u64 << 53) as f64;
+        if is_count(negative) && is_count(positive) {
+            Self::Counts(negative as u64, positive as u64)
+        } else {
+            Self::Weights(negative, positive)
+        }
+    }
+}
+
+impl From<Written> for Both {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Counts(negative, positive) => {
+                Self { negative: negative as f64, positive: positive as f64 }
+            }
+            Written::Weights(negative, positive) => Self { negative, positive },
+        }
+    }
 }
 
 impl Load for Both {
