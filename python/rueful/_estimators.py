@@ -491,6 +491,7 @@ class OnlineClassifier(ClassifierMixin, Online):
         labels = np.where(y > 0, self.classes_[1], self.classes_[0])
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
         factors = np.where(y > 0, of_class[1], of_class[0])
+        factors = np.asarray(factors, dtype=np.float64)
         return factors if weights is None else weights * factors
 
     def partial_fit(
@@ -516,13 +517,13 @@ class OnlineClassifier(ClassifierMixin, Online):
         scores = self._scores(X)
         return np.asarray(self.classes_[(scores > 0).astype(int)])
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> _data.Doubles:
         """Returns how likely each class is, row by row; for the logistic loss."""
         positive = self._model_probabilities(self._scores(X))
         return np.column_stack([1.0 - positive, positive])
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> _data.Doubles:
         """Returns the logarithms of `predict_proba`."""
         scores = self._scores(X)

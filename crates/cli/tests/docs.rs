@@ -16,8 +16,9 @@ use tempfile::TempDir;
 /// Commands that build or test everything, and are therefore not run from within a test.
 const NOT_RUN: [&str; 2] = ["make run", "make test"];
 
-/// The languages that blocks are written in. One without a language would pass for Rust.
-const LANGUAGES: [&str; 5] = ["console", "rust", "text", "json", "toml"];
+/// The languages that blocks are written in. One without a language would pass for Rust. Those of
+/// Python are run by its tests.
+const LANGUAGES: [&str; 6] = ["console", "rust", "text", "json", "toml", "python"];
 
 struct Document {
     name: String,
