@@ -150,11 +150,16 @@ def matrix(table: Any) -> Any:
 
 def any_table(table: Any) -> tuple[Any, list[str] | None]:
     """Returns any table as the core takes it, and the names of its columns where it is a matrix."""
-    if isinstance(table, list) and table and isinstance(table[0], Mapping):
-        return [dict(row) for row in table], None
+    if are_dicts(table):
+        return table, None
     if is_frame(table):
         return frame(table)
     return matrix(table), None
+
+
+def are_dicts(table: Any) -> bool:
+    """Tells whether a table is a list of dicts."""
+    return isinstance(table, list) and bool(table) and isinstance(table[0], dict)
 
 
 def row_count(table: Any) -> int | None:

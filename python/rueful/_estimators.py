@@ -95,6 +95,8 @@ class Online(BaseEstimator):
 
     def _table(self, X: Any, *, reset: bool) -> tuple[Any, list[str] | None]:
         """The table as the core takes it, and the names of its columns where it is a matrix."""
+        if _data.are_dicts(X):
+            return X, None
         if scipy.sparse.issparse(X):
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
             return _data.sparse(X), None
@@ -170,7 +172,7 @@ class Online(BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X : array, sparse matrix, frame of shape (n_samples, n_features), or list of dicts
             Frames of pandas, polars and pyarrow keep their names; words and categories are
             features of their own.
         y : array of shape (n_samples,)
@@ -354,8 +356,10 @@ class Online(BaseEstimator):
         return estimator
 
     def _adopt(self, model: Model) -> None:
-        columns = json.loads(model.data())["schema"].get("columns")
-        own = ("label", "importance", "prediction")
+        schema = json.loads(model.data())["schema"]
+        columns, own = schema.get("columns"), ("label", "importance", "prediction")
+        if schema["format"] == "jsonl":
+            return
         if columns is not None:
             names = [column["name"] for column in columns if column["role"] not in own]
             self.feature_names_in_ = np.array(names, dtype=object)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -155,12 +156,13 @@ def read(
     *,
     threads: int | None = None,
     loss: str | None = None,
+    weights: bool = False,
     **reading: Any,
-) -> tuple[scipy.sparse.csr_matrix, NDArray[Any]]:
+) -> Any:
     """Reads files into a sparse matrix and its labels.
 
     Feature i of the file is column i − 1. Labels are as they are written where they are two, and
-    numbers otherwise.
+    numbers otherwise. With `weights`, how much each row counts comes third.
 
     >>> import rueful
     >>> X, y = rueful.read("data/phishing.libsvm")
@@ -173,19 +175,28 @@ def read(
     _refuse_unknown(reading, _READING)
     parts, width, seen, _ = read_files(_reading(files, reading), loss, threads)
     offsets, indices, values, labels, importances = parts
-    if np.any(importances != 1.0) and not np.all(importances == 0.0):
-        pass
+    if not weights and np.any(importances != 1.0):
+        warnings.warn(
+            "rows of these files do not count alike: weights=True returns how much", stacklevel=2
+        )
     matrix = scipy.sparse.csr_matrix((values, indices, offsets), shape=(len(labels), width))
+    y = _written(labels, seen)
+    return (matrix, y, importances) if weights else (matrix, y)
+
+
+def _written(
+    labels: _data.Doubles, seen: tuple[list[tuple[str, int]], str | None] | None
+) -> NDArray[Any]:
+    """Labels as they are written, where they are two."""
     if seen is None:
-        return matrix, labels
+        return labels
     counts, positive = seen
-    written = [name for name, _ in counts]
     chosen = positive if positive is not None else "1"
-    others = [name for name in written if name != chosen]
-    if len(others) == 1:
-        classes = _data.class_labels([others[0], chosen])
-        return matrix, classes[(labels > 0).astype(int)]
-    return matrix, labels
+    others = [name for name, _ in counts if name != chosen]
+    if len(others) != 1:
+        return labels
+    classes = _data.class_labels([others[0], chosen])
+    return np.asarray(classes[(labels > 0).astype(int)])
 
 
 def hindsight(

@@ -77,6 +77,13 @@ def test_what_is_refused_is_not_learned():
         with pytest.raises(ValueError):
             model.partial_fit(table, labels)
     assert model._model.to_bytes() == before
+    # However late it comes.
+    late = np.ones((20_000, 2))
+    late[-1, 1] = 1e300
+    for table in (late, scipy.sparse.csr_matrix(late)):
+        with pytest.raises(ValueError, match="row 19999, column 1: found 1e300"):
+            model.partial_fit(table, np.tile([0, 1], 10_000))
+    assert model._model.to_bytes() == before
 
 
 def test_one_row_is_enough():

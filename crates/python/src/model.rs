@@ -43,8 +43,11 @@ impl Held {
         way(&self.model.data)
     }
 
-    /// Learns from a table.
+    /// Learns from a table. One that holds what no feature can be is refused before anything is
+    /// learned, where that can be seen at once.
     fn learn(&mut self, view: View<'_>, side: &Side, watch: &mut Watch) -> Outcome<()> {
+        view.check()?;
+        self.leave_files();
         let rueful_run::Model { run, data, stream, .. } = &mut self.model;
         let told = view.each(&way(data), Some(side), &mut |rows| {
             run.learn_counted(rows)?;
@@ -67,6 +70,14 @@ impl Held {
             watch.look(|| (0, 0, 0.0))
         })?;
         Ok(all)
+    }
+
+    /// What comes now is no part of the files that came before.
+    fn leave_files(&mut self) {
+        let data = &self.model.data;
+        if !data.files.is_empty() {
+            self.turn_to(DataSpec { files: Vec::new(), class_weights: None, ..data.clone() });
+        }
     }
 
     /// Begins with data of another kind, unless they are what came before.
@@ -103,6 +114,7 @@ fn way(data: &DataSpec) -> Way<'_> {
         Layout::Text(Schema::Csv(table)) => {
             Way::Named { columns: &table.columns, bits: table.bits, constant }
         }
+        Layout::Text(Schema::Jsonl(_)) => Way::Keys,
         _ => Way::Numbered { constant },
     }
 }
