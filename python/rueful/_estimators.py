@@ -100,7 +100,7 @@ class Online(BaseEstimator):
         if scipy.sparse.issparse(X):
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
             return _data.sparse(X), None
-        is_known = reset or hasattr(self, "feature_names_in_")
+        is_known = reset or hasattr(self, "feature_names_in_") or not hasattr(X, "shape")
         if _data.is_frame(X):
             self._check_columns(X, reset=reset)
             if is_known:
@@ -113,10 +113,15 @@ class Online(BaseEstimator):
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Takes down the names of columns, or compares them with those that were."""
-        if len(getattr(X, "shape", (0, 0))) == 2 and X.shape[0] == 0:
+        if not hasattr(X, "shape"):
+            # A stream that tells its columns to the core alone, which compares them.
+            if reset and hasattr(self, "n_features_in_"):
+                del self.n_features_in_
+            return
+        if X.shape[0] == 0:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
         names = _data.names_of(X)
-        if hasattr(X, "columns") or names is None:
+        if type(X).__module__.split(".")[0] in ("pandas", "polars") or names is None:
             validate_data(self, X, reset=reset, skip_check_array=True)
         elif reset:
             self.n_features_in_ = len(names)
@@ -166,6 +171,8 @@ class Online(BaseEstimator):
             labels=labels,
             importances=importances,
         )
+        if not hasattr(self, "n_features_in_"):
+            Online._adopt(self, self._model)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learns from all rows in their order, each once, and forgets what was learned before.
@@ -218,7 +225,13 @@ class Online(BaseEstimator):
         return self
 
     def learn(
-        self, data: Any, y: Any = None, *, progress: bool | None = None, threads: int | None = None
+        self,
+        data: Any,
+        y: Any = None,
+        *,
+        classes: Any = None,
+        progress: bool | None = None,
+        threads: int | None = None,
     ) -> Self:
         """Goes on with more data: files, a table with its labels, or an iterator of such pairs.
 
@@ -228,6 +241,8 @@ class Online(BaseEstimator):
             Files are read by rueful's own readers, in the way that those before were.
         y : array, optional
             The labels, where `data` is a table.
+        classes : array, optional
+            Both classes, where the first batch may not have them.
         progress : bool, optional
             Whether a bar is shown; if left out, it is on terminals and in notebooks.
         threads : int, optional
@@ -244,11 +259,11 @@ class Online(BaseEstimator):
                 self._model.learn_files(files, threads, bar.listener)
             return self
         if y is not None:
-            return self._partial_fit(data, y, None, None)
+            return self._partial_fit(data, y, None, classes)
         for part in data:
             if not (isinstance(part, tuple) and len(part) in (2, 3)):
                 raise TypeError("data: expected pairs of a table and its labels")
-            self._partial_fit(part[0], part[1], part[2] if len(part) == 3 else None, None)
+            self._partial_fit(part[0], part[1], part[2] if len(part) == 3 else None, classes)
         return self
 
     # What is predicted.

@@ -76,6 +76,7 @@ def run(
     data: Any,
     y: Any = None,
     *,
+    classes: Any = None,
     progress: bool | None = None,
     threads: int | None = None,
     **settings: Any,
@@ -87,7 +88,10 @@ def run(
     data : str, path, list of these, table, frame, or iterator of pairs of a table and its labels
         What to learn from. Files are read by rueful's own readers, as ``rueful run`` reads them.
     y : array, optional
-        The labels, where `data` is a table. A frame can have them in the column `label`.
+        The labels, where `data` is a table. A frame, or a stream of Arrow's record batches, can have
+        them in the column `label`.
+    classes : array, optional
+        Both classes, where `data` is an iterator whose first batch may not have them.
     progress : bool, optional
         Whether a bar is shown; if left out, it is on terminals and in notebooks.
     threads : int, optional
@@ -117,6 +121,8 @@ def run(
             model = Model.run_files(asked, _reading(files, settings), threads, bar.listener)
         return _estimator(model)
     label = settings.pop("label", None)
+    if label is not None and hasattr(data, "read_next_batch"):
+        data, label = _split_each(data, label), None
     if y is not None or label is not None:
         X, y = (data, y) if y is not None else _split(data, label)
         return _new(y, settings).fit(X, y)
@@ -127,7 +133,8 @@ def run(
             "data: expected files, a table with y, a frame with label, "
             "or an iterator of pairs of a table and its labels"
         )
-    return _new(first[1], settings).learn(itertools.chain([first], batches), progress=progress)
+    estimator = _new(first[1] if classes is None else classes, settings)
+    return estimator.learn(itertools.chain([first], batches), classes=classes)
 
 
 def _new(y: Any, settings: dict[str, Any]) -> OnlineClassifier | OnlineRegressor:
@@ -149,6 +156,11 @@ def _split(frame: Any, label: str) -> tuple[Any, NDArray[Any]]:
     y = np.asarray(frame[label])
     rest = [name for name in names if name != label]
     return (frame.select(rest) if hasattr(frame, "select") else frame[rest]), y
+
+
+def _split_each(batches: Any, label: str) -> Iterator[tuple[Any, NDArray[Any]]]:
+    for batch in batches:
+        yield _split(batch, label)
 
 
 def read(

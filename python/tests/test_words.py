@@ -7,6 +7,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +37,9 @@ def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
 
 
 def test_types_are_right(tmp_path):
-    package = Path(rueful.__file__).parent
+    # Where it is installed, its neighbours would be checked as well.
+    package = tmp_path / "rueful"
+    shutil.copytree(Path(rueful.__file__).parent, package)
     example = tmp_path / "example.py"
     example.write_text(
         """

@@ -23,6 +23,9 @@ use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// The name of the labels beside a table.
 const LABEL: &str = "label";
 
+/// Indices of features, and what they weigh.
+type Weights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
+
 /// A run, and what it knows of its stream.
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Model {
@@ -257,6 +260,7 @@ impl Model {
     /// −1 and +1, and `names` those of the columns of a matrix. Only where `labels` are given does a
     /// learner find out about the whole table beforehand.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     #[pyo3(signature = (settings, columns, table, *, constant, classes=None, names=None, labels=None, importances=None))]
     fn new(
         py: Python<'_>,
@@ -522,10 +526,7 @@ impl Model {
     }
 
     /// The weights of the features that were seen: indices, and what they weigh.
-    fn weights<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>)> {
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Weights<'py>> {
         let weights = py.detach(|| Ok::<_, Trouble>(self.read()?.model.run.weights()))?;
         let (indices, values) = weights.into_iter().unzip();
         Ok((PyArray1::from_vec(py, indices), PyArray1::from_vec(py, values)))
