@@ -16,10 +16,13 @@ True
 True
 """
 
-from ._audit import Audit, audit
-from ._estimators import OnlineClassifier, OnlineRegressor
-from ._report import Report
-from ._streams import hindsight, load, read, run
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._audit import Audit, audit
+    from ._estimators import OnlineClassifier, OnlineRegressor
+    from ._report import Report
+    from ._streams import hindsight, load, read, run
 
 __all__ = [
     "Audit",
@@ -32,3 +35,28 @@ __all__ = [
     "read",
     "run",
 ]
+
+#: Where things are. They are imported when they are asked for, so that the program starts at once.
+_HOMES = {
+    "Audit": "_audit",
+    "OnlineClassifier": "_estimators",
+    "OnlineRegressor": "_estimators",
+    "Report": "_report",
+    "audit": "_audit",
+    "hindsight": "_streams",
+    "load": "_streams",
+    "read": "_streams",
+    "run": "_streams",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -80,14 +80,17 @@ def categories(frame: Any) -> list[str]:
 
 def names_of(table: Any) -> list[str] | None:
     """Returns the names of the columns of a frame; nothing for what has no names that are words."""
-    for attribute in ("columns", "column_names"):
-        names = getattr(table, attribute, None)
-        if names is not None and not callable(names):
-            names = list(names)
-            return names if names and all(isinstance(name, str) for name in names) else None
-    if hasattr(table, "__arrow_c_stream__"):
-        return list(getattr(getattr(table, "schema", None), "names", None) or []) or None
-    return None
+    if hasattr(table, "collect_schema") and not hasattr(table, "__arrow_c_stream__"):
+        raise TypeError("X is a lazy frame: collect it first")
+    names = getattr(table, "columns", None)
+    if not is_pandas(table) and hasattr(table, "schema") and hasattr(table.schema, "names"):
+        # Arrow calls the columns themselves so.
+        names = table.schema.names
+        names = names() if callable(names) else names
+    if names is None or callable(names):
+        return None
+    names = list(names)
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def is_frame(table: Any) -> bool:
@@ -103,13 +106,15 @@ def frame(table: Any) -> tuple[Any, list[str] | None]:
         return np.asarray(table, dtype=np.float64), names_of(table)
     # The labels of rows are no feature.
     table = table.reset_index(drop=True)
+    gaps = {name: kind.subtype for name, kind in table.dtypes.items() if str(kind)[:6] == "Sparse"}
+    table = table.astype(gaps) if gaps else table
     try:
         import pyarrow
     except ImportError:
         return _frame_without_arrow(table)
     try:
         return pyarrow.Table.from_pandas(table, preserve_index=False), None
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError) as why:
+    except (pyarrow.ArrowException, TypeError) as why:
         raise ValueError(f"X: a column holds values of different kinds: {why}") from why
 
 
@@ -150,11 +155,16 @@ def matrix(table: Any) -> Any:
 
 def any_table(table: Any) -> tuple[Any, list[str] | None]:
     """Returns any table as the core takes it, and the names of its columns where it is a matrix."""
-    if isinstance(table, list) and table and isinstance(table[0], Mapping):
-        return [dict(row) for row in table], None
+    if are_dicts(table):
+        return table, None
     if is_frame(table):
         return frame(table)
     return matrix(table), None
+
+
+def are_dicts(table: Any) -> bool:
+    """Tells whether a table is a list of dicts."""
+    return isinstance(table, list) and bool(table) and isinstance(table[0], dict)
 
 
 def row_count(table: Any) -> int | None:

@@ -95,10 +95,12 @@ class Online(BaseEstimator):
 
     def _table(self, X: Any, *, reset: bool) -> tuple[Any, list[str] | None]:
         """The table as the core takes it, and the names of its columns where it is a matrix."""
+        if _data.are_dicts(X):
+            return X, None
         if scipy.sparse.issparse(X):
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
             return _data.sparse(X), None
-        is_known = reset or hasattr(self, "feature_names_in_")
+        is_known = reset or hasattr(self, "feature_names_in_") or not hasattr(X, "shape")
         if _data.is_frame(X):
             self._check_columns(X, reset=reset)
             if is_known:
@@ -111,10 +113,15 @@ class Online(BaseEstimator):
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Takes down the names of columns, or compares them with those that were."""
-        if len(getattr(X, "shape", (0, 0))) == 2 and X.shape[0] == 0:
+        if not hasattr(X, "shape"):
+            # A stream that tells its columns to the core alone, which compares them.
+            if reset and hasattr(self, "n_features_in_"):
+                del self.n_features_in_
+            return
+        if X.shape[0] == 0:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
         names = _data.names_of(X)
-        if hasattr(X, "columns") or names is None:
+        if type(X).__module__.split(".")[0] in ("pandas", "polars") or names is None:
             validate_data(self, X, reset=reset, skip_check_array=True)
         elif reset:
             self.n_features_in_ = len(names)
@@ -164,13 +171,15 @@ class Online(BaseEstimator):
             labels=labels,
             importances=importances,
         )
+        if not hasattr(self, "n_features_in_"):
+            Online._adopt(self, self._model)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learns from all rows in their order, each once, and forgets what was learned before.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X : array, sparse matrix, frame of shape (n_samples, n_features), or list of dicts
             Frames of pandas, polars and pyarrow keep their names; words and categories are
             features of their own.
         y : array of shape (n_samples,)
@@ -216,7 +225,13 @@ class Online(BaseEstimator):
         return self
 
     def learn(
-        self, data: Any, y: Any = None, *, progress: bool | None = None, threads: int | None = None
+        self,
+        data: Any,
+        y: Any = None,
+        *,
+        classes: Any = None,
+        progress: bool | None = None,
+        threads: int | None = None,
     ) -> Self:
         """Goes on with more data: files, a table with its labels, or an iterator of such pairs.
 
@@ -226,6 +241,8 @@ class Online(BaseEstimator):
             Files are read by rueful's own readers, in the way that those before were.
         y : array, optional
             The labels, where `data` is a table.
+        classes : array, optional
+            Both classes, where the first batch may not have them.
         progress : bool, optional
             Whether a bar is shown; if left out, it is on terminals and in notebooks.
         threads : int, optional
@@ -242,11 +259,11 @@ class Online(BaseEstimator):
                 self._model.learn_files(files, threads, bar.listener)
             return self
         if y is not None:
-            return self._partial_fit(data, y, None, None)
+            return self._partial_fit(data, y, None, classes)
         for part in data:
             if not (isinstance(part, tuple) and len(part) in (2, 3)):
                 raise TypeError("data: expected pairs of a table and its labels")
-            self._partial_fit(part[0], part[1], part[2] if len(part) == 3 else None, None)
+            self._partial_fit(part[0], part[1], part[2] if len(part) == 3 else None, classes)
         return self
 
     # What is predicted.
@@ -354,8 +371,10 @@ class Online(BaseEstimator):
         return estimator
 
     def _adopt(self, model: Model) -> None:
-        columns = json.loads(model.data())["schema"].get("columns")
-        own = ("label", "importance", "prediction")
+        schema = json.loads(model.data())["schema"]
+        columns, own = schema.get("columns"), ("label", "importance", "prediction")
+        if schema["format"] == "jsonl":
+            return
         if columns is not None:
             names = [column["name"] for column in columns if column["role"] not in own]
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -491,6 +510,7 @@ class OnlineClassifier(ClassifierMixin, Online):
         labels = np.where(y > 0, self.classes_[1], self.classes_[0])
         of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
         factors = np.where(y > 0, of_class[1], of_class[0])
+        factors = np.asarray(factors, dtype=np.float64)
         return factors if weights is None else weights * factors
 
     def partial_fit(
@@ -516,13 +536,13 @@ class OnlineClassifier(ClassifierMixin, Online):
         scores = self._scores(X)
         return np.asarray(self.classes_[(scores > 0).astype(int)])
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> _data.Doubles:
         """Returns how likely each class is, row by row; for the logistic loss."""
         positive = self._model_probabilities(self._scores(X))
         return np.column_stack([1.0 - positive, positive])
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> _data.Doubles:
         """Returns the logarithms of `predict_proba`."""
         scores = self._scores(X)

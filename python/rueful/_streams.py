@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,6 +76,7 @@ def run(
     data: Any,
     y: Any = None,
     *,
+    classes: Any = None,
     progress: bool | None = None,
     threads: int | None = None,
     **settings: Any,
@@ -86,7 +88,10 @@ def run(
     data : str, path, list of these, table, frame, or iterator of pairs of a table and its labels
         What to learn from. Files are read by rueful's own readers, as ``rueful run`` reads them.
     y : array, optional
-        The labels, where `data` is a table. A frame can have them in the column `label`.
+        The labels, where `data` is a table. A frame, or a stream of Arrow's record batches, can have
+        them in the column `label`.
+    classes : array, optional
+        Both classes, where `data` is an iterator whose first batch may not have them.
     progress : bool, optional
         Whether a bar is shown; if left out, it is on terminals and in notebooks.
     threads : int, optional
@@ -116,6 +121,8 @@ def run(
             model = Model.run_files(asked, _reading(files, settings), threads, bar.listener)
         return _estimator(model)
     label = settings.pop("label", None)
+    if label is not None and hasattr(data, "read_next_batch"):
+        data, label = _split_each(data, label), None
     if y is not None or label is not None:
         X, y = (data, y) if y is not None else _split(data, label)
         return _new(y, settings).fit(X, y)
@@ -126,7 +133,8 @@ def run(
             "data: expected files, a table with y, a frame with label, "
             "or an iterator of pairs of a table and its labels"
         )
-    return _new(first[1], settings).learn(itertools.chain([first], batches), progress=progress)
+    estimator = _new(first[1] if classes is None else classes, settings)
+    return estimator.learn(itertools.chain([first], batches), classes=classes)
 
 
 def _new(y: Any, settings: dict[str, Any]) -> OnlineClassifier | OnlineRegressor:
@@ -150,17 +158,23 @@ def _split(frame: Any, label: str) -> tuple[Any, NDArray[Any]]:
     return (frame.select(rest) if hasattr(frame, "select") else frame[rest]), y
 
 
+def _split_each(batches: Any, label: str) -> Iterator[tuple[Any, NDArray[Any]]]:
+    for batch in batches:
+        yield _split(batch, label)
+
+
 def read(
     path: str | os.PathLike[str] | list[str],
     *,
     threads: int | None = None,
     loss: str | None = None,
+    weights: bool = False,
     **reading: Any,
-) -> tuple[scipy.sparse.csr_matrix, NDArray[Any]]:
+) -> Any:
     """Reads files into a sparse matrix and its labels.
 
     Feature i of the file is column i − 1. Labels are as they are written where they are two, and
-    numbers otherwise.
+    numbers otherwise. With `weights`, how much each row counts comes third.
 
     >>> import rueful
     >>> X, y = rueful.read("data/phishing.libsvm")
@@ -173,19 +187,28 @@ def read(
     _refuse_unknown(reading, _READING)
     parts, width, seen, _ = read_files(_reading(files, reading), loss, threads)
     offsets, indices, values, labels, importances = parts
-    if np.any(importances != 1.0) and not np.all(importances == 0.0):
-        pass
+    if not weights and np.any(importances != 1.0):
+        warnings.warn(
+            "rows of these files do not count alike: weights=True returns how much", stacklevel=2
+        )
     matrix = scipy.sparse.csr_matrix((values, indices, offsets), shape=(len(labels), width))
+    y = _written(labels, seen)
+    return (matrix, y, importances) if weights else (matrix, y)
+
+
+def _written(
+    labels: _data.Doubles, seen: tuple[list[tuple[str, int]], str | None] | None
+) -> NDArray[Any]:
+    """Labels as they are written, where they are two."""
     if seen is None:
-        return matrix, labels
+        return labels
     counts, positive = seen
-    written = [name for name, _ in counts]
     chosen = positive if positive is not None else "1"
-    others = [name for name in written if name != chosen]
-    if len(others) == 1:
-        classes = _data.class_labels([others[0], chosen])
-        return matrix, classes[(labels > 0).astype(int)]
-    return matrix, labels
+    others = [name for name, _ in counts if name != chosen]
+    if len(others) != 1:
+        return labels
+    classes = _data.class_labels([others[0], chosen])
+    return np.asarray(classes[(labels > 0).astype(int)])
 
 
 def hindsight(

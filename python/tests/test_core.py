@@ -144,3 +144,36 @@ def test_settings_are_those_of_the_program():
     for estimator in (rueful.OnlineClassifier, rueful.OnlineRegressor):
         for name in set(estimator().get_params()) - {"class_weight"}:
             assert f"--{name.replace('_', '-')}" in told, name
+
+
+def test_labels_are_counted_wherever_they_come_from(tmp_path):
+    X, y = rueful.read(FILE)
+    model = rueful.run(FILE).partial_fit(X[:100], y[:100])
+    model.save(tmp_path / "m.rueful")
+    told = json.loads(program("inspect", tmp_path / "m.rueful", "--json"))
+    counts = {-1: int((y == -1).sum() + (y[:100] == -1).sum())}
+    counts[1] = 1350 - counts[-1]
+    assert f'["1",{counts[1]}]' in json.dumps(told, separators=(",", ":"))
+    assert f'["-1",{counts[-1]}]' in json.dumps(told, separators=(",", ":"))
+
+
+def test_dicts_are_lines_of_json(tmp_path):
+    rows = [{"n": t % 3, "word": "ab"[t % 2], "truth": t % 5 == 0} for t in range(60)]
+    y = [t % 2 for t in range(60)]
+    lines = [json.dumps({**row, "label": label}) for row, label in zip(rows, y, strict=True)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines) + "\n")
+    from_file = rueful.run(tmp_path / "rows.jsonl", label="label", loss="logistic")
+    memory = rueful.OnlineClassifier().fit(rows, y)
+    assert memory.weights_ == from_file.weights_
+    assert known(memory.report()) == known(from_file.report())
+    np.testing.assert_array_equal(memory.predict_proba(rows), from_file.predict_proba(rows))
+    with pytest.raises(ValueError, match="fitted to names"):
+        from_file.predict([[1.0, 2.0]])
+
+
+def test_rows_that_do_not_count_alike_are_told(tmp_path):
+    (tmp_path / "w.vw").write_text("1 2.0 | a:1\n-1 | b:1\n")
+    with pytest.warns(UserWarning, match="do not count alike"):
+        rueful.read(tmp_path / "w.vw")
+    _, _, weights = rueful.read(tmp_path / "w.vw", weights=True)
+    assert weights.tolist() == [2.0, 1.0]

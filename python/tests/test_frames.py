@@ -144,3 +144,50 @@ def test_a_column_may_be_called_label(table):
     model = rueful.OnlineClassifier().fit(frame.rename(columns={"age": "label"}), y)
     assert "label" in model.weights_
     assert json.loads(model._model.data())["schema"]["columns"][-1]["name"] == "label_"
+
+
+class Stream:
+    """Anything with a stream of Arrow, and nothing else."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def test_any_stream_of_arrow_is_a_table(table):
+    frame, y = table
+    arrow = pa.Table.from_pandas(frame.assign(region=frame["region"].astype(str)))
+    expected = rueful.OnlineClassifier().fit(arrow, y)
+    for X in (Stream(arrow), arrow.to_reader(max_chunksize=7), arrow.combine_chunks().to_batches()[0]):
+        model = rueful.OnlineClassifier().fit(X, y)
+        assert model.weights_ == expected.weights_
+        assert list(model.feature_names_in_) == list(arrow.column_names)
+        np.testing.assert_array_equal(model.predict(Stream(arrow)), expected.predict(arrow))
+    with pytest.raises(ValueError, match="named \"age\", expected|all files must have"):
+        rueful.OnlineClassifier().fit(arrow, y).predict(Stream(arrow.drop_columns(["income"])))
+    with pytest.raises(ValueError, match="X has more rows than y, which has 299"):
+        rueful.OnlineClassifier().fit(Stream(arrow), y[:-1])
+    with pytest.raises(ValueError, match="X has 300 rows and y has 301"):
+        rueful.OnlineClassifier().fit(Stream(arrow), [*y, True])
+
+
+def test_record_batches_are_a_stream_with_labels(table):
+    frame, y = table
+    frame = frame.assign(region=frame["region"].astype(str))
+    arrow = pa.Table.from_pandas(frame.assign(bought=y), preserve_index=False)
+    reader = arrow.to_reader(max_chunksize=31)
+    model = rueful.run(reader, label="bought", classes=[False, True])
+    assert model.weights_ == rueful.OnlineClassifier().fit(frame, y).weights_
+
+
+def test_sparse_and_lazy_frames(table):
+    frame, y = table
+    numbers = frame[["age", "income"]].fillna(0.0).astype(float)
+    sparse = rueful.OnlineClassifier().fit(numbers.astype(pd.SparseDtype(float, 0.0)), y)
+    assert sparse.weights_ == rueful.OnlineClassifier().fit(numbers, y).weights_
+    with pytest.raises(TypeError, match="collect it first"):
+        rueful.OnlineClassifier().fit(pl.from_pandas(numbers).lazy(), y)
+    nullable = numbers.convert_dtypes()
+    assert rueful.OnlineClassifier().fit(nullable, y).weights_ == sparse.weights_

@@ -17,8 +17,9 @@ use tempfile::TempDir;
 /// Commands that build or test everything. They are not run from within a test.
 const NOT_RUN: [&str; 2] = ["make run", "make test"];
 
-/// The languages of blocks. rustdoc would take a block without a language for Rust.
-const LANGUAGES: [&str; 5] = ["console", "rust", "text", "json", "toml"];
+/// The languages of blocks. rustdoc would take a block without a language for Rust. Blocks of Python
+/// are run by the tests of the Python package.
+const LANGUAGES: [&str; 6] = ["console", "rust", "text", "json", "toml", "python"];
 
 struct Document {
     name: String,

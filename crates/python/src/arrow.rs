@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use rueful_columnar::{Columnar, Format, Layout};
 use rueful_core::Batch;
-use rueful_data::{Bits, Column, Columns, LabelRule, Reading, Role, Source, Wishes};
+use rueful_data::{Bits, Column, Columns, DataError, LabelRule, Reading, Role, Source, Wishes};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -19,6 +19,9 @@ const NAME: &str = "X";
 
 /// The column of how much rows count.
 const IMPORTANCE: &str = "\u{0}importance";
+
+/// What is said where a table goes on after the last label.
+const MORE_ROWS: &str = "X has more rows than y";
 
 /// Record batches that somebody hands over.
 pub(crate) type Batches = Box<dyn RecordBatchReader + Send>;
@@ -102,7 +105,7 @@ impl Labelled {
         self.rows = range.end;
         let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
         let labels = self.labels.get(range.clone());
-        let missing = || ArrowError::InvalidArgumentError("X has more rows than y".to_owned());
+        let missing = || ArrowError::InvalidArgumentError(MORE_ROWS.to_owned());
         let labels = labels.ok_or_else(missing)?.to_vec();
         columns.push(Arc::new(Float64Array::from(labels)));
         if let Some(importances) = self.importances.get(range).filter(|all| !all.is_empty()) {
@@ -133,6 +136,18 @@ impl RecordBatchReader for Labelled {
     }
 }
 
+/// What those say who hand over a table in memory: no file is damaged.
+fn told(error: DataError, side: Option<&Side>) -> Trouble {
+    let (text, labels) = (error.to_string(), side.map_or(0, |side| side.labels.len()));
+    match error {
+        DataError::Read { .. } if text.contains(MORE_ROWS) => {
+            Trouble::value(format!("{MORE_ROWS}, which has {labels}"))
+        }
+        DataError::Read { .. } => Trouble::Value(text),
+        error => error.into(),
+    }
+}
+
 /// Shows the rows of record batches, some at a time.
 pub(crate) fn each(
     batches: Batches,
@@ -154,7 +169,7 @@ pub(crate) fn each(
     };
     let mut batch = Batch::default();
     let mut rows = 0;
-    while source.fill(&mut batch)? {
+    while source.fill(&mut batch).map_err(|error| told(error, side))? {
         rows += batch.len();
         visit(batch.rows())?;
     }

@@ -23,6 +23,9 @@ use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// The name of the labels beside a table.
 const LABEL: &str = "label";
 
+/// Indices of features, and what they weigh.
+type Weights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
+
 /// A run, and what it knows of its stream.
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Model {
@@ -43,8 +46,11 @@ impl Held {
         way(&self.model.data)
     }
 
-    /// Learns from a table.
+    /// Learns from a table. One that holds what no feature can be is refused before anything is
+    /// learned, where that can be seen at once.
     fn learn(&mut self, view: View<'_>, side: &Side, watch: &mut Watch) -> Outcome<()> {
+        view.check()?;
+        self.leave_files();
         let rueful_run::Model { run, data, stream, .. } = &mut self.model;
         let told = view.each(&way(data), Some(side), &mut |rows| {
             run.learn_counted(rows)?;
@@ -67,6 +73,14 @@ impl Held {
             watch.look(|| (0, 0, 0.0))
         })?;
         Ok(all)
+    }
+
+    /// What comes now is no part of the files that came before.
+    fn leave_files(&mut self) {
+        let data = &self.model.data;
+        if !data.files.is_empty() {
+            self.turn_to(DataSpec { files: Vec::new(), class_weights: None, ..data.clone() });
+        }
     }
 
     /// Begins with data of another kind, unless they are what came before.
@@ -103,6 +117,7 @@ fn way(data: &DataSpec) -> Way<'_> {
         Layout::Text(Schema::Csv(table)) => {
             Way::Named { columns: &table.columns, bits: table.bits, constant }
         }
+        Layout::Text(Schema::Jsonl(_)) => Way::Keys,
         _ => Way::Numbered { constant },
     }
 }
@@ -245,6 +260,7 @@ impl Model {
     /// −1 and +1, and `names` those of the columns of a matrix. Only where `labels` are given does a
     /// learner find out about the whole table beforehand.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     #[pyo3(signature = (settings, columns, table, *, constant, classes=None, names=None, labels=None, importances=None))]
     fn new(
         py: Python<'_>,
@@ -510,10 +526,7 @@ impl Model {
     }
 
     /// The weights of the features that were seen: indices, and what they weigh.
-    fn weights<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>)> {
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Weights<'py>> {
         let weights = py.detach(|| Ok::<_, Trouble>(self.read()?.model.run.weights()))?;
         let (indices, values) = weights.into_iter().unzip();
         Ok((PyArray1::from_vec(py, indices), PyArray1::from_vec(py, values)))

@@ -189,6 +189,8 @@ impl Values<'_> {
 pub(crate) enum Way<'a> {
     /// By their numbers, perhaps with a constant before them.
     Numbered { constant: bool },
+    /// Not at all: features are the keys of dicts.
+    Keys,
     /// By their names.
     Named { columns: &'a Columns, bits: Bits, constant: bool },
 }
@@ -209,6 +211,16 @@ impl View<'_> {
             Self::Sparse(parts) => Some(parts.offsets.len().saturating_sub(1)),
             Self::Batch(rows) => Some(rows.len()),
             Self::Arrow(_) => None,
+        }
+    }
+
+    /// Refuses a matrix with a value that no feature can have.
+    pub(crate) fn check(&self) -> Outcome<()> {
+        match self {
+            Self::Singles(array) => check_values(array),
+            Self::Doubles(array) => check_values(array),
+            Self::Sparse(parts) => parts.check(),
+            Self::Batch(_) | Self::Arrow(_) => Ok(()),
         }
     }
 
@@ -251,9 +263,9 @@ impl View<'_> {
             (Self::Sparse(parts), Way::Numbered { constant }) => {
                 parts.each(*constant, side, visit)?;
             }
-            (Self::Sparse(_), Way::Named { .. }) => {
+            (Self::Sparse(_), Way::Named { .. }) | (_, Way::Keys) => {
                 return Err(Trouble::value(
-                    "X is a sparse matrix, and the model was fitted to columns with names",
+                    "X is a matrix whose columns have no names, and the model was fitted to names",
                 ));
             }
             (Self::Arrow(_), _) => {}
@@ -267,6 +279,16 @@ fn check_width(width: usize) -> Outcome<()> {
         return Ok(());
     }
     Err(Trouble::value(format!("X has {width} columns, expected at most {COLUMNS_MAX}")))
+}
+
+/// Refuses a matrix with a value that single precision does not hold.
+fn check_values<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>) -> Outcome<()> {
+    let is_one = |value: f64| (value as f32).is_finite();
+    if array.iter().all(|&value| is_one(value.into())) {
+        return Ok(());
+    }
+    let found = array.indexed_iter().find(|&(_, &value)| !is_one(value.into()));
+    found.map_or(Ok(()), |((row, column), &value)| Err(refused(row, column, value.into())))
 }
 
 /// A value that no feature can have.
@@ -343,12 +365,23 @@ where
 }
 
 impl SparseView<'_> {
+    /// Refuses values that single precision does not hold, and indices out of their range.
+    fn check(&self) -> Outcome<()> {
+        let rows = self.offsets.len().saturating_sub(1);
+        for row in 0..rows {
+            let (from, to) = self.range(row)?;
+            for place in from..to {
+                let (column, value) = (self.column(row, place)?, self.values.get(place));
+                if !(value as f32).is_finite() {
+                    return Err(refused(row, column, value));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn each(&self, constant: bool, side: &Side, visit: &mut Visit<'_>) -> Outcome<()> {
         check_width(self.width)?;
-        if self.indices.len() != self.values.len() {
-            let (indices, values) = (self.indices.len(), self.values.len());
-            return Err(Trouble::value(format!("X has {indices} indices and {values} values")));
-        }
         let mut batch = Batch::default();
         for row in 0..side.labels.len() {
             let (from, to) = self.range(row)?;
@@ -374,12 +407,20 @@ impl SparseView<'_> {
         if batch.is_empty() { Ok(()) } else { visit(batch.rows()) }
     }
 
+    /// How many features there are.
+    fn len(&self) -> usize {
+        self.indices.len().min(self.values.len())
+    }
+
     /// Where the features of a row lie.
     fn range(&self, row: usize) -> Outcome<(usize, usize)> {
         let ends = (self.offsets.get(row), self.offsets.get(row + 1));
         match ends {
-            (Some(from), Some(to)) if from <= to && to <= self.indices.len() => Ok((from, to)),
-            _ => Err(Trouble::value(format!("X, row {row}: its offsets make no sense"))),
+            (Some(from), Some(to)) if from <= to && to <= self.len() => Ok((from, to)),
+            _ => Err(Trouble::value(format!(
+                "X, row {row}: its offsets are {ends:?}, expected numbers that increase up to {}",
+                self.len()
+            ))),
         }
     }
 
