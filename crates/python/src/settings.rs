@@ -114,7 +114,7 @@ impl AskedFiles {
                 categorical: self.categorical,
                 text: self.text,
                 bits: bits(self.bits)?,
-                predictions: Vec::new(),
+                ..Wishes::default()
             },
             files: self.files,
             schema: None,
