@@ -5,8 +5,12 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 rust_version := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
+# The Python that the package is tested with, in an environment of its own.
+PYTHON ?= python3
+venv := target/python
+
 .DEFAULT_GOAL := help
-.PHONY: liblinear help run test bench clean cargo
+.PHONY: liblinear help run test python bench clean cargo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,13 +19,27 @@ run: cargo ## build the program and run it on the small data set
 	cargo build --release -p rueful-cli
 	./target/release/rueful run data/phishing.libsvm
 
-test: cargo liblinear ## check format, lints and documentation, then run every test
+test: cargo liblinear ## check format, lints and documentation, then run every test, those of Python last
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 # The program and the library are both named rueful: only the library's pages are built.
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude rueful-cli --no-deps --locked
 # The same random cases every time; another seed, or none, finds others.
 	PROPTEST_RNG_SEED=1 cargo test --workspace --locked
+	$(MAKE) python
+
+python: cargo $(venv)/bin/maturin ## build the Python package, and run its tests
+	rm -rf target/wheels
+	$(venv)/bin/maturin build --profile dev --locked --quiet --out target/wheels
+	wheel=$$(ls target/wheels/*.whl) && $(venv)/bin/pip install --quiet "$$wheel[test]" && \
+	$(venv)/bin/pip install --quiet --force-reinstall --no-deps "$$wheel"
+	$(venv)/bin/python -m pytest
+
+$(venv)/bin/maturin:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "Please install Python 3.11 or newer, or name it: make PYTHON=python3.12 test" >&2; exit 1; }
+	$(PYTHON) -m venv $(venv)
+	$(venv)/bin/pip install --quiet 'maturin>=1.9,<2'
 
 bench: cargo ## measure: learning from memory, the race against other programs, and with DATA=FOLDER their losses
 	cargo build --release -p rueful-bench -p rueful-cli

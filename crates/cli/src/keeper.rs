@@ -1,4 +1,4 @@
-//! What a run leaves behind on its way: predictions, and models.
+//! Writes the predictions and the models of a run while it goes on.
 
 use crate::args::RunArgs;
 use crate::predictions::PredictionsFile;
@@ -8,17 +8,19 @@ use rueful_run::{Session, check_place};
 use std::num::NonZeroU64;
 use std::path::Path;
 
+/// Writes the predictions of every batch, and saves the model at checkpoints and at the end.
 pub(crate) struct Keeper<'a> {
     predictions: Option<PredictionsFile>,
     model: Option<&'a Path>,
     checkpoint_every: Option<u64>,
     next_checkpoint: u64,
-    /// The round of the model on the disk, if this run wrote it.
+    /// The number of rounds in the model on the disk, if this run has written it.
     saved: Option<u64>,
 }
 
 impl<'a> Keeper<'a> {
-    /// Refuses what cannot be written to, before anything is learned.
+    /// Makes a keeper. Files that cannot be written to are refused here, before anything is
+    /// learned.
     pub(crate) fn new(args: &'a RunArgs, session: &Session) -> anyhow::Result<Self> {
         let keep = &args.keep;
         keep.save.as_deref().map_or(Ok(()), check_place)?;
@@ -34,7 +36,7 @@ impl<'a> Keeper<'a> {
         })
     }
 
-    /// After every batch.
+    /// Writes the predictions of the last batch, and saves the model if a checkpoint is due.
     pub(crate) fn keep(
         &mut self,
         session: &mut Session,
@@ -58,7 +60,8 @@ impl<'a> Keeper<'a> {
         if let Some(path) = self.model
             && self.saved != Some(rounds)
         {
-            // The model knows how far the predictions are that go with it.
+            // The model records how far the predictions were written, so that a resumed run can
+            // continue their file.
             let put_down = |file: &mut PredictionsFile| file.put_down();
             session.companions_mut().predictions =
                 self.predictions.as_mut().map(put_down).transpose()?;
@@ -68,7 +71,8 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
-    /// At the end, however it came about: what was learned is saved.
+    /// Saves the model at the end of a run, also if the run ended with an error. In that case it
+    /// returns the error.
     pub(crate) fn finish(
         mut self,
         session: &mut Session,
@@ -80,14 +84,14 @@ impl<'a> Keeper<'a> {
             return self.predictions.take().map_or(Ok(()), PredictionsFile::finish);
         };
         if self.save_what_there_is(session, source) {
-            // A run that goes on from this model goes on with the predictions too.
+            // A run that resumes this model continues the file of predictions as well.
             self.predictions.take().map_or(Ok(()), PredictionsFile::leave)?;
         }
         Err(error)
     }
 
-    /// Says whether there is a model to go on from. The learner of a run that diverged is ahead of
-    /// its ledger, and of no use.
+    /// Tries to save the model, and returns whether there is a model that a run can resume. A run
+    /// that diverged is not saved, because its learner is ahead of its ledger.
     fn save_what_there_is(&mut self, session: &mut Session, source: &dyn Source) -> bool {
         let learned = session.ledger().rounds();
         if let Some(path) = self.model

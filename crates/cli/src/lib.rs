@@ -1,6 +1,6 @@
-//! The program `rueful`: flags in, reports out. Rules live in the crates below.
+//! The program `rueful`. It reads flags and prints reports. The rules are in the crates below.
 //!
-//! It is a library as well, so that the Python package has the same program and the same pages.
+//! It is also a library, so that the Python package has the same program and the same pages.
 
 mod alarm;
 mod args;
@@ -35,7 +35,7 @@ use rueful_run::{Report, Run};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs the program on its arguments, of which the first is its own name, and says how it ended.
+/// Runs the program and returns its exit code. The first argument is the program's own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     page::remember_command(&args);
@@ -47,7 +47,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     execute(&cli).unwrap_or_else(|error| output::fail(&error))
 }
 
-/// The report as `rueful run` prints it, `notes` beside what the learner is.
+/// The report as `rueful run` prints it. The `notes` stand beside the description of the learner.
 pub fn report_text(report: &Report, notes: &[String]) -> String {
     view::report(report, notes)
 }

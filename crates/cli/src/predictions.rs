@@ -1,4 +1,5 @@
-//! The predictions of a run, made before each update, one on a line.
+//! The file of the predictions of a run. It has one prediction on each line, made before its
+//! example was learned from.
 
 use crate::{numbers, output};
 use anyhow::{Context, bail};
@@ -8,8 +9,9 @@ use rueful_run::Session;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file of predictions. It grows beside its place and gets its name at the end. One of a stream
-/// that is followed grows in its place, so that others can follow it too.
+/// A file of predictions. It is written beside its place, with `.part` at the end of its name, and
+/// gets its name at the end of the run. With `--follow` it is written in its place, so that other
+/// programs can read it as it grows.
 pub(crate) struct PredictionsFile {
     path: PathBuf,
     file: GrowingFile,
@@ -17,7 +19,7 @@ pub(crate) struct PredictionsFile {
 }
 
 impl PredictionsFile {
-    /// Begins a file, or continues the one that a session has written to before.
+    /// Begins a file, or continues the file that the session has written to before.
     pub(crate) fn open(path: &Path, session: &Session, is_followed: bool) -> anyhow::Result<Self> {
         let before = session.companions().predictions;
         let file = match before.filter(|_| is_there(path)) {
@@ -30,7 +32,8 @@ impl PredictionsFile {
         Ok(Self { path: path.to_owned(), file, is_followed })
     }
 
-    /// Writes what was predicted, as short as it can be told exactly.
+    /// Writes the predictions of these rounds. Each is the shortest text that gives the same number
+    /// when it is read.
     pub(crate) fn write(&mut self, rounds: &[Round]) -> anyhow::Result<()> {
         let mut written =
             rounds.iter().try_for_each(|round| writeln!(self.file, "{}", round.prediction));
@@ -40,7 +43,7 @@ impl PredictionsFile {
         written.with_context(|| cannot_write(&self.path))
     }
 
-    /// Makes sure that all predictions so far are on the disk, and tells how far that is.
+    /// Makes sure that all predictions so far are on the disk, and returns how much was written.
     pub(crate) fn put_down(&mut self) -> anyhow::Result<Written> {
         self.file.put_down().with_context(|| cannot_write(&self.path))
     }
@@ -50,7 +53,7 @@ impl PredictionsFile {
         self.file.finish().with_context(|| cannot_write(&self.path))
     }
 
-    /// Leaves the file beside its place, for a run that goes on.
+    /// Leaves the file beside its place, for a run that is resumed later.
     pub(crate) fn leave(self) -> anyhow::Result<()> {
         self.file.leave().with_context(|| cannot_write(&self.path))
     }
@@ -76,7 +79,7 @@ fn go_on(path: &Path, written: &Written, is_followed: bool) -> anyhow::Result<Gr
     }
 }
 
-/// Whether there is anything that could be continued.
+/// Whether there is a file, or its part, that could be continued.
 fn is_there(path: &Path) -> bool {
     let part = path.file_name().map(|name| {
         let mut part = name.to_owned();
@@ -86,7 +89,8 @@ fn is_there(path: &Path) -> bool {
     path.exists() || part.is_some_and(|part| part.exists())
 }
 
-/// A file that was begun elsewhere is not here: this one has the rest.
+/// Prints a note if the earlier predictions of a resumed run are in a file that is not here, so
+/// that this file has only the rest.
 fn note_a_late_beginning(path: &Path, session: &Session, before: Option<Written>) {
     if before.is_some_and(|written| written.bytes > 0) {
         let next = numbers::count(session.ledger().rounds() + 1);

@@ -1,4 +1,4 @@
-//! Flags that cannot be understood: what is wrong with them, in one sentence.
+//! Says in one sentence what is wrong with flags that cannot be understood.
 
 use crate::args::Cli;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -9,13 +9,13 @@ use std::process::ExitCode;
 /// The exit code of a command whose flags are wrong.
 const WRONG_FLAGS: u8 = 2;
 
-/// The command, or the exit code of a program that has said what is wrong with it. Help that was
-/// asked for is no mistake.
+/// Parses the arguments. If they are wrong, it prints what is wrong and returns the exit code. If
+/// help was asked for, it prints the help and returns the exit code 0.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, ExitCode> {
     Cli::try_parse_from(arguments).map_err(|error| {
         let Some(sentence) = Mistake { error: &error, arguments }.sentence() else {
             let code = if error.use_stderr() { WRONG_FLAGS } else { 0 };
-            // Nobody is left to be told that the help could not be printed.
+            // If the help cannot be printed, an error message cannot be printed either.
             let _ = error.print();
             return code.into();
         };
@@ -27,7 +27,7 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, ExitCode> {
     })
 }
 
-/// The program and its command, as they were called.
+/// The program and its command, as they were typed.
 fn command(arguments: &[OsString]) -> String {
     let known = Cli::command();
     let is_command = |name: &&str| known.find_subcommand(name).is_some();
@@ -35,14 +35,15 @@ fn command(arguments: &[OsString]) -> String {
     given.map_or_else(|| "rueful".to_owned(), |name| format!("rueful {name}"))
 }
 
-/// What clap found, and what was typed.
+/// An error of clap, and the arguments that were typed.
 struct Mistake<'a> {
     error: &'a clap::Error,
     arguments: &'a [OsString],
 }
 
 impl Mistake<'_> {
-    /// What is wrong; nothing where clap's own words are asked for, or are all there is.
+    /// Says what is wrong. It returns none for help that was asked for, and for errors for which
+    /// clap's own words are used.
     fn sentence(&self) -> Option<String> {
         match self.error.kind() {
             ErrorKind::InvalidValue => self.not_one_of(),
@@ -111,7 +112,8 @@ impl Mistake<'_> {
         similar.map_or_else(String::new, |name| format!(". Did you mean {name}?"))
     }
 
-    /// Of all flags that cannot go with another, those that were given.
+    /// Names the flags that do not go together. clap lists all flags that conflict with one, and of
+    /// these only the ones that were typed are named.
     fn conflict(&self) -> Option<String> {
         let one = name(&self.text(ContextKind::InvalidArg)?);
         let others = self.texts(ContextKind::PriorArg);
@@ -128,7 +130,7 @@ impl Mistake<'_> {
         let is_about = |flag: &str| one == flag || given.contains(&flag);
         Some(match () {
             () if is_about("--resume") => format!("{both}: a model has its own settings and data"),
-            () if is_about("--spec") => format!("{both}: the description settles all of these"),
+            () if is_about("--spec") => format!("{both}: a spec has its own settings"),
             () => both,
         })
     }
@@ -151,7 +153,8 @@ fn name(argument: &str) -> String {
     flag.trim_matches(['<', '>', '[', ']', '.']).to_owned()
 }
 
-/// What must be given, as a person would type it; clap writes `<--a <A>|--b <B>>` for one of two.
+/// A missing argument, as a person would type it. clap writes `<--a <A>|--b <B>>` for one of two
+/// flags.
 fn spelled(argument: &str) -> String {
     if let Some(choice) = argument.strip_prefix("<--") {
         let choice = choice.strip_suffix('>').unwrap_or(choice);

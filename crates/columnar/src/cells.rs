@@ -7,7 +7,7 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, StringViewArray};
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
-use rueful_data::{Cell, Role};
+use rueful_data::{Cell, Moment, Role};
 use std::sync::Arc;
 
 /// Powers of ten that are exact in double precision.
@@ -20,6 +20,7 @@ pub(crate) enum Cells {
     Numbers(Vec<f64>),
     Truths(BooleanArray),
     Words(StringViewArray),
+    Moments(Vec<Option<Moment>>),
     /// Nothing at all.
     Nothing,
 }
@@ -37,6 +38,7 @@ impl Cells {
             Kind::Number => Self::Numbers(numbers(array)?),
             Kind::Truth => Self::Truths(array.as_boolean().clone()),
             Kind::Word => Self::Words(words(array)?),
+            Kind::Moment if role == Role::Date => Self::Moments(moments(array)?),
             Kind::Moment => Self::Words(moment_names(array)?),
             Kind::Nothing => Self::Nothing,
             Kind::Other => return Err(unexpected(array)),
@@ -49,6 +51,7 @@ impl Cells {
         match self {
             Self::Numbers(numbers) => Cell::Number(numbers[row]),
             Self::Words(words) if words.is_valid(row) => Cell::Text(words.value(row)),
+            Self::Moments(moments) => moments[row].map_or(Cell::Missing, Cell::Moment),
             Self::Truths(truths) if truths.is_valid(row) => Cell::Truth(truths.value(row)),
             _ => Cell::Missing,
         }
@@ -208,6 +211,47 @@ fn decimal_names<T: DecimalType>(array: &ArrayRef) -> StringViewArray {
 
 fn named(array: &dyn Array, name: impl Fn(usize) -> String) -> StringViewArray {
     (0..array.len()).map(|row| array.is_valid(row).then(|| name(row))).collect()
+}
+
+/// Dates and times; none where there is nothing, or what lies beyond the calendar.
+fn moments(array: &ArrayRef) -> Result<Vec<Option<Moment>>, Trouble> {
+    use DataType as D;
+    const MILLI: i64 = 1000;
+    macro_rules! moments_of {
+        ($type:ty, $moment:expr) => {
+            array.as_primitive::<$type>().iter().map(|value| value.and_then($moment)).collect()
+        };
+    }
+    let since = |per_second: i64| move |units: i64| Moment::since_1970(units, per_second);
+    Ok(match array.data_type() {
+        D::Date32 => moments_of!(Date32Type, |day| Some(Moment::date(day))),
+        D::Date64 => moments_of!(Date64Type, |units| {
+            i32::try_from(units.div_euclid(86_400 * MILLI)).ok().map(Moment::date)
+        }),
+        D::Time32(TimeUnit::Second) => {
+            moments_of!(Time32SecondType, |units| Moment::time(units.into(), 1))
+        }
+        D::Time32(_) => {
+            moments_of!(Time32MillisecondType, |units| { Moment::time(units.into(), MILLI) })
+        }
+        D::Time64(TimeUnit::Microsecond) => {
+            moments_of!(Time64MicrosecondType, |units| Moment::time(units, MILLI * MILLI))
+        }
+        D::Time64(_) => {
+            moments_of!(Time64NanosecondType, |units| Moment::time(units, MILLI * MILLI * MILLI))
+        }
+        D::Timestamp(TimeUnit::Second, _) => moments_of!(TimestampSecondType, since(1)),
+        D::Timestamp(TimeUnit::Millisecond, _) => {
+            moments_of!(TimestampMillisecondType, since(MILLI))
+        }
+        D::Timestamp(TimeUnit::Microsecond, _) => {
+            moments_of!(TimestampMicrosecondType, since(MILLI * MILLI))
+        }
+        D::Timestamp(TimeUnit::Nanosecond, _) => {
+            moments_of!(TimestampNanosecondType, since(MILLI * MILLI * MILLI))
+        }
+        _ => return Err(unexpected(array)),
+    })
 }
 
 /// Dates and times as names: `2026-11-15`, `23:30:00`, `2026-11-15 23:30:00`; those with a time

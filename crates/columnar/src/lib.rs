@@ -3,8 +3,8 @@
 //! A table becomes the same rows as if it had been saved as text, by the same rules
 //! ([`Assembler`](rueful_data::Assembler)), but that its own types say what a column is: numbers of
 //! all kinds are numbers, strings are categories, truths are 0 and 1, nulls and NaN are missing.
-//! Dates and times are refused until the wishes `categorical` or `drop` say what to do with them; lists,
-//! structs and bytes can only be dropped. What is dropped is not even decoded.
+//! Dates and times become features for their parts ([`Moment`](rueful_data::Moment)); lists, structs and
+//! bytes can only be dropped. What is dropped is not even decoded.
 //!
 //! | format | from a file | from standard input |
 //! |---|---|---|

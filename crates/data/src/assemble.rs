@@ -12,7 +12,7 @@ use crate::rows::{Rows, Space, importance};
 use crate::schema::{Column, Columns, Role, Wishes};
 use crate::source::{LabelsSeen, Reading};
 use crate::table::plan::{self, Action, Filler, Plan};
-use crate::{Bits, Census, DataError, Names, Phrase};
+use crate::{Bits, Census, DataError, Moment, Names, Phrase};
 use rueful_core::Batch;
 use std::mem;
 
@@ -25,6 +25,8 @@ pub enum Cell<'a> {
     Number(f64),
     /// A truth.
     Truth(bool),
+    /// A date, a time or both, in a column of the role for that.
+    Moment(Moment),
     /// Text, as it would be in a table of text: `NA` and the like are nothing.
     Text(&'a str),
 }
@@ -108,7 +110,7 @@ fn needed(columns: &Columns, reading: &Reading) -> Vec<usize> {
     let is_needed = |role| match role {
         Role::Label => reading.labels != LabelRule::Ignored,
         Role::Importance | Role::Prediction => true,
-        Role::Number | Role::Category | Role::Text | Role::Drop => false,
+        Role::Number | Role::Category | Role::Text | Role::Date | Role::Drop => false,
     };
     let columns = columns.iter().enumerate();
     columns.filter(|(_, column)| is_needed(column.role)).map(|(number, _)| number).collect()
@@ -177,6 +179,7 @@ impl Assembler {
             (Cell::Text(text), ..) => {
                 return plan.cell(filler, rows, column, text.as_bytes(), at);
             }
+            (Cell::Moment(moment), ..) => return plan.moment(rows, column, moment, at),
             (Cell::Number(number), ..) => number,
             (Cell::Truth(truth), Action::Number(_), _)
             | (Cell::Truth(truth), Action::Label, true) => f64::from(u8::from(truth)),

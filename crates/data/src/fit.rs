@@ -90,6 +90,16 @@ impl KnownColumns {
         }
     }
 
+    /// The columns.
+    pub(crate) fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// Whether other columns are features as well.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
     /// How many bits the index of a feature by name has.
     pub fn bits(&self) -> Bits {
         self.bits

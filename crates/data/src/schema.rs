@@ -155,6 +155,8 @@ pub enum Role {
     Number,
     /// A feature `column=value` with the value 1.
     Category,
+    /// A date, a time or both: features for the [parts](crate::Moment) of it.
+    Date,
     /// A feature `column:word` for every word, lower-cased, whose value is how often it occurs.
     Text,
     /// Nothing.
@@ -174,6 +176,7 @@ impl Role {
             Self::Importance => "importance",
             Self::Prediction => "prediction-column",
             Self::Number => "numeric",
+            Self::Date => "no setting",
             Self::Category => "categorical",
             Self::Text => "text",
             Self::Drop => "drop",

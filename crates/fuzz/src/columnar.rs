@@ -1,4 +1,4 @@
-//! Parquet and Arrow: files, which are written before they are read.
+//! Parquet and Arrow files, which are written before they are read.
 
 use crate::promises::{FILE, Known, check_source};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
@@ -38,7 +38,7 @@ pub(crate) fn parquet_seeds() -> Vec<Vec<u8>> {
     vec![bytes]
 }
 
-/// The same as an Arrow file and as a stream.
+/// A table as an Arrow file and as an Arrow stream.
 pub(crate) fn arrow_seeds() -> Vec<Vec<u8>> {
     let (table, mut file, mut stream) = (table(), Vec::new(), Vec::new());
     let schema = table.schema();
@@ -58,7 +58,7 @@ pub(crate) fn check(bytes: &[u8], format: Format) -> String {
     check_source(bytes, Known::Format, &|input, reading| path.open(input, reading, format))
 }
 
-/// A file of this process alone, removed at the end.
+/// A file of this process alone, which is removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -89,7 +89,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system.
+        // A file that cannot be removed is left to the system.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,6 +1,6 @@
-//! Everything that is read.
+//! The targets: everything that rueful reads.
 //!
-//! A target is a name, inputs that are all right, what the format is made of, and what is checked.
+//! A target is a name, good inputs, the tokens of its format, and a check.
 
 use crate::columnar;
 use crate::models;
@@ -21,18 +21,18 @@ use std::fmt::Debug;
 use std::io::{self, Cursor, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Something that is read.
+/// A format or a file that is read.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
-    /// Inputs that are all right, and some that once were not.
+    /// Good inputs, and some that failed once.
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
-    /// What inputs are made of.
+    /// The tokens of the format.
     pub(crate) tokens: &'static [&'static str],
-    /// Panics where a promise is broken; answers with the kind of outcome.
+    /// The check, which panics where a promise is broken, and returns the kind of outcome.
     pub(crate) check: fn(&[u8]) -> String,
 }
 
-/// All of them.
+/// All targets.
 pub(crate) const ALL: &[Target] = &[
     Target {
         name: "libsvm",
@@ -52,7 +52,7 @@ pub(crate) const ALL: &[Target] = &[
         name: "csv",
         seeds: || texts(&CSV),
         tokens: TABLE,
-        // A record with quotes may begin before the line that is at fault.
+        // A record with quotes may begin before the line that has the error.
         check: |bytes| check_schema(bytes, &table(Separator::Comma, true), Known::Format),
     },
     Target {
@@ -152,7 +152,7 @@ pub(crate) const ALL: &[Target] = &[
         name: "cache",
         seeds: || LIBSVM.iter().map(|text| cache_of(text)).collect(),
         tokens: &[],
-        // What lies behind its checksums is seldom reached.
+        // The bytes behind its checksums are seldom reached.
         check: |bytes| check_source(bytes, Known::Format, &open_cache),
     },
     Target {
@@ -215,7 +215,7 @@ const JSONL: [&str; 3] = [
     "{\"y\":2.5,\"\\u00e9\\n\":\"a \\\"b\\\"\"}",
 ];
 
-/// Rows that say how much they count, and what two models predicted.
+/// Rows with importances and with the predictions of two models.
 const ROLES_CSV: [&str; 3] = [
     "y,w,p,b,q\n1,2,0.5,red,-1\n-1,0,1e300,blue,0\n1,1e-30,-0,NA,4\n",
     "y,w,p,b,q\r\n1,1e30,1,\"two\nlines\",2\r\n0,0.0,0,,0\r\n",
@@ -375,7 +375,7 @@ fn long_name() -> Vec<u8> {
     format!("{}\n1\nx\n", "p".repeat(2000)).into_bytes()
 }
 
-/// The fewest, so that names meet.
+/// The fewest bits, so that names collide.
 fn few_bits() -> Bits {
     Bits::try_from(*Bits::RANGE.start()).unwrap_or_default()
 }
@@ -390,7 +390,7 @@ fn table(separator: Separator, quotes: bool) -> Schema {
     Schema::Csv(Table { separator, quotes, header: true, bits: few_bits(), columns })
 }
 
-/// The same with all roles that are no features.
+/// A table with all roles that are not features.
 fn roles_table() -> Schema {
     let roles = [Role::Label, Role::Importance, Role::Prediction, Role::Category, Role::Prediction];
     let columns = ["y", "w", "p", "b", "q"].into_iter().zip(roles);
@@ -401,12 +401,12 @@ fn roles_table() -> Schema {
     Schema::Csv(Table { separator, quotes: true, header: true, bits: few_bits(), columns })
 }
 
-/// How a file like this one is read.
+/// The schema of a file like this one.
 fn schema_of(text: &str) -> Schema {
     recognized(text, &Wishes { label: Some("y".to_owned()), ..Wishes::default() })
 }
 
-/// The same, with a column that says how much a row counts and two of predictions.
+/// The schema of a file with a column of importances and two columns of predictions.
 fn roles_of(text: &str) -> Schema {
     let wishes = Wishes {
         label: Some("y".to_owned()),
@@ -424,7 +424,7 @@ fn recognized(text: &str, wishes: &Wishes) -> Schema {
     }
 }
 
-/// A file whose format is known. One that is compressed has its lines within.
+/// Checks a file whose format is known. A compressed file has its lines inside.
 fn check_schema(bytes: &[u8], schema: &Schema, known: Known) -> String {
     let known = if is_packed(bytes) { Known::Format } else { known };
     check_source(bytes, known, &|input, reading| {
@@ -452,7 +452,7 @@ fn cache_of(text: &str) -> Vec<u8> {
     kept.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Bytes that are kept, to be looked at after they were written.
+/// Bytes that are kept after they were written.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -474,7 +474,7 @@ fn open_cache(mut input: Input, reading: &Reading) -> Result<Box<dyn Source>, Da
     Ok(Box::new(Cached::from_bytes(FILE, bytes, reading)?))
 }
 
-/// A file of which nothing is known, and one of which only the label is.
+/// Checks a file of which nothing is known, and one of which only the label is known.
 fn check_unknown(bytes: &[u8]) -> String {
     let mut kinds = String::new();
     for label in [None, Some("y"), Some("1")] {
@@ -490,7 +490,7 @@ fn check_unknown(bytes: &[u8]) -> String {
     kinds
 }
 
-/// Predictions, in all three ways of reading them.
+/// Checks predictions in all three ways of reading them.
 fn check_predictions(bytes: &[u8]) -> String {
     let mut kinds = String::new();
     for columns in [
@@ -507,7 +507,7 @@ fn check_predictions(bytes: &[u8]) -> String {
     kinds
 }
 
-/// The rows, to the last bit, and the error.
+/// The rows of predictions, to the last bit, and the error.
 fn predictions(
     reader: impl Read + Send + 'static,
     columns: &PredictionColumns,
@@ -529,7 +529,7 @@ fn predictions(
     (rows, error.unwrap_or_default())
 }
 
-/// The good descriptions as they are written in a notation.
+/// The good descriptions in a notation.
 fn specs(notation: Notation) -> Vec<Vec<u8>> {
     let written = |text: &&str| {
         let spec = Spec::parse(FILE, text, Notation::Json).expect("a good description");
@@ -538,8 +538,8 @@ fn specs(notation: Notation) -> Vec<Vec<u8>> {
     SPECS.iter().map(written).collect()
 }
 
-/// A description of a run: what is read can be written and read again, and what is wrong with it is
-/// told in words.
+/// Checks a description of a run. A description that was read can be written and read again, and an
+/// error in it is told in words.
 fn check_spec(bytes: &[u8], notation: Notation) -> String {
     let Ok(text) = std::str::from_utf8(bytes) else { return "not text".to_owned() };
     match Spec::parse(FILE, text, notation) {
@@ -556,7 +556,7 @@ fn check_spec(bytes: &[u8], notation: Notation) -> String {
     }
 }
 
-/// A schema in JSON: what is read can be written and read again.
+/// Checks a schema in JSON. A schema that was read can be written and read again.
 fn check_json<T: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u8]) -> String {
     match serde_json::from_slice::<T>(bytes) {
         Ok(value) => {

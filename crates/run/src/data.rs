@@ -7,7 +7,7 @@ use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
     Begun, Binary, Cached, Column, DataError, FirstLabels, Follow, LabelRule, Phrase, Purpose,
-    Reading, Role, Schema, Source, Wishes, begin,
+    Reading, Schema, Source, Wishes, begin, canonical_label,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -151,8 +151,7 @@ impl Opening {
             let first = self.first_labels(reading)?;
             return Ok(first.rows == 0 || !first.labels.counts.is_empty());
         }
-        let mut columns = layout.columns().iter();
-        Ok(columns.len() == 0 || columns.any(|column| column.role == Role::Label))
+        Ok(layout.has_label())
     }
 
     /// The rows.
@@ -179,6 +178,12 @@ struct Decided {
 impl DataSettings {
     /// Opens the files, finding out what is not said.
     pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Data, SettingsError> {
+        if let Some(positive) = self.positive.as_deref()
+            && canonical_label(positive) != positive
+        {
+            let positive = Some(canonical_label(positive).to_owned());
+            return Self { positive, ..self.clone() }.open(labels, manner);
+        }
         // Before anything is opened, as far as the labels are known.
         match labels {
             LabelUse::Learn(labels) => self.check_weights(labels)?,

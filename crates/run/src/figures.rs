@@ -10,10 +10,8 @@ use serde::{Deserialize, Serialize};
 /// The figures of some examples. Every example counts by its importance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FiguresReport {
-    /// How many examples they are about.
-    pub examples: u64,
-    /// The sum of the importances of these examples.
-    pub weight: f64,
+    /// The examples that the figures are about.
+    pub counted: CountedReport,
     /// The best constant prediction in hindsight; null where there is none, or where it would need a
     /// sketch of the labels that is not kept.
     pub best_constant: Option<ConstantReport>,
@@ -28,6 +26,15 @@ pub struct FiguresReport {
     pub calibration: Vec<CalibrationBin>,
     /// What is to be known about the figures, a sentence each.
     pub remarks: Vec<String>,
+}
+
+/// The examples that some figures are about.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CountedReport {
+    /// The number of these examples.
+    pub examples: u64,
+    /// The sum of their importances.
+    pub weight: f64,
 }
 
 /// Figures that are one number each, or an interval.
@@ -77,8 +84,7 @@ impl FiguresReport {
     pub fn new(card: &Scorecard, rounds: u64) -> Option<Self> {
         let calibration = card.calibration();
         (rounds > 0).then(|| Self {
-            examples: card.examples(),
-            weight: card.weight(),
+            counted: CountedReport { examples: card.examples(), weight: card.weight() },
             best_constant: card.best_constant().map(|best| ConstantReport::new(&best, card)),
             rates: RatesReport::new(card),
             confusion: card.outcomes(),

@@ -6,8 +6,8 @@
 use crate::data::{CacheLayout, DataSpec, Layout, Manner, Opening, only_cache, refuse_follow};
 use rueful_core::loss::Labels;
 use rueful_data::{
-    Begun, CacheFault, Cached, DataError, Follow, KnownColumns, LabelRule, Purpose, Reading,
-    Schema, Source,
+    Begun, CacheFault, Cached, DataError, Follow, KnownColumns, LabelRule, Profile, Purpose,
+    Reading, Role, Schema, Source,
 };
 
 /// Data to be predicted, and whether they have labels to compare with.
@@ -26,6 +26,17 @@ impl Layout {
             Self::Cache(CacheLayout::Cache { of }) => of.as_deref(),
             layout => Some(layout),
         }
+    }
+
+    /// A first look at the columns, where there are columns.
+    pub fn profile(&self) -> Option<Profile> {
+        self.known().map(|known| Profile::new(&known))
+    }
+
+    /// Whether there is a label, or a place for it.
+    pub fn has_label(&self) -> bool {
+        let columns = self.origin().map_or(&[][..], Self::columns);
+        columns.is_empty() || columns.iter().any(|column| column.role == Role::Label)
     }
 
     /// The columns that are known, where there are columns.

@@ -1,9 +1,9 @@
-//! One description of a run, the types it stands for, and the loop that runs it.
+//! One description of a run, the types that it stands for, and the loop that runs it.
 //!
-//! [`Settings`] are what a person says: a few names and numbers, the rest left to defaults.
-//! [`Spec`] is what is run: a [`Task`], complete and checked, and the data. A [`Run`] is given rows
-//! and answers rounds; a [`Session`] reads the rows from files. [`Report`] is what can be said at any
-//! moment.
+//! [`Settings`] are a few names and numbers that a person gives. Everything else has a default. A
+//! [`Spec`] is the complete and checked description of a run: a [`Task`] and the data. A [`Run`]
+//! takes rows and returns rounds, and a [`Session`] reads the rows from files. A [`Report`] has the
+//! results at any moment.
 
 mod alarm;
 mod audit;
@@ -39,8 +39,8 @@ mod windows;
 
 pub use alarm::{Alarm, AlarmReport, withhold_contradictions};
 pub use audit::{
-    AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, GroupReport, Link, ModelReport,
-    NamedReport,
+    AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Auditor, AuditorReport,
+    GroupReport, Link, ModelReport, NamedReport,
 };
 pub use bench::Bench;
 pub use columns::Columns;
@@ -48,7 +48,7 @@ pub use companions::Companions;
 pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
-pub use figures::{ConstantReport, FiguresReport, RatesReport};
+pub use figures::{ConstantReport, CountedReport, FiguresReport, RatesReport};
 pub use fit::Unlearned;
 pub use groups::{GROUPS_MAX, GroupError, GroupReader};
 pub use hindsight::{

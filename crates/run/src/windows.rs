@@ -7,7 +7,7 @@
 
 mod stored;
 
-pub(crate) use stored::StoredWindows;
+pub(crate) use stored::{StoredReports, StoredWindows};
 
 use crate::alarm::WindowSolver;
 use crate::bench::Bench;
@@ -43,7 +43,7 @@ pub struct WindowReport {
     /// The share of predictions with the wrong sign; null for regression.
     pub mistake_rate: Option<f64>,
     /// Figures of the window alone.
-    #[serde(default)]
+    #[serde(flatten)]
     pub figures: RatesReport,
     /// No comparator was better than this in it; null where nothing can be said.
     pub certificate: Option<f64>,

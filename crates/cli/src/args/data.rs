@@ -5,7 +5,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Show what would be read, without learning.
+/// Show how a file would be read, without learning.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,7 +37,8 @@ pub(crate) struct DataArgs {
 
 /// Make a compact binary file, which every command reads in place of the data, and faster.
 ///
-/// The constant feature is not stored: whoever reads the file says whether there is one.
+/// The constant feature is not stored. The command that reads the file decides whether there is
+/// one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -53,7 +54,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
-    /// Replace the file if it is there.
+    /// Replace the file if it exists.
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -4,7 +4,7 @@ use super::task::TaskArgs;
 use super::{FormatArgs, MannerArgs, WeightArgs};
 use clap::Args;
 
-/// How well, and for how long, to solve for the best comparator.
+/// How accurately, and for how long, to solve for the best comparator.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Hindsight")]
 pub(crate) struct SolverArgs {
@@ -12,7 +12,7 @@ pub(crate) struct SolverArgs {
     #[arg(long, value_name = "GAP", allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
 
-    /// The most passes over the data; the interval found by then is reported.
+    /// Make at most N passes over the data, and report the interval found by then.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_passes: Option<u64>,
 

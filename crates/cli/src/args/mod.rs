@@ -1,5 +1,5 @@
-//! The command line, as clap sees it: a file for the flags of every command, and for those that
-//! several commands share.
+//! The command line, as clap sees it. Every command has a file for its flags, and flags that
+//! several commands share have files of their own.
 
 mod audit;
 mod data;
@@ -36,7 +36,7 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Say nothing beside the result: no progress, and no notes.
+    /// Print only the result: no progress, and no notes.
     #[arg(long, short, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     Weights(WeightsArgs),
     Explain(ExplainArgs),
-    /// Watch learners play the notes' games.
+    /// Watch learners play the games of the lecture notes.
     #[command(arg_required_else_help = true)]
     Play {
         #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! The flags of the commands that ask a saved model.
+//! The flags of the commands that use a saved model.
 
 use clap::{Args, ValueEnum};
 use rueful_run::Manner;
@@ -21,21 +21,21 @@ pub(crate) struct InspectArgs {
     pub(crate) json: bool,
 }
 
-/// What is written of a prediction.
+/// The form in which a prediction is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Wanted {
-    /// w·x
+    /// The prediction itself, which is w·x for a linear learner
     Score,
-    /// The label it stands for, as the data have it
+    /// The label that is predicted, as the data write it
     Label,
-    /// How likely the positive label is (logistic loss)
+    /// The probability of the positive label (logistic loss)
     Probability,
 }
 
 /// Score new data with a model, without learning from them.
 ///
-/// The data are read as those the model has learned from. What is said beside the predictions goes
-/// to standard error.
+/// The data are read in the same way as those that the model has learned from. Notes go to standard
+/// error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -54,7 +54,7 @@ pub(crate) struct PredictArgs {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
 
-    /// What to write for every row.
+    /// The form in which to write each prediction.
     #[arg(long = "as", value_name = "WHAT", value_enum, default_value_t = Wanted::Score)]
     pub(crate) wanted: Wanted,
 
@@ -93,11 +93,11 @@ pub(crate) struct WeightsArgs {
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
-    /// How many, the largest first.
+    /// How many weights to list, the largest first.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
 
-    /// All that are not 0.
+    /// List all weights that are not 0.
     #[arg(long, conflicts_with = "top")]
     pub(crate) all: bool,
 
@@ -111,7 +111,7 @@ pub(crate) struct WeightsArgs {
 #[command(after_help = "\
 Examples:
   rueful explain clicks.rueful wednesday.csv
-      why the model says what it says of the first row
+      why the model predicts what it predicts for the first row
   rueful explain clicks.rueful wednesday.csv --row 17 --json")]
 pub(crate) struct ExplainArgs {
     /// A model that `rueful run --save` made.
@@ -122,7 +122,7 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
 
-    /// Which row, from 1 on.
+    /// The row to explain, counted from 1.
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) row: NonZeroU64,
 
@@ -141,7 +141,7 @@ pub(crate) struct ExplainArgs {
 
 impl ExplainArgs {
     pub(crate) fn manner(&self) -> Manner {
-        // A look at a few rows: what is read ahead is read in vain.
+        // Only the rows up to one are needed, so reading ahead on several threads would be a waste.
         Manner { threads: Some(NonZeroUsize::MIN), ..Manner::default() }
     }
 }

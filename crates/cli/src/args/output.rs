@@ -1,9 +1,9 @@
-//! Flags for what people look at.
+//! Flags for pages and pictures.
 
 use clap::Args;
 use std::path::PathBuf;
 
-/// What people look at.
+/// The page and the picture of a report.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PictureArgs {
     /// Write the report as one HTML page with pictures, which needs nothing else.
@@ -16,12 +16,12 @@ pub(crate) struct PictureArgs {
 }
 
 impl PictureArgs {
-    /// Whether there is anything to write.
+    /// Whether a page or a picture is asked for.
     pub(crate) fn are_asked_for(&self) -> bool {
         self.report.is_some() || self.plot.is_some()
     }
 
-    /// Refuses places that cannot be written to, before anything is read.
+    /// Refuses files that cannot be written to, before anything is read.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         self.report.iter().chain(&self.plot).try_for_each(|path| crate::page::check_place(path))
     }

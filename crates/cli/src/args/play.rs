@@ -26,11 +26,11 @@ pub(crate) struct ErmArgs {
     pub(crate) json: bool,
 }
 
-/// A learner against an adversary who sees its weights.
+/// A learner against an adversary that sees its weights.
 ///
-/// The losses are linear with gradients of norm 1, the weights are kept in a ball of radius 1 (or
-/// --radius). The orthogonal adversary forces a regret of UG√T on any learner in dimension 3 or
-/// more; the sign adversary pushes against the sign of every weight.
+/// The losses are linear with gradients of norm 1, and the weights are kept in a ball of radius 1
+/// (or --radius). The orthogonal adversary forces a regret of UG√T on any learner in dimension 3 or
+/// more. The sign adversary pushes against the sign of every weight.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

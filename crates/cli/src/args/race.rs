@@ -8,13 +8,13 @@ use rueful_run::{LearnerSpec, RaceSettings};
 
 /// Let several learners learn from the same stream, and compare them.
 ///
-/// The data are read once. Every learner predicts and learns as it would alone; a judge and the
-/// comparators are shared. The settings given apply to every learner that has a use for them.
+/// The data are read once. Every learner predicts and learns as it would alone. All learners share
+/// the judge and the comparators. A setting applies to every learner that uses it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   rueful race data/phishing.libsvm --learner ogd --learner ftrl --learner perceptron
-      three learners, that of the least risk first
+      three learners, the one with the smallest risk first
   rueful race data/phishing.libsvm --loss logistic --eta 0.1,1,10
       projected OGD with three sizes of steps
   rueful race data/phishing.libsvm --learner ogd --learner ftrl --eta 0.1,1,10 --hindsight
@@ -64,7 +64,7 @@ pub(crate) struct RaceArgs {
     pub(crate) json: bool,
 }
 
-/// Who races.
+/// The learners that race.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Learners")]
 struct RacerArgs {

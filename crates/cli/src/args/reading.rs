@@ -1,4 +1,4 @@
-//! Flags that say how files become examples.
+//! Flags for how files are read.
 
 use anyhow::Context;
 use clap::Args;
@@ -8,7 +8,7 @@ use rueful_run::{ClassWeights, DataSettings, Layout, Manner};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// How the bytes become examples.
+/// How the bytes of a file become examples.
 #[derive(Debug, Clone, Default, Args)]
 #[group(multiple = true)]
 #[command(next_help_heading = "Format")]
@@ -33,11 +33,11 @@ pub(crate) struct FormatArgs {
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     drop: Vec<String>,
 
-    /// Columns whose numbers are names: one feature for each value.
+    /// Columns whose numbers are categories: one feature for each value.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     categorical: Vec<String>,
 
-    /// Columns of numbers, also where most of their cells at the beginning are none.
+    /// Columns of numbers, even if most of their first cells are not numbers.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     numeric: Vec<String>,
 
@@ -45,7 +45,7 @@ pub(crate) struct FormatArgs {
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     text: Vec<String>,
 
-    /// The first line names the columns [default: looked at].
+    /// The first line names the columns [default: recognised by content].
     #[arg(long, conflicts_with = "no_header")]
     header: bool,
 
@@ -53,7 +53,7 @@ pub(crate) struct FormatArgs {
     #[arg(long)]
     no_header: bool,
 
-    /// Features by name go to 2^BITS indices [default: 22].
+    /// Hash the names of features to 2^BITS indices [default: 22].
     #[arg(long, value_name = "BITS")]
     bits: Option<u8>,
 
@@ -99,7 +99,7 @@ impl FormatArgs {
 fn read_schema(path: &Path) -> anyhow::Result<Layout> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
-    serde_json::from_str(&text).with_context(|| format!("{shown} does not say how a file is read"))
+    serde_json::from_str(&text).with_context(|| format!("{shown} is not a schema"))
 }
 
 /// How much the examples of a class count.
@@ -124,7 +124,7 @@ impl WeightArgs {
     }
 }
 
-/// How reading goes about it; the examples are the same.
+/// How a file is read. None of these settings changes the examples.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct MannerArgs {
@@ -132,11 +132,12 @@ pub(crate) struct MannerArgs {
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 
-    /// Keep what was read beside the first file, in FILE.rueful-cache, and read it from there.
+    /// Keep a compact copy of the data beside the first file, in FILE.rueful-cache, and read that.
     #[arg(long)]
     cache: bool,
 
-    /// Write how the file is read to a JSON file, for the next file to be read in the same way.
+    /// Write to a JSON file how the data are read, so that the next file can be read in the same
+    /// way.
     #[arg(long, value_name = "JSON")]
     pub(crate) write_schema: Option<PathBuf>,
 }

@@ -21,9 +21,9 @@ Examples:
   rueful run data/phishing.libsvm --gradient-bound 4
       steps tuned to gradients of norm at most 4, with the notes' theorem (9)
   rueful run data/phishing.libsvm --hindsight
-      and the exact regret, by solving for the best predictor afterwards
+      the exact regret as well: the best predictor is solved for afterwards
   rueful run data/phishing.libsvm --loss logistic --print-spec > run.toml
-      all settings in a file, to look at, to change, and for rueful run --spec run.toml
+      all settings in a file, to read, to change, and to run with rueful run --spec run.toml
   rueful run data/phishing.libsvm --report run.html
       a page with pictures, to look at in a browser
   rueful run events.csv --label clicked --follow --window 1000 --alarm 0.05
@@ -54,8 +54,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) weights: WeightArgs,
 
-    /// Read everything from a TOML or JSON file: what --print-spec prints, or an earlier report. FILE
-    /// replaces its data.
+    /// Read all settings from a TOML or JSON file: the output of --print-spec, or an earlier
+    /// report. FILE replaces its data.
     #[arg(
         long,
         value_name = "SPEC",
@@ -64,7 +64,8 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) spec: Option<PathBuf>,
 
-    /// Print the complete description of the run, and do not run it: as TOML, or as JSON with --json.
+    /// Print the complete description of the run, and do not run it: as TOML, or as JSON with
+    /// --json.
     #[arg(
         long,
         help_heading = "Description",
@@ -101,7 +102,7 @@ pub(crate) struct RunArgs {
     pub(crate) json: bool,
 }
 
-/// What a run leaves behind, and where it goes on.
+/// The files that a run writes, and the model that it resumes.
 #[derive(Debug, Clone, Default, Args)]
 #[command(
     next_help_heading = "Keeping",
@@ -112,46 +113,47 @@ pub(crate) struct KeepArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) save: Option<PathBuf>,
 
-    /// Go on where a saved run was: with FILE if one is given, or in its own data, behind the
-    /// examples it has learned from.
+    /// Continue a saved run: with FILE if one is given, and otherwise in its own data, after the
+    /// examples that it has learned from.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
         "LearnerArgs", "TaskArgs", "JudgeArgs", "TuningArgs", "WeightArgs", "FormatArgs",
         "spec", "print_spec", "hindsight", "curve_hindsight",
     ])]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Save about every N examples on the way, too.
+    /// Also save the run on the way, about every N examples.
     #[arg(long, value_name = "N", requires = "save")]
     pub(crate) checkpoint_every: Option<NonZeroU64>,
 
-    /// Write the predictions, each made before its example was learned from, one on a line.
+    /// Write the predictions, one on a line. Each was made before its example was learned from.
     #[arg(long, value_name = "FILE")]
     pub(crate) predictions: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) pictures: PictureArgs,
 
-    /// Judge the stream in windows of N examples, in the page of --report [default: up to 30 windows]
-    /// and for --alarm.
+    /// Judge the stream in windows of N examples, in the page of --report [default: up to 30
+    /// windows] and for --alarm.
     #[arg(long, value_name = "N", requires = "windowed")]
     pub(crate) window: Option<NonZeroU64>,
 
-    /// Solve every full window for its best predictor; say so, and exit with 4, where the regret is
-    /// proved to be above REGRET per round.
+    /// Solve every full window for its best predictor. If the regret of a window is proved to be
+    /// above REGRET per round, say so, and exit with 4.
     #[arg(long, value_name = "REGRET", allow_negative_numbers = true)]
     pub(crate) alarm: Option<f64>,
 }
 
-/// Who learns.
+/// The learner and its step size.
 #[derive(Debug, Clone, Default, Args)]
 #[group(multiple = true)]
 #[command(next_help_heading = "Learner")]
 struct LearnerArgs {
-    /// The learner [default: bank; ogd where a setting is given that only learners of the notes know].
+    /// The learner [default: bank; ogd if a setting is given that only the notes' learners have].
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LearnerSpec::NAMES))]
     learner: Option<String>,
 
-    /// η of the steps η/√t, of constant ones, or of ftrl's rates η/(1 + √Σg²) [default: 0.5 for ftrl].
+    /// η of the steps η/√t, of constant ones, or of ftrl's rates η/(1 + √Σg²) [default: 0.5 for
+    /// ftrl].
     #[arg(long, value_name = "ETA", allow_negative_numbers = true)]
     eta: Option<f64>,
 }

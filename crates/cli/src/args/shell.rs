@@ -26,7 +26,8 @@ Examples:
   rueful man --out ~/.local/share/man/man1
       all pages, for man rueful and man rueful-run")]
 pub(crate) struct ManArgs {
-    /// Write rueful.1 and a page for every command to this folder, which is made if need be.
+    /// Write rueful.1 and a page for every command to this folder, which is made if it does not
+    /// exist.
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

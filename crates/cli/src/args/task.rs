@@ -1,11 +1,11 @@
-//! Flags that say what is asked of a learner or a model, and how learners are tuned.
+//! Flags for the task of a learner or a model, and for the tuning of learners.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use rueful_core::Comparators;
 use rueful_run::{AnyLoss, AnySchedule, Settings};
 
-/// The loss, and the predictors that are compared with.
+/// The loss and the comparators.
 #[derive(Debug, Clone, Default, Args)]
 #[group(multiple = true)]
 #[command(next_help_heading = "Task")]
@@ -18,35 +18,37 @@ pub(crate) struct TaskArgs {
     #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
     pub(crate) tau: Option<f64>,
 
-    /// U: the predictors compared with have norm at most U, and the weights of the notes' learners
-    /// too [default: 10; every norm for strongly-convex-ogd, and for hindsight with --sigma].
+    /// U: compare with all linear predictors of norm at most U. The weights of the notes' learners
+    /// stay within it too [default: 10; every norm for strongly-convex-ogd, and for hindsight
+    /// with --sigma].
     #[arg(long, value_name = "U", allow_negative_numbers = true)]
     pub(crate) radius: Option<f64>,
 
-    /// How these predictors are measured: unit-free (weights on columns scaled to ±1, and labels to
-    /// ±1) or ball (‖u‖ ≤ U in the data's own units) [default: unit-free; ball with --sigma, and
-    /// where one of the notes' learners runs alone].
+    /// How the norm of these predictors is measured: unit-free (weights on columns scaled to ±1,
+    /// and labels to ±1) or ball (‖u‖ ≤ U in the data's own units) [default: unit-free; ball with
+    /// --sigma, and if one of the notes' learners runs alone].
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(Comparators::BALLS))]
     pub(crate) comparators: Option<String>,
 }
 
-/// Who prices the predictors that are compared with.
+/// Whether witnesses judge the regret.
 #[derive(Debug, Clone, Default, Args)]
 #[group(multiple = true)]
 #[command(next_help_heading = "Task")]
 pub(crate) struct JudgeArgs {
-    /// Whether witnesses price these predictors, which makes certificates tighter and changes nothing
-    /// that is learned [default: on; off where one of the notes' learners runs alone].
+    /// Whether witnesses bound the loss of these predictors from below. Certificates are then
+    /// tighter, and learning does not change [default: on; off if one of the notes' learners runs
+    /// alone].
     #[arg(long, value_name = "on|off", value_parser = switch)]
     pub(crate) judge: Option<bool>,
 }
 
-/// What the notes' learners are told.
+/// The settings of the notes' learners.
 #[derive(Debug, Clone, Default, Args)]
 #[group(multiple = true)]
 #[command(next_help_heading = "Tuning")]
 pub(crate) struct TuningArgs {
-    /// G: gradients have norm at most G. Tunes the steps, and is checked.
+    /// G: the gradients have norm at most G. The steps are tuned to it, and the run checks it.
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     gradient_bound: Option<f64>,
 

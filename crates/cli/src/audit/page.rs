@@ -10,7 +10,7 @@ use rueful_core::loss::Loss;
 use rueful_page::{Comparison, Fact, Interval, Page, Radius, Rival, Rung, RungKind};
 use rueful_run::{AuditReport, ModelReport, NamedReport};
 
-/// Writes what is asked for.
+/// Writes the page and the picture that are asked for.
 pub(super) fn write(report: &AuditReport, asked: &PictureArgs) -> anyhow::Result<()> {
     match &report.models[..] {
         [] => page::write_all(&Document::One(&one(report, &report.first)), asked),
@@ -68,7 +68,7 @@ fn rival(report: &AuditReport, NamedReport { name, report: model }: &NamedReport
     }
 }
 
-/// The verdict is broken into lines for a terminal.
+/// Joins the lines of a verdict, which is broken into lines for a terminal.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -115,7 +115,8 @@ fn facts(report: &AuditReport, model: &ModelReport) -> Vec<Fact> {
     facts
 }
 
-/// Nothing is known about how the model learns, so there is no rung above the certificate.
+/// The exact regret and the certificate. There is no rung above them, because nothing is known
+/// about how the model learns.
 fn ladder(model: &ModelReport) -> Vec<Rung> {
     let rung = |kind, value, meaning: &str| Rung { kind, value, meaning: meaning.to_owned() };
     let regret = model.regret.map(|regret| {

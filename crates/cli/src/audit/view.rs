@@ -11,11 +11,12 @@ use rueful_data::printable;
 use rueful_run::{AuditReport, Link, ModelReport, NamedReport, RatesReport, WindowReport};
 use std::collections::BTreeSet;
 
-/// So many windows are shown one by one.
+/// Up to this many windows are all shown.
 const ALL_SHOWN: usize = 20;
-/// Of more windows, so many are shown from the beginning and from the end …
+/// If there are more, this many are shown from the beginning, and as many from the end.
 const AT_ENDS: usize = 3;
-/// … and so many of the worst.
+/// If there are more, this many of the highest risk are shown, and as many of the highest
+/// certificate.
 const WORST: usize = 5;
 
 /// The whole report.
@@ -117,11 +118,12 @@ fn shown(value: Option<Figure>) -> String {
     value.map_or("–".to_owned(), |value| value.to_string())
 }
 
-/// What is proved, in words.
+/// The verdict on a model: what is proved about it, in words.
 pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
     let them = comparators(report);
     let radius = report.comparators.radius().map_or(f64::INFINITY, Positive::get);
-    // No predictor saves more than the whole of a loss that is never negative.
+    // If losses are never negative, no predictor can save more than the whole risk, so a
+    // certificate of that size says nothing.
     let is_empty =
         |certificate: f64| certificate >= model.sequential_risk && report.loss.is_nonnegative();
     if let Some(regret) = model.regret.filter(|regret| regret.lower > 0.0) {
@@ -141,18 +143,18 @@ pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
         ),
         Some(value) if is_empty(value) => format!(
             "Nothing is proved: the certificate is no less than the whole risk, which no\n  \
-             predictor can save. A radius below {radius} asks for less."
+             predictor can save. A radius below {radius} may give a proof."
         ),
         Some(value) => format!(
             "Proved: on these examples none of them would have saved more\n  \
              than {} per round: {them}. Whether one would have saved anything is open.",
             at_most(value)
         ),
-        None => "Nothing is proved: the sums have left the finite numbers.".to_owned(),
+        None => "Nothing is proved: the sums are no longer finite.".to_owned(),
     }
 }
 
-/// Models one below the other.
+/// A table with a row for every model.
 fn compared(models: &[NamedReport]) -> Table {
     let classifies = models.iter().any(|model| model.report.mistake_rate.is_some());
     let exact = models.iter().any(|model| model.report.regret.is_some());
@@ -227,7 +229,7 @@ fn beats(beats: bool) -> String {
     if beats { "beat them all".to_owned() } else { String::new() }
 }
 
-/// The windows of a model, in a table and in a chart; nothing if there are none.
+/// The windows of a model as a table and a chart. The text is empty if there are no windows.
 fn windows(of: &str, model: &ModelReport) -> String {
     let all = &model.windows[..];
     let Some(first) = all.first() else { return String::new() };
@@ -247,7 +249,7 @@ fn windows(of: &str, model: &ModelReport) -> String {
     headed(&title, &listing(all, &listed)) + &chart
 }
 
-/// The windows worth a row, in order.
+/// The places of the windows that get a row, in order.
 fn notable(windows: &[WindowReport]) -> BTreeSet<usize> {
     let count = windows.len();
     let mut listed: BTreeSet<usize> = (0..AT_ENDS).chain(count - AT_ENDS..count).collect();

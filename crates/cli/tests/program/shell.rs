@@ -1,4 +1,4 @@
-//! Completions and manual pages: there for every shell and every command.
+//! Completions for every shell, and manual pages for every command.
 
 use crate::harness::{ask, ask_in};
 use std::collections::BTreeSet;

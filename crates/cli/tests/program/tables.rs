@@ -1,7 +1,9 @@
-//! Tables as people have them: a model finds its columns by name, whatever file they come in.
+//! Tables in every format and order. A model finds its columns by name in all of them.
 
 use crate::harness::ask_in;
-use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+};
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use parquet::arrow::ArrowWriter;
 use std::fs::{self, File};
@@ -11,7 +13,7 @@ use tempfile::TempDir;
 
 const ROWS: usize = 120;
 
-/// A cell of a row of the table that all files here hold.
+/// A cell of the table that all files here hold.
 fn cell(row: usize, column: &str) -> String {
     let age = 18 + row * 37 % 60;
     match column {
@@ -96,7 +98,8 @@ fn write_columnar(folder: &Path, columns: &[&str]) {
     writer.finish().unwrap();
 }
 
-/// A folder with the table in every format: other orders, a column more, and no label.
+/// A folder with the table in every format. The files differ in the order of columns, in an
+/// additional column, and in whether they have the label.
 fn desk() -> TempDir {
     let folder = TempDir::new().expect("a directory");
     let put = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
@@ -191,7 +194,7 @@ fn a_cache_stands_in_for_its_text_with_models_too() {
     assert!(complaint.contains("made with --positive no"), "{complaint}");
     let complaint = ask("predict m.rueful id.cache").refusal(1);
     assert!(complaint.contains("rows with the column \"id\""), "{complaint}");
-    // The other way round: what was learned from a cache predicts text.
+    // A model that was learned from a cache also predicts text.
     ask("run all.cache --save c.rueful -q").result();
     for file in ["all.cache", "first.csv", "order.csv", "t.parquet", "bare.csv"] {
         assert_eq!(ask(&format!("predict c.rueful {file}")).result(), expected, "{file}");
@@ -221,4 +224,120 @@ fn what_is_missing_is_named() {
     ))
     .refusal(1);
     assert!(complaint.contains("expected a table with the columns age, job"), "{complaint}");
+}
+
+/// Moments, as text has them and as numbers: an hour and a half past midnight, day after day.
+fn moment(row: usize) -> (String, i64) {
+    let (day, hour) = (1 + row % 28, row * 5 % 24);
+    let seconds = (19_723 + row as i64 % 28) * 86_400 + hour as i64 * 3600 + 1800;
+    (format!("2024-01-{day:02} {hour:02}:30:00"), seconds)
+}
+
+/// A table of moments and truths, in several formats.
+fn put_moments(folder: &Path) {
+    let rows = || (0..ROWS).map(|row| (moment(row), row * 5 % 24 > 11, row % 10 == 3));
+    let put = |name: &str, text: String| fs::write(folder.join(name), text).unwrap();
+    let line = |((text, _), y, is_missing): ((String, i64), bool, bool)| {
+        let (text, truth) = (if is_missing { "" } else { &text }, if y { "True" } else { "False" });
+        format!("{text},{truth}\n")
+    };
+    put("m.csv", format!("when,y\n{}", rows().map(line).collect::<String>()));
+    let line = |((text, _), y, is_missing): ((String, i64), bool, bool)| match is_missing {
+        true => format!("{{\"when\": null, \"y\": {y}}}\n"),
+        false => format!("{{\"when\": \"{}Z\", \"y\": {y}}}\n", text.replace(' ', "T")),
+    };
+    put("m.jsonl", rows().map(line).collect());
+    let seconds = |((_, seconds), _, is_missing): ((String, i64), bool, bool)| {
+        (!is_missing).then_some(seconds * 1_000_000)
+    };
+    let moments = rows().map(seconds).collect::<TimestampMicrosecondArray>().with_timezone("UTC");
+    let truths = rows().map(|(_, y, _)| Some(y)).collect::<BooleanArray>();
+    let columns: [(&str, ArrayRef, bool); 2] =
+        [("y", Arc::new(truths), true), ("when", Arc::new(moments), true)];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let file = File::create(folder.join("m.parquet")).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn moments_and_truths_are_the_same_in_every_format() {
+    let folder = TempDir::new().expect("a directory");
+    put_moments(folder.path());
+    let ask = |line: &str| ask_in(folder.path(), line);
+    const FILES: [&str; 3] = ["m.csv", "m.jsonl", "m.parquet"];
+    let mut answers = Vec::new();
+    for first in FILES {
+        let report = ask(&format!("run {first} --label y --save m.rueful --json -q")).json();
+        let risk = report["sequential_risk"].as_f64().unwrap();
+        assert!(risk < 0.4, "the hour decides: {risk}");
+        for other in FILES {
+            let said = ask(&format!("predict m.rueful {other} --as label")).result();
+            assert_eq!(said.lines().count(), ROWS);
+            answers.push((risk, said));
+        }
+    }
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    assert!(answers[0].1.lines().all(|label| ["true", "false"].contains(&label)));
+    let weights = ask("weights m.rueful --json").result();
+    for name in ["when·hour=13", "when·weekday=monday", "when·month=1", "when·years"] {
+        assert!(weights.contains(name), "{name}: {weights}");
+    }
+    fs::write(folder.path().join("bad.csv"), "when,y\n2024-01-01,1\n2024-13-01,0\n").unwrap();
+    let complaint = ask("predict m.rueful bad.csv").refusal(1);
+    assert!(
+        complaint.contains("bad.csv:3:1: found \"2024-13-01\", expected a date"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn a_look_needs_no_label() {
+    let folder = TempDir::new().expect("a directory");
+    let line = |row: usize| {
+        let rare = if row == 9 { "x" } else { "" };
+        format!("{},2024-01-{:02},{}e6,{},7,{rare}\n", row + 1, row % 28 + 1, row % 5, row % 3)
+    };
+    let rows: String = (0..1200).map(line).collect();
+    let text = format!("id,when,large,small,same,rare\n{rows}");
+    fs::write(folder.path().join("t.csv"), text).unwrap();
+    let look = ask_in(folder.path(), "data t.csv --json").json();
+    let column = |name: &str| {
+        let columns = look["columns"].as_array().unwrap();
+        columns.iter().find(|column| column["name"] == name).unwrap().clone()
+    };
+    let odd = |name: &str| column(name)["oddity"].as_str().unwrap_or("none").to_owned();
+    assert_eq!(
+        (&*odd("id"), &*odd("same"), &*odd("rare")),
+        ("identifier", "constant", "nearly-all-missing")
+    );
+    assert_eq!((&*odd("large"), &*odd("when")), ("none", "none"));
+    assert_eq!(
+        (column("id")["distinct"].clone(), column("id")["distinct_is_cut"].clone()),
+        (1000.into(), true.into())
+    );
+    assert_eq!(
+        (column("large")["least"].clone(), column("large")["most"].clone()),
+        (0.0.into(), 4e6.into())
+    );
+    assert_eq!(
+        (column("small")["distinct"].clone(), column("rare")["missing"].clone()),
+        (3.into(), 1199.into())
+    );
+    assert_eq!(look["far_apart"]["large"][0], "large");
+    assert!(look["loss"].is_null() && look["first"][0]["label"].is_null());
+    let text = ask_in(folder.path(), "data t.csv").result();
+    for said in ["more than 1,000", "2024-01-28", "none yet: --label COLUMN", "have no units"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let complaint = ask_in(folder.path(), "data t.csv --write-schema s.json").refusal(1);
+    assert!(complaint.contains("add --label COLUMN"), "{complaint}");
+    // A cache knows the columns it was made from.
+    ask_in(folder.path(), "convert t.csv --label small --out t.cache").result();
+    let cached = ask_in(folder.path(), "data t.cache --json").json();
+    assert_eq!(cached["columns"][1], column("when"));
+    fs::write(folder.path().join("one.csv"), "a,y\n1,5\n2,5\n").unwrap();
+    let one = ask_in(folder.path(), "data one.csv --label y").result();
+    assert!(one.contains("all labels are 5"), "{one}");
 }

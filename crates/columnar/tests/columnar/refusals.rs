@@ -35,14 +35,15 @@ fn types_that_are_no_features() {
     let batch = table(vec![("tags", lists()), y(), ("when", when())]);
     assert_eq!(
         said(&batch, &labelled("y")),
-        "F: found lists in column \"tags\", timestamps in column \"when\", expected numbers, \
-         truths or words: drop tags,when leaves the rest out"
+        "F: found lists in column \"tags\", expected numbers, truths or words: drop tags leaves the \
+         rest out"
     );
     let wishes = Wishes { drop: vec!["tags".to_owned()], ..labelled("y") };
+    let numbers = Wishes { numeric: vec!["when".to_owned()], ..wishes.clone() };
     assert_eq!(
-        said(&batch, &wishes),
-        "F: found timestamps in column \"when\", expected numbers, truths or words: categorical \
-         when takes the values as names, drop when leaves them out"
+        said(&batch, &numbers),
+        "F: found timestamps in column \"when\", expected numbers: numeric cannot be asked of \
+         dates"
     );
     let wishes = Wishes { categorical: vec!["tags".to_owned()], ..wishes };
     assert_eq!(

@@ -151,6 +151,26 @@ fn numbers_may_be_names() {
 }
 
 #[test]
+fn moments_are_told_by_their_parts() {
+    let parts = |array: ArrayRef| names(array, &labelled("y"));
+    let day = Date32Array::from(vec![Some(20_772), None]);
+    let expected = [vec!["x·month=11", "x·weekday=sunday", "x·years"], vec![]];
+    assert_eq!(parts(Arc::new(day)), expected);
+    let moment = ["x·hour=0", "x·month=1", "x·weekday=thursday", "x·years"];
+    let millis = TimestampMillisecondArray::from(vec![1_500]).with_timezone("Europe/Berlin");
+    assert_eq!(parts(Arc::new(millis)), [moment]);
+    let nanos = TimestampNanosecondArray::from(vec![Some(1), None]);
+    assert_eq!(parts(Arc::new(nanos)), [&moment[..], &[]]);
+    // The last hour of a Wednesday.
+    let before = ["x·hour=23", "x·month=12", "x·weekday=wednesday", "x·years"];
+    assert_eq!(parts(Arc::new(TimestampNanosecondArray::from(vec![-1]))), [before]);
+    assert_eq!(parts(Arc::new(Time32SecondArray::from(vec![3_661]))), [["x·hour=1"]]);
+    assert_eq!(parts(Arc::new(Time64MicrosecondArray::from(vec![1]))), [["x·hour=0"]]);
+    let beyond = TimestampMillisecondArray::from(vec![i64::MAX]);
+    assert!(parts(Arc::new(beyond)).iter().all(Vec::is_empty), "no calendar has it");
+}
+
+#[test]
 fn moments_may_be_names() {
     let day = Date32Array::from(vec![Some(0), None, Some(20_772)]);
     let expected = [vec!["x=1970-01-01"], vec![], vec!["x=2026-11-15"]];

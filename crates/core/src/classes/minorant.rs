@@ -24,9 +24,9 @@ use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 
 /// With so many classes or fewer all are listed.
-const FEW_CLASSES: usize = 16;
+const FEW_CLASSES: usize = 32;
 /// Beyond that, those that somebody gives more than this.
-const LIKELY: f64 = 0.05;
+const LIKELY: f64 = 0.1;
 
 /// The tangents of several predictors in one round.
 #[derive(Debug, Clone, Default)]
@@ -184,17 +184,16 @@ impl<T: Beside> ClassMinorants<T> {
     /// The offset: probabilities add up to 1 but for some units in the last place, entropies have as many,
     /// and so has their sum, which is compensated. S: T additions into each of its parts, to a unit in the
     /// last place of sums that are no longer than Σ ‖g‖‖x‖, as many again where levels are put together,
-    /// some for the norm; what probabilities lack of a sum of 1; and products that are too small for
-    /// a double.
+    /// some for the norm; and what probabilities lack of a sum of 1. The last is far above whatever is
+    /// lost of products that are too small for a double, for importances are at least 1e-30.
     pub(crate) fn slack(&self, predictor: usize, ruler: Option<&Ruler>) -> (f64, f64) {
         let sums = &self.sums[predictor];
-        let (size, sizes, least) = match ruler {
-            None => (sums.length, self.lengths, 1.0),
-            Some(ruler) => (sums.breadth, self.breadths, least_unit(ruler)),
+        let (size, sizes) = match ruler {
+            None => (sums.length, self.lengths),
+            Some(_) => (sums.breadth, self.breadths),
         };
-        let rounds = self.rounds as f64;
-        let per_unit = f64::EPSILON * ((2.0 * rounds + 400.0) * size + 64.0 * sizes)
-            + rounds * LEAST_PRODUCT / least;
+        let additions = 2.0 * self.rounds as f64 + 400.0;
+        let per_unit = f64::EPSILON * (additions * size + 64.0 * sizes);
         (64.0 * f64::EPSILON * sums.magnitude, per_unit)
     }
 
@@ -229,13 +228,3 @@ impl<T: Beside> ClassMinorants<T> {
             && self.slopes.is_sound(classes)
     }
 }
-
-/// The smallest unit of a feature.
-fn least_unit(ruler: &Ruler) -> f64 {
-    let units = ruler.largest().iter().filter(|&&unit| unit > 0.0);
-    f64::from(units.fold(f32::MAX, |a, &b| a.min(b)))
-}
-
-/// What the norm of g·x can lack where numbers are too small for a double: a slope loses 1e-293, x has at
-/// most 2³² coordinates below 2¹²⁸, and there are at most 2²⁰ classes.
-const LEAST_PRODUCT: f64 = 1e-246;

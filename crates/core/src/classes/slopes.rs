@@ -146,7 +146,7 @@ fn add_at<T: Beside>(list: &mut Vec<(u32, T)>, number: u32, more: &T, times: f64
     };
     let place = place.unwrap_or_else(|place| {
         if list.len() == list.capacity() {
-            list.reserve_exact(1 + list.len() / 4);
+            list.reserve_exact(1 + list.len() / 8);
         }
         list.insert(place, (number, T::ZERO));
         place

@@ -19,11 +19,11 @@
 mod head;
 mod row;
 
-use crate::error::excerpt;
 use crate::format::{Fault, Format, quoted};
 use crate::rows::{Rows, Space};
 use crate::schema::{Column, Columns, Role, Wishes};
 use crate::source::Reading;
+use crate::table::date_note;
 use crate::table::plan::{Plan, argument};
 use crate::text::Text;
 use crate::{Bits, DataError, Phrase};
@@ -123,7 +123,10 @@ impl Arff {
                     );
                     Role::Category
                 }
-                (None, AttributeKind::Date) => return Err(date_error(file, &name)),
+                (None, AttributeKind::Date) => {
+                    notes.push(date_note(&name));
+                    Role::Date
+                }
             };
             columns.push(Column { name, role });
             kinds.push(kind);
@@ -134,20 +137,6 @@ impl Arff {
             expected: expected.into(),
         })?;
         Ok((Self { bits: wishes.bits, columns, kinds }, notes))
-    }
-}
-
-#[cold]
-fn date_error(file: &str, name: &str) -> DataError {
-    let word = argument(name);
-    DataError::Unsuitable {
-        file: file.to_owned(),
-        found: format!("a date in attribute \"{}\"", excerpt(name.as_bytes())),
-        expected: Phrase::from("numbers or names: ")
-            .setting("drop")
-            .and(format!(" {word} leaves it out, "))
-            .setting("categorical")
-            .and(format!(" {word} takes every date for a name")),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::parse::{Parser, Scratch, Sink};
 use crate::format::{Fault, quoted};
-use crate::schema::{Columns, listed as list};
+use crate::moment::Moment;
+use crate::schema::{Column, Columns, listed as list};
 use crate::text::lines;
 use std::collections::HashMap;
 
@@ -22,6 +23,8 @@ enum Holds {
     Nothing,
     Numbers,
     Words,
+    /// Dates, and nothing else so far.
+    Dates,
 }
 
 impl Keys {
@@ -39,8 +42,14 @@ impl Keys {
 
     fn add(&mut self, key: &[u8], holds: Holds) {
         match self.known.get(key) {
-            Some(&place) if self.all[place].1 == Holds::Nothing => self.all[place].1 = holds,
-            Some(_) => {}
+            Some(&place) => {
+                let known = &mut self.all[place].1;
+                *known = match (*known, holds) {
+                    (Holds::Nothing, holds) => holds,
+                    (Holds::Dates, Holds::Words | Holds::Numbers) => Holds::Words,
+                    (known, _) => known,
+                };
+            }
             None if self.all.len() == KEYS => {}
             None => {
                 self.known.insert(key.to_vec(), self.all.len());
@@ -53,6 +62,13 @@ impl Keys {
 /// The keys that the first lines have.
 pub(crate) fn keys_in(beginning: &[u8]) -> Vec<String> {
     Keys::of(beginning).all.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The keys that hold dates in the first lines, but for those of which something else is known.
+pub(super) fn dates(beginning: &[u8], columns: &[Column]) -> Vec<String> {
+    let is_free = |key: &str| !columns.iter().any(|column| is_below(key, &column.name));
+    let keys = Keys::of(beginning).all.into_iter();
+    keys.filter(|(key, holds)| *holds == Holds::Dates && is_free(key)).map(|(key, _)| key).collect()
 }
 
 /// Whether a column is one of these keys, or an object or array around one.
@@ -103,8 +119,9 @@ impl Sink for Keys {
         Ok(())
     }
 
-    fn string(&mut self, key: &[u8], (): (), _: &[u8], _: usize) -> Result<(), Fault> {
-        self.add(key, Holds::Words);
+    fn string(&mut self, key: &[u8], (): (), text: &[u8], _: usize) -> Result<(), Fault> {
+        let holds = if Moment::is_date(text) { Holds::Dates } else { Holds::Words };
+        self.add(key, holds);
         Ok(())
     }
 

@@ -14,12 +14,14 @@ pub(crate) use keys::{is_key, keys_in};
 use crate::error::excerpt;
 use crate::format::{Fault, Format, quoted};
 use crate::labels::LabelRule;
+use crate::moment::{Moment, MomentNames};
 use crate::names::Prefix;
 use crate::number::{double_at, single_at};
 use crate::rows::{IMPORTANCE, Rows, Space, importance};
 use crate::schema::{Column, Columns, Role, Wishes};
 use crate::source::Reading;
-use crate::table::plan::{is_missing, number_fault, number_in, size_expected};
+use crate::table::date_note;
+use crate::table::plan::{date_fault, is_missing, number_fault, number_in, size_expected};
 use crate::table::words::Words;
 use crate::text::{Text, lines};
 use crate::{Bits, DataError, Phrase};
@@ -66,12 +68,16 @@ impl Json {
                 }
             }
         }
+        let mut notes = vec![Phrase::from("JSON lines")];
+        for name in keys::dates(beginning, &columns) {
+            notes.push(date_note(&name));
+            columns.push(Column { name, role: Role::Date });
+        }
         let columns = Columns::checked(columns).map_err(|expected| DataError::Unsuitable {
             file: file.to_owned(),
             found: "keys that do not go together".to_owned(),
             expected: expected.into(),
         })?;
-        let mut notes = vec![Phrase::from("JSON lines")];
         notes.extend(keys::notes(beginning, &columns).into_iter().map(Phrase::from));
         Ok((Self { bits: wishes.bits, closed: false, columns }, notes))
     }
@@ -87,6 +93,8 @@ pub(crate) struct JsonFormat {
     /// their place among these.
     importance: Option<usize>,
     predictions: Vec<usize>,
+    /// What the features are called that are made of dates, for the columns that have them.
+    dates: Vec<Option<MomentNames>>,
     space: Space,
     rule: LabelRule,
     constant: bool,
@@ -112,6 +120,7 @@ impl JsonFormat {
         Self {
             importance: with_role(Role::Importance).next(),
             predictions: with_role(Role::Prediction).collect(),
+            dates: json.columns.iter().map(date_names).collect(),
             roles,
             columns: json.columns.clone(),
             space: Space { bits: json.bits, max_index: reading.limits.max_index },
@@ -130,6 +139,11 @@ impl JsonFormat {
         let column = self.roles[place].1;
         (self.columns[column].name.as_bytes() == key).then_some(column)
     }
+}
+
+/// What the features of a column are called if it has dates.
+fn date_names(column: &Column) -> Option<MomentNames> {
+    (column.role == Role::Date).then(|| MomentNames::new(&column.name))
 }
 
 impl Format for JsonFormat {
@@ -251,9 +265,28 @@ impl Filler<'_> {
         }
     }
 
+    /// Takes a date.
+    fn date(
+        &mut self,
+        key: &[u8],
+        mark: Option<usize>,
+        value: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
+        let format = self.format;
+        let column = mark.unwrap_or(0);
+        let names = format.dates.get(column).and_then(Option::as_ref);
+        match (Moment::parse(value), names) {
+            (Some(moment), Some(names)) => names.add(moment, &format.space, self.rows),
+            _ => return Err(date_fault(&String::from_utf8_lossy(key), value, at)),
+        }
+        Ok(())
+    }
+
     /// Whether a string stands for no value, as a cell of a table would.
     fn is_missing(&self, mark: Option<usize>, value: &[u8]) -> bool {
         match self.role(mark) {
+            Some(Role::Date) => is_missing(value),
             Some(Role::Category | Role::Number) => self.format.closed && is_missing(value),
             Some(Role::Text) => self.format.closed && value.is_empty(),
             _ => false,
@@ -334,7 +367,7 @@ impl Sink for Filler<'_> {
                 let number = double_at(written, 0).map(|(number, _)| number);
                 self.quantity(mark, number, written, at)?;
             }
-            Some(Role::Text) => self.string(key, mark, written, at)?,
+            Some(Role::Text | Role::Date) => self.string(key, mark, written, at)?,
             Some(Role::Number) | None => {
                 let value = single_at(written, 0).map_or(f32::NAN, |(value, _)| value);
                 if !value.is_finite() {
@@ -367,6 +400,7 @@ impl Sink for Filler<'_> {
                 let number = double_at(value, 0).filter(|&(_, end)| end == value.len());
                 self.quantity(mark, number.map(|(number, _)| number), value, at)?;
             }
+            Some(Role::Date) => self.date(key, mark, value, at)?,
             Some(Role::Text) => {
                 self.prefix.set(&[key, b":"]);
                 self.words.add(&self.format.space, &self.prefix, value, self.rows);
@@ -393,7 +427,7 @@ impl Sink for Filler<'_> {
                 self.label(label, word, at)
             }
             (Some(Role::Importance | Role::Prediction), _) => self.quantity(mark, None, word, at),
-            (Some(Role::Label | Role::Category | Role::Text | Role::Drop), _) => {
+            (Some(Role::Label | Role::Category | Role::Text | Role::Date | Role::Drop), _) => {
                 self.string(key, mark, word, at)
             }
             (Some(Role::Number) | None, _) => {

@@ -8,7 +8,8 @@
 //!   although other cells do. Otherwise it is a row.
 //! - **Columns**: numbers if more than nine in ten of the cells that hold a value are numbers: one
 //!   that is none is then an error, and not a reason to take every number for a name. Words for
-//!   truths, and nothing else, are numbers too: 1 and 0. Anything else is categories.
+//!   truths, and nothing else, are numbers too: 1 and 0. Dates are told by the same rule as numbers.
+//!   Anything else is categories.
 
 use super::cells::Dialect;
 use super::plan::{argument, is_infinite, is_missing, truth_in};
@@ -16,6 +17,7 @@ use super::{Separator, Table};
 use crate::DataError;
 use crate::error::excerpt;
 use crate::format::quoted;
+use crate::moment::Moment;
 use crate::number::double_at;
 use crate::phrase::Phrase;
 use crate::schema::{Column, Columns, Role, Wishes};
@@ -172,6 +174,21 @@ fn is_numeric(values: &[&[u8]]) -> bool {
     numbers == values.len() || truths == values.len() || is_nearly_all(numbers, values.len())
 }
 
+/// Whether cells are those of a column of dates: nearly all are.
+fn is_dates(values: &[&[u8]]) -> bool {
+    let dates = values.iter().filter(|cell| Moment::is_date(cell)).count();
+    is_nearly_all(dates, values.len())
+}
+
+/// What becomes of a column of dates.
+pub(crate) fn date_note(name: &str) -> Phrase {
+    let said = format!(
+        "column {} has dates: years, month, weekday and hour of them are features (",
+        quoted(name)
+    );
+    Phrase::from(said).setting("categorical").and(format!(" {}: each is a name)", argument(name)))
+}
+
 /// Whether so few cells are something else that they are mistakes.
 fn is_nearly_all(count: usize, all: usize) -> bool {
     count * 10 > all * 9
@@ -259,6 +276,10 @@ impl<'a> Sample<'a> {
             .map(|row| row[column].as_slice())
             .filter(|cell| !is_missing(cell))
             .collect();
+        if is_dates(&values) {
+            notes.push(date_note(&self.names[column]));
+            return Role::Date;
+        }
         if is_numeric(&values) {
             if self.names[column].is_empty() {
                 let number = column + 1;
@@ -335,10 +356,12 @@ fn is_header(first: &Record, rows: &[Record], wishes: &Wishes) -> bool {
         |column: usize| rows.iter().map(move |row| &row[column]).filter(|cell| !is_missing(cell));
     let is_numeric = |column: usize| {
         let all = cells(column).count();
-        is_nearly_all(cells(column).filter(|cell| is_number(cell)).count(), all)
+        let is_plain = |cell: &&Vec<u8>| is_number(cell) || Moment::is_date(cell);
+        is_nearly_all(cells(column).filter(is_plain).count(), all)
     };
     if (0..width).any(is_numeric) {
-        return (0..width).any(|column| is_numeric(column) && !is_number(&first[column]));
+        let is_name = |cell: &[u8]| !is_number(cell) && !Moment::is_date(cell);
+        return (0..width).any(|column| is_numeric(column) && is_name(&first[column]));
     }
     // Names are different, where nothing but that tells them from cells.
     let different: BTreeSet<_> = first.iter().collect();

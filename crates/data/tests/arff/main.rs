@@ -194,11 +194,10 @@ fn roles_come_from_declarations_and_wishes() {
          the columns are: temp, out look, note, y"
     );
     let dated = "@relation x\n@attribute d date 'yyyy-MM-dd'\n@attribute y real\n@data\n";
-    assert_eq!(
-        refused(dated, &labelled("y")),
-        "w.arff: found a date in attribute \"d\", expected numbers or names: drop d leaves it \
-         out, categorical d takes every date for a name"
-    );
+    let text = format!("{dated}'2000-01-01',3\n?,4\n");
+    let mut opened = open("w.arff", text, &labelled("y")).unwrap();
+    let parts = [("d·month=1", 1.0), ("d·weekday=saturday", 1.0)];
+    assert_eq!(named(&mut opened.reader).0, [expect(3.0, &parts), expect(4.0, &[])]);
     let wishes = Wishes { drop: vec!["d".to_owned()], ..labelled("y") };
     let mut opened = open("w.arff", format!("{dated}'2020-01-01',3\n"), &wishes).unwrap();
     assert_eq!(named(&mut opened.reader).0, [expect(3.0, &[])]);

@@ -5,10 +5,12 @@
 //! examples themselves, as a search for the best predictor in hindsight does, is shown the rows by
 //! [`AuditRun::drive`] and can keep them in a [`Replay`](crate::Replay).
 
+mod auditor;
 mod link;
 mod report;
 mod settings;
 
+pub use auditor::{Auditor, AuditorReport};
 pub use link::Link;
 pub use report::{AuditReport, GroupReport, ModelReport, NamedReport};
 pub use settings::{AuditSettings, AuditSpec};

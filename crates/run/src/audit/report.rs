@@ -107,7 +107,7 @@ pub struct ModelReport {
     /// The share of predictions with the wrong sign; null for regression.
     pub mistake_rate: Option<f64>,
     /// How good the predictions were in figures that people ask for; left out before the first round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(flatten)]
     pub figures: Option<FiguresReport>,
     /// No comparator was better than this per round; null where nothing can be said.
     pub certificate: Option<f64>,

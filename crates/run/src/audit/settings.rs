@@ -8,13 +8,14 @@ use crate::spec::AnyLoss;
 use rueful_core::figures::Scorecard;
 use rueful_core::{Comparators, Judge, Ledger};
 use rueful_data::{Phrase, PredictionColumns};
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
 /// The name that stands for every column.
 const ALL: &str = "all";
 
 /// What was asked for; everything may be left out.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditSettings {
     /// A name of [`AnyLoss::NAMES`]; if left out, as [`Settings::loss`] has it.
     pub loss: Option<String>,

@@ -1,10 +1,9 @@
-//! Windows as they are put away with a run, and how they come back.
+//! Windows as they are saved with a run, and how they are restored.
 
 use super::{Stretch, WindowReport, Windows};
 use crate::alarm::{StoredRows, WindowSolver};
 use crate::bench::Bench;
 use crate::statistics::Statistics;
-use crate::task::Task;
 use rueful_core::figures::Scorecard;
 use rueful_core::ledger::Tally;
 use rueful_core::{Judge, Ledger, Ruler};
@@ -18,10 +17,28 @@ pub(crate) struct StoredWindows {
     ruler: Option<Ruler>,
     open: StoredStretch,
     loose: Vec<StoredStretch>,
-    /// The reports of the windows that are full, as JSON, which may leave numbers out.
-    closed: String,
+    /// The reports of the windows that are full.
+    closed: StoredReports,
     /// The rows of the window that is being filled, where windows are solved.
     rows: Option<StoredRows>,
+}
+
+/// Reports of windows as JSON, which may leave numbers out.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredReports(String);
+
+impl From<&[WindowReport]> for StoredReports {
+    fn from(reports: &[WindowReport]) -> Self {
+        // JSON of names and finite numbers cannot fail.
+        Self(serde_json::to_string(reports).unwrap_or_default())
+    }
+}
+
+impl StoredReports {
+    /// The reports, or `None` if the text is not a list of reports.
+    pub(crate) fn reports(&self) -> Option<Vec<WindowReport>> {
+        serde_json::from_str(&self.0).ok()
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -34,7 +51,7 @@ struct StoredStretch {
 }
 
 impl Windows {
-    /// The windows to be written, where place i gets the cell `order[i]`.
+    /// The windows in the form in which they are saved, where place i gets the cell `order[i]`.
     pub(crate) fn stored(&self, order: &[u32]) -> StoredWindows {
         let mut ruler = self.ruler.clone();
         ruler.iter_mut().for_each(|ruler| ruler.rearrange(order));
@@ -44,27 +61,25 @@ impl Windows {
             ruler,
             open: StoredStretch::of(&self.open, order),
             loose: self.loose.iter().map(|part| StoredStretch::of(part, order)).collect(),
-            // Names and finite numbers have no way to fail.
-            closed: serde_json::to_string(&self.closed).unwrap_or_default(),
+            closed: self.closed[..].into(),
             rows: self.solver.as_ref().map(|solver| solver.stored(order)),
         }
     }
 }
 
 impl StoredWindows {
-    /// The windows of the rounds of a ledger, by its cells. Nothing if they cannot be: they may come
-    /// from anywhere.
-    pub(crate) fn restore(self, task: &Task, ledger: &Ledger) -> Option<Windows> {
-        let (bench, places) = (task.bench_alone(), ledger.cells().places());
-        let mut windows = Windows::new(ledger, bench.clone(), None);
+    /// Turns windows that have seen nothing into these windows of the rounds of a ledger, by its
+    /// cells. They may come from anywhere, so it is `None` if they cannot be such windows.
+    pub(crate) fn restore(self, mut windows: Windows, ledger: &Ledger) -> Option<Windows> {
+        let places = ledger.cells().places();
+        let fresh = windows.open.clone();
         windows.length = self.length;
         windows.is_fixed = self.is_fixed;
         windows.ruler = restored_ruler(self.ruler, &windows, ledger, &places)?;
-        let fresh = Stretch { bench, ..windows.open.clone() };
         let restore = |part: StoredStretch| part.restore(&fresh, ledger, &places);
         windows.open = restore(self.open)?;
         windows.loose = self.loose.into_iter().map(restore).collect::<Option<_>>()?;
-        windows.closed = serde_json::from_str(&self.closed).ok()?;
+        windows.closed = self.closed.reports()?;
         windows.solver = match self.rows {
             Some(rows) => Some(WindowSolver::restored(rows, ledger)?),
             None => None,
@@ -103,7 +118,8 @@ impl Windows {
     }
 }
 
-/// A ruler that may come from anywhere, by the cells of a ledger; none where there is to be none.
+/// A ruler that may come from anywhere, by the cells of a ledger. The inner `None` stands for
+/// windows without a ruler.
 fn restored_ruler(
     read: Option<Ruler>,
     windows: &Windows,

@@ -196,9 +196,9 @@ impl ClassLesson {
                 for &slot in &self.active {
                     let place = slot as usize;
                     if self.kinds[place] == Kind::Clear && self.found[place] != self.feature {
-                        some.reserve_exact(
-                            1 + some.len() / 4 * usize::from(some.len() == some.capacity()),
-                        );
+                        if some.len() == some.capacity() {
+                            some.reserve_exact(1 + some.len() / 8);
+                        }
                         let weights = (slopes[place].load::<V>() * step).array();
                         some.push(Listed { slot, weights });
                     }

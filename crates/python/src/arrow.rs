@@ -1,0 +1,201 @@
+//! Frames of pandas, polars and others, by Arrow's C interface.
+
+use crate::error::{Outcome, Trouble};
+use crate::side::{Side, Visit};
+use crate::table::{Told, Way};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use rueful_columnar::{Columnar, Format, Layout};
+use rueful_core::Batch;
+use rueful_data::{Bits, Column, Columns, DataError, LabelRule, Reading, Role, Source, Wishes};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// What a table in memory is called where files have names.
+const NAME: &str = "X";
+
+/// The column of how much rows count.
+const IMPORTANCE: &str = "\u{0}importance";
+
+/// What is said where a table goes on after the last label.
+const MORE_ROWS: &str = "X has more rows than y";
+
+/// Record batches that somebody hands over.
+pub(crate) type Batches = Box<dyn RecordBatchReader + Send>;
+
+/// Takes the stream of an object that has one.
+#[allow(unsafe_code)]
+pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
+    let capsule = object.call_method0("__arrow_c_stream__")?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    let stream = pointer.as_ptr().cast::<FFI_ArrowArrayStream>();
+    // SAFETY: a capsule of this name holds a valid stream, by the protocol. `from_raw` moves it out
+    // and leaves a released one behind, which the capsule then does not release again.
+    let reader = unsafe { RecordBatchStreamReader::from_raw(stream) };
+    let reader = reader.map_err(|error| Trouble::value(format!("X: {error}")))?;
+    Ok(Box::new(reader))
+}
+
+/// What becomes of the columns of a frame, and of the labels beside it, which are called `label`.
+pub(crate) fn layout(batches: &dyn RecordBatchReader, wishes: &Wishes) -> Outcome<Layout> {
+    let label = wishes.label.as_deref().unwrap_or_default();
+    let schema = beside(&batches.schema(), label, false);
+    let none = Empty(schema);
+    let reading = reading(LabelRule::Ignored, true);
+    let opened = rueful_columnar::open_batches(NAME, Box::new(none), wishes, &reading)?;
+    Ok(opened.layout)
+}
+
+fn reading(labels: LabelRule, constant: bool) -> Reading {
+    let threads = NonZeroUsize::MIN;
+    Reading { constant, threads, idle_rows: true, ..Reading::new(labels) }
+}
+
+/// Columns without rows.
+struct Empty(SchemaRef);
+
+impl Iterator for Empty {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        None
+    }
+}
+
+impl RecordBatchReader for Empty {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.0)
+    }
+}
+
+/// The columns of a table, and behind them its labels and perhaps its importances.
+fn beside(schema: &Schema, label: &str, has_importances: bool) -> SchemaRef {
+    let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
+    fields.push(Arc::new(Field::new(label, DataType::Float64, false)));
+    if has_importances {
+        fields.push(Arc::new(Field::new(IMPORTANCE, DataType::Float64, false)));
+    }
+    Arc::new(Schema::new(fields))
+}
+
+/// Batches with labels, and perhaps importances, as columns of their own.
+struct Labelled {
+    batches: Batches,
+    schema: SchemaRef,
+    labels: Vec<f64>,
+    /// Empty where all rows count 1.
+    importances: Vec<f64>,
+    /// How many rows have been handed out.
+    rows: usize,
+}
+
+impl Labelled {
+    fn new(batches: Batches, label: &str, side: &Side) -> Self {
+        let schema = beside(&batches.schema(), label, !side.importances.is_empty());
+        let importances = side.importances.iter().map(|one| one.get()).collect();
+        Self { batches, schema, labels: side.labels.clone(), importances, rows: 0 }
+    }
+
+    fn label(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let range = self.rows..self.rows + batch.num_rows();
+        self.rows = range.end;
+        let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
+        let labels = self.labels.get(range.clone());
+        let missing = || ArrowError::InvalidArgumentError(MORE_ROWS.to_owned());
+        let labels = labels.ok_or_else(missing)?.to_vec();
+        columns.push(Arc::new(Float64Array::from(labels)));
+        if let Some(importances) = self.importances.get(range).filter(|all| !all.is_empty()) {
+            columns.push(Arc::new(Float64Array::from(importances.to_vec())));
+        }
+        RecordBatch::try_new(Arc::clone(&self.schema), columns)
+    }
+}
+
+impl Iterator for Labelled {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // A batch without rows has no importances to be told from none.
+        loop {
+            match self.batches.next()? {
+                Ok(batch) if batch.num_rows() == 0 => {}
+                Ok(batch) => return Some(self.label(&batch)),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for Labelled {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+/// What those say who hand over a table in memory: no file is damaged.
+fn told(error: DataError, side: Option<&Side>) -> Trouble {
+    let (text, labels) = (error.to_string(), side.map_or(0, |side| side.labels.len()));
+    match error {
+        DataError::Read { .. } if text.contains(MORE_ROWS) => {
+            Trouble::value(format!("{MORE_ROWS}, which has {labels}"))
+        }
+        DataError::Read { .. } => Trouble::Value(text),
+        error => error.into(),
+    }
+}
+
+/// Shows the rows of record batches, some at a time.
+pub(crate) fn each(
+    batches: Batches,
+    way: &Way<'_>,
+    side: Option<&Side>,
+    visit: &mut Visit<'_>,
+) -> Outcome<Told> {
+    let Way::Named { columns, bits, constant } = way else {
+        return Err(Trouble::value("X has names, and the model was fitted to numbered columns"));
+    };
+    let mut source = match side {
+        Some(side) => labelled(batches, columns, *bits, *constant, side)?,
+        None => {
+            let layout =
+                Layout { format: Format::Arrow, bits: *bits, columns: columns.without_label() };
+            let reading = reading(LabelRule::Ignored, *constant);
+            Columnar::of_batches(NAME, batches, &layout, &reading)?
+        }
+    };
+    let mut batch = Batch::default();
+    let mut rows = 0;
+    while source.fill(&mut batch).map_err(|error| told(error, side))? {
+        rows += batch.len();
+        visit(batch.rows())?;
+    }
+    side.map_or(Ok(()), |side| side.check(rows))?;
+    Ok(Told { names: source.names().clone(), missing: source.missing().to_vec() })
+}
+
+fn labelled(
+    batches: Batches,
+    columns: &Columns,
+    bits: Bits,
+    constant: bool,
+    side: &Side,
+) -> Outcome<Columnar> {
+    let (columns, label) = (with_importance(columns, side)?, columns.label().to_owned());
+    let layout = Layout { format: Format::Arrow, bits, columns };
+    let labelled = Labelled::new(batches, &label, side);
+    let reading = reading(LabelRule::Numbers, constant);
+    Ok(Columnar::of_batches(NAME, Box::new(labelled), &layout, &reading)?)
+}
+
+/// The columns, with one for importances where there are some.
+pub(crate) fn with_importance(columns: &Columns, side: &Side) -> Outcome<Columns> {
+    let mut columns = Vec::from(columns.clone());
+    if !side.importances.is_empty() {
+        columns.push(Column { name: IMPORTANCE.to_owned(), role: Role::Importance });
+    }
+    Columns::try_from(columns).map_err(|what| Trouble::value(format!("X: expected {what}")))
+}

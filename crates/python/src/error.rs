@@ -1,0 +1,110 @@
+//! What goes wrong, as Python's exceptions.
+
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use rueful_data::{DataError, NamesSettings};
+use rueful_run::{ModelError, RunError, SessionError, SettingsError, SpecError};
+
+/// What goes wrong while the interpreter may be doing something else.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// An argument that cannot be used.
+    Value(String),
+    /// A file that cannot be read or written.
+    System(String),
+    /// A state that cannot be gone on with.
+    Runtime(String),
+    /// What Python itself says, such as that somebody pressed Ctrl-C.
+    Python(PyErr),
+}
+
+/// What happens to be wrong, or a result.
+pub(crate) type Outcome<T> = Result<T, Trouble>;
+
+impl Trouble {
+    pub(crate) fn value(what: impl Into<String>) -> Self {
+        Self::Value(what.into())
+    }
+}
+
+/// What Python calls a setting.
+pub(crate) fn argument(setting: &str) -> String {
+    setting.replace('-', "_")
+}
+
+impl From<Trouble> for PyErr {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Value(what) => PyValueError::new_err(what),
+            Trouble::System(what) => PyOSError::new_err(what),
+            Trouble::Runtime(what) => PyRuntimeError::new_err(what),
+            Trouble::Python(error) => error,
+        }
+    }
+}
+
+impl From<PyErr> for Trouble {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
+impl From<SettingsError> for Trouble {
+    fn from(error: SettingsError) -> Self {
+        match error {
+            SettingsError::Data(error) => error.into(),
+            error => Self::Value(error.text(&argument)),
+        }
+    }
+}
+
+impl From<DataError> for Trouble {
+    fn from(error: DataError) -> Self {
+        let text = error.text(&argument);
+        match error {
+            DataError::Open { .. } | DataError::Read { .. } | DataError::Write { .. } => {
+                Self::System(text)
+            }
+            DataError::OnceOnly { .. } => Self::Value(
+                "this learner must know the whole stream beforehand: give horizon and \
+                 gradient_bound, or all data at once"
+                    .to_owned(),
+            ),
+            _ => Self::Value(text),
+        }
+    }
+}
+
+impl From<RunError> for Trouble {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Diverged { .. } => Self::Runtime(error.to_string()),
+            error => Self::Value(error.to_string()),
+        }
+    }
+}
+
+impl From<SessionError> for Trouble {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Data(error) => error.into(),
+            SessionError::Run(error) => error.into(),
+            error => Self::Value(error.to_string()),
+        }
+    }
+}
+
+impl From<SpecError> for Trouble {
+    fn from(error: SpecError) -> Self {
+        Self::Value(error.to_string())
+    }
+}
+
+impl From<ModelError> for Trouble {
+    fn from(error: ModelError) -> Self {
+        match error {
+            ModelError::Read { .. } | ModelError::Write { .. } => Self::System(error.to_string()),
+            error => Self::Value(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Files, read by rueful's own readers.
+
+use crate::error::{Outcome, Trouble};
+use crate::model::Held;
+use crate::settings::AskedFiles;
+use crate::watch::Watch;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use rueful_columnar::Format;
+use rueful_core::Batch;
+use rueful_core::loss::Labels;
+use rueful_data::{DataError, LabelsSeen, Source, survey};
+use rueful_run::{
+    Data, DataSettings, DataSpec, LabelUse, Layout, Manner, Model, Resolved, Session, Settings,
+};
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+/// On how many threads files are read; on all cores unless told.
+pub(crate) fn manner(threads: Option<usize>) -> Outcome<Manner> {
+    let none = || Trouble::value("threads: at least 1");
+    let threads = threads.map(|count| NonZeroUsize::new(count).ok_or_else(none)).transpose()?;
+    Ok(Manner { threads, idle_rows: true, ..Manner::default() })
+}
+
+/// Opens files once more, unless that cannot be done.
+fn reopen(
+    data: &DataSpec,
+    labels: LabelUse,
+    manner: &Manner,
+) -> Result<Box<dyn Source>, DataError> {
+    match data.once_only() {
+        Some(file) => Err(DataError::OnceOnly { file: file.to_owned() }),
+        None => data.open(labels, manner),
+    }
+}
+
+/// Learns all that is left of a source, or as much as there is time for.
+fn learn(session: &mut Session, source: &mut dyn Source, watch: &mut Watch) -> Outcome<()> {
+    while session.advance(source)? {
+        let progress = || session.progress(source);
+        watch.look(|| {
+            let so_far = progress();
+            (so_far.examples, so_far.bytes, so_far.sequential_risk)
+        })?;
+    }
+    Ok(())
+}
+
+/// A run over files: the model, what settings were taken to mean, and why it stopped, if it did.
+pub(crate) fn run(
+    mut settings: Settings,
+    reading: &DataSettings,
+    manner: &Manner,
+    watch: &mut Watch,
+) -> Outcome<(Model, Vec<String>, Option<Trouble>)> {
+    settings.check()?;
+    let Data { spec: data, mut source, loss, .. } = reading.open(settings.labels()?, manner)?;
+    settings.loss = settings.loss.or(loss.map(str::to_owned));
+    let labels = LabelUse::Learn(settings.loss()?.labels());
+    let resolved =
+        settings.resolve(data.clone(), &mut |_| survey(&mut *reopen(&data, labels, manner)?))?;
+    let Resolved { spec, notes } = resolved;
+    let mut session = Session::new(&spec)?;
+    let stopped = learn(&mut session, &mut *source, watch).err();
+    session.look(&*source);
+    Ok((session.into_model(&*source), notes, stopped))
+}
+
+/// Goes on with other files, as those before were read.
+pub(crate) fn go_on(
+    held: &mut Held,
+    files: Vec<String>,
+    manner: Manner,
+    watch: &mut Watch,
+) -> Outcome<()> {
+    let model = &held.model;
+    let labels = LabelUse::Learn(model.run.task().loss.labels());
+    let counts = model.stream.seen().labels.counts;
+    // Classes that were announced, and not seen, are no labels that came before.
+    let seen = counts.into_iter().filter(|&(_, count)| count > 0);
+    let manner = Manner { known_labels: seen.map(|(label, _)| label).collect(), ..manner };
+    let data = DataSpec { schema: schema(&model.data, &files), files, ..model.data.clone() };
+    let mut source = data.open(labels, &manner)?;
+    let empty = Model::new(model.run.task().clone(), model.data.clone())?;
+    let model = std::mem::replace(&mut held.model, empty);
+    let mut session = Session::resume_with(model, data);
+    let learned = learn(&mut session, &mut *source, watch);
+    session.look(&*source);
+    held.model = session.into_model(&*source);
+    learned
+}
+
+/// A frame in memory has no format: what is in a file, its name says.
+fn schema(data: &DataSpec, files: &[String]) -> Layout {
+    let is_parquet =
+        |file: &String| Path::new(file).extension().is_some_and(|end| end == "parquet");
+    match &data.schema {
+        Layout::Columnar(layout) if data.files.is_empty() => {
+            let format = if files.iter().all(is_parquet) { Format::Parquet } else { Format::Arrow };
+            Layout::Columnar(rueful_columnar::Layout { format, ..layout.clone() })
+        }
+        schema => schema.clone(),
+    }
+}
+
+/// What the rows of files are predicted. They may have labels, which are passed over.
+pub(crate) fn predict(
+    held: &Held,
+    files: Vec<String>,
+    manner: &Manner,
+    watch: &mut Watch,
+) -> Outcome<Vec<f64>> {
+    let data = &held.model.data;
+    let data =
+        DataSpec { schema: schema(data, &files), files, class_weights: None, ..data.clone() };
+    let mut source = data.open_to_predict(None, manner)?.source;
+    let (mut batch, mut part, mut all) = (Batch::default(), Vec::new(), Vec::new());
+    while source.fill(&mut batch)? {
+        held.model.run.predict_rows(batch.rows(), &mut part);
+        all.extend_from_slice(&part);
+        watch.look(|| (all.len() as u64, source.bytes_read(), 0.0))?;
+    }
+    Ok(all)
+}
+
+/// The rows of files as compressed rows.
+#[derive(Default)]
+struct Matrix {
+    offsets: Vec<i64>,
+    indices: Vec<i32>,
+    values: Vec<f32>,
+    labels: Vec<f64>,
+    importances: Vec<f64>,
+    width: usize,
+}
+
+impl Matrix {
+    /// Feature i is column i − 1, for no constant is read.
+    fn append(&mut self, batch: &Batch) {
+        for example in batch.iter() {
+            let x = example.features;
+            self.indices.extend(x.indices().iter().map(|&index| index as i32 - 1));
+            self.values.extend_from_slice(x.values());
+            self.offsets.push(self.values.len() as i64);
+            self.labels.push(example.label);
+            self.importances.push(example.importance.get());
+        }
+        self.width = self.width.max(batch.dimension().saturating_sub(1));
+    }
+}
+
+/// Parts of a matrix: offsets, indices, values, labels, importances.
+type Parts<'py> = (
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<i32>>,
+    Bound<'py, PyArray1<f32>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+);
+
+/// Reads files: the parts of a matrix of compressed rows, its width, the labels as they are written
+/// where they are two, and the names of features by their columns.
+#[pyfunction]
+#[pyo3(signature = (reading, loss=None, threads=None))]
+#[expect(clippy::type_complexity, reason = "Python takes it apart at once")]
+pub(crate) fn read_files<'py>(
+    py: Python<'py>,
+    reading: AskedFiles,
+    loss: Option<String>,
+    threads: Option<usize>,
+) -> PyResult<(Parts<'py>, usize, Option<(Vec<(String, u64)>, Option<String>)>, Vec<(u32, String)>)>
+{
+    let reading = DataSettings { no_constant: true, ..reading.settings()? };
+    let manner = manner(threads)?;
+    let settings = Settings { loss, ..Settings::default() };
+    let (matrix, seen, positive, names) = py.detach(|| {
+        let labels = settings.labels()?;
+        let Data { mut source, spec, loss, .. } = reading.open(labels, &manner)?;
+        let loss = settings.loss.clone().or(loss.map(str::to_owned));
+        let loss = Settings { loss, ..Settings::default() }.loss()?;
+        let mut matrix = Matrix { offsets: vec![0], ..Matrix::default() };
+        let (mut batch, mut watch) = (Batch::default(), Watch::new(None));
+        while source.fill(&mut batch)? {
+            matrix.append(&batch);
+            watch.look(|| (0, 0, 0.0))?;
+        }
+        let known = source.names();
+        let name = |index: u32| known.get(index).map(|name| (index - 1, name));
+        let names = source.census().indices().filter_map(name).collect();
+        let seen = (loss.labels() == Labels::Signs).then(|| source.labels());
+        Ok::<_, Trouble>((matrix, seen, spec.positive, names))
+    })?;
+    let parts = (
+        PyArray1::from_vec(py, matrix.offsets),
+        PyArray1::from_vec(py, matrix.indices),
+        PyArray1::from_vec(py, matrix.values),
+        PyArray1::from_vec(py, matrix.labels),
+        PyArray1::from_vec(py, matrix.importances),
+    );
+    let seen = seen.map(|LabelsSeen { counts, .. }| (counts, positive));
+    Ok((parts, matrix.width, seen, names))
+}

@@ -1,0 +1,31 @@
+//! The two classes of a model, by the names they have in its file.
+
+use rueful_data::{LabelsSeen, Seen};
+use rueful_run::Model;
+
+/// Takes down what two classes are called, before any example of them is seen.
+pub(crate) fn announce(labels: &mut LabelsSeen, classes: &[String; 2]) {
+    labels.counts = classes.iter().map(|class| (class.clone(), 0)).collect();
+}
+
+/// Counts labels −1 and +1 of classes that were announced.
+pub(crate) fn count(seen: &mut Seen, labels: &[f64], is_idle: impl Fn(usize) -> bool) {
+    let [negative, positive] = &mut seen.labels.counts[..] else { return };
+    for (row, &label) in labels.iter().enumerate() {
+        if !is_idle(row) {
+            (if label > 0.0 { &mut *positive } else { &mut *negative }).1 += 1;
+        }
+    }
+}
+
+/// What the classes −1 and +1 are called, as far as that is known.
+pub(crate) fn classes(model: &Model) -> (Option<String>, Option<String>) {
+    (model.class_of(false), model.class_of(true))
+}
+
+/// The label that is written down as the one for +1: none where a number says it itself.
+pub(crate) fn positive(classes: &[String; 2]) -> Option<String> {
+    let [negative, positive] = classes;
+    let are_signs = positive == "1" && (negative == "0" || negative == "-1");
+    (!are_signs).then(|| positive.clone())
+}

@@ -1,0 +1,625 @@
+//! A run that Python holds: it is shown tables, and predicts, reports, and is put away.
+
+use crate::error::{Outcome, Trouble};
+use crate::files;
+use crate::labels;
+use crate::named::Dicts;
+use crate::report::Snapshot;
+use crate::settings::{Asked, AskedColumns, AskedFiles, bits};
+use crate::side::Side;
+use crate::table::{Table, Told, View, Way};
+use crate::watch::Watch;
+use crate::{arrow, hindsight};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rueful_core::loss::{Labels, Loss};
+use rueful_core::{Positive, Rows};
+use rueful_data::{Bits, Column, Columns, DataError, Json, Role, Schema, Seen, Survey, printable};
+use rueful_run::{DataSpec, Layout, Resolved, Run, Settings, Stream, Task};
+use std::path::PathBuf;
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// The name of the labels beside a table.
+const LABEL: &str = "label";
+
+/// Indices of features, and what they weigh.
+type Weights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
+
+/// A run, and what it knows of its stream.
+#[pyclass(frozen, module = "rueful._rueful")]
+pub(crate) struct Model {
+    held: RwLock<Held>,
+    dicts: Dicts,
+}
+
+/// What changes while it learns.
+pub(crate) struct Held {
+    pub(crate) model: rueful_run::Model,
+    /// What settings were taken to mean, in words.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Held {
+    /// How the columns of tables become features.
+    fn way(&self) -> Way<'_> {
+        way(&self.model.data)
+    }
+
+    /// Learns from a table. One that holds what no feature can be is refused before anything is
+    /// learned, where that can be seen at once.
+    fn learn(&mut self, view: View<'_>, side: &Side, watch: &mut Watch) -> Outcome<()> {
+        view.check()?;
+        self.leave_files();
+        let rueful_run::Model { run, data, stream, .. } = &mut self.model;
+        let told = view.each(&way(data), Some(side), &mut |rows| {
+            run.learn_counted(rows)?;
+            take_down(stream, rows);
+            let ledger = run.ledger();
+            watch.look(|| (ledger.rounds(), 0, ledger.sequential_risk()))
+        })?;
+        let Told { names, missing } = told;
+        stream.now.extend(&Seen { names, missing, ..Seen::default() });
+        Ok(())
+    }
+
+    /// What each row of a table is predicted.
+    fn predict(&self, view: View<'_>, way: &Way<'_>, watch: &mut Watch) -> Outcome<Vec<f64>> {
+        let (mut all, mut part) = (Vec::with_capacity(view.rows().unwrap_or(0)), Vec::new());
+        let run = &self.model.run;
+        view.each(way, None, &mut |rows| {
+            run.predict_rows(rows, &mut part);
+            all.extend_from_slice(&part);
+            watch.look(|| (0, 0, 0.0))
+        })?;
+        Ok(all)
+    }
+
+    /// What comes now is no part of the files that came before.
+    fn leave_files(&mut self) {
+        let data = &self.model.data;
+        if !data.files.is_empty() {
+            self.turn_to(DataSpec { files: Vec::new(), class_weights: None, ..data.clone() });
+        }
+    }
+
+    /// Begins with data of another kind, unless they are what came before.
+    fn turn_to(&mut self, data: DataSpec) {
+        if self.model.data == data {
+            return;
+        }
+        let classes = labels::classes(&self.model);
+        let stream = &mut self.model.stream;
+        stream.before = stream.seen();
+        (stream.now, stream.position) = (Seen::default(), 0);
+        if let (Some(negative), Some(positive)) = classes {
+            labels::announce(&mut stream.now.labels, &[negative, positive]);
+        }
+        self.model.data = data;
+    }
+}
+
+/// Takes down what was seen of some rows.
+fn take_down(stream: &mut Stream, rows: Rows<'_>) {
+    stream.now.census.count(rows);
+    let is_idle = |row: usize| rows.importances().get(row).is_some_and(|one| one.is_zero());
+    labels::count(&mut stream.now, rows.labels(), is_idle);
+    stream.position += rows.len() as u64;
+}
+
+/// How the columns of tables become features, by the data that a model has learned from.
+fn way(data: &DataSpec) -> Way<'_> {
+    let constant = data.constant;
+    match &data.schema {
+        Layout::Columnar(layout) => {
+            Way::Named { columns: &layout.columns, bits: layout.bits, constant }
+        }
+        Layout::Text(Schema::Csv(table)) => {
+            Way::Named { columns: &table.columns, bits: table.bits, constant }
+        }
+        Layout::Text(Schema::Jsonl(_)) => Way::Keys,
+        _ => Way::Numbered { constant },
+    }
+}
+
+/// Numbered columns, as of a matrix.
+fn numbered(constant: bool, positive: Option<String>) -> DataSpec {
+    let schema = Layout::Text(Schema::Libsvm {});
+    DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None }
+}
+
+/// What is wrong with names, as an error.
+fn wrong_names(what: String) -> Trouble {
+    Trouble::value(format!("X: expected {what}"))
+}
+
+/// Completes settings; where a learner must know the stream beforehand, `survey` says what it is.
+pub(crate) fn resolve(
+    settings: &Settings,
+    mut survey: impl FnMut() -> Outcome<Option<Survey>>,
+) -> Outcome<(Task, Vec<String>)> {
+    let mut failed = None;
+    let once = || DataError::OnceOnly { file: String::new() };
+    let resolved = settings.resolve(DataSpec::libsvm(""), &mut |_| match survey() {
+        Ok(survey) => survey.ok_or_else(once),
+        Err(error) => {
+            failed = Some(error);
+            Err(once())
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let Resolved { spec, notes } = resolved?;
+    Ok((spec.task(), notes))
+}
+
+/// How long and large a stream is.
+fn survey(view: View<'_>, way: &Way<'_>, side: &Side) -> Outcome<Survey> {
+    let mut survey = Survey::default();
+    view.each(way, Some(side), &mut |rows| {
+        for example in rows.iter().filter(|example| !example.importance.is_zero()) {
+            let norm = example.features.norm_sq().sqrt();
+            survey.examples += 1;
+            survey.example_norm_max = survey.example_norm_max.max(norm);
+            survey.weighted_norm_max =
+                survey.weighted_norm_max.max(example.importance.get() * norm);
+            survey.label_abs_max = survey.label_abs_max.max(example.label.abs());
+        }
+        Ok(())
+    })?;
+    Ok(survey)
+}
+
+/// How the columns of a table become features, as a description that a model keeps.
+fn described(
+    table: &Table<'_>,
+    columns: AskedColumns,
+    names: Option<Vec<String>>,
+    constant: bool,
+    positive: Option<String>,
+) -> Outcome<DataSpec> {
+    let schema = match (table, names) {
+        (Table::Arrow(object), _) => {
+            let batches = arrow::import(object)?;
+            let label = label_beside(batches.schema().fields().iter().map(|field| &**field.name()));
+            Layout::Columnar(arrow::layout(&*batches, &columns.wishes(&label)?)?)
+        }
+        (Table::Dicts(_), _) => {
+            let wishes = columns.wishes(LABEL)?;
+            let label = Column { name: LABEL.to_owned(), role: Role::Label };
+            let columns = Columns::try_from(vec![label]).map_err(wrong_names)?;
+            Layout::Text(Schema::Jsonl(Json { bits: wishes.bits, closed: false, columns }))
+        }
+        (_, Some(names)) => {
+            let label = label_beside(names.iter().map(String::as_str));
+            let wishes = columns.wishes(&label)?;
+            let all: Vec<String> = names.into_iter().chain([label]).collect();
+            let columns = Columns::wished("X", &all, &wishes, &mut Vec::new(), |_| Role::Number)?;
+            let format = rueful_columnar::Format::Arrow;
+            Layout::Columnar(rueful_columnar::Layout { format, bits: wishes.bits, columns })
+        }
+        _ => return Ok(numbered(constant, positive)),
+    };
+    Ok(DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None })
+}
+
+/// A name for the labels that no column has.
+fn label_beside<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let mut label = LABEL.to_owned();
+    while names.clone().any(|name| name == label) {
+        label.push('_');
+    }
+    label
+}
+
+impl Model {
+    pub(crate) fn of(model: rueful_run::Model, notes: Vec<String>) -> Self {
+        let dicts = Dicts::new(bits_of(&model.data), model.data.constant);
+        Self { held: RwLock::new(Held { model, notes }), dicts }
+    }
+
+    pub(crate) fn read(&self) -> Outcome<RwLockReadGuard<'_, Held>> {
+        self.held.read().map_err(|_| broken())
+    }
+
+    pub(crate) fn write(&self) -> Outcome<RwLockWriteGuard<'_, Held>> {
+        self.held.write().map_err(|_| broken())
+    }
+
+    /// What was seen is told to the run, which reports on it.
+    fn settle(&self, held: &mut Held) {
+        let names = self.dicts.names();
+        held.model.stream.now.extend(&names);
+        let seen = held.model.stream.seen();
+        held.model.run.saw(seen);
+    }
+}
+
+/// A call before this one failed in the middle of a change.
+fn broken() -> Trouble {
+    Trouble::Runtime(
+        "this model was left half changed by an error: make or load it anew".to_owned(),
+    )
+}
+
+/// How many bits the indices of names have.
+fn bits_of(data: &DataSpec) -> Bits {
+    match &data.schema {
+        Layout::Columnar(layout) => layout.bits,
+        Layout::Text(Schema::Jsonl(json)) => json.bits,
+        Layout::Text(Schema::Csv(table)) => table.bits,
+        Layout::Text(Schema::Vw { bits }) => *bits,
+        _ => Bits::default(),
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// A run that has seen nothing, for tables like this one. `classes` are the names of the labels
+    /// −1 and +1, and `names` those of the columns of a matrix. Only where `labels` are given does a
+    /// learner find out about the whole table beforehand.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
+    #[pyo3(signature = (settings, columns, table, *, constant, classes=None, names=None, labels=None, importances=None))]
+    fn new(
+        py: Python<'_>,
+        settings: Asked,
+        columns: AskedColumns,
+        table: &Bound<'_, PyAny>,
+        constant: bool,
+        classes: Option<[String; 2]>,
+        names: Option<Vec<String>>,
+        labels: Option<PyReadonlyArray1<'_, f64>>,
+        importances: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Self> {
+        let table = Table::of(table)?;
+        let positive = classes.as_ref().and_then(labels::positive);
+        let data = described(&table, columns, names, constant, positive)?;
+        let side = labels.map(|labels| Side::new(&labels, importances.as_ref())).transpose()?;
+        let dicts = Dicts::new(bits_of(&data), constant);
+        let (task, notes) = resolve(&settings.into(), || {
+            let Some(side) = &side else { return Ok(None) };
+            let view = table.view(&dicts)?;
+            py.detach(|| survey(view, &way(&data), side)).map(Some)
+        })?;
+        let mut model = rueful_run::Model::new(task, data).map_err(Trouble::from)?;
+        if let Some(classes) = &classes {
+            labels::announce(&mut model.stream.now.labels, classes);
+        }
+        Ok(Self::of(model, notes))
+    }
+
+    /// A run from the bytes of a model's file.
+    #[staticmethod]
+    fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<Self> {
+        let model = rueful_run::Model::decode(bytes.as_bytes(), "the model");
+        Ok(Self::of(model.map_err(Trouble::from)?, Vec::new()))
+    }
+
+    /// A run from a model's file.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let model = py.detach(|| rueful_run::Model::open(&path)).map_err(Trouble::from)?;
+        Ok(Self::of(model, Vec::new()))
+    }
+
+    /// The bytes of the model's file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| {
+            let mut held = self.write()?;
+            self.settle(&mut held);
+            Ok::<_, Trouble>(held.model.to_bytes()?)
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Puts the model in a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| {
+            let mut held = self.write()?;
+            self.settle(&mut held);
+            Ok::<_, Trouble>(held.model.save(&path)?)
+        })?)
+    }
+
+    /// Pickles are the bytes of the model's file.
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let make = slf.get_type().getattr("from_bytes")?;
+        Ok((make, (slf.get().to_bytes(slf.py())?,)))
+    }
+
+    /// A copy that goes its own way.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let (model, notes) = py.detach(|| {
+            let mut held = self.write()?;
+            self.settle(&mut held);
+            let rueful_run::Model { run, data, stream, companions, written_by } = &held.model;
+            let model = rueful_run::Model {
+                run: run.clone(),
+                data: data.clone(),
+                stream: stream.clone(),
+                companions: companions.clone(),
+                written_by: written_by.clone(),
+            };
+            Ok::<_, Trouble>((model, held.notes.clone()))
+        })?;
+        Ok(Self::of(model, notes))
+    }
+
+    /// Learns from a table.
+    #[pyo3(signature = (table, labels, importances=None, listener=None))]
+    fn learn(
+        &self,
+        py: Python<'_>,
+        table: &Bound<'_, PyAny>,
+        labels: PyReadonlyArray1<'_, f64>,
+        importances: Option<PyReadonlyArray1<'_, f64>>,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let table = Table::of(table)?;
+        let view = table.view(&self.dicts)?;
+        let side = Side::new(&labels, importances.as_ref())?;
+        let mut watch = Watch::new(listener);
+        Ok(py.detach(|| self.write()?.learn(view, &side, &mut watch))?)
+    }
+
+    /// What each row of a table is predicted; `columns` say what becomes of columns with names, where
+    /// it is not what became of those before.
+    #[pyo3(signature = (table, columns=None, names=None))]
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'_, PyAny>,
+        columns: Option<AskedColumns>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let table = Table::of(table)?;
+        let constant = self.constant()?;
+        let described = |columns| described(&table, columns, names, constant, None);
+        let data = columns.map(described).transpose()?;
+        let view = table.view(&self.dicts)?;
+        let mut watch = Watch::new(None);
+        let predictions = py.detach(|| {
+            let held = self.read()?;
+            let way = way(data.as_ref().unwrap_or(&held.model.data));
+            held.predict(view, &way, &mut watch)
+        })?;
+        Ok(PyArray1::from_vec(py, predictions))
+    }
+
+    /// How likely the label +1 is at each score, by the loss; nothing where the loss does not say.
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        scores: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let loss = self.read()?.model.run.task().loss;
+        let all = scores.as_array();
+        let all: Option<Vec<f64>> = all.iter().map(|&score| loss.probability(score)).collect();
+        Ok(all.map(|all| PyArray1::from_vec(py, all)))
+    }
+
+    /// Begins or goes on with a table of another kind than those before.
+    #[pyo3(signature = (columns, table, *, names=None))]
+    fn turn_to(
+        &self,
+        columns: AskedColumns,
+        table: &Bound<'_, PyAny>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<()> {
+        let (constant, positive) = {
+            let held = self.read()?;
+            (held.model.data.constant, held.model.data.positive.clone())
+        };
+        let data = described(&Table::of(table)?, columns, names, constant, positive)?;
+        self.write()?.turn_to(data);
+        Ok(())
+    }
+
+    /// Learns from files as `rueful run --resume` does.
+    #[pyo3(signature = (files, threads=None, listener=None))]
+    fn learn_files(
+        &self,
+        py: Python<'_>,
+        files: Vec<String>,
+        threads: Option<usize>,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let manner = files::manner(threads)?;
+        let mut watch = Watch::new(listener);
+        Ok(py.detach(|| {
+            let mut held = self.write()?;
+            self.settle(&mut held);
+            files::go_on(&mut held, files, manner, &mut watch)
+        })?)
+    }
+
+    /// Predicts files that need have no labels.
+    #[pyo3(signature = (files, threads=None))]
+    fn predict_files<'py>(
+        &self,
+        py: Python<'py>,
+        files: Vec<String>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let manner = files::manner(threads)?;
+        let mut watch = Watch::new(None);
+        let scores = py.detach(|| files::predict(&*self.read()?, files, &manner, &mut watch))?;
+        Ok(PyArray1::from_vec(py, scores))
+    }
+
+    /// Runs files from their beginning, as `rueful run` does.
+    #[staticmethod]
+    #[pyo3(signature = (settings, reading, threads=None, listener=None))]
+    fn run_files(
+        py: Python<'_>,
+        settings: Asked,
+        reading: AskedFiles,
+        threads: Option<usize>,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let (reading, manner) = (reading.settings()?, files::manner(threads)?);
+        let mut watch = Watch::new(listener);
+        let run = || files::run(settings.into(), &reading, &manner, &mut watch);
+        let (model, notes, stopped) = py.detach(run)?;
+        match stopped {
+            None => Ok(Self::of(model, notes)),
+            Some(error) => Err(error.into()),
+        }
+    }
+
+    /// What can be said so far.
+    fn report(&self, py: Python<'_>) -> PyResult<Snapshot> {
+        Ok(py.detach(|| {
+            let mut held = self.write()?;
+            self.settle(&mut held);
+            let mut report = held.model.run.report();
+            if !held.model.data.files.is_empty() {
+                report.spec.data = Some(held.model.data.clone());
+            }
+            Ok::<_, Trouble>(Snapshot::new(report, held.model.run.clone(), held.notes.clone()))
+        })?)
+    }
+
+    /// No comparator of norm at most `radius` was better than this per round; infinite where nothing
+    /// can be said. Without a radius it is about the comparators of the run.
+    #[pyo3(signature = (radius=None))]
+    fn certificate(&self, py: Python<'_>, radius: Option<f64>) -> PyResult<f64> {
+        let out = |why| Trouble::value(format!("radius: {why}"));
+        let radius = radius.map(Positive::new).transpose().map_err(out)?;
+        Ok(py.detach(|| {
+            let held = self.read()?;
+            let report = held.model.run.report();
+            let proved = match radius {
+                None => report.certificate,
+                // Where the certificate is withheld, so is everything it is made of.
+                Some(_) if !report.contradictions.is_empty() => None,
+                Some(radius) => Some(held.model.run.point().certificate_for(radius)),
+            };
+            Ok::<_, Trouble>(proved.filter(|value| !value.is_nan()).unwrap_or(f64::INFINITY))
+        })?)
+    }
+
+    /// A fresh run of the same task over a table, and the best predictor in hindsight.
+    #[pyo3(signature = (table, labels, importances=None, tolerance=None, max_passes=None))]
+    fn regret(
+        &self,
+        py: Python<'_>,
+        table: &Bound<'_, PyAny>,
+        labels: PyReadonlyArray1<'_, f64>,
+        importances: Option<PyReadonlyArray1<'_, f64>>,
+        tolerance: Option<f64>,
+        max_passes: Option<u64>,
+    ) -> PyResult<Snapshot> {
+        let options = hindsight::options(tolerance, max_passes)?;
+        let table = Table::of(table)?;
+        let view = table.view(&self.dicts)?;
+        let side = Side::new(&labels, importances.as_ref())?;
+        Ok(py.detach(|| {
+            let held = self.read()?;
+            let task = held.model.run.task().clone();
+            let found = hindsight::replayed(task, view, &held.way(), &side, &options)?;
+            Ok::<_, Trouble>(Snapshot::new(found.0, found.1, held.notes.clone()))
+        })?)
+    }
+
+    /// The weights of the features that were seen: indices, and what they weigh.
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Weights<'py>> {
+        let weights = py.detach(|| Ok::<_, Trouble>(self.read()?.model.run.weights()))?;
+        let (indices, values) = weights.into_iter().unzip();
+        Ok((PyArray1::from_vec(py, indices), PyArray1::from_vec(py, values)))
+    }
+
+    /// The weights that are not 0 by the names of their features, the largest first.
+    fn named_weights(&self, py: Python<'_>) -> PyResult<Vec<(String, f64)>> {
+        let weights = py.detach(|| {
+            let mut held = self.write()?;
+            self.settle(&mut held);
+            Ok::<_, Trouble>(held.model.weights())
+        })?;
+        let named = weights.into_iter().map(|weight| {
+            let name = weight.name.unwrap_or_else(|| weight.index.to_string());
+            (printable(&name), weight.weight)
+        });
+        Ok(named.collect())
+    }
+
+    /// Takes in the books of another run of the same task; the weights stay this run's own.
+    fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
+        if std::ptr::eq(self, other) {
+            return Err(Trouble::value("a run cannot be merged with itself").into());
+        }
+        let other = other.copy(py)?;
+        Ok(py.detach(|| {
+            let (mut held, other) = (self.write()?, other.read()?);
+            held.model.run.merge(&other.model.run)?;
+            let seen = other.model.stream.seen();
+            held.model.stream.now.extend(&seen);
+            Ok::<_, Trouble>(())
+        })?)
+    }
+
+    /// The names of the labels −1 and +1, as far as they are known.
+    fn classes(&self) -> PyResult<(Option<String>, Option<String>)> {
+        Ok(labels::classes(&self.read()?.model))
+    }
+
+    /// How many examples were learned from.
+    fn examples(&self) -> PyResult<u64> {
+        Ok(self.read()?.model.run.ledger().rounds())
+    }
+
+    /// Whether labels are signs, rather than numbers.
+    fn classifies(&self) -> PyResult<bool> {
+        Ok(self.read()?.model.run.task().loss.labels() == Labels::Signs)
+    }
+
+    /// The description of the task, as JSON.
+    fn task(&self) -> PyResult<String> {
+        let held = self.read()?;
+        serde_json::to_string(held.model.run.task())
+            .map_err(|error| Trouble::Runtime(error.to_string()).into())
+    }
+
+    /// How data are read, as JSON.
+    fn data(&self) -> PyResult<String> {
+        let held = self.read()?;
+        serde_json::to_string(&held.model.data)
+            .map_err(|error| Trouble::Runtime(error.to_string()).into())
+    }
+
+    /// One more than the largest index of a feature that was seen.
+    fn dimension(&self) -> PyResult<u64> {
+        Ok(self.read()?.model.stream.seen().census.dimension)
+    }
+
+    /// Whether every example gets one more feature that is always 1.
+    fn constant(&self) -> PyResult<bool> {
+        Ok(self.read()?.model.data.constant)
+    }
+}
+
+/// A table that Python holds, by what it asks for: for whoever needs no model.
+pub(crate) fn table_alone(
+    table: &Table<'_>,
+    columns: AskedColumns,
+    names: Option<Vec<String>>,
+    constant: bool,
+) -> Outcome<(DataSpec, Dicts)> {
+    let bits = bits(columns.asked_bits())?;
+    let data = described(table, columns, names, constant, None)?;
+    Ok((data, Dicts::new(bits, constant)))
+}
+
+/// The same as a way.
+pub(crate) fn way_of(data: &DataSpec) -> Way<'_> {
+    way(data)
+}
+
+/// A run of a task that has seen nothing.
+pub(crate) fn fresh(task: Task) -> Outcome<Run> {
+    Ok(Run::new(task)?)
+}

@@ -1,0 +1,253 @@
+//! Rows by the names of their features: dicts, and matrices whose columns have names.
+
+use crate::arrow::with_importance;
+use crate::error::{Outcome, Trouble};
+use crate::side::{Side, Visit};
+use crate::table::Told;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBool, PyDict, PyList, PyString};
+use rueful_core::Batch;
+use rueful_data::{Assembler, Bits, Cell, Column, Columns, LabelRule, Reading, Role, Seen, Wrong};
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+/// A batch has about so many features.
+const ENOUGH: usize = 1 << 14;
+
+/// What dicts have held so far.
+pub(crate) struct Dicts {
+    keys: Mutex<Keys>,
+}
+
+/// The keys that were seen, and who makes rows of their values.
+struct Keys {
+    columns: Vec<Column>,
+    places: HashMap<String, usize>,
+    bits: Bits,
+    constant: bool,
+    assembler: Assembler,
+    /// What assemblers before this one were told.
+    before: Seen,
+}
+
+/// Rows of dicts, without labels.
+pub(crate) struct Collected {
+    batch: Batch,
+}
+
+impl Dicts {
+    /// No key was seen.
+    pub(crate) fn new(bits: Bits, constant: bool) -> Self {
+        let columns = Vec::new();
+        let assembler = assembler(&columns, bits, constant);
+        let (places, before) = (HashMap::new(), Seen::default());
+        Self { keys: Mutex::new(Keys { columns, places, bits, constant, assembler, before }) }
+    }
+
+    /// The names that dicts have shown so far.
+    pub(crate) fn names(&self) -> Seen {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.remember();
+        keys.before.clone()
+    }
+}
+
+/// Puts together rows of such columns, of which none is the label.
+fn assembler(columns: &[Column], bits: Bits, constant: bool) -> Assembler {
+    let label = Column { name: "\u{0}label".to_owned(), role: Role::Label };
+    let all: Vec<Column> = columns.iter().cloned().chain([label]).collect();
+    let all = Columns::try_from(all).map(|all| all.without_label());
+    let reading =
+        Reading { constant, threads: NonZeroUsize::MIN, ..Reading::new(LabelRule::Ignored) };
+    match all {
+        Ok(all) => Assembler::new(&all, bits, &reading),
+        Err(_) => unreachable!("keys of a map are different"),
+    }
+}
+
+impl Keys {
+    /// The place of a key, which is a new one if it was not seen.
+    fn place(&mut self, key: &str, role: Role) -> usize {
+        if let Some(&place) = self.places.get(key) {
+            return place;
+        }
+        let place = self.columns.len();
+        self.columns.push(Column { name: key.to_owned(), role });
+        self.places.insert(key.to_owned(), place);
+        place
+    }
+
+    /// Sees to it that all keys of some dicts have their places.
+    fn meet(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
+        let known = self.columns.len();
+        for (row, dict) in list.iter().enumerate() {
+            for (key, value) in of_row(&dict, row)?.iter() {
+                let key = key.str()?;
+                if !self.places.contains_key(key.to_str()?) {
+                    let role = if value.is_instance_of::<PyString>() {
+                        Role::Category
+                    } else {
+                        Role::Number
+                    };
+                    self.place(key.to_str()?, role);
+                }
+            }
+        }
+        if self.columns.len() > known {
+            self.remember();
+            self.assembler = assembler(&self.columns, self.bits, self.constant);
+        }
+        Ok(())
+    }
+
+    /// Keeps the names that the assembler was told.
+    fn remember(&mut self) {
+        let names = self.assembler.names().clone();
+        self.before.extend(&Seen { names, ..Seen::default() });
+    }
+
+    fn collect(&mut self, list: &Bound<'_, PyList>) -> PyResult<Collected> {
+        self.meet(list)?;
+        for (row, dict) in list.iter().enumerate() {
+            for (key, value) in of_row(&dict, row)?.iter() {
+                let key = key.str()?;
+                let place = self.places.get(key.to_str()?).copied().unwrap_or_default();
+                let wrong = |wrong: Wrong| Trouble::value(told(&wrong, row, &key.to_string()));
+                self.give(place, &value, row, &key)?.map_err(wrong)?;
+            }
+            let wrong = |wrong: Wrong| Trouble::value(told(&wrong, row, "of this row"));
+            self.assembler.finish_row().map_err(wrong)?;
+        }
+        let mut batch = Batch::default();
+        let taken = self.assembler.take(&mut batch);
+        taken.map_err(|wrong| Trouble::value(told(&wrong, wrong.row, "")))?;
+        Ok(Collected { batch })
+    }
+
+    /// Gives a value to the row that is being put together.
+    fn give(
+        &mut self,
+        place: usize,
+        value: &Bound<'_, PyAny>,
+        row: usize,
+        key: &Bound<'_, PyString>,
+    ) -> PyResult<Result<(), Wrong>> {
+        if let Ok(number) = value.extract::<f64>() {
+            let cell = match value.is_instance_of::<PyBool>() {
+                true => Cell::Truth(number != 0.0),
+                false => Cell::Number(number),
+            };
+            return Ok(self.assembler.cell(place, cell));
+        }
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(self.assembler.cell(place, Cell::Text(text.to_str()?)));
+        }
+        if value.is_none() {
+            return Ok(self.assembler.cell(place, Cell::Missing));
+        }
+        let kind = value.get_type().name()?;
+        let what = format!("row {row}, {key}: found {kind}, expected a number, a truth or a word");
+        Err(Trouble::value(what).into())
+    }
+}
+
+fn of_row<'a, 'py>(dict: &'a Bound<'py, PyAny>, row: usize) -> PyResult<&'a Bound<'py, PyDict>> {
+    dict.cast::<PyDict>().map_err(|_| {
+        let kind = dict.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+        Trouble::value(format!("row {row}: found {kind}, expected a dict")).into()
+    })
+}
+
+/// What is wrong with the value of a key.
+fn told(wrong: &Wrong, row: usize, key: &str) -> String {
+    format!("row {row}, {key}: found {}, expected {}", wrong.found, wrong.expected)
+}
+
+/// The rows of some dicts.
+pub(crate) fn collect(list: &Bound<'_, PyList>, dicts: &Dicts) -> PyResult<Collected> {
+    let keys = dicts.keys.lock_py_attached(list.py());
+    let mut keys = keys.unwrap_or_else(PoisonError::into_inner);
+    keys.collect(list)
+}
+
+impl Collected {
+    pub(crate) fn len(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// Shows the rows, some at a time.
+    pub(crate) fn each(self, side: &Side, visit: &mut Visit<'_>) -> Outcome<Told> {
+        let mut labelled = Batch::default();
+        for (row, example) in self.batch.iter().enumerate() {
+            let x = example.features;
+            let mut open = labelled.open_row(x.len());
+            for (&index, &value) in x.indices().iter().zip(x.values()) {
+                let _ = open.push(index, value);
+            }
+            open.finish(side.labels[row], side.importance(row));
+            if labelled.nonzeros() + labelled.len() >= ENOUGH {
+                visit(labelled.rows())?;
+                labelled.clear();
+            }
+        }
+        if !labelled.is_empty() {
+            visit(labelled.rows())?;
+        }
+        Ok(Told::default())
+    }
+}
+
+/// Shows the rows of a matrix whose columns have names.
+pub(crate) fn matrix(
+    (rows, width): (usize, usize),
+    cell: impl Fn(usize, usize) -> f64,
+    (columns, bits, constant): (&Columns, Bits, bool),
+    side: &Side,
+    visit: &mut Visit<'_>,
+) -> Outcome<Told> {
+    let features: Vec<usize> = features(columns);
+    if width != features.len() {
+        let wanted = features.len();
+        return Err(Trouble::value(format!("X has {width} columns, expected {wanted}")));
+    }
+    let label = columns.iter().position(|column| column.role == Role::Label);
+    let all = with_importance(columns, side)?;
+    let reading = Reading {
+        constant,
+        idle_rows: true,
+        threads: NonZeroUsize::MIN,
+        ..Reading::new(LabelRule::Numbers)
+    };
+    let mut assembler = Assembler::new(&all, bits, &reading);
+    let mut batch = Batch::default();
+    let wrong = |wrong: Wrong, row| Trouble::value(told(&wrong, row, "X"));
+    for row in 0..rows {
+        for (column, &place) in features.iter().enumerate() {
+            let number = Cell::Number(cell(row, column));
+            assembler.cell(place, number).map_err(|error| wrong(error, row))?;
+        }
+        let beside = [
+            (label, side.labels[row]),
+            (Some(columns.len()).filter(|&place| place < all.len()), side.importance(row).get()),
+        ];
+        for (place, number) in beside {
+            let given = place.map(|place| assembler.cell(place, Cell::Number(number)));
+            given.unwrap_or(Ok(())).map_err(|error| wrong(error, row))?;
+        }
+        assembler.finish_row().map_err(|error| wrong(error, row))?;
+        if assembler.nonzeros() + assembler.finished() >= ENOUGH || row + 1 == rows {
+            assembler.take(&mut batch).map_err(|error| wrong(error, row))?;
+            visit(batch.rows())?;
+        }
+    }
+    Ok(Told { names: assembler.names().clone(), missing: assembler.missing().to_vec() })
+}
+
+/// The columns of a table that are there when it is only predicted.
+fn features(columns: &Columns) -> Vec<usize> {
+    let is_feature = |role| !matches!(role, Role::Label | Role::Importance | Role::Prediction);
+    let columns = columns.iter().enumerate();
+    columns.filter(|(_, column)| is_feature(column.role)).map(|(place, _)| place).collect()
+}

@@ -1,0 +1,38 @@
+//! What a run can say for itself, for Python to show.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rueful_run::{Report, Run};
+
+/// A report, and the run it is about as it was then.
+#[pyclass(frozen, module = "rueful._rueful")]
+pub(crate) struct Snapshot {
+    report: Report,
+    run: Run,
+    notes: Vec<String>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(report: Report, run: Run, notes: Vec<String>) -> Self {
+        Self { report, run, notes }
+    }
+}
+
+#[pymethods]
+impl Snapshot {
+    /// The report as JSON, as `rueful run --json` has it.
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.report)
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The report as `rueful run` prints it.
+    fn text(&self) -> String {
+        rueful_cli::report_text(&self.report, &self.notes)
+    }
+
+    /// The page that `rueful run --report` writes.
+    fn html(&self, py: Python<'_>) -> String {
+        py.detach(|| rueful_cli::report_html(&self.report, &self.run))
+    }
+}

@@ -1,0 +1,64 @@
+//! What stands beside a table: the label of every row, and how much it counts.
+
+use crate::error::{Outcome, Trouble};
+use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use rueful_core::{Importance, Rows};
+
+/// Labels and importances, row after row.
+pub(crate) struct Side {
+    /// Labels.
+    pub(crate) labels: Vec<f64>,
+    /// How much rows count; empty if all count 1.
+    pub(crate) importances: Vec<Importance>,
+}
+
+impl Side {
+    /// Takes what Python has.
+    pub(crate) fn new(
+        labels: &PyReadonlyArray1<'_, f64>,
+        importances: Option<&PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Self> {
+        let labels: Vec<f64> = labels.as_array().to_vec();
+        let importances = match importances {
+            None => Vec::new(),
+            Some(all) if all.len() == labels.len() => importances_of(all)?,
+            Some(all) => {
+                let (found, wanted) = (all.len(), labels.len());
+                let what = format!("sample_weight has {found} numbers, expected {wanted}");
+                return Err(Trouble::value(what).into());
+            }
+        };
+        Ok(Self { labels, importances })
+    }
+
+    /// Nothing is known about so many rows.
+    pub(crate) fn unknown(rows: usize) -> Self {
+        Self { labels: vec![0.0; rows], importances: Vec::new() }
+    }
+
+    /// How much a row counts.
+    pub(crate) fn importance(&self, row: usize) -> Importance {
+        self.importances.get(row).copied().unwrap_or(Importance::ONE)
+    }
+
+    /// Refuses a table of another length.
+    pub(crate) fn check(&self, rows: usize) -> Outcome<()> {
+        let labels = self.labels.len();
+        if rows == labels {
+            return Ok(());
+        }
+        Err(Trouble::value(format!("X has {rows} rows and y has {labels}")))
+    }
+}
+
+fn importances_of(all: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<Importance>> {
+    let one = |(row, &weight): (usize, &f64)| {
+        let wrong = |why| Trouble::value(format!("sample_weight, row {row}: {why}"));
+        Importance::new(weight).map_err(wrong)
+    };
+    Ok(all.as_array().iter().enumerate().map(one).collect::<Outcome<Vec<_>>>()?)
+}
+
+/// Rows that are taken as they come.
+pub(crate) type Visit<'a> = dyn FnMut(Rows<'_>) -> Outcome<()> + 'a;

@@ -1,0 +1,258 @@
+"""Audits: what any model's predictions prove."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from . import _data
+from ._report import Report
+from ._rueful import Audit as Books
+
+_OF_CLASSES = ("logistic", "hinge", "perceptron")
+
+#: The most certain a probability is taken to be: beyond, no finite score stands for it.
+_CLIP = 1e-12
+
+
+class Audit:
+    """Judges any model from its predictions, each made before its label was known.
+
+    Parameters
+    ----------
+    loss : str
+        What a prediction costs: ``logistic``, ``hinge``, ``perceptron``, ``square``, ``absolute``,
+        ``quantile`` with `tau`.
+    radius, comparators, judge, tau : optional
+        Settings of ``rueful audit`` under the same names.
+    link : str, optional
+        ``logistic`` where predictions are probabilities of the positive class.
+    window : int, optional
+        How many examples make a window that is judged for itself.
+    positive : optional
+        The label of the positive class, where labels are neither signs nor truths.
+
+    Examples
+    --------
+    A model that has learned the product of two signs, which no linear predictor can:
+
+    >>> import rueful
+    >>> audit = rueful.Audit(loss="hinge")
+    >>> for a, b in [(1, 1), (1, -1), (-1, 1), (-1, -1)]:
+    ...     _ = audit.observe({"a": a, "b": b}, a * b, prediction=0.5 * a * b)
+    >>> audit.report()["beats_every_linear_predictor"]
+    True
+    >>> round(audit.certificate(), 6)
+    -0.5
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "logistic",
+        radius: float | None = None,
+        comparators: str | None = None,
+        judge: bool | None = None,
+        tau: float | None = None,
+        link: str | None = None,
+        window: int | None = None,
+        positive: Any = None,
+    ) -> None:
+        self._settings = {
+            "loss": loss,
+            "tau": _data.plain(tau),
+            "radius": _data.plain(radius),
+            "comparators": comparators,
+            "judge": judge,
+            "link": link,
+            "window": _data.plain(window),
+        }
+        self._positive = positive
+        self._books = Books(self._settings)
+
+    def observe(
+        self, X: Any, y: Any, prediction: Any, sample_weight: Any = None
+    ) -> Self:
+        """Takes down what a model predicted for one example, or for the rows of a table.
+
+        Parameters
+        ----------
+        X : dict, row, table or frame
+            The features: of one example where `y` is one label.
+        y : label or array
+            What came.
+        prediction : number or array
+            What the model had said before.
+        sample_weight : number or array, optional
+            How much each example counts.
+        """
+        if np.ndim(y) == 0:
+            X = [dict(X)] if isinstance(X, Mapping) else np.atleast_2d(X)
+            y, prediction = [y], [prediction]
+            sample_weight = None if sample_weight is None else [sample_weight]
+        table, names = _data.any_table(X)
+        weights = None if sample_weight is None else _data.doubles("sample_weight", sample_weight)
+        self._books.observe(
+            _data.columns({}, X),
+            table,
+            self._labels(np.asarray(y)),
+            _data.doubles("prediction", prediction),
+            weights,
+            names,
+        )
+        return self
+
+    def _labels(self, y: Any) -> _data.Doubles:
+        if self._settings["loss"] not in _OF_CLASSES:
+            return _data.doubles("y", y)
+        if self._positive is not None:
+            return np.where(y == self._positive, 1.0, -1.0)
+        if y.dtype.kind == "b":
+            return np.where(y, 1.0, -1.0)
+        labels = _data.doubles("y", y) if y.dtype.kind in "iuf" else None
+        known = labels is not None and np.isin(labels, (-1.0, 0.0, 1.0))
+        if labels is None or not np.all(known):
+            row = 0 if labels is None else int(np.argmin(known))
+            raise ValueError(
+                f"y, row {row}: found {_data.plain(y[row])!r}, expected -1 or 1, 0 or 1, or a "
+                "truth; positive names another label for the positive class"
+            )
+        return np.where(labels > 0, 1.0, -1.0)
+
+    def report(self) -> Report:
+        """Returns what can be said so far. The keys are those of ``rueful audit --json``."""
+        return Report(json.loads(self._books.report()))
+
+    def certificate(self, radius: float | None = None) -> float:
+        """Returns the certificate: no comparator saved more than this per round.
+
+        Where it is negative, the model beat every one of them.
+        """
+        return self._books.certificate(_data.plain(radius))
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns what is known of every window, the last of which may not be full."""
+        return list(self.report()["windows"])
+
+    def merge(self, other: Audit) -> Self:
+        """Takes in an audit of other rounds under the same settings."""
+        self._books.merge(other._books)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<rueful audit: {self._settings['loss']} loss>"
+
+
+def audit(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    batch: int = 1,
+    classes: Any = None,
+    loss: str | None = None,
+    **settings: Any,
+) -> Audit:
+    """Lets a model of scikit-learn or River predict and then learn, and judges its predictions.
+
+    Parameters
+    ----------
+    model : estimator
+        With ``partial_fit`` as scikit-learn has it, or ``learn_one`` as River has it. It learns
+        what it is shown.
+    X, y : table and labels
+        For River, X may be an iterable of dicts.
+    batch : int
+        How many rows are predicted before they are learned from.
+    classes : array, optional
+        All classes of a classifier; those of y if left out.
+    loss : str, optional
+        ``logistic`` for classifiers that tell probabilities, ``hinge`` for other classifiers, and
+        ``square`` otherwise.
+    **settings
+        What `Audit` takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rueful
+    >>> from sklearn.linear_model import SGDRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> found = rueful.audit(SGDRegressor(random_state=0), X, X @ [1.0, 2.0])
+    >>> found.report()["examples"]
+    200
+    """
+    if hasattr(model, "learn_one"):
+        return _audit_river(model, X, y, loss, settings)
+    if not hasattr(model, "partial_fit"):
+        raise TypeError("model: expected partial_fit, as of scikit-learn, or learn_one, as of River")
+    return _audit_sklearn(model, X, np.asarray(y), batch, classes, loss, settings)
+
+
+def _audit_sklearn(
+    model: Any, X: Any, y: Any, batch: int, classes: Any, loss: str | None, settings: dict[str, Any]
+) -> Audit:
+    from sklearn.base import is_classifier
+    from sklearn.exceptions import NotFittedError
+
+    if batch < 1:
+        raise ValueError("batch: at least 1")
+    classifies = is_classifier(model)
+    classes = np.unique(y if classes is None else classes) if classifies else None
+    says = _what_it_says(model) if classifies else "predict"
+    books = _audit_of(says, loss, settings, None if classes is None else classes[1])
+    for start in range(0, len(y), batch):
+        rows = slice(start, start + batch)
+        part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        try:
+            said = np.asarray(getattr(model, says)(part), dtype=np.float64)
+        except NotFittedError:
+            # A model that knows nothing says nothing.
+            said = np.full(len(y[rows]), 0.5 if says == "predict_proba" else 0.0)
+        if said.ndim == 2:
+            said = said[:, 1]
+        said = np.clip(said, _CLIP, 1 - _CLIP) if says == "predict_proba" else said
+        books.observe(part, y[rows], said)
+        if classifies:
+            model.partial_fit(part, y[rows], classes=classes)
+        else:
+            model.partial_fit(part, y[rows])
+    return books
+
+
+def _what_it_says(model: Any) -> str:
+    """The method whose answer is judged."""
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(model, method):
+            return method
+    raise TypeError("model: expected predict_proba or decision_function")
+
+
+def _audit_of(says: str, loss: str | None, settings: dict[str, Any], positive: Any) -> Audit:
+    usual = {"predict_proba": "logistic", "decision_function": "hinge", "predict": "square"}
+    link = "logistic" if says == "predict_proba" else None
+    made = {"loss": loss or usual[says], "link": link, "positive": _data.plain(positive)}
+    return Audit(**{**made, **settings})
+
+
+def _audit_river(
+    model: Any, X: Any, y: Any, loss: str | None, settings: dict[str, Any]
+) -> Audit:
+    classifies = hasattr(model, "predict_proba_one")
+    positive = settings.pop("positive", True) if classifies else None
+    books = _audit_of("predict_proba" if classifies else "predict", loss, settings, positive)
+    rows = X.to_dict(orient="records") if hasattr(X, "to_dict") else X
+    for x, label in zip(rows, y, strict=True):
+        if classifies:
+            said = model.predict_proba_one(x)
+            chance = said.get(positive, 1.0 - sum(said.values()) if said else 0.5)
+            prediction = min(max(float(chance), _CLIP), 1 - _CLIP)
+        else:
+            prediction = float(model.predict_one(x) or 0.0)
+        books.observe(x, label, prediction)
+        model.learn_one(x, label)
+    return books

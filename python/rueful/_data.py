@@ -1,0 +1,221 @@
+"""From what people have to what the core takes: matrices, sparse matrices, frames, dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+Doubles: TypeAlias = NDArray[np.float64]
+
+#: The settings of a learner, under the names of the program, with ``_`` for ``-``.
+SETTINGS = (
+    "learner",
+    "loss",
+    "tau",
+    "radius",
+    "comparators",
+    "judge",
+    "eta",
+    "gradient_bound",
+    "sigma",
+    "alpha",
+    "l1",
+    "c",
+    "schedule",
+    "horizon",
+)
+
+#: What becomes of the columns of a frame.
+COLUMNS = ("drop", "categorical", "text", "bits")
+
+
+def pick(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Returns the values of some names; what is not given is None."""
+    return {name: plain(given.get(name)) for name in names}
+
+
+def plain(value: Any) -> Any:
+    """Returns a NumPy scalar as the number it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def columns(given: Mapping[str, Any], frame: Any = None) -> dict[str, Any]:
+    """Returns what is to become of the columns of a frame.
+
+    Columns of pandas that are categories stay categories, whatever their values are.
+    """
+    asked = pick(given, COLUMNS)
+    for name in ("drop", "categorical", "text"):
+        asked[name] = as_names(name, asked[name])
+    known = {*asked["drop"], *asked["text"], *asked["categorical"]}
+    asked["categorical"] += [name for name in categories(frame) if name not in known]
+    return asked
+
+
+def as_names(argument: str, value: Any) -> list[str]:
+    """Returns one name or several as a list."""
+    if value is None:
+        return []
+    names = [value] if isinstance(value, str) else list(value)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{argument}: expected names of columns, found {names!r}")
+    return names
+
+
+def is_pandas(table: Any) -> bool:
+    """Tells whether a table is a frame of pandas."""
+    return type(table).__module__.split(".")[0] == "pandas"
+
+
+def categories(frame: Any) -> list[str]:
+    """Returns the columns of a frame of pandas that are categories."""
+    if frame is None or not is_pandas(frame):
+        return []
+    return [str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"]
+
+
+def names_of(table: Any) -> list[str] | None:
+    """Returns the names of the columns of a frame; nothing for what has no names that are words."""
+    if hasattr(table, "collect_schema") and not hasattr(table, "__arrow_c_stream__"):
+        raise TypeError("X is a lazy frame: collect it first")
+    names = getattr(table, "columns", None)
+    if not is_pandas(table) and hasattr(table, "schema") and hasattr(table.schema, "names"):
+        # Arrow calls the columns themselves so.
+        names = table.schema.names
+        names = names() if callable(names) else names
+    if names is None or callable(names):
+        return None
+    names = list(names)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def is_frame(table: Any) -> bool:
+    """Tells whether a table has columns with names."""
+    return names_of(table) is not None or hasattr(table, "__arrow_c_stream__")
+
+
+def frame(table: Any) -> tuple[Any, list[str] | None]:
+    """Returns a frame as the core takes it, and the names of its columns where it is a matrix."""
+    if not is_pandas(table):
+        if hasattr(table, "__arrow_c_stream__"):
+            return table, None
+        return np.asarray(table, dtype=np.float64), names_of(table)
+    # The labels of rows are no feature.
+    table = table.reset_index(drop=True)
+    gaps = {name: kind.subtype for name, kind in table.dtypes.items() if str(kind)[:6] == "Sparse"}
+    table = table.astype(gaps) if gaps else table
+    try:
+        import pyarrow
+    except ImportError:
+        return _frame_without_arrow(table)
+    try:
+        return pyarrow.Table.from_pandas(table, preserve_index=False), None
+    except (pyarrow.ArrowException, TypeError) as why:
+        raise ValueError(f"X: a column holds values of different kinds: {why}") from why
+
+
+def _frame_without_arrow(table: Any) -> tuple[Any, list[str]]:
+    words = [str(name) for name, kind in table.dtypes.items() if kind.kind not in "biuf"]
+    if words:
+        listed = ", ".join(words)
+        raise ValueError(f"X: pyarrow is needed for columns that hold no numbers: {listed}")
+    return table.to_numpy(dtype=np.float64), names_of(table) or []
+
+
+def sparse(table: Any) -> tuple[Any, ...]:
+    """Returns the parts of a sparse matrix, the columns of every row in order."""
+    table = table.tocsr()
+    if not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    data = table.data
+    if data.dtype != np.float32:
+        data = np.ascontiguousarray(data, dtype=np.float64)
+    return table.indptr, table.indices, data, table.shape[1]
+
+
+def matrix(table: Any) -> Any:
+    """Returns anything else as a matrix of floats, without a copy where it is one."""
+    if scipy.sparse.issparse(table):
+        return sparse(table)
+    array = np.asarray(table)
+    if array.dtype != np.float32:
+        try:
+            array = np.asarray(array, dtype=np.float64)
+        except (TypeError, ValueError) as why:
+            raise ValueError(f"X: expected numbers: {why}") from why
+    if array.ndim != 2:
+        raise ValueError(f"X: expected a table with two dimensions, found {array.ndim}")
+    return array
+
+
+def any_table(table: Any) -> tuple[Any, list[str] | None]:
+    """Returns any table as the core takes it, and the names of its columns where it is a matrix."""
+    if are_dicts(table):
+        return table, None
+    if is_frame(table):
+        return frame(table)
+    return matrix(table), None
+
+
+def are_dicts(table: Any) -> bool:
+    """Tells whether a table is a list of dicts."""
+    return isinstance(table, list) and bool(table) and isinstance(table[0], dict)
+
+
+def row_count(table: Any) -> int | None:
+    """Returns how many rows a table has, where that is known."""
+    shape = getattr(table, "shape", None)
+    if shape is not None:
+        return int(shape[0])
+    return len(table) if isinstance(table, Sequence) else None
+
+
+def doubles(argument: str, values: Any) -> Doubles:
+    """Returns values as a vector of doubles."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as why:
+        raise ValueError(f"{argument}: expected numbers: {why}") from why
+    if array.ndim != 1:
+        raise ValueError(f"{argument}: expected one dimension, found {array.ndim}")
+    return np.ascontiguousarray(array)
+
+
+def class_name(label: Any) -> str:
+    """Returns what a class is called in a model's file."""
+    label = plain(label)
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def class_labels(names: Sequence[str]) -> NDArray[Any]:
+    """Returns the classes that names in a model's file stand for, as far as names tell."""
+    if sorted(names) == ["false", "true"]:
+        return np.array([name == "true" for name in names])
+    for kind in (int, float):
+        try:
+            return np.array([kind(name) for name in names])
+        except ValueError:
+            continue
+    return np.array(names)
+
+
+def signs(y: NDArray[Any], classes: NDArray[Any]) -> Doubles:
+    """Returns the labels of two classes as −1 and +1."""
+    positive = y == classes[1]
+    known = positive | (y == classes[0])
+    if not np.all(known):
+        row = int(np.argmin(known))
+        raise ValueError(
+            f"y, row {row}: found the class {plain(y[row])!r}, "
+            f"expected {plain(classes[0])!r} or {plain(classes[1])!r}"
+        )
+    return np.where(positive, 1.0, -1.0)

@@ -1,0 +1,688 @@
+"""Estimators for scikit-learn."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from . import _data
+from ._progress import Progress
+from ._report import Report
+from ._rueful import Model
+
+_FLOATS = [np.float64, np.float32]
+
+
+def _has_probabilities(estimator: Online) -> bool:
+    if (estimator.loss or estimator._usual_loss) == "logistic":
+        return True
+    raise AttributeError(
+        f"the loss {estimator.loss!r} tells no probabilities: use loss='logistic'"
+    )
+
+
+class Online(BaseEstimator):
+    """What the estimators have in common. All settings of the program have the same name here."""
+
+    _usual_loss: ClassVar[str]
+    _model: Model
+
+    def __init__(
+        self,
+        *,
+        learner: str | None = None,
+        loss: str | None = None,
+        radius: float | None = None,
+        comparators: str | None = None,
+        judge: bool | None = None,
+        tau: float | None = None,
+        eta: float | None = None,
+        gradient_bound: float | None = None,
+        sigma: float | None = None,
+        alpha: float | None = None,
+        l1: float | None = None,
+        c: float | None = None,
+        schedule: str | None = None,
+        horizon: int | None = None,
+        no_constant: bool = False,
+        categorical: str | list[str] | None = None,
+        text: str | list[str] | None = None,
+        drop: str | list[str] | None = None,
+        bits: int | None = None,
+    ) -> None:
+        self.learner = learner
+        self.loss = loss
+        self.radius = radius
+        self.comparators = comparators
+        self.judge = judge
+        self.tau = tau
+        self.eta = eta
+        self.gradient_bound = gradient_bound
+        self.sigma = sigma
+        self.alpha = alpha
+        self.l1 = l1
+        self.c = c
+        self.schedule = schedule
+        self.horizon = horizon
+        self.no_constant = no_constant
+        self.categorical = categorical
+        self.text = text
+        self.drop = drop
+        self.bits = bits
+
+    # What is learned from.
+
+    def _settings(self) -> dict[str, Any]:
+        settings = _data.pick(vars(self), _data.SETTINGS)
+        settings["loss"] = settings["loss"] or self._usual_loss
+        return settings
+
+    def _table(self, X: Any, *, reset: bool) -> tuple[Any, list[str] | None]:
+        """The table as the core takes it, and the names of its columns where it is a matrix."""
+        if _data.are_dicts(X):
+            return X, None
+        if scipy.sparse.issparse(X):
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
+            return _data.sparse(X), None
+        is_known = reset or hasattr(self, "feature_names_in_") or not hasattr(X, "shape")
+        if _data.is_frame(X):
+            self._check_columns(X, reset=reset)
+            if is_known:
+                return _data.frame(X)
+            X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                return validate_data(self, X, reset=False, dtype=_FLOATS), None
+        return validate_data(self, X, reset=reset, dtype=_FLOATS), None
+
+    def _check_columns(self, X: Any, *, reset: bool) -> None:
+        """Takes down the names of columns, or compares them with those that were."""
+        if not hasattr(X, "shape"):
+            # A stream that tells its columns to the core alone, which compares them.
+            if reset and hasattr(self, "n_features_in_"):
+                del self.n_features_in_
+            return
+        if X.shape[0] == 0:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        names = _data.names_of(X)
+        if type(X).__module__.split(".")[0] in ("pandas", "polars") or names is None:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
+            raise ValueError(
+                f"The feature names should match those that were passed during fit: "
+                f"found {names}, expected {list(self.feature_names_in_)}"
+            )
+
+    def _weights(self, X: Any, y: NDArray[Any], sample_weight: Any) -> _data.Doubles | None:
+        if sample_weight is None:
+            return None
+        if isinstance(sample_weight, int | float):
+            sample_weight = np.full(len(y), sample_weight)
+        rows = np.empty((len(y), 0))
+        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        return np.ascontiguousarray(weights)
+
+    def _labels(self, y: Any, *, reset: bool, classes: Any = None) -> _data.Doubles:
+        raise NotImplementedError
+
+    def _class_names(self) -> list[str] | None:
+        return None
+
+    def _importances(
+        self, y: _data.Doubles, weights: _data.Doubles | None, *, is_whole: bool
+    ) -> _data.Doubles | None:
+        return weights
+
+    def _begin(
+        self,
+        X: Any,
+        table: Any,
+        names: list[str] | None,
+        labels: _data.Doubles | None,
+        importances: _data.Doubles | None,
+    ) -> None:
+        """A run that has seen nothing."""
+        self._model = Model(
+            self._settings(),
+            _data.columns(vars(self), X),
+            table,
+            constant=not self.no_constant,
+            classes=self._class_names(),
+            names=names,
+            labels=labels,
+            importances=importances,
+        )
+        if not hasattr(self, "n_features_in_"):
+            Online._adopt(self, self._model)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learns from all rows in their order, each once, and forgets what was learned before.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame of shape (n_samples, n_features), or list of dicts
+            Frames of pandas, polars and pyarrow keep their names; words and categories are
+            features of their own.
+        y : array of shape (n_samples,)
+            The labels.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts. A row of weight 0 does not count.
+
+        Returns
+        -------
+        self
+        """
+        table, names = self._table(X, reset=True)
+        y = self._target(X, table, y)
+        labels = self._labels(y, reset=True)
+        weights = self._weights(X, labels, sample_weight)
+        importances = self._importances(labels, weights, is_whole=True)
+        self._begin(X, table, names, labels, importances)
+        self._model.learn(table, labels, importances)
+        return self
+
+    def _target(self, X: Any, table: Any, y: Any) -> NDArray[Any]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        y = column_or_1d(y, warn=True)
+        rows = _data.row_count(X)
+        if rows is not None and rows != len(y):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {[rows, len(y)]}"
+            )
+        return np.asarray(y)
+
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
+        is_first = not hasattr(self, "_model")
+        table, names = self._table(X, reset=is_first)
+        labels = self._labels(self._target(X, table, y), reset=is_first, classes=classes)
+        weights = self._weights(X, labels, sample_weight)
+        importances = self._importances(labels, weights, is_whole=False)
+        if is_first:
+            self._begin(X, table, names, None, None)
+        self._model.learn(table, labels, importances)
+        return self
+
+    def learn(
+        self,
+        data: Any,
+        y: Any = None,
+        *,
+        classes: Any = None,
+        progress: bool | None = None,
+        threads: int | None = None,
+    ) -> Self:
+        """Goes on with more data: files, a table with its labels, or an iterator of such pairs.
+
+        Parameters
+        ----------
+        data : str, path, list of these, table, or iterator of pairs of a table and its labels
+            Files are read by rueful's own readers, in the way that those before were.
+        y : array, optional
+            The labels, where `data` is a table.
+        classes : array, optional
+            Both classes, where the first batch may not have them.
+        progress : bool, optional
+            Whether a bar is shown; if left out, it is on terminals and in notebooks.
+        threads : int, optional
+            On how many threads files are read; on all cores if left out.
+
+        Returns
+        -------
+        self
+        """
+        files = _data_files(data)
+        if files is not None:
+            check_is_fitted(self)
+            with Progress(progress, _size(files)) as bar:
+                self._model.learn_files(files, threads, bar.listener)
+            return self
+        if y is not None:
+            return self._partial_fit(data, y, None, classes)
+        for part in data:
+            if not (isinstance(part, tuple) and len(part) in (2, 3)):
+                raise TypeError("data: expected pairs of a table and its labels")
+            self._partial_fit(part[0], part[1], part[2] if len(part) == 3 else None, classes)
+        return self
+
+    # What is predicted.
+
+    def _scores(self, X: Any) -> _data.Doubles:
+        check_is_fitted(self)
+        files = _data_files(X)
+        if files is not None:
+            return self._model.predict_files(files)
+        table, _ = self._table(X, reset=False)
+        return self._model.predict(table)
+
+    # What was learned.
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """The weights that are not 0 by the names of their features, the largest first.
+
+        Column j of a matrix is feature j + 1. The bank mixes many predictors and is not linear:
+        its weights are those of the mixture now.
+        """
+        check_is_fitted(self)
+        return dict(self._model.named_weights())
+
+    def _coefficients(self) -> _data.Doubles:
+        if hasattr(self, "feature_names_in_"):
+            weights = self.weights_
+            self._refuse_words()
+            return np.array([weights.get(str(name), 0.0) for name in self.feature_names_in_])
+        indices, values = self._model.weights()
+        coefficients = np.zeros(self.n_features_in_ + 1)
+        known = indices <= self.n_features_in_
+        coefficients[indices[known]] = values[known]
+        return coefficients[1:]
+
+    def _refuse_words(self) -> None:
+        schema = json.loads(self._model.data())["schema"]
+        words = [c["name"] for c in schema.get("columns", []) if c["role"] in ("category", "text")]
+        if words:
+            raise AttributeError(
+                f"columns of words have many weights each ({', '.join(words)}): see weights_"
+            )
+
+    def _intercept(self) -> float:
+        indices, values = self._model.weights()
+        found = values[indices == 0]
+        return float(found[0]) if self._model.constant() and len(found) else 0.0
+
+    # What is proved.
+
+    def report(self) -> Report:
+        """Returns what can be said of the run so far: what it cost, and what is proved of it."""
+        check_is_fitted(self)
+        return Report._of(self._model.report())
+
+    def certificate(self, radius: float | None = None) -> float:
+        """Returns the certificate: no comparator saved more than this per round.
+
+        Parameters
+        ----------
+        radius : float, optional
+            The largest norm of the comparators; that of the run if left out.
+        """
+        check_is_fitted(self)
+        return self._model.certificate(_data.plain(radius))
+
+    def regret(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        tolerance: float | None = None,
+        max_passes: int | None = None,
+    ) -> Report:
+        """Runs the same task anew over these data, and solves for the best predictor afterwards.
+
+        For the data that were fitted, in the same order, this is the exact regret of that very
+        run. It is solved to a proved interval: see the keys ``regret`` and ``comparator``.
+        """
+        check_is_fitted(self)
+        table, _ = self._table(X, reset=False)
+        labels = self._labels(self._target(X, table, y), reset=False)
+        weights = self._weights(X, labels, sample_weight)
+        importances = self._importances(labels, weights, is_whole=True)
+        found = self._model.regret(table, labels, importances, tolerance, max_passes)
+        return Report._of(found)
+
+    # What is kept.
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Puts the run in a file, which the program `rueful` opens as well."""
+        check_is_fitted(self)
+        self._model.save(path)
+
+    @classmethod
+    def _of(cls, model: Model) -> Self:
+        """An estimator around a run that was loaded."""
+        estimator = cls(**_params_of(model))
+        estimator._model = model
+        estimator._adopt(model)
+        return estimator
+
+    def _adopt(self, model: Model) -> None:
+        schema = json.loads(model.data())["schema"]
+        columns, own = schema.get("columns"), ("label", "importance", "prediction")
+        if schema["format"] == "jsonl":
+            return
+        if columns is not None:
+            names = [column["name"] for column in columns if column["role"] not in own]
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self.n_features_in_ = len(names)
+        else:
+            self.n_features_in_ = max(model.dimension() - 1, 0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+class OnlineClassifier(ClassifierMixin, Online):
+    """Learns to tell two classes apart, online, and proves its own regret.
+
+    Parameters
+    ----------
+    learner : str, optional
+        The learner; ``bank``, which needs no tuning, if left out.
+    loss : str, optional
+        ``logistic`` if left out; or ``hinge``, ``perceptron``.
+    radius : float, optional
+        The largest norm of the comparators; 10 if left out.
+    comparators, judge, tau, eta, gradient_bound, sigma, alpha, l1, c, schedule, horizon : optional
+        Settings of the program `rueful run` under the same names. One that the learner has no use
+        for is an error.
+    no_constant : bool
+        Whether examples get no feature that is always 1, whose weight is the intercept.
+    categorical, text, drop : str or list of str, optional
+        Columns of a frame whose values are names, that hold running text, or that are left out.
+    bits : int, optional
+        How many bits the index of a feature by name has; 22 if left out.
+    class_weight : dict or "balanced", optional
+        How much the examples of each class count.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The classes. The second is the one whose score is positive.
+    coef_, intercept_ : arrays
+        The weights.
+    n_features_in_, feature_names_in_ :
+        The columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rueful import OnlineClassifier
+    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, -2.0], [-2.0, -1.0]] * 50)
+    >>> y = np.array(["up", "up", "down", "down"] * 50)
+    >>> model = OnlineClassifier().fit(X, y)
+    >>> model.predict([[3.0, 3.0]]).tolist()
+    ['up']
+    >>> model.certificate(radius=1.0) < model.report()["sequential_risk"]
+    True
+    """
+
+    _usual_loss = "logistic"
+
+    def __init__(
+        self,
+        *,
+        learner: str | None = None,
+        loss: str | None = None,
+        radius: float | None = None,
+        comparators: str | None = None,
+        judge: bool | None = None,
+        tau: float | None = None,
+        eta: float | None = None,
+        gradient_bound: float | None = None,
+        sigma: float | None = None,
+        alpha: float | None = None,
+        l1: float | None = None,
+        c: float | None = None,
+        schedule: str | None = None,
+        horizon: int | None = None,
+        no_constant: bool = False,
+        categorical: str | list[str] | None = None,
+        text: str | list[str] | None = None,
+        drop: str | list[str] | None = None,
+        bits: int | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+    ) -> None:
+        super().__init__(
+            learner=learner,
+            loss=loss,
+            radius=radius,
+            comparators=comparators,
+            judge=judge,
+            tau=tau,
+            eta=eta,
+            gradient_bound=gradient_bound,
+            sigma=sigma,
+            alpha=alpha,
+            l1=l1,
+            c=c,
+            schedule=schedule,
+            horizon=horizon,
+            no_constant=no_constant,
+            categorical=categorical,
+            text=text,
+            drop=drop,
+            bits=bits,
+        )
+        self.class_weight = class_weight
+
+    def _labels(self, y: Any, *, reset: bool, classes: Any = None) -> _data.Doubles:
+        if reset:
+            check_classification_targets(y)
+            found = np.unique(y if classes is None else classes)
+            self.classes_ = _two_classes(found, y)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes: found {list(classes)}, expected {self.classes_.tolist()} as before"
+            )
+        return _data.signs(y, self.classes_)
+
+    def _class_names(self) -> list[str] | None:
+        return [_data.class_name(label) for label in self.classes_]
+
+    def _importances(
+        self, y: _data.Doubles, weights: _data.Doubles | None, *, is_whole: bool
+    ) -> _data.Doubles | None:
+        if self.class_weight is None:
+            return weights
+        if isinstance(self.class_weight, str) and not is_whole:
+            raise ValueError(
+                f"class_weight {self.class_weight!r} needs all labels at once: "
+                "give a dict for partial_fit"
+            )
+        labels = np.where(y > 0, self.classes_[1], self.classes_[0])
+        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+        factors = np.where(y > 0, of_class[1], of_class[0])
+        factors = np.asarray(factors, dtype=np.float64)
+        return factors if weights is None else weights * factors
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> OnlineClassifier:
+        """Goes on with more rows, bit for bit as if all had come at once.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As for `fit`.
+        classes : array of shape (2,), optional
+            All classes; needed with the first rows if these do not have both.
+        """
+        return self._partial_fit(X, y, sample_weight, classes)
+
+    def decision_function(self, X: Any) -> _data.Doubles:
+        """Returns the score of each row: positive for the second class."""
+        return self._scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Returns the class of each row."""
+        scores = self._scores(X)
+        return np.asarray(self.classes_[(scores > 0).astype(int)])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> _data.Doubles:
+        """Returns how likely each class is, row by row; for the logistic loss."""
+        positive = self._model_probabilities(self._scores(X))
+        return np.column_stack([1.0 - positive, positive])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> _data.Doubles:
+        """Returns the logarithms of `predict_proba`."""
+        scores = self._scores(X)
+        return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
+
+    def _model_probabilities(self, scores: _data.Doubles) -> _data.Doubles:
+        found = self._model.probabilities(scores)
+        if found is None:
+            raise AttributeError("this loss tells no probabilities: use loss='logistic'")
+        return found
+
+    @property
+    def coef_(self) -> _data.Doubles:
+        """The weights of the columns, of shape (1, n_features)."""
+        check_is_fitted(self)
+        return self._coefficients()[np.newaxis, :]
+
+    @property
+    def intercept_(self) -> _data.Doubles:
+        """The weight of the constant, of shape (1,)."""
+        check_is_fitted(self)
+        return np.array([self._intercept()])
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        negative, positive = model.classes()
+        names = [negative if negative is not None else "-1", str(positive)]
+        self.classes_ = _data.class_labels(names)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class OnlineRegressor(RegressorMixin, Online):
+    """Learns to predict numbers, online, and proves its own regret.
+
+    Parameters
+    ----------
+    learner : str, optional
+        The learner; ``bank``, which needs no tuning, if left out.
+    loss : str, optional
+        ``square`` if left out; or ``absolute``, ``quantile`` with `tau`.
+    radius : float, optional
+        The largest norm of the comparators; 10 if left out.
+    comparators, judge, tau, eta, gradient_bound, sigma, alpha, l1, c, schedule, horizon : optional
+        Settings of the program `rueful run` under the same names. One that the learner has no use
+        for is an error.
+    no_constant : bool
+        Whether examples get no feature that is always 1, whose weight is the intercept.
+    categorical, text, drop : str or list of str, optional
+        Columns of a frame whose values are names, that hold running text, or that are left out.
+    bits : int, optional
+        How many bits the index of a feature by name has; 22 if left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rueful import OnlineRegressor
+    >>> X = np.arange(200.0).reshape(-1, 1) % 7
+    >>> model = OnlineRegressor().fit(X, 3 * X[:, 0] + 1)
+    >>> bool(abs(model.predict([[2.0]])[0] - 7) < 0.1)
+    True
+    """
+
+    _usual_loss = "square"
+
+    def _labels(self, y: Any, *, reset: bool, classes: Any = None) -> _data.Doubles:
+        labels = _data.doubles("y", y)
+        if not np.all(np.isfinite(labels)):
+            row = int(np.argmin(np.isfinite(labels)))
+            found = "NaN" if np.isnan(labels[row]) else "infinity"
+            raise ValueError(f"Input y contains {found}: y, row {row}: expected a finite number")
+        return labels
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> OnlineRegressor:
+        """Goes on with more rows, bit for bit as if all had come at once."""
+        return self._partial_fit(X, y, sample_weight, None)
+
+    def predict(self, X: Any) -> _data.Doubles:
+        """Returns the number that is predicted for each row."""
+        return self._scores(X)
+
+    @property
+    def coef_(self) -> _data.Doubles:
+        """The weights of the columns, of shape (n_features,)."""
+        check_is_fitted(self)
+        return self._coefficients()
+
+    @property
+    def intercept_(self) -> float:
+        """The weight of the constant."""
+        check_is_fitted(self)
+        return self._intercept()
+
+
+def _two_classes(found: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    if len(found) > 2:
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}. "
+            f"y has {len(found)} classes, expected two"
+        )
+    if len(found) < 2:
+        raise ValueError(
+            f"y has one class, {_data.plain(found[0])!r}, expected two: "
+            "partial_fit takes them as classes"
+        )
+    return found
+
+
+def _params_of(model: Model) -> dict[str, Any]:
+    """The settings of a run that was loaded, as far as it tells."""
+    task = json.loads(model.task())
+    radius = task["comparators"].get("radius")
+    params = {
+        "learner": task["learner"]["name"],
+        "loss": task["loss"]["name"],
+        "tau": task["loss"].get("tau"),
+        "radius": radius,
+        "judge": task.get("judge"),
+        "no_constant": not model.constant(),
+    }
+    return params
+
+
+def _data_files(data: Any) -> list[str] | None:
+    """The names of files, if that is what data are."""
+    if isinstance(data, str | os.PathLike):
+        return [os.fspath(data)]
+    are_files = isinstance(data, list) and data
+    if are_files and all(isinstance(file, str | os.PathLike) for file in data):
+        return [os.fspath(file) for file in data]
+    return None
+
+
+def _size(files: list[str]) -> int | None:
+    """How many bytes some files have together, where that is known."""
+    try:
+        return sum(os.path.getsize(file) for file in files)
+    except OSError:
+        return None

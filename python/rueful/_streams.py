@@ -1,0 +1,269 @@
+"""Runs over data of any kind, files above all."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from . import _data
+from ._estimators import OnlineClassifier, OnlineRegressor, _data_files, _size
+from ._progress import Progress
+from ._report import Report
+from ._rueful import Model, best_in_hindsight, read_files
+
+#: How files are read, under the names of the program.
+_READING = (
+    "format",
+    "label",
+    "importance",
+    "header",
+    "drop",
+    "categorical",
+    "text",
+    "bits",
+    "positive",
+    "no_constant",
+    "positive_weight",
+    "negative_weight",
+)
+
+#: The losses that tell classes apart.
+_OF_CLASSES = ("logistic", "hinge", "perceptron")
+
+
+def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineRegressor:
+    """Opens a model that Python or the program has saved.
+
+    >>> import os, tempfile
+    >>> import rueful
+    >>> path = os.path.join(tempfile.mkdtemp(), "line.rueful")
+    >>> rueful.OnlineRegressor().fit([[1.0], [2.0]], [1.0, 2.0]).save(path)
+    >>> rueful.load(path).report()["examples"]
+    2
+    """
+    return _estimator(Model.open(path))
+
+
+def _estimator(model: Model) -> OnlineClassifier | OnlineRegressor:
+    return OnlineClassifier._of(model) if model.classifies() else OnlineRegressor._of(model)
+
+
+def _reading(files: list[str], given: dict[str, Any]) -> dict[str, Any]:
+    """How files are read; what is said otherwise is refused."""
+    reading = _data.pick(given, _READING)
+    for name in ("drop", "categorical", "text"):
+        reading[name] = _data.as_names(name, reading[name])
+    for name in ("label", "importance", "positive"):
+        reading[name] = None if reading[name] is None else str(reading[name])
+    return {**reading, "files": files, "no_constant": bool(reading["no_constant"])}
+
+
+def _refuse_unknown(given: dict[str, Any], known: tuple[str, ...]) -> None:
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise TypeError(f"unknown settings: {', '.join(unknown)}; known are {', '.join(known)}")
+
+
+def run(
+    data: Any,
+    y: Any = None,
+    *,
+    classes: Any = None,
+    progress: bool | None = None,
+    threads: int | None = None,
+    **settings: Any,
+) -> OnlineClassifier | OnlineRegressor:
+    """Learns from data of any kind, each example once, and returns the estimator.
+
+    Parameters
+    ----------
+    data : str, path, list of these, table, frame, or iterator of pairs of a table and its labels
+        What to learn from. Files are read by rueful's own readers, as ``rueful run`` reads them.
+    y : array, optional
+        The labels, where `data` is a table. A frame, or a stream of Arrow's record batches, can have
+        them in the column `label`.
+    classes : array, optional
+        Both classes, where `data` is an iterator whose first batch may not have them.
+    progress : bool, optional
+        Whether a bar is shown; if left out, it is on terminals and in notebooks.
+    threads : int, optional
+        On how many threads files are read; on all cores if left out.
+    **settings
+        The settings of ``rueful run``, with ``_`` for ``-``.
+
+    Returns
+    -------
+    OnlineClassifier or OnlineRegressor
+        The loss tells which; without one, two labels are classes.
+
+    Examples
+    --------
+    >>> import rueful
+    >>> model = rueful.run("data/phishing.libsvm")
+    >>> round(model.report()["sequential_risk"], 4)
+    0.2656
+    """
+    files = _data_files(data)
+    if files is not None:
+        _refuse_unknown(settings, _data.SETTINGS + _READING)
+        if y is not None:
+            raise TypeError("y: files have their labels themselves")
+        with Progress(progress, _size(files)) as bar:
+            asked = _data.pick(settings, _data.SETTINGS)
+            model = Model.run_files(asked, _reading(files, settings), threads, bar.listener)
+        return _estimator(model)
+    label = settings.pop("label", None)
+    if label is not None and hasattr(data, "read_next_batch"):
+        data, label = _split_each(data, label), None
+    if y is not None or label is not None:
+        X, y = (data, y) if y is not None else _split(data, label)
+        return _new(y, settings).fit(X, y)
+    batches: Iterator[Any] = iter(data)
+    first = next(batches, None)
+    if not (isinstance(first, tuple) and len(first) in (2, 3)):
+        raise TypeError(
+            "data: expected files, a table with y, a frame with label, "
+            "or an iterator of pairs of a table and its labels"
+        )
+    estimator = _new(first[1] if classes is None else classes, settings)
+    return estimator.learn(itertools.chain([first], batches), classes=classes)
+
+
+def _new(y: Any, settings: dict[str, Any]) -> OnlineClassifier | OnlineRegressor:
+    """The estimator for labels like these."""
+    loss = settings.get("loss")
+    if loss is not None:
+        classifies = loss in _OF_CLASSES
+    else:
+        labels = np.asarray(y)
+        classifies = labels.dtype.kind not in "iuf" or len(np.unique(labels)) == 2
+    return OnlineClassifier(**settings) if classifies else OnlineRegressor(**settings)
+
+
+def _split(frame: Any, label: str) -> tuple[Any, NDArray[Any]]:
+    """A frame without its column of labels, and the labels."""
+    names = _data.names_of(frame)
+    if names is None or label not in names:
+        raise ValueError(f"label: there is no column {label!r}; the columns are {names}")
+    y = np.asarray(frame[label])
+    rest = [name for name in names if name != label]
+    return (frame.select(rest) if hasattr(frame, "select") else frame[rest]), y
+
+
+def _split_each(batches: Any, label: str) -> Iterator[tuple[Any, NDArray[Any]]]:
+    for batch in batches:
+        yield _split(batch, label)
+
+
+def read(
+    path: str | os.PathLike[str] | list[str],
+    *,
+    threads: int | None = None,
+    loss: str | None = None,
+    weights: bool = False,
+    **reading: Any,
+) -> Any:
+    """Reads files into a sparse matrix and its labels.
+
+    Feature i of the file is column i − 1. Labels are as they are written where they are two, and
+    numbers otherwise. With `weights`, how much each row counts comes third.
+
+    >>> import rueful
+    >>> X, y = rueful.read("data/phishing.libsvm")
+    >>> X.shape, sorted(set(y.tolist()))
+    ((1250, 9), [-1, 1])
+    """
+    files = _data_files(path)
+    if files is None:
+        raise TypeError("path: expected a file or a list of files")
+    _refuse_unknown(reading, _READING)
+    parts, width, seen, _ = read_files(_reading(files, reading), loss, threads)
+    offsets, indices, values, labels, importances = parts
+    if not weights and np.any(importances != 1.0):
+        warnings.warn(
+            "rows of these files do not count alike: weights=True returns how much", stacklevel=2
+        )
+    matrix = scipy.sparse.csr_matrix((values, indices, offsets), shape=(len(labels), width))
+    y = _written(labels, seen)
+    return (matrix, y, importances) if weights else (matrix, y)
+
+
+def _written(
+    labels: _data.Doubles, seen: tuple[list[tuple[str, int]], str | None] | None
+) -> NDArray[Any]:
+    """Labels as they are written, where they are two."""
+    if seen is None:
+        return labels
+    counts, positive = seen
+    chosen = positive if positive is not None else "1"
+    others = [name for name, _ in counts if name != chosen]
+    if len(others) != 1:
+        return labels
+    classes = _data.class_labels([others[0], chosen])
+    return np.asarray(classes[(labels > 0).astype(int)])
+
+
+def hindsight(
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    loss: str | None = None,
+    radius: float | None = None,
+    comparators: str | None = None,
+    sigma: float | None = None,
+    tau: float | None = None,
+    no_constant: bool = False,
+    tolerance: float | None = None,
+    max_passes: int | None = None,
+    **columns: Any,
+) -> Report:
+    """Solves for the best fixed linear predictor of some data, to a proved interval.
+
+    The keys of the answer are those of ``rueful hindsight --json``: ``comparator`` has the loss of
+    the best predictor per example, at least and at most.
+
+    >>> import numpy as np
+    >>> import rueful
+    >>> X = np.array([[1.0], [2.0], [3.0]])
+    >>> found = rueful.hindsight(X, [2.0, 4.0, 6.0], loss="square", no_constant=True)
+    >>> bool(found["comparator"]["upper"] < 1e-6)
+    True
+    """
+    _refuse_unknown(columns, _data.COLUMNS)
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise ValueError(f"y: expected one dimension, found {y.ndim}")
+    settings: dict[str, Any] = {"loss": loss, "radius": radius, "comparators": comparators}
+    settings |= {"sigma": sigma, "tau": tau}
+    if loss is None:
+        is_of_classes = y.dtype.kind not in "iuf" or len(np.unique(y)) == 2
+        settings["loss"] = "logistic" if is_of_classes else "square"
+    if settings["loss"] in _OF_CLASSES:
+        classes = np.unique(y)
+        if len(classes) != 2:
+            raise ValueError(f"y has {len(classes)} classes, expected two")
+        labels = _data.signs(y, classes)
+    else:
+        labels = _data.doubles("y", y)
+    table, names = _data.any_table(X)
+    found = best_in_hindsight(
+        _data.pick(settings, _data.SETTINGS),
+        _data.columns(columns, X),
+        table,
+        labels,
+        constant=not no_constant,
+        names=names,
+        importances=None if sample_weight is None else _data.doubles("sample_weight", sample_weight),
+        tolerance=tolerance,
+        max_passes=max_passes,
+    )
+    return Report(json.loads(found))

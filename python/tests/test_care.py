@@ -1,0 +1,175 @@
+"""Whatever is handed over, the answer is a result or an exception that names the argument."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import rueful
+import scipy.sparse
+from rueful._rueful import Model
+
+Classifier, Regressor = rueful.OnlineClassifier, rueful.OnlineRegressor
+X = np.arange(12.0).reshape(6, 2)
+Y = np.array([0, 1, 0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "table", "labels", "says"),
+    [
+        (Classifier(), X, None, "requires y to be passed"),
+        (Classifier(), X[:0], Y[:0], "0 sample"),
+        (Classifier(), X[:, :0], Y, "0 feature"),
+        (Classifier(), X[0], Y, "1D array"),
+        (Classifier(), X, Y[:4], "inconsistent numbers of samples"),
+        (Classifier(), X, [0, 1, 2, 0, 1, 2], "Only binary classification"),
+        (Classifier(), X, [1] * 6, "one class"),
+        (Classifier(), np.where(X == 3, np.nan, X), Y, "NaN"),
+        (Classifier(), np.where(X == 3, np.inf, X), Y, "infinity"),
+        (Classifier(), np.where(X == 3, 1e300, X), Y, "row 1, column 1: found 1e300"),
+        (Classifier(no_constant=True), X.astype("f4") * 1j, Y, "Complex"),
+        (Classifier(), np.array([["a", "b"]] * 6, dtype=object), Y, "could not convert"),
+        (Classifier(), [[1, None]] * 6, Y, "NaN|float"),
+        (Regressor(), X, ["a"] * 6, "y"),
+        (Regressor(), X, [np.nan] * 6, "y, row 0"),
+        (Regressor(), X, X, "1d array|shape"),
+        (Classifier(learner="nobody"), X, Y, "there is no learner|nobody"),
+        (Classifier(loss="nothing"), X, Y, "nothing"),
+        (Classifier(loss="square"), X, Y, ""),
+        (Classifier(radius=-1.0), X, Y, "radius"),
+        (Classifier(eta=1.0, learner="bank"), X, Y, "eta has no effect"),
+        (Classifier(gradient_bound=-1.0), X, Y, "gradient_bound"),
+        (Classifier(horizon=0, learner="minimax"), X, Y, "horizon"),
+        (Classifier(tau=0.5), X, Y, "tau"),
+        (Classifier(bits=3), pd.DataFrame(X, columns=["a", "b"]), Y, "bits"),
+        (Classifier(class_weight={0: -1.0, 1: 1.0}), X, Y, "sample_weight, row 0"),
+        (Classifier(class_weight="lopsided"), X, Y, "class_weight"),
+    ],
+)
+def test_wrong_input_is_a_value_error_that_says_what(estimator, table, labels, says):
+    if says == "":
+        # A loss of numbers takes the signs of classes.
+        assert estimator.fit(table, labels).score(table, labels) >= 0.0
+        return
+    with pytest.raises(ValueError, match=says):
+        estimator.fit(table, labels)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [({"radius": "wide"}, "radius"), ({"horizon": 1.5}, "horizon"), ({"learner": 3}, "learner")],
+)
+def test_settings_of_the_wrong_type_are_type_errors(settings, says):
+    with pytest.raises(TypeError, match=says):
+        Classifier(**settings).fit(X, Y)
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.inf, 1e40, 1e-40])
+def test_weights_out_of_range_are_refused_with_their_row(weight):
+    with pytest.raises(ValueError, match="sample_weight|Input sample_weight|infinity"):
+        Classifier().fit(X, Y, sample_weight=[1, 1, 1, weight, 1, 1])
+
+
+def test_what_is_refused_is_not_learned():
+    model = Classifier().fit(X, Y)
+    before = model._model.to_bytes()
+    for table, labels in [(X[:, :1], Y), (X, [0, 1, 2, 0, 1, 2]), (np.full((6, 2), 1e300), Y)]:
+        with pytest.raises(ValueError):
+            model.partial_fit(table, labels)
+    assert model._model.to_bytes() == before
+    # However late it comes.
+    late = np.ones((20_000, 2))
+    late[-1, 1] = 1e300
+    for table in (late, scipy.sparse.csr_matrix(late)):
+        with pytest.raises(ValueError, match="row 19999, column 1: found 1e300"):
+            model.partial_fit(table, np.tile([0, 1], 10_000))
+    assert model._model.to_bytes() == before
+
+
+def test_one_row_is_enough():
+    assert Regressor().fit([[1.0, 2.0]], [3.0]).report()["examples"] == 1
+    model = Classifier().partial_fit([[1.0, 2.0]], ["b"], classes=["a", "b"])
+    assert model.predict([[1.0, 2.0]]).tolist() == ["b"]
+
+
+def test_rows_without_features_and_columns_without_values():
+    model = Regressor().fit(scipy.sparse.csr_matrix((5, 3)), [1.0] * 5)
+    assert model.report()["features"] == 1 and model.coef_.tolist() == [0.0] * 3
+    bare = Regressor(no_constant=True).fit(np.zeros((5, 3)), [1.0] * 5)
+    assert bare.predict([[1.0, 1.0, 1.0]]).shape == (1,)
+
+
+def test_all_kinds_of_numbers_are_numbers():
+    expected = Regressor().fit(X, Y).predict(X)
+    for kind in ("i1", "u2", "i8", "f2", "f4", "f8", "O"):
+        np.testing.assert_array_equal(Regressor().fit(X.astype(kind), Y).predict(X), expected)
+    truths = X > 5
+    assert Regressor().fit(truths, Y).n_features_in_ == 2
+
+
+def test_arrays_that_cannot_be_written_to(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert Classifier().fit(mapped, Y).n_features_in_ == 2
+
+
+def test_sparse_matrices_that_make_no_sense():
+    matrix = scipy.sparse.csr_matrix(X)
+    for change in ({"indices": [0, 99]}, {"indices": [-1, 0]}, {"indptr": [0, 5, 2]}):
+        indptr, indices = matrix.indptr.copy(), matrix.indices.copy()
+        wrong = change.get("indices")
+        if wrong:
+            indices[:2] = wrong
+        else:
+            indptr[:3] = change["indptr"]
+        model = Model(
+            {**dict.fromkeys(rueful._data.SETTINGS), "loss": "square"},
+            rueful._data.columns({}),
+            X,
+            constant=True,
+        )
+        with pytest.raises(ValueError, match="X, row"):
+            model.learn((indptr, indices, matrix.data, 2), Y.astype(float))
+
+
+def test_a_run_that_diverged_says_so():
+    rows = np.full((9, 1), 1e30)
+    model = Regressor(learner="strongly-convex-ogd", sigma=1e-90)
+    with pytest.raises(RuntimeError, match="diverged"):
+        model.fit(rows, [1.0] * 9)
+
+
+def test_nothing_is_there_before_it_is_fitted():
+    from sklearn.exceptions import NotFittedError
+
+    for ask in ("report", "certificate"):
+        with pytest.raises(NotFittedError):
+            getattr(Classifier(), ask)()
+    with pytest.raises(NotFittedError):
+        Classifier().predict(X)
+    with pytest.raises(NotFittedError):
+        Classifier().learn("data/phishing.libsvm")
+
+
+def test_bytes_that_are_no_model():
+    for what in (b"", b"nonsense", Classifier().fit(X, Y)._model.to_bytes()[:-3]):
+        with pytest.raises(ValueError, match="model"):
+            Model.from_bytes(what)
+
+
+def test_radii_out_of_range():
+    model = Classifier().fit(X, Y)
+    for radius in (-1.0, 0.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="radius"):
+            model.certificate(radius)
+    assert model.certificate(np.float32(2.0)) == model.certificate(2.0)
+
+
+def test_merged_runs_speak_of_both():
+    front, back = Classifier().fit(X, Y), Classifier().fit(X[::-1], Y)
+    front._model.merge(back._model)
+    assert front.report()["examples"] == 12
+    with pytest.raises(ValueError, match="itself"):
+        front._model.merge(front._model)
+    with pytest.raises(ValueError, match="different tasks"):
+        front._model.merge(Classifier(radius=2.0).fit(X, Y)._model)

@@ -1,0 +1,102 @@
+"""The models are models of River."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("river")
+
+import rueful
+import rueful.river
+from river import checks, compose, datasets, evaluate, metrics, preprocessing
+
+MODELS = [
+    rueful.river.OnlineClassifier(),
+    rueful.river.OnlineRegressor(),
+    rueful.river.OnlineClassifier(loss="hinge"),
+    rueful.river.OnlineClassifier(learner="ftrl", l1=0.1),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_river_has_nothing_to_object(model):
+    checks.check_estimator(model.clone())
+
+
+def test_pipelines_and_progressive_scores():
+    model = preprocessing.StandardScaler() | rueful.river.OnlineClassifier()
+    score = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.ROCAUC())
+    assert score.get() > 0.93
+    words = compose.Select("b") + compose.Select("a") | rueful.river.OnlineRegressor()
+    for t in range(30):
+        words.learn_one({"a": t % 3, "b": "odd" if t % 2 else "even", "c": 1}, float(t % 3))
+    assert abs(words.predict_one({"a": 2, "b": "odd", "c": 5}) - 2) < 0.5
+
+
+def test_what_came_before_is_told_with_what_it_cost():
+    model = rueful.river.OnlineClassifier()
+    metric = metrics.Accuracy()
+    evaluate.progressive_val_score(datasets.Phishing(), model, metric)
+    report = model.report()
+    assert 1 - report["mistake_rate"] == pytest.approx(metric.get(), abs=1e-12)
+    assert model.certificate() == report["certificate"]
+    # A name that is a number would be an index; these are words.
+    assert "empty_server_form_handler" in model.weights
+
+
+def test_copies_and_pickles_go_on():
+    rows = list(datasets.Phishing())
+    model, whole = rueful.river.OnlineClassifier(), rueful.river.OnlineClassifier()
+    for x, y in rows:
+        whole.learn_one(x, y)
+    for x, y in rows[:600]:
+        model.learn_one(x, y)
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        for x, y in rows[600:]:
+            twin.learn_one(x, y)
+        assert twin.weights == whole.weights
+        assert dict(twin.report()) == dict(whole.report())
+    assert model.clone().report()["examples"] == 0
+
+
+def test_files_are_those_of_rueful(tmp_path):
+    model = rueful.river.OnlineRegressor()
+    for t in range(20):
+        model.learn_one({"x": float(t % 4), "kind": "ab"[t % 2]}, float(t % 4))
+    model.save(tmp_path / "m.rueful")
+    assert rueful.load(tmp_path / "m.rueful").weights_ == model.weights
+
+
+def test_other_labels_gaps_and_weights():
+    model = rueful.river.OnlineClassifier(positive="spam", negative="ham")
+    for t in range(40):
+        model.learn_one({"n": t % 2, "gap": None, "word": "x"}, "spam" if t % 2 else "ham", w=2.0)
+    assert model.predict_one({"n": 1}) == "spam" and model.predict_one({"n": 0}) == "ham"
+    assert set(model.predict_proba_one({"n": 1})) == {"spam", "ham"}
+    with pytest.raises(ValueError, match="found the label 'eggs'"):
+        model.learn_one({"n": 1}, "eggs")
+    with pytest.raises(ValueError, match="row 0, n: found list"):
+        model.learn_one({"n": [1]}, "ham")
+    with pytest.raises(ValueError, match="row 0, n: found"):
+        model.learn_one({"n": "one"}, "ham")
+    assert model.report()["examples"] == 40
+    assert model.predict_many(pd.DataFrame({"n": [0, 1]})).tolist() == ["ham", "spam"]
+    assert len(model.predict_many(pd.DataFrame({"n": []}))) == 0
+
+
+def test_keys_may_be_numbers():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)))
+    y = pd.Series(frame[0] * 2)
+    singly, many = rueful.river.OnlineRegressor(), rueful.river.OnlineRegressor()
+    for row, label in zip(frame.to_dict(orient="records"), y, strict=True):
+        singly.learn_one(row, label)
+    many.learn_many(frame, y)
+    assert singly.weights == many.weights
+    np.testing.assert_array_equal(
+        many.predict_many(frame), [singly.predict_one(row) for row in frame.to_dict("records")]
+    )

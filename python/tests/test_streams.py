@@ -1,0 +1,188 @@
+"""Streams: files, iterators, progress, Ctrl-C, threads, processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import rueful
+import scipy.sparse
+
+FILE = "data/phishing.libsvm"
+
+
+def test_runs_tell_classes_from_numbers(stream):
+    X, y = stream
+    assert isinstance(rueful.run(X, y), rueful.OnlineClassifier)
+    assert isinstance(rueful.run(X, X[:, 0]), rueful.OnlineRegressor)
+    assert isinstance(rueful.run(X, y, loss="square"), rueful.OnlineRegressor)
+    assert isinstance(rueful.run(FILE), rueful.OnlineClassifier)
+    assert isinstance(rueful.run(FILE, loss="absolute"), rueful.OnlineRegressor)
+
+
+def test_an_iterator_of_batches_is_the_whole(stream):
+    X, y = stream
+    batches = ((X[i : i + 32], y[i : i + 32]) for i in range(0, 400, 32))
+    model = rueful.run(batches)
+    whole = rueful.run(scipy.sparse.csr_matrix(X), y)
+    assert model._model.to_bytes() == whole._model.to_bytes()
+    more = model.learn((X[i : i + 50], y[i : i + 50]) for i in range(0, 400, 50))
+    assert more.report()["examples"] == 800
+    with pytest.raises(TypeError, match="pairs"):
+        model.learn([X])
+    with pytest.raises(TypeError, match="expected files"):
+        rueful.run(iter([]))
+
+
+def test_files_of_all_kinds_and_several(tmp_path):
+    table = tmp_path / "people.csv"
+    table.write_text("age,job,bought\n" + "31,clerk,yes\n40,smith,no\n" * 20)
+    one = rueful.run(table, label="bought", drop="age")
+    assert one.report()["examples"] == 40 and one.classes_.tolist() == ["no", "yes"]
+    assert set(one.weights_) == {"constant", "job=clerk", "job=smith"}
+    two = rueful.run([FILE, FILE])
+    assert two.report()["examples"] == 2500
+    np.testing.assert_array_equal(
+        rueful.run(FILE, threads=1).decision_function(FILE),
+        rueful.run(FILE, threads=3).decision_function(FILE),
+    )
+
+
+def test_what_is_wrong_with_files_is_told(tmp_path):
+    with pytest.raises(OSError, match="no-such-file"):
+        rueful.run("no-such-file")
+    (tmp_path / "bad.libsvm").write_text("1 1:2\n-1 1:x\n")
+    with pytest.raises(ValueError, match="bad.libsvm:2"):
+        rueful.run(tmp_path / "bad.libsvm")
+    with pytest.raises(TypeError, match="unknown settings: learning_rate"):
+        rueful.run(FILE, learning_rate=3)
+    with pytest.raises(ValueError, match="eta has no effect|eta"):
+        rueful.run(FILE, learner="bank", eta=1.0)
+    with pytest.raises(ValueError, match="which column is the label\\? Add label"):
+        rueful.run("data/phishing-models.csv")
+    with pytest.raises(ValueError, match="not a rueful model"):
+        rueful.load(FILE)
+    with pytest.raises(OSError):
+        rueful.load("no-such-file")
+    with pytest.raises(OSError, match="cannot save"):
+        rueful.run(FILE).save(tmp_path / "no" / "such" / "folder")
+    with pytest.raises(ValueError, match="threads"):
+        rueful.run(FILE, threads=0)
+
+
+@pytest.mark.parametrize("has_tqdm", [True, False])
+def test_progress_is_shown_where_it_is_asked_for(has_tqdm, capfd, monkeypatch, tmp_path):
+    if not has_tqdm:
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    from rueful._progress import Progress
+
+    with Progress(True, 1000) as bar:
+        bar.listener(5, 500, 0.25)
+    assert "average loss 0.2500" in capfd.readouterr().err
+    rueful.run(FILE, progress=False)
+    rueful.run(FILE)
+    assert capfd.readouterr().err == ""
+
+
+def test_ctrl_c_stops_a_run_and_what_was_learned_is_kept(tmp_path):
+    script = tmp_path / "long.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys
+            import numpy as np
+            import rueful
+            X = np.random.default_rng(0).random((1_500_000, 40), dtype=np.float32)
+            y = X[:, 0] > 0.5
+            model = rueful.OnlineClassifier()
+            model.partial_fit(X[:100], y[:100])
+            print("learning", flush=True)
+            try:
+                model.partial_fit(X, y)
+            except KeyboardInterrupt:
+                learned = model.report()["examples"]
+                print("interrupted", 100 < learned < len(y), flush=True)
+                sys.exit(0)
+            sys.exit(1)
+            """
+        )
+    )
+    child = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "learning\n"
+    time.sleep(1.0)
+    child.send_signal(signal.SIGINT)
+    said, _ = child.communicate(timeout=60)
+    assert said == "interrupted True\n" and child.returncode == 0
+
+
+def test_the_interpreter_is_free_while_rows_are_learned(stream):
+    X = np.random.default_rng(0).normal(size=(60_000, 30)).astype(np.float32)
+    y = X[:, 0] > 0
+    ticks, is_done = [], threading.Event()
+
+    def tick() -> None:
+        while not is_done.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    rueful.OnlineClassifier().fit(X, y)
+    is_done.set()
+    thread.join()
+    assert len(ticks) > 5
+
+
+def test_threads_share_a_model(stream):
+    X, y = stream
+    model = rueful.OnlineClassifier().partial_fit(X, y)
+
+    def work(part: int) -> float:
+        if part % 2:
+            model.partial_fit(X[part::8], y[part::8])
+        return float(model.predict_proba(X).sum() + model.report()["sequential_risk"])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(np.isfinite(list(pool.map(work, range(8)))))
+    assert model.report()["examples"] == 400 + sum(len(y[part::8]) for part in (1, 3, 5, 7))
+
+
+def _learn(arguments):
+    model, X, y = arguments
+    return model.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_send_models_to_each_other(stream, method):
+    X, y = stream
+    model = rueful.OnlineClassifier().partial_fit(X, y)
+    expected = pickle.loads(pickle.dumps(model)).partial_fit(X, y)
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        for found in pool.map(_learn, [(model, X, y)] * 2):
+            assert found._model.to_bytes() == expected._model.to_bytes()
+    assert model.report()["examples"] == 400
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_child_goes_on_by_itself(stream):
+    X, y = stream
+    model = rueful.run(FILE)
+    child = os.fork()
+    if child == 0:
+        model.learn(FILE)
+        os._exit(0 if model.report()["examples"] == 2500 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert model.report()["examples"] == 1250

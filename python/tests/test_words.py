@@ -1,0 +1,83 @@
+"""What is written: types, docstrings, and the page of documentation."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import rueful
+
+ROOT = Path(__file__).parents[2]
+MODULES = [f"rueful.{module.name}" for module in pkgutil.iter_modules(rueful.__path__)]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "rueful._rueful"] + ["rueful"])
+def test_examples_in_docstrings_run(name):
+    module = importlib.import_module(name)
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    page = (ROOT / "docs" / "python.md").read_text()
+    # A fence would pass for output.
+    page = "\n".join("" if line.startswith("```") else line for line in page.splitlines())
+    examples = doctest.DocTestParser().get_doctest(page, {}, "python.md", "docs/python.md", 0)
+    ran = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples)
+    assert ran.failed == 0 and ran.attempted > 40
+
+
+def test_types_are_right(tmp_path):
+    # Where it is installed, its neighbours would be checked as well.
+    package = tmp_path / "rueful"
+    shutil.copytree(Path(rueful.__file__).parent, package)
+    example = tmp_path / "example.py"
+    example.write_text(
+        """
+import numpy as np
+import rueful
+
+model: rueful.OnlineClassifier = rueful.OnlineClassifier(radius=3.0)
+X = np.zeros((4, 2))
+scores = model.fit(X, [0, 1, 0, 1]).decision_function(X)
+total: float = float(scores.sum()) + model.certificate(2.0)
+report: rueful.Report = model.report()
+metrics: dict[str, float] = report.metrics()
+audit: rueful.Audit = rueful.Audit(loss="hinge", window=10).observe({"a": 1.0}, 1, 0.5)
+loaded: rueful.OnlineClassifier | rueful.OnlineRegressor = rueful.load("m.rueful")
+"""
+    )
+    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml")]
+    cache = ["--cache-dir", str(tmp_path / "cache")]
+    environment = {**os.environ, "MYPYPATH": ""}
+    found = subprocess.run(
+        [*command, *cache, str(package), str(example)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize("name", rueful.__all__)
+def test_everything_public_is_described(name):
+    thing = getattr(rueful, name)
+    assert inspect.getdoc(thing)
+    for member, value in inspect.getmembers(thing):
+        if not member.startswith("_") and inspect.isfunction(value):
+            # What scikit-learn adds describes itself.
+            assert inspect.getdoc(value), f"{name}.{member}"
+
+
+def test_the_package_has_types():
+    assert (Path(rueful.__file__).parent / "py.typed").exists()
