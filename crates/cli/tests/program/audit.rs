@@ -266,10 +266,29 @@ const MODEL_KEYS: [&str; 13] = [
     "windows",
 ];
 
+/// The figures that are one number each, or an interval.
+const RATE_KEYS: [&str; 10] = [
+    "auc",
+    "brier",
+    "error_rate",
+    "explained",
+    "f1",
+    "log_loss",
+    "majority_error_rate",
+    "precision",
+    "r_squared",
+    "recall",
+];
+
+/// The other figures of a model.
+const FIGURE_KEYS: [&str; 6] =
+    ["best_constant", "calibration", "calibration_error", "confusion", "counted", "remarks"];
+
 #[test]
 fn every_key_is_there() {
     let report = models("--prediction-column all --window 500 --json").json();
-    let mut expected = MODEL_KEYS.to_vec();
+    let of_model = [&MODEL_KEYS[..], &RATE_KEYS, &FIGURE_KEYS].concat();
+    let mut expected = of_model.clone();
     expected.extend([
         "data",
         "features",
@@ -288,22 +307,22 @@ fn every_key_is_there() {
     assert_eq!(report["link"], "logistic");
     assert_eq!(report["comparators"], serde_json::json!({ "name": "unit-free", "radius": 2.0 }));
 
-    let mut expected = MODEL_KEYS.to_vec();
+    let mut expected = of_model;
     expected.push("name");
     expected.sort_unstable();
     assert!(list(&report, "models").iter().all(|model| keys(model) == expected));
-    assert_eq!(
-        keys(&report["windows"][0]),
-        [
-            "beats_every_linear_predictor",
-            "certificate",
-            "examples",
-            "from",
-            "mistake_rate",
-            "sequential_risk",
-            "to"
-        ]
-    );
+    let mut expected = vec![
+        "beats_every_linear_predictor",
+        "certificate",
+        "examples",
+        "from",
+        "mistake_rate",
+        "sequential_risk",
+        "to",
+    ];
+    expected.extend(RATE_KEYS);
+    expected.sort_unstable();
+    assert_eq!(keys(&report["windows"][0]), expected);
     // Regression has no mistakes, and a file without columns has no names of models.
     let desk = Desk::new("3 1:1\n", "2\n");
     let report = desk.report("--loss square");
@@ -317,7 +336,8 @@ fn columns_are_judged_as_if_alone() {
         let alone = models(&format!("--prediction-column {name} --json")).json();
         let model = &both["models"][place];
         assert_eq!(model["name"], name);
-        assert!(MODEL_KEYS.iter().all(|key| model[*key] == alone[*key]));
+        let keys = [&MODEL_KEYS[..], &RATE_KEYS, &FIGURE_KEYS].concat();
+        assert!(keys.iter().all(|key| model[*key] == alone[*key]));
     }
     assert!(MODEL_KEYS.iter().all(|key| both[*key] == both["models"][0][*key]));
     let all = models("--prediction-column all --json").json();
@@ -476,7 +496,8 @@ fn an_audit_is_a_page_for_one_model_and_for_several() {
     let report = desk.report("--radius 1000 --window 20 --report one.html --plot one.svg");
     let read = |name: &str| fs::read_to_string(desk.0.path().join(name)).expect("it is there");
     let page = read("one.html");
-    let certificate = format!("<bdi>{:?}</bdi>", number(&report, "certificate"));
+    let certificate = format!("{:?}", number(&report, "certificate")).replace('-', "−");
+    let certificate = format!("<bdi>{certificate}</bdi>");
     assert!(page.contains(&certificate) && page.contains("Proved: on these examples it beat"));
     assert!(page.contains("Window by window") && read("one.svg").starts_with("<svg"));
 

@@ -106,14 +106,14 @@ fn in_losses(path: &str) -> bool {
         "bound.theorem",
         "gradient_norm_max",
         "mixing_cost",
-        "figures.weight",
+        "counted.weight",
         "best_constant.loss.lower",
         "best_constant.loss.upper",
     ]
     .iter()
     .any(|unit| path.ends_with(unit))
-        || path.contains("figures.confusion.")
-        || (path.contains("figures.calibration") && path.ends_with(".weight"))
+        || path.contains(".confusion.")
+        || (path.contains(".calibration.") && path.ends_with(".weight"))
 }
 
 #[test]
