@@ -2,7 +2,9 @@
 
 use crate::hindsight::Interval;
 use crate::report::finite;
-use rueful_core::figures::{BestConstant, Bracket, CalibrationBin, Outcomes, Scorecard};
+use rueful_core::figures::{
+    BestConstant, Bracket, Calibration, CalibrationBin, Outcomes, Scorecard,
+};
 use rueful_core::loss::{Labels, Loss};
 use rueful_core::words::count;
 use serde::{Deserialize, Serialize};
@@ -88,8 +90,8 @@ impl FiguresReport {
             best_constant: card.best_constant().map(|best| ConstantReport::new(&best, card)),
             rates: RatesReport::new(card),
             confusion: card.outcomes(),
-            calibration_error: calibration.map(|all| all.error()),
-            calibration: calibration.map_or_else(Vec::new, |all| all.bins()),
+            calibration_error: calibration.map(Calibration::error),
+            calibration: calibration.map_or_else(Vec::new, Calibration::bins),
             remarks: remarks(card, rounds),
         })
     }
@@ -120,8 +122,8 @@ impl RatesReport {
             recall: rate(Outcomes::recall),
             f1: rate(Outcomes::f1),
             auc: card.auc().map(Interval::from),
-            log_loss: calibration.map(|all| all.log_loss()),
-            brier: calibration.map(|all| all.brier()),
+            log_loss: calibration.map(Calibration::log_loss),
+            brier: calibration.map(Calibration::brier),
         }
     }
 }

@@ -91,7 +91,7 @@ fn reports_of_audits_hold() {
             for window in report["windows"].as_array().expect("windows") {
                 let cells = cells(&text, &format!("{} to {}", window["from"], window["to"]));
                 let is_number = |cell: &&&str| !["beat", "them", "all"].contains(*cell);
-                let last = cells.iter().filter(is_number).next_back().expect("a certificate");
+                let last = cells.iter().rfind(is_number).expect("a certificate");
                 let certificate = number(window, "certificate");
                 assert_on_side(read(last), certificate, AtMost, &flags);
             }

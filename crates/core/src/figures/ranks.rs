@@ -234,8 +234,11 @@ mod tests {
         }
     }
 
+    /// Scores, whether their examples are positive, and the weights of these.
+    type Scores = Vec<(f64, bool, f64)>;
+
     /// Streams of many shapes.
-    fn shapes(count: usize) -> Vec<(&'static str, Vec<(f64, bool, f64)>)> {
+    fn shapes(count: usize) -> Vec<(&'static str, Scores)> {
         let mut dice = Dice(7);
         let mut shape = |name, of: &mut dyn FnMut(&mut Dice, f64) -> (f64, bool, f64)| {
             let scores = (0..count).map(|t| of(&mut dice, t as f64 / count as f64)).collect();
