@@ -6,10 +6,13 @@
 
 use crate::json::Json;
 use crate::recognize::recognize_as;
-use crate::schema::{Column, Columns, Role, Schema, Wishes, listed};
+use crate::schema::{Column, Columns, Role, Schema, Wishes, listed_up_to};
 use crate::table::{Table, header_in};
 use crate::{Bits, DataError};
 use std::collections::{HashMap, HashSet};
+
+/// So many columns are told where one is missing.
+const SHOWN: usize = 8;
 
 /// What the rows of a file are for, which decides what columns it must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +167,7 @@ impl KnownColumns {
         if missing.is_empty() {
             return Ok(());
         }
-        let columns = listed(names);
+        let columns = listed_up_to(SHOWN, names);
         Err(DataError::MissingColumns { file: file.to_owned(), missing, columns })
     }
 
@@ -263,7 +266,7 @@ impl KnownColumns {
         DataError::Unsuitable {
             file: file.to_owned(),
             found: format!("{} text", found.name()),
-            expected: format!("a table with the columns {}", listed(&names)).into(),
+            expected: format!("a table with the columns {}", listed_up_to(SHOWN, &names)).into(),
         }
     }
 }

@@ -40,6 +40,7 @@ mod input;
 mod json;
 mod labels;
 mod libsvm;
+mod line_ends;
 mod moment;
 mod names;
 mod number;

@@ -126,7 +126,16 @@ impl Begun {
         purpose: Purpose,
         follow: &Follow,
     ) -> Result<Self, DataError> {
-        let mut inputs = inputs(paths, follow)?;
+        Self::fit_inputs(inputs(paths, follow)?, own, known, purpose)
+    }
+
+    /// The same for inputs that are open already.
+    pub fn fit_inputs(
+        mut inputs: Vec<Input>,
+        own: Option<&Schema>,
+        known: Option<&KnownColumns>,
+        purpose: Purpose,
+    ) -> Result<Self, DataError> {
         let first = inputs.first_mut().ok_or(DataError::NoInput)?;
         let schema = fit(first, own, known, purpose)?;
         Ok(Self { schema, notes: Vec::new(), inputs })

@@ -342,12 +342,6 @@ fn refusal(text: &[u8]) -> Option<(&'static str, &'static str)> {
     if sample.contains(&0) {
         return Some(("bytes that are not text", "text, Parquet or Arrow"));
     }
-    if text.len() > 1 << 12 && !text.contains(&b'\n') && sample.contains(&b'\r') {
-        return Some((
-            "lines that end with a carriage return alone",
-            "line feeds: tr '\\r' '\\n' < FILE | rueful … -",
-        ));
-    }
     None
 }
 

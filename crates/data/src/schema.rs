@@ -288,14 +288,18 @@ pub(crate) fn find(
 
 /// Names for a person to choose from; the last one, often the label, is always among them.
 pub(crate) fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 24;
+    listed_up_to(24, names)
+}
+
+/// The same, so many of them at most.
+pub(crate) fn listed_up_to(most: usize, names: &[String]) -> String {
     let quoted = |names: &[String]| {
         names.iter().map(|name| excerpt(name.as_bytes())).collect::<Vec<_>>().join(", ")
     };
-    if names.len() <= SHOWN {
+    if names.len() <= most {
         return quoted(names);
     }
-    let (first, others) = names.split_at(SHOWN - 1);
+    let (first, others) = names.split_at(most - 1);
     let (hidden, last) = others.split_at(others.len() - 1);
     format!("{}, … ({} more), {}", quoted(first), hidden.len(), quoted(last))
 }

@@ -1,7 +1,9 @@
 //! Parquet and Arrow: files, which are written before they are read.
 
 use crate::promises::{FILE, Known, check_source};
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+};
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use parquet::arrow::ArrowWriter;
 use rueful_columnar::Format;
@@ -18,12 +20,18 @@ fn table() -> RecordBatch {
         Arc::new(StringArray::from(vec![Some("red"), Some("blue"), None, Some("red")]));
     let importance: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 0.0, 1e30, 0.5]));
     let prediction: ArrayRef = Arc::new(Float64Array::from(vec![0.5, -1.0, 1e300, 0.0]));
+    let truth: ArrayRef =
+        Arc::new(BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]));
+    let moments = vec![Some(0), Some(-1), None, Some(i64::MAX)];
+    let moment: ArrayRef = Arc::new(TimestampMillisecondArray::from(moments));
     RecordBatch::try_from_iter_with_nullable([
         ("y", label, true),
         ("w", importance, true),
         ("p", prediction, true),
         ("a", number, true),
         ("b", word, true),
+        ("t", truth, true),
+        ("d", moment, true),
     ])
     .expect("columns of the same length")
 }

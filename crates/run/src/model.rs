@@ -1,4 +1,4 @@
-//! The file a run is put away in, as `docs/model.md` describes it: everything that is needed to go
+//! The file a run is put away in, as `docs/maintainers/files.md` describes it: everything that is needed to go
 //! on, to predict, and to say what was learned from.
 //!
 //! ```text

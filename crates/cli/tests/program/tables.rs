@@ -279,7 +279,7 @@ fn moments_and_truths_are_the_same_in_every_format() {
     }
     assert!(answers.iter().all(|answer| *answer == answers[0]));
     assert!(answers[0].1.lines().all(|label| ["true", "false"].contains(&label)));
-    let weights = ask("weights m.rueful --json").result();
+    let weights = ask("weights m.rueful --all --json").result();
     for name in ["when·hour=13", "when·weekday=monday", "when·month=1", "when·years"] {
         assert!(weights.contains(name), "{name}: {weights}");
     }
@@ -339,4 +339,20 @@ fn a_look_needs_no_label() {
     fs::write(folder.path().join("one.csv"), "a,y\n1,5\n2,5\n").unwrap();
     let one = ask_in(folder.path(), "data one.csv --label y").result();
     assert!(one.contains("all labels are 5"), "{one}");
+}
+
+#[test]
+fn carriage_returns_alone_end_lines() {
+    let desk = desk();
+    let text = fs::read_to_string(desk.path().join("first.csv")).unwrap();
+    fs::write(desk.path().join("old.csv"), text.replace('\n', "\r")).unwrap();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    let risk = |file: &str| {
+        ask(&format!("run {file} --label y --json -q")).json()["sequential_risk"].clone()
+    };
+    assert_eq!(risk("old.csv"), risk("first.csv"));
+    let bad = text.replace('\n', "\r") + "x,clerk,true,yes\r";
+    fs::write(desk.path().join("bad.csv"), bad).unwrap();
+    let complaint = ask("run bad.csv --label y -q").refusal(1);
+    assert!(complaint.contains(&format!("bad.csv:{}:1: found \"x\"", ROWS + 2)), "{complaint}");
 }
