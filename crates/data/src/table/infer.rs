@@ -20,7 +20,7 @@ use crate::format::quoted;
 use crate::moment::Moment;
 use crate::number::double_at;
 use crate::phrase::Phrase;
-use crate::schema::{Column, Columns, Role, Wishes};
+use crate::schema::{Column, Columns, Role, Wishes, listed_up_to};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// More columns than this are refused.
@@ -31,6 +31,9 @@ const MAX_CELLS: usize = 1 << 21;
 
 /// From this many values on it is told when almost none of them comes twice.
 const ENOUGH_VALUES: usize = 20;
+
+/// So many places of a name that comes again are told.
+const PLACES_SHOWN: usize = 6;
 
 /// A record: its cells, as they are meant.
 type Record = Vec<Vec<u8>>;
@@ -221,9 +224,10 @@ impl<'a> Sample<'a> {
                 .filter(|number| names[number - 1] == *twice)
                 .map(|number| number.to_string())
                 .collect();
+            let places = listed_up_to(PLACES_SHOWN, &places);
             let found = match twice {
-                "" => format!("columns {} without a name", places.join(", ")),
-                _ => format!("columns {} all named {}", places.join(", "), quoted(twice)),
+                "" => format!("columns {places} without a name"),
+                _ => format!("columns {places} all named {}", quoted(twice)),
             };
             let expected = Phrase::from("different names in the header; ")
                 .setting("no-header")
