@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use rueful_core::Comparators;
-use rueful_data::{Bits, Wishes};
+use rueful_data::{Bits, FormatSettings};
 use rueful_run::{
     AnyLoss, AnySchedule, AuditSettings, ClassWeights, DataSettings, Layout, LearnerSpec, Link,
     Manner, RaceSettings, Settings,
@@ -832,7 +832,7 @@ impl FormatArgs {
         let bits = bits.map_err(|why| anyhow::anyhow!("--bits: {why}"))?;
         let header = self.header.then_some(true).or(self.no_header.then_some(false));
         let schema = self.schema.as_deref().map(read_schema).transpose()?;
-        let wishes = Wishes {
+        let format_settings = FormatSettings {
             format: self.format.clone(),
             label: self.label.clone(),
             importance: self.importance.clone(),
@@ -847,7 +847,7 @@ impl FormatArgs {
         };
         Ok(DataSettings {
             files: files.to_vec(),
-            wishes,
+            format_settings,
             schema,
             positive: self.positive.clone(),
             no_constant: self.no_constant,

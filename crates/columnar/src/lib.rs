@@ -23,10 +23,10 @@
 //!
 //! ```no_run
 //! use rueful_columnar::{Format, open};
-//! use rueful_data::{LabelRule, Reading, Wishes, survey};
-//! let wishes = Wishes { label: Some("price".to_owned()), ..Wishes::default() };
+//! use rueful_data::{LabelRule, Reading, FormatSettings, survey};
+//! let format_settings = FormatSettings { label: Some("price".to_owned()), ..FormatSettings::default() };
 //! let reading = Reading::new(LabelRule::Numbers);
-//! let mut opened = open(&["houses.parquet".to_owned()], Format::Parquet, &wishes, &reading)?;
+//! let mut opened = open(&["houses.parquet".to_owned()], Format::Parquet, &format_settings, &reading)?;
 //! let survey = survey(&mut opened.source)?;
 //! # Ok::<(), rueful_data::DataError>(())
 //! ```

@@ -9,7 +9,7 @@ use crate::error::excerpt;
 use crate::format::{Fault, FaultFacts};
 use crate::labels::{LabelCounts, LabelRule};
 use crate::rows::{Rows, Space, importance};
-use crate::schema::{Column, Columns, Role, Wishes};
+use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::{LabelsSeen, Reading};
 use crate::table::plan::{self, Action, Filler, Plan};
 use crate::{Bits, Census, DataError, Moment, Names, Phrase};
@@ -325,7 +325,7 @@ impl Columns {
     pub fn wished(
         file: &str,
         names: &[String],
-        wishes: &Wishes,
+        format_settings: &FormatSettings,
         notes: &mut Vec<Phrase>,
         mut usual: impl FnMut(usize) -> Role,
     ) -> Result<Self, DataError> {
@@ -338,7 +338,7 @@ impl Columns {
             let found = format!("two columns named \"{}\"", excerpt(twice.as_bytes()));
             return Err(unsuitable(found, "different names"));
         }
-        let roles = wishes.roles(file, names, notes)?;
+        let roles = format_settings.roles(file, names, notes)?;
         let columns = names.iter().zip(roles).enumerate().map(|(number, (name, wished))| Column {
             name: name.clone(),
             role: wished.unwrap_or_else(|| usual(number)),

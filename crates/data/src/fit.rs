@@ -6,7 +6,7 @@
 
 use crate::json::Json;
 use crate::recognize::recognize_as;
-use crate::schema::{Column, Columns, Role, Schema, Wishes, listed_up_to};
+use crate::schema::{Column, Columns, FormatSettings, Role, Schema, listed_up_to};
 use crate::table::{Table, header_in};
 use crate::{Bits, DataError};
 use std::collections::{HashMap, HashSet};
@@ -184,14 +184,14 @@ impl KnownColumns {
         {
             return Ok(Schema::Csv(fitted));
         }
-        let wishes = Wishes {
+        let format_settings = FormatSettings {
             unlabelled: true,
             header: Some(!self.is_positional),
             format: text.begins_as(own).map(str::to_owned),
             bits: self.bits,
-            ..Wishes::default()
+            ..FormatSettings::default()
         };
-        match text.recognize(&wishes)? {
+        match text.recognize(&format_settings)? {
             Schema::Csv(table) if self.is_positional => self.fit_width(table, text.file, purpose),
             Schema::Csv(table) => {
                 let columns = self.fit(text.file, &table.columns, purpose)?;
@@ -296,13 +296,14 @@ impl Beginning<'_> {
         }
     }
 
-    fn recognize(&self, wishes: &Wishes) -> Result<Schema, DataError> {
-        let recognize =
-            |wishes: &Wishes| recognize_as(self.file, self.name, self.bytes, self.is_whole, wishes);
-        let found = match recognize(wishes) {
+    fn recognize(&self, format_settings: &FormatSettings) -> Result<Schema, DataError> {
+        let recognize = |format_settings: &FormatSettings| {
+            recognize_as(self.file, self.name, self.bytes, self.is_whole, format_settings)
+        };
+        let found = match recognize(format_settings) {
             // Only tables of text have a header line.
             Err(DataError::Useless { settings: &["header"], .. }) => {
-                recognize(&Wishes { header: None, ..wishes.clone() })?
+                recognize(&FormatSettings { header: None, ..format_settings.clone() })?
             }
             found => found?,
         };

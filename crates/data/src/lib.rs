@@ -82,7 +82,7 @@ pub use profile::{ColumnProfile, FarApart, Oddity, Profile};
 pub use reader::Reader;
 pub use recognize::{Binary, Recognized, recognize};
 pub use replace::{NewFile, can_replace_file, replace_file};
-pub use schema::{Column, Columns, Role, Schema, Wishes};
+pub use schema::{Column, Columns, FormatSettings, Role, Schema};
 pub use seen::Seen;
 pub use source::{LabelsSeen, Limits, Reading, Source};
 pub use survey::{Survey, survey};

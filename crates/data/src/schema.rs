@@ -186,7 +186,7 @@ impl Role {
 
 /// What a person says about the data; everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct FormatSettings {
     /// A name of [`Schema::NAMES`]; recognised by content and extension if left out.
     pub format: Option<String>,
     /// The column of the labels, by name or by number from 1 on.
@@ -211,7 +211,7 @@ pub struct Wishes {
     pub bits: Bits,
 }
 
-impl Wishes {
+impl FormatSettings {
     /// The columns that are mentioned.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
         let lists = [&self.predictions, &self.drop, &self.categorical, &self.numeric, &self.text];
@@ -233,7 +233,7 @@ impl Wishes {
     }
 
     /// What is wished for each of the columns called `names`. There must be a label, unless the
-    /// wishes say that there need be none.
+    /// settings say that there need be none.
     pub(crate) fn roles(
         &self,
         file: &str,

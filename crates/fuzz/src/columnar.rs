@@ -7,7 +7,7 @@ use arrow_array::{
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use parquet::arrow::ArrowWriter;
 use rueful_columnar::Format;
-use rueful_data::{DataError, Input, Reading, Source, Wishes};
+use rueful_data::{DataError, FormatSettings, Input, Reading, Source};
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,13 +85,13 @@ impl Scratch {
         let taken = input.read_to_end(&mut bytes).and_then(|_| std::fs::write(&self.0, &bytes));
         taken.map_err(|error| DataError::Read { file: FILE.to_owned(), error })?;
         let files = [self.0.display().to_string()];
-        let wishes = Wishes {
+        let format_settings = FormatSettings {
             label: Some("y".to_owned()),
             importance: Some("w".to_owned()),
             predictions: vec!["p".to_owned()],
-            ..Wishes::default()
+            ..FormatSettings::default()
         };
-        Ok(Box::new(rueful_columnar::open(&files, format, &wishes, reading)?.source))
+        Ok(Box::new(rueful_columnar::open(&files, format, &format_settings, reading)?.source))
     }
 }
 

@@ -10,9 +10,9 @@ use crate::random::Random;
 use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_data::{
-    Begun, Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, Input, KnownColumns,
-    PredictionColumns, Predictions, Provenance, Purpose, Reader, Reading, Recognized, Role, Schema,
-    Separator, Source, Table, Wishes, open_inputs, recognize,
+    Begun, Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, FormatSettings, Input,
+    KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader, Reading, Recognized,
+    Role, Schema, Separator, Source, Table, open_inputs, recognize,
 };
 use rueful_run::{Notation, Spec};
 use serde::Serialize;
@@ -463,22 +463,22 @@ fn roles_table() -> Schema {
 
 /// How a file like this one is read.
 fn schema_of(text: &str) -> Schema {
-    recognized(text, &Wishes { label: Some("y".to_owned()), ..Wishes::default() })
+    recognized(text, &FormatSettings { label: Some("y".to_owned()), ..FormatSettings::default() })
 }
 
 /// The same, with a column that says how much a row counts and two of predictions.
 fn roles_of(text: &str) -> Schema {
-    let wishes = Wishes {
+    let format_settings = FormatSettings {
         label: Some("y".to_owned()),
         importance: Some("w".to_owned()),
         predictions: vec!["p".to_owned(), "q".to_owned()],
-        ..Wishes::default()
+        ..FormatSettings::default()
     };
-    recognized(text, &wishes)
+    recognized(text, &format_settings)
 }
 
-fn recognized(text: &str, wishes: &Wishes) -> Schema {
-    match recognize(FILE, text.as_bytes(), true, wishes) {
+fn recognized(text: &str, format_settings: &FormatSettings) -> Schema {
+    match recognize(FILE, text.as_bytes(), true, format_settings) {
         Ok(Recognized::Text { schema, .. }) => schema,
         other => panic!("not a file to begin with: {other:?}"),
     }
@@ -540,9 +540,9 @@ fn check_unknown(bytes: &[u8]) -> String {
     for (label, unlabelled) in [(None, false), (None, true), (Some("y"), false), (Some("1"), false)]
     {
         let label = label.map(str::to_owned);
-        let wishes = Wishes { label, unlabelled, ..Wishes::default() };
+        let format_settings = FormatSettings { label, unlabelled, ..FormatSettings::default() };
         kinds += &check_source(bytes, Known::Nothing, &|input, reading| {
-            let opened = open_inputs(vec![input], &wishes, reading)?;
+            let opened = open_inputs(vec![input], &format_settings, reading)?;
             opened.notes.iter().for_each(|note| check_words(&note.to_string()));
             let text = serde_json::to_string(&opened.schema).expect("a schema can be written");
             check_json::<Schema>(text.as_bytes());
