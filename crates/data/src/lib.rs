@@ -63,7 +63,7 @@ mod vw;
 mod zip;
 
 pub use arff::{Arff, AttributeKind};
-pub use assemble::{Assembler, Cell, Wrong, argument};
+pub use assemble::{Assembler, Cell, RowError, argument};
 pub use cache::{
     CacheFault, CacheSummary, CacheWriter, Cached, Provenance, SourceFile, write_cache,
 };
