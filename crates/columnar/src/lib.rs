@@ -33,6 +33,7 @@
 
 mod cells;
 mod decode;
+mod decode_error;
 mod file;
 mod footer;
 mod ipc;
@@ -41,7 +42,6 @@ mod layout;
 mod open;
 mod parquet;
 mod source;
-mod trouble;
 
 pub use layout::{Format, Layout};
 pub use open::{ColumnType, Opened, fit, inspect, open};
