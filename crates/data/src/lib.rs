@@ -75,7 +75,7 @@ pub use json::Json;
 pub use labels::{FirstLabels, Inferred, LabelRule, canonical_label};
 pub use moment::Moment;
 pub use names::{Bits, Names};
-pub use open::{Begun, Opened, begin, open, open_inputs};
+pub use open::{Opened, TextFiles, begin, open, open_inputs};
 pub use phrase::{NamesSettings, Phrase};
 pub use predictions::{PredictionColumns, Predictions};
 pub use profile::{ColumnProfile, FarApart, Oddity, Profile};

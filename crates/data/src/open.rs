@@ -55,7 +55,7 @@ pub fn open_inputs(
     format_settings: &FormatSettings,
     reading: &Reading,
 ) -> Result<Opened, DataError> {
-    let Begun { schema, notes, inputs } = Begun::look(inputs, format_settings, reading)?;
+    let TextFiles { schema, notes, inputs } = TextFiles::look(inputs, format_settings, reading)?;
     let reader = Reader::new(inputs, &schema, reading);
     Ok(Opened { schema, notes, reader })
 }
@@ -64,19 +64,19 @@ pub fn open_inputs(
 /// looked at, and made part of how they are read.
 ///
 /// ```
-/// use rueful_data::{Begun, Follow, Input, LabelRule, Reading, FormatSettings, survey};
+/// use rueful_data::{TextFiles, Follow, Input, LabelRule, Reading, FormatSettings, survey};
 /// let input = Input::new("mail.vw", "ham | a\nspam | b\n".as_bytes(), &Follow::No)?;
 /// let reading = Reading::new(LabelRule::Signs);
-/// let mut begun = Begun::look(vec![input], &FormatSettings::default(), &reading)?;
-/// let first = begun.first_labels(&reading)?;
+/// let mut files = TextFiles::look(vec![input], &FormatSettings::default(), &reading)?;
+/// let first = files.first_labels(&reading)?;
 /// assert_eq!(first.labels.counts, [("ham".to_owned(), 1), ("spam".to_owned(), 1)]);
 ///
 /// let reading = Reading { labels: LabelRule::Positive("spam".to_owned()), ..reading };
-/// assert_eq!(survey(&mut begun.read(&reading))?.examples, 2);
+/// assert_eq!(survey(&mut files.read(&reading))?.examples, 2);
 /// # Ok::<(), rueful_data::DataError>(())
 /// ```
 #[derive(Debug)]
-pub struct Begun {
+pub struct TextFiles {
     /// How they are read.
     pub schema: Schema,
     /// What was inferred, in words.
@@ -90,15 +90,15 @@ pub fn begin(
     format_settings: &FormatSettings,
     reading: &Reading,
     follow: &Follow,
-) -> Result<Begun, DataError> {
-    Begun::look(inputs(paths, follow)?, format_settings, reading)
+) -> Result<TextFiles, DataError> {
+    TextFiles::look(inputs(paths, follow)?, format_settings, reading)
 }
 
 fn inputs(paths: &[String], follow: &Follow) -> Result<Vec<Input>, DataError> {
     paths.iter().map(|path| Input::open(path, follow)).collect()
 }
 
-impl Begun {
+impl TextFiles {
     /// Inputs that are open already; the first of them tells by its beginning how it is read.
     pub fn look(
         mut inputs: Vec<Input>,

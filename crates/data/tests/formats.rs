@@ -7,7 +7,8 @@ use common::{NUMBERS, drain, input};
 use proptest::prelude::*;
 use rueful_core::Batch;
 use rueful_data::{
-    Begun, Census, DataError, FirstLabels, FormatSettings, LabelRule, Reading, Source, open_inputs,
+    Census, DataError, FirstLabels, FormatSettings, LabelRule, Reading, Source, TextFiles,
+    open_inputs,
 };
 use std::num::NonZeroUsize;
 
@@ -297,12 +298,12 @@ fn labelled(labels: &[&str]) -> [(&'static str, String); 6] {
 }
 
 fn first_labels(format: &str, text: &str) -> FirstLabels {
-    let mut begun =
-        Begun::look(vec![input("data", text)], &format_settings(format), &NUMBERS).unwrap();
-    let first = begun.first_labels(&NUMBERS).unwrap();
+    let mut files =
+        TextFiles::look(vec![input("data", text)], &format_settings(format), &NUMBERS).unwrap();
+    let first = files.first_labels(&NUMBERS).unwrap();
     // Whoever looked has taken nothing away.
     let any = Reading { labels: LabelRule::Any, ..NUMBERS };
-    let (rows, error) = drain(&mut begun.read(&any));
+    let (rows, error) = drain(&mut files.read(&any));
     assert!(error.is_none() && rows.len() as u64 >= first.rows, "{format}: {error:?}");
     first
 }

@@ -10,9 +10,9 @@ use crate::random::Random;
 use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_data::{
-    Begun, Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, FormatSettings, Input,
+    Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, FormatSettings, Input,
     KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader, Reading, Recognized,
-    Role, Schema, Separator, Source, Table, open_inputs, recognize,
+    Role, Schema, Separator, Source, Table, TextFiles, open_inputs, recognize,
 };
 use rueful_run::{Notation, Spec};
 use serde::Serialize;
@@ -559,7 +559,7 @@ fn check_fitted(bytes: &[u8]) -> String {
     let mut kinds = String::new();
     for purpose in [Purpose::Learn, Purpose::Compare, Purpose::Predict] {
         kinds += &check_source(bytes, Known::Nothing, &|input, reading| {
-            let fitted = Begun::fit_inputs(vec![input], Some(&own), known.as_ref(), purpose)?;
+            let fitted = TextFiles::fit_inputs(vec![input], Some(&own), known.as_ref(), purpose)?;
             Ok(Box::new(fitted.read(reading)))
         });
     }

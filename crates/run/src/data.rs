@@ -6,8 +6,8 @@ use crate::weighted::{ClassWeights, Weighted};
 use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
-    Begun, Binary, Cached, Column, DataError, FirstLabels, Follow, FormatSettings, LabelRule,
-    Phrase, Purpose, Reading, Schema, Source, begin, canonical_label,
+    Binary, Cached, Column, DataError, FirstLabels, Follow, FormatSettings, LabelRule, Phrase,
+    Purpose, Reading, Schema, Source, TextFiles, begin, canonical_label,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -122,7 +122,7 @@ pub enum LabelUse {
 
 /// Files that are open, before the first row is read.
 pub(crate) enum Opening {
-    Text(Begun),
+    Text(TextFiles),
     Columnar(Box<Columnar>),
     Cache { file: String },
 }
@@ -134,7 +134,7 @@ impl Opening {
     /// The labels that the data begin with.
     fn first_labels(&mut self, reading: &Reading) -> Result<FirstLabels, DataError> {
         match self {
-            Self::Text(begun) => begun.first_labels(reading),
+            Self::Text(text) => text.first_labels(reading),
             Self::Columnar(source) => Ok(source.first_labels()),
             Self::Cache { file } => Cached::first_labels(file, reading),
         }
@@ -157,7 +157,7 @@ impl Opening {
     /// The rows.
     pub(crate) fn read(self, reading: &Reading) -> Result<Box<dyn Source>, DataError> {
         Ok(match self {
-            Self::Text(begun) => Box::new(begun.read(reading)),
+            Self::Text(text) => Box::new(text.read(reading)),
             Self::Columnar(mut source) => {
                 source.set_labels(reading.labels.clone());
                 source
@@ -281,10 +281,10 @@ impl DataSettings {
             // Not looked at: standard input could not be given back.
             Some(format) => return self.open_columnar(format, reading, follow),
             None => match begin(&self.files, &self.format_settings, reading, follow) {
-                Ok(mut begun) => {
-                    let notes = std::mem::take(&mut begun.notes);
-                    let layout = Layout::Text(begun.schema.clone());
-                    return Ok((layout, notes, Opening::Text(begun)));
+                Ok(mut text) => {
+                    let notes = std::mem::take(&mut text.notes);
+                    let layout = Layout::Text(text.schema.clone());
+                    return Ok((layout, notes, Opening::Text(text)));
                 }
                 Err(DataError::Binary { kind, .. }) => kind,
                 Err(error) => return Err(error),
