@@ -192,7 +192,7 @@ impl KnownColumns {
             ..FormatSettings::default()
         };
         match text.recognize(&format_settings)? {
-            Schema::Csv(table) if self.is_positional => self.fit_width(table, text.file, purpose),
+            Schema::Csv(table) if self.is_positional => self.fit_width(&table, text.file, purpose),
             Schema::Csv(table) => {
                 let columns = self.fit(text.file, &table.columns, purpose)?;
                 Ok(Schema::Csv(Table { columns, ..table }))
@@ -220,7 +220,7 @@ impl KnownColumns {
     }
 
     /// A table without a header: all columns, or all but those that only learning needs.
-    fn fit_width(&self, table: Table, file: &str, purpose: Purpose) -> Result<Schema, DataError> {
+    fn fit_width(&self, table: &Table, file: &str, purpose: Purpose) -> Result<Schema, DataError> {
         let width = table.columns.len();
         let whole = self.columns.with_roles(|column| purpose.role(column.role));
         let is_label = |column: &Column| column.role == Role::Label;
@@ -228,7 +228,7 @@ impl KnownColumns {
         let choices = [whole, Columns::unlabelled(unlabelled), self.columns.without_label()];
         let choices = if purpose == Purpose::Learn { &choices[..1] } else { &choices[..] };
         match choices.iter().find(|columns| columns.len() == width) {
-            Some(columns) => Ok(Schema::Csv(Table { columns: columns.clone(), ..table })),
+            Some(columns) => Ok(Schema::Csv(Table { columns: columns.clone(), ..table.clone() })),
             None => Err(DataError::Unsuitable {
                 file: file.to_owned(),
                 found: format!("{width} columns without names"),

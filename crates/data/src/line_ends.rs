@@ -116,7 +116,7 @@ mod tests {
     impl Read for Slow<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             self.1 += 1;
-            if self.1 % 3 == 0 {
+            if self.1.is_multiple_of(3) {
                 return Err(ErrorKind::Interrupted.into());
             }
             let few = buffer.len().min(1 + self.1 % 5);

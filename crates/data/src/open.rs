@@ -110,12 +110,6 @@ impl TextFiles {
         Ok(Self { schema, notes, inputs })
     }
 
-    /// Opens files of which it is known how they are read.
-    pub fn open(paths: &[String], schema: &Schema, follow: &Follow) -> Result<Self, DataError> {
-        let schema = schema.clone();
-        Ok(Self { schema, notes: Vec::new(), inputs: inputs(paths, follow)? })
-    }
-
     /// Opens files whose columns are known: the first of them only says where each column is.
     /// `own` is how the data before it were read, where that was text. A file that is not text is
     /// an error that says what it is; one without columns is read as those before it were.
