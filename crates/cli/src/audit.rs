@@ -36,7 +36,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let said = match &args.predictions {
         Some(path) => file_name(path)?,
         None => {
-            reading.wishes.predictions.clone_from(&args.columns);
+            reading.format_settings.predictions.clone_from(&args.columns);
             args.file.clone()
         }
     };

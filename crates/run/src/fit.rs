@@ -6,8 +6,8 @@
 use crate::data::{CacheLayout, DataSpec, Layout, Manner, Opening, only_cache, refuse_follow};
 use rueful_core::loss::Labels;
 use rueful_data::{
-    Begun, CacheFault, Cached, DataError, Follow, KnownColumns, LabelRule, Profile, Purpose,
-    Reading, Role, Schema, Source,
+    CacheFault, Cached, DataError, Follow, KnownColumns, LabelRule, Profile, Purpose, Reading,
+    Role, Schema, Source, TextFiles,
 };
 
 /// Data to be predicted, and whether they have labels to compare with.
@@ -73,8 +73,8 @@ impl Layout {
             // Its beginning could not be given back.
             return fit_columnar(files, layout.format, known.as_ref(), purpose, reading, follow);
         }
-        let kind = match Begun::fit(files, own, known.as_ref(), purpose, follow) {
-            Ok(begun) => return Ok((Self::Text(begun.schema.clone()), Opening::Text(begun))),
+        let kind = match TextFiles::fit(files, own, known.as_ref(), purpose, follow) {
+            Ok(text) => return Ok((Self::Text(text.schema.clone()), Opening::Text(text))),
             Err(DataError::Binary { kind, .. }) => kind,
             Err(error) => return Err(error),
         };

@@ -6,7 +6,7 @@
 use crate::data::{Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 use crate::settings::SettingsError;
 use rueful_core::Batch;
-use rueful_data::{Column, DataError, Role, Source, Wishes, printable};
+use rueful_data::{Column, DataError, FormatSettings, Role, Source, printable};
 use std::collections::HashMap;
 use thiserror::Error;
 
@@ -125,10 +125,14 @@ impl GroupReader {
         column: &str,
         manner: &Manner,
     ) -> Result<Option<(Self, Vec<String>)>, SettingsError> {
-        // A table needs a label to be understood, but none is read.
-        let wishes =
-            Wishes { label: Some("1".to_owned()), header: Some(true), ..Wishes::default() };
-        let settings = DataSettings { files: vec![file.to_owned()], wishes, ..Default::default() };
+        // A table needs a label to be understood, and none is read.
+        let format_settings = FormatSettings {
+            label: Some("1".to_owned()),
+            header: Some(true),
+            ..FormatSettings::default()
+        };
+        let settings =
+            DataSettings { files: vec![file.to_owned()], format_settings, ..Default::default() };
         let manner = &Manner { cache: false, ..manner.clone() };
         let Data { spec, .. } = settings.open(LabelUse::Ignore, manner)?;
         let columns = spec.schema.columns();

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use rueful_data::{Bits, Wishes};
+use rueful_data::{Bits, FormatSettings};
 use rueful_run::{ClassWeights, DataSettings, Layout, Manner};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ impl FormatArgs {
         let bits = bits.map_err(|why| anyhow::anyhow!("--bits: {why}"))?;
         let header = self.header.then_some(true).or(self.no_header.then_some(false));
         let schema = self.schema.as_deref().map(read_schema).transpose()?;
-        let wishes = Wishes {
+        let format_settings = FormatSettings {
             format: self.format.clone(),
             label: self.label.clone(),
             importance: self.importance.clone(),
@@ -87,7 +87,7 @@ impl FormatArgs {
         };
         Ok(DataSettings {
             files: files.to_vec(),
-            wishes,
+            format_settings,
             schema,
             positive: self.positive.clone(),
             no_constant: self.no_constant,

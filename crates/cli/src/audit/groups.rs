@@ -45,7 +45,7 @@ impl Groups {
     /// Drops the column of the groups from the features of the examples.
     pub(super) fn wish(&self, by: Option<&str>, reading: &mut DataSettings) {
         if let (Self::Within, Some(by), None) = (self, by, &reading.schema) {
-            reading.wishes.drop.push(by.to_owned());
+            reading.format_settings.drop.push(by.to_owned());
         }
     }
 
