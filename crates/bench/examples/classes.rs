@@ -113,8 +113,7 @@ fn measure(path: &str, is_known: bool, shows: bool) -> Result<Report> {
     }
     let rows = ledger.rounds() as f64;
     ensure!(rows > 0.0, "{path} has no rows");
-    let lines = ledger.hear(&judge);
-    let (point, own) = (ledger.point(&lines), ledger.point(&[]));
+    let (point, own) = (ledger.point(Some(&judge)), ledger.point(None));
     let radii = [1.0, 3.0, 10.0, 30.0].map(Positive::new);
     let radii: Vec<Positive> = radii.into_iter().collect::<Result<_, _>>()?;
     let within = |point: &CurvePoint| radii.iter().map(|&u| point.certificate_for(u)).collect();

@@ -2,9 +2,8 @@
 
 use proptest::prelude::*;
 use rueful_checks::Rng;
-use rueful_core::classes::{ClassJudge, ClassLedger, ClassOgd, ClassRound, HingeRound};
+use rueful_core::classes::{ClassJudge, ClassLedger, ClassOgd, ClassRound, ClassTally, HingeRound};
 use rueful_core::learner::{Bank, Learner, SoftmaxBank};
-use rueful_core::ledger::Line;
 use rueful_core::loss::Logistic;
 use rueful_core::set::Ball;
 use rueful_core::{
@@ -141,13 +140,13 @@ proptest! {
         for (comparators, units) in [(unit_free(u), units.clone()), (Ball { radius: radius(u) }.into(), vec![1.0; units.len()])] {
             let least = nearly_least(&batch, seen, &units, u);
             let (ledger, judge, rounds) = run(&batch, &comparators);
-            let point = ledger.point(&ledger.hear(&judge));
+            let point = ledger.point(Some(&judge));
             let regret = (rounds.iter().map(|round| round.loss).sum::<f64>() - least) / rows as f64;
             let certificate = point.certificate_for(radius(u));
             prop_assert!(certificate >= regret - 1e-12 * (1.0 + regret.abs()), "{certificate} {regret}");
             prop_assert_eq!(certificate.to_bits(), point.certificate().to_bits());
-            let (merged, lines) = merged_run(&batch, &comparators, (cut * rows as f64) as usize);
-            let merged = merged.point(&lines).certificate_for(radius(u)) * rows as f64;
+            let (merged, both) = merged_run(&batch, &comparators, (cut * rows as f64) as usize);
+            let merged = merged.point(Some(&both)).certificate_for(radius(u)) * rows as f64;
             let lost = merged_loss(&batch, (cut * rows as f64) as usize);
             prop_assert!(merged >= lost - least - 1e-12 * (1.0 + lost.abs()), "{merged} {lost} {least}");
         }
@@ -175,7 +174,7 @@ proptest! {
             let example = signs.get(signs.len() - 1);
             other.record(&example, &Round::of(&Logistic {}, z, label)).unwrap();
         }
-        let (own, theirs) = (ledger.point(&[]).certificate_total(), other.certificate(other.comparators()));
+        let (own, theirs) = (ledger.point(None).certificate_total(), other.certificate(other.comparators()));
         prop_assert!((own - theirs).abs() <= 1e-9 * (1.0 + own.abs()), "{own} {theirs}");
         prop_assert!((ledger.tally().loss() - other.loss()).abs() < 1e-9 * (1.0 + other.loss()));
     }
@@ -196,7 +195,7 @@ proptest! {
         let (a, b) = (once.tally().loss(), twice.tally().loss());
         prop_assert!((a - b).abs() < 1e-12 * (1.0 + a));
         for u in [0.1, 1.0, 30.0] {
-            let total = |ledger: &ClassLedger| ledger.point(&[]).certificate_for(radius(u)) * ledger.rounds() as f64;
+            let total = |ledger: &ClassLedger| ledger.point(None).certificate_for(radius(u)) * ledger.rounds() as f64;
             let (a, b) = (total(&once), total(&twice));
             prop_assert!((a - b).abs() < 1e-9 * (1.0 + a.abs()), "{a} {b}");
         }
@@ -220,7 +219,7 @@ proptest! {
         let ball = unit_free(10.0);
         let ((ledger, judge, rounds), (other, second, again)) = (run(&batch, &ball), run(&scaled, &ball));
         prop_assert_eq!(rounds, again);
-        let (plain, after) = (ledger.point(&ledger.hear(&judge)), other.point(&other.hear(&second)));
+        let (plain, after) = (ledger.point(Some(&judge)), other.point(Some(&second)));
         prop_assert_eq!(plain.certificate().to_bits(), after.certificate().to_bits());
         prop_assert_eq!(plain.beats_up_to(), after.beats_up_to());
         let (mut forth, mut back) = (ClassLedger::new(ball.clone()), ClassLedger::new(ball));
@@ -231,7 +230,7 @@ proptest! {
             said.reverse();
             back.observe(&two, &said).unwrap();
         }
-        let (a, b) = (forth.point(&[]).certificate(), back.point(&[]).certificate());
+        let (a, b) = (forth.point(None).certificate(), back.point(None).certificate());
         prop_assert!((a - b).abs() < 1e-12 * (1.0 + a.abs()), "{} {}", a, b);
     }
 
@@ -257,7 +256,7 @@ proptest! {
             prop_assert!(second.continues(&ClassJudge::new(&ball).unwrap(), rounds));
             prop_assert!(bank.continues(&SoftmaxBank::new()));
         }
-        let (a, b) = (whole.curve_with(&whole.hear(&judge)), ledger.curve_with(&ledger.hear(&second)));
+        let (a, b) = (whole.curve(Some(&judge)), ledger.curve(Some(&second)));
         prop_assert_eq!(a, b);
         prop_assert_eq!(whole.confusion(), ledger.confusion());
     }
@@ -301,7 +300,7 @@ proptest! {
 }
 
 /// Two parts of a stream with banks, ledgers and judges of their own, merged.
-fn merged_run(batch: &Batch, comparators: &Comparators, cut: usize) -> (ClassLedger, Vec<Line>) {
+fn merged_run(batch: &Batch, comparators: &Comparators, cut: usize) -> (ClassLedger, ClassJudge) {
     let part = |range: std::ops::Range<usize>| {
         let mut part = Batch::default();
         part.append(batch.rows().slice(range));
@@ -312,8 +311,7 @@ fn merged_run(batch: &Batch, comparators: &Comparators, cut: usize) -> (ClassLed
     second.rearrange(&ledger.merge(&other));
     judge.rearrange(&(0..ledger.cells().len() as u32).collect::<Vec<u32>>());
     judge.merge(&second);
-    let lines = ledger.hear(&judge);
-    (ledger, lines)
+    (ledger, judge)
 }
 
 fn merged_loss(batch: &Batch, cut: usize) -> f64 {
@@ -342,6 +340,47 @@ fn hinge_of(batch: &Batch, u: &[Vec<f64>]) -> f64 {
         example.importance.get() * (1.0 + best - x.dot(&u[y])).max(0.0)
     };
     batch.iter().map(loss).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// A window has a tally and a judge of its own. What they prove is about its rounds alone, in units of
+    /// the whole stream so far.
+    #[test]
+    fn a_window_is_certified_by_itself(
+        seed in any::<u64>(), rows in 2..60usize, classes in 2..5u32, is_hostile in any::<bool>(),
+        cut in 0.0..1.0f64, power in -1.0..1.5f64,
+    ) {
+        let (u, from) = (10.0_f64.powf(power), (cut * rows as f64) as usize);
+        let (batch, ball) = (stream(seed, rows, 3, classes, is_hostile), unit_free(u));
+        let (mut ledger, mut bank) = (ClassLedger::new(ball.clone()), SoftmaxBank::new());
+        let (mut window, mut judge) = (ClassTally::new(), ClassJudge::new(&ball).unwrap());
+        let (mut buffer, mut row, mut lost) = (Vec::new(), 0, 0.0);
+        let entered = ledger.enter(batch.rows(), &mut buffer);
+        bank.learn_rows_with(entered, |example, round, said| {
+            ledger.record(example, round, said);
+            if row >= from {
+                window.record(example, round, said);
+                lost += round.loss;
+            }
+            row += 1;
+        }).unwrap();
+        judge.observe_rows(entered.slice(from..rows));
+        let mut part = Batch::default();
+        part.append(batch.rows().slice(from..rows));
+        let seen = 1 + batch.labels().iter().fold(0, |most, &y| most.max(y as usize));
+        let mut units = units_of(&batch);
+        units.truncate(part.dimension());
+        let least = nearly_least(&part, seen, &units, u);
+        let point = ledger.point_of(&window, Some(&judge));
+        prop_assert_eq!(point.rounds(), (rows - from) as u64);
+        prop_assert!(point.certificate_total() >= lost - least - 1e-12 * (1.0 + lost));
+        prop_assert!(point.certificate_total() <= point.own_certificate() * (rows - from) as f64 + 1e-9 * (1.0 + lost));
+        // A judge of other rounds is not heard.
+        let alone = ledger.point(Some(&judge)).certificate();
+        prop_assert!(from == 0 || alone.to_bits() == ledger.point(None).certificate().to_bits());
+    }
 }
 
 /// Two classes in the bank for many are as good as in the one for two, within a tenth.
@@ -404,7 +443,7 @@ fn roundings_of_losses_are_allowed_for() {
         }
         // Against u = 0 the regret is 1000(k − 1) ln 2.
         let mut spare = ExactSum::default();
-        spare.add(ledger.point(&ledger.hear(&judge)).certificate_total());
+        spare.add(ledger.point(Some(&judge)).certificate_total());
         spare.add_product(-1000.0 * f64::from(k - 1), std::f64::consts::LN_2);
         spare.add_product(-1000.0 * f64::from(k - 1), rest);
         assert!(spare.value() >= 0.0, "{k}: {:e}", spare.value());
@@ -428,7 +467,7 @@ fn every_addition_is_allowed_for() {
         // the regret is −Σc(1 − √2).
         let whole = large + 3000.0;
         let regret = -whole * (1.0 - std::f64::consts::SQRT_2);
-        let certificate = ledger.point(&[]).certificate_total();
+        let certificate = ledger.point(None).certificate_total();
         assert!(certificate >= regret, "{}", certificate - regret);
     }
 }
@@ -441,7 +480,7 @@ fn what_probabilities_lack_of_one_is_allowed_for() {
     let x = |value: &'static [f32]| Features::new(&[0], value).unwrap();
     ledger.observe(&Example::new(x(&[1.0]), 0.0), &[1.0, tiny, 0.0]).unwrap();
     ledger.observe(&Example::new(x(&[-1.0]), 2.0), &[0.0, tiny, 1.0]).unwrap();
-    let point = ledger.point(&[]);
+    let point = ledger.point(None);
     let falls = |u: f64| point.certificate_for(radius(2.0 * u)) - point.certificate_for(radius(u));
     // By how much the floor falls per unit of radius and round, where S was entered as 0.
     assert!(2.0 * falls(1e6) / 1e6 >= std::f64::consts::SQRT_2 * tiny, "{:e}", falls(1e6));

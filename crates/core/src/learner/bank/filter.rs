@@ -255,7 +255,9 @@ impl Filter {
     #[inline(always)]
     fn flush<V: Eights>(&mut self) {
         let (width, room) = (self.width, self.room);
-        if room == 0 {
+        let is_settled =
+            self.waiting == 0 && self.lag[..width].iter().all(|lag| *lag == Eight::ZERO);
+        if room == 0 || is_settled {
             return;
         }
         // Slices of one length, so that no place in them is checked.
