@@ -5,7 +5,7 @@
 //! bank's; the report is one JSON object.
 
 use anyhow::{Context, Result, ensure};
-use rueful_core::classes::{ClassJudge, ClassLedger};
+use rueful_core::classes::ClassLedger;
 use rueful_core::learner::SoftmaxBank;
 use rueful_core::ledger::CurvePoint;
 use rueful_core::{Batch, Comparators, Positive, UnitFree};
@@ -25,16 +25,19 @@ struct Report {
     /// Per round.
     log_loss: f64,
     error: f64,
+    /// The bank with its witnesses, and the ledger.
     learning_ns_per_row: f64,
-    judging_ns_per_row: f64,
+    recording_ns_per_row: f64,
     peak_megabytes: f64,
-    /// Pairs of a feature and a class that the bank has weights for, and the judge has slopes for.
+    /// Pairs of a feature and a class that the bank has weights for, and its witnesses have slopes for.
     cells: usize,
     judged_cells: usize,
     /// Certificates per round for U = 1, 3, 10, 30, and what is proved of all radii.
     certificates: Vec<f64>,
     own_certificates: Vec<f64>,
     beats_up_to: Option<f64>,
+    /// Per round, for U = 10.
+    theorem: Option<f64>,
     probabilities: Option<Vec<f64>>,
 }
 
@@ -85,10 +88,9 @@ fn measure(path: &str, is_known: bool, shows: bool) -> Result<Report> {
     let classes = classes_of(path)?;
     let mut bank = if is_known { SoftmaxBank::expecting(classes) } else { SoftmaxBank::new() };
     let ball = Comparators::from(UnitFree { radius: Positive::new(10.0)? });
-    let mut judge = ClassJudge::new(&ball).context("a ball has a judge")?;
     let mut ledger = ClassLedger::new(ball);
     let (mut reader, mut cells) = (Reader::open(path)?, Vec::new());
-    let (mut time, mut judging) = (Duration::ZERO, Duration::ZERO);
+    let (mut time, mut recording) = (Duration::ZERO, Duration::ZERO);
     let mut probabilities = shows.then(Vec::new);
     loop {
         let batch = reader.next_piece()?;
@@ -100,20 +102,16 @@ fn measure(path: &str, is_known: bool, shows: bool) -> Result<Report> {
         bank.learn_rows_with(entered, |example, round, said| {
             let start = Instant::now();
             ledger.record(example, round, said);
-            judging += start.elapsed();
+            recording += start.elapsed();
             if let Some(all) = &mut probabilities {
                 all.push(round.probability);
             }
         })?;
         time += start.elapsed();
-        let start = Instant::now();
-        judge.observe_rows(entered);
-        judging += start.elapsed();
-        time += start.elapsed();
     }
     let rows = ledger.rounds() as f64;
     ensure!(rows > 0.0, "{path} has no rows");
-    let (point, own) = (ledger.point(Some(&judge)), ledger.point(None));
+    let (point, own) = (ledger.point(Some(bank.judge())), ledger.point(None));
     let radii = [1.0, 3.0, 10.0, 30.0].map(Positive::new);
     let radii: Vec<Positive> = radii.into_iter().collect::<Result<_, _>>()?;
     let within = |point: &CurvePoint| radii.iter().map(|&u| point.certificate_for(u)).collect();
@@ -122,14 +120,15 @@ fn measure(path: &str, is_known: bool, shows: bool) -> Result<Report> {
         classes: bank.classes().len(),
         log_loss: ledger.tally().sequential_risk(),
         error: ledger.tally().mistakes() as f64 / rows,
-        learning_ns_per_row: (time - judging).as_nanos() as f64 / rows,
-        judging_ns_per_row: judging.as_nanos() as f64 / rows,
+        learning_ns_per_row: (time - recording).as_nanos() as f64 / rows,
+        recording_ns_per_row: recording.as_nanos() as f64 / rows,
         peak_megabytes: peak_megabytes(),
         cells: bank.cells(),
-        judged_cells: judge.cells(),
+        judged_cells: bank.judge().cells(),
         certificates: within(&point),
         own_certificates: within(&own),
         beats_up_to: point.beats_up_to(),
+        theorem: bank.promise(ledger.comparators()).theorem.ok().map(|bound| bound.total / rows),
         probabilities,
     })
 }

@@ -284,7 +284,7 @@ proptest! {
         for (example, round) in entered.iter().zip(&all) {
             ledger.record_hinge(&example, round);
         }
-        let ladder = ledger.ladder(learner.promise(ledger.comparators()));
+        let ladder = ledger.ladder(learner.promise(ledger.comparators()), None);
         prop_assert!(ladder.is_in_order(), "{:?}", ladder);
         let (data, theorem) = (ladder.data.unwrap().total, ladder.theorem.unwrap().total);
         prop_assert!(ladder.certificate <= data && data <= theorem * (1.0 + 1e-9));
@@ -344,6 +344,31 @@ fn hinge_of(batch: &Batch, u: &[Vec<f64>]) -> f64 {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Certificate ≤ data-dependent bound ≤ theorem for the bank, whose witnesses are its judge, on friendly
+    /// and hostile streams; with few classes and with so many that not all are listed.
+    #[test]
+    fn the_ladder_of_the_bank_is_in_order(
+        seed in any::<u64>(), rows in 1..150usize, dimension in 1..6u32, classes in 2..60u32,
+        is_hostile in any::<bool>(), at in 0..5usize,
+    ) {
+        let batch = stream(seed, rows, dimension, classes, is_hostile);
+        let ball = unit_free([0.3, 1.0, 3.0, 10.0, 30.0][at]);
+        let (mut ledger, mut bank) = (ClassLedger::new(ball.clone()), SoftmaxBank::new());
+        let mut buffer = Vec::new();
+        let entered = ledger.enter(batch.rows(), &mut buffer);
+        bank.learn_rows_with(entered, |example, round, said| ledger.record(example, round, said)).unwrap();
+        let mut judge = ClassJudge::new(&ball).unwrap();
+        judge.observe_rows(entered);
+        let ladder = ledger.ladder(bank.promise(&ball), Some(bank.judge()));
+        prop_assert!(ladder.is_in_order(), "{:?}", ladder);
+        let (data, theorem) = (ladder.data.unwrap().total, ladder.theorem.unwrap().total);
+        prop_assert!(ladder.certificate <= data && data <= theorem * (1.0 + 1e-9));
+        // The witnesses in the bank are those of the judge beside it.
+        let (own, beside) = (ledger.point(Some(bank.judge())), ledger.point(Some(&judge)));
+        prop_assert_eq!(own, beside);
+        prop_assert!(bank.promise(&unit_free(31.0)).theorem.is_err());
+    }
 
     /// A window has a tally and a judge of its own. What they prove is about its rounds alone, in units of
     /// the whole stream so far.

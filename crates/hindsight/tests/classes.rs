@@ -209,7 +209,7 @@ proptest! {
         let lost: f64 = rounds.iter().map(|round| round.loss).sum();
         let certificate = ledger.point(None).certificate_total();
         prop_assert!(certificate >= lost - best - 1e-9 * (1.0 + lost), "{certificate} {}", lost - best);
-        let ladder = ledger.ladder(learner.promise(ledger.comparators()));
+        let ladder = ledger.ladder(learner.promise(ledger.comparators()), None);
         prop_assert!(ladder.is_in_order(), "{:?}", ladder);
     }
 }

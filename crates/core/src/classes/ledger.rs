@@ -344,13 +344,13 @@ impl ClassLedger {
         points
     }
 
-    /// The rungs above the exact regret: the certificate of the rounds themselves, and the promise of the
-    /// learner whose rounds these are.
-    pub fn ladder(&self, promise: Promise) -> Ladder {
-        let point = self.point(None);
-        let (at_zero, per_unit) = self.tally.minorant.slack(0, self.ruler.as_ref());
-        let radius = self.comparators.radius().map_or(0.0, |radius| radius.get());
-        let slack = at_zero + radius * per_unit + self.tally.loss_slack();
+    /// The rungs above the exact regret: the certificate, with what a judge of the same rounds proves, and the
+    /// promise of the learner whose rounds these are.
+    pub fn ladder(&self, promise: Promise, judge: Option<&ClassJudge>) -> Ladder {
+        let point = self.point(judge);
+        let radius = self.comparators.radius();
+        let slacks = point.lines().iter().filter_map(|line| radius.map(|u| line.slack(u)));
+        let slack = slacks.fold(0.0, f64::max) + self.tally.loss_slack();
         Ladder::new(self.rounds(), point.certificate_total(), slack, promise)
     }
 

@@ -152,24 +152,35 @@ impl<T: Beside> List<T> {
 /// S of one feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OfFeature<T> {
-    /// What classes up to one share.
-    levels: List<T>,
+    /// What classes below a number share, by increasing number: there are few of them.
+    levels: Vec<(u32, T)>,
     /// What classes have beyond that.
     listed: List<T>,
 }
 
 impl<T: Beside> OfFeature<T> {
-    const NOTHING: Self = Self { levels: List::EMPTY, listed: List::EMPTY };
+    const NOTHING: Self = Self { levels: Vec::new(), listed: List::EMPTY };
 
     /// S ← S + g·x
     #[inline(always)]
     fn add(&mut self, slope: &OverClasses<T>, x: f64) {
-        if slope.among > 0 && slope.level != T::ZERO {
-            self.levels.add(slope.among - 1, &slope.level, x);
+        if slope.level != T::ZERO {
+            self.add_level(slope.among, &slope.level, x);
         }
         for (class, more) in &slope.listed {
             self.listed.add(*class, more, x);
         }
+    }
+
+    fn add_level(&mut self, end: u32, level: &T, times: f64) {
+        let place = self.levels.partition_point(|&(at, _)| at < end);
+        if self.levels.get(place).is_none_or(|&(at, _)| at != end) {
+            if self.levels.len() == self.levels.capacity() {
+                self.levels.reserve_exact(1 + self.levels.len() / 4);
+            }
+            self.levels.insert(place, (end, T::ZERO));
+        }
+        self.levels[place].1.add(level, times);
     }
 
     /// Every number of a predictor's that is not 0, and how many classes have it.
@@ -177,17 +188,17 @@ impl<T: Beside> OfFeature<T> {
         let mut rest = self.listed.iter().map(|(class, more)| (class, more.get(predictor)));
         let mut next = rest.next();
         let mut start = 0;
-        for (place, &last) in self.levels.classes.iter().enumerate() {
-            let higher = self.levels.numbers[place..].iter().map(|level| level.get(predictor));
+        for (place, &(end, _)) in self.levels.iter().enumerate() {
+            let higher = self.levels[place..].iter().map(|(_, level)| level.get(predictor));
             let level: f64 = higher.sum();
-            let mut plain = f64::from(last + 1 - start);
-            while let Some((_, more)) = next.filter(|&(class, _)| class <= last) {
+            let mut plain = f64::from(end - start);
+            while let Some((_, more)) = next.filter(|&(class, _)| class < end) {
                 see(level + more, 1.0);
                 plain -= 1.0;
                 next = rest.next();
             }
             see(level, plain);
-            start = last + 1;
+            start = end;
         }
         next.into_iter().chain(rest).for_each(|(_, more)| see(more, 1.0));
     }
@@ -233,8 +244,8 @@ impl<T: Beside> ClassSlopes<T> {
             }
         }
         // Classes beyond those that are asked for share levels with the last that is.
-        for (last, level) in levels.iter() {
-            let end = (last as usize + 1).min(steps.len() - 1);
+        for (end, level) in levels {
+            let end = (*end as usize).min(steps.len() - 1);
             steps[end].add(level, factor);
         }
     }
@@ -263,9 +274,11 @@ impl<T: Beside> ClassSlopes<T> {
 
     /// Multiplies all.
     pub(crate) fn scale(&mut self, factor: f64) {
-        let lists = self.features.iter_mut().flat_map(|f| [&mut f.levels, &mut f.listed]);
-        for numbers in lists.flat_map(|list| &mut list.numbers) {
-            (0..T::COUNT).for_each(|k| numbers.set(k, factor * numbers.get(k)));
+        let multiply =
+            |numbers: &mut T| (0..T::COUNT).for_each(|k| numbers.set(k, factor * numbers.get(k)));
+        for feature in &mut self.features {
+            feature.levels.iter_mut().for_each(|(_, level)| multiply(level));
+            feature.listed.numbers.iter_mut().for_each(multiply);
         }
     }
 
@@ -273,7 +286,7 @@ impl<T: Beside> ClassSlopes<T> {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.grow(other.features.len());
         for (own, theirs) in self.features.iter_mut().zip(&other.features) {
-            theirs.levels.iter().for_each(|(last, more)| own.levels.add(last, more, 1.0));
+            theirs.levels.iter().for_each(|(end, more)| own.add_level(*end, more, 1.0));
             theirs.listed.iter().for_each(|(class, more)| own.listed.add(class, more, 1.0));
         }
     }
@@ -296,7 +309,9 @@ impl<T: Beside> ClassSlopes<T> {
     /// Whether this, read from somewhere, can be such slopes, for classes below a number.
     pub(crate) fn is_sound(&self, classes: u32) -> bool {
         let is_one = |feature: &OfFeature<T>| {
-            feature.levels.is_sound(classes) && feature.listed.is_sound(classes)
+            let (ends, levels): (Vec<u32>, Vec<T>) = feature.levels.iter().copied().unzip();
+            List { classes: ends, numbers: levels }.is_sound(classes.saturating_add(1))
+                && feature.listed.is_sound(classes)
         };
         self.features.iter().all(is_one)
     }
