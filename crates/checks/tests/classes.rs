@@ -1,5 +1,7 @@
 //! Labels of many classes: what learners do with them, and what is proved about anybody's predictions.
 
+#![allow(clippy::unwrap_used)]
+
 use proptest::prelude::*;
 use rueful_checks::Rng;
 use rueful_core::classes::{ClassJudge, ClassLedger, ClassOgd, ClassRound, ClassTally, HingeRound};

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 /// With so many classes or fewer all are listed.
 const FEW_CLASSES: usize = 32;
 /// Beyond that, those that somebody gives more than this.
-const LIKELY: f64 = 0.1;
+const LIKELY: f64 = 0.12;
 
 /// The tangents of several predictors in one round.
 #[derive(Debug, Clone, Default)]
