@@ -32,6 +32,8 @@ class Audit:
         ``logistic`` where predictions are probabilities of the positive class.
     window : int, optional
         How many examples make a window that is judged for itself.
+    no_constant : bool
+        Whether comparators have no intercept.
     positive : optional
         The label of the positive class, where labels are neither signs nor truths.
 
@@ -59,6 +61,7 @@ class Audit:
         tau: float | None = None,
         link: str | None = None,
         window: int | None = None,
+        no_constant: bool = False,
         positive: Any = None,
     ) -> None:
         self._settings = {
@@ -71,7 +74,7 @@ class Audit:
             "window": _data.plain(window),
         }
         self._positive = positive
-        self._books = Books(self._settings)
+        self._books = Books(self._settings, not no_constant)
 
     def observe(
         self, X: Any, y: Any, prediction: Any, sample_weight: Any = None

@@ -170,6 +170,16 @@ def test_audits_are_merged(stream):
         front.merge(front)
 
 
+def test_audits_without_a_constant(stream):
+    X, y = stream
+    books = rueful.Audit(no_constant=True).observe(X, y, X[:, 1])
+    assert books.report()["features"] == 6
+    later = pickle.loads(pickle.dumps(books)).observe({"a": 1.0}, 1, 0.5)
+    assert later.report()["features"] == 7
+    with pytest.raises(ValueError, match="different settings"):
+        books.merge(rueful.Audit())
+
+
 def test_the_audit_of_a_run_s_own_predictions_is_the_run_s(stream):
     X, y = stream
     model = rueful.OnlineClassifier()

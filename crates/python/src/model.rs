@@ -16,7 +16,7 @@ use pyo3::types::PyBytes;
 use rueful_core::loss::{Labels, Loss};
 use rueful_core::{Positive, Rows};
 use rueful_data::{Bits, Column, Columns, DataError, Json, Role, Schema, Seen, Survey, printable};
-use rueful_run::{DataSpec, Layout, Resolved, Run, Settings, Stream, Task};
+use rueful_run::{DataSpec, Layout, Resolved, Settings, Stream, Task};
 use std::path::PathBuf;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -108,7 +108,7 @@ fn take_down(stream: &mut Stream, rows: Rows<'_>) {
 }
 
 /// How the columns of tables become features, by the data that a model has learned from.
-fn way(data: &DataSpec) -> Way<'_> {
+pub(crate) fn way(data: &DataSpec) -> Way<'_> {
     let constant = data.constant;
     match &data.schema {
         Layout::Columnar(layout) => {
@@ -117,7 +117,10 @@ fn way(data: &DataSpec) -> Way<'_> {
         Layout::Text(Schema::Csv(table)) => {
             Way::Named { columns: &table.columns, bits: table.bits, constant }
         }
-        Layout::Text(Schema::Jsonl(_)) => Way::Keys,
+        Layout::Text(Schema::Arff(table)) => {
+            Way::Named { columns: &table.columns, bits: table.bits, constant }
+        }
+        Layout::Text(Schema::Jsonl(_) | Schema::Vw { .. }) => Way::Keys,
         _ => Way::Numbered { constant },
     }
 }
@@ -249,6 +252,7 @@ fn bits_of(data: &DataSpec) -> Bits {
         Layout::Columnar(layout) => layout.bits,
         Layout::Text(Schema::Jsonl(json)) => json.bits,
         Layout::Text(Schema::Csv(table)) => table.bits,
+        Layout::Text(Schema::Arff(table)) => table.bits,
         Layout::Text(Schema::Vw { bits }) => *bits,
         _ => Bits::default(),
     }
@@ -611,14 +615,4 @@ pub(crate) fn table_alone(
     let bits = bits(columns.asked_bits())?;
     let data = described(table, columns, names, constant, None)?;
     Ok((data, Dicts::new(bits, constant)))
-}
-
-/// The same as a way.
-pub(crate) fn way_of(data: &DataSpec) -> Way<'_> {
-    way(data)
-}
-
-/// A run of a task that has seen nothing.
-pub(crate) fn fresh(task: Task) -> Outcome<Run> {
-    Ok(Run::new(task)?)
 }

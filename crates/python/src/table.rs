@@ -244,6 +244,11 @@ impl View<'_> {
         }
         let Some(side) = side.or(unknown.as_ref()) else { return Ok(Told::default()) };
         match (self, way) {
+            (Self::Batch(_), Way::Numbered { .. }) => {
+                return Err(Trouble::value(
+                    "X is a list of dicts, and the model was fitted to numbered columns",
+                ));
+            }
             (Self::Batch(rows), _) => return rows.each(side, visit),
             (Self::Singles(array), Way::Named { columns, bits, constant }) => {
                 let cells = |row: usize, column: usize| f64::from(array[[row, column]]);
