@@ -159,6 +159,24 @@ def test_threads_share_a_model(stream):
     assert model.report()["examples"] == 400 + sum(len(y[part::8]) for part in (1, 3, 5, 7))
 
 
+def test_questions_wait_for_those_who_learn():
+    """Whoever learns asks for the interpreter now and then, and must get it."""
+    X = np.random.default_rng(0).random((150_000, 30), dtype=np.float32)
+    y = X[:, 0] > 0.5
+    model = rueful.OnlineClassifier().partial_fit(X[:10], y[:10], classes=[False, True])
+    learner = threading.Thread(target=lambda: model.partial_fit(X, y), daemon=True)
+    learner.start()
+    questions = 0
+    while learner.is_alive():
+        core = model._model
+        assert core.examples() >= 10 and core.classes() == ("false", "true")
+        assert core.constant() and core.classifies() and core.dimension() == 31
+        assert np.isfinite(model.predict_proba(X[:3])).all()
+        questions += 1
+    learner.join()
+    assert model.report()["examples"] == 150_010 and questions > 0
+
+
 def _learn(arguments):
     model, X, y = arguments
     return model.partial_fit(X, y)

@@ -230,6 +230,15 @@ impl Model {
         self.held.write().map_err(|_| broken())
     }
 
+    /// Asks something without the interpreter: whoever learns may be waiting for that.
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&Held) -> T + Send,
+    ) -> PyResult<T> {
+        Ok(py.detach(|| Ok::<_, Trouble>(question(&*self.read()?)))?)
+    }
+
     /// What was seen is told to the run, which reports on it.
     fn settle(&self, held: &mut Held) {
         let names = self.dicts.names();
@@ -380,7 +389,7 @@ impl Model {
         names: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let table = Table::of(table)?;
-        let constant = self.constant()?;
+        let constant = self.constant(py)?;
         let described = |columns| described(&table, columns, names, constant, None);
         let data = columns.map(described).transpose()?;
         let view = table.view(&self.dicts)?;
@@ -399,7 +408,7 @@ impl Model {
         py: Python<'py>,
         scores: PyReadonlyArray1<'_, f64>,
     ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-        let loss = self.read()?.model.run.task().loss;
+        let loss = self.ask(py, |held| held.model.run.task().loss)?;
         let all = scores.as_array();
         let all: Option<Vec<f64>> = all.iter().map(|&score| loss.probability(score)).collect();
         Ok(all.map(|all| PyArray1::from_vec(py, all)))
@@ -409,17 +418,18 @@ impl Model {
     #[pyo3(signature = (columns, table, *, names=None))]
     fn turn_to(
         &self,
+        py: Python<'_>,
         columns: AskedColumns,
         table: &Bound<'_, PyAny>,
         names: Option<Vec<String>>,
     ) -> PyResult<()> {
-        let (constant, positive) = {
-            let held = self.read()?;
-            (held.model.data.constant, held.model.data.positive.clone())
-        };
+        let known = |held: &Held| (held.model.data.constant, held.model.data.positive.clone());
+        let (constant, positive) = self.ask(py, known)?;
         let data = described(&Table::of(table)?, columns, names, constant, positive)?;
-        self.write()?.turn_to(data);
-        Ok(())
+        Ok(py.detach(|| {
+            self.write()?.turn_to(data);
+            Ok::<_, Trouble>(())
+        })?)
     }
 
     /// Learns from files as `rueful run --resume` does.
@@ -566,42 +576,40 @@ impl Model {
     }
 
     /// The names of the labels −1 and +1, as far as they are known.
-    fn classes(&self) -> PyResult<(Option<String>, Option<String>)> {
-        Ok(labels::classes(&self.read()?.model))
+    fn classes(&self, py: Python<'_>) -> PyResult<(Option<String>, Option<String>)> {
+        self.ask(py, |held| labels::classes(&held.model))
     }
 
     /// How many examples were learned from.
-    fn examples(&self) -> PyResult<u64> {
-        Ok(self.read()?.model.run.ledger().rounds())
+    fn examples(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |held| held.model.run.ledger().rounds())
     }
 
     /// Whether labels are signs, rather than numbers.
-    fn classifies(&self) -> PyResult<bool> {
-        Ok(self.read()?.model.run.task().loss.labels() == Labels::Signs)
+    fn classifies(&self, py: Python<'_>) -> PyResult<bool> {
+        self.ask(py, |held| held.model.run.task().loss.labels() == Labels::Signs)
     }
 
     /// The description of the task, as JSON.
-    fn task(&self) -> PyResult<String> {
-        let held = self.read()?;
-        serde_json::to_string(held.model.run.task())
+    fn task(&self, py: Python<'_>) -> PyResult<String> {
+        self.ask(py, |held| serde_json::to_string(held.model.run.task()))?
             .map_err(|error| Trouble::Runtime(error.to_string()).into())
     }
 
     /// How data are read, as JSON.
-    fn data(&self) -> PyResult<String> {
-        let held = self.read()?;
-        serde_json::to_string(&held.model.data)
+    fn data(&self, py: Python<'_>) -> PyResult<String> {
+        self.ask(py, |held| serde_json::to_string(&held.model.data))?
             .map_err(|error| Trouble::Runtime(error.to_string()).into())
     }
 
     /// One more than the largest index of a feature that was seen.
-    fn dimension(&self) -> PyResult<u64> {
-        Ok(self.read()?.model.stream.seen().census.dimension)
+    fn dimension(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |held| held.model.stream.seen().census.dimension)
     }
 
     /// Whether every example gets one more feature that is always 1.
-    fn constant(&self) -> PyResult<bool> {
-        Ok(self.read()?.model.data.constant)
+    fn constant(&self, py: Python<'_>) -> PyResult<bool> {
+        self.ask(py, |held| held.model.data.constant)
     }
 }
 
