@@ -171,7 +171,6 @@ def test_questions_wait_for_those_who_learn():
         core = model._model
         assert core.examples() >= 10 and core.classes() == ("false", "true")
         assert core.constant() and core.classifies() and core.dimension() == 31
-        assert np.isfinite(model.predict_proba(X[:3])).all()
         questions += 1
     learner.join()
     assert model.report()["examples"] == 150_010 and questions > 0
