@@ -94,10 +94,10 @@ struct Labelled {
 }
 
 impl Labelled {
-    fn new(batches: Batches, label: &str, side: &Side) -> Self {
+    fn new(batches: Batches, label: &str, side: &Side<'_>) -> Self {
         let schema = beside(&batches.schema(), label, !side.importances.is_empty());
         let importances = side.importances.iter().map(|one| one.get()).collect();
-        Self { batches, schema, labels: side.labels.clone(), importances, rows: 0 }
+        Self { batches, schema, labels: side.labels.to_vec(), importances, rows: 0 }
     }
 
     fn label(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
@@ -137,7 +137,7 @@ impl RecordBatchReader for Labelled {
 }
 
 /// What those say who hand over a table in memory: no file is damaged.
-fn told(error: DataError, side: Option<&Side>) -> Trouble {
+fn told(error: DataError, side: Option<&Side<'_>>) -> Trouble {
     let (text, labels) = (error.to_string(), side.map_or(0, |side| side.labels.len()));
     match error {
         DataError::Read { .. } if text.contains(MORE_ROWS) => {
@@ -152,7 +152,7 @@ fn told(error: DataError, side: Option<&Side>) -> Trouble {
 pub(crate) fn each(
     batches: Batches,
     way: &Way<'_>,
-    side: Option<&Side>,
+    side: Option<&Side<'_>>,
     visit: &mut Visit<'_>,
 ) -> Outcome<Told> {
     let Way::Named { columns, bits, constant } = way else {
@@ -182,7 +182,7 @@ fn labelled(
     columns: &Columns,
     bits: Bits,
     constant: bool,
-    side: &Side,
+    side: &Side<'_>,
 ) -> Outcome<Columnar> {
     let (columns, label) = (with_importance(columns, side)?, columns.label().to_owned());
     let layout = Layout { format: Format::Arrow, bits, columns };
@@ -192,7 +192,7 @@ fn labelled(
 }
 
 /// The columns, with one for importances where there are some.
-pub(crate) fn with_importance(columns: &Columns, side: &Side) -> Outcome<Columns> {
+pub(crate) fn with_importance(columns: &Columns, side: &Side<'_>) -> Outcome<Columns> {
     let mut columns = Vec::from(columns.clone());
     if !side.importances.is_empty() {
         columns.push(Column { name: IMPORTANCE.to_owned(), role: Role::Importance });

@@ -46,7 +46,7 @@ pub(crate) fn replayed(
     task: Task,
     view: View<'_>,
     way: &Way<'_>,
-    side: &Side,
+    side: &Side<'_>,
     options: &Options,
 ) -> Outcome<(Report, Run)> {
     let mut run = Run::new(task)?;

@@ -48,7 +48,7 @@ impl Held {
 
     /// Learns from a table. One that holds what no feature can be is refused before anything is
     /// learned, where that can be seen at once.
-    fn learn(&mut self, view: View<'_>, side: &Side, watch: &mut Watch) -> Outcome<()> {
+    fn learn(&mut self, view: View<'_>, side: &Side<'_>, watch: &mut Watch) -> Outcome<()> {
         view.check()?;
         self.leave_files();
         let rueful_run::Model { run, data, stream, .. } = &mut self.model;
@@ -158,7 +158,7 @@ pub(crate) fn resolve(
 }
 
 /// How long and large a stream is.
-fn survey(view: View<'_>, way: &Way<'_>, side: &Side) -> Outcome<Survey> {
+fn survey(view: View<'_>, way: &Way<'_>, side: &Side<'_>) -> Outcome<Survey> {
     let mut survey = Survey::default();
     view.each(way, Some(side), &mut |rows| {
         for example in rows.iter().filter(|example| !example.importance.is_zero()) {
@@ -289,7 +289,8 @@ impl Model {
         let table = Table::of(table)?;
         let positive = classes.as_ref().and_then(labels::positive);
         let data = described(&table, columns, names, constant, positive)?;
-        let side = labels.map(|labels| Side::new(&labels, importances.as_ref())).transpose()?;
+        let side = labels.as_ref().map(|labels| Side::new(labels, importances.as_ref()));
+        let side = side.transpose()?;
         let dicts = Dicts::new(bits_of(&data), constant);
         let (task, notes) = resolve(&settings.into(), || {
             let Some(side) = &side else { return Ok(None) };

@@ -178,7 +178,7 @@ impl Collected {
     }
 
     /// Shows the rows, some at a time.
-    pub(crate) fn each(self, side: &Side, visit: &mut Visit<'_>) -> Outcome<Told> {
+    pub(crate) fn each(self, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<Told> {
         let mut labelled = Batch::default();
         for (row, example) in self.batch.iter().enumerate() {
             let x = example.features;
@@ -204,7 +204,7 @@ pub(crate) fn matrix(
     (rows, width): (usize, usize),
     cell: impl Fn(usize, usize) -> f64,
     (columns, bits, constant): (&Columns, Bits, bool),
-    side: &Side,
+    side: &Side<'_>,
     visit: &mut Visit<'_>,
 ) -> Outcome<Told> {
     let features: Vec<usize> = features(columns);

@@ -229,7 +229,7 @@ impl View<'_> {
     pub(crate) fn each(
         self,
         way: &Way<'_>,
-        side: Option<&Side>,
+        side: Option<&Side<'_>>,
         visit: &mut Visit<'_>,
     ) -> Outcome<Told> {
         let unknown = match side {
@@ -312,7 +312,7 @@ pub(crate) fn refused(row: usize, column: usize, value: f64) -> Trouble {
 }
 
 /// Rows that are used where they lie.
-fn in_place(values: &[f32], width: usize, side: &Side, visit: &mut Visit<'_>) -> Outcome<()> {
+fn in_place(values: &[f32], width: usize, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
     check_width(width)?;
     let mut door = Door::default();
     let rows = side.labels.len();
@@ -341,7 +341,7 @@ fn dense<T>(
     array: &ArrayView2<'_, T>,
     single: impl Fn(&T) -> f32,
     constant: bool,
-    side: &Side,
+    side: &Side<'_>,
     visit: &mut Visit<'_>,
 ) -> Outcome<()>
 where
@@ -385,7 +385,7 @@ impl SparseView<'_> {
         Ok(())
     }
 
-    fn each(&self, constant: bool, side: &Side, visit: &mut Visit<'_>) -> Outcome<()> {
+    fn each(&self, constant: bool, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
         check_width(self.width)?;
         let mut batch = Batch::default();
         for row in 0..side.labels.len() {
