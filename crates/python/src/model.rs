@@ -30,7 +30,10 @@ type Weights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Model {
     held: RwLock<Held>,
+    /// What the dicts have held that were learned from, and those that were only predicted: names that
+    /// nothing was learned of are no part of the stream.
     dicts: Dicts,
+    predicted: Dicts,
 }
 
 /// What changes while it learns.
@@ -218,8 +221,9 @@ fn label_beside<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
 
 impl Model {
     pub(crate) fn of(model: rueful_run::Model, notes: Vec<String>) -> Self {
-        let dicts = Dicts::new(bits_of(&model.data), model.data.constant);
-        Self { held: RwLock::new(Held { model, notes }), dicts }
+        let dicts = || Dicts::new(bits_of(&model.data), model.data.constant);
+        let (dicts, predicted) = (dicts(), dicts());
+        Self { held: RwLock::new(Held { model, notes }), dicts, predicted }
     }
 
     pub(crate) fn read(&self) -> Outcome<RwLockReadGuard<'_, Held>> {
@@ -393,7 +397,7 @@ impl Model {
         let constant = self.constant(py)?;
         let described = |columns| described(&table, columns, names, constant, None);
         let data = columns.map(described).transpose()?;
-        let view = table.view(&self.dicts)?;
+        let view = table.view(&self.predicted)?;
         let mut watch = Watch::new(None);
         let predictions = py.detach(|| {
             let held = self.read()?;
@@ -530,7 +534,7 @@ impl Model {
     ) -> PyResult<Snapshot> {
         let options = hindsight::options(tolerance, max_passes)?;
         let table = Table::of(table)?;
-        let view = table.view(&self.dicts)?;
+        let view = table.view(&self.predicted)?;
         let side = Side::new(&labels, importances.as_ref())?;
         Ok(py.detach(|| {
             let held = self.read()?;
