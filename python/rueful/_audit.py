@@ -76,9 +76,7 @@ class Audit:
         self._positive = positive
         self._books = Books(self._settings, not no_constant)
 
-    def observe(
-        self, X: Any, y: Any, prediction: Any, sample_weight: Any = None
-    ) -> Self:
+    def observe(self, X: Any, y: Any, prediction: Any, sample_weight: Any = None) -> Self:
         """Takes down what a model predicted for one example, or for the rows of a table.
 
         Parameters
@@ -192,7 +190,7 @@ def audit(
     if hasattr(model, "learn_one"):
         return _audit_river(model, X, y, loss, settings)
     if not hasattr(model, "partial_fit"):
-        raise TypeError("model: expected partial_fit, as of scikit-learn, or learn_one, as of River")
+        raise TypeError("model: expected partial_fit of scikit-learn, or learn_one of River")
     return _audit_sklearn(model, X, np.asarray(y), batch, classes, loss, settings)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -220,7 +221,14 @@ class Online(BaseEstimator):
             )
         return np.asarray(y)
 
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
+    def _partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any,
+        listener: Callable[[int, int, float], None] | None = None,
+    ) -> Self:
         is_first = not hasattr(self, "_model")
         table, names = self._table(X, reset=is_first)
         labels = self._labels(self._target(X, table, y), reset=is_first, classes=classes)
@@ -228,7 +236,7 @@ class Online(BaseEstimator):
         importances = self._importances(labels, weights, is_whole=False)
         if is_first:
             self._begin(X, table, names, None, None)
-        self._model.learn(table, labels, importances)
+        self._model.learn(table, labels, importances, listener)
         return self
 
     def learn(
@@ -245,7 +253,8 @@ class Online(BaseEstimator):
         Parameters
         ----------
         data : str, path, list of these, table, or iterator of pairs of a table and its labels
-            Files are read by rueful's own readers, in the way that those before were.
+            Files are read by rueful's own readers, in the way that those before were. Pairs may
+            have the weights of their rows for a third.
         y : array, optional
             The labels, where `data` is a table.
         classes : array, optional
@@ -265,12 +274,12 @@ class Online(BaseEstimator):
             with Progress(progress, _size(files)) as bar:
                 self._model.learn_files(files, threads, bar.listener)
             return self
-        if y is not None:
-            return self._partial_fit(data, y, None, classes)
-        for part in data:
-            if not (isinstance(part, tuple) and len(part) in (2, 3)):
-                raise TypeError("data: expected pairs of a table and its labels")
-            self._partial_fit(part[0], part[1], part[2] if len(part) == 3 else None, classes)
+        with Progress(progress, None) as bar:
+            for part in [(data, y)] if y is not None else data:
+                if not (isinstance(part, tuple) and len(part) in (2, 3)):
+                    raise TypeError("data: expected pairs of a table and its labels")
+                weights = part[2] if len(part) == 3 else None
+                self._partial_fit(part[0], part[1], weights, classes, bar.listener)
         return self
 
     # What is predicted.

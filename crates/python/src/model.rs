@@ -63,7 +63,8 @@ impl Held {
         })?;
         let Told { names, missing } = told;
         stream.now.extend(&Seen { names, missing, ..Seen::default() });
-        Ok(())
+        let ledger = run.ledger();
+        watch.end(|| (ledger.rounds(), 0, ledger.sequential_risk()))
     }
 
     /// What each row of a table is predicted.
