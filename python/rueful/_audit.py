@@ -204,6 +204,8 @@ def _audit_sklearn(
         raise ValueError("batch: at least 1")
     classifies = is_classifier(model)
     classes = np.unique(y if classes is None else classes) if classifies else None
+    if classes is not None and len(classes) != 2:
+        raise ValueError(f"y has {len(classes)} classes, expected two")
     says = _what_it_says(model) if classifies else "predict"
     books = _audit_of(says, loss, settings, None if classes is None else classes[1])
     for start in range(0, len(y), batch):
@@ -240,10 +242,18 @@ def _audit_of(says: str, loss: str | None, settings: dict[str, Any], positive: A
     return Audit(**{**made, **settings})
 
 
-def _audit_river(
-    model: Any, X: Any, y: Any, loss: str | None, settings: dict[str, Any]
-) -> Audit:
-    classifies = hasattr(model, "predict_proba_one")
+def _classifies(model: Any) -> bool:
+    """Tells whether a model of River tells classes apart.
+
+    A pipeline has the methods of all kinds of models: its last step is what it is.
+    """
+    while getattr(model, "steps", None):
+        model = list(model.steps.values())[-1]
+    return hasattr(model, "predict_proba_one")
+
+
+def _audit_river(model: Any, X: Any, y: Any, loss: str | None, settings: dict[str, Any]) -> Audit:
+    classifies = _classifies(model)
     positive = settings.pop("positive", True) if classifies else None
     books = _audit_of("predict_proba" if classifies else "predict", loss, settings, positive)
     rows = X.to_dict(orient="records") if hasattr(X, "to_dict") else X
