@@ -99,6 +99,13 @@ def test_predictions_leave_no_trace():
     assert asked._model().to_bytes() == quiet._model().to_bytes()
 
 
+def test_keys_may_be_anything():
+    model = rueful.river.OnlineRegressor()
+    for key in ("", "-", "--", "label", "\0label", "\0importance", "ключ", "a=b", (1, 2), None, 3.5):
+        model.learn_one({key: 1.0, "x": 2.0}, 1.0)
+    assert model.report()["examples"] == 11
+
+
 def test_keys_may_be_numbers():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)))
     y = pd.Series(frame[0] * 2)

@@ -56,7 +56,9 @@ impl Dicts {
 
 /// Puts together rows of such columns, of which none is the label.
 fn assembler(columns: &[Column], bits: Bits, constant: bool) -> Assembler {
-    let label = Column { name: "\u{0}label".to_owned(), role: Role::Label };
+    // A name that is longer than all keys is none of them.
+    let longest = columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
+    let label = Column { name: "-".repeat(longest + 1), role: Role::Label };
     let all: Vec<Column> = columns.iter().cloned().chain([label]).collect();
     let all = Columns::try_from(all).map(|all| all.without_label());
     let reading =
