@@ -179,7 +179,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn next(&mut self, projection: &[usize]) -> Result<Option<RecordBatch>, Trouble> {
+    fn next(&mut self, projection: &[usize]) -> Result<Option<RecordBatch>, DecodeError> {
         while self.current.as_ref().is_none_or(|(batch, from)| *from >= batch.num_rows()) {
             let Some(batch) = self.batches.next() else { return Ok(None) };
             self.current = Some((batch?.project(projection)?, 0));

@@ -1,7 +1,7 @@
 //! The audit of any model, from what it predicted.
 
 use crate::error::{Outcome, Trouble};
-use crate::model::{table_alone, way_of};
+use crate::model::{table_alone, way};
 use crate::named::Dicts;
 use crate::settings::{AskedAudit, AskedColumns};
 use crate::side::Side;
@@ -18,12 +18,14 @@ use std::sync::{Mutex, MutexGuard};
 pub(crate) struct Audit {
     auditor: Mutex<Auditor>,
     dicts: Dicts,
+    /// Whether every example gets one more feature that is always 1.
+    constant: bool,
 }
 
 impl Audit {
-    fn of(auditor: Auditor) -> Self {
-        let dicts = Dicts::new(Default::default(), true);
-        Self { auditor: Mutex::new(auditor), dicts }
+    fn of(auditor: Auditor, constant: bool) -> Self {
+        let dicts = Dicts::new(Default::default(), constant);
+        Self { auditor: Mutex::new(auditor), dicts, constant }
     }
 
     fn lock(&self) -> Outcome<MutexGuard<'_, Auditor>> {
@@ -36,24 +38,28 @@ impl Audit {
 impl Audit {
     /// An audit that has seen nothing.
     #[new]
-    fn new(settings: AskedAudit) -> PyResult<Self> {
-        Ok(Self::of(Auditor::new(&settings.into()).map_err(Trouble::from)?))
+    fn new(settings: AskedAudit, constant: bool) -> PyResult<Self> {
+        Ok(Self::of(Auditor::new(&settings.into()).map_err(Trouble::from)?, constant))
     }
 
     /// An audit from bytes.
     #[staticmethod]
     fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<Self> {
-        let auditor = Auditor::from_bytes(bytes.as_bytes());
-        Ok(Self::of(auditor.map_err(|what| Trouble::value(format!("the audit: {what}")))?))
+        let wrong = |what: &str| Trouble::value(format!("the audit: {what}"));
+        let Some((&first, rest)) = bytes.as_bytes().split_first() else {
+            return Err(wrong("there are no bytes").into());
+        };
+        let auditor = Auditor::from_bytes(rest).map_err(|what| wrong(&what))?;
+        Ok(Self::of(auditor, first != 0))
     }
 
-    /// Bytes that it can be made from again.
+    /// Bytes that it can be made from again: whether there is a constant, and the books.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| {
             let bytes = self.lock()?.to_bytes();
             bytes.map_err(|error| Trouble::Runtime(error.to_string()))
         })?;
-        Ok(PyBytes::new(py, &bytes))
+        Ok(PyBytes::new(py, &[&[u8::from(self.constant)], &bytes[..]].concat()))
     }
 
     fn __reduce__<'py>(
@@ -77,7 +83,7 @@ impl Audit {
         names: Option<Vec<String>>,
     ) -> PyResult<()> {
         let table = Table::of(table)?;
-        let (data, _): (DataSpec, Dicts) = table_alone(&table, columns, names, true)?;
+        let (data, _): (DataSpec, Dicts) = table_alone(&table, columns, names, self.constant)?;
         let view = table.view(&self.dicts)?;
         let side = Side::new(&labels, importances.as_ref())?;
         let scores: Vec<f64> = predictions.as_array().to_vec();
@@ -90,7 +96,7 @@ impl Audit {
             let mut auditor = self.lock()?;
             let mut from = 0;
             auditor.check(&side.labels, &scores).map_err(Trouble::Value)?;
-            view.each(&way_of(&data), Some(&side), &mut |rows| {
+            view.each(&way(&data), Some(&side), &mut |rows| {
                 let part = &scores[from..from + rows.len()];
                 from += rows.len();
                 auditor.observe(rows, part).map_err(Trouble::Value)
@@ -119,6 +125,9 @@ impl Audit {
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         if std::ptr::eq(self, other) {
             return Err(Trouble::value("an audit cannot be merged with itself").into());
+        }
+        if self.constant != other.constant {
+            return Err(Trouble::value("audits of different settings cannot be merged").into());
         }
         let bytes = other.to_bytes(py)?;
         let other = Self::from_bytes(&bytes)?;

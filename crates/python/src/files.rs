@@ -38,13 +38,15 @@ fn reopen(
 /// Learns all that is left of a source, or as much as there is time for.
 fn learn(session: &mut Session, source: &mut dyn Source, watch: &mut Watch) -> Outcome<()> {
     while session.advance(source)? {
-        let progress = || session.progress(source);
-        watch.look(|| {
-            let so_far = progress();
-            (so_far.examples, so_far.bytes, so_far.sequential_risk)
-        })?;
+        watch.look(|| progress(session, source))?;
     }
-    Ok(())
+    watch.end(|| progress(session, source))
+}
+
+/// Examples, bytes and the average loss so far.
+fn progress(session: &Session, source: &dyn Source) -> (u64, u64, f64) {
+    let so_far = session.progress(source);
+    (so_far.examples, so_far.bytes, so_far.sequential_risk)
 }
 
 /// A run over files: the model, what settings were taken to mean, and why it stopped, if it did.

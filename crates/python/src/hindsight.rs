@@ -1,7 +1,7 @@
 //! The best fixed predictor of a table, and the exact regret of a run over it.
 
 use crate::error::{Outcome, Trouble};
-use crate::model::{fresh, table_alone, way_of};
+use crate::model::{table_alone, way};
 use crate::settings::{Asked, AskedColumns};
 use crate::side::Side;
 use crate::table::{Table, Told, View, Way};
@@ -46,10 +46,10 @@ pub(crate) fn replayed(
     task: Task,
     view: View<'_>,
     way: &Way<'_>,
-    side: &Side,
+    side: &Side<'_>,
     options: &Options,
 ) -> Outcome<(Report, Run)> {
-    let mut run = fresh(task)?;
+    let mut run = Run::new(task)?;
     let task = run.task().clone();
     let mut replay = Replay::new(&never, u64::MAX, &task.comparators);
     let (mut slopes, mut census) = (Vec::new(), Census::default());
@@ -142,7 +142,7 @@ pub(crate) fn best_in_hindsight(
     let answer = py.detach(|| {
         let mut replay = Replay::new(&never, u64::MAX, &comparators);
         let mut census = Census::default();
-        let Told { names, .. } = view.each(&way_of(&data), Some(&side), &mut |rows| {
+        let Told { names, .. } = view.each(&way(&data), Some(&side), &mut |rows| {
             check_labels(&loss, rows.labels())?;
             replay.keep(rows);
             census.count(rows);

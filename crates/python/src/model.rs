@@ -16,7 +16,7 @@ use pyo3::types::PyBytes;
 use rueful_core::loss::{Labels, Loss};
 use rueful_core::{Positive, Rows};
 use rueful_data::{Bits, Column, Columns, DataError, Json, Role, Schema, Seen, Survey, printable};
-use rueful_run::{DataSpec, Layout, Resolved, Run, Settings, Stream, Task};
+use rueful_run::{DataSpec, Layout, Resolved, Settings, Stream, Task};
 use std::path::PathBuf;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -30,7 +30,10 @@ type Weights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Model {
     held: RwLock<Held>,
+    /// What the dicts have held that were learned from, and those that were only predicted: names that
+    /// nothing was learned of are no part of the stream.
     dicts: Dicts,
+    predicted: Dicts,
 }
 
 /// What changes while it learns.
@@ -48,7 +51,7 @@ impl Held {
 
     /// Learns from a table. One that holds what no feature can be is refused before anything is
     /// learned, where that can be seen at once.
-    fn learn(&mut self, view: View<'_>, side: &Side, watch: &mut Watch) -> Outcome<()> {
+    fn learn(&mut self, view: View<'_>, side: &Side<'_>, watch: &mut Watch) -> Outcome<()> {
         view.check()?;
         self.leave_files();
         let rueful_run::Model { run, data, stream, .. } = &mut self.model;
@@ -60,7 +63,8 @@ impl Held {
         })?;
         let Told { names, missing } = told;
         stream.now.extend(&Seen { names, missing, ..Seen::default() });
-        Ok(())
+        let ledger = run.ledger();
+        watch.end(|| (ledger.rounds(), 0, ledger.sequential_risk()))
     }
 
     /// What each row of a table is predicted.
@@ -108,7 +112,7 @@ fn take_down(stream: &mut Stream, rows: Rows<'_>) {
 }
 
 /// How the columns of tables become features, by the data that a model has learned from.
-fn way(data: &DataSpec) -> Way<'_> {
+pub(crate) fn way(data: &DataSpec) -> Way<'_> {
     let constant = data.constant;
     match &data.schema {
         Layout::Columnar(layout) => {
@@ -117,7 +121,10 @@ fn way(data: &DataSpec) -> Way<'_> {
         Layout::Text(Schema::Csv(table)) => {
             Way::Named { columns: &table.columns, bits: table.bits, constant }
         }
-        Layout::Text(Schema::Jsonl(_)) => Way::Keys,
+        Layout::Text(Schema::Arff(table)) => {
+            Way::Named { columns: &table.columns, bits: table.bits, constant }
+        }
+        Layout::Text(Schema::Jsonl(_) | Schema::Vw { .. }) => Way::Keys,
         _ => Way::Numbered { constant },
     }
 }
@@ -155,7 +162,7 @@ pub(crate) fn resolve(
 }
 
 /// How long and large a stream is.
-fn survey(view: View<'_>, way: &Way<'_>, side: &Side) -> Outcome<Survey> {
+fn survey(view: View<'_>, way: &Way<'_>, side: &Side<'_>) -> Outcome<Survey> {
     let mut survey = Survey::default();
     view.each(way, Some(side), &mut |rows| {
         for example in rows.iter().filter(|example| !example.importance.is_zero()) {
@@ -215,8 +222,9 @@ fn label_beside<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
 
 impl Model {
     pub(crate) fn of(model: rueful_run::Model, notes: Vec<String>) -> Self {
-        let dicts = Dicts::new(bits_of(&model.data), model.data.constant);
-        Self { held: RwLock::new(Held { model, notes }), dicts }
+        let dicts = || Dicts::new(bits_of(&model.data), model.data.constant);
+        let (dicts, predicted) = (dicts(), dicts());
+        Self { held: RwLock::new(Held { model, notes }), dicts, predicted }
     }
 
     pub(crate) fn read(&self) -> Outcome<RwLockReadGuard<'_, Held>> {
@@ -225,6 +233,15 @@ impl Model {
 
     pub(crate) fn write(&self) -> Outcome<RwLockWriteGuard<'_, Held>> {
         self.held.write().map_err(|_| broken())
+    }
+
+    /// Asks something without the interpreter: whoever learns may be waiting for that.
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&Held) -> T + Send,
+    ) -> PyResult<T> {
+        Ok(py.detach(|| Ok::<_, Trouble>(question(&*self.read()?)))?)
     }
 
     /// What was seen is told to the run, which reports on it.
@@ -249,6 +266,7 @@ fn bits_of(data: &DataSpec) -> Bits {
         Layout::Columnar(layout) => layout.bits,
         Layout::Text(Schema::Jsonl(json)) => json.bits,
         Layout::Text(Schema::Csv(table)) => table.bits,
+        Layout::Text(Schema::Arff(table)) => table.bits,
         Layout::Text(Schema::Vw { bits }) => *bits,
         _ => Bits::default(),
     }
@@ -276,7 +294,8 @@ impl Model {
         let table = Table::of(table)?;
         let positive = classes.as_ref().and_then(labels::positive);
         let data = described(&table, columns, names, constant, positive)?;
-        let side = labels.map(|labels| Side::new(&labels, importances.as_ref())).transpose()?;
+        let side = labels.as_ref().map(|labels| Side::new(labels, importances.as_ref()));
+        let side = side.transpose()?;
         let dicts = Dicts::new(bits_of(&data), constant);
         let (task, notes) = resolve(&settings.into(), || {
             let Some(side) = &side else { return Ok(None) };
@@ -377,10 +396,10 @@ impl Model {
         names: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let table = Table::of(table)?;
-        let constant = self.constant()?;
+        let constant = self.constant(py)?;
         let described = |columns| described(&table, columns, names, constant, None);
         let data = columns.map(described).transpose()?;
-        let view = table.view(&self.dicts)?;
+        let view = table.view(&self.predicted)?;
         let mut watch = Watch::new(None);
         let predictions = py.detach(|| {
             let held = self.read()?;
@@ -396,7 +415,7 @@ impl Model {
         py: Python<'py>,
         scores: PyReadonlyArray1<'_, f64>,
     ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-        let loss = self.read()?.model.run.task().loss;
+        let loss = self.ask(py, |held| held.model.run.task().loss)?;
         let all = scores.as_array();
         let all: Option<Vec<f64>> = all.iter().map(|&score| loss.probability(score)).collect();
         Ok(all.map(|all| PyArray1::from_vec(py, all)))
@@ -406,17 +425,18 @@ impl Model {
     #[pyo3(signature = (columns, table, *, names=None))]
     fn turn_to(
         &self,
+        py: Python<'_>,
         columns: AskedColumns,
         table: &Bound<'_, PyAny>,
         names: Option<Vec<String>>,
     ) -> PyResult<()> {
-        let (constant, positive) = {
-            let held = self.read()?;
-            (held.model.data.constant, held.model.data.positive.clone())
-        };
+        let known = |held: &Held| (held.model.data.constant, held.model.data.positive.clone());
+        let (constant, positive) = self.ask(py, known)?;
         let data = described(&Table::of(table)?, columns, names, constant, positive)?;
-        self.write()?.turn_to(data);
-        Ok(())
+        Ok(py.detach(|| {
+            self.write()?.turn_to(data);
+            Ok::<_, Trouble>(())
+        })?)
     }
 
     /// Learns from files as `rueful run --resume` does.
@@ -516,7 +536,7 @@ impl Model {
     ) -> PyResult<Snapshot> {
         let options = hindsight::options(tolerance, max_passes)?;
         let table = Table::of(table)?;
-        let view = table.view(&self.dicts)?;
+        let view = table.view(&self.predicted)?;
         let side = Side::new(&labels, importances.as_ref())?;
         Ok(py.detach(|| {
             let held = self.read()?;
@@ -563,42 +583,40 @@ impl Model {
     }
 
     /// The names of the labels −1 and +1, as far as they are known.
-    fn classes(&self) -> PyResult<(Option<String>, Option<String>)> {
-        Ok(labels::classes(&self.read()?.model))
+    fn classes(&self, py: Python<'_>) -> PyResult<(Option<String>, Option<String>)> {
+        self.ask(py, |held| labels::classes(&held.model))
     }
 
     /// How many examples were learned from.
-    fn examples(&self) -> PyResult<u64> {
-        Ok(self.read()?.model.run.ledger().rounds())
+    fn examples(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |held| held.model.run.ledger().rounds())
     }
 
     /// Whether labels are signs, rather than numbers.
-    fn classifies(&self) -> PyResult<bool> {
-        Ok(self.read()?.model.run.task().loss.labels() == Labels::Signs)
+    fn classifies(&self, py: Python<'_>) -> PyResult<bool> {
+        self.ask(py, |held| held.model.run.task().loss.labels() == Labels::Signs)
     }
 
     /// The description of the task, as JSON.
-    fn task(&self) -> PyResult<String> {
-        let held = self.read()?;
-        serde_json::to_string(held.model.run.task())
+    fn task(&self, py: Python<'_>) -> PyResult<String> {
+        self.ask(py, |held| serde_json::to_string(held.model.run.task()))?
             .map_err(|error| Trouble::Runtime(error.to_string()).into())
     }
 
     /// How data are read, as JSON.
-    fn data(&self) -> PyResult<String> {
-        let held = self.read()?;
-        serde_json::to_string(&held.model.data)
+    fn data(&self, py: Python<'_>) -> PyResult<String> {
+        self.ask(py, |held| serde_json::to_string(&held.model.data))?
             .map_err(|error| Trouble::Runtime(error.to_string()).into())
     }
 
     /// One more than the largest index of a feature that was seen.
-    fn dimension(&self) -> PyResult<u64> {
-        Ok(self.read()?.model.stream.seen().census.dimension)
+    fn dimension(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |held| held.model.stream.seen().census.dimension)
     }
 
     /// Whether every example gets one more feature that is always 1.
-    fn constant(&self) -> PyResult<bool> {
-        Ok(self.read()?.model.data.constant)
+    fn constant(&self, py: Python<'_>) -> PyResult<bool> {
+        self.ask(py, |held| held.model.data.constant)
     }
 }
 
@@ -612,14 +630,4 @@ pub(crate) fn table_alone(
     let bits = bits(columns.asked_bits())?;
     let data = described(table, columns, names, constant, None)?;
     Ok((data, Dicts::new(bits, constant)))
-}
-
-/// The same as a way.
-pub(crate) fn way_of(data: &DataSpec) -> Way<'_> {
-    way(data)
-}
-
-/// A run of a task that has seen nothing.
-pub(crate) fn fresh(task: Task) -> Outcome<Run> {
-    Ok(Run::new(task)?)
 }

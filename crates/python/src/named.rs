@@ -56,7 +56,9 @@ impl Dicts {
 
 /// Puts together rows of such columns, of which none is the label.
 fn assembler(columns: &[Column], bits: Bits, constant: bool) -> Assembler {
-    let label = Column { name: "\u{0}label".to_owned(), role: Role::Label };
+    // A name that is longer than all keys is none of them.
+    let longest = columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
+    let label = Column { name: "-".repeat(longest + 1), role: Role::Label };
     let all: Vec<Column> = columns.iter().cloned().chain([label]).collect();
     let all = Columns::try_from(all).map(|all| all.without_label());
     let reading =
@@ -178,7 +180,7 @@ impl Collected {
     }
 
     /// Shows the rows, some at a time.
-    pub(crate) fn each(self, side: &Side, visit: &mut Visit<'_>) -> Outcome<Told> {
+    pub(crate) fn each(self, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<Told> {
         let mut labelled = Batch::default();
         for (row, example) in self.batch.iter().enumerate() {
             let x = example.features;
@@ -204,7 +206,7 @@ pub(crate) fn matrix(
     (rows, width): (usize, usize),
     cell: impl Fn(usize, usize) -> f64,
     (columns, bits, constant): (&Columns, Bits, bool),
-    side: &Side,
+    side: &Side<'_>,
     visit: &mut Visit<'_>,
 ) -> Outcome<Told> {
     let features: Vec<usize> = features(columns);

@@ -4,22 +4,26 @@ use crate::error::{Outcome, Trouble};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rueful_core::{Importance, Rows};
+use std::borrow::Cow;
 
 /// Labels and importances, row after row.
-pub(crate) struct Side {
-    /// Labels.
-    pub(crate) labels: Vec<f64>,
+pub(crate) struct Side<'a> {
+    /// Labels, where they lie if that is side by side.
+    pub(crate) labels: Cow<'a, [f64]>,
     /// How much rows count; empty if all count 1.
     pub(crate) importances: Vec<Importance>,
 }
 
-impl Side {
+impl<'a> Side<'a> {
     /// Takes what Python has.
     pub(crate) fn new(
-        labels: &PyReadonlyArray1<'_, f64>,
+        labels: &'a PyReadonlyArray1<'_, f64>,
         importances: Option<&PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Self> {
-        let labels: Vec<f64> = labels.as_array().to_vec();
+        let labels = match labels.as_slice() {
+            Ok(labels) => Cow::Borrowed(labels),
+            Err(_) => Cow::Owned(labels.as_array().to_vec()),
+        };
         let importances = match importances {
             None => Vec::new(),
             Some(all) if all.len() == labels.len() => importances_of(all)?,
@@ -34,7 +38,7 @@ impl Side {
 
     /// Nothing is known about so many rows.
     pub(crate) fn unknown(rows: usize) -> Self {
-        Self { labels: vec![0.0; rows], importances: Vec::new() }
+        Self { labels: Cow::Owned(vec![0.0; rows]), importances: Vec::new() }
     }
 
     /// How much a row counts.

@@ -229,7 +229,7 @@ impl View<'_> {
     pub(crate) fn each(
         self,
         way: &Way<'_>,
-        side: Option<&Side>,
+        side: Option<&Side<'_>>,
         visit: &mut Visit<'_>,
     ) -> Outcome<Told> {
         let unknown = match side {
@@ -244,6 +244,11 @@ impl View<'_> {
         }
         let Some(side) = side.or(unknown.as_ref()) else { return Ok(Told::default()) };
         match (self, way) {
+            (Self::Batch(_), Way::Numbered { .. }) => {
+                return Err(Trouble::value(
+                    "X is a list of dicts, and the model was fitted to numbered columns",
+                ));
+            }
             (Self::Batch(rows), _) => return rows.each(side, visit),
             (Self::Singles(array), Way::Named { columns, bits, constant }) => {
                 let cells = |row: usize, column: usize| f64::from(array[[row, column]]);
@@ -307,7 +312,7 @@ pub(crate) fn refused(row: usize, column: usize, value: f64) -> Trouble {
 }
 
 /// Rows that are used where they lie.
-fn in_place(values: &[f32], width: usize, side: &Side, visit: &mut Visit<'_>) -> Outcome<()> {
+fn in_place(values: &[f32], width: usize, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
     check_width(width)?;
     let mut door = Door::default();
     let rows = side.labels.len();
@@ -336,7 +341,7 @@ fn dense<T>(
     array: &ArrayView2<'_, T>,
     single: impl Fn(&T) -> f32,
     constant: bool,
-    side: &Side,
+    side: &Side<'_>,
     visit: &mut Visit<'_>,
 ) -> Outcome<()>
 where
@@ -380,7 +385,7 @@ impl SparseView<'_> {
         Ok(())
     }
 
-    fn each(&self, constant: bool, side: &Side, visit: &mut Visit<'_>) -> Outcome<()> {
+    fn each(&self, constant: bool, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
         check_width(self.width)?;
         let mut batch = Batch::default();
         for row in 0..side.labels.len() {

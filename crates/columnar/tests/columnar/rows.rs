@@ -1,9 +1,9 @@
 //! How rows come: groups, compressions, files, threads, counts.
 
 use super::*;
-use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use parquet::basic::{GzipLevel, ZstdLevel};
-use rueful_columnar::inspect;
+use rueful_columnar::{inspect, open_batches};
 use rueful_data::LabelsSeen;
 use std::sync::Arc;
 
@@ -44,6 +44,32 @@ fn expected(len: i64) -> Vec<Row> {
         ((n % 2) as f64, features)
     };
     (0..len).map(one).collect()
+}
+
+/// Batches of any size, and of none: the large one is cut.
+#[test]
+fn batches_in_memory_give_the_rows_of_a_file() {
+    let sizes = [0, 100, 0, 20_000, 1];
+    let mut start = 0;
+    let batches = sizes.map(|len| {
+        start += len;
+        people(start - len, len)
+    });
+    let handed_over = || {
+        let batches = batches.clone().into_iter().map(Ok);
+        Box::new(RecordBatchIterator::new(batches, people(0, 0).schema()))
+    };
+    let reading = reading(LabelRule::Numbers);
+    let mut opened = open_batches("X", handed_over(), &wishes(), &reading).unwrap();
+    let again = Columnar::of_batches("X", handed_over(), &opened.layout, &reading);
+    for source in [&mut opened.source, &mut again.unwrap()] {
+        let (rows, error) = drain(source);
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(rows, expected(20_101));
+    }
+    assert_eq!(opened.layout.format, Format::Arrow);
+    let other = Columnar::of_batches("X", handed_over(), &opened.layout, &reading);
+    assert_eq!(other.unwrap().bytes_read(), 0);
 }
 
 #[test]
