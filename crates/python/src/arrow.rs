@@ -1,6 +1,6 @@
 //! Frames of pandas, polars and others, by Arrow's C interface.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
 use crate::table::{Told, Way};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -38,7 +38,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
     // SAFETY: a capsule of this name holds a valid stream, by the protocol. `from_raw` moves it out
     // and leaves a released one behind, which the capsule then does not release again.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream) };
-    let reader = reader.map_err(|error| Trouble::value(format!("X: {error}")))?;
+    let reader = reader.map_err(|error| PythonError::value(format!("X: {error}")))?;
     Ok(Box::new(reader))
 }
 
@@ -139,13 +139,13 @@ impl RecordBatchReader for Labelled {
 }
 
 /// What those say who hand over a table in memory: no file is damaged.
-fn told(error: DataError, side: Option<&Side<'_>>) -> Trouble {
+fn told(error: DataError, side: Option<&Side<'_>>) -> PythonError {
     let (text, labels) = (error.to_string(), side.map_or(0, |side| side.labels.len()));
     match error {
         DataError::Read { .. } if text.contains(MORE_ROWS) => {
-            Trouble::value(format!("{MORE_ROWS}, which has {labels}"))
+            PythonError::value(format!("{MORE_ROWS}, which has {labels}"))
         }
-        DataError::Read { .. } => Trouble::Value(text),
+        DataError::Read { .. } => PythonError::Value(text),
         error => error.into(),
     }
 }
@@ -158,7 +158,9 @@ pub(crate) fn each(
     visit: &mut Visit<'_>,
 ) -> Outcome<Told> {
     let Way::Named { columns, bits, constant } = way else {
-        return Err(Trouble::value("X has names, and the model was fitted to numbered columns"));
+        return Err(PythonError::value(
+            "X has names, and the model was fitted to numbered columns",
+        ));
     };
     let mut source = match side {
         Some(side) => labelled(batches, columns, *bits, *constant, side)?,
@@ -199,5 +201,5 @@ pub(crate) fn with_importance(columns: &Columns, side: &Side<'_>) -> Outcome<Col
     if !side.importances.is_empty() {
         columns.push(Column { name: IMPORTANCE.to_owned(), role: Role::Importance });
     }
-    Columns::try_from(columns).map_err(|what| Trouble::value(format!("X: expected {what}")))
+    Columns::try_from(columns).map_err(|what| PythonError::value(format!("X: expected {what}")))
 }

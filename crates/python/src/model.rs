@@ -1,6 +1,6 @@
 //! A run that Python holds: it is shown tables, and predicts, reports, and is put away.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::files;
 use crate::labels;
 use crate::named::Dicts;
@@ -136,8 +136,8 @@ fn numbered(constant: bool, positive: Option<String>) -> DataSpec {
 }
 
 /// What is wrong with names, as an error.
-fn wrong_names(what: String) -> Trouble {
-    Trouble::value(format!("X: expected {what}"))
+fn wrong_names(what: String) -> PythonError {
+    PythonError::value(format!("X: expected {what}"))
 }
 
 /// Completes settings; where a learner must know the stream beforehand, `survey` says what it is.
@@ -241,7 +241,7 @@ impl Model {
         py: Python<'_>,
         question: impl FnOnce(&Held) -> T + Send,
     ) -> PyResult<T> {
-        Ok(py.detach(|| Ok::<_, Trouble>(question(&*self.read()?)))?)
+        Ok(py.detach(|| Ok::<_, PythonError>(question(&*self.read()?)))?)
     }
 
     /// What was seen is told to the run, which reports on it.
@@ -254,8 +254,8 @@ impl Model {
 }
 
 /// A call before this one failed in the middle of a change.
-fn broken() -> Trouble {
-    Trouble::Runtime(
+fn broken() -> PythonError {
+    PythonError::Runtime(
         "this model was left half changed by an error: make or load it anew".to_owned(),
     )
 }
@@ -302,7 +302,7 @@ impl Model {
             let view = table.view(&dicts)?;
             py.detach(|| survey(view, &way(&data), side)).map(Some)
         })?;
-        let mut model = rueful_run::Model::new(task, data).map_err(Trouble::from)?;
+        let mut model = rueful_run::Model::new(task, data).map_err(PythonError::from)?;
         if let Some(classes) = &classes {
             labels::announce(&mut model.stream.now.labels, classes);
         }
@@ -313,13 +313,13 @@ impl Model {
     #[staticmethod]
     fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<Self> {
         let model = rueful_run::Model::decode(bytes.as_bytes(), "the model");
-        Ok(Self::of(model.map_err(Trouble::from)?, Vec::new()))
+        Ok(Self::of(model.map_err(PythonError::from)?, Vec::new()))
     }
 
     /// A run from a model's file.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let model = py.detach(|| rueful_run::Model::open(&path)).map_err(Trouble::from)?;
+        let model = py.detach(|| rueful_run::Model::open(&path)).map_err(PythonError::from)?;
         Ok(Self::of(model, Vec::new()))
     }
 
@@ -328,7 +328,7 @@ impl Model {
         let bytes = py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            Ok::<_, Trouble>(held.model.to_bytes()?)
+            Ok::<_, PythonError>(held.model.to_bytes()?)
         })?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -338,7 +338,7 @@ impl Model {
         Ok(py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            Ok::<_, Trouble>(held.model.save(&path)?)
+            Ok::<_, PythonError>(held.model.save(&path)?)
         })?)
     }
 
@@ -363,7 +363,7 @@ impl Model {
                 companions: companions.clone(),
                 written_by: written_by.clone(),
             };
-            Ok::<_, Trouble>((model, held.notes.clone()))
+            Ok::<_, PythonError>((model, held.notes.clone()))
         })?;
         Ok(Self::of(model, notes))
     }
@@ -435,7 +435,7 @@ impl Model {
         let data = described(&Table::of(table)?, columns, names, constant, positive)?;
         Ok(py.detach(|| {
             self.write()?.turn_to(data);
-            Ok::<_, Trouble>(())
+            Ok::<_, PythonError>(())
         })?)
     }
 
@@ -448,12 +448,12 @@ impl Model {
         threads: Option<usize>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let manner = files::manner(threads)?;
+        let reading_options = files::reading_options(threads)?;
         let mut watch = Watch::new(listener);
         Ok(py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            files::go_on(&mut held, files, manner, &mut watch)
+            files::go_on(&mut held, files, reading_options, &mut watch)
         })?)
     }
 
@@ -465,9 +465,10 @@ impl Model {
         files: Vec<String>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let manner = files::manner(threads)?;
+        let reading_options = files::reading_options(threads)?;
         let mut watch = Watch::new(None);
-        let scores = py.detach(|| files::predict(&*self.read()?, files, &manner, &mut watch))?;
+        let scores =
+            py.detach(|| files::predict(&*self.read()?, files, &reading_options, &mut watch))?;
         Ok(PyArray1::from_vec(py, scores))
     }
 
@@ -481,9 +482,9 @@ impl Model {
         threads: Option<usize>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let (reading, manner) = (reading.settings()?, files::manner(threads)?);
+        let (reading, reading_options) = (reading.settings()?, files::reading_options(threads)?);
         let mut watch = Watch::new(listener);
-        let run = || files::run(settings.into(), &reading, &manner, &mut watch);
+        let run = || files::run(settings.into(), &reading, &reading_options, &mut watch);
         let (model, notes, stopped) = py.detach(run)?;
         match stopped {
             None => Ok(Self::of(model, notes)),
@@ -500,7 +501,7 @@ impl Model {
             if !held.model.data.files.is_empty() {
                 report.spec.data = Some(held.model.data.clone());
             }
-            Ok::<_, Trouble>(Snapshot::new(report, held.model.run.clone(), held.notes.clone()))
+            Ok::<_, PythonError>(Snapshot::new(report, held.model.run.clone(), held.notes.clone()))
         })?)
     }
 
@@ -508,7 +509,7 @@ impl Model {
     /// can be said. Without a radius it is about the comparators of the run.
     #[pyo3(signature = (radius=None))]
     fn certificate(&self, py: Python<'_>, radius: Option<f64>) -> PyResult<f64> {
-        let out = |why| Trouble::value(format!("radius: {why}"));
+        let out = |why| PythonError::value(format!("radius: {why}"));
         let radius = radius.map(Positive::new).transpose().map_err(out)?;
         Ok(py.detach(|| {
             let held = self.read()?;
@@ -519,7 +520,7 @@ impl Model {
                 Some(_) if !report.contradictions.is_empty() => None,
                 Some(radius) => Some(held.model.run.point().certificate_for(radius)),
             };
-            Ok::<_, Trouble>(proved.filter(|value| !value.is_nan()).unwrap_or(f64::INFINITY))
+            Ok::<_, PythonError>(proved.filter(|value| !value.is_nan()).unwrap_or(f64::INFINITY))
         })?)
     }
 
@@ -542,13 +543,13 @@ impl Model {
             let held = self.read()?;
             let task = held.model.run.task().clone();
             let found = hindsight::replayed(task, view, &held.way(), &side, &options)?;
-            Ok::<_, Trouble>(Snapshot::new(found.0, found.1, held.notes.clone()))
+            Ok::<_, PythonError>(Snapshot::new(found.0, found.1, held.notes.clone()))
         })?)
     }
 
     /// The weights of the features that were seen: indices, and what they weigh.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Weights<'py>> {
-        let weights = py.detach(|| Ok::<_, Trouble>(self.read()?.model.run.weights()))?;
+        let weights = py.detach(|| Ok::<_, PythonError>(self.read()?.model.run.weights()))?;
         let (indices, values) = weights.into_iter().unzip();
         Ok((PyArray1::from_vec(py, indices), PyArray1::from_vec(py, values)))
     }
@@ -558,7 +559,7 @@ impl Model {
         let weights = py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            Ok::<_, Trouble>(held.model.weights())
+            Ok::<_, PythonError>(held.model.weights())
         })?;
         let named = weights.into_iter().map(|weight| {
             let name = weight.name.unwrap_or_else(|| weight.index.to_string());
@@ -570,7 +571,7 @@ impl Model {
     /// Takes in the books of another run of the same task; the weights stay this run's own.
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         if std::ptr::eq(self, other) {
-            return Err(Trouble::value("a run cannot be merged with itself").into());
+            return Err(PythonError::value("a run cannot be merged with itself").into());
         }
         let other = other.copy(py)?;
         Ok(py.detach(|| {
@@ -578,7 +579,7 @@ impl Model {
             held.model.run.merge(&other.model.run)?;
             let seen = other.model.stream.seen();
             held.model.stream.now.extend(&seen);
-            Ok::<_, Trouble>(())
+            Ok::<_, PythonError>(())
         })?)
     }
 
@@ -600,13 +601,13 @@ impl Model {
     /// The description of the task, as JSON.
     fn task(&self, py: Python<'_>) -> PyResult<String> {
         self.ask(py, |held| serde_json::to_string(held.model.run.task()))?
-            .map_err(|error| Trouble::Runtime(error.to_string()).into())
+            .map_err(|error| PythonError::Runtime(error.to_string()).into())
     }
 
     /// How data are read, as JSON.
     fn data(&self, py: Python<'_>) -> PyResult<String> {
         self.ask(py, |held| serde_json::to_string(&held.model.data))?
-            .map_err(|error| Trouble::Runtime(error.to_string()).into())
+            .map_err(|error| PythonError::Runtime(error.to_string()).into())
     }
 
     /// One more than the largest index of a feature that was seen.
