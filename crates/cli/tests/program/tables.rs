@@ -291,11 +291,11 @@ fn moments_and_truths_are_the_same_in_every_format() {
     for name in ["when·hour=13", "when·weekday=monday", "when·month=1", "when·years"] {
         assert!(weights.contains(name), "{name}: {weights}");
     }
-    fs::write(folder.path().join("bad.csv"), "when,y\n2024-01-01,1\n2024-13-01,0\n")
+    fs::write(folder.path().join("bad.csv"), "when,y\n2024-13-01,1\n2024-01-01,0\n")
         .expect("the file is there");
     let complaint = ask("predict m.rueful bad.csv").refusal(1);
     assert!(
-        complaint.contains("bad.csv:3:1: found \"2024-13-01\", expected a date"),
+        complaint.contains("bad.csv:2:1: found \"2024-13-01\", expected a date"),
         "{complaint}"
     );
 }
