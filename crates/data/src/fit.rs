@@ -192,7 +192,11 @@ impl KnownColumns {
             ..FormatSettings::default()
         };
         match text.recognize(&format_settings)? {
-            Schema::Csv(table) if self.is_positional => self.fit_width(&table, text.file, purpose),
+            Schema::Csv(table) if self.is_positional => {
+                let width = table.columns.len();
+                let fitted = self.fit_width(&table, width, purpose);
+                fitted.map(Schema::Csv).ok_or_else(|| self.other_width(text.file, width))
+            }
             Schema::Csv(table) => {
                 let columns = self.fit(text.file, &table.columns, purpose)?;
                 Ok(Schema::Csv(Table { columns, ..table }))
@@ -209,31 +213,36 @@ impl KnownColumns {
     /// The table as it was written before, if this one has the columns where its own way of writing
     /// puts them.
     fn fit_own(&self, own: &Table, text: &Beginning<'_>, purpose: Purpose) -> Option<Table> {
-        if !own.header {
-            return None;
-        }
         let names = header_in(text.bytes, text.is_whole, own)?;
+        if !own.header {
+            return self.fit_width(own, names.len(), purpose);
+        }
         Columns::repeated(&names).is_none().then_some(())?;
         let found = names.into_iter().map(|name| Column { name, role: Role::Drop });
         let columns = self.fit(text.file, &found.collect::<Vec<_>>(), purpose).ok()?;
         Some(Table { columns, ..own.clone() })
     }
 
-    /// A table without a header: all columns, or all but those that only learning needs.
-    fn fit_width(&self, table: &Table, file: &str, purpose: Purpose) -> Result<Schema, DataError> {
-        let width = table.columns.len();
+    /// A table of so many columns without names: all columns, or all but those that only learning
+    /// needs.
+    fn fit_width(&self, table: &Table, width: usize, purpose: Purpose) -> Option<Table> {
         let whole = self.columns.with_roles(|column| purpose.role(column.role));
         let is_label = |column: &Column| column.role == Role::Label;
-        let unlabelled: Vec<_> = whole.iter().filter(|c| !is_label(c)).cloned().collect();
-        let choices = [whole, Columns::unlabelled(unlabelled), self.columns.without_label()];
+        let unlabelled = self.columns.iter().filter(|column| !is_label(column)).cloned();
+        let unlabelled = Columns::unlabelled(unlabelled.collect());
+        let unlabelled = unlabelled.with_roles(|column| purpose.role(column.role));
+        let choices = [whole, unlabelled, self.columns.without_label()];
         let choices = if purpose == Purpose::Learn { &choices[..1] } else { &choices[..] };
-        match choices.iter().find(|columns| columns.len() == width) {
-            Some(columns) => Ok(Schema::Csv(Table { columns: columns.clone(), ..table.clone() })),
-            None => Err(DataError::Unsuitable {
-                file: file.to_owned(),
-                found: format!("{width} columns without names"),
-                expected: format!("{}, as there were before", self.columns.len()).into(),
-            }),
+        let columns = choices.iter().find(|columns| columns.len() == width)?.clone();
+        Some(Table { columns, ..table.clone() })
+    }
+
+    #[cold]
+    fn other_width(&self, file: &str, width: usize) -> DataError {
+        DataError::Unsuitable {
+            file: file.to_owned(),
+            found: format!("{width} columns without names"),
+            expected: format!("{}, as there were before", self.columns.len()).into(),
         }
     }
 

@@ -292,11 +292,11 @@ fn moments_and_truths_are_the_same_in_every_format() {
     for name in ["when·hour=13", "when·weekday=monday", "when·month=1", "when·years"] {
         assert!(weights.contains(name), "{name}: {weights}");
     }
-    fs::write(folder.path().join("bad.csv"), "when,y\n2024-01-01,1\n2024-13-01,0\n")
+    fs::write(folder.path().join("bad.csv"), "when,y\n2024-13-01,1\n2024-01-01,0\n")
         .expect("the file is there");
     let complaint = ask("predict m.rueful bad.csv").refusal(1);
     assert!(
-        complaint.contains("bad.csv:3:1: found \"2024-13-01\", expected a date"),
+        complaint.contains("bad.csv:2:1: found \"2024-13-01\", expected a date"),
         "{complaint}"
     );
 }
@@ -365,4 +365,30 @@ fn carriage_returns_alone_end_lines() {
     fs::write(desk.path().join("bad.csv"), bad).expect("the file is there");
     let complaint = ask("run bad.csv --label y -q").refusal(1);
     assert!(complaint.contains(&format!("bad.csv:{}:1: found \"x\"", ROWS + 2)), "{complaint}");
+}
+
+#[test]
+fn files_without_names_or_columns_may_lack_labels_too() {
+    let folder = TempDir::new().expect("a directory");
+    let put = |name: &str, text: String| {
+        fs::write(folder.path().join(name), text).expect("the file is there");
+    };
+    let row = |row: usize| (row * 7 % 10, row * 3 % 4, if row * 7 % 10 > 4 { 1 } else { -1 });
+    let rows = || (0..60).map(row);
+    put("all.csv", rows().map(|(a, b, y)| format!("{a};{y};{b}\n")).collect());
+    put("bare.csv", rows().map(|(a, b, _)| format!("{a};{b}\n")).collect());
+    put("wide.csv", rows().map(|(a, b, y)| format!("{a};{y};{b};{b}\n")).collect());
+    put("all.vw", rows().map(|(a, b, y)| format!("{y} | a:{a} b{b}\n")).collect());
+    put("bare.vw", rows().map(|(a, b, _)| format!("| a:{a} b{b}\n")).collect());
+    let ask = |line: &str| ask_in(folder.path(), line);
+    for (learn, end) in [("all.csv --no-header --label 2", "csv"), ("all.vw", "vw")] {
+        ask(&format!("run {learn} --save m.rueful -q")).result();
+        let expected = ask(&format!("predict m.rueful all.{end} -q")).result();
+        let bare = ask(&format!("predict m.rueful bare.{end}"));
+        assert_eq!(bare.stderr, "note: 60 predictions\n", "{end}");
+        assert_eq!(bare.result(), expected, "{end}");
+    }
+    ask("run all.csv --no-header --label 2 --save m.rueful -q").result();
+    let complaint = ask("predict m.rueful wide.csv").refusal(1);
+    assert!(complaint.contains("found 4 columns without names, expected 3"), "{complaint}");
 }
