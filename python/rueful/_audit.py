@@ -32,6 +32,8 @@ class Audit:
         ``logistic`` where predictions are probabilities of the positive class.
     window : int, optional
         How many examples make a window that is judged for itself.
+    no_constant : bool
+        Whether comparators have no intercept.
     positive : optional
         The label of the positive class, where labels are neither signs nor truths.
 
@@ -59,6 +61,7 @@ class Audit:
         tau: float | None = None,
         link: str | None = None,
         window: int | None = None,
+        no_constant: bool = False,
         positive: Any = None,
     ) -> None:
         self._settings = {
@@ -71,11 +74,9 @@ class Audit:
             "window": _data.plain(window),
         }
         self._positive = positive
-        self._books = Books(self._settings)
+        self._books = Books(self._settings, not no_constant)
 
-    def observe(
-        self, X: Any, y: Any, prediction: Any, sample_weight: Any = None
-    ) -> Self:
+    def observe(self, X: Any, y: Any, prediction: Any, sample_weight: Any = None) -> Self:
         """Takes down what a model predicted for one example, or for the rows of a table.
 
         Parameters
@@ -189,7 +190,7 @@ def audit(
     if hasattr(model, "learn_one"):
         return _audit_river(model, X, y, loss, settings)
     if not hasattr(model, "partial_fit"):
-        raise TypeError("model: expected partial_fit, as of scikit-learn, or learn_one, as of River")
+        raise TypeError("model: expected partial_fit of scikit-learn, or learn_one of River")
     return _audit_sklearn(model, X, np.asarray(y), batch, classes, loss, settings)
 
 
@@ -203,6 +204,8 @@ def _audit_sklearn(
         raise ValueError("batch: at least 1")
     classifies = is_classifier(model)
     classes = np.unique(y if classes is None else classes) if classifies else None
+    if classes is not None and len(classes) != 2:
+        raise ValueError(f"y has {len(classes)} classes, expected two")
     says = _what_it_says(model) if classifies else "predict"
     books = _audit_of(says, loss, settings, None if classes is None else classes[1])
     for start in range(0, len(y), batch):
@@ -239,10 +242,18 @@ def _audit_of(says: str, loss: str | None, settings: dict[str, Any], positive: A
     return Audit(**{**made, **settings})
 
 
-def _audit_river(
-    model: Any, X: Any, y: Any, loss: str | None, settings: dict[str, Any]
-) -> Audit:
-    classifies = hasattr(model, "predict_proba_one")
+def _classifies(model: Any) -> bool:
+    """Tells whether a model of River tells classes apart.
+
+    A pipeline has the methods of all kinds of models: its last step is what it is.
+    """
+    while getattr(model, "steps", None):
+        model = list(model.steps.values())[-1]
+    return hasattr(model, "predict_proba_one")
+
+
+def _audit_river(model: Any, X: Any, y: Any, loss: str | None, settings: dict[str, Any]) -> Audit:
+    classifies = _classifies(model)
     positive = settings.pop("positive", True) if classifies else None
     books = _audit_of("predict_proba" if classifies else "predict", loss, settings, positive)
     rows = X.to_dict(orient="records") if hasattr(X, "to_dict") else X

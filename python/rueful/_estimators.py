@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +29,9 @@ from ._rueful import Model
 
 _FLOATS = [np.float64, np.float32]
 
+#: The comparators that can be asked for by name.
+_BALLS = ("ball", "unit-free")
+
 
 def _has_probabilities(estimator: Online) -> bool:
     if (estimator.loss or estimator._usual_loss) == "logistic":
@@ -42,6 +46,8 @@ class Online(BaseEstimator):
 
     _usual_loss: ClassVar[str]
     _model: Model
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
 
     def __init__(
         self,
@@ -96,6 +102,8 @@ class Online(BaseEstimator):
     def _table(self, X: Any, *, reset: bool) -> tuple[Any, list[str] | None]:
         """The table as the core takes it, and the names of its columns where it is a matrix."""
         if _data.are_dicts(X):
+            if reset and hasattr(self, "n_features_in_"):
+                del self.n_features_in_
             return X, None
         if scipy.sparse.issparse(X):
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
@@ -213,7 +221,14 @@ class Online(BaseEstimator):
             )
         return np.asarray(y)
 
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
+    def _partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any,
+        listener: Callable[[int, int, float], None] | None = None,
+    ) -> Self:
         is_first = not hasattr(self, "_model")
         table, names = self._table(X, reset=is_first)
         labels = self._labels(self._target(X, table, y), reset=is_first, classes=classes)
@@ -221,7 +236,7 @@ class Online(BaseEstimator):
         importances = self._importances(labels, weights, is_whole=False)
         if is_first:
             self._begin(X, table, names, None, None)
-        self._model.learn(table, labels, importances)
+        self._model.learn(table, labels, importances, listener)
         return self
 
     def learn(
@@ -238,7 +253,8 @@ class Online(BaseEstimator):
         Parameters
         ----------
         data : str, path, list of these, table, or iterator of pairs of a table and its labels
-            Files are read by rueful's own readers, in the way that those before were.
+            Files are read by rueful's own readers, in the way that those before were. Pairs may
+            have the weights of their rows for a third.
         y : array, optional
             The labels, where `data` is a table.
         classes : array, optional
@@ -258,12 +274,12 @@ class Online(BaseEstimator):
             with Progress(progress, _size(files)) as bar:
                 self._model.learn_files(files, threads, bar.listener)
             return self
-        if y is not None:
-            return self._partial_fit(data, y, None, classes)
-        for part in data:
-            if not (isinstance(part, tuple) and len(part) in (2, 3)):
-                raise TypeError("data: expected pairs of a table and its labels")
-            self._partial_fit(part[0], part[1], part[2] if len(part) == 3 else None, classes)
+        with Progress(progress, None) as bar:
+            for part in [(data, y)] if y is not None else data:
+                if not (isinstance(part, tuple) and len(part) in (2, 3)):
+                    raise TypeError("data: expected pairs of a table and its labels")
+                weights = part[2] if len(part) == 3 else None
+                self._partial_fit(part[0], part[1], weights, classes, bar.listener)
         return self
 
     # What is predicted.
@@ -656,18 +672,52 @@ def _two_classes(found: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
 
 
 def _params_of(model: Model) -> dict[str, Any]:
-    """The settings of a run that was loaded, as far as it tells."""
+    """The settings that make the task of a run that was loaded."""
     task = json.loads(model.task())
-    radius = task["comparators"].get("radius")
-    params = {
-        "learner": task["learner"]["name"],
+    whole = _settings_of(task)
+    # A step size may have been given, or tuned to a gradient bound.
+    tuned = {name: value for name, value in whole.items() if name != "eta"}
+    for settings in (whole, tuned):
+        if _task_of(settings) == task:
+            return {**settings, "no_constant": not model.constant()}
+    plain = {"learner": task["learner"]["name"], "loss": task["loss"]["name"]}
+    return {**plain, "no_constant": not model.constant()}
+
+
+def _settings_of(task: dict[str, Any]) -> dict[str, Any]:
+    """All that a task tells of its settings."""
+    learner, comparators = task["learner"], task["comparators"]
+    schedule = learner.get("schedule", {})
+    settings = {
+        "learner": learner["name"],
         "loss": task["loss"]["name"],
         "tau": task["loss"].get("tau"),
-        "radius": radius,
+        "radius": comparators.get("radius"),
+        "comparators": comparators["name"] if comparators["name"] in _BALLS else None,
         "judge": task.get("judge"),
-        "no_constant": not model.constant(),
+        "sigma": task["sigma"] or None,
+        "eta": learner.get("eta", schedule.get("eta")),
+        "gradient_bound": learner.get("gradient_bound"),
+        "l1": learner.get("l1"),
+        "c": learner.get("c"),
+        "horizon": learner.get("horizon", schedule.get("rounds")),
+        "schedule": schedule.get("name"),
     }
-    return params
+    if learner["name"] == "regularized-erm":
+        # Its step is 1/alpha.
+        eta = settings.pop("eta")
+        settings["alpha"] = None if eta is None else 1.0 / eta
+        settings["schedule"] = None if eta is not None else settings["schedule"]
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _task_of(settings: dict[str, Any]) -> Any:
+    """The task that settings make; nothing where they make none."""
+    try:
+        made = Model(_data.pick(settings, _data.SETTINGS), _data.columns({}), [], constant=True)
+    except ValueError:
+        return None
+    return json.loads(made.task())
 
 
 def _data_files(data: Any) -> list[str] | None:

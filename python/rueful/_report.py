@@ -58,7 +58,7 @@ class Report(Mapping[str, Any]):
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def metrics(self, prefix: str = "rueful.") -> dict[str, float]:
-        """Returns the numbers of the report by name, as experiment trackers such as MLflow take them.
+        """Returns the numbers of the report by name, as trackers such as MLflow take them.
 
         Numbers within other parts are joined by points; the curve and lists are left out.
         """
@@ -94,6 +94,7 @@ def _numbers(prefix: str, value: Any) -> Iterator[tuple[str, float]]:
     if isinstance(value, Mapping):
         for key, part in value.items():
             if key not in ("spec", "comparators", "loss"):
-                yield from _numbers(f"{prefix}{key}" + ("." if isinstance(part, Mapping) else ""), part)
+                point = "." if isinstance(part, Mapping) else ""
+                yield from _numbers(f"{prefix}{key}{point}", part)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield prefix, float(value)

@@ -85,11 +85,12 @@ def run(
 
     Parameters
     ----------
-    data : str, path, list of these, table, frame, or iterator of pairs of a table and its labels
-        What to learn from. Files are read by rueful's own readers, as ``rueful run`` reads them.
+    data : files, table, frame, or iterator of pairs of a table and its labels
+        What to learn from: a path or a list of paths, or what is in memory. Files are read by
+        rueful's own readers, as ``rueful run`` reads them.
     y : array, optional
-        The labels, where `data` is a table. A frame, or a stream of Arrow's record batches, can have
-        them in the column `label`.
+        The labels, where `data` is a table. A frame, or a stream of Arrow's record batches, can
+        have them in the column `label`.
     classes : array, optional
         Both classes, where `data` is an iterator whose first batch may not have them.
     progress : bool, optional
@@ -134,7 +135,9 @@ def run(
             "or an iterator of pairs of a table and its labels"
         )
     estimator = _new(first[1] if classes is None else classes, settings)
-    return estimator.learn(itertools.chain([first], batches), classes=classes)
+    return estimator.learn(
+        itertools.chain([first], batches), classes=classes, progress=progress
+    )
 
 
 def _new(y: Any, settings: dict[str, Any]) -> OnlineClassifier | OnlineRegressor:
@@ -255,6 +258,7 @@ def hindsight(
     else:
         labels = _data.doubles("y", y)
     table, names = _data.any_table(X)
+    weights = None if sample_weight is None else _data.doubles("sample_weight", sample_weight)
     found = best_in_hindsight(
         _data.pick(settings, _data.SETTINGS),
         _data.columns(columns, X),
@@ -262,7 +266,7 @@ def hindsight(
         labels,
         constant=not no_constant,
         names=names,
-        importances=None if sample_weight is None else _data.doubles("sample_weight", sample_weight),
+        importances=weights,
         tolerance=tolerance,
         max_passes=max_passes,
     )

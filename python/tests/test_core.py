@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import rueful
 import rueful.river
+from sklearn.base import clone
 
 FILE = "data/phishing.libsvm"
 
@@ -169,6 +170,8 @@ def test_dicts_are_lines_of_json(tmp_path):
     np.testing.assert_array_equal(memory.predict_proba(rows), from_file.predict_proba(rows))
     with pytest.raises(ValueError, match="fitted to names"):
         from_file.predict([[1.0, 2.0]])
+    with pytest.raises(ValueError, match="fitted to numbered columns"):
+        rueful.OnlineClassifier().fit([[1.0], [2.0]], [0, 1]).predict(rows)
 
 
 def test_rows_that_do_not_count_alike_are_told(tmp_path):
@@ -177,3 +180,41 @@ def test_rows_that_do_not_count_alike_are_told(tmp_path):
         rueful.read(tmp_path / "w.vw")
     _, _, weights = rueful.read(tmp_path / "w.vw", weights=True)
     assert weights.tolist() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"radius": 3.0, "loss": "hinge", "judge": True},
+        {"comparators": "ball"},
+        {"learner": "ogd"},
+        {"learner": "ogd", "schedule": "constant", "eta": 0.1},
+        {"learner": "ogd", "schedule": "inverse-sqrt", "gradient_bound": 3.0},
+        {"learner": "ogd", "schedule": "horizon", "horizon": 1250, "gradient_bound": 9.0},
+        {"learner": "ogd", "sigma": 0.1, "schedule": "inverse-time"},
+        {"learner": "strongly-convex-ogd", "loss": "hinge", "sigma": 0.1},
+        {"learner": "perceptron", "loss": "perceptron"},
+        {"learner": "erm"},
+        {"learner": "regularized-erm"},
+        {"learner": "regularized-erm", "alpha": 2.0},
+        {"learner": "minimax", "horizon": 1250, "gradient_bound": 9.0},
+        {"learner": "ftrl", "l1": 0.5},
+        {"learner": "passive-aggressive-1", "loss": "hinge", "c": 0.5},
+        {"learner": "passive-aggressive-2", "loss": "hinge"},
+        {"no_constant": True},
+    ],
+    ids=str,
+)
+def test_a_loaded_model_knows_its_settings(settings, tmp_path):
+    X, y = rueful.read(FILE)
+    model = rueful.OnlineClassifier(**settings).fit(X, y)
+    model.save(tmp_path / "m.rueful")
+    again = clone(rueful.load(tmp_path / "m.rueful")).fit(X, y)
+    assert again._model.to_bytes() == model._model.to_bytes()
+
+
+def test_a_loaded_quantile_knows_its_tau(tmp_path):
+    model = rueful.OnlineRegressor(loss="quantile", tau=0.9).fit([[1.0], [2.0]], [1.0, 2.0])
+    model.save(tmp_path / "m.rueful")
+    assert rueful.load(tmp_path / "m.rueful").tau == 0.9

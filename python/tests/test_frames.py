@@ -104,7 +104,8 @@ def test_columns_must_be_the_same(table):
 def test_what_cannot_be_a_feature_is_named(table):
     frame, y = table
     dated = frame.assign(born=pd.Timestamp("2000-01-01"))
-    with pytest.raises(ValueError, match="timestamps in column \"born\".*categorical born.*drop born"):
+    said = "timestamps in column \"born\".*categorical born.*drop born"
+    with pytest.raises(ValueError, match=said):
         rueful.OnlineClassifier().fit(dated, y)
     assert rueful.OnlineClassifier(drop="born").fit(dated, y).n_features_in_ == 6
     mixed = frame.assign(odd=pd.Series([1, "a"] * 150, dtype=object))
@@ -160,7 +161,8 @@ def test_any_stream_of_arrow_is_a_table(table):
     frame, y = table
     arrow = pa.Table.from_pandas(frame.assign(region=frame["region"].astype(str)))
     expected = rueful.OnlineClassifier().fit(arrow, y)
-    for X in (Stream(arrow), arrow.to_reader(max_chunksize=7), arrow.combine_chunks().to_batches()[0]):
+    one_batch = arrow.combine_chunks().to_batches()[0]
+    for X in (Stream(arrow), arrow.to_reader(max_chunksize=7), one_batch):
         model = rueful.OnlineClassifier().fit(X, y)
         assert model.weights_ == expected.weights_
         assert list(model.feature_names_in_) == list(arrow.column_names)

@@ -170,6 +170,16 @@ def test_audits_are_merged(stream):
         front.merge(front)
 
 
+def test_audits_without_a_constant(stream):
+    X, y = stream
+    books = rueful.Audit(no_constant=True).observe(X, y, X[:, 1])
+    assert books.report()["features"] == 6
+    later = pickle.loads(pickle.dumps(books)).observe({"a": 1.0}, 1, 0.5)
+    assert later.report()["features"] == 7
+    with pytest.raises(ValueError, match="different settings"):
+        books.merge(rueful.Audit())
+
+
 def test_the_audit_of_a_run_s_own_predictions_is_the_run_s(stream):
     X, y = stream
     model = rueful.OnlineClassifier()
@@ -190,6 +200,8 @@ def test_models_of_scikit_learn_are_audited(stream):
     assert books.report()["certificate"] > -1e9
     with pytest.raises(TypeError, match="partial_fit"):
         rueful.audit(object(), X, y)
+    with pytest.raises(ValueError, match="3 classes, expected two"):
+        rueful.audit(SGDClassifier(), X, np.arange(400) % 3)
 
 
 def test_models_of_river_are_audited():
@@ -201,6 +213,9 @@ def test_models_of_river_are_audited():
     books = rueful.audit(model, [x for x, _ in rows], [y for _, y in rows])
     assert books.report()["examples"] == 1250
     assert 0.2 < books.report()["sequential_risk"] < 0.4
+    numbers = preprocessing.StandardScaler() | linear_model.LinearRegression()
+    books = rueful.audit(numbers, [x for x, _ in rows], [float(y) for _, y in rows])
+    assert books.report()["loss"] == {"name": "square"}
 
 
 def test_audits_refuse_what_they_cannot_judge(stream):

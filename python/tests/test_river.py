@@ -89,6 +89,23 @@ def test_other_labels_gaps_and_weights():
     assert len(model.predict_many(pd.DataFrame({"n": []}))) == 0
 
 
+def test_predictions_leave_no_trace():
+    quiet, asked = rueful.river.OnlineRegressor(), rueful.river.OnlineRegressor()
+    for t in range(20):
+        x = {"a": float(t % 3), "word": "ab"[t % 2]}
+        asked.predict_one({**x, f"never learned {t}": 1.0, "word": f"unknown {t}"})
+        quiet.learn_one(x, float(t))
+        asked.learn_one(x, float(t))
+    assert asked._model().to_bytes() == quiet._model().to_bytes()
+
+
+def test_keys_may_be_anything():
+    model = rueful.river.OnlineRegressor()
+    for key in ("", "-", "--", "label", "\0label", "\0importance", "ключ", "a=b", (1, 2), None, 3.5):
+        model.learn_one({key: 1.0, "x": 2.0}, 1.0)
+    assert model.report()["examples"] == 11
+
+
 def test_keys_may_be_numbers():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)))
     y = pd.Series(frame[0] * 2)

@@ -90,6 +90,10 @@ def test_progress_is_shown_where_it_is_asked_for(has_tqdm, capfd, monkeypatch, t
     with Progress(True, 1000) as bar:
         bar.listener(5, 500, 0.25)
     assert "average loss 0.2500" in capfd.readouterr().err
+    rueful.OnlineClassifier().learn([[1.0], [2.0]], [0, 1], progress=True)
+    assert "2 examples, average loss" in capfd.readouterr().err
+    rueful.run(FILE, progress=True)
+    assert "1,250 examples, average loss 0.2656" in capfd.readouterr().err
     rueful.run(FILE, progress=False)
     rueful.run(FILE)
     assert capfd.readouterr().err == ""
@@ -100,21 +104,20 @@ def test_ctrl_c_stops_a_run_and_what_was_learned_is_kept(tmp_path):
     script.write_text(
         textwrap.dedent(
             """
-            import sys
             import numpy as np
             import rueful
-            X = np.random.default_rng(0).random((1_500_000, 40), dtype=np.float32)
+            X = np.random.default_rng(0).random((1_000_000, 40), dtype=np.float32)
             y = X[:, 0] > 0.5
             model = rueful.OnlineClassifier()
             model.partial_fit(X[:100], y[:100])
+            signs = np.where(y, 1.0, -1.0)
             print("learning", flush=True)
             try:
-                model.partial_fit(X, y)
+                while True:
+                    model._model.learn(X, signs)
             except KeyboardInterrupt:
-                learned = model.report()["examples"]
-                print("interrupted", 100 < learned < len(y), flush=True)
-                sys.exit(0)
-            sys.exit(1)
+                learned = model.report()["examples"] - 100
+                print("interrupted", learned > 0 and learned % len(y) > 0, flush=True)
             """
         )
     )
@@ -127,22 +130,28 @@ def test_ctrl_c_stops_a_run_and_what_was_learned_is_kept(tmp_path):
     assert said == "interrupted True\n" and child.returncode == 0
 
 
-def test_the_interpreter_is_free_while_rows_are_learned(stream):
-    X = np.random.default_rng(0).normal(size=(60_000, 30)).astype(np.float32)
-    y = X[:, 0] > 0
+def test_the_interpreter_is_free_while_rows_are_learned():
+    X = np.random.default_rng(0).random((400_000, 30), dtype=np.float32)
+    signs = np.where(X[:, 0] > 0.5, 1.0, -1.0)
+    model = rueful.OnlineClassifier().fit(X[:100], signs[:100])._model
     ticks, is_done = [], threading.Event()
 
     def tick() -> None:
         while not is_done.is_set():
             ticks.append(time.monotonic())
-            time.sleep(0.005)
+            time.sleep(0.001)
 
     thread = threading.Thread(target=tick)
     thread.start()
-    rueful.OnlineClassifier().fit(X, y)
+    seen = 0
+    for rows in (25_000, 50_000, 100_000, 200_000, 400_000):
+        before = len(ticks)
+        model.learn(X[:rows], signs[:rows])
+        # Between two calls others may get a turn as well, but not several.
+        seen = max(seen, len(ticks) - before)
     is_done.set()
     thread.join()
-    assert len(ticks) > 5
+    assert seen > 5
 
 
 def test_threads_share_a_model(stream):
@@ -157,6 +166,23 @@ def test_threads_share_a_model(stream):
     with ThreadPoolExecutor(4) as pool:
         assert all(np.isfinite(list(pool.map(work, range(8)))))
     assert model.report()["examples"] == 400 + sum(len(y[part::8]) for part in (1, 3, 5, 7))
+
+
+def test_questions_wait_for_those_who_learn():
+    """Whoever learns asks for the interpreter now and then, and must get it."""
+    X = np.random.default_rng(0).random((150_000, 30), dtype=np.float32)
+    y = X[:, 0] > 0.5
+    model = rueful.OnlineClassifier().partial_fit(X[:10], y[:10], classes=[False, True])
+    learner = threading.Thread(target=lambda: model.partial_fit(X, y), daemon=True)
+    learner.start()
+    questions = 0
+    while learner.is_alive():
+        core = model._model
+        assert core.examples() >= 10 and core.classes() == ("false", "true")
+        assert core.constant() and core.classifies() and core.dimension() == 31
+        questions += 1
+    learner.join()
+    assert model.report()["examples"] == 150_010 and questions > 0
 
 
 def _learn(arguments):

@@ -19,7 +19,10 @@ ROOT = Path(__file__).parents[2]
 MODULES = [f"rueful.{module.name}" for module in pkgutil.iter_modules(rueful.__path__)]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "rueful._rueful"] + ["rueful"])
+EXAMPLES = [name for name in MODULES if name != "rueful._rueful"]
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, "rueful"])
 def test_examples_in_docstrings_run(name):
     module = importlib.import_module(name)
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0

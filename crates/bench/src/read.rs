@@ -3,14 +3,14 @@
 use crate::generate::Data;
 use anyhow::{Result, ensure};
 use rueful_core::Batch;
-use rueful_data::{Follow, LabelRule, Reading, Source, Wishes, open};
+use rueful_data::{Follow, FormatSettings, LabelRule, Reading, Source, open};
 use std::path::Path;
 
 /// Reads the rows of a file.
 pub(crate) fn read(path: &Path) -> Result<Data> {
     let files = [path.display().to_string()];
     let reading = Reading::new(LabelRule::Numbers);
-    let mut source = open(&files, &Wishes::default(), &reading, &Follow::No)?.reader;
+    let mut source = open(&files, &FormatSettings::default(), &reading, &Follow::No)?.reader;
     let (mut batch, mut batches) = (Batch::default(), Vec::new());
     while source.fill(&mut batch)? {
         batches.push(batch.clone());

@@ -1,7 +1,7 @@
 //! From arrays of every type to the few that rows are made of.
 
+use crate::decode_error::DecodeError;
 use crate::kind::Kind;
-use crate::trouble::Trouble;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, StringViewArray};
@@ -27,7 +27,7 @@ pub(crate) enum Cells {
 
 impl Cells {
     /// The cells of an array, for a column of that role.
-    pub(crate) fn new(array: &ArrayRef, role: Role) -> Result<Self, Trouble> {
+    pub(crate) fn new(array: &ArrayRef, role: Role) -> Result<Self, DecodeError> {
         if let DataType::Dictionary(..) = array.data_type() {
             return Self::new(&spread(array)?, role);
         }
@@ -59,7 +59,7 @@ impl Cells {
 }
 
 /// The values that the keys of a dictionary stand for; strings share their bytes.
-fn spread(array: &ArrayRef) -> Result<ArrayRef, Trouble> {
+fn spread(array: &ArrayRef) -> Result<ArrayRef, DecodeError> {
     let dictionary = array.as_any_dictionary();
     let values = dictionary.values();
     let values = match Kind::of(values.data_type()) {
@@ -69,7 +69,7 @@ fn spread(array: &ArrayRef) -> Result<ArrayRef, Trouble> {
     Ok(take(&values, dictionary.keys(), None)?)
 }
 
-fn words(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
+fn words(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {
     Ok(match array.data_type() {
         DataType::Utf8 => StringViewArray::from(array.as_string::<i32>()),
         DataType::LargeUtf8 => StringViewArray::from(array.as_string::<i64>()),
@@ -80,7 +80,7 @@ fn words(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
 
 /// Numbers that become features, and so singles: those that are not exact as doubles become singles
 /// at once, as a text of them would. Rounding them again then changes nothing.
-fn singles(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
+fn singles(array: &ArrayRef) -> Result<Vec<f64>, DecodeError> {
     use DataType as D;
     Ok(match array.data_type() {
         D::Int64 => each::<Int64Type>(array, |number| f64::from(number as f32)),
@@ -95,7 +95,7 @@ fn singles(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
 
 /// Decimals that become features. Where the nearest double lies in the middle of two singles it
 /// does not tell which of them is nearer to the decimal: then the text is parsed.
-fn decimal_singles<T: DecimalType>(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
+fn decimal_singles<T: DecimalType>(array: &ArrayRef) -> Result<Vec<f64>, DecodeError> {
     let decimals = array.as_primitive::<T>();
     let mut values = numbers(array)?;
     for (row, value) in values.iter_mut().enumerate() {
@@ -118,7 +118,7 @@ fn is_middle_of_singles(value: f64) -> bool {
 }
 
 /// Numbers in double precision: correctly rounded, as a text of them would be.
-fn numbers(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
+fn numbers(array: &ArrayRef) -> Result<Vec<f64>, DecodeError> {
     use DataType as D;
     Ok(match array.data_type() {
         D::Int8 => each::<Int8Type>(array, f64::from),
@@ -174,7 +174,7 @@ fn decimals<T: DecimalType>(
 }
 
 /// Numbers as names: whole ones with all their digits.
-fn number_names(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
+fn number_names(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {
     use DataType as D;
     Ok(match array.data_type() {
         D::Int8 => names(array.as_primitive::<Int8Type>()),
@@ -214,7 +214,7 @@ fn named(array: &dyn Array, name: impl Fn(usize) -> String) -> StringViewArray {
 }
 
 /// Dates and times; none where there is nothing, or what lies beyond the calendar.
-fn moments(array: &ArrayRef) -> Result<Vec<Option<Moment>>, Trouble> {
+fn moments(array: &ArrayRef) -> Result<Vec<Option<Moment>>, DecodeError> {
     use DataType as D;
     const MILLI: i64 = 1000;
     macro_rules! moments_of {
@@ -256,7 +256,7 @@ fn moments(array: &ArrayRef) -> Result<Vec<Option<Moment>>, Trouble> {
 
 /// Dates and times as names: `2026-11-15`, `23:30:00`, `2026-11-15 23:30:00`; those with a time
 /// zone in UTC. One beyond the calendar is called by its number.
-fn moment_names(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
+fn moment_names(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {
     use DataType as D;
     macro_rules! named_as {
         ($type:ty, $value:ident) => {{
@@ -289,6 +289,6 @@ fn moment_names(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
 }
 
 #[cold]
-fn unexpected(array: &ArrayRef) -> Trouble {
-    Trouble::new(format!("a column of type {}", array.data_type()))
+fn unexpected(array: &ArrayRef) -> DecodeError {
+    DecodeError::new(format!("a column of type {}", array.data_type()))
 }

@@ -23,16 +23,17 @@
 //!
 //! ```no_run
 //! use rueful_columnar::{Format, open};
-//! use rueful_data::{LabelRule, Reading, Wishes, survey};
-//! let wishes = Wishes { label: Some("price".to_owned()), ..Wishes::default() };
+//! use rueful_data::{LabelRule, Reading, FormatSettings, survey};
+//! let format_settings = FormatSettings { label: Some("price".to_owned()), ..FormatSettings::default() };
 //! let reading = Reading::new(LabelRule::Numbers);
-//! let mut opened = open(&["houses.parquet".to_owned()], Format::Parquet, &wishes, &reading)?;
+//! let mut opened = open(&["houses.parquet".to_owned()], Format::Parquet, &format_settings, &reading)?;
 //! let survey = survey(&mut opened.source)?;
 //! # Ok::<(), rueful_data::DataError>(())
 //! ```
 
 mod cells;
 mod decode;
+mod decode_error;
 mod file;
 mod footer;
 mod ipc;
@@ -41,7 +42,6 @@ mod layout;
 mod open;
 mod parquet;
 mod source;
-mod trouble;
 
 pub use layout::{Format, Layout};
 pub use open::{ColumnType, Opened, fit, inspect, open, open_batches};

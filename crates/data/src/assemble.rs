@@ -9,7 +9,7 @@ use crate::error::excerpt;
 use crate::format::{Fault, FaultFacts};
 use crate::labels::{LabelCounts, LabelRule};
 use crate::rows::{Rows, Space, importance};
-use crate::schema::{Column, Columns, Role, Wishes};
+use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::{LabelsSeen, Reading};
 use crate::table::plan::{self, Action, Filler, Plan};
 use crate::{Bits, Census, DataError, Moment, Names, Phrase};
@@ -33,7 +33,7 @@ pub enum Cell<'a> {
 
 /// What is wrong with a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct RowError {
     /// The row, counted from 0 and from the last [`take`](Assembler::take) on.
     pub row: usize,
     /// What was found: its beginning if it is long, and nothing that could upset a terminal.
@@ -44,7 +44,7 @@ pub struct Wrong {
     pub hint: Option<Phrase>,
 }
 
-impl Wrong {
+impl RowError {
     /// The error about it, in a file of which `before` rows came before that take.
     pub fn error(self, file: &str, before: u64) -> DataError {
         DataError::Row {
@@ -147,7 +147,7 @@ impl Assembler {
     /// # Panics
     /// When there is no such column.
     #[inline]
-    pub fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Wrong> {
+    pub fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), RowError> {
         if !self.is_begun {
             self.begin();
         }
@@ -210,7 +210,7 @@ impl Assembler {
     }
 
     /// Ends the row.
-    pub fn finish_row(&mut self) -> Result<(), Wrong> {
+    pub fn finish_row(&mut self) -> Result<(), RowError> {
         if !self.is_begun {
             self.begin();
         }
@@ -226,10 +226,10 @@ impl Assembler {
     }
 
     #[cold]
-    fn wrong(&mut self, fault: Fault) -> Wrong {
+    fn wrong(&mut self, fault: Fault) -> RowError {
         self.is_begun = false;
         let FaultFacts { found, expected, hint, .. } = fault.facts();
-        Wrong { row: self.finished, found, expected, hint }
+        RowError { row: self.finished, found, expected, hint }
     }
 
     /// How many rows there are since the last take.
@@ -250,10 +250,10 @@ impl Assembler {
 
     /// Hands over the rows since the last take in place of what the batch holds, and counts them.
     /// If a label does not go with those before it, they end before its row.
-    pub fn take(&mut self, batch: &mut Batch) -> Result<(), Wrong> {
+    pub fn take(&mut self, batch: &mut Batch) -> Result<(), RowError> {
         let result = self.labels.absorb(&self.rows.labels, &self.rule).map_err(|conflict| {
             self.rows.truncate(conflict.row);
-            Wrong {
+            RowError {
                 row: conflict.at,
                 found: excerpt(conflict.label.as_bytes()),
                 expected: self.rule.expected(),
@@ -325,7 +325,7 @@ impl Columns {
     pub fn wished(
         file: &str,
         names: &[String],
-        wishes: &Wishes,
+        format_settings: &FormatSettings,
         notes: &mut Vec<Phrase>,
         mut usual: impl FnMut(usize) -> Role,
     ) -> Result<Self, DataError> {
@@ -338,7 +338,7 @@ impl Columns {
             let found = format!("two columns named \"{}\"", excerpt(twice.as_bytes()));
             return Err(unsuitable(found, "different names"));
         }
-        let roles = wishes.roles(file, names, notes)?;
+        let roles = format_settings.roles(file, names, notes)?;
         let columns = names.iter().zip(roles).enumerate().map(|(number, (name, wished))| Column {
             name: name.clone(),
             role: wished.unwrap_or_else(|| usual(number)),
@@ -376,7 +376,7 @@ mod tests {
         Assembler::new(&columns(), Bits::default(), &Reading::new(labels))
     }
 
-    fn add(assembler: &mut Assembler, cells: &[Cell<'_>]) -> Result<(), Wrong> {
+    fn add(assembler: &mut Assembler, cells: &[Cell<'_>]) -> Result<(), RowError> {
         for (column, &cell) in cells.iter().enumerate() {
             assembler.cell(column, cell)?;
         }

@@ -285,7 +285,7 @@ impl DataError {
 
 /// What is said of columns that are not there.
 fn missing_columns(file: &str, missing: &[Column], columns: &str) -> String {
-    const SHOWN: usize = 6;
+    const SHOWN: usize = 4;
     let told = |column: &Column| {
         let name = format!("\"{}\"", excerpt(column.name.as_bytes()));
         match column.role {

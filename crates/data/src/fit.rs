@@ -6,10 +6,13 @@
 
 use crate::json::Json;
 use crate::recognize::recognize_as;
-use crate::schema::{Column, Columns, Role, Schema, Wishes, listed};
+use crate::schema::{Column, Columns, FormatSettings, Role, Schema, listed_up_to};
 use crate::table::{Table, header_in};
 use crate::{Bits, DataError};
 use std::collections::{HashMap, HashSet};
+
+/// So many columns are told where one is missing.
+const SHOWN: usize = 8;
 
 /// What the rows of a file are for, which decides what columns it must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +167,7 @@ impl KnownColumns {
         if missing.is_empty() {
             return Ok(());
         }
-        let columns = listed(names);
+        let columns = listed_up_to(SHOWN, names);
         Err(DataError::MissingColumns { file: file.to_owned(), missing, columns })
     }
 
@@ -181,15 +184,15 @@ impl KnownColumns {
         {
             return Ok(Schema::Csv(fitted));
         }
-        let wishes = Wishes {
+        let format_settings = FormatSettings {
             unlabelled: true,
             header: Some(!self.is_positional),
             format: text.begins_as(own).map(str::to_owned),
             bits: self.bits,
-            ..Wishes::default()
+            ..FormatSettings::default()
         };
-        match text.recognize(&wishes)? {
-            Schema::Csv(table) if self.is_positional => self.fit_width(table, text.file, purpose),
+        match text.recognize(&format_settings)? {
+            Schema::Csv(table) if self.is_positional => self.fit_width(&table, text.file, purpose),
             Schema::Csv(table) => {
                 let columns = self.fit(text.file, &table.columns, purpose)?;
                 Ok(Schema::Csv(Table { columns, ..table }))
@@ -217,7 +220,7 @@ impl KnownColumns {
     }
 
     /// A table without a header: all columns, or all but those that only learning needs.
-    fn fit_width(&self, table: Table, file: &str, purpose: Purpose) -> Result<Schema, DataError> {
+    fn fit_width(&self, table: &Table, file: &str, purpose: Purpose) -> Result<Schema, DataError> {
         let width = table.columns.len();
         let whole = self.columns.with_roles(|column| purpose.role(column.role));
         let is_label = |column: &Column| column.role == Role::Label;
@@ -225,7 +228,7 @@ impl KnownColumns {
         let choices = [whole, Columns::unlabelled(unlabelled), self.columns.without_label()];
         let choices = if purpose == Purpose::Learn { &choices[..1] } else { &choices[..] };
         match choices.iter().find(|columns| columns.len() == width) {
-            Some(columns) => Ok(Schema::Csv(Table { columns: columns.clone(), ..table })),
+            Some(columns) => Ok(Schema::Csv(Table { columns: columns.clone(), ..table.clone() })),
             None => Err(DataError::Unsuitable {
                 file: file.to_owned(),
                 found: format!("{width} columns without names"),
@@ -263,7 +266,7 @@ impl KnownColumns {
         DataError::Unsuitable {
             file: file.to_owned(),
             found: format!("{} text", found.name()),
-            expected: format!("a table with the columns {}", listed(&names)).into(),
+            expected: format!("a table with the columns {}", listed_up_to(SHOWN, &names)).into(),
         }
     }
 }
@@ -293,13 +296,14 @@ impl Beginning<'_> {
         }
     }
 
-    fn recognize(&self, wishes: &Wishes) -> Result<Schema, DataError> {
-        let recognize =
-            |wishes: &Wishes| recognize_as(self.file, self.name, self.bytes, self.is_whole, wishes);
-        let found = match recognize(wishes) {
+    fn recognize(&self, format_settings: &FormatSettings) -> Result<Schema, DataError> {
+        let recognize = |format_settings: &FormatSettings| {
+            recognize_as(self.file, self.name, self.bytes, self.is_whole, format_settings)
+        };
+        let found = match recognize(format_settings) {
             // Only tables of text have a header line.
             Err(DataError::Useless { settings: &["header"], .. }) => {
-                recognize(&Wishes { header: None, ..wishes.clone() })?
+                recognize(&FormatSettings { header: None, ..format_settings.clone() })?
             }
             found => found?,
         };

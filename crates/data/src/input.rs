@@ -1,6 +1,7 @@
 //! Where bytes come from: files, standard input, compressed or not, growing or not.
 
 use crate::DataError;
+use crate::line_ends::LineEnds;
 use crate::zip::{self, Unzip};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -17,7 +18,7 @@ const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// How often a file that is followed is looked at again.
 const FOLLOW_PAUSE: Duration = Duration::from_millis(50);
 
-/// A named stream of bytes, decompressed if it was compressed.
+/// A named stream of bytes, decompressed if it was compressed; in text, lines end with line feeds.
 pub struct Input {
     name: String,
     /// What the one file in an archive is called.
@@ -77,7 +78,7 @@ impl Input {
             Ok((reader, inner_name)) => Ok(Self {
                 name,
                 inner_name,
-                reader,
+                reader: Box::new(LineEnds::new(reader)),
                 ahead: Cursor::new(Vec::new()),
                 is_ended: false,
                 taken,

@@ -41,6 +41,7 @@ mod input;
 mod json;
 mod labels;
 mod libsvm;
+mod line_ends;
 mod moment;
 mod names;
 mod number;
@@ -63,7 +64,7 @@ mod vw;
 mod zip;
 
 pub use arff::{Arff, AttributeKind};
-pub use assemble::{Assembler, Cell, Wrong, argument};
+pub use assemble::{Assembler, Cell, RowError, argument};
 pub use cache::{
     CacheFault, CacheSummary, CacheWriter, Cached, Provenance, SourceFile, write_cache,
 };
@@ -76,14 +77,14 @@ pub use json::Json;
 pub use labels::{FirstLabels, Inferred, LabelRule, canonical_label};
 pub use moment::Moment;
 pub use names::{Bits, Names};
-pub use open::{Begun, Opened, begin, open, open_inputs};
+pub use open::{Opened, TextFiles, begin, open, open_inputs};
 pub use phrase::{NamesSettings, Phrase};
 pub use predictions::{PredictionColumns, Predictions};
 pub use profile::{ColumnProfile, FarApart, Oddity, Profile};
 pub use reader::Reader;
 pub use recognize::{Binary, Recognized, recognize};
 pub use replace::{NewFile, can_replace_file, replace_file};
-pub use schema::{Column, Columns, Role, Schema, Wishes};
+pub use schema::{Column, Columns, FormatSettings, Role, Schema};
 pub use seen::Seen;
 pub use source::{LabelsSeen, Limits, Reading, Source};
 pub use survey::{Survey, survey};

@@ -32,14 +32,14 @@ const FAR_APART: f64 = 1e6;
 ///
 /// ```
 /// use rueful_data::{
-///     Bits, Follow, Input, KnownColumns, LabelRule, Oddity, Profile, Reading, Source, Wishes,
+///     Bits, Follow, Input, KnownColumns, LabelRule, Oddity, Profile, Reading, Source, FormatSettings,
 ///     open_inputs,
 /// };
 /// use rueful_core::Batch;
 /// let text = "age,job,always\n31,clerk,7\n47,,7\n0,cook,7\n";
 /// let input = Input::new("data.csv", text.as_bytes(), &Follow::No)?;
-/// let wishes = Wishes { unlabelled: true, ..Wishes::default() };
-/// let mut opened = open_inputs(vec![input], &wishes, &Reading::new(LabelRule::Any))?;
+/// let format_settings = FormatSettings { unlabelled: true, ..FormatSettings::default() };
+/// let mut opened = open_inputs(vec![input], &format_settings, &Reading::new(LabelRule::Any))?;
 /// let known = KnownColumns::of(&opened.schema).unwrap();
 ///
 /// let (mut profile, mut batch) = (Profile::new(&known), Batch::default());

@@ -186,7 +186,7 @@ impl Role {
 
 /// What a person says about the data; everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct FormatSettings {
     /// A name of [`Schema::NAMES`]; recognised by content and extension if left out.
     pub format: Option<String>,
     /// The column of the labels, by name or by number from 1 on.
@@ -211,7 +211,7 @@ pub struct Wishes {
     pub bits: Bits,
 }
 
-impl Wishes {
+impl FormatSettings {
     /// The columns that are mentioned.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
         let lists = [&self.predictions, &self.drop, &self.categorical, &self.numeric, &self.text];
@@ -233,7 +233,7 @@ impl Wishes {
     }
 
     /// What is wished for each of the columns called `names`. There must be a label, unless the
-    /// wishes say that there need be none.
+    /// settings say that there need be none.
     pub(crate) fn roles(
         &self,
         file: &str,
@@ -288,14 +288,18 @@ pub(crate) fn find(
 
 /// Names for a person to choose from; the last one, often the label, is always among them.
 pub(crate) fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 24;
+    listed_up_to(24, names)
+}
+
+/// The same, so many of them at most.
+pub(crate) fn listed_up_to(most: usize, names: &[String]) -> String {
     let quoted = |names: &[String]| {
         names.iter().map(|name| excerpt(name.as_bytes())).collect::<Vec<_>>().join(", ")
     };
-    if names.len() <= SHOWN {
+    if names.len() <= most {
         return quoted(names);
     }
-    let (first, others) = names.split_at(SHOWN - 1);
+    let (first, others) = names.split_at(most - 1);
     let (hidden, last) = others.split_at(others.len() - 1);
     format!("{}, … ({} more), {}", quoted(first), hidden.len(), quoted(last))
 }

@@ -116,9 +116,18 @@ fn check_prefix(bytes: &[u8], whole: &Outcome, reading: &Reading, open: Opener<'
 
 /// The byte at which a line begins. Lines are counted from 1.
 fn line_start(bytes: &[u8], line: u64) -> usize {
-    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let end = if ends_with_returns(bytes) { b'\r' } else { b'\n' };
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| [b'\n', end].contains(byte));
     let starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1));
     starts.take(line as usize).last().unwrap_or(0)
+}
+
+/// Whether carriage returns alone end the lines: no line feed, and no byte that is no text, comes
+/// before the first of them or soon after it.
+fn ends_with_returns(bytes: &[u8]) -> bool {
+    let is_other = |byte: &u8| [b'\n', 0].contains(byte);
+    let first = bytes.iter().position(|byte| *byte == b'\r' || is_other(byte));
+    first.is_some_and(|at| bytes[at] == b'\r' && !bytes[at..].iter().take(1 << 16).any(is_other))
 }
 
 fn outcome(bytes: &[u8], arrival: Arrival, reading: &Reading, open: Opener<'_>) -> Outcome {

@@ -10,9 +10,9 @@ use crate::random::Random;
 use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_data::{
-    Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, Input, PredictionColumns,
-    Predictions, Provenance, Reader, Reading, Recognized, Role, Schema, Separator, Source, Table,
-    Wishes, open_inputs, recognize,
+    Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, FormatSettings, Input,
+    KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader, Reading, Recognized,
+    Role, Schema, Separator, Source, Table, TextFiles, open_inputs, recognize,
 };
 use rueful_run::{Notation, Spec};
 use serde::Serialize;
@@ -103,6 +103,24 @@ pub(crate) const ALL: &[Target] = &[
         seeds: || texts(&ROLES_ARFF),
         tokens: ROLES,
         check: |bytes| check_schema(bytes, &roles_of(ROLES_ARFF[0]), Known::Format),
+    },
+    Target {
+        name: "csv-dates",
+        seeds: || texts(&DATES_CSV),
+        tokens: DATES,
+        check: |bytes| check_schema(bytes, &schema_of(DATES_CSV[0]), Known::Format),
+    },
+    Target {
+        name: "jsonl-dates",
+        seeds: || texts(&DATES_JSONL),
+        tokens: DATES,
+        check: |bytes| check_schema(bytes, &schema_of(DATES_JSONL[0]), Known::Lines),
+    },
+    Target {
+        name: "fitted",
+        seeds: || texts(&[&CSV[..], &ARFF, &JSONL, &OTHERS, &FITTED].concat()),
+        tokens: TABLE,
+        check: check_fitted,
     },
     Target {
         name: "unknown",
@@ -254,6 +272,48 @@ const ROLES: &[&str] = &[
     "\n{\"y\": 1, \"w\": 0, \"p\": 1, \"q\": 1}\n",
 ];
 
+const DATES_CSV: [&str; 2] = [
+    "y,d,a\n1,2026-11-16,true\n0,2026-11-16 13:05:00.25,False\n1,,NA\n",
+    "y,d,a\r1,1969/12/31T23:59:60+01:00,1\r0,0000-02-29 00:00Z,0\r",
+];
+
+const DATES_JSONL: [&str; 2] = [
+    "{\"y\": 1, \"d\": \"2026-11-16\", \"a\": true}\n{\"y\": 0, \"d\": null, \"a\": 2}\n",
+    "{\"y\": false, \"d\": \"1999-12-31 23:59-0130\"}\n{\"y\": true, \"d\": [\"12:30\", \"\"]}\n",
+];
+
+const DATES: &[&str] = &[
+    "2000-02-29",
+    "1900-02-29",
+    " 24:00",
+    "T00:00",
+    ":60",
+    ".5",
+    ",5",
+    "Z",
+    "+01:00",
+    "-2359",
+    "9999-12-31",
+    "0000-01-01",
+    "12:30",
+    "/",
+    "NA",
+    "true",
+    "False",
+    "\r",
+    "\n1,2026-11-16,1\n",
+    "\n{\"y\":1,\"d\":\"2026-11-16\"}\n",
+];
+
+/// Files with the columns of the table in another order, or without the label.
+const FITTED: [&str; 4] = [
+    "d,c,x,b,a,y\nq,some words,1,red,0.5,1\n,,2,NA,true,0\n",
+    "a;c;b;d\n1;w w;blue;\n",
+    "{\"a\": \"0.5\", \"b\": 3, \"c\": \"w\", \"x\": [1], \"y\": 1}\n{\"a\": \"NA\"}\n",
+    "@relation r\n@attribute c string\n@attribute b {1,2}\n@attribute a real\n\
+     @attribute y {0,1}\n@data\n'w',1,0.5,1\n{2 3, 3 1}\n",
+];
+
 /// Files that are none of the formats above.
 const OTHERS: [&str; 7] = [
     "y;a\n1;0,5\n0;1\n",
@@ -403,22 +463,22 @@ fn roles_table() -> Schema {
 
 /// The schema of a file like this one.
 fn schema_of(text: &str) -> Schema {
-    recognized(text, &Wishes { label: Some("y".to_owned()), ..Wishes::default() })
+    recognized(text, &FormatSettings { label: Some("y".to_owned()), ..FormatSettings::default() })
 }
 
 /// The schema of a file with a column of importances and two columns of predictions.
 fn roles_of(text: &str) -> Schema {
-    let wishes = Wishes {
+    let format_settings = FormatSettings {
         label: Some("y".to_owned()),
         importance: Some("w".to_owned()),
         predictions: vec!["p".to_owned(), "q".to_owned()],
-        ..Wishes::default()
+        ..FormatSettings::default()
     };
-    recognized(text, &wishes)
+    recognized(text, &format_settings)
 }
 
-fn recognized(text: &str, wishes: &Wishes) -> Schema {
-    match recognize(FILE, text.as_bytes(), true, wishes) {
+fn recognized(text: &str, format_settings: &FormatSettings) -> Schema {
+    match recognize(FILE, text.as_bytes(), true, format_settings) {
         Ok(Recognized::Text { schema, .. }) => schema,
         other => panic!("not a file to begin with: {other:?}"),
     }
@@ -477,14 +537,30 @@ fn open_cache(mut input: Input, reading: &Reading) -> Result<Box<dyn Source>, Da
 /// Checks a file of which nothing is known, and one of which only the label is known.
 fn check_unknown(bytes: &[u8]) -> String {
     let mut kinds = String::new();
-    for label in [None, Some("y"), Some("1")] {
-        let wishes = Wishes { label: label.map(str::to_owned), ..Wishes::default() };
+    for (label, unlabelled) in [(None, false), (None, true), (Some("y"), false), (Some("1"), false)]
+    {
+        let label = label.map(str::to_owned);
+        let format_settings = FormatSettings { label, unlabelled, ..FormatSettings::default() };
         kinds += &check_source(bytes, Known::Nothing, &|input, reading| {
-            let opened = open_inputs(vec![input], &wishes, reading)?;
+            let opened = open_inputs(vec![input], &format_settings, reading)?;
             opened.notes.iter().for_each(|note| check_words(&note.to_string()));
             let text = serde_json::to_string(&opened.schema).expect("a schema can be written");
             check_json::<Schema>(text.as_bytes());
             Ok(Box::new(opened.reader))
+        });
+    }
+    kinds
+}
+
+/// Checks a file in which columns are found that are known by their names.
+fn check_fitted(bytes: &[u8]) -> String {
+    let own = table(Separator::Comma, true);
+    let known = KnownColumns::of(&own);
+    let mut kinds = String::new();
+    for purpose in [Purpose::Learn, Purpose::Compare, Purpose::Predict] {
+        kinds += &check_source(bytes, Known::Nothing, &|input, reading| {
+            let fitted = TextFiles::fit_inputs(vec![input], Some(&own), known.as_ref(), purpose)?;
+            Ok(Box::new(fitted.read(reading)))
         });
     }
     kinds

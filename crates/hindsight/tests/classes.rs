@@ -188,7 +188,7 @@ proptest! {
             lost += round.loss;
         }).unwrap();
         judge.observe_rows(rows);
-        let certificate = ledger.point(&ledger.hear(&judge)).certificate_total();
+        let certificate = ledger.point(Some(&judge)).certificate_total();
         prop_assert!(certificate >= lost - best - 1e-12 * (1.0 + lost), "{certificate} {}", lost - best);
         for line in judge.lines() {
             prop_assert!(line.floor(Positive::new(radius).unwrap()) <= best + 1e-12 * (1.0 + best));
@@ -207,9 +207,9 @@ proptest! {
         learner.learn_rows(rows, &mut rounds).unwrap();
         rows.iter().zip(&rounds).for_each(|(example, round)| ledger.record_hinge(&example, round));
         let lost: f64 = rounds.iter().map(|round| round.loss).sum();
-        let certificate = ledger.point(&[]).certificate_total();
+        let certificate = ledger.point(None).certificate_total();
         prop_assert!(certificate >= lost - best - 1e-9 * (1.0 + lost), "{certificate} {}", lost - best);
-        let ladder = ledger.ladder(learner.promise(ledger.comparators()));
+        let ladder = ledger.ladder(learner.promise(ledger.comparators()), None);
         prop_assert!(ladder.is_in_order(), "{:?}", ladder);
     }
 }

@@ -1,6 +1,6 @@
 //! Frames of pandas, polars and others, by Arrow's C interface.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
 use crate::table::{Told, Way};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -10,7 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use rueful_columnar::{Columnar, Format, Layout};
 use rueful_core::Batch;
-use rueful_data::{Bits, Column, Columns, DataError, LabelRule, Reading, Role, Source, Wishes};
+use rueful_data::{
+    Bits, Column, Columns, DataError, FormatSettings, LabelRule, Reading, Role, Source,
+};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -36,12 +38,12 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
     // SAFETY: a capsule of this name holds a valid stream, by the protocol. `from_raw` moves it out
     // and leaves a released one behind, which the capsule then does not release again.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream) };
-    let reader = reader.map_err(|error| Trouble::value(format!("X: {error}")))?;
+    let reader = reader.map_err(|error| PythonError::value(format!("X: {error}")))?;
     Ok(Box::new(reader))
 }
 
 /// What becomes of the columns of a frame, and of the labels beside it, which are called `label`.
-pub(crate) fn layout(batches: &dyn RecordBatchReader, wishes: &Wishes) -> Outcome<Layout> {
+pub(crate) fn layout(batches: &dyn RecordBatchReader, wishes: &FormatSettings) -> Outcome<Layout> {
     let label = wishes.label.as_deref().unwrap_or_default();
     let schema = beside(&batches.schema(), label, false);
     let none = Empty(schema);
@@ -94,10 +96,10 @@ struct Labelled {
 }
 
 impl Labelled {
-    fn new(batches: Batches, label: &str, side: &Side) -> Self {
+    fn new(batches: Batches, label: &str, side: &Side<'_>) -> Self {
         let schema = beside(&batches.schema(), label, !side.importances.is_empty());
         let importances = side.importances.iter().map(|one| one.get()).collect();
-        Self { batches, schema, labels: side.labels.clone(), importances, rows: 0 }
+        Self { batches, schema, labels: side.labels.to_vec(), importances, rows: 0 }
     }
 
     fn label(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
@@ -137,13 +139,13 @@ impl RecordBatchReader for Labelled {
 }
 
 /// What those say who hand over a table in memory: no file is damaged.
-fn told(error: DataError, side: Option<&Side>) -> Trouble {
+fn told(error: DataError, side: Option<&Side<'_>>) -> PythonError {
     let (text, labels) = (error.to_string(), side.map_or(0, |side| side.labels.len()));
     match error {
         DataError::Read { .. } if text.contains(MORE_ROWS) => {
-            Trouble::value(format!("{MORE_ROWS}, which has {labels}"))
+            PythonError::value(format!("{MORE_ROWS}, which has {labels}"))
         }
-        DataError::Read { .. } => Trouble::Value(text),
+        DataError::Read { .. } => PythonError::Value(text),
         error => error.into(),
     }
 }
@@ -152,11 +154,13 @@ fn told(error: DataError, side: Option<&Side>) -> Trouble {
 pub(crate) fn each(
     batches: Batches,
     way: &Way<'_>,
-    side: Option<&Side>,
+    side: Option<&Side<'_>>,
     visit: &mut Visit<'_>,
 ) -> Outcome<Told> {
     let Way::Named { columns, bits, constant } = way else {
-        return Err(Trouble::value("X has names, and the model was fitted to numbered columns"));
+        return Err(PythonError::value(
+            "X has names, and the model was fitted to numbered columns",
+        ));
     };
     let mut source = match side {
         Some(side) => labelled(batches, columns, *bits, *constant, side)?,
@@ -182,7 +186,7 @@ fn labelled(
     columns: &Columns,
     bits: Bits,
     constant: bool,
-    side: &Side,
+    side: &Side<'_>,
 ) -> Outcome<Columnar> {
     let (columns, label) = (with_importance(columns, side)?, columns.label().to_owned());
     let layout = Layout { format: Format::Arrow, bits, columns };
@@ -192,10 +196,10 @@ fn labelled(
 }
 
 /// The columns, with one for importances where there are some.
-pub(crate) fn with_importance(columns: &Columns, side: &Side) -> Outcome<Columns> {
+pub(crate) fn with_importance(columns: &Columns, side: &Side<'_>) -> Outcome<Columns> {
     let mut columns = Vec::from(columns.clone());
     if !side.importances.is_empty() {
         columns.push(Column { name: IMPORTANCE.to_owned(), role: Role::Importance });
     }
-    Columns::try_from(columns).map_err(|what| Trouble::value(format!("X: expected {what}")))
+    Columns::try_from(columns).map_err(|what| PythonError::value(format!("X: expected {what}")))
 }

@@ -1,6 +1,6 @@
 //! A run that Python holds: it is shown tables, and predicts, reports, and is put away.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::files;
 use crate::labels;
 use crate::named::Dicts;
@@ -16,7 +16,7 @@ use pyo3::types::PyBytes;
 use rueful_core::loss::{Labels, Loss};
 use rueful_core::{Positive, Rows};
 use rueful_data::{Bits, Column, Columns, DataError, Json, Role, Schema, Seen, Survey, printable};
-use rueful_run::{DataSpec, Layout, Resolved, Run, Settings, Stream, Task};
+use rueful_run::{DataSpec, Layout, Resolved, Settings, Stream, Task};
 use std::path::PathBuf;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -30,7 +30,10 @@ type Weights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Model {
     held: RwLock<Held>,
+    /// What the dicts have held that were learned from, and those that were only predicted: names that
+    /// nothing was learned of are no part of the stream.
     dicts: Dicts,
+    predicted: Dicts,
 }
 
 /// What changes while it learns.
@@ -48,7 +51,7 @@ impl Held {
 
     /// Learns from a table. One that holds what no feature can be is refused before anything is
     /// learned, where that can be seen at once.
-    fn learn(&mut self, view: View<'_>, side: &Side, watch: &mut Watch) -> Outcome<()> {
+    fn learn(&mut self, view: View<'_>, side: &Side<'_>, watch: &mut Watch) -> Outcome<()> {
         view.check()?;
         self.leave_files();
         let rueful_run::Model { run, data, stream, .. } = &mut self.model;
@@ -60,7 +63,8 @@ impl Held {
         })?;
         let Told { names, missing } = told;
         stream.now.extend(&Seen { names, missing, ..Seen::default() });
-        Ok(())
+        let ledger = run.ledger();
+        watch.end(|| (ledger.rounds(), 0, ledger.sequential_risk()))
     }
 
     /// What each row of a table is predicted.
@@ -108,7 +112,7 @@ fn take_down(stream: &mut Stream, rows: Rows<'_>) {
 }
 
 /// How the columns of tables become features, by the data that a model has learned from.
-fn way(data: &DataSpec) -> Way<'_> {
+pub(crate) fn way(data: &DataSpec) -> Way<'_> {
     let constant = data.constant;
     match &data.schema {
         Layout::Columnar(layout) => {
@@ -117,7 +121,10 @@ fn way(data: &DataSpec) -> Way<'_> {
         Layout::Text(Schema::Csv(table)) => {
             Way::Named { columns: &table.columns, bits: table.bits, constant }
         }
-        Layout::Text(Schema::Jsonl(_)) => Way::Keys,
+        Layout::Text(Schema::Arff(table)) => {
+            Way::Named { columns: &table.columns, bits: table.bits, constant }
+        }
+        Layout::Text(Schema::Jsonl(_) | Schema::Vw { .. }) => Way::Keys,
         _ => Way::Numbered { constant },
     }
 }
@@ -129,8 +136,8 @@ fn numbered(constant: bool, positive: Option<String>) -> DataSpec {
 }
 
 /// What is wrong with names, as an error.
-fn wrong_names(what: String) -> Trouble {
-    Trouble::value(format!("X: expected {what}"))
+fn wrong_names(what: String) -> PythonError {
+    PythonError::value(format!("X: expected {what}"))
 }
 
 /// Completes settings; where a learner must know the stream beforehand, `survey` says what it is.
@@ -155,7 +162,7 @@ pub(crate) fn resolve(
 }
 
 /// How long and large a stream is.
-fn survey(view: View<'_>, way: &Way<'_>, side: &Side) -> Outcome<Survey> {
+fn survey(view: View<'_>, way: &Way<'_>, side: &Side<'_>) -> Outcome<Survey> {
     let mut survey = Survey::default();
     view.each(way, Some(side), &mut |rows| {
         for example in rows.iter().filter(|example| !example.importance.is_zero()) {
@@ -215,8 +222,9 @@ fn label_beside<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
 
 impl Model {
     pub(crate) fn of(model: rueful_run::Model, notes: Vec<String>) -> Self {
-        let dicts = Dicts::new(bits_of(&model.data), model.data.constant);
-        Self { held: RwLock::new(Held { model, notes }), dicts }
+        let dicts = || Dicts::new(bits_of(&model.data), model.data.constant);
+        let (dicts, predicted) = (dicts(), dicts());
+        Self { held: RwLock::new(Held { model, notes }), dicts, predicted }
     }
 
     pub(crate) fn read(&self) -> Outcome<RwLockReadGuard<'_, Held>> {
@@ -225,6 +233,15 @@ impl Model {
 
     pub(crate) fn write(&self) -> Outcome<RwLockWriteGuard<'_, Held>> {
         self.held.write().map_err(|_| broken())
+    }
+
+    /// Asks something without the interpreter: whoever learns may be waiting for that.
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&Held) -> T + Send,
+    ) -> PyResult<T> {
+        Ok(py.detach(|| Ok::<_, PythonError>(question(&*self.read()?)))?)
     }
 
     /// What was seen is told to the run, which reports on it.
@@ -237,8 +254,8 @@ impl Model {
 }
 
 /// A call before this one failed in the middle of a change.
-fn broken() -> Trouble {
-    Trouble::Runtime(
+fn broken() -> PythonError {
+    PythonError::Runtime(
         "this model was left half changed by an error: make or load it anew".to_owned(),
     )
 }
@@ -249,6 +266,7 @@ fn bits_of(data: &DataSpec) -> Bits {
         Layout::Columnar(layout) => layout.bits,
         Layout::Text(Schema::Jsonl(json)) => json.bits,
         Layout::Text(Schema::Csv(table)) => table.bits,
+        Layout::Text(Schema::Arff(table)) => table.bits,
         Layout::Text(Schema::Vw { bits }) => *bits,
         _ => Bits::default(),
     }
@@ -276,14 +294,15 @@ impl Model {
         let table = Table::of(table)?;
         let positive = classes.as_ref().and_then(labels::positive);
         let data = described(&table, columns, names, constant, positive)?;
-        let side = labels.map(|labels| Side::new(&labels, importances.as_ref())).transpose()?;
+        let side = labels.as_ref().map(|labels| Side::new(labels, importances.as_ref()));
+        let side = side.transpose()?;
         let dicts = Dicts::new(bits_of(&data), constant);
         let (task, notes) = resolve(&settings.into(), || {
             let Some(side) = &side else { return Ok(None) };
             let view = table.view(&dicts)?;
             py.detach(|| survey(view, &way(&data), side)).map(Some)
         })?;
-        let mut model = rueful_run::Model::new(task, data).map_err(Trouble::from)?;
+        let mut model = rueful_run::Model::new(task, data).map_err(PythonError::from)?;
         if let Some(classes) = &classes {
             labels::announce(&mut model.stream.now.labels, classes);
         }
@@ -294,13 +313,13 @@ impl Model {
     #[staticmethod]
     fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<Self> {
         let model = rueful_run::Model::decode(bytes.as_bytes(), "the model");
-        Ok(Self::of(model.map_err(Trouble::from)?, Vec::new()))
+        Ok(Self::of(model.map_err(PythonError::from)?, Vec::new()))
     }
 
     /// A run from a model's file.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let model = py.detach(|| rueful_run::Model::open(&path)).map_err(Trouble::from)?;
+        let model = py.detach(|| rueful_run::Model::open(&path)).map_err(PythonError::from)?;
         Ok(Self::of(model, Vec::new()))
     }
 
@@ -309,7 +328,7 @@ impl Model {
         let bytes = py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            Ok::<_, Trouble>(held.model.to_bytes()?)
+            Ok::<_, PythonError>(held.model.to_bytes()?)
         })?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -319,7 +338,7 @@ impl Model {
         Ok(py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            Ok::<_, Trouble>(held.model.save(&path)?)
+            Ok::<_, PythonError>(held.model.save(&path)?)
         })?)
     }
 
@@ -344,7 +363,7 @@ impl Model {
                 companions: companions.clone(),
                 written_by: written_by.clone(),
             };
-            Ok::<_, Trouble>((model, held.notes.clone()))
+            Ok::<_, PythonError>((model, held.notes.clone()))
         })?;
         Ok(Self::of(model, notes))
     }
@@ -377,10 +396,10 @@ impl Model {
         names: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let table = Table::of(table)?;
-        let constant = self.constant()?;
+        let constant = self.constant(py)?;
         let described = |columns| described(&table, columns, names, constant, None);
         let data = columns.map(described).transpose()?;
-        let view = table.view(&self.dicts)?;
+        let view = table.view(&self.predicted)?;
         let mut watch = Watch::new(None);
         let predictions = py.detach(|| {
             let held = self.read()?;
@@ -396,7 +415,7 @@ impl Model {
         py: Python<'py>,
         scores: PyReadonlyArray1<'_, f64>,
     ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-        let loss = self.read()?.model.run.task().loss;
+        let loss = self.ask(py, |held| held.model.run.task().loss)?;
         let all = scores.as_array();
         let all: Option<Vec<f64>> = all.iter().map(|&score| loss.probability(score)).collect();
         Ok(all.map(|all| PyArray1::from_vec(py, all)))
@@ -406,17 +425,18 @@ impl Model {
     #[pyo3(signature = (columns, table, *, names=None))]
     fn turn_to(
         &self,
+        py: Python<'_>,
         columns: AskedColumns,
         table: &Bound<'_, PyAny>,
         names: Option<Vec<String>>,
     ) -> PyResult<()> {
-        let (constant, positive) = {
-            let held = self.read()?;
-            (held.model.data.constant, held.model.data.positive.clone())
-        };
+        let known = |held: &Held| (held.model.data.constant, held.model.data.positive.clone());
+        let (constant, positive) = self.ask(py, known)?;
         let data = described(&Table::of(table)?, columns, names, constant, positive)?;
-        self.write()?.turn_to(data);
-        Ok(())
+        Ok(py.detach(|| {
+            self.write()?.turn_to(data);
+            Ok::<_, PythonError>(())
+        })?)
     }
 
     /// Learns from files as `rueful run --resume` does.
@@ -428,12 +448,12 @@ impl Model {
         threads: Option<usize>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let manner = files::manner(threads)?;
+        let reading_options = files::reading_options(threads)?;
         let mut watch = Watch::new(listener);
         Ok(py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            files::go_on(&mut held, files, manner, &mut watch)
+            files::go_on(&mut held, files, reading_options, &mut watch)
         })?)
     }
 
@@ -445,9 +465,10 @@ impl Model {
         files: Vec<String>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let manner = files::manner(threads)?;
+        let reading_options = files::reading_options(threads)?;
         let mut watch = Watch::new(None);
-        let scores = py.detach(|| files::predict(&*self.read()?, files, &manner, &mut watch))?;
+        let scores =
+            py.detach(|| files::predict(&*self.read()?, files, &reading_options, &mut watch))?;
         Ok(PyArray1::from_vec(py, scores))
     }
 
@@ -461,9 +482,9 @@ impl Model {
         threads: Option<usize>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let (reading, manner) = (reading.settings()?, files::manner(threads)?);
+        let (reading, reading_options) = (reading.settings()?, files::reading_options(threads)?);
         let mut watch = Watch::new(listener);
-        let run = || files::run(settings.into(), &reading, &manner, &mut watch);
+        let run = || files::run(settings.into(), &reading, &reading_options, &mut watch);
         let (model, notes, stopped) = py.detach(run)?;
         match stopped {
             None => Ok(Self::of(model, notes)),
@@ -480,7 +501,7 @@ impl Model {
             if !held.model.data.files.is_empty() {
                 report.spec.data = Some(held.model.data.clone());
             }
-            Ok::<_, Trouble>(Snapshot::new(report, held.model.run.clone(), held.notes.clone()))
+            Ok::<_, PythonError>(Snapshot::new(report, held.model.run.clone(), held.notes.clone()))
         })?)
     }
 
@@ -488,7 +509,7 @@ impl Model {
     /// can be said. Without a radius it is about the comparators of the run.
     #[pyo3(signature = (radius=None))]
     fn certificate(&self, py: Python<'_>, radius: Option<f64>) -> PyResult<f64> {
-        let out = |why| Trouble::value(format!("radius: {why}"));
+        let out = |why| PythonError::value(format!("radius: {why}"));
         let radius = radius.map(Positive::new).transpose().map_err(out)?;
         Ok(py.detach(|| {
             let held = self.read()?;
@@ -499,7 +520,7 @@ impl Model {
                 Some(_) if !report.contradictions.is_empty() => None,
                 Some(radius) => Some(held.model.run.point().certificate_for(radius)),
             };
-            Ok::<_, Trouble>(proved.filter(|value| !value.is_nan()).unwrap_or(f64::INFINITY))
+            Ok::<_, PythonError>(proved.filter(|value| !value.is_nan()).unwrap_or(f64::INFINITY))
         })?)
     }
 
@@ -516,19 +537,19 @@ impl Model {
     ) -> PyResult<Snapshot> {
         let options = hindsight::options(tolerance, max_passes)?;
         let table = Table::of(table)?;
-        let view = table.view(&self.dicts)?;
+        let view = table.view(&self.predicted)?;
         let side = Side::new(&labels, importances.as_ref())?;
         Ok(py.detach(|| {
             let held = self.read()?;
             let task = held.model.run.task().clone();
             let found = hindsight::replayed(task, view, &held.way(), &side, &options)?;
-            Ok::<_, Trouble>(Snapshot::new(found.0, found.1, held.notes.clone()))
+            Ok::<_, PythonError>(Snapshot::new(found.0, found.1, held.notes.clone()))
         })?)
     }
 
     /// The weights of the features that were seen: indices, and what they weigh.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Weights<'py>> {
-        let weights = py.detach(|| Ok::<_, Trouble>(self.read()?.model.run.weights()))?;
+        let weights = py.detach(|| Ok::<_, PythonError>(self.read()?.model.run.weights()))?;
         let (indices, values) = weights.into_iter().unzip();
         Ok((PyArray1::from_vec(py, indices), PyArray1::from_vec(py, values)))
     }
@@ -538,7 +559,7 @@ impl Model {
         let weights = py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            Ok::<_, Trouble>(held.model.weights())
+            Ok::<_, PythonError>(held.model.weights())
         })?;
         let named = weights.into_iter().map(|weight| {
             let name = weight.name.unwrap_or_else(|| weight.index.to_string());
@@ -550,7 +571,7 @@ impl Model {
     /// Takes in the books of another run of the same task; the weights stay this run's own.
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         if std::ptr::eq(self, other) {
-            return Err(Trouble::value("a run cannot be merged with itself").into());
+            return Err(PythonError::value("a run cannot be merged with itself").into());
         }
         let other = other.copy(py)?;
         Ok(py.detach(|| {
@@ -558,47 +579,45 @@ impl Model {
             held.model.run.merge(&other.model.run)?;
             let seen = other.model.stream.seen();
             held.model.stream.now.extend(&seen);
-            Ok::<_, Trouble>(())
+            Ok::<_, PythonError>(())
         })?)
     }
 
     /// The names of the labels −1 and +1, as far as they are known.
-    fn classes(&self) -> PyResult<(Option<String>, Option<String>)> {
-        Ok(labels::classes(&self.read()?.model))
+    fn classes(&self, py: Python<'_>) -> PyResult<(Option<String>, Option<String>)> {
+        self.ask(py, |held| labels::classes(&held.model))
     }
 
     /// How many examples were learned from.
-    fn examples(&self) -> PyResult<u64> {
-        Ok(self.read()?.model.run.ledger().rounds())
+    fn examples(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |held| held.model.run.ledger().rounds())
     }
 
     /// Whether labels are signs, rather than numbers.
-    fn classifies(&self) -> PyResult<bool> {
-        Ok(self.read()?.model.run.task().loss.labels() == Labels::Signs)
+    fn classifies(&self, py: Python<'_>) -> PyResult<bool> {
+        self.ask(py, |held| held.model.run.task().loss.labels() == Labels::Signs)
     }
 
     /// The description of the task, as JSON.
-    fn task(&self) -> PyResult<String> {
-        let held = self.read()?;
-        serde_json::to_string(held.model.run.task())
-            .map_err(|error| Trouble::Runtime(error.to_string()).into())
+    fn task(&self, py: Python<'_>) -> PyResult<String> {
+        self.ask(py, |held| serde_json::to_string(held.model.run.task()))?
+            .map_err(|error| PythonError::Runtime(error.to_string()).into())
     }
 
     /// How data are read, as JSON.
-    fn data(&self) -> PyResult<String> {
-        let held = self.read()?;
-        serde_json::to_string(&held.model.data)
-            .map_err(|error| Trouble::Runtime(error.to_string()).into())
+    fn data(&self, py: Python<'_>) -> PyResult<String> {
+        self.ask(py, |held| serde_json::to_string(&held.model.data))?
+            .map_err(|error| PythonError::Runtime(error.to_string()).into())
     }
 
     /// One more than the largest index of a feature that was seen.
-    fn dimension(&self) -> PyResult<u64> {
-        Ok(self.read()?.model.stream.seen().census.dimension)
+    fn dimension(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |held| held.model.stream.seen().census.dimension)
     }
 
     /// Whether every example gets one more feature that is always 1.
-    fn constant(&self) -> PyResult<bool> {
-        Ok(self.read()?.model.data.constant)
+    fn constant(&self, py: Python<'_>) -> PyResult<bool> {
+        self.ask(py, |held| held.model.data.constant)
     }
 }
 
@@ -612,14 +631,4 @@ pub(crate) fn table_alone(
     let bits = bits(columns.asked_bits())?;
     let data = described(table, columns, names, constant, None)?;
     Ok((data, Dicts::new(bits, constant)))
-}
-
-/// The same as a way.
-pub(crate) fn way_of(data: &DataSpec) -> Way<'_> {
-    way(data)
-}
-
-/// A run of a task that has seen nothing.
-pub(crate) fn fresh(task: Task) -> Outcome<Run> {
-    Ok(Run::new(task)?)
 }

@@ -1,32 +1,36 @@
 //! What stands beside a table: the label of every row, and how much it counts.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rueful_core::{Importance, Rows};
+use std::borrow::Cow;
 
 /// Labels and importances, row after row.
-pub(crate) struct Side {
-    /// Labels.
-    pub(crate) labels: Vec<f64>,
+pub(crate) struct Side<'a> {
+    /// Labels, where they lie if that is side by side.
+    pub(crate) labels: Cow<'a, [f64]>,
     /// How much rows count; empty if all count 1.
     pub(crate) importances: Vec<Importance>,
 }
 
-impl Side {
+impl<'a> Side<'a> {
     /// Takes what Python has.
     pub(crate) fn new(
-        labels: &PyReadonlyArray1<'_, f64>,
+        labels: &'a PyReadonlyArray1<'_, f64>,
         importances: Option<&PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Self> {
-        let labels: Vec<f64> = labels.as_array().to_vec();
+        let labels = match labels.as_slice() {
+            Ok(labels) => Cow::Borrowed(labels),
+            Err(_) => Cow::Owned(labels.as_array().to_vec()),
+        };
         let importances = match importances {
             None => Vec::new(),
             Some(all) if all.len() == labels.len() => importances_of(all)?,
             Some(all) => {
                 let (found, wanted) = (all.len(), labels.len());
                 let what = format!("sample_weight has {found} numbers, expected {wanted}");
-                return Err(Trouble::value(what).into());
+                return Err(PythonError::value(what).into());
             }
         };
         Ok(Self { labels, importances })
@@ -34,7 +38,7 @@ impl Side {
 
     /// Nothing is known about so many rows.
     pub(crate) fn unknown(rows: usize) -> Self {
-        Self { labels: vec![0.0; rows], importances: Vec::new() }
+        Self { labels: Cow::Owned(vec![0.0; rows]), importances: Vec::new() }
     }
 
     /// How much a row counts.
@@ -48,13 +52,13 @@ impl Side {
         if rows == labels {
             return Ok(());
         }
-        Err(Trouble::value(format!("X has {rows} rows and y has {labels}")))
+        Err(PythonError::value(format!("X has {rows} rows and y has {labels}")))
     }
 }
 
 fn importances_of(all: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<Importance>> {
     let one = |(row, &weight): (usize, &f64)| {
-        let wrong = |why| Trouble::value(format!("sample_weight, row {row}: {why}"));
+        let wrong = |why| PythonError::value(format!("sample_weight, row {row}: {why}"));
         Importance::new(weight).map_err(wrong)
     };
     Ok(all.as_array().iter().enumerate().map(one).collect::<Outcome<Vec<_>>>()?)

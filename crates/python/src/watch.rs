@@ -26,12 +26,18 @@ impl Watch {
             return Ok(());
         }
         self.last = Instant::now();
-        Ok(Python::attach(|py| {
-            py.check_signals()?;
-            match &self.listener {
-                Some(listener) => listener.call1(py, progress()).map(|_| ()),
-                None => Ok(()),
-            }
-        })?)
+        Python::attach(Python::check_signals)?;
+        self.tell(progress)
+    }
+
+    /// All work was done, which is told in any case.
+    pub(crate) fn end(&self, progress: impl FnOnce() -> (u64, u64, f64)) -> Outcome<()> {
+        self.tell(progress)
+    }
+
+    fn tell(&self, progress: impl FnOnce() -> (u64, u64, f64)) -> Outcome<()> {
+        let Some(listener) = &self.listener else { return Ok(()) };
+        let so_far = progress();
+        Ok(Python::attach(|py| listener.call1(py, so_far).map(|_| ()))?)
     }
 }

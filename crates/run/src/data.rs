@@ -6,8 +6,8 @@ use crate::weighted::{ClassWeights, Weighted};
 use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
-    Begun, Binary, Cached, Column, DataError, FirstLabels, Follow, LabelRule, Phrase, Purpose,
-    Reading, Schema, Source, Wishes, begin, canonical_label,
+    Binary, Cached, Column, DataError, FirstLabels, Follow, FormatSettings, LabelRule, Phrase,
+    Purpose, Reading, Schema, Source, TextFiles, begin, canonical_label,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -65,7 +65,7 @@ pub struct DataSettings {
     /// The files, one after the other; `-` is standard input.
     pub files: Vec<String>,
     /// What is known about their format.
-    pub wishes: Wishes,
+    pub format_settings: FormatSettings,
     /// All that is to be known about it, from another time; leaves nothing to wish.
     pub schema: Option<Layout>,
     /// The label that becomes +1.
@@ -78,7 +78,7 @@ pub struct DataSettings {
 
 /// How reading goes about it, which makes no difference to the rows.
 #[derive(Debug, Clone, Default)]
-pub struct Manner {
+pub struct ReadingOptions {
     /// On how many threads; all cores if left out.
     pub threads: Option<NonZeroUsize>,
     /// Whether files are still growing.
@@ -122,7 +122,7 @@ pub enum LabelUse {
 
 /// Files that are open, before the first row is read.
 pub(crate) enum Opening {
-    Text(Begun),
+    Text(TextFiles),
     Columnar(Box<Columnar>),
     Cache { file: String },
 }
@@ -134,7 +134,7 @@ impl Opening {
     /// The labels that the data begin with.
     fn first_labels(&mut self, reading: &Reading) -> Result<FirstLabels, DataError> {
         match self {
-            Self::Text(begun) => begun.first_labels(reading),
+            Self::Text(text) => text.first_labels(reading),
             Self::Columnar(source) => Ok(source.first_labels()),
             Self::Cache { file } => Cached::first_labels(file, reading),
         }
@@ -157,7 +157,7 @@ impl Opening {
     /// The rows.
     pub(crate) fn read(self, reading: &Reading) -> Result<Box<dyn Source>, DataError> {
         Ok(match self {
-            Self::Text(begun) => Box::new(begun.read(reading)),
+            Self::Text(text) => Box::new(text.read(reading)),
             Self::Columnar(mut source) => {
                 source.set_labels(reading.labels.clone());
                 source
@@ -177,26 +177,32 @@ struct Decided {
 
 impl DataSettings {
     /// Opens the files, finding out what is not said.
-    pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Data, SettingsError> {
+    pub fn open(
+        &self,
+        labels: LabelUse,
+        reading_options: &ReadingOptions,
+    ) -> Result<Data, SettingsError> {
         if let Some(positive) = self.positive.as_deref()
             && canonical_label(positive) != positive
         {
             let positive = Some(canonical_label(positive).to_owned());
-            return Self { positive, ..self.clone() }.open(labels, manner);
+            return Self { positive, ..self.clone() }.open(labels, reading_options);
         }
         // Before anything is opened, as far as the labels are known.
         match labels {
             LabelUse::Learn(labels) => self.check_weights(labels)?,
             LabelUse::Infer => self.check_weights(Labels::Signs)?,
             LabelUse::Look | LabelUse::Ignore => {
-                let wishes = Wishes { unlabelled: true, ..self.wishes.clone() };
-                if wishes != self.wishes && self.schema.is_none() {
-                    return Self { wishes, ..self.clone() }.open(labels, manner);
+                let format_settings =
+                    FormatSettings { unlabelled: true, ..self.format_settings.clone() };
+                if format_settings != self.format_settings && self.schema.is_none() {
+                    return Self { format_settings, ..self.clone() }.open(labels, reading_options);
                 }
             }
         }
-        let mut reading = manner.reading(labels, self.positive.as_deref(), !self.no_constant);
-        let (schema, notes, mut opening) = self.begin(&reading, &manner.follow)?;
+        let mut reading =
+            reading_options.reading(labels, self.positive.as_deref(), !self.no_constant);
+        let (schema, notes, mut opening) = self.begin(&reading, &reading_options.follow)?;
         let decided = self.decide(labels, &reading, &mut opening)?;
         if labels == LabelUse::Infer {
             self.check_weights(decided.takes())?;
@@ -210,8 +216,8 @@ impl DataSettings {
             class_weights: self.class_weights,
         };
         reading.labels = rule;
-        let source = if manner.cache {
-            spec.open_cache(&reading, manner)?
+        let source = if reading_options.cache {
+            spec.open_cache(&reading, reading_options)?
         } else {
             opening.read(&reading)?
         };
@@ -274,15 +280,16 @@ impl DataSettings {
 
     /// Opens the files as what the first of them is.
     fn recognize(&self, reading: &Reading, follow: &Follow) -> Result<Recognized, DataError> {
-        let named = self.wishes.format.as_deref().and_then(rueful_columnar::Format::by_name);
+        let named =
+            self.format_settings.format.as_deref().and_then(rueful_columnar::Format::by_name);
         let kind = match named {
             // Not looked at: standard input could not be given back.
             Some(format) => return self.open_columnar(format, reading, follow),
-            None => match begin(&self.files, &self.wishes, reading, follow) {
-                Ok(mut begun) => {
-                    let notes = std::mem::take(&mut begun.notes);
-                    let layout = Layout::Text(begun.schema.clone());
-                    return Ok((layout, notes, Opening::Text(begun)));
+            None => match begin(&self.files, &self.format_settings, reading, follow) {
+                Ok(mut text) => {
+                    let notes = std::mem::take(&mut text.notes);
+                    let layout = Layout::Text(text.schema.clone());
+                    return Ok((layout, notes, Opening::Text(text)));
                 }
                 Err(DataError::Binary { kind, .. }) => kind,
                 Err(error) => return Err(error),
@@ -312,7 +319,7 @@ impl DataSettings {
         let first = self.files.first().ok_or(DataError::NoInput)?;
         refuse_follow(first, follow)?;
         let is_arrow = format == rueful_columnar::Format::Arrow;
-        if is_arrow && first == "-" && self.wishes.format.is_none() {
+        if is_arrow && first == "-" && self.format_settings.format.is_none() {
             // Its beginning is gone: it was looked at.
             return Err(DataError::Unsuitable {
                 file: "standard input".to_owned(),
@@ -320,15 +327,16 @@ impl DataSettings {
                 expected: Phrase::default().setting("format").and(" arrow with it"),
             });
         }
-        let opened = rueful_columnar::open(&self.files, format, &self.wishes, reading)?;
+        let opened = rueful_columnar::open(&self.files, format, &self.format_settings, reading)?;
         let rueful_columnar::Opened { layout, notes, source } = opened;
         Ok((Layout::Columnar(layout), notes, Opening::Columnar(Box::new(source))))
     }
 
     /// How its rows came about is settled.
     fn refuse_settings_of_a_cache(&self) -> Result<(), DataError> {
-        let wishes = Wishes { format: None, unlabelled: false, ..self.wishes.clone() };
-        if wishes == Wishes::default() {
+        let format_settings =
+            FormatSettings { format: None, unlabelled: false, ..self.format_settings.clone() };
+        if format_settings == FormatSettings::default() {
             return Ok(());
         }
         Err(DataError::Useless {
@@ -340,7 +348,7 @@ impl DataSettings {
     }
 
     fn refuse_wishes(&self) -> Result<(), SettingsError> {
-        if self.wishes == Wishes::default() {
+        if self.format_settings == FormatSettings::default() {
             return Ok(());
         }
         Err(DataError::Settled { by: "schema", settings: &COLUMN_SETTINGS }.into())
@@ -460,13 +468,18 @@ impl DataSpec {
     }
 
     /// Opens the files once more.
-    pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
-        let reading = manner.reading(labels, self.positive.as_deref(), self.constant);
-        let source = if manner.cache {
-            self.open_cache(&reading, manner)?
+    pub fn open(
+        &self,
+        labels: LabelUse,
+        reading_options: &ReadingOptions,
+    ) -> Result<Box<dyn Source>, DataError> {
+        let reading = reading_options.reading(labels, self.positive.as_deref(), self.constant);
+        let source = if reading_options.cache {
+            self.open_cache(&reading, reading_options)?
         } else {
             let purpose = purpose_of(&reading.labels);
-            let fitted = self.schema.fit(&self.files, purpose, &reading, &manner.follow)?;
+            let fitted =
+                self.schema.fit(&self.files, purpose, &reading, &reading_options.follow)?;
             fitted.1.read(&reading)?
         };
         Ok(self.weigh(source))
@@ -499,7 +512,7 @@ impl DataSpec {
     }
 }
 
-impl Manner {
+impl ReadingOptions {
     pub(crate) fn reading(
         &self,
         labels: LabelUse,

@@ -1,4 +1,4 @@
-//! The file in which a run is saved, as `docs/model.md` describes it. It holds everything that is
+//! The file in which a run is saved, as `docs/maintainers/files.md` describes it. It holds everything that is
 //! needed to go on, to predict, and to tell what was learned from.
 //!
 //! ```text

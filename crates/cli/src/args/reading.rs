@@ -3,8 +3,8 @@
 use anyhow::Context;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use rueful_data::{Bits, Wishes};
-use rueful_run::{ClassWeights, DataSettings, Layout, Manner};
+use rueful_data::{Bits, FormatSettings};
+use rueful_run::{ClassWeights, DataSettings, Layout, ReadingOptions};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,7 @@ impl FormatArgs {
         let bits = bits.map_err(|why| anyhow::anyhow!("--bits: {why}"))?;
         let header = self.header.then_some(true).or(self.no_header.then_some(false));
         let schema = self.schema.as_deref().map(read_schema).transpose()?;
-        let wishes = Wishes {
+        let format_settings = FormatSettings {
             format: self.format.clone(),
             label: self.label.clone(),
             importance: self.importance.clone(),
@@ -87,7 +87,7 @@ impl FormatArgs {
         };
         Ok(DataSettings {
             files: files.to_vec(),
-            wishes,
+            format_settings,
             schema,
             positive: self.positive.clone(),
             no_constant: self.no_constant,
@@ -127,7 +127,7 @@ impl WeightArgs {
 /// How a file is read. None of these settings changes the examples.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Reading")]
-pub(crate) struct MannerArgs {
+pub(crate) struct ReadingArgs {
     /// Threads that read [default: one for each core].
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -142,8 +142,8 @@ pub(crate) struct MannerArgs {
     pub(crate) write_schema: Option<PathBuf>,
 }
 
-impl MannerArgs {
-    pub(crate) fn manner(&self) -> Manner {
-        Manner { threads: self.threads, cache: self.cache, ..Manner::default() }
+impl ReadingArgs {
+    pub(crate) fn options(&self) -> ReadingOptions {
+        ReadingOptions { threads: self.threads, cache: self.cache, ..ReadingOptions::default() }
     }
 }

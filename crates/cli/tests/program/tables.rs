@@ -19,8 +19,8 @@ fn cell(row: usize, column: &str) -> String {
     match column {
         "age" => age.to_string(),
         "job" => ["clerk", "nurse", "", "cook"][row % 4].to_owned(),
-        "member" => (row % 3 == 0).to_string(),
-        "y" => (if (age > 45) != (row % 11 == 0) { "yes" } else { "no" }).to_owned(),
+        "member" => row.is_multiple_of(3).to_string(),
+        "y" => (if (age > 45) != row.is_multiple_of(11) { "yes" } else { "no" }).to_owned(),
         "id" => format!("id{row}"),
         other => panic!("{other}"),
     }
@@ -87,22 +87,27 @@ fn batch(columns: &[&str]) -> RecordBatch {
 fn write_columnar(folder: &Path, columns: &[&str]) {
     let batch = batch(columns);
     let file = |name: &str| File::create(folder.join(name)).expect("the file is created");
-    let mut writer = ArrowWriter::try_new(file("t.parquet"), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    let mut writer = FileWriter::try_new(file("t.feather"), &batch.schema()).unwrap();
-    writer.write(&batch).unwrap();
-    writer.finish().unwrap();
-    let mut writer = StreamWriter::try_new(file("t.arrows"), &batch.schema()).unwrap();
-    writer.write(&batch).unwrap();
-    writer.finish().unwrap();
+    let mut writer = ArrowWriter::try_new(file("t.parquet"), batch.schema(), None)
+        .expect("the table is written");
+    writer.write(&batch).expect("the table is written");
+    writer.close().expect("the table is written");
+    let mut writer =
+        FileWriter::try_new(file("t.feather"), &batch.schema()).expect("the table is written");
+    writer.write(&batch).expect("the table is written");
+    writer.finish().expect("the table is written");
+    let mut writer =
+        StreamWriter::try_new(file("t.arrows"), &batch.schema()).expect("the table is written");
+    writer.write(&batch).expect("the table is written");
+    writer.finish().expect("the table is written");
 }
 
 /// A folder with the table in every format. The files differ in the order of columns, in an
 /// additional column, and in whether they have the label.
 fn desk() -> TempDir {
     let folder = TempDir::new().expect("a directory");
-    let put = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
+    let put = |name: &str, text: String| {
+        fs::write(folder.path().join(name), text).expect("the file is there");
+    };
     put("first.csv", text(",", &["age", "job", "member", "y"]));
     put("order.csv", text(",", &["y", "id", "member", "job", "age"]));
     put("t.tsv", text("\t", &["job", "y", "age", "id", "member"]));
@@ -215,7 +220,8 @@ fn what_is_missing_is_named() {
     assert!(complaint.contains("lacking.csv: found no columns \"age\", \"member\""), "{complaint}");
     assert!(complaint.contains("the columns are: job, y"), "{complaint}");
     assert!(complaint.contains("empty cells"), "{complaint}");
-    fs::write(desk.path().join("one.jsonl"), "{\"age\": 3, \"job\": null}\n").unwrap();
+    fs::write(desk.path().join("one.jsonl"), "{\"age\": 3, \"job\": null}\n")
+        .expect("the file is there");
     let complaint = ask("predict m.rueful one.jsonl").refusal(1);
     assert!(complaint.contains("found no column \"member\""), "{complaint}");
     let complaint = ask(&format!(
@@ -236,7 +242,8 @@ fn moment(row: usize) -> (String, i64) {
 /// A table of moments and truths, in several formats.
 fn put_moments(folder: &Path) {
     let rows = || (0..ROWS).map(|row| (moment(row), row * 5 % 24 > 11, row % 10 == 3));
-    let put = |name: &str, text: String| fs::write(folder.join(name), text).unwrap();
+    let put =
+        |name: &str, text: String| fs::write(folder.join(name), text).expect("the file is there");
     let line = |((text, _), y, is_missing): ((String, i64), bool, bool)| {
         let (text, truth) = (if is_missing { "" } else { &text }, if y { "True" } else { "False" });
         format!("{text},{truth}\n")
@@ -254,11 +261,12 @@ fn put_moments(folder: &Path) {
     let truths = rows().map(|(_, y, _)| Some(y)).collect::<BooleanArray>();
     let columns: [(&str, ArrayRef, bool); 2] =
         [("y", Arc::new(truths), true), ("when", Arc::new(moments), true)];
-    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
-    let file = File::create(folder.join("m.parquet")).unwrap();
-    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).expect("the table is written");
+    let file = File::create(folder.join("m.parquet")).expect("the table is written");
+    let mut writer =
+        ArrowWriter::try_new(file, batch.schema(), None).expect("the table is written");
+    writer.write(&batch).expect("the table is written");
+    writer.close().expect("the table is written");
 }
 
 #[test]
@@ -270,7 +278,7 @@ fn moments_and_truths_are_the_same_in_every_format() {
     let mut answers = Vec::new();
     for first in FILES {
         let report = ask(&format!("run {first} --label y --save m.rueful --json -q")).json();
-        let risk = report["sequential_risk"].as_f64().unwrap();
+        let risk = report["sequential_risk"].as_f64().expect("a number");
         assert!(risk < 0.4, "the hour decides: {risk}");
         for other in FILES {
             let said = ask(&format!("predict m.rueful {other} --as label")).result();
@@ -280,11 +288,12 @@ fn moments_and_truths_are_the_same_in_every_format() {
     }
     assert!(answers.iter().all(|answer| *answer == answers[0]));
     assert!(answers[0].1.lines().all(|label| ["true", "false"].contains(&label)));
-    let weights = ask("weights m.rueful --json").result();
+    let weights = ask("weights m.rueful --all --json").result();
     for name in ["when·hour=13", "when·weekday=monday", "when·month=1", "when·years"] {
         assert!(weights.contains(name), "{name}: {weights}");
     }
-    fs::write(folder.path().join("bad.csv"), "when,y\n2024-01-01,1\n2024-13-01,0\n").unwrap();
+    fs::write(folder.path().join("bad.csv"), "when,y\n2024-01-01,1\n2024-13-01,0\n")
+        .expect("the file is there");
     let complaint = ask("predict m.rueful bad.csv").refusal(1);
     assert!(
         complaint.contains("bad.csv:3:1: found \"2024-13-01\", expected a date"),
@@ -301,11 +310,11 @@ fn a_look_needs_no_label() {
     };
     let rows: String = (0..1200).map(line).collect();
     let text = format!("id,when,large,small,same,rare\n{rows}");
-    fs::write(folder.path().join("t.csv"), text).unwrap();
+    fs::write(folder.path().join("t.csv"), text).expect("the file is there");
     let look = ask_in(folder.path(), "data t.csv --json").json();
     let column = |name: &str| {
-        let columns = look["columns"].as_array().unwrap();
-        columns.iter().find(|column| column["name"] == name).unwrap().clone()
+        let columns = look["columns"].as_array().expect("an array");
+        columns.iter().find(|column| column["name"] == name).expect("the column").clone()
     };
     let odd = |name: &str| column(name)["oddity"].as_str().unwrap_or("none").to_owned();
     assert_eq!(
@@ -337,7 +346,23 @@ fn a_look_needs_no_label() {
     ask_in(folder.path(), "convert t.csv --label small --out t.cache").result();
     let cached = ask_in(folder.path(), "data t.cache --json").json();
     assert_eq!(cached["columns"][1], column("when"));
-    fs::write(folder.path().join("one.csv"), "a,y\n1,5\n2,5\n").unwrap();
+    fs::write(folder.path().join("one.csv"), "a,y\n1,5\n2,5\n").expect("the file is there");
     let one = ask_in(folder.path(), "data one.csv --label y").result();
     assert!(one.contains("all labels are 5"), "{one}");
+}
+
+#[test]
+fn carriage_returns_alone_end_lines() {
+    let desk = desk();
+    let text = fs::read_to_string(desk.path().join("first.csv")).expect("the file is there");
+    fs::write(desk.path().join("old.csv"), text.replace('\n', "\r")).expect("the file is there");
+    let ask = |line: &str| ask_in(desk.path(), line);
+    let risk = |file: &str| {
+        ask(&format!("run {file} --label y --json -q")).json()["sequential_risk"].clone()
+    };
+    assert_eq!(risk("old.csv"), risk("first.csv"));
+    let bad = text.replace('\n', "\r") + "x,clerk,true,yes\r";
+    fs::write(desk.path().join("bad.csv"), bad).expect("the file is there");
+    let complaint = ask("run bad.csv --label y -q").refusal(1);
+    assert!(complaint.contains(&format!("bad.csv:{}:1: found \"x\"", ROWS + 2)), "{complaint}");
 }

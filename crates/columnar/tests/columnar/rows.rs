@@ -1,9 +1,9 @@
 //! How rows come: groups, compressions, files, threads, counts.
 
 use super::*;
-use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use parquet::basic::{GzipLevel, ZstdLevel};
-use rueful_columnar::inspect;
+use rueful_columnar::{inspect, open_batches};
 use rueful_data::LabelsSeen;
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ fn people(start: i64, len: i64) -> RecordBatch {
     ])
 }
 
-fn wishes() -> Wishes {
-    Wishes { drop: vec!["id".to_owned()], ..labelled("y") }
+fn format_settings() -> FormatSettings {
+    FormatSettings { drop: vec!["id".to_owned()], ..labelled("y") }
 }
 
 fn expected(len: i64) -> Vec<Row> {
@@ -44,6 +44,32 @@ fn expected(len: i64) -> Vec<Row> {
         ((n % 2) as f64, features)
     };
     (0..len).map(one).collect()
+}
+
+/// Batches of any size, and of none: the large one is cut.
+#[test]
+fn batches_in_memory_give_the_rows_of_a_file() {
+    let sizes = [0, 100, 0, 20_000, 1];
+    let mut start = 0;
+    let batches = sizes.map(|len| {
+        start += len;
+        people(start - len, len)
+    });
+    let handed_over = || {
+        let batches = batches.clone().into_iter().map(Ok);
+        Box::new(RecordBatchIterator::new(batches, people(0, 0).schema()))
+    };
+    let reading = reading(LabelRule::Numbers);
+    let mut opened = open_batches("X", handed_over(), &format_settings(), &reading).unwrap();
+    let again = Columnar::of_batches("X", handed_over(), &opened.layout, &reading);
+    for source in [&mut opened.source, &mut again.unwrap()] {
+        let (rows, error) = drain(source);
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(rows, expected(20_101));
+    }
+    assert_eq!(opened.layout.format, Format::Arrow);
+    let other = Columnar::of_batches("X", handed_over(), &opened.layout, &reading);
+    assert_eq!(other.unwrap().bytes_read(), 0);
 }
 
 #[test]
@@ -65,7 +91,7 @@ fn all_compressions_and_groups_give_the_same_rows() {
         for threads in [1, 2] {
             let threads = NonZeroUsize::new(threads).unwrap();
             let reading = Reading { threads, ..reading(LabelRule::Numbers) };
-            let opened = open(&[name(&path)], saved.format(), &wishes(), &reading);
+            let opened = open(&[name(&path)], saved.format(), &format_settings(), &reading);
             let mut source = opened.unwrap().source;
             let (rows, error) = drain(&mut source);
             assert!(error.is_none(), "{saved:?}: {error:?}");
@@ -81,7 +107,7 @@ fn all_compressions_and_groups_give_the_same_rows() {
 fn many_rows_come_in_small_batches() {
     let batch = people(0, 40_000);
     for saved in Saved::ALL {
-        let mut source = open_saved(saved, &batch, &wishes()).unwrap().source;
+        let mut source = open_saved(saved, &batch, &format_settings()).unwrap().source;
         let (mut largest, mut rows, mut batch) = (0, 0, Batch::default());
         while source.fill(&mut batch).unwrap() {
             largest = largest.max(batch.nonzeros() + batch.len());
@@ -98,7 +124,7 @@ fn files_come_one_after_the_other() {
         let paths = [people(0, 10), people(10, 5)].map(|batch| file(&saved.bytes(&[batch])));
         let files = [name(&paths[0]), name(&paths[1])];
         let reading = reading(LabelRule::Signs);
-        let mut opened = open(&files, saved.format(), &wishes(), &reading).unwrap();
+        let mut opened = open(&files, saved.format(), &format_settings(), &reading).unwrap();
         let (rows, error) = drain(&mut opened.source);
         assert!(error.is_none(), "{error:?}");
         let signed = |(label, features): Row| (2.0 * label - 1.0, features);
@@ -117,7 +143,8 @@ fn files_come_one_after_the_other() {
 
 #[test]
 fn what_was_found_is_told() {
-    let notes = |saved, batch: &RecordBatch| open_saved(saved, batch, &wishes()).unwrap().notes;
+    let notes =
+        |saved, batch: &RecordBatch| open_saved(saved, batch, &format_settings()).unwrap().notes;
     let batch = people(0, 10);
     let groups = Saved::Parquet(Compression::SNAPPY, 4);
     assert_eq!(notes(groups, &batch), ["Parquet, 4 columns, 10 rows in 3 groups"]);
@@ -149,13 +176,13 @@ fn what_is_dropped_is_not_decoded() {
     let mut bytes = Saved::Parquet(Compression::SNAPPY, 1 << 20).bytes(&[batch]);
     bytes[100..4000].fill(0xff);
     let path = file(&bytes);
-    let read = |wishes: &Wishes| {
+    let read = |format_settings: &FormatSettings| {
         let reading = reading(LabelRule::Numbers);
-        let opened = open(&[name(&path)], Format::Parquet, wishes, &reading);
+        let opened = open(&[name(&path)], Format::Parquet, format_settings, &reading);
         drain(&mut opened.unwrap().source)
     };
     assert!(read(&labelled("y")).1.is_some());
-    let (rows, error) = read(&Wishes { drop: vec!["noise".to_owned()], ..labelled("y") });
+    let (rows, error) = read(&FormatSettings { drop: vec!["noise".to_owned()], ..labelled("y") });
     assert!(error.is_none() && rows.len() == 2000, "{error:?}");
 }
 
@@ -166,9 +193,9 @@ fn the_first_labels_are_told_and_nothing_is_lost() {
         ("n", Arc::new(Float64Array::from(vec![0.0, 1.0, 1.0, 1.0])) as _),
         ("y", Arc::new(StringArray::from(vec!["maybe", "yes", "no", "yes"])) as _),
     ]);
-    let wishes = Wishes { importance: Some("n".to_owned()), ..labelled("y") };
+    let format_settings = FormatSettings { importance: Some("n".to_owned()), ..labelled("y") };
     for saved in Saved::ALL {
-        let mut source = open_saved(saved, &batch, &wishes).unwrap().source;
+        let mut source = open_saved(saved, &batch, &format_settings).unwrap().source;
         let first = source.first_labels();
         let counts = [("yes".to_owned(), 2), ("no".to_owned(), 1)];
         assert_eq!((first.rows, &first.labels.counts[..]), (3, &counts[..]), "{saved:?}");

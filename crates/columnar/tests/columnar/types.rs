@@ -29,10 +29,10 @@ fn values(array: ArrayRef) -> Vec<Option<f32>> {
 }
 
 /// The names of the features of a column that is alone, in all formats.
-fn names(array: ArrayRef, wishes: &Wishes) -> Vec<Vec<String>> {
+fn names(array: ArrayRef, format_settings: &FormatSettings) -> Vec<Vec<String>> {
     let batch = with_label(vec![("x", array)]);
     let read = |saved| {
-        let rows = rows(saved, &batch, wishes);
+        let rows = rows(saved, &batch, format_settings);
         let names = |x: Vec<(String, f32)>| x.into_iter().map(|(name, _)| name).collect();
         rows.into_iter().map(|(_, x)| names(x)).collect::<Vec<Vec<String>>>()
     };
@@ -43,8 +43,8 @@ fn names(array: ArrayRef, wishes: &Wishes) -> Vec<Vec<String>> {
     expected
 }
 
-fn categorical() -> Wishes {
-    Wishes { categorical: vec!["x".to_owned()], ..labelled("y") }
+fn categorical() -> FormatSettings {
+    FormatSettings { categorical: vec!["x".to_owned()], ..labelled("y") }
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn strings_are_categories() {
 #[test]
 fn strings_may_be_text() {
     let array = StringArray::from(vec![Some("Don't panic, don"), None, Some("NA")]);
-    let wishes = Wishes { text: vec!["x".to_owned()], ..labelled("y") };
+    let format_settings = FormatSettings { text: vec!["x".to_owned()], ..labelled("y") };
     let expected = [vec!["x:don", "x:panic", "x:t"], vec![], vec!["x:na"]];
-    assert_eq!(names(Arc::new(array), &wishes), expected);
+    assert_eq!(names(Arc::new(array), &format_settings), expected);
 }
 
 #[test]

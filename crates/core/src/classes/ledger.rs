@@ -5,14 +5,14 @@
 //! data's own units N = 1. A ledger that is told somebody else's probabilities is an audit of them.
 
 use super::confusion::Confusion;
-use super::judge::feature_ruler;
+use super::judge::{ClassJudge, feature_ruler};
 use super::minorant::{ClassMinorants, Tangents};
 use super::{ClassError, ClassRound, MOST_CLASSES, class_of};
 use crate::bound::{Ladder, Promise};
 use crate::cells::Cells;
 use crate::comparators::Comparators;
 use crate::elementary::ln;
-use crate::features::{Example, Features};
+use crate::features::Example;
 use crate::ledger::{CurvePoint, Line};
 use crate::rows::Rows;
 use crate::ruler::Ruler;
@@ -30,9 +30,22 @@ pub struct ClassTally {
     /// Σ c(1 + loss/c): what the rounding of the losses is measured against.
     magnitude: f64,
     mistakes: u64,
-    /// One more than the largest class so far.
-    classes: u32,
     minorant: ClassMinorants<[f64; 1]>,
+    #[serde(skip)]
+    desk: Desk,
+}
+
+/// Room for one round.
+#[derive(Debug, Clone, Default)]
+struct Desk {
+    shares: Vec<[f64; 1]>,
+    tangents: Tangents<[f64; 1]>,
+}
+
+impl PartialEq for Desk {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
 }
 
 impl Default for ClassTally {
@@ -48,9 +61,66 @@ impl ClassTally {
             loss: Sum::default(),
             magnitude: 0.0,
             mistakes: 0,
-            classes: 0,
             minorant: ClassMinorants::new(),
+            desk: Desk::default(),
         }
+    }
+
+    /// Enters one round of a row by cell, as a ledger has handed it out: what came of it, the classes that
+    /// were seen and the probabilities that were given to each of them, which add up to 1. A row whose label
+    /// is no class, or whose importance is 0, is passed over.
+    pub fn record(&mut self, example: &Example<'_>, round: &ClassRound, said: (&[u32], &[f64])) {
+        let Some(class) = counted_class(example) else { return };
+        let mut desk = std::mem::take(&mut self.desk);
+        desk.shares.clear();
+        let classes = said.0.iter().max().map_or(class + 1, |&last| last + 1);
+        desk.shares.resize(classes as usize, [0.0]);
+        // Before the first class there is nothing that was said: whatever is, is as good.
+        desk.shares[0] = [if said.0.is_empty() { 1.0 } else { 0.0 }];
+        said.0.iter().zip(said.1).for_each(|(&at, &share)| desk.shares[at as usize] = [share]);
+        desk.tangents.of_probabilities(&desk.shares, class, example.importance.get());
+        self.enter(example, round.predicted, round.loss, &desk.tangents);
+        self.desk = desk;
+    }
+
+    /// Enters one round in the multiclass hinge.
+    pub fn record_hinge(&mut self, example: &Example<'_>, round: &HingeRound) {
+        let Some(class) = counted_class(example) else { return };
+        let mut desk = std::mem::take(&mut self.desk);
+        desk.tangents.of_hinge(class, round.rival, example.importance.get());
+        self.enter(example, round.predicted, round.loss, &desk.tangents);
+        self.desk = desk;
+    }
+
+    /// Enters probabilities of the classes 0, 1, 2, … that add up to 1 but for `whole`.
+    fn observe(&mut self, example: &Example<'_>, shares: &[f64], whole: f64) -> Option<u32> {
+        let class = counted_class(example)?;
+        let mut desk = std::mem::take(&mut self.desk);
+        desk.shares.clear();
+        desk.shares.extend(shares.iter().map(|share| [share / whole]));
+        let importance = example.importance.get();
+        desk.tangents.of_probabilities(&desk.shares, class, importance);
+        let better = |best: usize, at: usize| if shares[at] > shares[best] { at } else { best };
+        let predicted = Some((1..shares.len()).fold(0, better) as u32);
+        let loss = -importance * ln(shares[class as usize] / whole);
+        self.enter(example, predicted, loss, &desk.tangents);
+        self.desk = desk;
+        predicted
+    }
+
+    fn enter(
+        &mut self,
+        example: &Example<'_>,
+        predicted: Option<u32>,
+        loss: f64,
+        tangents: &Tangents<[f64; 1]>,
+    ) {
+        let importance = example.importance.get();
+        self.minorant.grow(example.features.dimension());
+        self.loss.add(loss);
+        self.magnitude += importance + loss;
+        self.mistakes += u64::from(predicted.map(f64::from) != Some(example.label));
+        self.minorant.record(&example.features, tangents, importance);
     }
 
     /// T
@@ -88,34 +158,20 @@ impl ClassTally {
         self.loss.merge(other.loss);
         self.magnitude += other.magnitude;
         self.mistakes += other.mistakes;
-        self.classes = self.classes.max(other.classes);
         self.minorant.merge(&other.minorant);
-    }
-
-    fn record(&mut self, entry: &Entry<'_>, tangents: &Tangents<[f64; 1]>) {
-        self.loss.add(entry.loss);
-        self.magnitude += entry.importance + entry.loss;
-        self.mistakes += u64::from(entry.predicted != Some(entry.class));
-        self.classes = self.classes.max(entry.class + 1);
-        self.minorant.record(&entry.features, tangents, entry.importance);
     }
 
     fn is_sound(&self) -> bool {
         self.loss.value().is_finite()
             && (0.0..=f64::MAX).contains(&self.magnitude)
             && self.mistakes <= self.rounds()
-            && self.classes <= MOST_CLASSES
             && self.minorant.is_sound(MOST_CLASSES)
     }
 }
 
-/// One round that is entered.
-struct Entry<'a> {
-    features: Features<'a>,
-    class: u32,
-    predicted: Option<u32>,
-    importance: f64,
-    loss: f64,
+/// The class of a row that counts.
+fn counted_class(example: &Example<'_>) -> Option<u32> {
+    class_of(example.label).filter(|_| !example.importance.is_zero())
 }
 
 /// The books of one stream of many classes: time for the features and classes of each example, memory for
@@ -141,7 +197,7 @@ struct Entry<'a> {
 ///     ledger.observe(&example, &said)?;
 /// }
 /// judge.observe_rows(stream.rows());
-/// let point = ledger.point(&judge.lines());
+/// let point = ledger.point(Some(&judge));
 /// // Every linear predictor loses ln 2 per round here.
 /// assert!(point.beats_up_to() > Some(1.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -156,21 +212,6 @@ pub struct ClassLedger {
     confusion: Confusion,
     curve: Vec<CurvePoint>,
     next_mark: u64,
-    desk: Desk,
-}
-
-/// Room for one round.
-#[derive(Debug, Clone, Default)]
-struct Desk {
-    shares: Vec<[f64; 1]>,
-    tangents: Tangents<[f64; 1]>,
-    cells: Vec<u32>,
-}
-
-impl PartialEq for Desk {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
 }
 
 impl ClassLedger {
@@ -185,7 +226,6 @@ impl ClassLedger {
             confusion: Confusion::default(),
             curve: Vec::new(),
             next_mark: 1,
-            desk: Desk::default(),
         }
     }
 
@@ -200,37 +240,35 @@ impl ClassLedger {
     /// Enters one round of a row that `enter` has handed out: what came of it, the classes that were seen
     /// and the probabilities that were given to each of them, which add up to 1.
     pub fn record(&mut self, example: &Example<'_>, round: &ClassRound, said: (&[u32], &[f64])) {
-        let Some(class) = class_of(example.label).filter(|_| !example.importance.is_zero()) else {
-            return;
-        };
-        let mut desk = std::mem::take(&mut self.desk);
-        desk.shares.clear();
-        let classes = said.0.iter().max().map_or(class + 1, |&last| last + 1);
-        desk.shares.resize(classes as usize, [0.0]);
-        // Before the first class there is nothing that was said: whatever is, is as good.
-        let first = if said.0.is_empty() { 1.0 } else { 0.0 };
-        desk.shares[0] = [first];
-        said.0.iter().zip(said.1).for_each(|(&at, &share)| desk.shares[at as usize] = [share]);
-        let importance = example.importance.get();
-        desk.tangents.of_probabilities(&desk.shares, class, importance);
-        self.enter_round(
-            &Entry {
-                features: example.features,
-                class,
-                predicted: round.predicted,
-                importance,
-                loss: round.loss,
-            },
-            &desk.tangents,
-        );
-        self.desk = desk;
+        self.tally.record(example, round, said);
+        self.count(example, round.predicted);
+    }
+
+    /// Enters a round in the multiclass hinge.
+    pub fn record_hinge(&mut self, example: &Example<'_>, round: &HingeRound) {
+        self.tally.record_hinge(example, round);
+        self.count(example, round.predicted);
     }
 
     /// Enters the probabilities that a model gave the classes 0, 1, 2, … before it was told which one it is:
     /// one round of an audit. What is refused does not count.
     pub fn observe(&mut self, example: &Example<'_>, shares: &[f64]) -> Result<(), ClassError> {
-        let row = self.rounds() as usize;
-        let label = example.label;
+        let whole = self.check(example, shares)?;
+        if example.importance.is_zero() {
+            return Ok(());
+        }
+        let mut cells = Vec::new();
+        let features = self.cells.enter_one(&example.features, &mut cells);
+        self.grow();
+        let example = Example { features, ..*example };
+        let predicted = self.tally.observe(&example, shares, whole);
+        self.count(&example, predicted);
+        Ok(())
+    }
+
+    /// What probabilities add up to, if they are some and give the class any.
+    fn check(&self, example: &Example<'_>, shares: &[f64]) -> Result<f64, ClassError> {
+        let (row, label) = (self.rounds() as usize, example.label);
         let class = class_of(label).ok_or(ClassError::Label { row, label })?;
         let whole: Sum = shares.iter().copied().collect();
         let whole = whole.value();
@@ -242,40 +280,7 @@ impl ClassLedger {
         if given < f64::MIN_POSITIVE {
             return Err(ClassError::Impossible { row, class });
         }
-        if example.importance.is_zero() {
-            return Ok(());
-        }
-        let mut desk = std::mem::take(&mut self.desk);
-        desk.shares.clear();
-        desk.shares.extend(shares.iter().map(|share| [share / whole]));
-        let importance = example.importance.get();
-        desk.tangents.of_probabilities(&desk.shares, class, importance);
-        let better = |best: usize, at: usize| if shares[at] > shares[best] { at } else { best };
-        let predicted = Some((1..shares.len()).fold(0, better) as u32);
-        let mut cells = std::mem::take(&mut desk.cells);
-        let features = self.cells.enter_one(&example.features, &mut cells);
-        self.grow();
-        let loss = -importance * ln(given);
-        let entry = Entry { features, class, predicted, importance, loss };
-        self.enter_round(&entry, &desk.tangents);
-        desk.cells = cells;
-        self.desk = desk;
-        Ok(())
-    }
-
-    /// Enters a round in the multiclass hinge: the loss of scores, and the rival that was within 1 of the
-    /// true class or beyond.
-    pub fn record_hinge(&mut self, example: &Example<'_>, round: &HingeRound) {
-        let Some(class) = class_of(example.label).filter(|_| !example.importance.is_zero()) else {
-            return;
-        };
-        let mut desk = std::mem::take(&mut self.desk);
-        let (importance, features) = (example.importance.get(), example.features);
-        desk.tangents.of_hinge(class, round.rival, importance);
-        let (predicted, loss) = (round.predicted, round.loss);
-        let entry = Entry { features, class, predicted, importance, loss };
-        self.enter_round(&entry, &desk.tangents);
-        self.desk = desk;
+        Ok(whole)
     }
 
     fn grow(&mut self) {
@@ -285,43 +290,41 @@ impl ClassLedger {
         }
     }
 
-    fn enter_round(&mut self, entry: &Entry<'_>, tangents: &Tangents<[f64; 1]>) {
-        self.tally.record(entry, tangents);
-        self.confusion.count(entry.class, entry.predicted);
+    /// The rest of a round that the tally has taken.
+    fn count(&mut self, example: &Example<'_>, predicted: Option<u32>) {
+        let Some(class) = counted_class(example) else { return };
+        self.confusion.count(class, predicted);
         if let Some(ruler) = &mut self.ruler {
-            ruler.measure(&entry.features);
+            ruler.measure(&example.features);
         }
         if self.rounds() == self.next_mark {
-            self.curve.push(self.point(&[]));
+            self.curve.push(self.point(None));
             self.next_mark = self.next_mark.saturating_mul(2);
         }
     }
 
-    /// The state of the rounds so far, with what witnesses of the same rounds say: certificates for balls of
+    /// The state of the rounds so far, with what a judge of the same rounds proves: certificates for balls of
     /// every radius.
-    pub fn point(&self, witnesses: &[Line]) -> CurvePoint {
-        self.point_of(&self.tally, witnesses)
+    pub fn point(&self, judge: Option<&ClassJudge>) -> CurvePoint {
+        self.point_of(&self.tally, judge)
     }
 
     /// The same of a stretch of rounds of this stream, by its cells, with features as large as they are by
-    /// now.
-    pub fn point_of(&self, rounds: &ClassTally, witnesses: &[Line]) -> CurvePoint {
+    /// now. A judge of another number of rounds is not heard.
+    pub fn point_of(&self, rounds: &ClassTally, judge: Option<&ClassJudge>) -> CurvePoint {
         let own = rounds.line(self.ruler.as_ref());
+        let heard = judge.filter(|judge| judge.rounds() == rounds.rounds());
+        let witnesses = heard.map_or_else(Vec::new, |judge| judge.lines_by(self.ruler.as_ref()));
         let (loss, slack) = (rounds.loss(), rounds.loss_slack());
         let counts = (rounds.rounds(), rounds.mistakes());
-        CurvePoint::of_lines(counts, (loss, slack), own, witnesses, self.comparators.radius())
+        CurvePoint::of_lines(counts, (loss, slack), own, &witnesses, self.comparators.radius())
     }
 
-    /// What a judge of the same rounds says, with features as large as this ledger has seen them.
-    pub fn hear(&self, judge: &super::ClassJudge) -> Vec<Line> {
-        judge.lines_by(self.ruler.as_ref())
-    }
-
-    /// Lets witnesses of all rounds so far add to the point of the curve that was made last, if it is of
-    /// these rounds.
-    pub fn mark(&mut self, witnesses: &[Line]) {
+    /// Lets a judge of all rounds so far add to the point of the curve that was made last, if it is of these
+    /// rounds.
+    pub fn mark(&mut self, judge: &ClassJudge) {
         if self.curve.last().is_some_and(|point| point.rounds() == self.rounds()) {
-            let point = self.point(witnesses);
+            let point = self.point(Some(judge));
             self.curve.pop();
             self.curve.push(point);
         }
@@ -332,22 +335,22 @@ impl ClassLedger {
         self.next_mark - self.rounds()
     }
 
-    /// The points at t = 1, 2, 4, 8, …, and at the end with what witnesses say.
-    pub fn curve_with(&self, witnesses: &[Line]) -> Vec<CurvePoint> {
+    /// The points at t = 1, 2, 4, 8, …, and at the end with what a judge of all rounds proves.
+    pub fn curve(&self, judge: Option<&ClassJudge>) -> Vec<CurvePoint> {
         let mut points = self.curve.clone();
         if self.rounds() > points.last().map_or(0, CurvePoint::rounds) {
-            points.push(self.point(witnesses));
+            points.push(self.point(judge));
         }
         points
     }
 
-    /// The rungs above the exact regret: the certificate of the rounds themselves, and the promise of the
-    /// learner whose rounds these are.
-    pub fn ladder(&self, promise: Promise) -> Ladder {
-        let point = self.point(&[]);
-        let (at_zero, per_unit) = self.tally.minorant.slack(0, self.ruler.as_ref());
-        let radius = self.comparators.radius().map_or(0.0, |radius| radius.get());
-        let slack = at_zero + radius * per_unit + self.tally.loss_slack();
+    /// The rungs above the exact regret: the certificate, with what a judge of the same rounds proves, and the
+    /// promise of the learner whose rounds these are.
+    pub fn ladder(&self, promise: Promise, judge: Option<&ClassJudge>) -> Ladder {
+        let point = self.point(judge);
+        let radius = self.comparators.radius();
+        let slacks = point.lines().iter().filter_map(|line| radius.map(|u| line.slack(u)));
+        let slack = slacks.fold(0.0, f64::max) + self.tally.loss_slack();
         Ladder::new(self.rounds(), point.certificate_total(), slack, promise)
     }
 
@@ -385,6 +388,7 @@ impl ClassLedger {
         part.minorant.rearrange(&places);
         self.grow();
         self.tally.merge(&part);
+        self.grow();
         self.confusion.merge(&other.confusion);
         if let (Some(own), Some(mut theirs)) = (&mut self.ruler, other.ruler.clone()) {
             theirs.rearrange(&places);
@@ -470,7 +474,6 @@ impl TryFrom<Stored> for ClassLedger {
         tally.minorant.rearrange(&places);
         ruler.iter_mut().for_each(|ruler| ruler.rearrange(&places));
         let Stored { confusion, curve, next_mark, .. } = stored;
-        let desk = Desk::default();
-        Ok(Self { comparators, cells, ruler, tally, confusion, curve, next_mark, desk })
+        Ok(Self { comparators, cells, ruler, tally, confusion, curve, next_mark })
     }
 }

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 /// With so many classes or fewer all are listed.
 const FEW_CLASSES: usize = 32;
 /// Beyond that, those that somebody gives more than this.
-const LIKELY: f64 = 0.1;
+const LIKELY: f64 = 0.12;
 
 /// The tangents of several predictors in one round.
 #[derive(Debug, Clone, Default)]
@@ -174,7 +174,9 @@ impl<T: Beside> ClassMinorants<T> {
     /// in the data's own otherwise.
     pub(crate) fn line(&self, predictor: usize, ruler: Option<&Ruler>) -> Line {
         let sums = &self.sums[predictor];
-        let unit = |feature: usize| ruler.map_or(1.0, |r| f64::from(r.largest()[feature]));
+        // What was not measured has no unit, and nothing is proved with it.
+        let largest = |ruler: &Ruler, feature: usize| ruler.largest().get(feature).copied();
+        let unit = |feature| ruler.map_or(1.0, |r| f64::from(largest(r, feature).unwrap_or(0.0)));
         let norm = self.slopes.norm(predictor, unit);
         Line::straight(sums.offset.value(), norm, self.slack(predictor, ruler))
     }

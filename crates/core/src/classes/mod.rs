@@ -12,6 +12,7 @@ mod slopes;
 
 pub use confusion::{ClassCounts, Confusion};
 pub use judge::ClassJudge;
+pub(crate) use judge::JudgeDesk;
 pub use ledger::{ClassLedger, ClassTally, HingeRound};
 pub use ogd::ClassOgd;
 

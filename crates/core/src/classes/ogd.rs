@@ -53,7 +53,7 @@ const SMALLEST: f64 = 1e-60;
 /// for (example, round) in rows.iter().zip(&rounds) {
 ///     ledger.record_hinge(&example, round);
 /// }
-/// let ladder = ledger.ladder(learner.promise(ledger.comparators()));
+/// let ladder = ledger.ladder(learner.promise(ledger.comparators()), None);
 /// assert!(ladder.is_in_order() && ledger.tally().mistakes() < 20);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -91,32 +91,101 @@ impl<T: Beside> OverClasses<T> {
     }
 }
 
+/// Numbers of some classes, by increasing class. Classes lie side by side: they are looked for often.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct List<T> {
+    classes: Vec<u32>,
+    numbers: Vec<T>,
+}
+
+impl<T: Beside> List<T> {
+    const EMPTY: Self = Self { classes: Vec::new(), numbers: Vec::new() };
+
+    fn len(&self) -> usize {
+        self.classes.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.classes.iter().copied().zip(&self.numbers)
+    }
+
+    /// Adds to the numbers of a class.
+    #[inline(always)]
+    fn add(&mut self, class: u32, more: &T, times: f64) {
+        // Lists of all classes have each at its own place.
+        let place = match self.classes.get(class as usize) {
+            Some(&at) if at == class => class as usize,
+            _ => self.find_or_insert(class),
+        };
+        self.numbers[place].add(more, times);
+    }
+
+    #[inline(always)]
+    fn find_or_insert(&mut self, class: u32) -> usize {
+        match self.classes.binary_search(&class) {
+            Ok(place) => place,
+            Err(place) => self.insert(place, class),
+        }
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, place: usize, class: u32) -> usize {
+        if self.len() == self.classes.capacity() {
+            let more = 1 + self.len() / 8;
+            self.classes.reserve_exact(more);
+            self.numbers.reserve_exact(more);
+        }
+        self.classes.insert(place, class);
+        self.numbers.insert(place, T::ZERO);
+        place
+    }
+
+    fn is_sound(&self, most: u32) -> bool {
+        let is_finite = |numbers: &T| (0..T::COUNT).all(|k| numbers.get(k).is_finite());
+        self.classes.len() == self.numbers.len()
+            && self.classes.windows(2).all(|pair| pair[0] < pair[1])
+            && self.classes.last().is_none_or(|&last| last < most)
+            && self.numbers.iter().all(is_finite)
+    }
+}
+
 /// S of one feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OfFeature<T> {
-    /// What classes below a number share, by increasing number.
+    /// What classes below a number share, by increasing number: there are few of them.
     levels: Vec<(u32, T)>,
-    /// What classes have beyond that, by increasing number.
-    listed: Vec<(u32, T)>,
+    /// What classes have beyond that.
+    listed: List<T>,
 }
 
 impl<T: Beside> OfFeature<T> {
-    const NOTHING: Self = Self { levels: Vec::new(), listed: Vec::new() };
+    const NOTHING: Self = Self { levels: Vec::new(), listed: List::EMPTY };
 
     /// S ← S + g·x
     #[inline(always)]
     fn add(&mut self, slope: &OverClasses<T>, x: f64) {
         if slope.level != T::ZERO {
-            add_at(&mut self.levels, slope.among, &slope.level, x);
+            self.add_level(slope.among, &slope.level, x);
         }
         for (class, more) in &slope.listed {
-            add_at(&mut self.listed, *class, more, x);
+            self.listed.add(*class, more, x);
         }
+    }
+
+    fn add_level(&mut self, end: u32, level: &T, times: f64) {
+        let place = self.levels.partition_point(|&(at, _)| at < end);
+        if self.levels.get(place).is_none_or(|&(at, _)| at != end) {
+            if self.levels.len() == self.levels.capacity() {
+                self.levels.reserve_exact(1 + self.levels.len() / 4);
+            }
+            self.levels.insert(place, (end, T::ZERO));
+        }
+        self.levels[place].1.add(level, times);
     }
 
     /// Every number of a predictor's that is not 0, and how many classes have it.
     fn for_each(&self, predictor: usize, mut see: impl FnMut(f64, f64)) {
-        let mut rest = self.listed.iter().map(|(class, more)| (*class, more.get(predictor)));
+        let mut rest = self.listed.iter().map(|(class, more)| (class, more.get(predictor)));
         let mut next = rest.next();
         let mut start = 0;
         for (place, &(end, _)) in self.levels.iter().enumerate() {
@@ -133,25 +202,6 @@ impl<T: Beside> OfFeature<T> {
         }
         next.into_iter().chain(rest).for_each(|(_, more)| see(more, 1.0));
     }
-}
-
-/// Adds to the entry of a number in a list by increasing numbers.
-#[inline(always)]
-fn add_at<T: Beside>(list: &mut Vec<(u32, T)>, number: u32, more: &T, times: f64) {
-    // Lists of all classes have each at its own place.
-    let guess = (number as usize).min(list.len().saturating_sub(1));
-    let place = match list.get(guess) {
-        Some(&(at, _)) if at == number => Ok(guess),
-        _ => list.binary_search_by_key(&number, |&(at, _)| at),
-    };
-    let place = place.unwrap_or_else(|place| {
-        if list.len() == list.capacity() {
-            list.reserve_exact(1 + list.len() / 8);
-        }
-        list.insert(place, (number, T::ZERO));
-        place
-    });
-    list[place].1.add(more, times);
 }
 
 /// S by feature and class.
@@ -188,15 +238,15 @@ impl<T: Beside> ClassSlopes<T> {
     #[inline(always)]
     pub(crate) fn add_feature(&self, feature: usize, factor: f64, to: &mut [T], steps: &mut [T]) {
         let OfFeature { levels, listed } = &self.features[feature];
-        for (class, more) in listed {
-            if let Some(to) = to.get_mut(*class as usize) {
+        for (class, more) in listed.iter() {
+            if let Some(to) = to.get_mut(class as usize) {
                 to.add(more, factor);
             }
         }
         // Classes beyond those that are asked for share levels with the last that is.
         for (end, level) in levels {
-            let last = (*end as usize).min(steps.len() - 1);
-            steps[last].add(level, factor);
+            let end = (*end as usize).min(steps.len() - 1);
+            steps[end].add(level, factor);
         }
     }
 
@@ -224,9 +274,11 @@ impl<T: Beside> ClassSlopes<T> {
 
     /// Multiplies all.
     pub(crate) fn scale(&mut self, factor: f64) {
-        let lists = self.features.iter_mut().flat_map(|f| f.levels.iter_mut().chain(&mut f.listed));
-        for (_, numbers) in lists {
-            (0..T::COUNT).for_each(|k| numbers.set(k, factor * numbers.get(k)));
+        let multiply =
+            |numbers: &mut T| (0..T::COUNT).for_each(|k| numbers.set(k, factor * numbers.get(k)));
+        for feature in &mut self.features {
+            feature.levels.iter_mut().for_each(|(_, level)| multiply(level));
+            feature.listed.numbers.iter_mut().for_each(multiply);
         }
     }
 
@@ -234,8 +286,8 @@ impl<T: Beside> ClassSlopes<T> {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.grow(other.features.len());
         for (own, theirs) in self.features.iter_mut().zip(&other.features) {
-            theirs.levels.iter().for_each(|(end, more)| add_at(&mut own.levels, *end, more, 1.0));
-            theirs.listed.iter().for_each(|(at, more)| add_at(&mut own.listed, *at, more, 1.0));
+            theirs.levels.iter().for_each(|(end, more)| own.add_level(*end, more, 1.0));
+            theirs.listed.iter().for_each(|(class, more)| own.listed.add(class, more, 1.0));
         }
     }
 
@@ -256,16 +308,12 @@ impl<T: Beside> ClassSlopes<T> {
 
     /// Whether this, read from somewhere, can be such slopes, for classes below a number.
     pub(crate) fn is_sound(&self, classes: u32) -> bool {
-        let is_list = |list: &[(u32, T)], most: u32| {
-            list.windows(2).all(|pair| pair[0].0 < pair[1].0)
-                && list.last().is_none_or(|&(last, _)| last <= most)
-                && list.iter().all(|(_, more)| (0..T::COUNT).all(|k| more.get(k).is_finite()))
+        let is_one = |feature: &OfFeature<T>| {
+            let (ends, levels): (Vec<u32>, Vec<T>) = feature.levels.iter().copied().unzip();
+            List { classes: ends, numbers: levels }.is_sound(classes.saturating_add(1))
+                && feature.listed.is_sound(classes)
         };
-        self.features.iter().all(|feature| {
-            is_list(&feature.levels, classes)
-                && is_list(&feature.listed, classes.saturating_sub(1))
-                && (classes > 0 || feature.listed.is_empty())
-        })
+        self.features.iter().all(is_one)
     }
 }
 

@@ -89,6 +89,11 @@ impl CurvePoint {
             && [self.own, self.certificate].iter().flatten().all(|bound| bound.is_finite())
     }
 
+    /// What certificates are made of.
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
     /// t
     pub fn rounds(&self) -> u64 {
         self.rounds

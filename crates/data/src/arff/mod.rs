@@ -21,7 +21,7 @@ mod row;
 
 use crate::format::{Fault, Format, quoted};
 use crate::rows::{Rows, Space};
-use crate::schema::{Column, Columns, Role, Wishes};
+use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::Reading;
 use crate::table::date_note;
 use crate::table::plan::{Plan, argument};
@@ -95,13 +95,13 @@ impl Arff {
     pub(crate) fn infer(
         file: &str,
         beginning: &[u8],
-        wishes: &Wishes,
+        format_settings: &FormatSettings,
     ) -> Result<(Self, Vec<Phrase>), DataError> {
         let head = Head::parse(beginning).map_err(|fault| head_error(file, beginning, fault))?;
         let names: Vec<String> =
             head.attributes.iter().map(|attribute| attribute.name.clone()).collect();
         let mut notes = vec![Phrase::from(format!("ARFF, {} attributes", names.len()))];
-        let roles = wishes.roles(file, &names, &mut notes)?;
+        let roles = format_settings.roles(file, &names, &mut notes)?;
         let mut columns = Vec::new();
         let mut kinds = Vec::new();
         for (attribute, role) in head.attributes.into_iter().zip(roles) {
@@ -136,7 +136,7 @@ impl Arff {
             found: "attributes that do not go together".to_owned(),
             expected: expected.into(),
         })?;
-        Ok((Self { bits: wishes.bits, columns, kinds }, notes))
+        Ok((Self { bits: format_settings.bits, columns, kinds }, notes))
     }
 }
 

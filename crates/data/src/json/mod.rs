@@ -18,7 +18,7 @@ use crate::moment::{Moment, MomentNames};
 use crate::names::Prefix;
 use crate::number::{double_at, single_at};
 use crate::rows::{IMPORTANCE, Rows, Space, importance};
-use crate::schema::{Column, Columns, Role, Wishes};
+use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::Reading;
 use crate::table::date_note;
 use crate::table::plan::{date_fault, is_missing, number_fault, number_in, size_expected};
@@ -49,14 +49,14 @@ impl Json {
     pub(crate) fn infer(
         file: &str,
         beginning: &[u8],
-        wishes: &Wishes,
+        format_settings: &FormatSettings,
     ) -> Result<(Self, Vec<Phrase>), DataError> {
-        if wishes.label.is_none() && !wishes.unlabelled {
+        if format_settings.label.is_none() && !format_settings.unlabelled {
             let columns = keys::listed(beginning);
             return Err(DataError::NoLabel { file: file.to_owned(), columns });
         }
         let mut columns: Vec<Column> = Vec::new();
-        for (role, setting, names) in wishes.wished() {
+        for (role, setting, names) in format_settings.wished() {
             for name in names {
                 match columns.iter().find(|column| column.name == *name) {
                     Some(known) if known.role == role => {}
@@ -79,7 +79,7 @@ impl Json {
             expected: expected.into(),
         })?;
         notes.extend(keys::notes(beginning, &columns).into_iter().map(Phrase::from));
-        Ok((Self { bits: wishes.bits, closed: false, columns }, notes))
+        Ok((Self { bits: format_settings.bits, closed: false, columns }, notes))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::format::quoted;
 use crate::moment::Moment;
 use crate::number::double_at;
 use crate::phrase::Phrase;
-use crate::schema::{Column, Columns, Role, Wishes};
+use crate::schema::{Column, Columns, FormatSettings, Role, listed_up_to};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// More columns than this are refused.
@@ -31,6 +31,9 @@ const MAX_CELLS: usize = 1 << 21;
 
 /// From this many values on it is told when almost none of them comes twice.
 const ENOUGH_VALUES: usize = 20;
+
+/// So many places of a name that comes again are told.
+const PLACES_SHOWN: usize = 6;
 
 /// A record: its cells, as they are meant.
 type Record = Vec<Vec<u8>>;
@@ -48,14 +51,17 @@ pub(crate) fn infer(
     beginning: &[u8],
     is_whole: bool,
     separators: &[Separator],
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
 ) -> Result<Inferred, DataError> {
     let (separator, quotes, records) = dialect(beginning, is_whole, separators);
-    let sample = Sample::new(name, records, wishes)?;
+    let sample = Sample::new(name, records, format_settings)?;
     let mut notes = vec![sample.header_note(separator)];
-    let columns = sample.columns(wishes, &mut notes)?;
+    let columns = sample.columns(format_settings, &mut notes)?;
     let header = sample.header;
-    Ok(Inferred { table: Table { separator, quotes, header, bits: wishes.bits, columns }, notes })
+    Ok(Inferred {
+        table: Table { separator, quotes, header, bits: format_settings.bits, columns },
+        notes,
+    })
 }
 
 /// Whether the beginning of a table has a header, or a row, and a row after it.
@@ -200,7 +206,11 @@ fn is_number(cell: &[u8]) -> bool {
 }
 
 impl<'a> Sample<'a> {
-    fn new(file: &'a str, mut rows: Vec<Record>, wishes: &Wishes) -> Result<Self, DataError> {
+    fn new(
+        file: &'a str,
+        mut rows: Vec<Record>,
+        format_settings: &FormatSettings,
+    ) -> Result<Self, DataError> {
         let empty = || DataError::EmptyFile { file: file.to_owned() };
         let first = rows.first().cloned().ok_or_else(empty)?;
         if first.len() > MAX_COLUMNS {
@@ -209,7 +219,9 @@ impl<'a> Sample<'a> {
             return Err(DataError::Unsuitable { file: file.to_owned(), found, expected });
         }
         rows.retain(|row| row.len() == first.len());
-        let header = wishes.header.unwrap_or_else(|| is_header(&first, &rows[1..], wishes));
+        let header = format_settings
+            .header
+            .unwrap_or_else(|| is_header(&first, &rows[1..], format_settings));
         let names: Vec<String> = if header {
             rows.remove(0);
             first.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
@@ -221,9 +233,10 @@ impl<'a> Sample<'a> {
                 .filter(|number| names[number - 1] == *twice)
                 .map(|number| number.to_string())
                 .collect();
+            let places = listed_up_to(PLACES_SHOWN, &places);
             let found = match twice {
-                "" => format!("columns {} without a name", places.join(", ")),
-                _ => format!("columns {} all named {}", places.join(", "), quoted(twice)),
+                "" => format!("columns {places} without a name"),
+                _ => format!("columns {places} all named {}", quoted(twice)),
             };
             let expected = Phrase::from("different names in the header; ")
                 .setting("no-header")
@@ -248,8 +261,12 @@ impl<'a> Sample<'a> {
         }
     }
 
-    fn columns(&self, wishes: &Wishes, notes: &mut Vec<Phrase>) -> Result<Columns, DataError> {
-        let mut roles = wishes.roles(self.file, &self.names, notes)?;
+    fn columns(
+        &self,
+        format_settings: &FormatSettings,
+        notes: &mut Vec<Phrase>,
+    ) -> Result<Columns, DataError> {
+        let mut roles = format_settings.roles(self.file, &self.names, notes)?;
         for (column, role) in roles.iter_mut().enumerate() {
             if role.is_none() {
                 *role = Some(self.role(column, notes));
@@ -336,10 +353,10 @@ fn swap_comma(cell: &[u8]) -> Vec<u8> {
 }
 
 /// Whether the first record is a header; see above.
-fn is_header(first: &Record, rows: &[Record], wishes: &Wishes) -> bool {
+fn is_header(first: &Record, rows: &[Record], format_settings: &FormatSettings) -> bool {
     let width = first.len();
     let is_mentioned = |cell: &Vec<u8>| {
-        let mut mentions = wishes.columns();
+        let mut mentions = format_settings.columns();
         mentions.any(|name| name.as_bytes() == cell && !is_position(cell, 1..=width))
     };
     if first.iter().any(is_mentioned) {

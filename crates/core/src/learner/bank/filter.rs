@@ -258,7 +258,9 @@ impl Filter {
     #[inline(always)]
     fn flush<V: Eights>(&mut self) {
         let (width, room) = (self.width, self.room);
-        if room == 0 {
+        let is_settled =
+            self.waiting == 0 && self.lag[..width].iter().all(|lag| *lag == Eight::ZERO);
+        if room == 0 || is_settled {
             return;
         }
         // All slices have the same length, so that no index into them is checked.

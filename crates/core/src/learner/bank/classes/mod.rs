@@ -7,6 +7,15 @@
 //! - [`filters`]: three full Kalman filters for every class, while features are few.
 //! - [`rates`]: how often classes came, on the whole and lately, and how likely a new one is.
 //! - [`pool`]: all of these, weighted and added up in logarithms.
+//! - Four witnesses ([`ClassJudge`]), which have a theorem, and whose slopes serve as a judge.
+//!
+//! Proved: mixing costs little over every expert. So for comparators without units, ‖u N‖_F ≤ U ≤ U_j,
+//!
+//! ```text
+//! R_T(u) ≤ U_j(2√E_j + G) + c_max(ln(1/π_j) + ln T) + what new classes cost
+//! ```
+//!
+//! where the last is −ln of the probabilities of seeing a new class, or none.
 //!
 //! Classes may appear at any time. The first sight of one has the probability (n₁ + ½)/(t + 1), where n₁
 //! classes were seen once so far, and the classes that were seen share the rest.
@@ -22,16 +31,19 @@ mod softmax;
 
 use super::bayes::Bayes;
 use super::eight::{Eight, within};
-use super::experts::{BASE, EXPERTS, Each, Expert, MIXER, described};
+use super::experts::{BASE, EXPERTS, Each, Expert, MIXER, WITNESS, described, weighted_each};
 use super::filters::FILTERS;
 use super::lanes::{LANES, gather};
 use super::log_risks::LogRisks;
 use super::scale::Scale;
 use super::steps;
-use crate::classes::{ClassError, ClassRound, Probabilities, class_of};
+use crate::bound::{Bound, NoBound, Promise};
+use crate::classes::{ClassError, ClassJudge, ClassRound, JudgeDesk, Probabilities, class_of};
+use crate::comparators::Comparators;
 use crate::elementary::{exp_eight, ln, sigmoid_eight};
 use crate::features::{Example, Features};
 use crate::rows::Rows;
+use crate::witness::WITNESSES;
 use filters::{ClassFilters, FilterDesk};
 use lanes::{ClassLanes, ClassLesson};
 use pool::Pool;
@@ -91,6 +103,9 @@ pub struct SoftmaxBank {
     pool: Pool,
     bayes: Bayes,
     risks: LogRisks,
+    /// They know the classes by their slots.
+    witnesses: ClassJudge,
+    costs: Costs,
     rounds: u64,
     /// Σ of the importances of the rounds that taught the top.
     judged: f64,
@@ -99,6 +114,17 @@ pub struct SoftmaxBank {
     reach: f64,
     #[serde(skip)]
     desk: Desk,
+}
+
+/// What the theorem pays beside mixing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+struct Costs {
+    /// For new classes, and for the probability of one where none came.
+    news: f64,
+    /// For what experts are mixed with equal probabilities by.
+    pinches: f64,
+    /// For what was played less than the mixture, which is rounded to singles in part.
+    roundings: f64,
 }
 
 /// Room for one row, and what everybody says of it. Nothing in it outlives the row.
@@ -116,6 +142,7 @@ struct Desk {
     shares: Vec<Eight>,
     filters: FilterDesk,
     filter_shares: Vec<Eight>,
+    witnesses: JudgeDesk,
     /// Logarithms of the probabilities of all that are pooled; scores of the pool, and probabilities.
     logs: Vec<[Eight; 2]>,
     pooled: Vec<f32>,
@@ -133,13 +160,14 @@ impl PartialEq for Desk {
     }
 }
 
-/// The prior: ½ on the pool, the rest spread over lanes, filters and rates.
+/// The prior: ½ on the pool, the rest spread over lanes, filters and rates, with half as much for a witness.
 fn prior(has_filters: bool) -> Each {
     let filters = if has_filters { FILTERS } else { 0 };
-    let part = 0.5 / (LANES + filters + RATES) as f64;
+    let part = 0.5 / ((LANES + filters + RATES) as f64 + 0.5 * WITNESSES as f64);
     let mut prior = [0.0; EXPERTS];
     prior[..LANES + filters].fill(part);
     prior[MIXER] = 0.5;
+    prior[WITNESS..BASE].fill(0.5 * part);
     prior[BASE..BASE + RATES].fill(part);
     prior
 }
@@ -164,6 +192,8 @@ impl SoftmaxBank {
             pool: Pool::new(),
             bayes: Bayes::new(prior(true)),
             risks: LogRisks::new(),
+            witnesses: ClassJudge::unit_free(),
+            costs: Costs::default(),
             rounds: 0,
             judged: 0.0,
             norms_sq: 0.0,
@@ -199,6 +229,7 @@ impl SoftmaxBank {
             self.scales.resize(dimension, Scale::default());
             self.lanes.grow(dimension);
             self.filters.grow(dimension);
+            self.witnesses.grow(dimension);
         }
     }
 
@@ -208,6 +239,12 @@ impl SoftmaxBank {
         self.scales = gather(&self.scales, from, Scale::default());
         self.lanes.rearrange(from);
         self.filters.rearrange(from);
+        self.witnesses.rearrange(from);
+    }
+
+    /// The witnesses in it: a judge of all rounds so far, for comparators without units.
+    pub fn judge(&self) -> &ClassJudge {
+        &self.witnesses
     }
 
     /// The probabilities of all classes for an example. Changes nothing.
@@ -289,6 +326,12 @@ impl SoftmaxBank {
         Ok(())
     }
 
+    /// The probability of a new class, where that of any is known.
+    fn new_class(&self, escape: f64) -> f64 {
+        let left = self.expected.map_or(1, |all| all as usize - self.classes.len());
+        escape / left as f64
+    }
+
     fn slot(&self, class: u32) -> Option<usize> {
         let slot = self.slots.get(class as usize).filter(|&&slot| slot != NOWHERE);
         slot.map(|&slot| slot as usize)
@@ -300,11 +343,8 @@ impl SoftmaxBank {
         };
         let best = (1..desk.mixed.len()).fold(0, likeliest);
         let escape = self.escape();
-        let probability = match (self.slot(class), self.expected) {
-            (Some(slot), _) => (1.0 - escape) * desk.mixed[slot],
-            (None, None) => escape,
-            (None, Some(all)) => escape / (all as usize - self.classes.len()) as f64,
-        };
+        let known = self.slot(class).map(|slot| (1.0 - escape) * desk.mixed[slot]);
+        let probability = known.unwrap_or_else(|| self.new_class(escape));
         ClassRound {
             predicted: self.classes.get(best).copied(),
             probability,
@@ -316,7 +356,7 @@ impl SoftmaxBank {
     #[inline(never)]
     fn opine<W: Runner>(&self, x: &Features<'_>, unseen: usize, desk: &mut Desk) {
         self.measure(x, unseen, desk);
-        W::run(Opine { bank: self, indices: x.indices(), desk });
+        W::run(Opine { bank: self, x, unseen, desk });
     }
 
     /// Brings the features of a row into their units.
@@ -359,6 +399,9 @@ impl SoftmaxBank {
     fn learn_row<W: Runner>(&mut self, example: &Example<'_>, class: u32, desk: &mut Desk) {
         let importance = example.importance.get();
         let known = self.slot(class);
+        let escape = self.escape();
+        let news = if known.is_some() { 1.0 - escape } else { self.new_class(escape) };
+        self.costs.news -= importance * ln(news);
         if let Some(truth) = known.filter(|_| self.classes.len() > 1) {
             W::run(LearnTop { bank: self, truth, importance, desk });
         }
@@ -372,6 +415,7 @@ impl SoftmaxBank {
             W::run(Teach { bank: self, truth, importance: importance as f32, indices, desk });
         }
         self.rates.learn(truth, importance);
+        self.witnesses.learn(example, truth as u32, &mut desk.witnesses);
     }
 
     /// Takes in the values of a row. Says whether it is to be seen again: where a feature is new, or a
@@ -441,6 +485,57 @@ impl SoftmaxBank {
         let pool = experts.iter_mut().find(|expert| expert.name == "mixer");
         pool.into_iter().for_each(|pool| "pool".clone_into(&mut pool.name));
         experts
+    }
+
+    /// The theorem, for comparators without units.
+    pub fn promise(&self, comparators: &Comparators) -> Promise {
+        match comparators {
+            Comparators::UnitFree(ball) => self.promise_within(ball.radius.get()),
+            Comparators::Set(_) => {
+                Promise::none("the bank's theorem is about comparators without units")
+            }
+        }
+    }
+
+    fn promise_within(&self, radius: f64) -> Promise {
+        let radii = self.witnesses.radii();
+        let reaching = (0..WITNESSES).filter(|&witness| radii[witness] >= radius);
+        let promises: Vec<[f64; 2]> = reaching.map(|witness| self.promise_of(witness)).collect();
+        let best = |place: usize, formula: &str| {
+            let total = promises.iter().map(|both| both[place]).reduce(f64::min);
+            match total.filter(|total| total.is_finite()) {
+                Some(total) => Ok(Bound::new(total, formula)),
+                None if promises.is_empty() => {
+                    let reach = radii[WITNESSES - 1];
+                    NoBound::because(format!("the bank's theorem reaches to U = {reach} only"))
+                }
+                None => NoBound::because("its numbers are beyond what doubles hold"),
+            }
+        };
+        Promise {
+            data: best(0, "a witness: U(Σ‖g‖²/D + G), and c(ln(1/π) + ln T) for mixing"),
+            theorem: best(1, "a witness: U(2√Σ‖g‖² + G), and c(ln(1/π) + ln T) for mixing"),
+        }
+    }
+
+    /// The data-dependent bound and the theorem that one witness makes.
+    fn promise_of(&self, witness: usize) -> [f64; 2] {
+        let own = self.witnesses.promise(witness);
+        let rounds = self.rounds as f64;
+        let mixing = self.bayes.cost(prior(true)[WITNESS + witness], rounds);
+        let Costs { news, pinches, roundings } = self.costs;
+        // A softmax in doubles has some units in the last place for every class.
+        let grain = (128.0 + 4.0 * self.classes.len() as f64) * f64::EPSILON;
+        let rounded = grain * self.bayes.largest() * rounds;
+        [own.data, own.theorem].map(|own| own + mixing + news + pinches + roundings + rounded)
+    }
+
+    /// What mixing is proved to have cost at most over the best expert, in total.
+    pub fn mixing_cost(&self) -> f64 {
+        let (sums, now) = (self.risks.sums(), self.bayes.prior());
+        let present = (0..EXPERTS).filter(|&place| now[place] > 0.0);
+        let best = present.min_by(|&a, &b| sums[a].total_cmp(&sums[b])).unwrap_or(MIXER);
+        self.bayes.cost(prior(true)[best], self.rounds as f64)
     }
 
     /// What each feature of an example adds to ln(p/(1 − p)), the odds of a class against all others; and
@@ -516,14 +611,27 @@ impl SoftmaxBank {
             && self.pool.is_sound()
             && self.bayes.is_sound(&prior(self.filters.are_alive()))
             && self.risks.is_sound()
-            && [self.judged, self.norms_sq, self.reach].iter().all(|x| x.is_finite() && *x >= 0.0)
+            && self.witnesses.continues(&fresh.witnesses, self.rounds)
+            && self.witnesses.classes() == classes as u32
+            && [
+                self.costs.news,
+                self.costs.pinches,
+                self.costs.roundings,
+                self.judged,
+                self.norms_sq,
+                self.reach,
+            ]
+            .iter()
+            .all(|x| x.is_finite() && *x >= 0.0)
     }
 }
 
 /// All that is said of a row that was measured.
 struct Opine<'a> {
     bank: &'a SoftmaxBank,
-    indices: &'a [u32],
+    x: &'a Features<'a>,
+    /// Features there is no room for.
+    unseen: usize,
     desk: &'a mut Desk,
 }
 
@@ -532,8 +640,9 @@ impl Kernel for Opine<'_> {
 
     #[inline(always)]
     fn run<R: Registers>(self) {
-        let Self { bank, indices, desk } = self;
-        let classes = bank.classes.len();
+        let Self { bank, x, unseen, desk } = self;
+        let (indices, classes) = (x.indices(), bank.classes.len());
+        bank.witnesses.foresee::<R::Four>(x, unseen, &mut desk.witnesses);
         desk.moderated.resize(classes, Eight::ZERO);
         desk.shares.resize(classes, Eight::ZERO);
         desk.filter_shares.resize(classes, Eight::ZERO);
@@ -629,6 +738,9 @@ impl SoftmaxBank {
             for (k, rate) in self.rates.shares(slot).into_iter().enumerate() {
                 mixed += weights[BASE + k] * f64::from(rate);
             }
+            for (k, witness) in desk.witnesses.shares[slot].iter().enumerate() {
+                mixed += weights[WITNESS + k] * witness;
+            }
             let mixed = mixed * kept + added;
             total += mixed;
             desk.mixed.push(mixed);
@@ -648,6 +760,7 @@ impl SoftmaxBank {
             given[LANES + k] = f64::from(*share);
         }
         given[MIXER] = f64::from(desk.pool_shares[slot]);
+        given[WITNESS..BASE].copy_from_slice(&desk.witnesses.shares[slot]);
         for (k, rate) in self.rates.shares(slot).into_iter().enumerate() {
             given[BASE + k] = f64::from(rate);
         }
@@ -713,6 +826,9 @@ impl Kernel for LearnTop<'_> {
     fn run<R: Registers>(self) {
         let Self { bank, truth, importance, desk } = self;
         let given = bank.given(truth, desk);
+        let mixture = weighted_each::<R::Four>(bank.bayes.weights(), &given);
+        bank.costs.roundings += importance * ln(mixture / desk.mixed[truth]).max(0.0);
+        bank.costs.pinches -= importance * ln(bank.pinch(1).0);
         bank.judged += importance;
         bank.risks.add::<R::Four>(&given, importance);
         bank.bayes.learn::<R::Four>(&given, importance, (bank.rounds + 1) as f64);

@@ -129,7 +129,7 @@ mod tests {
         for t in 0..2000_u32 {
             let truth = t.is_multiple_of(3);
             let said = |k: usize| {
-                let right = if k == 5 { truth } else { (t * (k as u32 + 7) / 3) % 2 == 0 };
+                let right = if k == 5 { truth } else { (t * (k as u32 + 7) / 3).is_multiple_of(2) };
                 if right { 2.0 } else { -2.0 }
             };
             let sign = if truth { 1.0 } else { -1.0 };

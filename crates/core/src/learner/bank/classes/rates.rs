@@ -94,8 +94,8 @@ impl Rates {
         }
         self.total += importance;
         let rate = &mut self.rates[slot];
-        for k in 0..RECENT {
-            rate.recent[k] += (1.0 - kept[k]) as f32;
+        for (k, kept) in kept.into_iter().enumerate() {
+            rate.recent[k] += (1.0 - kept) as f32;
             let recent = f64::from(rate.recent[k]);
             rate.ln_recent[k] = if recent > 1e-34 { ln(recent) as f32 } else { FAINTEST };
         }
