@@ -20,7 +20,7 @@ pub(super) trait Load: Copy + Default {
 }
 
 /// The number of distinct numbers that a sketch knows, unless another is asked for.
-pub const CELLS: usize = 16384;
+pub const CELLS: usize = 24576;
 
 /// So many numbers wait at least before they are sorted in.
 const WAITING: usize = 4096;
@@ -81,6 +81,10 @@ impl<L: Load> Stretch<L> {
 
     fn width(&self) -> u64 {
         self.high - self.low
+    }
+
+    fn middle(&self) -> u64 {
+        self.low + self.width() / 2
     }
 
     fn is_sound(&self) -> bool {
@@ -207,13 +211,13 @@ impl<L: Load> Digest<L> {
         self.make_room();
     }
 
-    /// What becomes of two stretches that overlap: one, where that is not too heavy. Otherwise the
-    /// wider retires.
+    /// What becomes of two stretches that overlap. One takes in a point as long as it stays light:
+    /// it may outgrow its share by as much again. Otherwise the wider retires.
     fn overlap(&mut self, last: Stretch<L>, next: Stretch<L>) -> Stretch<L> {
         let both = last.with(&next);
-        // One that takes in points may outgrow its share a little before it retires.
-        let growth = if last.is_point() || next.is_point() { 2.0 } else { 1.0 };
-        if both.is_point() || both.load.share_of(&self.total) <= growth * self.share_max {
+        let takes_point = last.is_point() || next.is_point();
+        let is_light = both.load.share_of(&self.total) <= 2.0 * self.share_max;
+        if both.is_point() || (takes_point && is_light) {
             return both;
         }
         let (wide, narrow) = if last.width() >= next.width() { (last, next) } else { (next, last) };
@@ -225,13 +229,31 @@ impl<L: Load> Digest<L> {
     /// places becomes free.
     fn make_room(&mut self) {
         let most = self.cells_max as usize;
-        if self.cells.len() > most {
-            self.share_max = put_together(&mut self.cells, &self.total, most);
-        }
         if self.retired.len() > most {
-            self.retired.sort_by_key(|stretch| (stretch.low, stretch.high));
-            put_together(&mut self.retired, &self.total, most);
+            self.retired.sort_by_key(Stretch::middle);
+            let nothing = vec![L::default(); self.retired.len()];
+            put_together(&mut self.retired, &nothing, &self.total, most);
         }
+        if self.cells.len() > most {
+            let beneath = self.beneath();
+            self.share_max = put_together(&mut self.cells, &beneath, &self.total, most);
+        }
+    }
+
+    /// What retired stretches carry at the places of the cells, each stretch at its middle. A cell
+    /// is not to grow over many of them: it would be uncertain against them all.
+    fn beneath(&mut self) -> Vec<L> {
+        self.retired.sort_by_key(Stretch::middle);
+        let mut beneath = vec![L::default(); self.cells.len()];
+        let mut place = 0;
+        for stretch in &self.retired {
+            let middle = stretch.middle();
+            while place + 1 < self.cells.len() && self.cells[place].high < middle {
+                place += 1;
+            }
+            beneath[place].add(&stretch.load);
+        }
+        beneath
     }
 
     /// Whether what was read from somewhere can be a digest that began like `fresh`.
@@ -249,37 +271,58 @@ impl<L: Load> Digest<L> {
     }
 }
 
-/// Puts neighbours together that carry no more than some share, the least one that leaves three
-/// quarters of the places; says which. Of those that stay, each two neighbours carry more, so that
-/// there is such a share.
-fn put_together<L: Load>(stretches: &mut Vec<Stretch<L>>, total: &L, most: usize) -> f64 {
+/// Puts neighbours together that carry no more than some share, with what lies beneath them. It is
+/// the least share that leaves three quarters of the places; says which. Of those that stay, each two
+/// neighbours carry more, so that there is such a share.
+fn put_together<L: Load>(
+    stretches: &mut Vec<Stretch<L>>,
+    beneath: &[L],
+    total: &L,
+    most: usize,
+) -> f64 {
     let mut share = 1.0 / most as f64;
-    while left(stretches, total, share) > most - most / 4 {
+    while left(stretches, beneath, total, share) > most - most / 4 {
         share *= 1.25;
     }
-    stretches.dedup_by(|next, last| {
-        let both = last.with(next);
-        let is_heavy = both.load.share_of(total) > share;
-        if !is_heavy {
-            *last = both;
+    let (mut open, mut kept) = (L::default(), Vec::with_capacity(most));
+    for (stretch, beneath) in stretches.iter().zip(beneath) {
+        let is_heavy = grows_heavy(&mut open, stretch, beneath, total, share);
+        match kept.last_mut() {
+            Some(last) if !is_heavy => Stretch::take_in(last, stretch),
+            _ => kept.push(*stretch),
         }
-        !is_heavy
-    });
+    }
+    *stretches = kept;
     share
 }
 
 /// How many stretches are left when neighbours of so small a share are put together.
-fn left<L: Load>(stretches: &[Stretch<L>], total: &L, share: f64) -> usize {
-    let (mut open, mut count) = (L::default(), 1);
-    for stretch in stretches {
-        let mut both = open;
-        both.add(&stretch.load);
-        // What has no share, in a file that nobody wrote, is not heavy: there is always an end.
-        let is_heavy = both.share_of(total) > share;
-        count += usize::from(is_heavy);
-        open = if is_heavy { stretch.load } else { both };
-    }
-    count
+fn left<L: Load>(stretches: &[Stretch<L>], beneath: &[L], total: &L, share: f64) -> usize {
+    let mut open = L::default();
+    let each = stretches.iter().zip(beneath);
+    let is_new = |(stretch, beneath): &(&Stretch<L>, &L)| {
+        grows_heavy(&mut open, stretch, beneath, total, share)
+    };
+    1 + each.filter(is_new).count()
+}
+
+/// Adds a stretch and what lies beneath it to those that are being put together. Where that would be
+/// more than a share, it begins anew with them, and says so. What has no share, in a file that nobody
+/// wrote, is not heavy: there is always an end.
+fn grows_heavy<L: Load>(
+    open: &mut L,
+    stretch: &Stretch<L>,
+    beneath: &L,
+    total: &L,
+    share: f64,
+) -> bool {
+    let mut own = stretch.load;
+    own.add(beneath);
+    let mut both = *open;
+    both.add(&own);
+    let is_heavy = both.share_of(total) > share;
+    *open = if is_heavy { own } else { both };
+    is_heavy
 }
 
 /// Keys are in the order of their numbers; both zeros have one.
