@@ -120,13 +120,17 @@ class Contest:
     def best_error(self) -> float:
         return min(score.error for score in [*self.logistic.values(), *self.plain.values()])
 
+    def time(self) -> str:
+        """Microseconds a row; the system counts too coarsely for few rows."""
+        return f"{self.report['ns_per_row'] / 1000:.1f}" if self.rows >= 1000 else "–"
+
     def line(self) -> list[str]:
         losses = [f"{self.logistic[mode].loss:.4f}" for mode in MODES]
         return [
             f"{self.name} ({self.report['classes']})", f"{self.rows:,}",
             *losses, f"{self.bank.loss:.4f}", f"{self.bank.loss / self.best_loss():.3f}",
             f"{self.best_error():.4f}", f"{self.bank.error:.4f}",
-            f"{self.report['ns_per_row'] / 1000:.1f}", f"{self.report['peak_megabytes']:.1f}",
+            self.time(), f"{self.report['peak_megabytes']:.1f}",
             f"{self.report['beats_up_to'] or 0.0:.2f}",
         ]
 

@@ -412,6 +412,20 @@ proptest! {
     }
 }
 
+/// Once features and classes are known, learning takes no memory from the system.
+#[test]
+fn a_round_allocates_nothing() {
+    for (dimension, classes) in [(8, 5), (90, 4)] {
+        let batch = stream(3, 1200, dimension, classes, false);
+        let (mut bank, mut rounds) = (SoftmaxBank::new(), Vec::with_capacity(1200));
+        bank.learn_rows(batch.rows().slice(0..1000), &mut rounds).unwrap();
+        let counted = allocation_counter::measure(|| {
+            bank.learn_rows(batch.rows().slice(1000..1200), &mut rounds).unwrap();
+        });
+        assert_eq!(counted.count_total, 0, "{dimension} features");
+    }
+}
+
 /// The bank for many classes learns two classes as well as the bank for two, within a tenth.
 #[test]
 fn the_bank_for_many_learns_two_classes_as_the_bank_for_two() {

@@ -48,6 +48,8 @@ impl Default for ClassFilters {
 pub(super) struct FilterDesk {
     x: Dense,
     listed: Vec<(u16, f32)>,
+    /// The same as one filter is shown it.
+    stretched: Vec<(u16, f32)>,
     /// Units that are going to grow, by slot, while the row is only predicted for.
     growths: Vec<(u16, f32)>,
     /// f and s by class, whether P x̃ is known, and P x̃.
@@ -64,6 +66,7 @@ impl Default for FilterDesk {
         Self {
             x: [Eight::ZERO; WIDEST],
             listed: Vec::new(),
+            stretched: Vec::new(),
             growths: Vec::new(),
             scores: Vec::new(),
             variances: Vec::new(),
@@ -236,11 +239,13 @@ impl ClassFilters {
     #[inline(never)]
     fn see_growing(&self, desk: &mut FilterDesk) {
         type V = rueful_machine::Array<f32, 8>;
+        let mut listed = std::mem::take(&mut desk.stretched);
         for (slot, class) in self.classes.iter().enumerate() {
             desk.scores[slot] = class.offset;
             desk.are_seen[slot] = true;
             for (k, filter) in class.filters.iter().enumerate() {
-                let (mut x, mut listed) = (desk.x, desk.listed.clone());
+                let mut x = desk.x;
+                listed.clone_from(&desk.listed);
                 for &(at, growth) in &desk.growths {
                     let stretch = filter.stretch_of(at.into(), growth);
                     x[usize::from(at) / 8].0[usize::from(at) % 8] *= stretch;
@@ -251,6 +256,7 @@ impl ClassFilters {
                 desk.variances[slot].0[k] = seen.variance;
             }
         }
+        desk.stretched = listed;
         softmax::<V>(&desk.scores, &mut desk.shares);
     }
 

@@ -260,6 +260,21 @@ impl SoftmaxBank {
         self.probabilities(desk.mixed)
     }
 
+    /// The same for many rows: each is shown with the classes that were seen, their probabilities among
+    /// themselves, and the probability that another comes. Changes nothing.
+    pub fn predict_rows(
+        &self,
+        rows: Rows<'_>,
+        mut show: impl FnMut(&Example<'_>, (&[u32], &[f64]), f64),
+    ) {
+        let mut desk = Desk::default();
+        for example in rows.iter() {
+            let known = example.features.below(self.lanes.len());
+            self.opine::<Widest>(&known, example.features.len() - known.len(), &mut desk);
+            show(&example, (&self.classes, &desk.mixed), self.escape());
+        }
+    }
+
     fn probabilities(&self, mut shares: Vec<f64>) -> Probabilities {
         let unseen = self.escape();
         shares.iter_mut().for_each(|share| *share *= 1.0 - unseen);

@@ -151,6 +151,26 @@ fn new_classes_cost_what_is_said() {
     assert!(matches!(bank.learn_rows(more.rows(), &mut rounds), Err(ClassError::Label { .. })));
 }
 
+/// Rows that were never seen, one by one and all at once, before the first class and after.
+#[test]
+fn many_rows_are_predicted_as_one_by_one() {
+    for (dimension, classes) in SHAPES {
+        let (bank, _) = learned(&stream(100, dimension, classes));
+        let others = stream(40, dimension + 7, classes);
+        for bank in [SoftmaxBank::new(), bank] {
+            let mut seen = 0;
+            bank.predict_rows(others.rows(), |example, (classes, shares), unseen| {
+                let alone = bank.predict(&example.features);
+                assert_eq!((alone.classes.as_slice(), alone.unseen), (classes, unseen));
+                let all = shares.iter().map(|share| share * (1.0 - unseen));
+                assert!(all.eq(alone.shares));
+                seen += 1;
+            });
+            assert_eq!(seen, 40);
+        }
+    }
+}
+
 #[test]
 fn contributions_add_up() {
     for (dimension, classes) in SHAPES {
