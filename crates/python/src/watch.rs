@@ -26,7 +26,7 @@ impl Watch {
             return Ok(());
         }
         self.last = Instant::now();
-        Python::attach(|py| py.check_signals())?;
+        Python::attach(Python::check_signals)?;
         self.tell(progress)
     }
 
