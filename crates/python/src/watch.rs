@@ -26,7 +26,8 @@ impl Watch {
             return Ok(());
         }
         self.last = Instant::now();
-        Python::attach(Python::check_signals)?;
+        #[expect(clippy::redundant_closure_for_method_calls, reason = "it must take any lifetime")]
+        Python::attach(|py| py.check_signals())?;
         self.tell(progress)
     }
 
