@@ -1,4 +1,4 @@
-"""Audit other people's online learners with rueful, and hold the certificates against exact regret.
+"""Audit other people's online learners with rueful, and compare the certificates with the exact regret.
 
 Every model sees the examples once, in the order of the file, and predicts each before it learns from
 it. The predictions are raw scores. They go to one table, which `rueful audit` judges in one pass.
@@ -36,7 +36,7 @@ def arguments() -> argparse.Namespace:
 
 
 def files(given: list[str]) -> list[Path]:
-    """The data sets of every folder that are there, and the files as they are."""
+    """The data sets that are in every folder, and the files that were given."""
     found = []
     for path in map(Path, given):
         found += [path / name for name in NAMES if (path / name).exists()] if path.is_dir() else [path]
@@ -54,7 +54,7 @@ def read(path: Path) -> list[Row]:
 
 
 def loss_for(examples: list[Row]) -> Loss | None:
-    """Logistic for labels +1 and -1, square for many labels, nothing for two other ones."""
+    """The loss: logistic for labels +1 and -1, square for more than two labels, none for two other ones."""
     labels = {y for y, _ in examples}
     if labels <= {-1.0, 1.0}:
         return LOGISTIC
@@ -62,7 +62,7 @@ def loss_for(examples: list[Row]) -> Loss | None:
 
 
 def predictions(model: str, loss: Loss, rows: list[Row], name: str) -> list[float]:
-    """A score for every example, each made before its label is shown."""
+    """The scores of a model, one for every example, each made before its label is shown."""
     if model != VOWPAL:
         return models.one_by_one(model, loss, rows)
     text = common.CACHE / f"{name}.audit.vw"
@@ -73,7 +73,7 @@ def predictions(model: str, loss: Loss, rows: list[Row], name: str) -> list[floa
 
 
 def all_predictions(loss: Loss, rows: list[Row], name: str) -> dict[str, list[float]]:
-    """The columns of all models. One that left the finite numbers has no certificate and is left out."""
+    """The columns of all models. A model with a score that is not finite has no certificate and is left out."""
     columns = {}
     for model in [VOWPAL, *models.ONE_BY_ONE]:
         start = time.perf_counter()
@@ -94,7 +94,7 @@ def write(path: Path, columns: dict[str, list[float]]) -> None:
 
 
 def judged(rueful: str, path: Path, loss: Loss, radius: float, columns) -> tuple[list[dict], dict]:
-    """What rueful says of every model, itself included; and the least loss, as an interval."""
+    """The verdict of rueful on every model, itself included, and the least loss as an interval."""
     scores = common.CACHE / f"{path.stem}.predictions.csv"
     write(scores, columns)
     setting = [str(path), "--loss", loss.name, "--radius", repr(radius), "--json"]
@@ -106,7 +106,7 @@ def judged(rueful: str, path: Path, loss: Loss, radius: float, columns) -> tuple
 
 
 def row(model: dict, best: dict) -> tuple[list[str], bool]:
-    """A line of the table, and whether the ladder holds: exact regret is at most the certificate."""
+    """A line of the table, and whether the ladder holds: the exact regret is at most the certificate."""
     risk, certificate = model["sequential_risk"], model["certificate"]
     low, high = risk - best["upper"], risk - best["lower"]
     holds = low <= certificate

@@ -1,7 +1,7 @@
-"""What rueful reads, beside what others read: the same rows, to the last bit of every f32.
+"""Compare the rows that rueful reads with those that others read, to the last bit of every f32.
 
 Tables are compared with pandas and pyarrow, LIBSVM text with scikit-learn, ARFF with a few lines of
-Python and running text with Python's own idea of words. Ends with exit code 1 if anything differs.
+Python, and running text with words as Python splits them. The exit code is 1 if anything differs.
 """
 
 import argparse
@@ -21,10 +21,10 @@ import pandas as pd  # noqa: E402
 from pyarrow import csv as arrow_csv  # noqa: E402
 from sklearn.datasets import load_svmlight_file  # noqa: E402
 
-# What holds no value, in rueful.
+# The cells that hold no value in rueful.
 MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
 
-# file, label, has a header
+# The file, its label, and whether it has a header.
 TABLES = [
     ("binary/phishing46.csv", "target", True),
     ("regression/abalone.csv", "9", False),
@@ -41,7 +41,7 @@ LIBSVM = [
     "regression/housing_scale.libsvm",
 ]
 
-# A row: its label, and its features by name.
+# A row has a label, and features by name.
 Row = tuple[float, dict[str, np.float32]]
 
 
@@ -60,7 +60,7 @@ def ours(rueful: str, path: Path, *settings: str) -> list[Row]:
 
 
 def row(label: float, cells: list[tuple[str, object]]) -> Row:
-    """A row from cells: numbers under their name, words as name=word."""
+    """A row from cells, with numbers under their name and words as name=word."""
     features: dict[str, np.float32] = {}
     for name, cell in cells:
         if isinstance(cell, str):
@@ -113,7 +113,7 @@ def by_sklearn(path: Path) -> list[Row]:
 
 
 def by_words(path: Path) -> list[Row]:
-    """Running text after a tab, in words."""
+    """The words of the running text after a tab."""
     rows = []
     for line in path.read_bytes().decode().split("\n"):
         if not line:
@@ -127,7 +127,7 @@ def by_words(path: Path) -> list[Row]:
 
 
 def by_hand(path: Path) -> list[Row]:
-    """The one ARFF file we have."""
+    """The one ARFF file that is among the data sets."""
     with zipfile.ZipFile(path) as archive:
         text = archive.read(archive.namelist()[0]).decode()
     head, body = re.split(r"(?m)^@data\s*$", text, maxsplit=1)
@@ -144,8 +144,8 @@ def by_hand(path: Path) -> list[Row]:
 
 
 def compare(name: str, other: str, mine: list[Row], theirs: list[Row]) -> list[str]:
-    """A line of the table. Where two names meet in one index, ours goes by the first: rows with the
-    second are left out, and must be few."""
+    """A line of the table. Where two names share an index, rueful shows the first. So rows with the second
+    are left out, and must be few."""
     known = set().union(*(features for _, features in mine))
     kept = [at for at, (_, features) in enumerate(theirs) if features.keys() <= known]
     if len(mine) == len(theirs) and len(kept) > 0.9 * len(theirs):

@@ -1,4 +1,4 @@
-"""What the scripts need: the pinned packages, the program, and tables."""
+"""Helpers of the scripts: the pinned packages, the program, and tables."""
 
 import json
 import os
@@ -14,7 +14,7 @@ ENVIRONMENT = CACHE / ".venv"
 
 
 def enter_environment() -> None:
-    """Start this script again with the packages of requirements.txt, installing them if missing."""
+    """Start this script again with the packages of requirements.txt, and install them if they are missing."""
     if Path(sys.prefix).resolve() == ENVIRONMENT.resolve():
         return
     python = ENVIRONMENT / "bin" / "python"
@@ -32,7 +32,7 @@ def enter_environment() -> None:
 
 
 def program(name: str, given: str | None) -> str:
-    """A program of ours: as given, or the release build."""
+    """The path of one of our programs: the one given, or that of the release build."""
     path = Path(given) if given else ROOT / "target" / "release" / name
     if not path.exists():
         sys.exit(f"{path} does not exist: cargo build --release, or say where it is")
@@ -40,12 +40,12 @@ def program(name: str, given: str | None) -> str:
 
 
 def rueful_path(given: str | None) -> str:
-    """rueful itself."""
+    """The path of rueful itself."""
     return program("rueful", given)
 
 
 def ask(command: list[str]) -> dict:
-    """The JSON object that a command prints. What it says on the side is shown."""
+    """The JSON object that a command prints. If it prints none, its error output is shown."""
     done = subprocess.run(command, capture_output=True, text=True)
     if not done.stdout.strip():
         sys.exit(f"{' '.join(command)}\nprinted nothing and said: {done.stderr.strip()}")
@@ -53,7 +53,7 @@ def ask(command: list[str]) -> dict:
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table, its first column to the left and the others to the right."""
+    """A Markdown table, with its first column aligned to the left and the others to the right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     rule = ["-" * widths[0]] + ["-" * (w - 1) + ":" for w in widths[1:]]
 

@@ -1,8 +1,8 @@
 """Time to a relative gap on the hinge loss, reading included: rueful against LIBLINEAR.
 
 rueful minimises the mean hinge loss over a ball of radius U and proves its gap. LIBLINEAR (-s 3 -B 1)
-minimises (1/2)|w|^2 + C * sum of hinge losses and proves nothing; it is given the C whose solution
-has norm U, for free, and the loosest -e that gets within 1e-3 of the optimum, for free as well.
+minimises (1/2)|w|^2 + C * sum of hinge losses and proves nothing. It is given the C whose solution has
+norm U and the loosest -e that gets within 1e-3 of the optimum. The time to find these is not counted.
 With --stop it is given that -e instead, and rueful has to prove the gap that LIBLINEAR reaches with it.
 """
 
@@ -58,7 +58,7 @@ def file_and_radius(given: str) -> tuple[Path, float]:
 
 
 def load(path: Path):
-    """Labels and a sparse matrix with a constant last column."""
+    """The labels and the features of a file as a sparse matrix, without a constant column."""
     import numpy as np
     import scipy.sparse as sparse
 
@@ -94,7 +94,7 @@ def middle(answer: dict) -> float:
 
 
 def matching_cost(rueful: str, path: Path, radius: float) -> float:
-    """The C whose solution has norm U: the least loss F(U) falls at the rate U / (n C)."""
+    """The C whose solution has norm U, found from the least loss F(U), which falls at the rate U / (n C)."""
     inner = hindsight(rueful, path, radius * 0.97, "1e-6")
     outer = hindsight(rueful, path, radius * 1.03, "1e-6")
     slope = (middle(inner) - middle(outer)) / (0.06 * radius)
@@ -108,7 +108,7 @@ def train_command(program: str, path: Path, cost: float, stop: str, model: str) 
 
 
 def train(program: str, path: Path, cost: float, stop: str, model: str, limit: float):
-    """Seconds on the clock and what it said, or None when the limit is over."""
+    """The seconds on the clock and the output, or None if the time limit is exceeded."""
     command = train_command(program, path, cost, stop, model)
     start = time.perf_counter()
     try:
@@ -119,7 +119,7 @@ def train(program: str, path: Path, cost: float, stop: str, model: str, limit: f
 
 
 def weights(model: str, features: int):
-    """Weights of the label +1, the constant last."""
+    """The weights of the label +1, the constant last."""
     import numpy as np
 
     lines = Path(model).read_text().split("\n")
@@ -131,7 +131,7 @@ def weights(model: str, features: int):
 
 
 def losses(w, labels, matrix, radius: float) -> tuple[float, float]:
-    """Norm of w, and its mean hinge loss in the ball: as it is if it fits, or brought to norm U."""
+    """The norm of w, and its least mean hinge loss in the ball: as it is if it fits, or scaled to norm U."""
     import numpy as np
 
     norm = float(np.linalg.norm(w))
@@ -141,7 +141,7 @@ def losses(w, labels, matrix, radius: float) -> tuple[float, float]:
 
 
 def search(args, program: str, path: Path, cost: float, radius: float, best: float):
-    """The loosest stop that is good enough, its norm and gap; or None and why there is none."""
+    """The loosest stop that is good enough, its norm and gap; or None and the reason why there is none."""
     labels, matrix = load(path)
     limit = args.limit
     with tempfile.TemporaryDirectory() as folder:
@@ -164,7 +164,7 @@ def search(args, program: str, path: Path, cost: float, radius: float, best: flo
 
 
 def timed(command: list[str]) -> tuple[float, float]:
-    """Seconds on the clock and of processor time that a program takes, which prints to nowhere."""
+    """The seconds on the clock and of processor time that a program takes. Its output is discarded."""
     nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
     start = time.perf_counter()
     process = os.posix_spawn(command[0], command, os.environ, file_actions=nowhere)
@@ -180,7 +180,7 @@ def medians(times: list[tuple[float, float]]) -> tuple[float, float] | None:
 
 
 def race(args, rueful: str, program: str, path: Path, radius: float, cost: float, found):
-    """Times of both, turn by turn."""
+    """The median times of both, which take turns."""
     ours, theirs = [], []
     stop = found[0] if found else None
     gap = found[2] if args.stop and found else GAP
@@ -199,7 +199,7 @@ def nonzeros(path: Path) -> int:
 
 
 def features_per_second(bench: str, name: str) -> float | None:
-    """How fast the bare hinge loop goes over data of this name in memory, measured now."""
+    """The speed of the bare hinge loop on data of this name in memory, measured now."""
     if name not in ("sparse", "dense"):
         return None
     command = [bench, "--data", name, "--only", "bare", "--repetitions", "5", "--json"]

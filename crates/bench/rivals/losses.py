@@ -1,9 +1,9 @@
-"""What everybody loses on eleven public data sets: rueful, Vowpal Wabbit, river and scikit-learn.
+"""Compare the losses of rueful, Vowpal Wabbit, river and scikit-learn on eleven public data sets.
 
-Nobody is tuned, and everybody sees the same rows once, in the order of the file. Every prediction is made
+No program is tuned, and all see the same rows once, in the order of the file. Every prediction is made
 before its row is learned from, and one function computes the loss of all of them. rueful is the release
-program, its report and certificate included. What the project wants of rueful's losses is checked at the
-end; exit code 1 says that a goal was missed.
+program, its report and certificate included. The project's goals for rueful's losses are checked at the
+end. Exit code 1 means that a goal was missed.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def arguments() -> argparse.Namespace:
 
 
 def rueful_loss(rueful: str, loss: Loss, text: Path, rows: list[Row]) -> float:
-    """What rueful loses by its predictions, which must be what its report says as well."""
+    """The loss of rueful by its predictions, which must be the one in its report."""
     scores = text.with_suffix(".scores")
     tau = [] if loss.tau is None else ["--tau", str(loss.tau)]
     told = ["--format", "vw", "--loss", loss.name, *tau, "--predictions", str(scores), "--json"]
@@ -60,7 +60,7 @@ def rueful_loss(rueful: str, loss: Loss, text: Path, rows: list[Row]) -> float:
 
 
 def rival_loss(model: str, loss: Loss, text: Path, rows: list[Row]) -> float:
-    """What a rival loses. Nothing about it can change but its version and our scripts: it is kept."""
+    """The loss of a rival. It is kept, because only a new version or new scripts of ours can change it."""
     key = hashlib.sha256(repr((model, loss)).encode() + text.read_bytes())
     for file in ("requirements.txt", "models.py"):
         key.update((common.HERE / file).read_bytes())
@@ -81,7 +81,7 @@ def rival_predictions(model: str, loss: Loss, text: Path, rows: list[Row]) -> li
 
 @dataclass
 class Contest:
-    """One loss on one set, and what everybody lost."""
+    """One loss on one set, and the losses of all programs."""
 
     set: Set
     loss: Loss
@@ -91,7 +91,7 @@ class Contest:
         return self.set.name if self.loss.tau is None else f"{self.set.name}, τ = {self.loss.tau:g}"
 
     def ratio(self, rivals: list[str]) -> float:
-        """rueful's loss over that of the best of some rivals."""
+        """The loss of rueful over that of the best of some rivals."""
         return self.losses[RUEFUL] / min(self.losses[r] for r in rivals if r in self.losses)
 
     def line(self) -> list[str]:
@@ -118,7 +118,7 @@ def contests(found: list[Set]) -> list[Contest]:
 
 
 def hold(contest: Contest, text: Path, rows: list[Row], rueful: str, pool: ProcessPoolExecutor) -> None:
-    """Everybody's loss on the rows that are in the text. The rivals run side by side, for no clock is read."""
+    """Find all losses on the rows of the text. The rivals run side by side, because no time is measured."""
     loss = contest.loss
     rivals = [model for model in EVERYBODY[1:] if models.has_loss(model, loss)]
     waiting = {model: pool.submit(rival_loss, model, loss, text, rows) for model in rivals}
@@ -128,7 +128,7 @@ def hold(contest: Contest, text: Path, rows: list[Row], rueful: str, pool: Proce
 
 @dataclass
 class Trials:
-    """rueful's loss on other forms of a set, over that on the set as it is."""
+    """The losses of rueful on other forms of a set, over that on the set as it is."""
 
     set: Set
     units: dict[str, float] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class Trials:
 
 
 def in_other_units(one: Set, rows: list[Row]) -> dict[str, tuple[list[Row], float]]:
-    """The rows in other units, and what that multiplies the loss by."""
+    """The rows in other units, and the factor by which that multiplies the loss."""
     forms = {
         UNITS[0]: (sets.with_columns_scaled(rows, [-6, 6], seed=1), 1.0),
         UNITS[1]: (sets.with_columns_scaled(rows, list(range(-6, 7)), seed=2), 1.0),
@@ -168,7 +168,7 @@ def trials(one: Set, rows: list[Row], plain: float, rueful: str) -> Trials:
 
 @dataclass
 class Goal:
-    """A number that is to be at most another."""
+    """A number that should be at most another."""
 
     words: str
     found: float
@@ -181,7 +181,7 @@ class Goal:
         return [self.words, f"{self.found:.4f}", f"{self.most:g}", "reached" if self.is_reached() else "MISSED"]
 
 
-# What is called what, and the losses of it.
+# The names of the kinds of losses, and the losses of each kind.
 KINDS = {
     "logistic and square loss": ("logistic", "square"),
     "hinge loss": ("hinge",),
@@ -195,7 +195,7 @@ def by_kind(held: list[Contest]) -> dict[str, list[Contest]]:
 
 
 def goals(held: list[Contest], tried: list[Trials]) -> list[Goal]:
-    """What is wanted, from what was found."""
+    """The goals, with the numbers that were found."""
     listed = []
     for kind, chosen in by_kind(held).items():
         ratios = [one.ratio(VOWPAL) for one in chosen]

@@ -1,7 +1,7 @@
-"""Other people's online learners with their defaults, and what they predict before they learn.
+"""Other people's online learners with their defaults, and their predictions before they learn.
 
-Rows are pairs of a label, +1 or -1 or a number, and features by number from 1 on. A score is given for
-every row, made when all rows before it were learned from, and none is looked at twice.
+Rows are pairs of a label, +1 or -1 or a number, and features by number from 1 on. Every row gets a score,
+which is made when all rows before it were learned from. No row is looked at twice.
 """
 
 import math
@@ -15,7 +15,7 @@ Row = tuple[float, dict[int, float]]
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss by rueful's name for it, and τ where it is a quantile."""
+    """A loss by rueful's name for it, and τ if it is the quantile loss."""
 
     name: str
     tau: float | None = None
@@ -28,7 +28,7 @@ LOGISTIC, SQUARE, HINGE = Loss("logistic"), Loss("square"), Loss("hinge")
 
 
 def loss_of(loss: Loss, prediction: float, label: float) -> float:
-    """The loss of a prediction, for everybody. In the hinge loss scores are clipped to ±1 first."""
+    """The loss of a prediction of any program. For the hinge loss, scores are clipped to ±1 first."""
     if not math.isfinite(prediction):
         return math.inf
     if loss.name == "logistic":
@@ -47,7 +47,7 @@ def mean_loss(loss: Loss, predictions: list[float], rows: list[Row]) -> float:
     return sum(loss_of(loss, p, y) for p, (y, _) in pairs) / len(rows)
 
 
-# What Vowpal Wabbit can be told about how to learn, all else left alone.
+# The flags of the modes of Vowpal Wabbit. All other flags have their defaults.
 VOWPAL_MODES = {
     "default": "",
     "coin": "--coin",
@@ -77,7 +77,7 @@ def write_vw(path: Path, rows: list[Row]) -> None:
 
 
 def vowpal(text: Path, loss: Loss, mode: str = "default") -> list[float]:
-    """What Vowpal Wabbit predicts for the rows of its text, in a process of its own."""
+    """The predictions of Vowpal Wabbit for the rows of its text, in a process of its own."""
     scores = text.with_suffix(f".{mode}.{loss.name}.{loss.tau}.scores")
     name = {"square": "squared"}.get(loss.name, loss.name)
     tau = "" if loss.tau is None else f"--quantile_tau {loss.tau}"
@@ -89,7 +89,7 @@ def vowpal(text: Path, loss: Loss, mode: str = "default") -> list[float]:
 
 
 class River:
-    """river's linear model with its defaults, on the features as they are."""
+    """The linear model of river with its defaults, on the features as they are."""
 
     def __init__(self, loss: Loss, _features: int):
         from river import linear_model, optim
@@ -108,7 +108,7 @@ class River:
 
 
 class ScaledRiver(River):
-    """The same behind river's StandardScaler. An absent feature is a 0 that the scaler must see."""
+    """The same model behind river's StandardScaler. An absent feature is a 0 that the scaler must see."""
 
     def __init__(self, loss: Loss, features: int):
         from river import preprocessing
@@ -127,7 +127,7 @@ class ScaledRiver(River):
 
 
 class Scikit:
-    """scikit-learn's stochastic gradient descent with its defaults."""
+    """The stochastic gradient descent of scikit-learn with its defaults."""
 
     def __init__(self, loss: Loss, features: int):
         import numpy
@@ -158,7 +158,7 @@ class Scikit:
         self.fitted = True
 
 
-# Those that are given one row at a time. scikit-learn's has no quantiles.
+# The models that take one row at a time. That of scikit-learn has no quantile loss.
 ONE_BY_ONE = {"river": River, "river, scaled": ScaledRiver, "scikit-learn": Scikit}
 
 
@@ -167,7 +167,7 @@ def has_loss(model: str, loss: Loss) -> bool:
 
 
 def one_by_one(model: str, loss: Loss, rows: list[Row]) -> list[float]:
-    """What a model of `ONE_BY_ONE` predicts. The first score is 0; one that overflows says no more."""
+    """The predictions of a model of `ONE_BY_ONE`. The first is 0. A model that overflows predicts no more."""
     features = max(max(x, default=1) for _, x in rows)
     learner = ONE_BY_ONE[model](loss, features)
     scores = []

@@ -1,15 +1,15 @@
 """Race rueful against Vowpal Wabbit, River and scikit-learn on the same files, side by side.
 
-Everyone takes turns with everyone else, so that a busy machine is busy for all. rueful is timed as a
-whole process, with its certificate; the rivals from the moment their libraries are loaded, without
-the start of Python. There are two races:
+All programs take turns, so that a busy machine is busy for all. rueful is timed as a whole process, with
+its certificate. The rivals are timed from the moment their libraries are loaded, without the start of
+Python. There are two races:
 
-- ogd: everyone learns a linear classifier by gradient descent on the hinge loss, in one pass over a
-  file. The floor is what this machine needs to read the file, to find its lines, and to parse it and do
-  nothing. River is slow enough that it gets only the first rows, and its time is scaled up.
-- default: rueful as it comes, the bank with its witnesses, against Vowpal Wabbit as it comes, both from
-  text; and how much memory rueful takes, also where nearly every second feature is a new one (wide). What
-  the project wants is printed beside it.
+- ogd: all learn a linear classifier by gradient descent on the hinge loss, in one pass over a file. The
+  floor is the time that this machine needs to read the file, to find its lines, or to parse it and do
+  nothing else. River is so slow that it gets only the first rows, and its time is scaled up.
+- default: rueful with its defaults, the bank with its witnesses, runs against Vowpal Wabbit with its
+  defaults, both from text. The memory of rueful is measured, too, also where nearly every second feature
+  is a new one (wide). The project's goals are printed beside the results.
 """
 
 import argparse
@@ -29,10 +29,10 @@ import common  # noqa: E402
 RIVER_ROWS = 4000
 RACES = ["ogd", "default"]
 
-# The widest data: rows, features in each, and how many there are to draw them from.
+# The size of the widest data: rows, features per row, and features to draw them from.
 WIDE_ROWS, WIDE_LENGTH, WIDE_FEATURES = 100_000, 40, 3_000_000
 
-# How many times as long Vowpal Wabbit is to take, and the most memory, in bytes and bytes per feature.
+# The goals: the least ratio of Vowpal Wabbit's time to ours, and the most memory, in bytes and per feature.
 WANTED = {"sparse": 3.0, "dense": 2.0}
 MEMORY, MEMORY_PER_FEATURE = 64e6, 160
 
@@ -52,7 +52,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
 start, processor = time.perf_counter(), time.process_time()
 x, y = load_svmlight_file(sys.argv[1])
-# It reads indices of 64 bits and learns from those of 32.
+# It reads indices of 64 bits, but learns from indices of 32 bits.
 x.indices, x.indptr = x.indices.astype("int32"), x.indptr.astype("int32")
 loaded = time.perf_counter()
 SGDClassifier(loss="hinge", shuffle=False).partial_fit(x, y, classes=[-1, 1])
@@ -95,7 +95,7 @@ def arguments() -> argparse.Namespace:
 
 @dataclass
 class Measured:
-    """What a process took: seconds on the clock and of processors, bytes at most; and what it said."""
+    """The cost of a process: seconds on the clock and of processors, and peak bytes; and its output."""
 
     seconds: float
     processor: float
@@ -126,7 +126,7 @@ def measured(command: list[str]) -> Measured:
 
 
 class Contestant:
-    """Someone who goes through a file, and how long it takes."""
+    """A program that goes through a file, and its measurements."""
 
     def __init__(self, name: str, command: list[str], said: int | None = None, scale: float = 1.0):
         self.name, self.command, self.said, self.scale = name, command, said, scale
@@ -134,7 +134,7 @@ class Contestant:
 
     def go(self) -> None:
         found = measured(self.command)
-        # The libraries say themselves how long they took without the start of Python.
+        # The scripts of the libraries print how long they took without the start of Python.
         if self.said is not None:
             found.seconds, found.processor = float(found.said[self.said]), float(found.said[-1])
         self.seconds.append(found.seconds * self.scale)
@@ -191,7 +191,7 @@ def descents(name: str, args, rows: int) -> list[Contestant]:
 
 
 def write_wide(path: Path, rows: int) -> None:
-    """Rows of random features with random labels: nothing to learn, and much to keep."""
+    """Write rows of random features with random labels: there is nothing to learn, and much to keep."""
     draw = random.Random(3)
     with path.open("w") as file:
         for _ in range(rows):
@@ -201,7 +201,7 @@ def write_wide(path: Path, rows: int) -> None:
 
 
 def defaults(name: str, args) -> list[Contestant]:
-    """Both as they come, in the logistic and in the hinge loss; rueful alone where memory is the question."""
+    """Both programs with their defaults, in the logistic and the hinge loss. Wide data is for rueful alone."""
     if name == "wide":
         text = str(args.folder / "wide.libsvm")
         return [Contestant("rueful, logistic", [args.rueful, "run", text, "--json"])]
@@ -270,7 +270,7 @@ def descent_table(result: dict) -> str:
 
 
 def default_lines(result: dict) -> list[list[str]]:
-    """A line for each loss: both times, how many times as long Vowpal Wabbit takes, and memory."""
+    """A line for each loss: both times, their ratios, and the memory."""
     allowed = MEMORY + MEMORY_PER_FEATURE * result["columns"]
     by_name = {entry["name"]: entry for entry in result["defaults"]}
     lines = []
@@ -288,7 +288,7 @@ def default_lines(result: dict) -> list[list[str]]:
 
 
 def compared(ours: dict, theirs: dict | None, wanted: float | None) -> list[str]:
-    """The rival's time; its ratio to ours in medians, best turns and processor time; what is wanted."""
+    """The rival's time, its ratio to ours in medians, best turns and processor time, and the goal."""
     if theirs is None or wanted is None:
         return ["–"] * 5
     ratios = {key: theirs[key] / ours[key] for key in ["seconds", "best", "processor"]}
@@ -309,7 +309,7 @@ def default_table(results: list[dict]) -> str:
 
 
 def make_data(args) -> None:
-    """Writes what is not there yet."""
+    """Write the data sets that are not there yet."""
     if not all((args.folder / f"{name}.{end}").exists() for name in WANTED for end in ["libsvm", "vw"]):
         quick = ["--quick"] if args.quick else []
         subprocess.run([args.bench, "--write", str(args.folder), *quick], check=True)

@@ -1,8 +1,8 @@
-"""The eleven data sets of the contest, read once by rueful and written for everybody.
+"""The eleven data sets of the contest, which rueful reads once and writes for all programs.
 
-Whatever a file is, `rueful data` turns it into rows of numbered features (check_readers.py holds what it
-reads against pandas, pyarrow and scikit-learn). Everybody then learns from the same rows in the same
-order: rueful and Vowpal Wabbit from the same text, the others from the same numbers.
+`rueful data` turns every file into rows of numbered features (check_readers.py compares these rows with those
+of pandas, pyarrow and scikit-learn). All programs then learn from the same rows in the same order: rueful and
+Vowpal Wabbit from the same text, the others from the same numbers.
 """
 
 import random
@@ -15,7 +15,7 @@ from models import LOGISTIC, SQUARE, Loss, Row
 
 @dataclass(frozen=True)
 class Set:
-    """A file, how it is read, and the loss that its labels suggest."""
+    """A file, the flags to read it with, and the loss that its labels suggest."""
 
     file: str
     loss: Loss
@@ -26,7 +26,7 @@ class Set:
         return Path(self.file).name.split(".")[0]
 
 
-# Words and names go to 2^26 indices, where hardly any two meet.
+# Words and names are hashed to 2^26 indices, where hardly any two collide.
 TEXT = ("--label", "1", "--text", "2", "--positive", "spam", "--bits", "26")
 SETS = [
     Set("binary/a9a.libsvm", LOGISTIC),
@@ -44,7 +44,7 @@ SETS = [
 
 
 def read(rueful: str, folder: Path, one: Set, most: int | None = None) -> list[Row]:
-    """The rows of a set, features numbered in the order in which they come; of two labels the larger is +1."""
+    """The rows of a set. Features are numbered in the order they come. Of two labels the larger is +1."""
     show = ["--no-constant", "--json", "--show", str(most or 10_000_000)]
     shown = common.ask([rueful, "data", str(folder / one.file), *one.flags, *show])["first"]
     numbers: dict[int, int] = {}
@@ -63,7 +63,7 @@ def read(rueful: str, folder: Path, one: Set, most: int | None = None) -> list[R
 
 
 def with_columns_scaled(rows: list[Row], powers: list[int], seed: int) -> list[Row]:
-    """Every column times 10 to a power of its own, drawn from `powers`."""
+    """The same rows with every column multiplied by 10 to a power of its own, drawn from `powers`."""
     draw = random.Random(seed)
     features = max(max(x, default=1) for _, x in rows)
     factors = [1.0] + [10.0 ** draw.choice(powers) for _ in range(features)]
@@ -75,7 +75,7 @@ def with_labels_scaled(rows: list[Row], factor: float) -> list[Row]:
 
 
 def corrupted(rows: list[Row], cells: int, after: int, seed: int) -> list[Row]:
-    """The same rows with so many cells, drawn from the rows after the first few, a million times too large."""
+    """The same rows with so many cells a million times too large, drawn from the rows after the first ones."""
     draw = random.Random(seed)
     places = [(t, i) for t, (_, x) in enumerate(rows) if t >= after for i in x]
     copy = [(y, dict(x)) for y, x in rows]

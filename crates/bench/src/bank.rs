@@ -1,7 +1,8 @@
-//! What a run of the bank is made of, part by part: the bank, the witnesses that judge it, the ledger.
+//! The cost of a run of the bank, part by part: the bank, the witnesses that judge it, and the
+//! ledger.
 //!
-//! The witnesses live in the bank, which mixes them in. What they cost is measured with a judge of
-//! the same radii beside it, and the rest of the bank is what remains. All parts go over a batch one
+//! The witnesses live in the bank, which mixes them in. Their cost is measured with a judge of the
+//! same radii beside it, and the rest is the cost of the bank alone. All parts go over a batch one
 //! after the other, as in a run.
 
 use crate::generate::Data;
@@ -17,16 +18,16 @@ use std::time::Instant;
 /// The default radius of a run.
 const RADIUS: f64 = 10.0;
 
-/// What was measured of the bank in one loss, in nanoseconds per row.
+/// The cost of the bank in one loss, in nanoseconds per row.
 #[derive(Debug, Serialize)]
 pub(crate) struct Parts {
     pub(crate) name: &'static str,
     /// The whole bank.
     pub(crate) bank: f64,
-    /// The witnesses in it.
+    /// The witnesses in the bank.
     pub(crate) witnesses: f64,
     pub(crate) ledger: f64,
-    /// Average loss of the bank's predictions.
+    /// The average loss of the bank's predictions.
     pub(crate) risk: f64,
 }
 
@@ -36,13 +37,13 @@ impl Parts {
         self.bank - self.witnesses
     }
 
-    /// What proving costs, over what learning costs.
+    /// The cost of proving over the cost of learning.
     pub(crate) fn proving_over_learning(&self) -> f64 {
         (self.witnesses + self.ledger) / self.rest()
     }
 }
 
-/// A loss, and what a line about it is called.
+/// The name of a line, and its loss.
 pub(crate) type Named = (&'static str, AnyLoss);
 
 /// All losses in which the bank is measured.
@@ -55,7 +56,7 @@ pub(crate) fn all() -> [Named; 4] {
     ]
 }
 
-/// Those that take the labels of the data.
+/// The losses that accept the labels of the data.
 pub(crate) fn losses(data: &Data) -> Vec<Named> {
     let takes = |loss: &AnyLoss| {
         let mut labels = data.batches.iter().flat_map(Batch::labels);
@@ -107,7 +108,7 @@ impl Players {
         })
     }
 
-    /// One pass: the loss in total.
+    /// Makes one pass, and returns the total loss.
     fn play(&mut self, batches: &[Batch], times: &mut Times) -> Result<f64> {
         let (mut cells, mut rounds) = (Vec::new(), Vec::new());
         let [mut bank, mut witnesses, mut ledger] = [const { Vec::new() }; 3];

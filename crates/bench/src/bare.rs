@@ -1,17 +1,17 @@
 //! The floor: online gradient descent with nothing around it.
 //!
-//! No projection, no norms, no step sizes beyond η/√t, no record of the rounds, no ledger. What
-//! the learners cost on top of this is what they do on top of this.
+//! There is no projection, no norm, no step size except η/√t, no record of the rounds, and no
+//! ledger. So the additional time of the learners is the time of their additional work.
 
 use crate::generate::Data;
 use rueful_core::{Batch, Features};
 
 /// A loop over rows that learns.
 pub(crate) trait Bare {
-    /// A round for every row.
+    /// Plays a round for every row.
     fn learn_batch(&mut self, batch: &Batch);
 
-    /// Wrong signs so far.
+    /// The number of wrong signs so far.
     fn mistakes(&self) -> u64;
 }
 
@@ -20,7 +20,8 @@ pub(crate) fn hinge(data: &Data) -> Box<dyn Bare> {
     Doubles::boxed(data, |prediction, label| (label * prediction <= 1.0).then_some(-label))
 }
 
-/// The square loss, which takes a step in every round. A gentle one, for it knows no bounds.
+/// The square loss, which takes a step in every round. Its steps are short, because its slopes have
+/// no bound.
 pub(crate) fn square(data: &Data) -> Box<dyn Bare> {
     Doubles::boxed(data, |prediction, label| Some(0.2 * (prediction - label)))
 }
@@ -30,7 +31,7 @@ pub(crate) fn logistic(data: &Data) -> Box<dyn Bare> {
     Doubles::boxed(data, |prediction, label| Some(-label / (1.0 + (label * prediction).exp())))
 }
 
-/// The hinge loss with single weights, for orientation: half the memory, half the digits.
+/// The hinge loss with single weights, for comparison: half the memory and half the digits.
 pub(crate) fn hinge_in_singles(data: &Data) -> Box<dyn Bare> {
     let weights = vec![0.0; data.dimension()];
     Box::new(Singles { weights, eta: data.eta() as f32, rounds: 0.0, mistakes: 0 })

@@ -1,4 +1,4 @@
-//! Who is measured: the bare loops, and every learner as a run would build it.
+//! The contestants: the bare loops, and every learner as a run would build it.
 
 use crate::bare::{self, Bare};
 use crate::generate::Data;
@@ -18,7 +18,7 @@ pub(crate) struct Contestant {
     pub(crate) runner: Runner,
 }
 
-/// How a contestant goes over the data. Each pass starts afresh.
+/// The way in which a contestant goes over the data. Each pass starts afresh.
 pub(crate) enum Runner {
     /// A bare loop.
     Bare(fn(&Data) -> Box<dyn Bare>),
@@ -26,13 +26,13 @@ pub(crate) enum Runner {
     Learner(Box<dyn Fn() -> Pair>),
 }
 
-/// What a run is made of.
+/// The two parts of a run.
 pub(crate) struct Pair {
     pub(crate) learner: Box<dyn Learner>,
     pub(crate) ledger: Ledger,
 }
 
-/// Everyone, the floor first.
+/// All contestants, the floor first.
 pub(crate) fn all(data: &Data) -> Result<Vec<Contestant>> {
     let mut all = bare_loops();
     all.extend(descents(data)?);
@@ -65,13 +65,13 @@ fn descents(data: &Data) -> Result<Vec<Contestant>> {
         ogd("OGD square, AdaGradNorm, ball", Square {}, adaptive, ball),
         ogd("OGD square, InverseSqrt, ball", Square {}, gentle, ball),
         ogd("OGD absolute, AdaGradNorm, ball", AnyLoss::from(Absolute {}), adaptive, ball),
-        // So tight that most steps end in a projection.
+        // This ball is so tight that most steps end in a projection.
         ogd("OGD hinge, AdaGradNorm, tight ball", Hinge {}, adaptive, tight),
         ogd("OGD hinge, AdaGradNorm, box", Hinge {}, adaptive, AnySet::from(cube(data)?)),
     ])
 }
 
-/// The other learners, most of them on the hinge.
+/// The other learners, most of them with the hinge loss.
 fn others(data: &Data) -> Result<Vec<Contestant>> {
     let ball = Ball { radius: Positive::new(data.radius)? };
     let horizon = NonZeroU64::try_from(data.rows() as u64)?;

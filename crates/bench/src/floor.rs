@@ -1,5 +1,5 @@
-//! What this machine needs for the parts of reading a file, one at a time: the floor under every
-//! program that reads it.
+//! The parts of reading a file, one at a time. Their times on this machine are the floor under
+//! every program that reads it.
 
 use anyhow::{Context, Result};
 use rueful_core::Batch;
@@ -10,7 +10,7 @@ use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// How much is read at a time.
+/// The number of bytes that are read at a time.
 const BLOCK: usize = 1 << 17;
 
 /// A part of reading.
@@ -18,15 +18,15 @@ const BLOCK: usize = 1 << 17;
 pub(crate) enum Part {
     /// Take the bytes from the system
     Read,
-    /// And look for the ends of lines
+    /// Take the bytes, and look for the ends of lines
     Lines,
     /// Turn LIBSVM text into examples, on one thread
     Parse,
-    /// The same on all cores
+    /// Turn LIBSVM text into examples, on all cores
     ParseAll,
 }
 
-/// Does that part, and nothing else, for a whole file.
+/// Does one part of reading, and nothing else, for a whole file.
 pub(crate) fn floor(part: Part, path: &Path) -> Result<()> {
     match part {
         Part::Read => blocks(path, |block| {

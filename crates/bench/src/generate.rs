@@ -1,46 +1,46 @@
 //! Generated data sets, cut into batches as a reader would cut them.
 //!
-//! Both come from a noisy linear model: y = sign(u·x + noise), so that a learner has something to
-//! find and keeps making mistakes in some 10 to 20 % of the rounds.
+//! Both come from a noisy linear model: y = sign(u·x + noise). So a learner has something to find,
+//! and keeps making mistakes in some 10 to 20 % of the rounds.
 
 use crate::random::Random;
 use anyhow::Result;
 use rueful_core::{Batch, Importance};
 
-/// A batch is full when it has this many nonzeros,
+/// A batch is full when it has this many nonzeros.
 const BATCH_NONZEROS: usize = 16 * 1024;
-/// or this many rows.
+/// A batch is also full when it has this many rows.
 const BATCH_ROWS: usize = 4096;
 
 /// The exponent-1 Zipf law is flattened for the most frequent ranks: p(rank) ∝ 1/(rank + this).
 const ZIPF_OFFSET: f64 = 10.0;
 
-/// About so many of the most frequent features matter for the label.
+/// About this many of the most frequent features matter for the label.
 const MODEL_RANKS: f64 = 300.0;
 
-/// How large a data set is to be.
+/// The size of a data set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
-    /// Rows.
+    /// The number of rows.
     pub(crate) rows: usize,
-    /// Features there are.
+    /// The number of features that there are.
     pub(crate) features: u32,
-    /// Features present in every row.
+    /// The number of features in every row.
     pub(crate) per_row: usize,
 }
 
 /// A data set in memory.
 pub(crate) struct Data {
-    /// What it is called in the report.
+    /// The name in the report.
     pub(crate) name: String,
-    /// Its rows.
+    /// The rows.
     pub(crate) batches: Vec<Batch>,
-    /// A radius that suits it: a ball that holds a good predictor.
+    /// A suitable radius: the ball holds a good predictor.
     pub(crate) radius: f64,
 }
 
 impl Data {
-    /// A step size that suits it: η of η/√t.
+    /// A suitable step size: the η of η/√t.
     pub(crate) fn eta(&self) -> f64 {
         0.1 * self.radius
     }
@@ -58,7 +58,7 @@ impl Data {
     }
 }
 
-/// Like text: few features of many, the frequent ones in most rows, rows of norm 1.
+/// Rows like text: few features of many, the frequent ones in most rows, and rows of norm 1.
 ///
 /// Ranks follow Zipf's law and are scattered over the indices, as in a vocabulary that is not
 /// sorted by frequency. Values are positive and, like word weights, larger for rare features.
@@ -68,7 +68,7 @@ pub(crate) fn sparse(shape: Shape, seed: u64) -> Result<Data> {
     let index_of_rank = random.permutation(features);
     let mut model = vec![0.0; features as usize];
     for (rank, &index) in index_of_rank.iter().enumerate() {
-        // Values are positive: opposite signs side by side keep the labels in balance.
+        // Values are positive, so opposite signs side by side keep the labels in balance.
         let side = if rank % 2 == 0 { 1.0 } else { -1.0 };
         model[index as usize] = side * random.normal().abs() / (1.0 + rank as f64 / MODEL_RANKS);
     }
@@ -96,7 +96,7 @@ pub(crate) fn sparse(shape: Shape, seed: u64) -> Result<Data> {
     Ok(Data { name: "sparse".to_owned(), batches: batches.finish(), radius: 100.0 })
 }
 
-/// Like measurements: every feature in every row, standard normal values.
+/// Rows like measurements: every feature in every row, with standard normal values.
 pub(crate) fn dense(shape: Shape, seed: u64) -> Result<Data> {
     let Shape { rows, features, per_row } = shape;
     let mut random = Random::new(seed);

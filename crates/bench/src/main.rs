@@ -1,10 +1,11 @@
-//! Measurements of rueful, alone and beside others.
+//! Measurements of rueful, alone and beside other programs.
 //!
-//! `rueful-bench` measures learning from memory: how many examples and features a second each
+//! `rueful-bench` measures learning from memory: how many examples and features per second each
 //! learner takes in, with and without the ledger, beside the barest loop that learns at all. All
-//! take turns in one run, and medians are reported. The bank is measured part by part, so that what
-//! proving costs can be seen beside what learning costs; given a file, on its rows. With `--write` it
-//! writes its data sets as text, for the scripts that race other programs.
+//! take turns in one run, and medians are reported. The bank is measured part by part, so that the
+//! cost of proving can be seen beside the cost of learning. With a file, the bank is measured on
+//! its rows. With `--write` it writes its data sets as text, for the scripts that race other
+//! programs.
 
 mod bank;
 mod bare;
@@ -157,7 +158,7 @@ impl Options {
         Ok(all)
     }
 
-    /// Refuses a wish that nobody meets.
+    /// Refuses a text that is in no contestant's name.
     fn check_wanted(&self, all: &[Contestant]) -> Result<()> {
         let of_the_bank = bank::all().map(|(name, _)| name);
         let names: Vec<_> = all.iter().map(|one| one.name).chain(of_the_bank).collect();

@@ -1,8 +1,8 @@
-//! Taking times: everyone in turn, several times over, batch by batch.
+//! Takes times: all contestants in turn, several times over, batch by batch.
 //!
-//! A pass takes long enough for the machine to turn to something else in the middle of it, a batch
-//! hardly ever. So each batch has its own median over the repetitions, and the time of a pass is
-//! the sum of these: what it takes when nothing interferes.
+//! A pass takes long enough for the machine to turn to something else in the middle of it, but a
+//! batch hardly ever does. So each batch has its own median over the repetitions, and the time of a
+//! pass is the sum of these medians: the time that it takes when nothing interferes.
 
 use crate::bank::{self, Named, Parts};
 use crate::contestants::{Contestant, Pair, Runner};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// What was measured on one data set.
+/// The measurements on one data set.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
     pub(crate) data: String,
@@ -22,52 +22,52 @@ pub(crate) struct Measured {
     pub(crate) dimension: usize,
     pub(crate) repetitions: usize,
     pub(crate) lines: Vec<Line>,
-    /// The bank, part by part, in every loss.
+    /// The parts of the bank, in every loss.
     pub(crate) banks: Vec<Parts>,
 }
 
-/// What was measured of one contestant.
+/// The measurements of one contestant.
 #[derive(Debug, Serialize)]
 pub(crate) struct Line {
     pub(crate) name: &'static str,
     /// The share of wrong signs.
     pub(crate) mistake_rate: f64,
-    /// A pass of the learner alone.
+    /// The time of a pass of the learner alone.
     pub(crate) learner: Seconds,
-    /// Speeds at the median time.
+    /// The speeds at the median time.
     pub(crate) examples_per_second: f64,
     pub(crate) features_per_second: f64,
     pub(crate) nanoseconds_per_feature: f64,
-    /// Median time over the floor's.
+    /// The median time over that of the floor.
     pub(crate) times_floor: f64,
-    /// What the ledger adds. The bare loops have none.
+    /// The time that the ledger adds. The bare loops have no ledger.
     pub(crate) ledger: Option<LedgerCost>,
 }
 
-/// A pass with the ledger beside one without.
+/// The cost of the ledger: a pass with it beside one without.
 #[derive(Debug, Serialize)]
 pub(crate) struct LedgerCost {
-    /// A pass of learner and ledger.
+    /// The time of a pass of learner and ledger.
     pub(crate) both: Seconds,
-    /// Speed of the two together, at the median time.
+    /// The speed of the two together, at the median time.
     pub(crate) features_per_second: f64,
-    /// Time the ledger adds over time of the learner.
+    /// The time that the ledger adds over the time of the learner.
     pub(crate) times_learner: f64,
 }
 
 /// The time of a pass.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Seconds {
-    /// With the median over the repetitions for every batch.
+    /// The sum over batches of the median over the repetitions.
     pub(crate) median: f64,
-    /// With the least time for every batch.
+    /// The sum over batches of the least time.
     pub(crate) least: f64,
 }
 
-/// The seconds every batch took, for each repetition.
+/// The seconds that every batch took, for each repetition.
 pub(crate) type Passes = Vec<Vec<f64>>;
 
-/// What is known of one contestant.
+/// The times and mistakes of one contestant.
 #[derive(Default)]
 struct Times {
     alone: Passes,
@@ -75,7 +75,8 @@ struct Times {
     mistakes: u64,
 }
 
-/// Measures contestants on one data set, the first of which is the floor, and the bank in some losses.
+/// Measures contestants on one data set, and the bank in some losses. The first contestant is the
+/// floor.
 pub(crate) fn measure(
     data: &Data,
     contestants: &[Contestant],
@@ -94,7 +95,7 @@ pub(crate) fn measure(
     })
 }
 
-/// All contestants in turn.
+/// Measures all contestants in turn.
 fn lines(data: &Data, contestants: &[Contestant], repetitions: usize) -> Result<Vec<Line>> {
     let mut times: Vec<Times> = contestants.iter().map(|_| Times::default()).collect();
     for _ in 0..repetitions {
@@ -127,7 +128,7 @@ fn run(contestant: &Contestant, data: &Data, times: &mut Times) -> Result<()> {
             })?);
             let (Pair { mut learner, mut ledger }, mut cells) = (start(), Vec::new());
             times.with_ledger.push(timed(&data.batches, |batch| {
-                // As a run does it: both work on the cells of the ledger.
+                // As in a run, both work on the cells of the ledger.
                 let rows = ledger.enter(batch.rows(), &mut cells);
                 learner.learn_rows(rows, &mut rounds);
                 Ok(ledger.record_entered(rows, &rounds)?)

@@ -1,4 +1,5 @@
-//! A small generator of pseudo-random numbers: the same data on every machine and in every run.
+//! A small generator of pseudo-random numbers. It gives the same data on every machine and in every
+//! run.
 
 /// A counter that is stepped by a fixed odd number and scrambled on the way out (SplitMix64).
 pub(crate) struct Random(u64);
@@ -16,12 +17,13 @@ impl Random {
         b ^ (b >> 31)
     }
 
-    /// Uniform in [0, 1).
+    /// A uniform number in [0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Close to a standard normal: four uniform numbers added up, with mean 0 and variance 1.
+    /// A number that is close to a standard normal: four uniform numbers added up, with mean 0 and
+    /// variance 1.
     pub(crate) fn normal(&mut self) -> f64 {
         let total: f64 = (0..4).map(|_| self.uniform()).sum();
         (total - 2.0) * 3_f64.sqrt()

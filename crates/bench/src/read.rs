@@ -1,16 +1,16 @@
-//! A data set from a file, as it is: labels are numbers, and the format is recognised.
+//! Reads a data set from a file as it is: labels are numbers, and the format is recognised.
 
 use crate::generate::Data;
 use anyhow::{Result, ensure};
 use rueful_core::Batch;
-use rueful_data::{Follow, LabelRule, Reading, Source, Wishes, open};
+use rueful_data::{Follow, FormatSettings, LabelRule, Reading, Source, open};
 use std::path::Path;
 
-/// The rows of a file.
+/// Reads the rows of a file.
 pub(crate) fn read(path: &Path) -> Result<Data> {
     let files = [path.display().to_string()];
     let reading = Reading::new(LabelRule::Numbers);
-    let mut source = open(&files, &Wishes::default(), &reading, &Follow::No)?.reader;
+    let mut source = open(&files, &FormatSettings::default(), &reading, &Follow::No)?.reader;
     let (mut batch, mut batches) = (Batch::default(), Vec::new());
     while source.fill(&mut batch)? {
         batches.push(batch.clone());

@@ -1,4 +1,4 @@
-//! The table.
+//! The tables of the report.
 
 use crate::bank::Parts;
 use crate::measure::{Line, Measured};
@@ -19,7 +19,7 @@ const HEADER: [&str; 9] = [
 const BANK_HEADER: [&str; 7] =
     ["ns per row", "loss", "bank", "its witnesses", "the rest", "ledger", "proving / the rest"];
 
-/// One data set as plain text.
+/// The tables of one data set as plain text.
 pub(crate) fn table(measured: &Measured) -> String {
     let mut parts = vec![title(measured)];
     if !measured.lines.is_empty() {
@@ -32,7 +32,7 @@ pub(crate) fn table(measured: &Measured) -> String {
     parts.join("\n\n")
 }
 
-/// A table whose first column is to the left and whose others are to the right.
+/// A table whose first column is aligned to the left and whose others are aligned to the right.
 fn aligned<const N: usize>(header: [&str; N], lines: impl Iterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);

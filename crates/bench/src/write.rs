@@ -7,12 +7,12 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A form of text.
+/// A text format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Text {
-    /// `label index:value …`
+    /// The format `label index:value …`.
     Libsvm,
-    /// `label | index:value …`, for Vowpal Wabbit
+    /// The format `label | index:value …`, for Vowpal Wabbit.
     Vw,
 }
 
@@ -27,8 +27,8 @@ impl Text {
 
 /// Writes `directory/NAME.libsvm` or `.vw` and returns that path.
 ///
-/// Indices count from 1. Values are written with as many digits as it takes to read the same
-/// numbers back, so a data set has the same bytes on every machine.
+/// Indices count from 1. Values are written with enough digits to read the same numbers back, so a
+/// data set has the same bytes on every machine.
 pub(crate) fn write(data: &Data, text: Text, directory: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the folder {}", directory.display()))?;

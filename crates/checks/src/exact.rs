@@ -1,8 +1,8 @@
-//! Losses in twice the precision: the regret of a run, without rounding to speak of.
+//! Losses in twice the precision, for the regret of a run with next to no rounding.
 //!
-//! A [`Double`] is the unevaluated sum of two doubles, some 32 digits. With it Σ ℓ_t(u) is known far
-//! more precisely than the certificate's own allowance for rounding, so that the two can be
-//! compared as they stand. What error there is, is carried along ([`Enclosed`]).
+//! A [`Double`] is the unevaluated sum of two doubles, some 32 digits. With it Σ ℓ_t(u) is known
+//! far more precisely than the certificate's own allowance for rounding, so that the two can be
+//! compared as they stand. The error that is left is carried along ([`Enclosed`]).
 
 use rueful_core::loss::{
     Absolute, AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
@@ -10,7 +10,7 @@ use rueful_core::loss::{
 use rueful_core::{Batch, Features, Round};
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
-/// A relative error no operation on [`Double`]s exceeds.
+/// A relative error that no operation on [`Double`]s exceeds.
 const GRAIN: f64 = 1.0 / (1_u128 << 98) as f64;
 
 /// A number of about 106 significant bits: high + low, where low is below a unit in the last place
@@ -39,7 +39,7 @@ impl Double {
         self.high
     }
 
-    /// |·|
+    /// The absolute value.
     pub fn abs(self) -> Self {
         if self.is_negative() { -self } else { self }
     }
@@ -49,7 +49,7 @@ impl Double {
         if self.is_negative() { Self::ZERO } else { self }
     }
 
-    /// Whether it lies below 0.
+    /// Whether the number is below 0.
     pub fn is_negative(self) -> bool {
         self.high < 0.0
     }
@@ -61,7 +61,7 @@ impl Double {
     }
 }
 
-/// Two parts of 26 bits each, whose products with one another are exact.
+/// Splits a number into two parts of 26 bits each, whose products with one another are exact.
 fn halves(a: f64) -> (f64, f64) {
     let spread = 134_217_729.0 * a;
     let high = spread - (spread - a);
@@ -120,12 +120,12 @@ impl Mul for Double {
     }
 }
 
-/// A number together with how far off it can be.
+/// A number together with a bound on its error.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Enclosed {
     /// The number as computed.
     pub value: Double,
-    /// The true number is within this of it.
+    /// The largest distance between the true number and the computed one.
     pub error: f64,
 }
 
@@ -135,12 +135,12 @@ impl Enclosed {
         Self { value, error: GRAIN * (size + value.value().abs()) }
     }
 
-    /// The number is certainly not above this, up to the last place of the result.
+    /// An upper bound on the number, up to the last place of the result.
     pub fn upper(self) -> f64 {
         (self.value + self.error.into()).value()
     }
 
-    /// The number is certainly not below this, up to the last place of the result.
+    /// A lower bound on the number, up to the last place of the result.
     pub fn lower(self) -> f64 {
         (self.value - self.error.into()).value()
     }
@@ -164,7 +164,7 @@ impl Sub for Enclosed {
 
 /// A loss that can be evaluated in twice the precision.
 pub trait ExactLoss: Loss + Into<AnyLoss> {
-    /// φ(p, y)
+    /// The loss φ(p, y).
     fn exact(&self, prediction: Double, label: f64) -> Enclosed;
 }
 
@@ -203,7 +203,7 @@ impl ExactLoss for Square {
     }
 }
 
-/// The coefficients are τ and 1 − τ as doubles: that is the loss that is learned.
+/// The coefficients are τ and 1 − τ as doubles, because that is the loss that is learned.
 impl ExactLoss for Quantile {
     fn exact(&self, prediction: Double, label: f64) -> Enclosed {
         let miss = prediction - label.into();
@@ -213,7 +213,7 @@ impl ExactLoss for Quantile {
     }
 }
 
-/// [−m]₊ exactly, and ln(1 + e^{−|m|}) in plain doubles with the error of its two functions.
+/// [−m]₊ is exact, and ln(1 + e^{−|m|}) is in plain doubles with the error of its two functions.
 impl ExactLoss for Logistic {
     fn exact(&self, prediction: Double, label: f64) -> Enclosed {
         let margin = Double::from(label) * prediction;
@@ -226,15 +226,16 @@ impl ExactLoss for Logistic {
 }
 
 impl Enclosed {
-    /// k times this, where k is a power of two: importances of streams are, so that nothing is
-    /// rounded here.
+    /// k times this number, where k is a power of two. Importances of streams are powers of two, so
+    /// nothing is rounded here.
     fn times_power_of_two(self, k: f64) -> Self {
         assert!(k > 0.0 && k.to_bits() << 12 == 0, "{k} is no power of two");
         Self { value: self.value * k.into(), error: k * self.error }
     }
 }
 
-/// u·x; features beyond u weigh nothing. The error is relative to Σ|u_i x_i|, which is returned too.
+/// u·x, where features beyond u have weight 0. The error is relative to Σ|u_i x_i|, which is
+/// returned, too.
 pub fn dot(u: &[f64], x: &Features<'_>) -> (Double, f64) {
     let mut total = Double::ZERO;
     let mut size = 0.0;
@@ -245,12 +246,12 @@ pub fn dot(u: &[f64], x: &Features<'_>) -> (Double, f64) {
     (total, size)
 }
 
-/// ‖u‖²
+/// ‖u‖².
 pub fn norm_sq(u: &[f64]) -> Double {
     u.iter().fold(Double::ZERO, |total, &u| total + Double::product(u, u))
 }
 
-/// What u loses in one round: φ(u·x, y), with the error of the dot product passed through φ.
+/// The loss φ(u·x, y) of u in one round, with the error of the dot product passed through φ.
 fn loss_of<L: ExactLoss>(loss: &L, u: &[f64], x: &Features<'_>, label: f64) -> Enclosed {
     let (prediction, size) = dot(u, x);
     let suffered = loss.exact(prediction, label);
@@ -275,7 +276,7 @@ pub fn comparator_losses<L: ExactLoss>(
     }))
 }
 
-/// Σ_{s≤t} (φ(ŷ_s, y_s) + penalty_s) for t = 1, 2, … for the predictions as reported.
+/// Σ_{s≤t} (φ(ŷ_s, y_s) + penalty_s) for t = 1, 2, … with the predictions as reported.
 pub fn suffered_losses<L: ExactLoss>(loss: &L, batch: &Batch, rounds: &[Round]) -> Vec<Enclosed> {
     running(batch.iter().zip(rounds).map(|(example, round)| {
         let value = loss.exact(round.prediction.into(), example.label);

@@ -60,18 +60,19 @@ impl Rng {
         if self.bits() >> 63 == 0 { 1.0 } else { -1.0 }
     }
 
-    /// True with the given probability.
+    /// Returns true with the given probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
-    /// A bell-shaped number of mean 0 and variance 1: twelve uniform ones less 6. Unlike a true
-    /// Gaussian it needs no logarithm, whose last digit differs between machines.
+    /// A bell-shaped number of mean 0 and variance 1: the sum of twelve uniform ones less 6. Unlike
+    /// a true Gaussian it needs no logarithm, whose last digit differs between machines.
     pub fn bell(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }
 
-    /// A number of either sign whose size exceeds s with probability 1/s²: infinite variance.
+    /// A number of either sign whose size exceeds s with probability 1/s². Its variance is
+    /// infinite.
     pub fn heavy(&mut self) -> f64 {
         self.sign() / (1.0 - self.unit()).sqrt()
     }

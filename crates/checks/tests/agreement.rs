@@ -1,5 +1,5 @@
-//! Lazy scaling and incremental sums against the slow obvious versions, over a million rounds:
-//! weights, losses, certificate and data-dependent bound agree to a relative 1e-9.
+//! Lazy scaling and incremental sums against the slow and obvious versions, over a million rounds.
+//! Weights, losses, certificate and data-dependent bound agree to a relative 1e-9.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -25,7 +25,7 @@ const ROWS: usize = 10_000;
 const LAPS: usize = 100;
 const TOLERANCE: f64 = 1e-9;
 
-/// Ten thousand examples, to be seen a hundred times.
+/// Ten thousand examples, which are seen a hundred times.
 fn lap(kind: StreamKind, targets: Targets) -> Batch {
     let batch = kind.batch(&Recipe { targets, rounds: ROWS, dimension: DIMENSION, seed: 12 });
     assert_eq!(batch.dimension(), DIMENSION);
@@ -44,7 +44,7 @@ fn assert_same_weights(name: &str, fast: &dyn Learner, slow: &dyn Reference) {
     assert!(error <= TOLERANCE * TOLERANCE * size, "{name}: off by {:e}", (error / size).sqrt());
 }
 
-/// Runs both over a million rounds and compares all there is.
+/// Runs both over a million rounds and compares everything.
 fn agree(
     name: &str,
     loss: impl Into<AnyLoss>,

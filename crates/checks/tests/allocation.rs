@@ -1,6 +1,6 @@
-//! No allocation in the inner loop: once there is room for the features, a round of learning
-//! allocates nothing, and neither does entering it in the ledger, except that a mark of the curve
-//! (at t = 1, 2, 4, 8, …) may lengthen the list of marks.
+//! There is no allocation in the inner loop. Once there is room for the features, a round of
+//! learning allocates nothing, and neither does entering it in the ledger, except that a mark of
+//! the curve (at t = 1, 2, 4, 8, …) may lengthen the list of marks.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -116,8 +116,8 @@ fn the_ledger_allocates_at_marks_only() {
     assert_eq!(batch_without_a_mark, 0, "rounds 10001 to 15000 have no power of two among them");
 }
 
-/// From the first round on, the list of marks is all there is to lengthen: log₂ T entries, each with a
-/// list of its own, and the room for them at least doubles when it runs out.
+/// From the first round on, only the list of marks grows. It has log₂ T entries, each with a list
+/// of its own, and the room for them at least doubles when it runs out.
 #[test]
 fn a_million_rounds_allocate_a_handful_of_times() {
     let batch = stream(10_000);

@@ -1,5 +1,5 @@
-//! The bank: what every learner must satisfy, and what is its own. It needs no units, forgets nothing
-//! when it is put away, survives whatever comes, and its theorem holds.
+//! The bank: it satisfies the contract of every learner. It also needs no units, forgets nothing
+//! when it is saved, survives any input, and its theorem holds.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -13,7 +13,7 @@ use rueful_core::learner::{Bank, Learner, Resumable};
 use rueful_core::loss::{Absolute, AnyLoss, Hinge, Linear, Logistic, PerceptronLoss, Square};
 use rueful_core::{Batch, Example, Features, Importance, Ledger, Round, UnitFree};
 
-/// The losses it learns from, and the labels they take.
+/// The losses that it learns, and the labels that they take.
 fn losses() -> [(AnyLoss, Targets); 6] {
     [
         (Logistic {}.into(), Targets::Signs),
@@ -39,7 +39,7 @@ fn stream(kind: StreamKind, targets: Targets, rounds: usize, seed: u64) -> Batch
     kind.batch(&Recipe { targets, rounds, dimension: 9, seed })
 }
 
-/// The same rows, each rewritten.
+/// The same rows, with values, label and importance rewritten.
 fn rewritten(batch: &Batch, row: impl Fn(usize, &Example<'_>) -> (Vec<f32>, f64, f64)) -> Batch {
     let mut copy = Batch::default();
     for (t, example) in batch.iter().enumerate() {
@@ -80,7 +80,7 @@ fn losses_that_it_does_not_take_are_refused_in_words() {
     }
 }
 
-/// Many features, so that filters retire on the way.
+/// A stream with many features, so that filters retire on the way.
 fn wide(targets: Targets, rounds: usize, dimension: usize, seed: u64) -> Batch {
     StreamKind::Sparse.batch(&Recipe { targets, rounds, dimension, seed })
 }
@@ -110,7 +110,7 @@ proptest! {
         }
     }
 
-    /// Powers of two change no bit, and other units next to nothing.
+    /// Powers of two change no bit, and other units change next to nothing.
     #[test]
     fn columns_have_no_unit(seed in 0..1000_u64) {
         for (loss, targets) in losses() {
@@ -148,7 +148,7 @@ proptest! {
         }
     }
 
-    /// Mixing never cost more than was proved, and shares are shares.
+    /// Mixing never costs more than was proved, and shares are shares.
     #[test]
     fn experts_and_what_mixing_them_costs(seed in 0..1000_u64, weighted in any::<bool>()) {
         for (loss, targets) in losses() {
@@ -168,7 +168,8 @@ proptest! {
     }
 }
 
-/// Scales that grow by 10^12 on the way, labels that follow no rule, importances of any size.
+/// A stream with scales that grow by 10^12 on the way, labels that follow no rule, and importances
+/// of any size.
 fn hostile(targets: Targets, weighted: bool, seed: u64) -> Batch {
     let rng = &mut Rng::new(seed);
     let mut batch = Batch::default();
@@ -186,7 +187,7 @@ fn hostile(targets: Targets, weighted: bool, seed: u64) -> Batch {
     batch
 }
 
-/// Some u with ‖N u‖ = U.
+/// A random u whose weights have sizes of about U/N.
 fn comparator(batch: &Batch, radius: f64, rng: &mut Rng) -> Vec<f64> {
     let mut largest = vec![0.0_f64; batch.dimension()];
     for (i, x) in batch.iter().flat_map(|example| example.features.iter()) {
@@ -239,7 +240,8 @@ fn where_a_label_rises_there_is_no_theorem() {
     assert!(why.contains("larger than all before"), "{why}");
 }
 
-/// Labels at both ends of the numbers, values at both ends of the singles, importances at both ends.
+/// Labels are at both ends of the doubles, values at both ends of the singles, and importances at
+/// both ends.
 #[test]
 fn whatever_comes_the_state_is_finite() {
     for (loss, targets) in losses() {
@@ -266,7 +268,8 @@ fn whatever_comes_the_state_is_finite() {
                     let (indices, row): (Vec<u32>, Vec<f32>) = kept.into_iter().unzip();
                     let sign = if t % 2 == 0 { 1.0 } else { -1.0 };
                     let label = if targets == Targets::Signs { sign } else { sign * size(labels) };
-                    // Where labels are large, all count alike: what they cost is to be a number.
+                    // Where labels are large, all examples count alike, so that their loss is a
+                    // finite number.
                     let importance =
                         if labels.abs() > 100 { 1.0 } else { size(importances).clamp(1e-30, 1e30) };
                     batch
@@ -283,7 +286,8 @@ fn whatever_comes_the_state_is_finite() {
                     assert!(before.is_finite() && round.prediction == before, "{name}: {before}");
                     are_numbers &= round.is_finite();
                 }
-                // A ledger stops a run whose losses are no numbers, and with it the witnesses' sums.
+                // A ledger stops a run whose losses are not finite, and with it the witnesses'
+                // sums.
                 assert!(
                     are_numbers || loss == Square {}.into() && labels.abs() >= 150,
                     "{name}: losses"
@@ -313,7 +317,7 @@ fn one_row_and_labels_that_are_all_alike() {
     }
 }
 
-/// A state that was tampered with is refused, or harmless.
+/// A state that was tampered with is refused, or does no harm.
 #[test]
 fn hostile_states_are_refused() {
     let batch = wide(Targets::Signs, 50, 20, 1);
@@ -350,7 +354,8 @@ fn hostile_states_are_refused() {
     assert!(!saved.continues(&bank(Hinge {}.into())));
 }
 
-/// A feature never seen weighs nothing, and makes the bank no surer than the same row without.
+/// A feature that was never seen has weight 0, and makes the bank no surer than the same row
+/// without it.
 #[test]
 fn unseen_features_make_it_careful() {
     let batch = stream(StreamKind::Separable, Targets::Signs, 200, 1);

@@ -1,5 +1,5 @@
-//! The ladder once more, on runs drawn at random: sizes from 1e-6 to 1e6, strengths and steps
-//! likewise, short and long streams, one dimension and several.
+//! The ladder once more, on random runs: sizes from 1e-6 to 1e6, strengths and steps likewise,
+//! short and long streams, one dimension and several.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -29,7 +29,7 @@ struct Draw {
     schedule: usize,
 }
 
-/// From a millionth to a million.
+/// A size from a millionth to a million.
 fn size() -> impl Strategy<Value = Positive> {
     (-6.0..6.0_f64).prop_map(|exponent| positive(10_f64.powf(exponent)))
 }
@@ -89,7 +89,7 @@ impl Draw {
         }
     }
 
-    /// Over all of R^d, for losses that are not too steep for unprojected steps.
+    /// Checks over all of R^d, for losses that are not too steep for unprojected steps.
     fn strongly_convex<L: ExactLoss>(&self, loss: L, targets: Targets) {
         if let (Ok(sigma), Some(_)) = (Positive::new(self.sigma.get()), loss.lipschitz()) {
             let arena = self.arena(loss, targets, WholeSpace {}.into());

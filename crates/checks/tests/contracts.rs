@@ -121,12 +121,12 @@ fn through_postcard(ledger: &Ledger) -> Ledger {
     postcard::from_bytes(&postcard::to_stdvec(ledger).unwrap()).unwrap()
 }
 
-/// Dense rows, sparse ones, empty ones, and such that count differently: enough to see that it does
-/// not matter how rows come.
+/// Streams with dense rows, sparse ones, empty ones, and rows that count differently. They are
+/// enough to see that it does not matter how rows come.
 const HOW_ROWS_COME: [StreamKind; 4] =
     [StreamKind::Noisy, StreamKind::Sparse, StreamKind::ZeroRows, StreamKind::Weighted];
 
-/// One stream, for all learners over one loss.
+/// One stream, for all learners of one loss.
 struct Suite<L> {
     loss: L,
     stream: &'static str,
@@ -143,8 +143,8 @@ impl<L: Loss + Into<AnyLoss>> Suite<L> {
         self.check_curved(name, start, NonNegative::ZERO, 0);
     }
 
-    /// The same for losses with (σ/2)‖w‖² added, and for a set that tells its first coordinates
-    /// apart.
+    /// Checks a learner of losses with (σ/2)‖w‖² added, and of a set that tells its first
+    /// coordinates apart.
     fn check_curved<T: Learner + Clone + 'static>(
         &self,
         name: &str,
@@ -160,7 +160,7 @@ impl<L: Loss + Into<AnyLoss>> Suite<L> {
         }
         let whole: AnySet = WholeSpace {}.into();
         let sets = [ball(0.3), BoxSet::cube(positive(0.2)).into(), whole, sided_box().into()];
-        // A ledger keeps in their place only the coordinates that its own comparators name.
+        // A ledger keeps in place only the coordinates that its own comparators name.
         for set in sets.into_iter().filter(|set| set.named_coordinates() >= named) {
             let ledger = Ledger::regularized(self.loss, sigma, set);
             check_rows(&name, make, &ledger, through_postcard, &self.batch);
@@ -219,13 +219,14 @@ impl<L: Loss + Into<AnyLoss>> Suite<L> {
     }
 }
 
-/// Sends every learner over one loss through the suite, on every stream.
+/// Sends every learner of one loss through the suite, on every stream.
 fn learners<L: Loss + Into<AnyLoss>>(loss: L, targets: Targets) {
     for kind in StreamKind::ALL {
         let suite = Suite::new(loss, targets, kind);
         suite.bounded();
         suite.by_coordinate();
-        // Unprojected, the square loss diverges on some streams: nothing is finite there.
+        // Unprojected steps diverge with the square loss on some streams, and nothing is finite
+        // there.
         if targets != Targets::Numbers || loss.lipschitz().is_some() {
             suite.unbounded();
         }
@@ -243,7 +244,7 @@ fn passive_aggressive_learners() {
     }
 }
 
-/// A stream, and then the same with all slopes turned around: sums grow, and collapse to nothing.
+/// A stream, and then the same with all slopes turned around. Sums grow, and then collapse to 0.
 fn there_and_back(half: usize) -> Batch {
     let rng = &mut Rng::new(4);
     let rows: Vec<Vec<f32>> =
@@ -256,7 +257,7 @@ fn there_and_back(half: usize) -> Batch {
     batch
 }
 
-/// Collapsing sums are hard on running norms.
+/// Sums that collapse are hard on running norms.
 #[test]
 fn learners_of_a_stream_there_and_back() {
     let batch = there_and_back(10_000);

@@ -1,7 +1,7 @@
-//! A round costs what its features cost, whatever the dimension. With a million coordinates and six
-//! features a row, twenty thousand rounds give the same as with the coordinates renumbered to the
-//! few hundred that occur: a learner that touched every coordinate in every round would be at it
-//! for minutes, and one that let the others matter would give something else.
+//! The cost of a round depends on its features, and not on the dimension. With a million
+//! coordinates and six features a row, twenty thousand rounds give the same as with the coordinates
+//! renumbered to the few hundred that occur. A learner that touched every coordinate in every round
+//! would take minutes, and one that let the others matter would give something else.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -21,7 +21,7 @@ use std::num::NonZeroU64;
 const WIDE: usize = 1 << 20;
 const ROUNDS: usize = 20_000;
 
-/// A sparse stream over few coordinates, and the same with the coordinates spread out.
+/// A sparse stream over few coordinates, and the same stream with the coordinates spread out.
 fn streams() -> (Batch, Batch) {
     let recipe = Recipe { targets: Targets::Signs, rounds: ROUNDS, dimension: 500, seed: 1 };
     let narrow = StreamKind::Sparse.batch(&recipe);
@@ -43,7 +43,8 @@ fn play(batch: &Batch, learner: &mut impl Learner) -> (Vec<Round>, f64) {
     (rounds, ledger.certificate(ledger.comparators()))
 }
 
-/// Norms may be added up in another order, so equal up to rounding.
+/// Checks that both streams give the same up to rounding, because norms may be added up in another
+/// order.
 fn check<L: Learner + Clone>(name: &str, (narrow, wide): &(Batch, Batch), learner: &L) {
     let (few, one) = play(narrow, &mut learner.clone());
     let (many, other) = play(wide, &mut learner.clone());

@@ -1,4 +1,4 @@
-//! ERM, regularised ERM, and what the two have to do with gradient descent.
+//! ERM, regularised ERM, and their relation to gradient descent.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -48,7 +48,7 @@ fn regularised_erm_loses_a_root() {
     }
 }
 
-/// The weights agree to rounding: S/α summed up at once, or step by step.
+/// Checks that the weights agree to rounding, whether S/α is summed up at once or step by step.
 fn check_twins<L: Loss>(loss: L, targets: Targets, kind: StreamKind, eta: f64, seed: u64) {
     let batch = kind.batch(&Recipe { targets, rounds: 400, dimension: 6, seed });
     let steps = Constant { eta: positive(eta) };
@@ -86,7 +86,7 @@ fn linearised_regularised_erm_is_gradient_descent() {
             check_twins(Linear {}, Targets::Slopes, kind, eta, seed);
             check_twins(Logistic {}, Targets::Signs, kind, eta, seed);
         }
-        // The square loss is steep on these integers, and stable with the shorter step only.
+        // The square loss is steep on these integers, and is stable with the shorter step only.
         check_twins(Square {}, Targets::Numbers, kind, 1.0 / 1024.0, seed);
     }
 }

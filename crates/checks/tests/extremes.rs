@@ -1,5 +1,5 @@
-//! Extreme steps, scales and radii: the running norm is the norm, and what was projected lies in
-//! its set, to a relative 1e-9. And neither takes more passes over all coordinates than the features
+//! Extreme steps, scales and radii: the running norm is the norm, and projected weights lie in
+//! their set, to a relative 1e-9. Neither takes more passes over all coordinates than the features
 //! of the steps pay for.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -20,7 +20,7 @@ use rueful_core::{Batch, Features, NonNegative, Objective, Positive, Weights};
 const TOLERANCE: f64 = 1e-9;
 const DIMENSION: usize = 6;
 
-/// ‖w‖ without rounding to speak of.
+/// ‖w‖ with next to no rounding.
 fn norm(w: &[f64]) -> f64 {
     norm_sq(w).value().sqrt()
 }
@@ -39,7 +39,7 @@ fn assert_inside(what: &str, set: &AnySet, w: &[f64]) {
     assert!(norm(&off) <= TOLERANCE * norm(&nearest), "{what}: {w:?} is outside {set:?}");
 }
 
-/// A row of one size, with one to six features.
+/// A row of one size, in which each feature occurs with probability 0.6.
 fn random_row(size: f64, rng: &mut Rng) -> (Vec<u32>, Vec<f32>) {
     let indices: Vec<u32> = (0..DIMENSION as u32).filter(|_| rng.chance(0.6)).collect();
     let values = indices.iter().map(|_| (size * rng.bell()) as f32).collect();
@@ -50,8 +50,8 @@ fn power(rng: &mut Rng, most: i32) -> f64 {
     10_f64.powi(rng.integer(-most, most))
 }
 
-/// Steps w ← shrink·w + δ·x of all sizes from wherever the last one led, each projected. With more
-/// room than there are features, the norm can soon be had from exact accounts only.
+/// Takes steps w ← shrink·w + δ·x of all sizes, one after another, each projected. With more room
+/// than there are features, the norm is soon known from exact sums only.
 fn wander(set: &AnySet, orders: i32, room: usize, seed: u64) {
     let rng = &mut Rng::new(seed);
     let mut w = Weights::default();
@@ -94,7 +94,7 @@ proptest! {
     }
 }
 
-/// A step back that all but cancels the last one: the norm collapses in a single round.
+/// A step back all but cancels the last one, so the norm collapses in a single round.
 #[test]
 fn the_running_norm_survives_collapse() {
     let rng = &mut Rng::new(5);
@@ -116,7 +116,7 @@ fn the_running_norm_survives_collapse() {
     }
 }
 
-/// Plays a stream and looks where the weights are after every round.
+/// Plays a stream and checks where the weights are after every round.
 fn check_learner(what: &str, learner: &mut dyn Learner, set: &AnySet, batch: &Batch) {
     learner.grow(batch.dimension());
     for (t, example) in (1..).zip(batch.iter()) {
@@ -163,8 +163,8 @@ fn learners_stay_in_their_set_at_every_scale() {
     }
 }
 
-/// Sums that were huge and are small again: the running norm is worthless then, and a lazy
-/// projection must not rely on it.
+/// Sums were huge and are small again. The running norm is worthless then, and a lazy projection
+/// must not rely on it.
 #[test]
 fn a_collapsed_sum_is_still_projected() {
     let rng = &mut Rng::new(9);
@@ -188,7 +188,7 @@ fn a_collapsed_sum_is_still_projected() {
     }
 }
 
-/// The largest and smallest parameters there are.
+/// These are the largest and the smallest parameters that there are.
 #[test]
 fn the_ends_of_the_range_are_usable() {
     let batch = StreamKind::Noisy.batch(&Recipe {

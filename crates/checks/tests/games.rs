@@ -1,5 +1,5 @@
-//! Against opponents that see the weights: the value of the game is exacted, and no learner loses
-//! more than its theorem says.
+//! Games against opponents that see the weights: the opponent forces the value of the game, and no
+//! learner loses more than its theorem says.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -36,7 +36,7 @@ fn length_sq(g: &[Double]) -> Double {
     g.iter().fold(Double::ZERO, |sum, &g| sum + g * g)
 }
 
-/// The contract of an opponent: ‖g_t‖ ≤ G with no tolerance, and not far below.
+/// Checks the contract of an opponent: ‖g_t‖ ≤ G with no tolerance, and not far below.
 fn check_adversary(mut adversary: impl Adversary) {
     let rng = &mut Rng::new(1);
     let (d, g) = (adversary.dimension(), adversary.gradient_bound().get());
@@ -91,7 +91,7 @@ fn orthogonal_gradients_are_orthogonal() {
     }
 }
 
-/// The learners that are tuned for the game on a ball, the minimax strategy last.
+/// The learners that are tuned for the game on a ball. The minimax strategy is the last.
 fn tuned(ball: Ball, g: Positive, rounds: u64) -> Vec<(&'static str, Box<dyn Learner>)> {
     let (u, linear) = (ball.radius.get(), Objective::plain(Linear {}));
     let steep = InverseSqrt { eta: positive(SQRT_2 * u / g.get()) };
@@ -120,7 +120,7 @@ fn the_value_of_the_game_is_exacted_and_hardly_more() {
     }
 }
 
-/// Plays, and checks that the exact regret is below every rung.
+/// Plays a game, and checks that the exact regret is below every rung.
 fn check_game(name: &str, learner: &mut dyn Learner, set: &AnySet, d: usize, rounds: u64) -> Game {
     let mut ledger = Ledger::new(Linear {}, set.clone());
     let game = play(learner, &mut Sign::new(d, Positive::ONE), rounds, &mut ledger).unwrap();
@@ -176,7 +176,7 @@ fn under_the_sign_adversary_nobody_exceeds_their_theorem() {
     }
 }
 
-/// With (σ/2)‖w‖² in every loss the best comparator of all R^d is −S/(σT), and the regret exact.
+/// With (σ/2)‖w‖² in every loss the best comparator of all R^d is −S/(σT), so the regret is exact.
 #[test]
 fn strongly_convex_learning_keeps_to_its_logarithm_under_attack() {
     for (d, sigma) in [(1, 0.01), (1, 3.0), (2, 1.0), (5, 0.1)] {
@@ -193,7 +193,7 @@ fn strongly_convex_learning_keeps_to_its_logarithm_under_attack() {
     }
 }
 
-/// Follow the leader has no theorem, and loses in every round; its certificate says so.
+/// Follow the leader has no theorem, and loses in every round. Its certificate says so.
 #[test]
 fn the_leader_loses_everything_and_its_certificate_knows() {
     let set = BoxSet::interval(-1.0, 1.0).unwrap();

@@ -1,5 +1,5 @@
 //! The ladder for every learner, loss, set, schedule and stream: regret ≤ certificate ≤
-//! data-dependent bound ≤ theorem, with the bounds present wherever a theorem covers the run.
+//! data-dependent bound ≤ theorem. The bounds are there wherever a theorem covers the run.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -22,7 +22,7 @@ use std::num::NonZeroU64;
 const ROUNDS: usize = 150;
 const DIMENSION: usize = 5;
 
-/// Pairs of the learner's set and a set of comparators in it.
+/// Pairs of a learner's set and a set of comparators inside it.
 fn sets() -> Vec<(AnySet, AnySet)> {
     let cube: AnySet = BoxSet::cube(positive(0.5)).into();
     vec![
@@ -39,7 +39,8 @@ fn sets() -> Vec<(AnySet, AnySet)> {
     ]
 }
 
-/// Whether steps that shrink are covered: the distances to the comparators must be bounded.
+/// Whether a set is bounded. Steps that shrink are covered only if the distances to the comparators
+/// are bounded.
 fn is_bounded(set: &AnySet) -> bool {
     set.reach(DIMENSION.into()).is_finite()
 }
@@ -54,8 +55,9 @@ struct Trial<'a, L> {
 }
 
 impl<L: ExactLoss> Trial<'_, L> {
-    /// A theorem covers the run or does not. Only in the whole space can the run itself decide:
-    /// curvature makes up for steps that do not shrink too fast.
+    /// Checks that bounds are there if a theorem covers the run, and not otherwise. Only in the
+    /// whole space can the run itself decide: curvature makes up for steps that do not shrink too
+    /// fast.
     fn check(&self, what: &str, learner: &mut dyn Learner, covered: bool) {
         let name = format!("{what} on {}", self.name);
         let curved = self.arena.objective.sigma.get() > 0.0 && !is_bounded(self.set);
@@ -78,7 +80,7 @@ impl<L: ExactLoss> Trial<'_, L> {
         self.check(&format!("erm {schedule:?}"), &mut learner, covered);
     }
 
-    /// Learners that can play on any set.
+    /// Checks the learners that can play on any set.
     fn all_schedules(&self) {
         if self.may_diverge() && !is_bounded(self.set) {
             return;
@@ -113,21 +115,21 @@ impl<L: ExactLoss> Trial<'_, L> {
         }
     }
 
-    /// Whether nothing keeps the weights from growing beyond all bounds: the square loss is steeper
-    /// the worse things are, and unprojected steps on examples of all sizes then diverge.
+    /// Whether nothing keeps the weights from growing beyond all bounds. The square loss is steeper
+    /// the farther off a prediction is, so unprojected steps on examples of all sizes diverge.
     fn may_diverge(&self) -> bool {
         self.steep
             && [StreamKind::Scaled, StreamKind::Extreme, StreamKind::HeavyTailed]
                 .contains(&self.kind)
     }
 
-    /// In the whole space nothing stops long steps from diverging.
+    /// The step sizes to try. In the whole space nothing stops long steps from diverging.
     fn steps(&self) -> Vec<Positive> {
         let etas = [1e-6, 0.01, 1.0, 100.0].map(positive).into_iter();
         etas.filter(|eta| is_bounded(self.set) || eta.get() < 0.1).collect()
     }
 
-    /// Learners of their own.
+    /// Checks the learners that have no schedule to choose.
     fn others(&self) {
         let Objective { loss, sigma } = self.arena.objective;
         if let Ok(sigma) = Positive::new(sigma.get()) {
@@ -151,7 +153,8 @@ impl<L: ExactLoss> Trial<'_, L> {
         }
     }
 
-    /// FTRL-proximal bounds its regret by the weights that it had, and by nothing less.
+    /// FTRL-proximal bounds its regret by the weights that it had, so it has a data-dependent bound
+    /// and no theorem.
     fn ftrl(&self) {
         for (alpha, l1) in [(1e-6, 0.0), (0.1, 0.0), (0.1, 1.0), (10.0, 0.1), (1e6, 1e3)] {
             let l1 = NonNegative::new(l1).unwrap();
@@ -162,8 +165,8 @@ impl<L: ExactLoss> Trial<'_, L> {
         }
     }
 
-    /// A data-dependent bound whenever the comparators are bounded, and never one below the
-    /// certificate, which would be withheld.
+    /// Checks that there is a data-dependent bound whenever the comparators are bounded, and never
+    /// one below the certificate, which would be withheld.
     fn data_rung(&self, what: &str, learner: &mut dyn Learner) -> Ladder {
         let name = format!("{what} on {}", self.name);
         let run = self.arena.check(&name, learner, Expect::Either);
@@ -175,7 +178,8 @@ impl<L: ExactLoss> Trial<'_, L> {
         ladder
     }
 
-    /// Where every step was whole, passive-aggressive-1 is OGD, and has its theorem.
+    /// Checks the passive-aggressive learners. Where every step was whole, passive-aggressive-1 is
+    /// OGD, and has its theorem.
     fn passive_aggressive(&self) {
         for c in [1e-6, 0.01, 1.0, 1e6] {
             let loss = self.arena.objective.loss;
@@ -186,7 +190,7 @@ impl<L: ExactLoss> Trial<'_, L> {
         }
     }
 
-    /// The minimax strategy needs to know G; a first run tells it.
+    /// Checks the minimax strategy. It needs to know G, and a first run finds it.
     fn minimax(&self, ball: Ball) {
         let horizon = NonZeroU64::new(ROUNDS as u64).unwrap();
         let make = |g| Minimax::new(self.arena.objective.loss, ball, positive(g), horizon);
@@ -207,7 +211,7 @@ fn batches(targets: Targets, rounds: usize) -> impl Iterator<Item = (StreamKind,
     StreamKind::ALL.into_iter().map(move |kind| (kind, kind.batch(&recipe)))
 }
 
-/// Every stream, set and strength of regularisation.
+/// Runs a trial for every stream, set and strength of regularisation.
 fn every_trial<L: ExactLoss>(loss: L, targets: Targets, run: impl Fn(&Trial<'_, L>)) {
     for (kind, batch) in batches(targets, ROUNDS) {
         for (set, comparators) in sets() {
@@ -264,8 +268,9 @@ fn square() {
     ladder(Square {}, Targets::Numbers);
 }
 
-/// In its own loss the Perceptron is OGD with a constant step; in others it has a certificate only,
-/// and so it has where examples count differently, for it learns from all mistakes alike.
+/// Checks the Perceptron. In its own loss it is OGD with a constant step. In others it has a
+/// certificate only, and so it has where examples count differently, because it learns from all
+/// mistakes alike.
 fn perceptron<L: ExactLoss>(loss: L, has_theorem: bool) {
     every_trial(loss, Targets::Signs, |trial| {
         let covered = has_theorem
@@ -310,8 +315,8 @@ fn passive_aggressive_on_numbers() {
     every_trial(Absolute {}, Targets::Numbers, run);
 }
 
-/// The theorem of passive-aggressive-1 is about whole steps of C. One step that is shorter takes it
-/// away, and leaves the data-dependent bound.
+/// The theorem of passive-aggressive-1 is about whole steps of C. One shorter step takes it away,
+/// and leaves the data-dependent bound.
 #[test]
 fn a_shorter_step_takes_the_theorem_away() {
     let arena = Arena::new(Objective::plain(Hinge {}), ball(2.0), noisy(ROUNDS), 1);
@@ -333,7 +338,7 @@ fn noisy(rounds: usize) -> Batch {
     StreamKind::Noisy.batch(&recipe)
 }
 
-/// A declared G enters the theorem, and a gradient beyond it takes the theorem away; the
+/// A declared G enters the theorem, and a gradient beyond it takes the theorem away. The
 /// data-dependent bound needs no declaration.
 #[test]
 fn a_declared_gradient_bound_is_held_against_the_run() {
@@ -356,8 +361,8 @@ fn a_declared_gradient_bound_is_held_against_the_run() {
     assert_eq!(generous.certificate, undeclared.certificate);
 }
 
-/// Rounds without a gradient drop out of the data-dependent bound, and count for the theorem:
-/// UG√(8T) speaks of all T rounds.
+/// Rounds without a gradient drop out of the data-dependent bound, but count for the theorem,
+/// because UG√(8T) speaks of all T rounds.
 #[test]
 fn the_theorem_counts_the_rounds_that_rest() {
     let (radius, g) = (2.0_f64, 5.0_f64);
@@ -382,8 +387,8 @@ fn the_theorem_counts_the_rounds_that_rest() {
     assert_eq!(learner.weights(), awake.weights());
 }
 
-/// Steps longer than 1/σ are as good as steps of 1/σ: the learner takes the latter, and answers for
-/// them.
+/// Steps longer than 1/σ are as good as steps of 1/σ. The learner takes the latter, and its bounds
+/// are for them.
 #[test]
 fn no_step_is_longer_than_the_curvature_allows() {
     let sigma = NonNegative::new(0.5).unwrap();
@@ -399,7 +404,7 @@ fn no_step_is_longer_than_the_curvature_allows() {
     }
 }
 
-/// Comparators beyond the learner's own set are not covered, and not claimed to be.
+/// Comparators beyond the learner's own set are not covered, and no bound is claimed for them.
 #[test]
 fn nothing_is_promised_beyond_the_set() {
     let steps = AdaGradNorm { diameter: positive(2.0) };
@@ -424,8 +429,8 @@ fn nothing_is_promised_beyond_the_set() {
     }
 }
 
-/// Comparators all near 0, and a learner that is lured to the far end of its set and then has to
-/// come all the way back with shorter steps: what it regrets is the size of its own set.
+/// The comparators are all near 0. The learner is lured to the far end of its set and then has to
+/// come all the way back with shorter steps. Its regret is the size of its own set.
 #[test]
 fn the_distance_that_counts_is_that_of_the_learner() {
     let mut batch = Batch::default();
@@ -444,7 +449,7 @@ fn the_distance_that_counts_is_that_of_the_learner() {
     }
 }
 
-/// The minimax strategy has no word for rounds beyond those it was set for.
+/// The minimax strategy promises nothing for rounds beyond its horizon.
 #[test]
 fn minimax_promises_nothing_beyond_its_horizon() {
     let round = Ball { radius: positive(1.0) };
@@ -457,8 +462,8 @@ fn minimax_promises_nothing_beyond_its_horizon() {
     }
 }
 
-/// Steps far too long for the square loss diverge. The ledger takes what is finite, refuses the
-/// rest by name, and what it has stays certified.
+/// Steps far too long for the square loss diverge. The ledger takes the finite rounds and refuses
+/// the rest with an error, and its certificate still holds.
 #[test]
 fn a_diverging_run_is_refused_where_it_leaves_the_numbers() {
     let recipe = Recipe { targets: Targets::Numbers, rounds: 2000, dimension: 3, seed: 1 };

@@ -1,5 +1,5 @@
-//! Ledgers of parts of a stream: merged they give the whole, and windows have tallies of their own
-//! that certify themselves.
+//! Ledgers of parts of a stream: merged they give the whole. Windows have tallies of their own,
+//! which have certificates.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -57,7 +57,7 @@ fn deal(
     parts
 }
 
-/// Puts the parts together in random order.
+/// Merges the parts in random order.
 fn gather(mut parts: Vec<Ledger>, rng: &mut Rng) -> Ledger {
     let mut whole = parts.swap_remove(rng.below(parts.len()));
     while !parts.is_empty() {
@@ -70,12 +70,12 @@ fn sets() -> Vec<AnySet> {
     vec![ball(2.0), ball(1e-3), ball(50.0), sided_box().into(), WholeSpace {}.into()]
 }
 
-/// How much of the certificate is allowance for rounding.
+/// The part of the certificate that allows for rounding.
 fn slack(ledger: &Ledger, set: &AnySet) -> f64 {
     ledger.slack(&set.clone().into(), ledger.coordinates())
 }
 
-/// The two differ by no more than both allow for.
+/// Asserts that the two differ by no more than both allow for.
 fn assert_same(one: &Ledger, other: &Ledger) {
     assert_eq!((one.rounds(), one.mistakes()), (other.rounds(), other.mistakes()));
     assert_eq!(one.gradient_norm_max(), other.gradient_norm_max());
@@ -109,7 +109,7 @@ proptest! {
         whole.record_rows(batch.rows(), &rounds).unwrap();
         let merged = gather(deal(&batch, &rounds, &ledger(sigma), count, rng), rng);
         assert_same(&whole, &merged);
-        // What is known of rounding must not get lost on the way.
+        // The allowances for rounding must not get lost on the way.
         for set in sets() {
             let (allowed, kept) = (slack(&whole, &set), slack(&merged, &set));
             assert!(kept >= allowed * (1.0 - 1e-12), "{set:?}: {kept:e} of {allowed:e}");
@@ -141,7 +141,7 @@ fn rival(set: &AnySet, rng: &mut Rng) -> Vec<f64> {
     u.iter().map(|u| u * (1.0 - 4.0 * f64::EPSILON)).collect()
 }
 
-/// Plays the stream window by window, each entered in the ledger and in a tally of its own.
+/// Plays the stream window by window. Each is entered in the ledger and in a tally of its own.
 fn tallies(batch: &Batch, rounds: &[Round], stops: &[usize], ledger: &mut Ledger) -> Vec<Tally> {
     let mut buffer = Vec::new();
     let sigma = ledger.minorant().sigma();
@@ -175,7 +175,7 @@ fn check_windows(batch: &Batch, rounds: &[Round], sigma: NonNegative, rng: &mut 
     check_sum(&tallies, &ledger);
 }
 
-/// Tallies of disjoint windows add up to that of the whole.
+/// Checks that the tallies of disjoint windows add up to that of the whole.
 fn check_sum(tallies: &[Tally], whole: &Ledger) {
     let mut sum = Tally::new(whole.minorant().sigma());
     tallies.iter().for_each(|tally| sum.merge(tally));
@@ -196,7 +196,7 @@ fn check_sum(tallies: &[Tally], whole: &Ledger) {
     }
 }
 
-/// Of running sums, the part that belongs to a window of rounds.
+/// The part of running sums that belongs to a window of rounds.
 fn between(sums: &[Enclosed], window: &[usize]) -> Enclosed {
     let at = |t: usize| if t == 0 { Enclosed::default() } else { sums[t - 1] };
     at(window[1]) - at(window[0])
@@ -240,7 +240,7 @@ fn a_window_can_span_a_merge() {
     check_sum(&[early, late].concat(), &front);
 }
 
-/// Predictions of several learners of one stream, each measured with the others as witnesses.
+/// Several learners predict one stream, and each is measured with the others as witnesses.
 #[test]
 fn witnesses_only_help() {
     for (kind, seed) in StreamKind::ALL.into_iter().flat_map(|k| (0..4).map(move |s| (k, s))) {

@@ -1,6 +1,6 @@
-//! A round costs what its features cost, on the worst of streams too: the norm collapses in every
-//! other round, or every step all but wipes out the weights. What would take a pass over all
-//! coordinates is counted, and there are no more of these than features pay for.
+//! The cost of a round depends on its features on the worst of streams, too: where the norm
+//! collapses in every other round, or where every step all but wipes out the weights. The passes
+//! over all coordinates are counted, and there are no more of them than features pay for.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -21,11 +21,11 @@ use std::num::NonZeroU64;
 const WIDE: usize = 1 << 20;
 const ROUNDS: usize = 20_000;
 
-/// Making room for a coordinate pays for this many passes, and one more opens exact accounts.
+/// Making room for a coordinate pays for four passes, and one more starts exact sums.
 const FREE: u64 = 4 + 1;
 
-/// Rows of one or two features with slopes that all but undo one another, two by two, among
-/// `dimension` coordinates. What is left over differs from pair to pair, down to nothing.
+/// Rows of one or two features among `dimension` coordinates, with slopes that all but undo one
+/// another, two by two. The remainder differs from pair to pair, down to 0.
 fn undoing(dimension: usize, rounds: usize) -> Batch {
     let rng = &mut Rng::new(4);
     let mut batch = Batch::default();
@@ -42,7 +42,7 @@ fn undoing(dimension: usize, rounds: usize) -> Batch {
     batch
 }
 
-/// The same for labels ±1.
+/// Pairs of equal rows with the labels 1 and −1.
 fn contradicting(dimension: usize, rounds: usize) -> Batch {
     let mut batch = Batch::default();
     for pair in 0..rounds / 2 {
@@ -53,14 +53,14 @@ fn contradicting(dimension: usize, rounds: usize) -> Batch {
     batch
 }
 
-/// The passes that a learner's weights have counted, which nothing but their debugging view shows.
+/// The passes that a learner's weights have counted. Only their debugging view shows them.
 fn passes(learner: &impl Debug) -> u64 {
     let state = format!("{learner:?}");
     let (_, counted) = state.split_once("passes: ").unwrap();
     counted.split(',').next().unwrap().parse().unwrap()
 }
 
-/// Plays a stream over a million coordinates and counts.
+/// Plays a stream over a million coordinates and counts the passes.
 fn count<T: Learner + Debug>(name: &str, mut learner: T, batch: &Batch) {
     learner.grow(WIDE);
     let mut rounds = Vec::new();
@@ -107,8 +107,8 @@ fn weights_that_collapse_in_every_other_round() {
     count("perceptron", Perceptron::new(PerceptronLoss {}, Positive::ONE), &labels);
 }
 
-/// A step that is longer than 1/σ is cut to that, and leaves nothing of the weights; one that is a
-/// little shorter leaves a 1e-15th; and so does the way back to a ball from far away.
+/// A step longer than 1/σ is cut to 1/σ, and leaves nothing of the weights. One that is a little
+/// shorter leaves a 1e-15th, and so does the way back to a ball from far away.
 #[test]
 fn steps_that_wipe_out_the_weights() {
     let batch = undoing(WIDE, ROUNDS);
@@ -122,8 +122,8 @@ fn steps_that_wipe_out_the_weights() {
     count("far out", Ogd::new(curved(0.0), far, Ball { radius: positive(1e-15) }), &batch);
 }
 
-/// Among few coordinates, where it can be seen in every round: ‖w_t‖² as reported in the penalty,
-/// with the weights wherever the steps of the stream lead them.
+/// Checks ‖w_t‖² as reported in the penalty, among few coordinates, where it can be computed in
+/// every round.
 fn check_penalties(name: &str, learner: &mut dyn Learner, sigma: f64, batch: &Batch) {
     learner.grow(40);
     for (t, example) in (1..).zip(batch.iter()) {
@@ -158,7 +158,7 @@ fn the_norm_of_collapsing_weights_is_their_norm() {
     check_penalties("strongly convex", &mut svm, 0.1, &batch);
 }
 
-/// The leader on a ball lies on the sphere, whatever has cancelled in S: so its norm is known.
+/// The leader on a ball lies on the sphere, whatever has cancelled in S, so its norm is known.
 #[test]
 fn the_leader_stays_on_the_sphere() {
     let mut leader = FollowTheLeader::new(Linear {}, unit());

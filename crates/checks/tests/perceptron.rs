@@ -1,4 +1,4 @@
-//! The Perceptron's mistakes: every bound for every comparator, and the step size that does not
+//! The Perceptron's mistakes: every bound holds for every comparator, and the step size does not
 //! matter.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -22,7 +22,7 @@ fn predictions(batch: &Batch, eta: Positive) -> Vec<f64> {
     rounds.iter().map(|round| round.prediction).collect()
 }
 
-/// In which rounds it was wrong.
+/// Whether it was wrong, for every round.
 fn mistakes(batch: &Batch, eta: Positive) -> Vec<bool> {
     let predictions = predictions(batch, eta);
     let pairs = batch.iter().zip(predictions);
@@ -37,7 +37,7 @@ fn bounds(batch: &Batch, comparator: Vec<f64>) -> MistakeBounds {
     watch.bounds()
 }
 
-/// M ≤ run time ≤ solved ≤ closed form.
+/// Checks that M ≤ run time ≤ solved ≤ closed form.
 fn check_bounds(name: &str, bounds: &MistakeBounds) {
     let made = bounds.mistakes as f64;
     assert!(made <= bounds.run_time, "{name}: {bounds:?}");
@@ -65,7 +65,7 @@ fn a_margin_bounds_the_mistakes() {
     }
 }
 
-/// Equal entries everywhere: the bound (‖u‖X)² is attained in the first round of one dimension.
+/// With one example in one dimension the bound (‖u‖X)² is attained in the first round.
 #[test]
 fn the_bound_is_attained() {
     let mut batch = Batch::default();
@@ -96,7 +96,7 @@ fn every_comparator_bounds_the_mistakes_on_every_stream() {
     }
 }
 
-/// The sums the run-time bound is made of must not forget small examples beside large ones.
+/// The sums of the run-time bound must not forget small examples beside large ones.
 #[test]
 fn the_run_time_bound_survives_cancellation() {
     let large = (1_u64 << 60) as f32;
@@ -123,9 +123,9 @@ fn a_power_of_two_as_step_changes_no_mistake_on_any_stream() {
     }
 }
 
-/// With η = 0.01 the weights are multiples of 0.01 up to rounding, and w·x is right up to rounding:
-/// its sign is certain unless the integer it stands for is 0. Without such ties, apart from the
-/// start at exactly 0, the mistakes must be the same.
+/// With η = 0.01 the weights are multiples of 0.01 up to rounding, and w·x is right up to rounding.
+/// Its sign is certain unless the integer that it stands for is 0. Without such ties, apart from
+/// the start at exactly 0, the mistakes must be the same.
 #[test]
 fn a_step_of_a_hundredth_changes_no_mistake_without_ties() {
     for seed in 0..20 {

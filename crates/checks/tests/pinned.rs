@@ -1,6 +1,6 @@
-//! One short trace with exact numbers per learner: what they compute does not change by accident.
-//! Only additions, multiplications, divisions and square roots are involved, which are the same on
-//! every machine.
+//! One short trace with exact numbers per learner, so that results do not change by accident. Only
+//! additions, multiplications, divisions and square roots are involved, which are the same on every
+//! machine.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -16,7 +16,7 @@ use rueful_core::set::{AnySet, Ball, WholeSpace};
 use rueful_core::{Batch, Ledger, NonNegative, Objective, Positive};
 use std::num::NonZeroU64;
 
-/// Five examples in three dimensions, one of them empty and one twice.
+/// Five examples in three dimensions. One of them is empty, and one occurs twice.
 fn stream() -> Batch {
     let mut batch = Batch::default();
     batch.push(&[0, 1], &[1.0, -0.5], 1.0).unwrap();
@@ -27,7 +27,7 @@ fn stream() -> Batch {
     batch
 }
 
-/// What is pinned of a run: predictions, weights, total loss and certificate.
+/// The numbers of a run that are pinned: predictions, weights, total loss and certificate.
 #[derive(Debug, PartialEq)]
 struct Trace {
     predictions: [f64; 5],
@@ -80,7 +80,7 @@ fn projected_ogd() {
     assert_eq!(found, expected);
 }
 
-/// Its own exp and ln are made of the same operations.
+/// The bank's own exp and ln are made of the same operations.
 #[test]
 fn bank() {
     for (loss, expected) in [

@@ -1,5 +1,5 @@
-//! Certificates for sets chosen afterwards: balls of every radius and boxes, at the end and at every
-//! mark of the curve.
+//! Certificates for sets that are chosen afterwards: balls of every radius and boxes, at the end
+//! and at every mark of the curve.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -45,7 +45,8 @@ impl<L: ExactLoss> Books<L> {
         Self { name, objective, batch, ledger, suffered }
     }
 
-    /// Comparators of a ball: its centre, its boundary at random, and straight against the slopes.
+    /// Comparators of a ball: its centre, a random point of its boundary, and the one against the
+    /// slopes.
     fn rivals(&self, radius: f64) -> Vec<Vec<f64>> {
         let rng = &mut Rng::new(41);
         let slopes: Vec<f64> = self.ledger.minorant().slopes().iter().map(|s| -s).collect();
@@ -100,7 +101,7 @@ impl<L: ExactLoss> Books<L> {
         self.check_agreement();
     }
 
-    /// The curve and the ledger are two ways to the same number.
+    /// Checks that the curve and the ledger give the same number.
     fn check_agreement(&self) {
         let end = self.ledger.curve().pop().unwrap();
         let sets = [ball(1.0), self.ledger.comparators().set().unwrap().clone()];
@@ -116,7 +117,7 @@ impl<L: ExactLoss> Books<L> {
     }
 }
 
-/// Scales u to the radius, never beyond.
+/// Scales u to the radius, and never beyond.
 fn stretch(u: &mut [f64], radius: f64) {
     let norm = norm_sq(u).value().sqrt();
     if norm > 0.0 {

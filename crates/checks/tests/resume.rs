@@ -1,5 +1,5 @@
-//! A learner or a ledger that is saved, restored and continued is, bit for bit, one that never
-//! stopped: as JSON and as postcard's compact bytes, after any round.
+//! A learner or a ledger that is saved, restored and continued equals, bit for bit, one that never
+//! stopped. It is saved as JSON and as postcard's compact bytes, after any round.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -48,7 +48,7 @@ fn play<T: Learner>(learner: &mut T, batch: &Batch, rows: std::ops::Range<usize>
     rows.map(|row| learner.learn(&batch.get(row))).collect()
 }
 
-/// Saves after `stop` rounds, continues, and compares with a learner that went on.
+/// Saves a learner after `stop` rounds, continues, and compares with a learner that went on.
 fn check_resume<T: Learner + Saved>(what: &str, start: &T, batch: &Batch, stop: usize) {
     let mut steady = start.clone();
     play(&mut steady, batch, 0..stop);
@@ -83,7 +83,7 @@ impl Stop<'_> {
         );
     }
 
-    /// OGD and regularised ERM.
+    /// Checks OGD and regularised ERM.
     fn with_steps<S, W>(&self, steps: S, set: &W)
     where
         S: Schedule + Saved,
@@ -117,7 +117,7 @@ impl Stop<'_> {
     }
 }
 
-/// Dense and sparse rows, empty rows, and a single feature.
+/// Streams with dense and sparse rows, empty rows, and a single feature.
 const KINDS: [StreamKind; 4] =
     [StreamKind::Noisy, StreamKind::Sparse, StreamKind::ZeroRows, StreamKind::Counterexample];
 
@@ -128,7 +128,7 @@ fn each_stop(targets: Targets, after: usize, seed: u64, f: impl Fn(&Stop<'_>)) {
     }
 }
 
-/// Learners with AdaGrad-norm steps on one set.
+/// Checks learners with AdaGrad-norm steps on one set.
 fn resume_on<W: FeasibleSet + Saved>(set: &W, after: usize, seed: u64) {
     each_stop(Targets::Signs, after, seed, |stop| {
         stop.with_steps(AdaGradNorm { diameter: positive(2.0) }, set);
@@ -199,7 +199,7 @@ proptest! {
     }
 }
 
-/// Saves a ledger after `stop` rounds and goes on with what was saved.
+/// Saves a ledger after `stop` rounds, and goes on with the saved one.
 fn check_ledger(what: &str, start: &Ledger, batch: &Batch, rounds: &[Round], stop: usize) {
     let mut steady = start.clone();
     let enter = |ledger: &mut Ledger, rows: std::ops::Range<usize>| {

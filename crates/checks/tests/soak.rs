@@ -1,6 +1,7 @@
-//! Every learner on streams that are out to break it, in every loss that it takes: weights stay
-//! finite, the certificate is a number or says that there is none, the rungs above it are in order,
-//! and whoever leaves the numbers is refused by name, and is one of those who may.
+//! Every learner on streams that should break it, in every loss that it takes. Weights stay finite.
+//! The certificate is a number, or says that there is none. The rungs above it are in order. A
+//! learner whose numbers are not finite is refused with an error, and is one of those that may
+//! diverge.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -19,7 +20,7 @@ use std::num::NonZeroU64;
 const ROUNDS: usize = 300;
 const DIMENSION: usize = 8;
 
-/// One row of a stream, as far as labels do not matter.
+/// One row of a stream, without its label.
 struct Row {
     values: Vec<f64>,
     importance: f64,
@@ -41,7 +42,7 @@ fn power(exponent: i32) -> f64 {
 }
 
 const STREAMS: [Hostile; 14] = [
-    // Columns in units between 1e-6 and 1e8.
+    // Columns have units between 1e-6 and 1e8.
     ("unscaled columns", |_, rng| {
         let scaled = bell(rng).into_iter().zip(0..).map(|(x, i)| x * power(2 * i - 6));
         plain(scaled.collect())
@@ -88,7 +89,7 @@ const STREAMS: [Hostile; 14] = [
     }),
 ];
 
-/// A label that follows the first value for a while, then its opposite; every seventh is a lie.
+/// A label that follows the first value for a while, and then its opposite. Every seventh is wrong.
 fn label(labels: Labels, orders: i32, t: usize, values: &[f64], rng: &mut Rng) -> f64 {
     let first = values.first().copied().unwrap_or(1.0);
     let turned = (t > ROUNDS / 2) ^ t.is_multiple_of(7);
@@ -113,7 +114,8 @@ fn stream(make: fn(usize, &mut Rng) -> Row, labels: Labels, orders: i32) -> Batc
     batch
 }
 
-/// Settings, of which a learner takes what it has a use for: as it comes, cautious, and reckless.
+/// Settings, of which a learner takes those that it uses: the defaults, cautious ones, and reckless
+/// ones.
 fn requests<'a>() -> [Request<'a>; 3] {
     let radius = Positive::new(10.0).unwrap();
     let plain = Request::within(Ball { radius });
@@ -124,7 +126,7 @@ fn requests<'a>() -> [Request<'a>; 3] {
     [plain, with(1e-3), with(1e3)]
 }
 
-/// The learner of a name, with what must be measured put in.
+/// The learner of a name, with the facts that must be measured put in.
 fn described(
     name: &str,
     request: &Request<'_>,
@@ -146,7 +148,7 @@ fn described(
     }
 }
 
-/// G for weights of norm 10.
+/// The gradient bound G for weights of norm 10.
 fn steepest(loss: &AnyLoss, batch: &Batch) -> Positive {
     let gradient = |example: rueful_core::Example<'_>| {
         let norm = example.features.norm_sq().sqrt();
@@ -197,8 +199,8 @@ impl Soak<'_> {
         self.check_certificate(&ledger);
     }
 
-    /// Unprojected, with steps that a steep loss lengthens: what the square loss does to steps of
-    /// 1/(σt), whatever the stream.
+    /// Whether the learner may diverge. Unprojected steps of 1/(σt) may, because the square loss is
+    /// steep and lengthens them, whatever the stream.
     fn may_diverge(&self) -> bool {
         self.objective.loss.lipschitz().is_none() && self.spec.name() == "strongly-convex-ogd"
     }
@@ -212,7 +214,8 @@ impl Soak<'_> {
         self.check_ladder(&ledger.ladder(promise));
     }
 
-    /// A rung is a number, or there is a sentence in its place; and none had to be withheld.
+    /// Checks that a rung is a number, or that there is a sentence in its place, and that none had
+    /// to be withheld.
     fn check_ladder(&self, ladder: &Ladder) {
         assert_eq!(ladder.disorder, [], "{}: {ladder:?}", self.name);
         assert!(ladder.is_in_order(), "{}: {ladder:?}", self.name);
@@ -224,8 +227,8 @@ impl Soak<'_> {
         }
     }
 
-    /// Never below what is known of one comparator, u = 0, at every point of the curve and at the
-    /// end: a certificate that is no number fails here.
+    /// Checks that the certificate is never below the regret against one comparator, u = 0, at
+    /// every point of the curve and at the end. A certificate that is not a number fails here.
     fn check_certificate(&self, ledger: &Ledger) {
         let at_zero = |example: rueful_core::Example<'_>| {
             example.importance.get() * self.objective.loss.at(0.0, example.label).value
@@ -254,10 +257,10 @@ fn objectives(name: &str) -> impl Iterator<Item = Objective<AnyLoss>> {
     })
 }
 
-/// How many orders of magnitude labels that are numbers span, above and below 1.
+/// The orders of magnitude that labels which are numbers span, above and below 1.
 const LABEL_ORDERS: [i32; 2] = [3, 38];
 
-/// Sends a learner through every stream; the answer is how many losses it takes.
+/// Sends a learner through every stream. Returns the number of losses that it takes.
 fn soak(name: &str) -> usize {
     let mut losses = 0;
     for objective in objectives(name) {

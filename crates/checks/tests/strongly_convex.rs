@@ -1,4 +1,4 @@
-//! OGD with steps 1/(σt): where its weights are, and how much it can regret.
+//! OGD with steps 1/(σt): where its weights are, and how large its regret can be.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -29,13 +29,14 @@ fn run<L: Loss + Into<AnyLoss>>(
     (learner, ledger)
 }
 
-/// Σ ‖x_t‖ times the largest slope: a bound on Σ ‖a_t x_t‖
+/// Σ ‖x_t‖ times the largest slope, which is a bound on Σ ‖a_t x_t‖.
 fn gradients<L: Loss>(loss: L, batch: &Batch) -> f64 {
     let slope = |label: f64| loss.lipschitz().unwrap_or(label.abs());
     batch.iter().map(|e| slope(e.label) * e.features.norm_sq().sqrt()).sum()
 }
 
-/// w_{T+1} = −S/(σT), and the certificate over all of R^d below (G²/2σ)(1 + ln T).
+/// Checks that w_{T+1} = −S/(σT), and that the certificate over all of R^d is below (G²/2σ)(1 + ln
+/// T).
 fn check_run<L: Loss + Into<AnyLoss>>(loss: L, targets: Targets, kind: StreamKind, sigma: f64) {
     for rounds in [1, 2, 10, 3000] {
         let batch = kind.batch(&Recipe { targets, rounds, dimension: 8, seed: 6 });
@@ -44,7 +45,7 @@ fn check_run<L: Loss + Into<AnyLoss>>(loss: L, targets: Targets, kind: StreamKin
         let expected: Vec<f64> = ledger.minorant().slopes().iter().map(|s| scale * s).collect();
         let error: Vec<f64> = learner.weights().iter().zip(&expected).map(|(w, e)| w - e).collect();
         let [error, size] = [&error, &expected].map(|v| norm_sq(v).value().sqrt());
-        // Where the sum cancels altogether, nothing is left to be relative to but its terms.
+        // Where the sum cancels altogether, the error can only be relative to its terms.
         let terms = gradients(loss, &batch) / (sigma * rounds as f64);
         assert!(error <= (1e-9 * size).max(1e-14 * terms), "{kind}: {error:e} of {size:e}");
 
@@ -74,9 +75,9 @@ fn the_weights_are_the_mean_gradient_and_the_regret_is_logarithmic() {
     }
 }
 
-/// Older versions of the notes have Σ 1/t ≤ ln(T+1). Here is a run that would break it: linear
-/// losses in one dimension whose gradient, c_t + σw_t, is +G or −G in every round. For linear losses
-/// the regret against the best u is exactly the certificate, and that is (G²/2σ) Σ 1/t.
+/// Older versions of the notes have Σ 1/t ≤ ln(T+1). This run would break it: linear losses in one
+/// dimension whose gradient, c_t + σw_t, is +G or −G in every round. For linear losses the regret
+/// against the best u is exactly the certificate, which is (G²/2σ) Σ 1/t.
 #[test]
 fn one_plus_the_logarithm_cannot_be_replaced_by_the_logarithm_of_one_more() {
     let (sigma, g, rounds) = (0.5, 2.0, 4000_u32);

@@ -1,4 +1,5 @@
-//! `--alarm`: what is said of windows in which somebody provably did better, and the exit code.
+//! `--alarm`: the messages about windows in which some predictor was provably better, and the exit
+//! code.
 
 use crate::numbers::{Figure, at_least, count, measured};
 use crate::view;
@@ -12,10 +13,10 @@ use std::process::ExitCode;
 /// The exit code of a command that raised an alarm.
 const RAISED: u8 = 4;
 
-/// So many windows are listed.
+/// The report lists at most this many windows.
 const LISTED: usize = 20;
 
-/// The alarm that is asked for.
+/// Checks `--alarm` and `--window`, and returns the alarm if one is asked for.
 pub(crate) fn asked(
     threshold: Option<f64>,
     window: Option<NonZeroU64>,
@@ -30,7 +31,7 @@ pub(crate) fn asked(
     }
 }
 
-/// Says at once that a window raised an alarm.
+/// Prints to the standard error that a window raised an alarm.
 pub(crate) fn say(alarm: &Alarm, raised: &AlarmReport) {
     let of = raised.model.as_ref().map_or(String::new(), |model| format!("{model}, "));
     let (from, to) = (count(raised.from), count(raised.to));
@@ -42,18 +43,19 @@ pub(crate) fn say(alarm: &Alarm, raised: &AlarmReport) {
     );
 }
 
-/// Tells of windows when they close.
+/// Prints the alarms of windows as the windows close.
 pub(crate) struct Teller {
     alarm: Alarm,
     told: usize,
 }
 
 impl Teller {
-    pub(crate) fn new(alarm: Alarm) -> Self {
-        Self { alarm, told: 0 }
+    /// Makes a teller for the windows that close from now on.
+    pub(crate) fn new(alarm: Alarm, windows: Option<&Windows>) -> Self {
+        Self { alarm, told: windows.map_or(0, |windows| windows.closed().len()) }
     }
 
-    /// Tells of the windows that have closed since it was asked last.
+    /// Prints the alarms of the windows that have closed since the last call.
     pub(crate) fn tell(&mut self, windows: &Windows) {
         let raised = windows.closed()[self.told..].iter();
         raised.filter_map(|window| self.alarm.raised_by(window)).for_each(|raised| {
@@ -63,28 +65,30 @@ impl Teller {
     }
 }
 
-/// A report, and what was found in its windows and groups.
+/// A report together with its windows, alarms and groups, for JSON.
 #[derive(Serialize)]
 pub(crate) struct Watched<'a, R, G> {
     #[serde(flatten)]
     pub(crate) report: &'a R,
-    /// There where the report itself has no windows.
+    /// Present if the report itself has no windows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) windows: Option<&'a [WindowReport]>,
-    /// There when an alarm was asked for.
+    /// Present if an alarm was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) alarms: Option<&'a [AlarmReport]>,
-    /// There when examples are grouped.
+    /// Present if examples are grouped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) groups: Option<&'a [G]>,
 }
 
-/// The exit code, if nothing worse happened.
-pub(crate) fn code(raised: Option<&[AlarmReport]>, otherwise: ExitCode) -> ExitCode {
-    if raised.is_some_and(|raised| !raised.is_empty()) { RAISED.into() } else { otherwise }
+/// The exit code of a command that raised these alarms. A resumed run ignores windows within its
+/// first `before` examples, because an earlier command has raised their alarms.
+pub(crate) fn code(raised: Option<&[AlarmReport]>, before: u64, otherwise: ExitCode) -> ExitCode {
+    let is_new = |raised: &AlarmReport| raised.to > before;
+    if raised.is_some_and(|raised| raised.iter().any(is_new)) { RAISED.into() } else { otherwise }
 }
 
-/// What was watched for, and the windows where it was found.
+/// The section of the report that lists the windows that raised an alarm.
 pub(crate) fn section(alarm: &Alarm, raised: &[AlarmReport]) -> String {
     let (length, threshold) = (count(alarm.window.get()), measured(alarm.threshold));
     let title = format!(

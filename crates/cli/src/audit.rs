@@ -31,12 +31,12 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let groups = Groups::find(args, &mut settings, &manner)?;
     let files = [args.file.clone()];
     let mut reading = args.weights.weigh(args.format.settings(&files)?)?;
-    // Without a file of their own the predictions are columns of the examples' table, and no
-    // features.
+    // If the predictions have no file of their own, they are columns of the examples' table, and
+    // these columns are not features.
     let said = match &args.predictions {
         Some(path) => file_name(path)?,
         None => {
-            reading.wishes.predictions.clone_from(&args.columns);
+            reading.format_settings.predictions.clone_from(&args.columns);
             args.file.clone()
         }
     };
@@ -89,11 +89,11 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let (alarms, groups) = (alarms.as_deref(), groups.as_deref());
     page::write(&report, &args.pictures)?;
     show(args, &report, alarm, alarms, groups)?;
-    let code = alarm::code(alarms, ExitCode::SUCCESS);
+    let code = alarm::code(alarms, 0, ExitCode::SUCCESS);
     Ok(output::disagree(&report.contradictions, code))
 }
 
-/// Prints the report, with what was asked for beside it.
+/// Prints the report, with its groups and alarms if they are asked for.
 fn show(
     args: &AuditArgs,
     report: &AuditReport,
@@ -113,8 +113,8 @@ fn show(
     Ok(())
 }
 
-/// The alarms of all models, each of which is told; windows whose proofs contradict each other raise
-/// none.
+/// Raises the alarms of all models: it prints and returns them. A window whose proofs contradict
+/// each other raises no alarm.
 fn raise(alarm: &Alarm, report: &mut AuditReport) -> Vec<AlarmReport> {
     let crossed = withhold_contradictions(&mut report.first.windows);
     let several = report.models.len() > 1;

@@ -1,4 +1,5 @@
-//! A small chart in characters: both axes logarithmic, one mark per point.
+//! A small chart in characters: both axes logarithmic, one mark per point. What is not positive has no
+//! place on a logarithmic axis, and a row of its own below.
 
 use crate::numbers::{count, measured};
 
@@ -8,8 +9,10 @@ const MARGIN: usize = 10;
 /// Where marks fall together.
 const BOTH: char = '◉';
 
-/// Points (t, value) drawn with one mark. Values that are not positive have no place on a
-/// logarithmic axis and are left out.
+/// The label of the row for what is not positive.
+const NOT_POSITIVE: &str = "≤ 0";
+
+/// Points (t, value) drawn with one mark.
 pub(crate) struct Series<'a> {
     pub(crate) name: &'a str,
     pub(crate) mark: char,
@@ -18,65 +21,78 @@ pub(crate) struct Series<'a> {
 
 /// Draws the series into one frame; empty if there is nothing to see.
 pub(crate) fn draw(series: &[Series<'_>]) -> String {
-    let visible = || series.iter().flat_map(|s| &s.points).filter(|(_, value)| *value > 0.0);
-    let last = series.iter().flat_map(|s| &s.points).map(|(t, _)| *t).max().unwrap_or(0);
-    if last < 2 || visible().next().is_none() {
-        return String::new();
-    }
-    let low = visible().map(|(_, value)| value.ln()).fold(f64::INFINITY, f64::min);
-    let high = visible().map(|(_, value)| value.ln()).fold(f64::NEG_INFINITY, f64::max);
-    let frame = Frame { low, span: (high - low).max(1e-9), last: (last as f64).ln() };
-
-    let mut grid = vec![vec![' '; WIDTH]; HEIGHT];
+    let Some(frame) = Frame::around(series) else { return String::new() };
+    let mut grid = vec![vec![' '; WIDTH]; frame.rows + usize::from(frame.reaches_zero)];
     let mut legend = Vec::new();
-    for series in series {
-        for &(t, value) in series.points.iter().filter(|(_, value)| *value > 0.0) {
+    for series in series.iter().filter(|series| !series.points.is_empty()) {
+        for &(t, value) in &series.points {
             let cell = &mut grid[frame.row(value)][frame.column(t)];
             *cell = if *cell == ' ' { series.mark } else { BOTH };
         }
-        if series.points.iter().any(|(_, value)| *value > 0.0) {
-            legend.push(format!("{} {}", series.mark, series.name));
-        }
+        legend.push(format!("{} {}", series.mark, series.name));
     }
     if grid.iter().flatten().any(|&cell| cell == BOTH) {
         legend.push(format!("{BOTH} more than one"));
     }
-    frame.render(&grid, &legend, last)
+    frame.render(&grid, &legend)
 }
 
 struct Frame {
     low: f64,
     span: f64,
-    last: f64,
+    last: u64,
+    /// The rows for what is positive.
+    rows: usize,
+    /// Whether there is a row below them for the rest.
+    reaches_zero: bool,
 }
 
 impl Frame {
+    /// Room for every point; none where there are too few rounds, or nothing is positive.
+    fn around(series: &[Series<'_>]) -> Option<Self> {
+        let points = || series.iter().flat_map(|series| &series.points);
+        let logarithms = || points().filter(|point| point.1 > 0.0).map(|point| point.1.ln());
+        let last = points().map(|point| point.0).max().filter(|&last| last >= 2)?;
+        let (low, high) = (logarithms().reduce(f64::min)?, logarithms().reduce(f64::max)?);
+        let reaches_zero = points().any(|point| point.1 <= 0.0);
+        let rows = HEIGHT - usize::from(reaches_zero);
+        Some(Self { low, span: (high - low).max(1e-9), last, rows, reaches_zero })
+    }
+
     fn row(&self, value: f64) -> usize {
+        if value <= 0.0 {
+            return self.rows;
+        }
         let height = (value.ln() - self.low) / self.span;
-        HEIGHT - 1 - (height * (HEIGHT - 1) as f64).round() as usize
+        self.rows - 1 - (height * (self.rows - 1) as f64).round() as usize
     }
 
     fn column(&self, t: u64) -> usize {
-        ((t as f64).ln() / self.last * (WIDTH - 1) as f64).round() as usize
+        ((t as f64).ln() / (self.last as f64).ln() * (WIDTH - 1) as f64).round() as usize
     }
 
     fn label(&self, row: usize) -> String {
-        if ![0, HEIGHT / 2, HEIGHT - 1].contains(&row) {
+        if row == self.rows {
+            return NOT_POSITIVE.to_owned();
+        }
+        if ![0, self.rows / 2, self.rows - 1].contains(&row) {
             return String::new();
         }
-        let height = (HEIGHT - 1 - row) as f64 / (HEIGHT - 1) as f64;
+        let height = (self.rows - 1 - row) as f64 / (self.rows - 1) as f64;
         measured((self.low + height * self.span).exp())
     }
 
-    fn render(&self, grid: &[Vec<char>], legend: &[String], last: u64) -> String {
+    fn render(&self, grid: &[Vec<char>], legend: &[String]) -> String {
         let mut text = String::new();
         for (row, cells) in grid.iter().enumerate() {
+            let axis = if row == self.rows { '┊' } else { '│' };
             let cells: String = cells.iter().collect();
-            text += &format!("{:>MARGIN$} │{}\n", self.label(row), cells.trim_end());
+            text += &format!("{:>MARGIN$} {axis}{}\n", self.label(row), cells.trim_end());
         }
         text += &format!("{:>MARGIN$} └{}\n", "", "─".repeat(WIDTH));
-        let end = count(last);
-        text += &format!("{:>MARGIN$}  1{:>right$} rounds\n", "", end, right = WIDTH - 1);
+        let end = count(self.last);
+        let right = WIDTH - 1;
+        text += &format!("{:>MARGIN$}  1{end:>right$} rounds, both axes logarithmic\n", "");
         text + &format!("{:>MARGIN$}  {}\n", "", legend.join("   "))
     }
 }
@@ -93,9 +109,10 @@ mod tests {
         let chart = draw(&[risk, other]);
         let lines: Vec<&str> = chart.lines().collect();
         assert_eq!(lines[0], "     1.000 │◉");
-        assert!(lines[9].starts_with("   0.01000 │") && lines[9].ends_with('●'));
+        assert!(lines[8].starts_with("   0.01000 │") && lines[8].ends_with('●'));
+        assert!(lines[9].starts_with("       ≤ 0 ┊") && lines[9].ends_with('○'), "{chart}");
         assert_eq!(lines[9].chars().count(), MARGIN + 2 + WIDTH);
-        assert!(lines[11].ends_with("16 rounds"));
+        assert!(lines[11].ends_with("16 rounds, both axes logarithmic"));
         assert_eq!(lines[12].trim(), "● risk   ○ other   ◉ more than one");
     }
 

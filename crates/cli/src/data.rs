@@ -6,7 +6,10 @@ use crate::{output, view};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use rueful_core::{Batch, Example};
-use rueful_data::{Column, DataError, Names, NamesSettings, Role, Source, printable};
+use rueful_data::{
+    ColumnProfile, DataError, FarApart, Names, NamesSettings, Oddity, Role, Source, argument,
+    printable,
+};
 use rueful_run::{Data, DataSettings, DataSpec, LabelUse, Manner};
 use serde::Serialize;
 use std::path::Path;
@@ -30,7 +33,10 @@ struct Look {
     loss: Option<&'static str>,
     missing: u64,
     collisions: usize,
-    columns: Vec<ColumnLook>,
+    columns: Vec<ColumnProfile>,
+    /// Columns of numbers whose sizes are far apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    far_apart: Option<FarApart>,
     first: Vec<ExampleLook>,
     notes: Vec<String>,
     data: DataSpec,
@@ -43,15 +49,9 @@ struct LabelLook {
 }
 
 #[derive(Serialize)]
-struct ColumnLook {
-    #[serde(flatten)]
-    column: Column,
-    missing: u64,
-}
-
-#[derive(Serialize)]
 struct ExampleLook {
-    label: f64,
+    /// Null where there are no labels.
+    label: Option<f64>,
     features: Vec<FeatureLook>,
 }
 
@@ -69,9 +69,13 @@ pub(crate) fn data(args: &DataArgs) -> anyhow::Result<()> {
     let bar = progress_bar(&spec);
     let mut batch = Batch::default();
     let mut first: Vec<ExampleLook> = Vec::new();
+    let mut profile = spec.schema.profile();
+    let has_labels = spec.schema.has_label();
     while source.fill(&mut batch)? {
         let wanted = args.show.saturating_sub(first.len());
-        first.extend(batch.iter().take(wanted).map(|example| ExampleLook::new(&example)));
+        let look = |example: Example<'_>| ExampleLook::new(&example, has_labels);
+        first.extend(batch.iter().take(wanted).map(look));
+        profile.iter_mut().for_each(|profile| profile.see(batch.rows(), source.names()));
         bar.set_position(source.bytes_read());
     }
     bar.finish_and_clear();
@@ -79,7 +83,10 @@ pub(crate) fn data(args: &DataArgs) -> anyhow::Result<()> {
         feature.name = name_of(source.names(), spec.constant, feature.index);
     }
     let notes = notes.iter().chain(&label_notes).map(|note| note.text(&output::flag)).collect();
-    let look = Look { loss, ..Look::new(&*source, spec, first, notes) };
+    let loss = loss.filter(|_| has_labels);
+    let mut look = Look { loss, ..Look::new(&*source, spec, first, notes) };
+    look.columns = profile.as_ref().map_or(Vec::new(), |p| p.columns(source.missing()));
+    look.far_apart = profile.and_then(|profile| profile.far_apart());
     if args.json { output::print_json(&look) } else { output::print(&look.render()) }
 }
 
@@ -123,6 +130,9 @@ pub(crate) fn reopen(
 
 pub(crate) fn write_schema(args: &MannerArgs, spec: &DataSpec) -> anyhow::Result<()> {
     let Some(path) = &args.write_schema else { return Ok(()) };
+    if !spec.schema.has_label() {
+        bail!("--write-schema: which column is the label? A schema says it: add --label COLUMN");
+    }
     let text = serde_json::to_string_pretty(&spec.schema)? + "\n";
     let written = rueful_data::replace_file(path, text.as_bytes());
     written.with_context(|| format!("cannot write {}", path.display()))
@@ -135,6 +145,9 @@ pub(crate) fn progress_bar(spec: &DataSpec) -> ProgressBar {
         "{bar:30} {percent}%  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left  {msg}",
     );
     let total = spec.files.iter().map(size).sum();
+    if output::is_quiet() {
+        return ProgressBar::hidden();
+    }
     ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
@@ -146,11 +159,11 @@ pub(crate) fn file_name(path: &Path) -> anyhow::Result<String> {
 }
 
 impl ExampleLook {
-    fn new(example: &Example<'_>) -> Self {
+    fn new(example: &Example<'_>, has_label: bool) -> Self {
         let x = &example.features;
         let pairs = x.indices().iter().zip(x.values());
         let features = pairs.map(|(&index, &value)| FeatureLook { index, name: None, value });
-        Self { label: example.label, features: features.collect() }
+        Self { label: has_label.then_some(example.label), features: features.collect() }
     }
 }
 
@@ -167,10 +180,6 @@ impl Look {
         let has_names = found.counts.iter().any(|(label, _)| !is_number(label));
         let is_mapped = data.positive.is_some();
         let missing = source.missing();
-        let columns = data.schema.columns().iter().enumerate().map(|(i, column)| ColumnLook {
-            column: column.clone(),
-            missing: missing.get(i).copied().unwrap_or(0),
-        });
         let labels =
             found.counts.into_iter().map(|(label, count)| LabelLook { label, count }).collect();
         Self {
@@ -183,7 +192,8 @@ impl Look {
             loss: None,
             missing: missing.iter().sum(),
             collisions: source.names().collisions(),
-            columns: columns.collect(),
+            columns: Vec::new(),
+            far_apart: None,
             first,
             notes,
             data,
@@ -202,9 +212,12 @@ impl Look {
                 format!("{}{constant}; {} nonzeros", count(self.features), count(self.nonzeros)),
             ),
             row("labels", self.labels_in_words()),
-            row("loss", self.loss.unwrap_or("none, unless it is named").to_owned()),
             row("missing", format!("{} cells", count(self.missing))),
         ];
+        if self.data.schema.has_label() {
+            let loss = self.loss.unwrap_or("none, unless it is named").to_owned();
+            rows.insert(rows.len() - 1, row("loss", loss));
+        }
         if self.collisions > 0 {
             let text = format!(
                 "{} names share an index with another: --bits spreads them",
@@ -218,12 +231,19 @@ impl Look {
             text += &view::headed("What was inferred", &view::plain(notes));
         }
         if !self.columns.is_empty() {
-            text += &view::headed("Columns", &view::plain(self.column_rows()));
+            text += &view::headed("Columns", &view::numbers_table(self.column_rows(), 2..=5));
+        }
+        let odd: Vec<_> = self.oddities().into_iter().map(|line| vec![line]).collect();
+        if !odd.is_empty() {
+            text += &view::headed("Worth a look", &view::plain(odd));
         }
         text + &view::headed("First examples", &view::plain(self.example_rows()))
     }
 
     fn labels_in_words(&self) -> String {
+        if !self.data.schema.has_label() {
+            return "none yet: --label COLUMN says which column is the label".to_owned();
+        }
         let shown: Vec<_> = self.labels.iter().take(LABELS_SHOWN).collect();
         let is_long = self.more_labels || self.labels.len() > shown.len();
         if is_long && let Some(sum) = self.label_sum {
@@ -243,17 +263,35 @@ impl Look {
             Role::Prediction => "another model's prediction",
             Role::Number => "a number",
             Role::Category => "a feature for each value",
+            Role::Date => "years, month, weekday, hour",
             Role::Text => "a feature for each word",
             Role::Drop => "nothing",
         };
+        let head = ["", "becomes", "from", "to", "distinct", "missing"];
         let rows = self.columns.iter().map(|look| {
-            let missing = match look.missing {
-                0 => String::new(),
-                cells => format!("{} cells missing", count(cells)),
-            };
-            vec![printable(&look.column.name), becomes(look.column.role).to_owned(), missing]
+            let number = |value: Option<f64>| value.map_or(String::new(), measured);
+            let reach = (number(look.least), number(look.most));
+            let (least, most) = look.dates().unwrap_or(reach);
+            let name = printable(&look.column.name);
+            let becomes = becomes(look.column.role).to_owned();
+            vec![name, becomes, least, most, distinct_in_words(look), missing_in_words(look)]
         });
-        rows.collect()
+        std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
+    }
+
+    /// What to look at before learning.
+    fn oddities(&self) -> Vec<String> {
+        let mut lines: Vec<_> = self.columns.iter().filter_map(oddity_in_words).collect();
+        lines.extend(self.far_apart.as_ref().map(far_apart_in_words));
+        if let [only] = &self.labels[..]
+            && !self.more_labels
+        {
+            lines.push(format!(
+                "all labels are {}: there is nothing to tell apart",
+                printable(&only.label)
+            ));
+        }
+        lines
     }
 
     fn example_rows(&self) -> Vec<Vec<String>> {
@@ -267,8 +305,45 @@ impl Look {
             if example.features.len() > FEATURES_SHOWN {
                 features.push(format!("… ({} in all)", example.features.len()));
             }
-            vec![example.label.to_string(), features.join(" ")]
+            let label = example.label.map_or("–".to_owned(), |label| label.to_string());
+            vec![label, features.join(" ")]
         });
         rows.collect()
     }
+}
+
+fn distinct_in_words(look: &ColumnProfile) -> String {
+    match (look.distinct, look.distinct_is_cut) {
+        (None, _) => String::new(),
+        (Some(distinct), false) => count(distinct),
+        (Some(distinct), true) => format!("more than {}", count(distinct)),
+    }
+}
+
+fn missing_in_words(look: &ColumnProfile) -> String {
+    if look.missing == 0 { String::new() } else { count(look.missing) }
+}
+
+/// What is odd about a column, and what to do.
+fn oddity_in_words(look: &ColumnProfile) -> Option<String> {
+    let (name, word) = (printable(&look.column.name), argument(&look.column.name));
+    let said = match look.oddity? {
+        Oddity::Constant => "has one value in every row, and so tells nothing",
+        Oddity::NearlyAllMissing => "has a value in fewer than one row in twenty",
+        Oddity::Identifier => "has another value in every row, like an identifier",
+    };
+    Some(format!("column \"{name}\" {said}: --drop {word} leaves it out"))
+}
+
+/// What sizes that are far apart matter for.
+fn far_apart_in_words(far: &FarApart) -> String {
+    let told =
+        |(name, size): &(String, f64)| format!("\"{}\" up to {}", printable(name), measured(*size));
+    format!(
+        "column {} and column {} are far apart. The bank and its certificate have no units, so for \
+         them it makes no difference; for --learner ogd and others of the notes, and for \
+         --comparators ball, columns should be of one size",
+        told(&far.large),
+        told(&far.small)
+    )
 }

@@ -5,8 +5,7 @@ use crate::numbers::{count, measured};
 use crate::{output, predict, view, weights};
 use anyhow::bail;
 use rueful_core::Batch;
-use rueful_data::Source;
-use rueful_run::{Explanation, Model};
+use rueful_run::{Explanation, Model, Unlearned};
 use serde::Serialize;
 
 /// One example, what is predicted for it, and why.
@@ -24,8 +23,8 @@ struct Explained {
 
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
-    let mut source = predict::open(&model, &args.files, args.no_label, &args.manner())?;
-    let explained = find(&model, &mut *source, args)?;
+    let data = predict::open(&model, &args.files, args.no_label, &args.manner())?;
+    let explained = find(&model, data, args)?;
     if args.json {
         output::print_json(&explained)
     } else {
@@ -34,15 +33,15 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
 }
 
 /// Goes to the row that was asked for.
-fn find(model: &Model, source: &mut dyn Source, args: &ExplainArgs) -> anyhow::Result<Explained> {
+fn find(model: &Model, data: Unlearned, args: &ExplainArgs) -> anyhow::Result<Explained> {
+    let Unlearned { mut source, has_labels: known } = data;
     let (mut batch, mut before) = (Batch::default(), 0);
     while source.fill(&mut batch)? {
         let place = args.row.get() - 1 - before;
         if place < batch.len() as u64 {
             let example = batch.get(place as usize);
             let explanation = model.explain(&example, source.names());
-            let (loss, _) = model.judge(explanation.scored.score, example.label);
-            let known = !args.no_label;
+            let loss = model.judge(explanation.scored.score, example.label);
             return Ok(Explained {
                 row: args.row.get(),
                 explanation,

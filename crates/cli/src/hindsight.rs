@@ -1,4 +1,4 @@
-//! `rueful hindsight`, and the solver's part of other commands.
+//! `rueful hindsight`, and the solver as other commands use it.
 
 use crate::args::{HindsightArgs, SolverArgs};
 use crate::numbers::{Figure, at_most, count, measured};
@@ -15,7 +15,7 @@ use rueful_run::{
 use serde::Serialize;
 use std::process::ExitCode;
 
-/// The result, with the question it answers.
+/// The result of the solver, together with the question that it answers.
 #[derive(Serialize)]
 struct Answer {
     #[serde(flatten)]
@@ -29,10 +29,10 @@ struct Answer {
 pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
     let options = options(&args.solver, true)?;
     let mut settings = Settings {
-        loss: args.loss.clone(),
-        tau: args.tau,
-        radius: args.radius,
-        comparators: args.comparators.clone(),
+        loss: args.task.loss.clone(),
+        tau: args.task.tau,
+        radius: args.task.radius,
+        comparators: args.task.comparators.clone(),
         sigma: args.sigma,
         ..Settings::default()
     };
@@ -59,7 +59,7 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
     Ok(output::disagree(&contradictions, ExitCode::SUCCESS))
 }
 
-/// What is looked for.
+/// The question for the solver: which of these comparators has the least loss.
 pub(crate) struct Question<'a> {
     pub(crate) loss: &'a AnyLoss,
     pub(crate) sigma: NonNegative,
@@ -67,8 +67,8 @@ pub(crate) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Solves for the best comparator, showing how it goes; `near` are the weights of features from
-    /// which to start.
+    /// Solves for the best comparator and shows the progress. The solver starts from the weights of
+    /// features in `near`.
     pub(crate) fn answer(
         &self,
         data: &mut Replay<'_>,
@@ -86,7 +86,8 @@ impl Question<'_> {
     }
 }
 
-/// When the solver stops. Without a question to it, saying so has no effect and is refused.
+/// The settings of when the solver stops. If nothing is solved (`is_asked` is false), these
+/// settings have no effect, and giving one is refused.
 pub(crate) fn options(args: &SolverArgs, is_asked: bool) -> anyhow::Result<Options> {
     if !is_asked && (args.tolerance.is_some() || args.max_passes.is_some()) {
         bail!("--tolerance and --max-passes have no effect without --hindsight");
@@ -109,8 +110,11 @@ pub(crate) fn kept_nonzeros(args: &SolverArgs) -> u64 {
     args.keep.saturating_mul(1_000_000)
 }
 
-/// A line on the solver's progress; it shows itself only on a terminal.
+/// A line that shows the solver's progress. It appears only on a terminal.
 pub(crate) fn solver_bar() -> ProgressBar {
+    if output::is_quiet() {
+        return ProgressBar::hidden();
+    }
     let style = ProgressStyle::with_template("{spinner} looking back: {msg}");
     ProgressBar::new_spinner()
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))

@@ -1,4 +1,4 @@
-//! What a run leaves behind on its way: predictions, and models.
+//! Writes the predictions and the models of a run while it goes on.
 
 use crate::args::RunArgs;
 use crate::predictions::PredictionsFile;
@@ -8,24 +8,27 @@ use rueful_run::{Session, check_place};
 use std::num::NonZeroU64;
 use std::path::Path;
 
+/// Writes the predictions of every batch, and saves the model at checkpoints and at the end.
 pub(crate) struct Keeper<'a> {
     predictions: Option<PredictionsFile>,
     model: Option<&'a Path>,
     checkpoint_every: Option<u64>,
     next_checkpoint: u64,
-    /// The round of the model on the disk, if this run wrote it.
+    /// The number of rounds in the model on the disk, if this run has written it.
     saved: Option<u64>,
 }
 
 impl<'a> Keeper<'a> {
-    /// Refuses what cannot be written to, before anything is learned.
+    /// Makes a keeper. Files that cannot be written to are refused here, before anything is
+    /// learned.
     pub(crate) fn new(args: &'a RunArgs, session: &Session) -> anyhow::Result<Self> {
         let keep = &args.keep;
         keep.save.as_deref().map_or(Ok(()), check_place)?;
         keep.pictures.check()?;
+        let open = |path| PredictionsFile::open(path, session, args.follow);
         let every = keep.checkpoint_every.map(NonZeroU64::get);
         Ok(Self {
-            predictions: keep.predictions.as_deref().map(PredictionsFile::create).transpose()?,
+            predictions: keep.predictions.as_deref().map(open).transpose()?,
             model: keep.save.as_deref(),
             checkpoint_every: every,
             next_checkpoint: session.ledger().rounds().saturating_add(every.unwrap_or(u64::MAX)),
@@ -33,8 +36,12 @@ impl<'a> Keeper<'a> {
         })
     }
 
-    /// After every batch.
-    pub(crate) fn keep(&mut self, session: &Session, source: &dyn Source) -> anyhow::Result<()> {
+    /// Writes the predictions of the last batch, and saves the model if a checkpoint is due.
+    pub(crate) fn keep(
+        &mut self,
+        session: &mut Session,
+        source: &dyn Source,
+    ) -> anyhow::Result<()> {
         if let Some(predictions) = &mut self.predictions {
             predictions.write(session.last().1)?;
         }
@@ -48,35 +55,44 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
-    fn save(&mut self, session: &Session, source: &dyn Source) -> anyhow::Result<()> {
+    fn save(&mut self, session: &mut Session, source: &dyn Source) -> anyhow::Result<()> {
         let rounds = session.ledger().rounds();
         if let Some(path) = self.model
             && self.saved != Some(rounds)
         {
+            // The model records how far the predictions were written, so that a resumed run can
+            // continue their file.
+            let put_down = |file: &mut PredictionsFile| file.put_down();
+            session.companions_mut().predictions =
+                self.predictions.as_mut().map(put_down).transpose()?;
             session.save(source, path)?;
             self.saved = Some(rounds);
         }
         Ok(())
     }
 
-    /// At the end, however it came about: what was learned is saved.
+    /// Saves the model at the end of a run, also if the run ended with an error. In that case it
+    /// returns the error.
     pub(crate) fn finish(
         mut self,
-        session: &Session,
+        session: &mut Session,
         source: &dyn Source,
         finished: anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let predictions = self.predictions.take().map_or(Ok(()), PredictionsFile::finish);
         let Err(error) = finished else {
             self.save(session, source)?;
-            return predictions;
+            return self.predictions.take().map_or(Ok(()), PredictionsFile::finish);
         };
-        self.save_what_there_is(session, source);
+        if self.save_what_there_is(session, source) {
+            // A run that resumes this model continues the file of predictions as well.
+            self.predictions.take().map_or(Ok(()), PredictionsFile::leave)?;
+        }
         Err(error)
     }
 
-    /// Of a run that diverged the learner is ahead of its ledger, and of no use.
-    fn save_what_there_is(&mut self, session: &Session, source: &dyn Source) {
+    /// Tries to save the model, and returns whether there is a model that a run can resume. A run
+    /// that diverged is not saved, because its learner is ahead of its ledger.
+    fn save_what_there_is(&mut self, session: &mut Session, source: &dyn Source) -> bool {
         let learned = session.ledger().rounds();
         if let Some(path) = self.model
             && learned > 0
@@ -84,7 +100,8 @@ impl<'a> Keeper<'a> {
             && self.save(session, source).is_ok()
         {
             let (examples, path) = (numbers::count(learned), path.display());
-            output::note(&format!("what was learned from {examples} examples is in {path}"));
+            output::note_anyway(&format!("what was learned from {examples} examples is in {path}"));
         }
+        self.saved.is_some()
     }
 }

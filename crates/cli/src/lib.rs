@@ -1,6 +1,6 @@
-//! The program `rueful`: flags in, reports out. Rules live in the crates below.
+//! The program `rueful`. It reads flags and prints reports. The rules are in the crates below.
 //!
-//! It is a library as well, so that the Python package has the same program and the same pages.
+//! It is also a library, so that the Python package has the same program and the same pages.
 
 mod alarm;
 mod args;
@@ -9,6 +9,7 @@ mod chart;
 mod convert;
 mod data;
 mod explain;
+mod figures;
 mod hindsight;
 mod inspect;
 mod interrupt;
@@ -25,35 +26,28 @@ mod progress;
 mod race;
 mod run;
 mod shell;
+mod usage;
 mod view;
 mod weights;
 
 use args::{Cli, Command, Game};
-use clap::Parser;
 use rueful_run::{Report, Run};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs the program on its arguments, of which the first is its own name, and says how it ended.
+/// Runs the program and returns its exit code. The first argument is the program's own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    page::remember_command(&args);
+    let cli = match usage::parse(&args) {
         Ok(cli) => cli,
-        Err(said) => return tell(&said),
+        Err(code) => return code,
     };
-    match execute(&cli) {
-        Ok(code) => code,
-        Err(error) => output::fail(&error),
-    }
+    output::be_quiet(cli.quiet);
+    execute(&cli).unwrap_or_else(|error| output::fail(&error))
 }
 
-/// Prints help, the version, or what is wrong with the arguments.
-fn tell(said: &clap::Error) -> ExitCode {
-    // Nobody may be there to read it.
-    let _ = said.print();
-    ExitCode::from(u8::try_from(said.exit_code()).unwrap_or(u8::MAX))
-}
-
-/// The report as `rueful run` prints it, `notes` beside what the learner is.
+/// The report as `rueful run` prints it. The `notes` stand beside the description of the learner.
 pub fn report_text(report: &Report, notes: &[String]) -> String {
     view::report(report, notes)
 }

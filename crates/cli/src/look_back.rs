@@ -1,4 +1,5 @@
-//! `rueful run --hindsight`: what a run must keep to look back at its end, and the looking.
+//! `rueful run --hindsight`: keeps what the solver needs while a run goes on, and solves at its
+//! end.
 
 use crate::args::RunArgs;
 use crate::hindsight::{self, Question};
@@ -10,7 +11,7 @@ use rueful_run::{
     curve_in_hindsight,
 };
 
-/// When the solver stops; what is said about that without a question to it is refused.
+/// The settings of when the solver stops. They are refused if nothing is solved.
 pub(crate) fn options(args: &RunArgs) -> anyhow::Result<Options> {
     hindsight::options(&args.solver, is_asked(args) || args.keep.alarm.is_some())
 }
@@ -19,7 +20,7 @@ fn is_asked(args: &RunArgs) -> bool {
     args.hindsight || args.curve_hindsight
 }
 
-/// What is kept on the way.
+/// The data that is kept during a run in order to solve for the best comparator at its end.
 pub(crate) struct LookBack<'a> {
     options: Options,
     wants_curve: bool,
@@ -30,7 +31,7 @@ pub(crate) struct LookBack<'a> {
 }
 
 impl<'a> LookBack<'a> {
-    /// Nothing, if nobody asks for it.
+    /// Makes an empty record, or none if neither `--hindsight` nor `--curve-hindsight` is given.
     pub(crate) fn new(
         args: &RunArgs,
         options: Options,
@@ -48,7 +49,7 @@ impl<'a> LookBack<'a> {
         })
     }
 
-    /// After every batch.
+    /// Records a batch and its rounds.
     pub(crate) fn observe(&mut self, rows: Rows<'_>, rounds: &[Round]) {
         self.replay.keep(rows);
         let counted = rows.iter().zip(rounds).filter(|(row, _)| !row.importance.is_zero());
@@ -58,13 +59,13 @@ impl<'a> LookBack<'a> {
         }
     }
 
-    /// Whether what was learned from can be gone through again. Of a run that was interrupted only
-    /// what is in memory can.
+    /// Whether the solver can read the examples again. After an interrupt it can only if they are
+    /// in memory, because the files also hold examples that the run has not seen.
     pub(crate) fn is_possible(&self, was_interrupted: bool) -> bool {
         !was_interrupted || self.replay.is_kept()
     }
 
-    /// Adds what there is to be seen.
+    /// Solves, and adds the exact regret and the curve to the report, as far as they are asked for.
     pub(crate) fn add_to(
         mut self,
         report: &mut Report,
@@ -103,7 +104,8 @@ impl<'a> LookBack<'a> {
         Ok(())
     }
 
-    /// Solves for the best comparator, from where the run left off.
+    /// Solves for the best comparator. The solver starts from the weights, slopes and lower bound
+    /// of the run.
     fn solve(&mut self, run: &Run) -> anyhow::Result<HindsightReport> {
         let Task { loss, sigma, comparators, .. } = run.task();
         let start = Start {

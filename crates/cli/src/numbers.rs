@@ -1,19 +1,20 @@
-//! Numbers as people read them: figures, which are rounded to the side on which they hold, and counts.
+//! Numbers as people read them. Figures are rounded to the side on which they hold, and counts are
+//! whole numbers.
 
 pub(crate) use rueful_core::words::count;
 pub(crate) use rueful_page::Figure;
 
-/// What was measured or set, rounded to the nearest.
+/// A number that was measured or set. It is rounded to the nearest.
 pub(crate) fn measured(value: f64) -> String {
     Figure::measured(value).to_string()
 }
 
-/// What something is proved not to exceed, rounded up.
+/// A proved upper bound. It is rounded up.
 pub(crate) fn at_most(value: f64) -> String {
     Figure::at_most(value).to_string()
 }
 
-/// What something is proved to reach, rounded down.
+/// A proved lower bound. It is rounded down.
 pub(crate) fn at_least(value: f64) -> String {
     Figure::at_least(value).to_string()
 }

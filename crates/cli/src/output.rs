@@ -1,4 +1,4 @@
-//! Where text leaves the program.
+//! Prints results, notes and errors.
 
 use rueful_data::{DataError, NamesSettings};
 use rueful_run::{
@@ -8,8 +8,9 @@ use serde::Serialize;
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Prints a finished text. A reader who has heard enough (a closed pipe) is no error.
+/// Prints a finished text. It is no error if the reader has closed the pipe.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     match anstream::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -22,8 +23,28 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&(serde_json::to_string_pretty(value)? + "\n"))
 }
 
-/// Says something beside the result.
+/// Whether `--quiet` was given, which asks for the result and nothing else.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether the program is quiet. A quiet program prints only results, errors and alarms.
+pub(crate) fn be_quiet(is_quiet: bool) {
+    IS_QUIET.store(is_quiet, Ordering::Relaxed);
+}
+
+/// Whether the program is quiet.
+pub(crate) fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a note to the standard error, unless the program is quiet.
 pub(crate) fn note(text: &str) {
+    if !is_quiet() {
+        note_anyway(text);
+    }
+}
+
+/// Prints a note that belongs to an error, even if the program is quiet.
+pub(crate) fn note_anyway(text: &str) {
     // A lost note must not stop a run.
     let _ = writeln!(io::stderr(), "note: {text}");
 }
@@ -31,7 +52,8 @@ pub(crate) fn note(text: &str) {
 /// The exit code of a command whose proofs contradict each other.
 const DISAGREEMENT: u8 = 3;
 
-/// Says that proofs contradict each other, if some do, and what the command's exit code is then.
+/// Prints the contradictions between proofs, and returns the exit code: 3 if there are any, and
+/// `otherwise` if there are none.
 pub(crate) fn disagree(contradictions: &[Contradiction], otherwise: ExitCode) -> ExitCode {
     for contradiction in contradictions {
         let _ = writeln!(io::stderr(), "error: {contradiction}. Please report this");
@@ -39,19 +61,19 @@ pub(crate) fn disagree(contradictions: &[Contradiction], otherwise: ExitCode) ->
     if contradictions.is_empty() { otherwise } else { DISAGREEMENT.into() }
 }
 
-/// Says why there is no result.
+/// Prints why there is no result, and returns the exit code for that.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     let causes: Vec<String> = error.chain().map(told).collect();
     let _ = writeln!(io::stderr(), "error: {}", causes.join(": "));
     ExitCode::FAILURE
 }
 
-/// What the program calls a setting.
+/// The flag that the program has for a setting.
 pub(crate) fn flag(name: &str) -> String {
     format!("--{name}")
 }
 
-/// An error of the crates below, in which settings have the names of flags.
+/// The message of an error from the crates below. Settings in it are named by their flags.
 fn told(error: &(dyn Error + 'static)) -> String {
     if let Some(error) = error.downcast_ref::<SettingsError>() {
         return error.text(&flag);

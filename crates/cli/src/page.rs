@@ -1,19 +1,32 @@
 //! `--report` and `--plot`: the run as a page and as a picture.
 
 use crate::args::PictureArgs;
-use crate::numbers::{at_most, count, measured, percent};
-use crate::{view, weights};
+use crate::numbers::{at_least, at_most, count, measured, percent};
+use crate::{figures, view, weights};
 use anyhow::Context;
 use rueful_core::Positive;
+use rueful_core::figures::CalibrationBin;
+use rueful_core::loss::Loss;
 use rueful_data::{can_replace_file, replace_file};
 use rueful_page::{
-    Comparison, Fact, Interval, Page, Point, Radius, Rung, RungKind, Share, Weight, Window,
+    Bin, Comparison, Fact, Interval, Origin, Page, Point, Radius, Rung, RungKind, Share, Weight,
+    Window,
 };
-use rueful_run::{Contradiction, DataSpec, Described, Report, Run, WindowReport, Windows};
+use rueful_run::{
+    Contradiction, DataSpec, Described, FiguresReport, Report, Run, WindowReport, Windows,
+};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::iter;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-/// How many weights are shown.
+/// The command that is being run; empty where the library is used without one.
+static COMMAND: Mutex<String> = Mutex::new(String::new());
+
+/// How many weights are shown at most, and what share of the largest they have at least.
 const WEIGHTS: usize = 30;
+const WORTH_SHOWING: f64 = 0.01;
 
 /// Refuses a place that cannot be written to, before anything is learned.
 pub(crate) fn check_place(path: &Path) -> anyhow::Result<()> {
@@ -58,6 +71,8 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Page {
     let spec = &report.spec;
     let comparators = view::comparators(spec);
+    let (weights, weights_left_out) = largest(report, run);
+    let figures = report.figures.as_ref();
     Page {
         title: title(spec),
         subtitle: format!(
@@ -68,7 +83,10 @@ pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Pag
             count(report.features)
         ),
         facts: facts(report),
+        figures: figures.map_or_else(Vec::new, figures::pairs),
         curve: report.curve.iter().map(point).collect(),
+        baseline: figures.and_then(baseline),
+        is_nonnegative: spec.loss.is_nonnegative(),
         ladder: ladder(report),
         radii: radii(run),
         own_radius: spec.comparators.radius().map(Positive::get),
@@ -76,12 +94,57 @@ pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Pag
             windows.reports(run.ledger()).iter().map(window).collect()
         }),
         shares: shares(run),
-        weights: largest(report, run),
+        calibration: figures.map_or_else(Vec::new, calibration),
+        weights,
+        weights_left_out,
+        origin: origin(spec),
         parameters: parameters(report),
         data: data(report, run),
         notes: notes(report),
         comparators,
     }
+}
+
+/// What the best constant loses.
+pub(crate) fn baseline(figures: &FiguresReport) -> Option<Interval> {
+    Some(interval(figures.best_constant?.loss))
+}
+
+pub(crate) fn calibration(figures: &FiguresReport) -> Vec<Bin> {
+    let bin = |&CalibrationBin { from, to, weight, predicted, observed }: &CalibrationBin| Bin {
+        from,
+        to,
+        weight,
+        predicted,
+        observed,
+    };
+    figures.calibration.iter().map(bin).collect()
+}
+
+/// How the page came about: version, command and description.
+pub(crate) fn origin(spec: &impl Serialize) -> Origin {
+    let command = COMMAND.lock().unwrap_or_else(PoisonError::into_inner);
+    Origin {
+        version: concat!("rueful ", env!("CARGO_PKG_VERSION")).to_owned(),
+        command: command.clone(),
+        spec: serde_json::to_string_pretty(spec).unwrap_or_default(),
+    }
+}
+
+/// Keeps the command that is being run, for the pages it writes.
+pub(crate) fn remember_command(args: &[OsString]) {
+    let words = args.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
+    let words: Vec<String> = iter::once("rueful".to_owned()).chain(words).collect();
+    *COMMAND.lock().unwrap_or_else(PoisonError::into_inner) = words.join(" ");
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// What the page is called.
@@ -121,18 +184,48 @@ fn facts(report: &Report) -> Vec<Fact> {
         measured(report.sequential_risk),
         format!("average {loss} loss, each prediction before its label"),
     )];
-    facts.extend(report.certificate.map(|certificate| {
-        fact("certificate", at_most(certificate), "no comparator saved more per round".to_owned())
-    }));
-    facts.extend(report.regret.map(|regret| {
-        fact("exact regret", at_most(regret.upper), "at most, solved for afterwards".to_owned())
-    }));
+    facts.extend(report.certificate.map(certified));
+    facts.extend(report.regret.map(|regret| regretted(regret.upper)));
     facts.extend(report.mistake_rate.map(|rate| {
         let mistakes = (rate * report.examples as f64).round() as u64;
         let note = format!("{} of {}", count(mistakes), count(report.examples));
         fact("mistakes", percent(rate), note)
     }));
     facts
+}
+
+/// The certificate; where it is negative, by how much everyone was beaten.
+pub(crate) fn certified(certificate: f64) -> Fact {
+    let note = |note: &str| Some(note.to_owned());
+    if certificate < 0.0 {
+        return Fact {
+            label: "beat every one by at least".to_owned(),
+            value: at_least(-certificate),
+            note: note("per round, proved for every comparator"),
+        };
+    }
+    Fact {
+        label: "certificate".to_owned(),
+        value: at_most(certificate),
+        note: note("no comparator saved more per round"),
+    }
+}
+
+/// The exact regret, at most; where it is negative, by how much the best comparator was beaten.
+pub(crate) fn regretted(regret: f64) -> Fact {
+    let note = |note: &str| Some(note.to_owned());
+    if regret < 0.0 {
+        return Fact {
+            label: "beat the best of them by at least".to_owned(),
+            value: at_least(-regret),
+            note: note("per round, solved for afterwards"),
+        };
+    }
+    Fact {
+        label: "exact regret".to_owned(),
+        value: at_most(regret),
+        note: note("at most, solved for afterwards"),
+    }
 }
 
 pub(crate) fn interval(interval: rueful_run::Interval) -> Interval {
@@ -196,7 +289,8 @@ fn shares(run: &Run) -> Vec<Share> {
     named.map(|(place, name)| Share { name: name.clone(), points: points(place) }).collect()
 }
 
-fn largest(report: &Report, run: &Run) -> Vec<Weight> {
+/// The weights that matter, and how many others are not 0.
+fn largest(report: &Report, run: &Run) -> (Vec<Weight>, u64) {
     let mut all = run.weights();
     all.retain(|&(_, weight)| weight != 0.0);
     all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
@@ -206,7 +300,10 @@ fn largest(report: &Report, run: &Run) -> Vec<Weight> {
         let name = crate::data::name_of(names, constant, index);
         Weight { name: weights::name(name.as_deref(), index.into()), value }
     };
-    all.into_iter().take(WEIGHTS).map(named).collect()
+    let first = all.first().map_or(0.0, |largest| largest.1.abs());
+    let shown = all.iter().take_while(|weight| weight.1.abs() >= WORTH_SHOWING * first).count();
+    let left_out = all.split_off(shown.min(WEIGHTS)).len() as u64;
+    (all.into_iter().map(named).collect(), left_out)
 }
 
 fn parameters(report: &Report) -> Vec<(String, String)> {
@@ -232,7 +329,7 @@ fn data(report: &Report, run: &Run) -> Vec<(String, String)> {
         rows.push(("files".to_owned(), data.files.join(", ")));
         rows.push(("format".to_owned(), data.schema.name().to_owned()));
     }
-    rows.push(("examples".to_owned(), view::examples(report)));
+    rows.push(("examples".to_owned(), count(report.examples)));
     rows.push(("features".to_owned(), view::features(report)));
     if !labels.counts.is_empty() {
         let told = |(label, times): &(String, u64)| format!("{label} ({})", count(*times));
@@ -260,4 +357,24 @@ fn notes(report: &Report) -> Vec<String> {
             .map(|before| format!("The run was resumed after {} examples.", count(before))),
     );
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_a_shell_needs_it() {
+        assert_eq!(quoted("data/a9a.libsvm"), "data/a9a.libsvm");
+        assert_eq!(quoted("two words"), "'two words'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn what_was_beaten_is_said_with_a_positive_number() {
+        assert_eq!(certified(-0.25).value, "0.2500");
+        assert_eq!(certified(0.25).label, "certificate");
+        assert_eq!(regretted(-0.123_49).value, "0.1234");
+    }
 }

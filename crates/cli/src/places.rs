@@ -1,20 +1,20 @@
-//! What is written must not be what is read, nor something else that is written.
+//! Checks that a command writes no file that it reads, and writes no two results to one file.
 
 use crate::args::{Command, FormatArgs, MannerArgs, PictureArgs, RunArgs};
 use anyhow::bail;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files of a command.
+/// The files that a command reads and writes.
 #[derive(Debug, Default)]
 struct Places {
-    /// Where each is, and what it is.
+    /// Each file with a word for its content, such as `data`.
     read: Vec<(Identity, String)>,
-    /// Where each is, and the flag that names it.
+    /// Each file with the flag that names it.
     written: Vec<(Identity, &'static str)>,
 }
 
-/// Refuses a command that would overwrite what it reads, or write two things to one file.
+/// Refuses a command that would overwrite a file that it reads, or write two results to one file.
 pub(crate) fn check(command: &Command) -> anyhow::Result<()> {
     let places = Places::default();
     match command {
@@ -55,8 +55,8 @@ pub(crate) fn check(command: &Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same for a run, which may have its data from a model or from a spec: those are named
-/// when they are known. A model may be saved where it came from.
+/// Does what [`check`] does, for a run. `data` are the files that a model or a spec names, once
+/// they are known. A run may save its model to the file that it was resumed from.
 pub(crate) fn check_run(args: &RunArgs, data: &[String]) -> anyhow::Result<()> {
     let keep = &args.keep;
     let [resumed, saved] = [&keep.resume, &keep.save].map(|path| path.as_deref());
@@ -72,12 +72,13 @@ pub(crate) fn check_run(args: &RunArgs, data: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where a file is, whatever it is called: through links and along any path.
+/// A file, whatever path or link leads to it. Two paths to the same file have equal identities.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity(PathBuf);
 
 impl Identity {
-    /// Nothing for pipes and devices, which are no files that could be lost.
+    /// The identity of the file at this path. Pipes and devices have none, because writing to them
+    /// overwrites nothing.
     fn of(path: &Path) -> Option<Self> {
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             return None;
@@ -85,14 +86,15 @@ impl Identity {
         if let Ok(known) = fs::canonicalize(path) {
             return Some(Self(hard_link(path).unwrap_or(known)));
         }
-        // What is not there yet is in a folder that is, or cannot be written anyway.
+        // A file that does not exist yet is identified by its folder. If the folder does not exist
+        // either, the file cannot be written anyway.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
         Some(Self(folder.join(path.file_name()?)))
     }
 }
 
-/// A name that all links to a file share, where it has several.
+/// A name that all hard links to a file share, if there are several.
 #[cfg(unix)]
 fn hard_link(path: &Path) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt;
@@ -106,7 +108,7 @@ fn hard_link(_path: &Path) -> Option<PathBuf> {
 }
 
 impl Places {
-    /// Data that are read; `-` is standard input.
+    /// Adds data files that are read. `-` is standard input and is left out.
     fn reading<'a>(mut self, files: impl IntoIterator<Item = &'a String>) -> Self {
         let files = files.into_iter().filter(|file| *file != "-");
         for file in files {
@@ -115,14 +117,14 @@ impl Places {
         self
     }
 
-    /// A file that is read, and what it is.
+    /// Adds a file that is read, with a word for its content.
     fn reading_as(mut self, what: &str, path: Option<&Path>) -> Self {
         let found = path.and_then(Identity::of).map(|it| (it, what.to_owned()));
         self.read.extend(found);
         self
     }
 
-    /// How data are read, from a file and to a file.
+    /// Adds the schema that is read, and the schema that is written.
     fn with_schemas(self, format: &FormatArgs, manner: &MannerArgs) -> anyhow::Result<Self> {
         self.reading_as("schema", format.schema.as_deref())
             .writing("--write-schema", manner.write_schema.as_deref())
@@ -133,7 +135,8 @@ impl Places {
             .writing("--plot", pictures.plot.as_deref())
     }
 
-    /// A file that is written, if its flag was given; refused if it is one of the others.
+    /// Adds a file that is written, if its flag was given. It is refused if it is one of the files
+    /// that were added before.
     fn writing(mut self, flag: &'static str, path: Option<&Path>) -> anyhow::Result<Self> {
         let Some((path, identity)) = path.and_then(|path| Some((path, Identity::of(path)?))) else {
             return Ok(self);

@@ -1,4 +1,4 @@
-//! `rueful play`: the notes' games, shown.
+//! `rueful play`: plays the games of the notes and shows the results.
 
 use crate::args::{AdversaryArgs, AdversaryName, ErmArgs};
 use crate::chart::{self, Series};
@@ -16,7 +16,7 @@ use rueful_core::{Batch, Ledger, NonNegative, Positive};
 use rueful_run::{DataSpec, LearnerSpec, Settings, Spec, build};
 use serde::Serialize;
 
-/// ERM, regularised ERM and OGD on the stream that defeats ERM.
+/// The result of ERM, regularised ERM and OGD on the stream that defeats ERM.
 #[derive(Serialize)]
 struct ErmResult {
     rounds: u64,
@@ -30,9 +30,9 @@ struct Player {
     learner: String,
     loss: f64,
     regret: f64,
-    /// What its theorem allows; null for ERM, which has none.
+    /// The bound of its theorem. It is null for ERM, which has none.
     theorem: Option<f64>,
-    /// Losses up to t = 1, 2, 4, 8, … and at the end.
+    /// The cumulative losses at t = 1, 2, 4, 8, … and at the end.
     curve: Vec<Standing>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn erm(args: &ErmArgs) -> anyhow::Result<()> {
     let interval: AnySet = BoxSet::interval(-1.0, 1.0)?.into();
     let alpha = (args.rounds as f64).sqrt();
     let fixed = Constant { eta: Positive::new(1.0 / alpha)? };
-    // Tuned for |g| ≤ 1 and |w| ≤ 1.
+    // This η is tuned for |g| ≤ 1 and |w| ≤ 1.
     let shrinking = InverseSqrt { eta: Positive::new(2_f64.sqrt())? };
     let players = [
         ("ERM", ErmSpec { set: interval.clone() }.into()),
@@ -157,7 +157,7 @@ fn show_erm(result: &ErmResult) -> String {
     }
 }
 
-/// A learner against an adversary.
+/// The result of a learner against an adversary.
 #[derive(Serialize)]
 struct AdversaryResult {
     learner: String,
@@ -166,15 +166,15 @@ struct AdversaryResult {
     rounds: u64,
     radius: f64,
     gradient_bound: f64,
-    /// The exact regret against the ball, total.
+    /// The exact total regret against the ball.
     regret: f64,
-    /// UG√T, total.
+    /// The value of the game: UG√T.
     game_value: f64,
-    /// Their ratio.
+    /// The regret as a multiple of UG√T.
     ratio: f64,
-    /// What the learner's theorem allows, total; null where there is none.
+    /// The bound of the learner's theorem on the total regret. It is null if there is none.
     theorem: Option<f64>,
-    /// The same as a multiple of UG√T.
+    /// The bound of the theorem as a multiple of UG√T.
     theorem_ratio: Option<f64>,
     why: Option<String>,
     spec: Spec,
@@ -187,7 +187,8 @@ pub(crate) fn adversary(args: &AdversaryArgs) -> anyhow::Result<()> {
     let mut opponent = opponent(args)?;
     adversary::play(&mut *learner, &mut *opponent, args.rounds, &mut ledger)?;
 
-    // Tangents of linear losses are the losses themselves: the minorant is exact.
+    // The tangent of a linear loss is the loss itself, so the minorant is exact. The certificate
+    // without its allowance for rounding is therefore the exact regret.
     let regret = ledger.certificate(&task.comparators)
         - ledger.slack(&task.comparators, ledger.coordinates());
     let value = game_value(args.radius, 1.0, args.rounds as f64);

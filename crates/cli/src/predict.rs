@@ -2,12 +2,13 @@
 
 use crate::args::{PredictArgs, Wanted};
 use crate::numbers::{count, measured, percent};
-use crate::output;
+use crate::{figures, output};
 use anyhow::{Context, bail};
-use rueful_core::Batch;
-use rueful_core::loss::Loss;
+use rueful_core::figures::Scorecard;
+use rueful_core::loss::{Loss, ZeroOne};
+use rueful_core::{Batch, Round};
 use rueful_data::{NewFile, Source};
-use rueful_run::{DataSpec, LabelUse, Manner, Model, Scored};
+use rueful_run::{DataSpec, FiguresReport, Manner, Model, Scored, Unlearned};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -17,8 +18,9 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
         let loss = model.task().loss.name();
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }
-    let mut source = open(&model, &args.files, args.no_label, &args.manner())?;
-    let mut tally = Judgement::default();
+    let Unlearned { mut source, has_labels } =
+        open(&model, &args.files, args.no_label, &args.manner())?;
+    let mut tally = Judgement::of(&model);
     let mut write = |out: &mut dyn Write| go_through(&model, &mut *source, args, out, &mut tally);
     match &args.out {
         Some(path) => write_file(path, &mut write)?,
@@ -30,9 +32,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
             }
         }
     }
-    if !args.quiet {
-        output::note(&tally.told(&model, args.no_label));
-    }
+    tally.tell(&model, has_labels);
     Ok(())
 }
 
@@ -42,15 +42,12 @@ pub(crate) fn open(
     files: &[String],
     no_label: bool,
     manner: &Manner,
-) -> anyhow::Result<Box<dyn Source>> {
+) -> anyhow::Result<Unlearned> {
     // Weights are for learning: here every row counts, and none is left out.
     let manner = &Manner { idle_rows: true, ..manner.clone() };
     let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.data.clone() };
-    let opened = if no_label {
-        data.without_label().open(LabelUse::Ignore, manner)
-    } else {
-        data.open(LabelUse::Learn(model.task().loss.labels()), manner)
-    };
+    let labels = (!no_label).then(|| model.task().loss.labels());
+    let opened = data.open_to_predict(labels, manner);
     opened.with_context(|| "the data are read as those the model has learned from")
 }
 
@@ -61,9 +58,15 @@ fn write_file(
 ) -> anyhow::Result<()> {
     let failed = || format!("cannot write {}", path.display());
     let mut out = BufWriter::new(NewFile::begin(path).with_context(failed)?);
-    write(&mut out)?;
+    write(&mut out).map_err(|error| name_the_file(error, failed))?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(failed)?;
     file.finish().with_context(failed)
+}
+
+/// An error of the file that is written says which file that is; errors of the data say it already.
+fn name_the_file(error: anyhow::Error, failed: impl Fn() -> String) -> anyhow::Error {
+    let is_of_output = error.downcast_ref::<io::Error>().is_some();
+    if is_of_output { error.context(failed()) } else { error }
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
@@ -80,11 +83,10 @@ fn go_through(
 ) -> anyhow::Result<()> {
     let mut batch = Batch::default();
     while source.fill(&mut batch)? {
+        tally.rounds.clear();
         for example in batch.iter() {
             let scored = model.score(&example.features);
-            if !example.importance.is_zero() {
-                tally.add(model, scored.score, example.label);
-            }
+            tally.rounds.push(Round::on(&model.task().loss, scored.score, &example));
             if args.json {
                 serde_json::to_writer(&mut *out, &scored)?;
                 writeln!(out)?;
@@ -92,6 +94,7 @@ fn go_through(
                 writeln!(out, "{}", args.wanted.of(&scored))?;
             }
         }
+        tally.observe(&batch);
     }
     Ok(())
 }
@@ -107,36 +110,50 @@ impl Wanted {
 }
 
 /// How good the predictions were, where there are labels.
-#[derive(Debug, Default)]
 struct Judgement {
-    examples: u64,
-    loss: f64,
-    mistakes: Option<u64>,
+    card: Scorecard,
+    mistakes: u64,
+    /// The predictions for the rows at hand.
+    rounds: Vec<Round>,
 }
 
 impl Judgement {
-    fn add(&mut self, model: &Model, score: f64, label: f64) {
-        let (loss, is_mistake) = model.judge(score, label);
-        self.examples += 1;
-        self.loss += loss;
-        if let Some(is_mistake) = is_mistake {
-            *self.mistakes.get_or_insert(0) += u64::from(is_mistake);
-        }
+    fn of(model: &Model) -> Self {
+        Self { card: model.scorecard(), mistakes: 0, rounds: Vec::new() }
     }
 
-    fn told(&self, model: &Model, no_label: bool) -> String {
-        let examples = count(self.examples);
-        if no_label {
-            return format!("{examples} predictions");
-        }
-        let average = measured(self.loss / self.examples as f64);
-        let loss = model.task().loss.name();
-        let mistakes = self.mistakes.map(|mistakes| {
-            format!(", {} mistakes", percent(mistakes as f64 / self.examples as f64))
+    fn observe(&mut self, batch: &Batch) {
+        self.card.observe_rows(batch.rows(), &self.rounds);
+        let counted = batch.iter().zip(&self.rounds).filter(|(row, _)| !row.importance.is_zero());
+        let mistakes =
+            counted.filter(|(row, round)| ZeroOne {}.is_mistake(round.prediction, row.label));
+        self.mistakes += mistakes.count() as u64;
+    }
+
+    /// Says how good they were, and what is to be known of that.
+    fn tell(&self, model: &Model, has_labels: bool) {
+        let examples = self.card.examples();
+        let figures = FiguresReport::new(&self.card, examples).filter(|_| has_labels);
+        let Some(figures) = figures else {
+            return output::note(&format!("{} predictions", count(examples)));
+        };
+        output::note(&self.costs(model, &figures));
+        let line = figures::in_one_line(&figures);
+        (!line.is_empty()).then(|| output::note(&line));
+        figures.remarks.iter().for_each(|remark| output::note(remark));
+    }
+
+    fn costs(&self, model: &Model, figures: &FiguresReport) -> String {
+        let (examples, loss) = (self.card.examples(), model.task().loss.name());
+        let average = measured(self.card.lost() / self.card.weight());
+        let best = figures.best_constant.map(|best| {
+            let total = best.loss.upper * examples as f64;
+            format!(", best constant {}", measured(total / self.card.weight()))
         });
-        format!(
-            "{examples} predictions: average {loss} loss {average}{}",
-            mistakes.unwrap_or_default()
-        )
+        let mistakes = figures
+            .confusion
+            .map(|_| format!(", {} mistakes", percent(self.mistakes as f64 / examples as f64)));
+        let (best, mistakes) = (best.unwrap_or_default(), mistakes.unwrap_or_default());
+        format!("{} predictions: average {loss} loss {average}{best}{mistakes}", count(examples))
     }
 }

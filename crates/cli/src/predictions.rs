@@ -1,37 +1,103 @@
-//! The predictions of a run, made before each update, one on a line.
+//! The file of the predictions of a run. It has one prediction on each line, made before its
+//! example was learned from.
 
-use anyhow::Context;
+use crate::{numbers, output};
+use anyhow::{Context, bail};
 use rueful_core::Round;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use rueful_data::{GrowingFile, Written};
+use rueful_run::Session;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file of predictions, or none.
+/// A file of predictions. It is written beside its place, with `.part` at the end of its name, and
+/// gets its name at the end of the run. With `--follow` it is written in its place, so that other
+/// programs can read it as it grows.
 pub(crate) struct PredictionsFile {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: GrowingFile,
+    is_followed: bool,
 }
 
 impl PredictionsFile {
-    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
-        let file =
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
+    /// Begins a file, or continues the file that the session has written to before.
+    pub(crate) fn open(path: &Path, session: &Session, is_followed: bool) -> anyhow::Result<Self> {
+        let before = session.companions().predictions;
+        let file = match before.filter(|_| is_there(path)) {
+            Some(written) => go_on(path, &written, is_followed)?,
+            None => {
+                note_a_late_beginning(path, session, before);
+                begin(path, is_followed).with_context(|| cannot_write(path))?
+            }
+        };
+        Ok(Self { path: path.to_owned(), file, is_followed })
     }
 
-    /// Writes what was predicted, as short as it can be told exactly.
+    /// Writes the predictions of these rounds. Each is the shortest text that gives the same number
+    /// when it is read.
     pub(crate) fn write(&mut self, rounds: &[Round]) -> anyhow::Result<()> {
-        let written =
+        let mut written =
             rounds.iter().try_for_each(|round| writeln!(self.file, "{}", round.prediction));
-        self.told(written)
+        if self.is_followed {
+            written = written.and_then(|()| self.file.flush());
+        }
+        written.with_context(|| cannot_write(&self.path))
     }
 
-    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
-        let written = self.file.flush();
-        self.told(written)
+    /// Makes sure that all predictions so far are on the disk, and returns how much was written.
+    pub(crate) fn put_down(&mut self) -> anyhow::Result<Written> {
+        self.file.put_down().with_context(|| cannot_write(&self.path))
     }
 
-    fn told(&self, written: io::Result<()>) -> anyhow::Result<()> {
-        written.with_context(|| format!("cannot write {}", self.path.display()))
+    /// Gives the file its name.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        self.file.finish().with_context(|| cannot_write(&self.path))
     }
+
+    /// Leaves the file beside its place, for a run that is resumed later.
+    pub(crate) fn leave(self) -> anyhow::Result<()> {
+        self.file.leave().with_context(|| cannot_write(&self.path))
+    }
+}
+
+fn begin(path: &Path, is_followed: bool) -> io::Result<GrowingFile> {
+    if is_followed { GrowingFile::append(path) } else { GrowingFile::begin(path) }
+}
+
+fn go_on(path: &Path, written: &Written, is_followed: bool) -> anyhow::Result<GrowingFile> {
+    let file = if is_followed {
+        GrowingFile::go_on_appending(path, written)
+    } else {
+        GrowingFile::go_on(path, written)
+    };
+    match file.with_context(|| cannot_write(path))? {
+        Some(file) => Ok(file),
+        None => bail!(
+            "{} does not hold the predictions that were made before: put that file back, or name \
+             another with --predictions for those from here on",
+            path.display()
+        ),
+    }
+}
+
+/// Whether there is a file, or its part, that could be continued.
+fn is_there(path: &Path) -> bool {
+    let part = path.file_name().map(|name| {
+        let mut part = name.to_owned();
+        part.push(".part");
+        path.with_file_name(part)
+    });
+    path.exists() || part.is_some_and(|part| part.exists())
+}
+
+/// Prints a note if the earlier predictions of a resumed run are in a file that is not here, so
+/// that this file has only the rest.
+fn note_a_late_beginning(path: &Path, session: &Session, before: Option<Written>) {
+    if before.is_some_and(|written| written.bytes > 0) {
+        let next = numbers::count(session.ledger().rounds() + 1);
+        output::note(&format!("{} begins with example {next}", path.display()));
+    }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
 }

@@ -1,13 +1,13 @@
-//! What is said while a run is under way: a bar on a terminal, and elsewhere a line at rounds 1, 2,
-//! 4, 8, …, in the shape that users of Vowpal Wabbit know.
+//! Shows the progress of a run. On a terminal it is a bar. Elsewhere it is a line at rounds 1, 2,
+//! 4, 8, …, in the form that users of Vowpal Wabbit know.
 
-use crate::data;
+use crate::{data, output};
 use indicatif::ProgressBar;
 use rueful_data::Source;
 use rueful_run::Session;
 use std::io::{self, IsTerminal, Write};
 
-/// Watches a run.
+/// Shows the progress of a run in one of these ways.
 pub(crate) enum Watch {
     Quiet,
     Bar(ProgressBar),
@@ -16,7 +16,7 @@ pub(crate) enum Watch {
 
 impl Watch {
     pub(crate) fn new(session: &Session, is_quiet: bool) -> Self {
-        if is_quiet {
+        if is_quiet || output::is_quiet() {
             Self::Quiet
         } else if io::stderr().is_terminal() {
             Self::Bar(data::progress_bar(session.data()))
@@ -25,7 +25,7 @@ impl Watch {
         }
     }
 
-    /// Tells of the rows that were learned from last.
+    /// Shows the progress after the last batch.
     pub(crate) fn tell(&mut self, session: &Session, source: &dyn Source) {
         match self {
             Self::Quiet => {}
@@ -52,10 +52,10 @@ struct Moment {
     loss: f64,
 }
 
-/// Lines that come ever more rarely.
+/// Prints lines at rounds that are powers of two.
 pub(crate) struct Lines {
     next: u64,
-    /// Where the line before ended.
+    /// The round of the line before, or the round at which the run began.
     last: Moment,
     has_begun: bool,
 }

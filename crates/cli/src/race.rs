@@ -20,7 +20,8 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-/// The marks of learners in a chart, those with the least risk first; the others are not drawn.
+/// The marks of learners in a chart. The learner with the smallest risk gets the first mark.
+/// Learners for which there is no mark left are not drawn.
 const MARKS: [char; 6] = ['●', '○', '×', '△', '□', '+'];
 
 pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<ExitCode> {
@@ -67,7 +68,7 @@ pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<ExitCode> {
     Ok(output::disagree(&report.contradictions, code))
 }
 
-/// A race that is about to begin.
+/// A race that is ready to begin.
 struct Ready {
     spec: RaceSpec,
     data: DataSpec,
@@ -92,7 +93,8 @@ fn ready(args: &RaceArgs, manner: &Manner) -> anyhow::Result<Ready> {
     Ok(Ready { spec: resolved?, data, labels, source })
 }
 
-/// Solves for the best comparator, once for all, from where the best learner left off.
+/// Solves for the best comparator, once for all learners. The solver starts from the weights of the
+/// best learner.
 fn solve(
     race: &Race,
     replay: &mut Replay<'_>,
@@ -147,7 +149,7 @@ fn loss(report: &RaceReport) -> String {
     }
 }
 
-/// Learners one below the other, the best first.
+/// A table with a row for every learner, the best first.
 fn compared(report: &RaceReport) -> Table {
     let classifies = report.learners.iter().any(|racer| racer.mistake_rate.is_some());
     let is_exact = report.learners.iter().any(|racer| racer.regret.is_some());
@@ -191,10 +193,12 @@ fn comparison(report: &RaceReport) -> Comparison {
             .collect(),
         data: vec![("files".to_owned(), files), ("examples".to_owned(), examples)],
         notes: page::disagreements(&report.contradictions),
+        origin: page::origin(&report.data),
     }
 }
 
-/// A learner that got to the end. Where several have its name, its η is said too.
+/// The entry of a learner on the page, or none if it diverged. If several learners have the same
+/// name, their entries are told apart by η.
 fn rival(report: &RaceReport, racer: &RacerReport) -> Option<Rival> {
     let what = racer.spec.learner.words(racer.spec.sigma);
     let is_alone = report.learners.iter().filter(|other| other.name == racer.name).count() == 1;
@@ -210,7 +214,8 @@ fn rival(report: &RaceReport, racer: &RacerReport) -> Option<Rival> {
     })
 }
 
-/// The name of a learner and its η, which its description holds; nothing else is raced over a grid.
+/// The name of a learner and its η, which is taken from its description. η is the only setting for
+/// which a race tries several values.
 fn with_eta(name: &str, what: &str) -> String {
     let eta = what.split_once("η = ").and_then(|(_, rest)| rest.split(',').next());
     eta.map_or_else(|| name.to_owned(), |eta| format!("{name}, η = {eta}"))
@@ -228,7 +233,7 @@ fn shown(value: Option<Figure>) -> String {
     value.map_or("–".to_owned(), |value| value.to_string())
 }
 
-/// The risks of the best, each with a mark of its own.
+/// The risks over time of the best learners, each with a mark of its own.
 fn series(learners: &[RacerReport]) -> Vec<Series<'_>> {
     let drawn = learners.iter().filter(|racer| racer.diverged.is_none()).zip(MARKS);
     drawn

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let stop = interrupt::listen()?;
     let manner = Manner { follow: follow(args, &stop), idle_rows: true, ..args.manner.manner() };
-    let Begun { mut session, notes, mut source, manner } = begin(args, manner)?;
+    let Begun { mut session, mut source, manner } = begin(args, manner)?;
     let resumed = args.keep.resume.as_ref().map(|_| session.ledger().rounds());
     let spec = session.spec();
     places::check_run(args, &spec.data.files)?;
@@ -34,20 +34,21 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let labels = LabelUse::Learn(spec.loss.labels());
     let reopen = || data::reopen(&spec.data, labels, &manner);
 
+    session.companions_mut().windows = windows(args, &mut session, &options);
     let mut around = Around {
-        windows: windows(args, &session, &options),
-        teller: alarm.map(Teller::new),
+        teller: alarm.map(|alarm| Teller::new(alarm, session.windows())),
         look_back: LookBack::new(args, options, &task, &reopen),
-        // Where somebody waits for an alarm, nothing else is said.
-        watch: Watch::new(&session, args.quiet || alarm.is_some()),
+        // With `--alarm` only alarms go to the standard error, so that silence means no alarm.
+        watch: Watch::new(&session, alarm.is_some()),
         keeper: Keeper::new(args, &session)?,
     };
-    // A stream that is followed ends by itself when it is told to, behind what has come.
+    // With `--follow` an interrupt ends the stream after what has come, and the loop reads to
+    // there.
     let is_told = || stop.is_told() && !args.follow;
     let finished = learn(&mut session, &mut *source, &mut around, is_told);
-    let Around { look_back, windows, watch, keeper, .. } = around;
+    let Around { look_back, watch, keeper, .. } = around;
     watch.finish();
-    keeper.finish(&session, &*source, finished)?;
+    keeper.finish(&mut session, &*source, finished)?;
     let was_interrupted = is_told();
 
     let mut report = session.report(&*source);
@@ -60,45 +61,57 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         Some(look_back) if look_back.is_possible(was_interrupted) => {
             look_back.add_to(&mut report, session.run(), &*source)?;
         }
-        Some(_) => output::note("interrupted: too much was read to look back at"),
+        Some(_) => output::note("interrupted: no exact regret, for the data are not in memory"),
         None => {}
     }
     if args.keep.pictures.are_asked_for() {
-        let page = page::page(&report, session.run(), windows.as_ref());
+        let page = page::page(&report, session.run(), session.windows());
         page::write_all(&Document::One(&page), &args.keep.pictures)?;
     }
+    let notes = &session.companions().notes;
     let code = if was_interrupted { stop.exit_code() } else { ExitCode::SUCCESS };
-    let Some((alarm, windows)) = alarm.zip(windows) else {
-        show(args, &report, &notes)?;
+    let Some((alarm, windows)) = alarm.zip(session.windows()) else {
+        show(args, &report, notes)?;
         return Ok(output::disagree(&report.contradictions, code));
     };
     let mut windows = windows.reports(session.ledger());
     report.contradictions.extend(withhold_contradictions(&mut windows));
     let raised = alarm.raised(&windows, None);
-    show_watched(args, &report, &notes, (&alarm, &windows, &raised))?;
-    Ok(output::disagree(&report.contradictions, alarm::code(Some(&raised), code)))
+    show_watched(args, &report, notes, (&alarm, &windows, &raised))?;
+    Ok(output::disagree(
+        &report.contradictions,
+        alarm::code(Some(&raised), resumed.unwrap_or(0), code),
+    ))
 }
 
-/// Everyone who is told of every batch.
+/// The parts of the program that look at every batch after it was learned from.
 struct Around<'a> {
     look_back: Option<LookBack<'a>>,
-    windows: Option<Windows>,
     teller: Option<Teller>,
     watch: Watch,
     keeper: Keeper<'a>,
 }
 
-/// Windows, if there is a page to show them, or an alarm to be raised.
-fn windows(args: &RunArgs, session: &Session, options: &Options) -> Option<Windows> {
-    let bench = || session.run().task().bench_alone();
-    let windows = || Windows::new(session.ledger(), bench(), args.keep.window);
-    if args.keep.alarm.is_some() {
-        return Some(windows().solved(session.ledger(), options));
+/// The windows of the run, if the page or the alarm needs them. A resumed session goes on with its
+/// own windows if they are of the same kind. Otherwise new windows begin.
+fn windows(args: &RunArgs, session: &mut Session, options: &Options) -> Option<Windows> {
+    let (length, are_solved) = (args.keep.window, args.keep.alarm.is_some());
+    if !are_solved && args.keep.pictures.report.is_none() {
+        return None;
     }
-    args.keep.pictures.report.as_ref().map(|_| windows())
+    let before = session.companions_mut().windows.take();
+    let begin = || {
+        let after = session.ledger().rounds();
+        if after > 0 {
+            output::note(&format!("windows begin with example {}", numbers::count(after + 1)));
+        }
+        Windows::new(session.ledger(), session.run().task().bench_alone(), length)
+    };
+    let windows = before.filter(|windows| windows.suit(length, are_solved)).unwrap_or_else(begin);
+    Some(if are_solved { windows.solved(session.ledger(), options) } else { windows.unsolved() })
 }
 
-/// Learns from everything, or until told to stop.
+/// Learns from all batches, or until `is_told` returns true.
 fn learn(
     session: &mut Session,
     source: &mut dyn Source,
@@ -110,10 +123,8 @@ fn learn(
         if let Some(look_back) = &mut around.look_back {
             look_back.observe(rows, rounds);
         }
-        if let Some(windows) = &mut around.windows {
-            let run = session.run();
-            windows.tell(run.ledger(), run.entered(rows), rounds);
-            around.teller.iter_mut().for_each(|teller| teller.tell(windows));
+        if let Some((teller, windows)) = around.teller.as_mut().zip(session.windows()) {
+            teller.tell(windows);
         }
         around.watch.tell(session, source);
         around.keeper.keep(session, source)?;
@@ -133,7 +144,7 @@ fn show(args: &RunArgs, report: &Report, notes: &[String]) -> anyhow::Result<()>
     }
 }
 
-/// The same with what became of its windows.
+/// Prints the report together with its windows and the alarms that they raised.
 fn show_watched(
     args: &RunArgs,
     report: &Report,
@@ -150,35 +161,35 @@ fn show_watched(
     output::print_json(&Watched::<_, ()> { report, windows, alarms, groups: None })
 }
 
-/// Whether files are followed, and until when: an interrupt ends the stream, not the program.
+/// Whether files are followed, and until when. With `--follow` an interrupt ends the stream, and
+/// not the program.
 fn follow(args: &RunArgs, stop: &Stop) -> Follow {
     if !args.follow {
         return Follow::No;
     }
-    if !args.quiet {
-        output::note("learning from what comes; an interrupt (Ctrl-C) ends it, with the report");
-    }
+    output::note("learning as data come; an interrupt (Ctrl-C) ends the run, with its report");
     Follow::Until(stop.flag())
 }
 
-/// A run, and where it begins.
+/// A run that is ready to learn: its session, and its data from the place where it begins.
 struct Begun {
     session: Session,
-    notes: Vec<String>,
     source: Box<dyn Source>,
     manner: Manner,
 }
 
-/// A run that begins, or one that goes on.
+/// Begins a new run, or resumes a saved one.
 fn begin(args: &RunArgs, manner: Manner) -> anyhow::Result<Begun> {
     if let Some(path) = &args.keep.resume {
         return go_on(args, Model::open(path)?, manner);
     }
     let Described { spec, notes, source } = describe(args, &manner)?;
-    Ok(Begun { session: Session::new(&spec)?, notes, source, manner })
+    let mut session = Session::new(&spec)?;
+    session.companions_mut().notes = notes;
+    Ok(Begun { session, source, manner })
 }
 
-/// A run that goes on, in the data it was at or in others.
+/// Resumes a run, in its own data or in the files that are named.
 fn go_on(args: &RunArgs, model: Model, manner: Manner) -> anyhow::Result<Begun> {
     let labels = LabelUse::Learn(model.task().loss.labels());
     let before = if args.files.is_empty() {
@@ -199,17 +210,17 @@ fn go_on(args: &RunArgs, model: Model, manner: Manner) -> anyhow::Result<Begun> 
         Session::resume_with(model, data)
     };
     let source = session.data().open(labels, &manner)?;
-    Ok(Begun { session, notes: Vec::new(), source, manner })
+    Ok(Begun { session, source, manner })
 }
 
-/// A run that is about to begin.
+/// The description of a new run, the notes about it, and its data.
 struct Described {
     spec: Spec,
     notes: Vec<String>,
     source: Box<dyn Source>,
 }
 
-/// The description of the run, from the flags or from a file, and its data.
+/// Finds the description of a new run, from the flags or from a spec file, and opens its data.
 fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
     if let Some(path) = &args.spec {
         let spec = read_spec(path, &args.files)?;
@@ -221,7 +232,7 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
     let labels = settings.labels()?;
     let opened = if args.keep.alarm.is_some() {
-        // Nothing is said that is no alarm.
+        // `data::open` would print notes, and with `--alarm` only alarms are printed.
         let opened = reading.open(labels, manner)?;
         data::write_schema(&args.manner, &opened.spec)?;
         opened
@@ -243,7 +254,7 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
     Ok(Described { spec, notes, source })
 }
 
-/// The description in a file; `files`, if there are any, replace its own.
+/// Reads a spec file. If `files` is not empty, it replaces the files of the spec.
 fn read_spec(path: &Path, files: &[String]) -> anyhow::Result<Spec> {
     let mut spec = Spec::read(path)?;
     if !files.is_empty() {
@@ -252,7 +263,7 @@ fn read_spec(path: &Path, files: &[String]) -> anyhow::Result<Spec> {
     Ok(spec)
 }
 
-/// Prints the description of a run in place of running it.
+/// Prints the description of a run, and does not run it.
 fn print_spec(args: &RunArgs) -> anyhow::Result<()> {
     let spec = match &args.spec {
         Some(path) => read_spec(path, &args.files)?,

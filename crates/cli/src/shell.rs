@@ -1,6 +1,6 @@
-//! `rueful completions` and `rueful man`: what shells and `man` are told about the program.
+//! `rueful completions` and `rueful man`: completions for shells, and manual pages.
 //!
-//! Both are made from the definition of the flags, so they cannot fall behind.
+//! Both are made from the definition of the flags, so they are always up to date.
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::output;
@@ -28,7 +28,7 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<()> {
     }
 }
 
-/// One page for every command.
+/// Writes one page for every command.
 fn write_pages(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     clap_mangen::generate_to(Cli::command(), folder)

@@ -1,6 +1,7 @@
 //! The report as a person reads it.
 
 use crate::chart::{self, Series};
+use crate::figures;
 use crate::numbers::{Figure, at_least, at_most, count, measured, percent};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rueful_core::learner::Expert;
@@ -19,6 +20,7 @@ pub(crate) fn report(report: &Report, notes: &[String]) -> String {
             format!("* with probability {sure}, if examples are independent draws from one source");
         text = format!("{}\n  {told}\n\n", text.trim_end());
     }
+    text += &figures::section("How well it predicted", report.figures.as_ref());
     text += &headed(&format!("Regret against {}", comparators(&report.spec)), &ladder(report));
     let reach = reach(&report.judged);
     if !reach.is_empty() {
@@ -29,7 +31,7 @@ pub(crate) fn report(report: &Report, notes: &[String]) -> String {
     }
     let curve = curve(&report.curve);
     if !curve.is_empty() {
-        text += &format!("Over time\n{curve}");
+        text += &format!("Over time, per round\n{curve}");
     }
     text
 }
@@ -79,22 +81,16 @@ fn about(report: &Report, notes: &[String]) -> Table {
     rows.extend([
         row("learner", learner(spec)),
         row("loss", loss(spec)),
-        row("examples", examples(report)),
+        row("examples", count(report.examples)),
         row("features", features(report)),
         row("norms", norms(report)),
     ]);
     let weights = data.and_then(|data| data.class_weights);
     rows.extend(weights.map(|weights| row("weights", weights.to_string())));
     rows.extend(notes.iter().map(|note| row("note", note.clone())));
+    let resumed = |before| row("resumed", format!("after {} examples", count(before)));
+    rows.extend(report.resumed.map(resumed));
     plain(rows)
-}
-
-pub(crate) fn examples(report: &Report) -> String {
-    let all = count(report.examples);
-    match report.resumed {
-        Some(before) => format!("{all}, {} of them in earlier runs", count(before)),
-        None => all,
-    }
 }
 
 pub(crate) fn features(report: &Report) -> String {
@@ -142,6 +138,8 @@ fn costs(report: &Report) -> Table {
     ];
     let penalty = report.penalty.map(Figure::measured);
     rows.extend(penalty.map(|penalty| row("of it (σ/2)‖w‖²", penalty)));
+    let constant = report.figures.as_ref().and_then(|figures| figures.best_constant);
+    rows.extend(constant.map(|best| row("best constant", Figure::measured(best.loss.upper))));
     let best = report.comparator.map(|best| Figure::at_most(best.upper));
     rows.extend(best.map(|best| row("best in hindsight", best)));
     rows.extend(report.mistake_rate.map(|rate| {

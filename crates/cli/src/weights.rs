@@ -6,10 +6,10 @@ use crate::{output, view};
 use rueful_run::{Model, Weight};
 use serde::Serialize;
 
-/// The weights of a model, as JSON has them.
+/// The weights of a model, for JSON.
 #[derive(Serialize)]
 struct Listed<'a> {
-    /// How many are not 0.
+    /// The number of weights that are not 0.
     nonzero: usize,
     /// ‖w‖
     norm: f64,
@@ -45,7 +45,7 @@ pub(crate) fn weights(args: &WeightsArgs) -> anyhow::Result<()> {
     output::print(&view::headed(&title, &view::numbers_table(rows.collect(), 1..=1)))
 }
 
-/// A feature in a table.
+/// The name of a feature in a table.
 pub(crate) fn name(name: Option<&str>, index: u64) -> String {
     name.map_or_else(|| format!("feature {index}"), rueful_data::printable)
 }

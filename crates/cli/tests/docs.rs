@@ -1,10 +1,11 @@
-//! The documentation is true: every command in a `console` block of the README and of `docs/` is
-//! run, and must print what stands below it. The commands of a page are run one after the other in
-//! a folder that has nothing in it but `data/`, `docs/` and one more; what one of them writes, the next can read.
+//! Tests that the documentation is true. Every command in a `console` block of the README and of
+//! `docs/` is run and must print the text below it. The commands of a page are run one after the
+//! other in a folder that holds only `data/`, `docs/` and `Cargo.toml`. A command can read the
+//! files that an earlier one has written.
 //!
-//! In such a block a line that starts with `$ ` is a command, and what follows up to the next one
-//! is its output; a line `...` stands for any number of lines. Rust blocks of the README are run
-//! by the documentation tests of the crate `rueful`.
+//! In such a block a line that starts with `$ ` is a command. The lines up to the next command are
+//! its output, in which `...` stands for any number of lines. Rust blocks of the README are run by
+//! the documentation tests of the crate `rueful`.
 
 use rueful_run::{AnyLoss, AnySchedule, LearnerSpec};
 use snapbox::{Assert, IntoData};
@@ -13,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Commands that build or test everything, and are therefore not run from within a test.
+/// Commands that build or test everything. They are not run from within a test.
 const NOT_RUN: [&str; 2] = ["make run", "make test"];
 
-/// The languages that blocks are written in. One without a language would pass for Rust. Those of
-/// Python are run by its tests.
+/// The languages of blocks. rustdoc would take a block without a language for Rust. Blocks of Python
+/// are run by the tests of the Python package.
 const LANGUAGES: [&str; 6] = ["console", "rust", "text", "json", "toml", "python"];
 
 struct Document {
@@ -28,12 +29,12 @@ struct Document {
 /// The text between two fences.
 struct Block<'a> {
     language: &'a str,
-    /// The line of its first fence, counted from 1.
+    /// The number of the line with its first fence, counted from 1.
     line: usize,
     text: Vec<&'a str>,
 }
 
-/// A command and what it should print.
+/// A command and the output that it should print.
 struct Scene<'a> {
     command: &'a str,
     output: String,
@@ -73,7 +74,7 @@ impl Document {
         blocks
     }
 
-    /// What stands outside the blocks.
+    /// The text outside the blocks.
     fn prose(&self) -> String {
         let parts = self.text.split("```").step_by(2);
         parts.collect()
@@ -94,7 +95,7 @@ impl Block<'_> {
     }
 }
 
-/// A folder for the commands of a page.
+/// Makes a folder for the commands of a page.
 fn stage() -> TempDir {
     let stage = TempDir::new().expect("a directory");
     for name in ["data", "docs"] {
@@ -109,8 +110,8 @@ fn stage() -> TempDir {
     stage
 }
 
-/// What a person sees of what is said on the side: on a terminal, a bar that is gone at the end
-/// stands for the lines of progress.
+/// The standard error as a person sees it at the end. On a terminal, progress is a bar that
+/// disappears, so the lines of progress are left out.
 fn seen(stderr: &str) -> String {
     let is_progress = |line: &str| {
         let cells: Vec<&str> = line.split_whitespace().collect();
@@ -120,7 +121,7 @@ fn seen(stderr: &str) -> String {
     stderr.lines().filter(|line| !is_progress(line)).map(|line| format!("{line}\n")).collect()
 }
 
-/// Runs a command and compares; blank lines at the end make no difference.
+/// Runs a command and compares its output. Blank lines at the end make no difference.
 fn perform(stage: &TempDir, place: &str, scene: &Scene<'_>) {
     let mut words = scene.command.split_whitespace();
     assert_eq!(words.next(), Some("rueful"), "{place}: only the program can be run");
@@ -191,25 +192,48 @@ fn the_first_report_is_that_of_make_run() {
     assert!(readme.text.contains(concat!("Rust, ", env!("CARGO_PKG_RUST_VERSION"))));
 }
 
-/// A number in the prose with this many decimals was printed by a command.
+/// A number in the prose with many decimals must occur in the output of a command on the page. On
+/// the front page it may also occur on the page about other programs.
 #[test]
 fn measured_numbers_in_the_prose_stand_in_a_report() {
     const DECIMALS: usize = 3;
     for page in documents() {
         let blocks = page.blocks();
         let printed: Vec<&str> = blocks.iter().flat_map(|block| block.text.clone()).collect();
+        let rivals = fs::read_to_string(root().join("crates/bench/rivals/README.md"));
+        let rivals = rivals.expect("the rivals' page");
         let prose = page.prose();
+        let is_printed = |number: &str| {
+            let is_about_rivals = page.name == "README.md" && rivals.contains(number);
+            is_about_rivals || printed.iter().any(|line| line.contains(number))
+        };
         let numbers = prose.split(|char: char| !char.is_ascii_digit() && char != '.');
         for number in numbers.map(|number| number.trim_end_matches('.')) {
             let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
             if decimals >= DECIMALS {
-                assert!(printed.iter().any(|line| line.contains(number)), "{number}");
+                assert!(is_printed(number), "{}: {number}", page.name);
             }
         }
     }
 }
 
-/// Where the links of a text lead, as far as they lead to files.
+/// The picture on the front page is the one that the program draws.
+#[test]
+fn the_picture_is_that_of_the_first_run() {
+    let stage = stage();
+    let drawn = stage.path().join("drawn.svg");
+    let output = Command::new(env!("CARGO_BIN_EXE_rueful"))
+        .args(["run", "data/phishing.libsvm", "--quiet", "--plot", "drawn.svg"])
+        .current_dir(stage.path())
+        .output();
+    assert!(output.expect("the program starts").status.success());
+    let drawn = fs::read_to_string(drawn).expect("a picture");
+    let kept = root().join("docs/phishing.svg");
+    let assert = Assert::new().action_env("SNAPSHOTS").normalize_paths(false);
+    assert.eq(drawn, snapbox::Data::read_from(&kept, None).raw());
+}
+
+/// The files that the links of a text lead to.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let files = targets.filter(|target| !target.contains("://") && !target.starts_with('#'));
@@ -238,7 +262,8 @@ fn every_page_is_linked_and_every_link_leads_somewhere() {
     }
 }
 
-/// The table on the front page lists what the program knows, in the same order.
+/// The table on the front page lists all learners, losses and schedules, in the order of the
+/// program.
 #[test]
 fn the_table_has_every_name() {
     let pages = documents();

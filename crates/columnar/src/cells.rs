@@ -1,13 +1,13 @@
 //! From arrays of every type to the few that rows are made of.
 
+use crate::decode_error::DecodeError;
 use crate::kind::Kind;
-use crate::trouble::Trouble;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, StringViewArray};
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
-use rueful_data::{Cell, Role};
+use rueful_data::{Cell, Moment, Role};
 use std::sync::Arc;
 
 /// Powers of ten that are exact in double precision.
@@ -20,13 +20,14 @@ pub(crate) enum Cells {
     Numbers(Vec<f64>),
     Truths(BooleanArray),
     Words(StringViewArray),
+    Moments(Vec<Option<Moment>>),
     /// Nothing at all.
     Nothing,
 }
 
 impl Cells {
     /// The cells of an array, for a column of that role.
-    pub(crate) fn new(array: &ArrayRef, role: Role) -> Result<Self, Trouble> {
+    pub(crate) fn new(array: &ArrayRef, role: Role) -> Result<Self, DecodeError> {
         if let DataType::Dictionary(..) = array.data_type() {
             return Self::new(&spread(array)?, role);
         }
@@ -37,6 +38,7 @@ impl Cells {
             Kind::Number => Self::Numbers(numbers(array)?),
             Kind::Truth => Self::Truths(array.as_boolean().clone()),
             Kind::Word => Self::Words(words(array)?),
+            Kind::Moment if role == Role::Date => Self::Moments(moments(array)?),
             Kind::Moment => Self::Words(moment_names(array)?),
             Kind::Nothing => Self::Nothing,
             Kind::Other => return Err(unexpected(array)),
@@ -49,6 +51,7 @@ impl Cells {
         match self {
             Self::Numbers(numbers) => Cell::Number(numbers[row]),
             Self::Words(words) if words.is_valid(row) => Cell::Text(words.value(row)),
+            Self::Moments(moments) => moments[row].map_or(Cell::Missing, Cell::Moment),
             Self::Truths(truths) if truths.is_valid(row) => Cell::Truth(truths.value(row)),
             _ => Cell::Missing,
         }
@@ -56,7 +59,7 @@ impl Cells {
 }
 
 /// The values that the keys of a dictionary stand for; strings share their bytes.
-fn spread(array: &ArrayRef) -> Result<ArrayRef, Trouble> {
+fn spread(array: &ArrayRef) -> Result<ArrayRef, DecodeError> {
     let dictionary = array.as_any_dictionary();
     let values = dictionary.values();
     let values = match Kind::of(values.data_type()) {
@@ -66,7 +69,7 @@ fn spread(array: &ArrayRef) -> Result<ArrayRef, Trouble> {
     Ok(take(&values, dictionary.keys(), None)?)
 }
 
-fn words(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
+fn words(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {
     Ok(match array.data_type() {
         DataType::Utf8 => StringViewArray::from(array.as_string::<i32>()),
         DataType::LargeUtf8 => StringViewArray::from(array.as_string::<i64>()),
@@ -77,7 +80,7 @@ fn words(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
 
 /// Numbers that become features, and so singles: those that are not exact as doubles become singles
 /// at once, as a text of them would. Rounding them again then changes nothing.
-fn singles(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
+fn singles(array: &ArrayRef) -> Result<Vec<f64>, DecodeError> {
     use DataType as D;
     Ok(match array.data_type() {
         D::Int64 => each::<Int64Type>(array, |number| f64::from(number as f32)),
@@ -92,7 +95,7 @@ fn singles(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
 
 /// Decimals that become features. Where the nearest double lies in the middle of two singles it
 /// does not tell which of them is nearer to the decimal: then the text is parsed.
-fn decimal_singles<T: DecimalType>(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
+fn decimal_singles<T: DecimalType>(array: &ArrayRef) -> Result<Vec<f64>, DecodeError> {
     let decimals = array.as_primitive::<T>();
     let mut values = numbers(array)?;
     for (row, value) in values.iter_mut().enumerate() {
@@ -115,7 +118,7 @@ fn is_middle_of_singles(value: f64) -> bool {
 }
 
 /// Numbers in double precision: correctly rounded, as a text of them would be.
-fn numbers(array: &ArrayRef) -> Result<Vec<f64>, Trouble> {
+fn numbers(array: &ArrayRef) -> Result<Vec<f64>, DecodeError> {
     use DataType as D;
     Ok(match array.data_type() {
         D::Int8 => each::<Int8Type>(array, f64::from),
@@ -171,7 +174,7 @@ fn decimals<T: DecimalType>(
 }
 
 /// Numbers as names: whole ones with all their digits.
-fn number_names(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
+fn number_names(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {
     use DataType as D;
     Ok(match array.data_type() {
         D::Int8 => names(array.as_primitive::<Int8Type>()),
@@ -210,9 +213,50 @@ fn named(array: &dyn Array, name: impl Fn(usize) -> String) -> StringViewArray {
     (0..array.len()).map(|row| array.is_valid(row).then(|| name(row))).collect()
 }
 
+/// Dates and times; none where there is nothing, or what lies beyond the calendar.
+fn moments(array: &ArrayRef) -> Result<Vec<Option<Moment>>, DecodeError> {
+    use DataType as D;
+    const MILLI: i64 = 1000;
+    macro_rules! moments_of {
+        ($type:ty, $moment:expr) => {
+            array.as_primitive::<$type>().iter().map(|value| value.and_then($moment)).collect()
+        };
+    }
+    let since = |per_second: i64| move |units: i64| Moment::since_1970(units, per_second);
+    Ok(match array.data_type() {
+        D::Date32 => moments_of!(Date32Type, |day| Some(Moment::date(day))),
+        D::Date64 => moments_of!(Date64Type, |units| {
+            i32::try_from(units.div_euclid(86_400 * MILLI)).ok().map(Moment::date)
+        }),
+        D::Time32(TimeUnit::Second) => {
+            moments_of!(Time32SecondType, |units| Moment::time(units.into(), 1))
+        }
+        D::Time32(_) => {
+            moments_of!(Time32MillisecondType, |units| { Moment::time(units.into(), MILLI) })
+        }
+        D::Time64(TimeUnit::Microsecond) => {
+            moments_of!(Time64MicrosecondType, |units| Moment::time(units, MILLI * MILLI))
+        }
+        D::Time64(_) => {
+            moments_of!(Time64NanosecondType, |units| Moment::time(units, MILLI * MILLI * MILLI))
+        }
+        D::Timestamp(TimeUnit::Second, _) => moments_of!(TimestampSecondType, since(1)),
+        D::Timestamp(TimeUnit::Millisecond, _) => {
+            moments_of!(TimestampMillisecondType, since(MILLI))
+        }
+        D::Timestamp(TimeUnit::Microsecond, _) => {
+            moments_of!(TimestampMicrosecondType, since(MILLI * MILLI))
+        }
+        D::Timestamp(TimeUnit::Nanosecond, _) => {
+            moments_of!(TimestampNanosecondType, since(MILLI * MILLI * MILLI))
+        }
+        _ => return Err(unexpected(array)),
+    })
+}
+
 /// Dates and times as names: `2026-11-15`, `23:30:00`, `2026-11-15 23:30:00`; those with a time
 /// zone in UTC. One beyond the calendar is called by its number.
-fn moment_names(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
+fn moment_names(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {
     use DataType as D;
     macro_rules! named_as {
         ($type:ty, $value:ident) => {{
@@ -245,6 +289,6 @@ fn moment_names(array: &ArrayRef) -> Result<StringViewArray, Trouble> {
 }
 
 #[cold]
-fn unexpected(array: &ArrayRef) -> Trouble {
-    Trouble::new(format!("a column of type {}", array.data_type()))
+fn unexpected(array: &ArrayRef) -> DecodeError {
+    DecodeError::new(format!("a column of type {}", array.data_type()))
 }

@@ -1,11 +1,11 @@
 //! Files decoded piece by piece.
 
 use crate::cells::Cells;
+use crate::decode_error::{DecodeError, guarded};
 use crate::file::Meter;
 use crate::ipc::Ipc;
 use crate::layout::Format;
 use crate::parquet::{self, Parquet};
-use crate::trouble::{Trouble, guarded};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
@@ -136,12 +136,12 @@ impl Job for ToCells {
 }
 
 impl ToCells {
-    fn cells(&self, batch: &RecordBatch) -> Result<Vec<Cells>, Trouble> {
+    fn cells(&self, batch: &RecordBatch) -> Result<Vec<Cells>, DecodeError> {
         let columns = batch.columns().iter().zip(&self.roles);
         let cells: Vec<_> =
             columns.map(|(array, &role)| Cells::new(array, role)).collect::<Result<_, _>>()?;
         if cells.len() != self.roles.len() {
-            return Err(Trouble::new("columns that are not there"));
+            return Err(DecodeError::new("columns that are not there"));
         }
         Ok(cells)
     }
@@ -179,7 +179,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn next(&mut self, projection: &[usize]) -> Result<Option<RecordBatch>, Trouble> {
+    fn next(&mut self, projection: &[usize]) -> Result<Option<RecordBatch>, DecodeError> {
         while self.current.as_ref().is_none_or(|(batch, from)| *from >= batch.num_rows()) {
             let Some(batch) = self.batches.next() else { return Ok(None) };
             self.current = Some((batch?.project(projection)?, 0));
@@ -240,7 +240,7 @@ impl Decode {
 }
 
 impl Batches {
-    fn next(&mut self, projection: &[usize]) -> Result<Option<RecordBatch>, Trouble> {
+    fn next(&mut self, projection: &[usize]) -> Result<Option<RecordBatch>, DecodeError> {
         match self {
             Self::Parquet(reader) => parquet::next(reader),
             Self::Ipc(ipc) => ipc.next(projection, piece_rows(projection.len())),

@@ -5,7 +5,7 @@
 //! looked through first. Its field 2 lists the columns, parents before their children; field 5 of
 //! each says how many children it has.
 
-use crate::trouble::Trouble;
+use crate::decode_error::DecodeError;
 
 /// Columns nested deeper are refused. A list within a list takes four.
 const MAX_DEPTH: usize = 128;
@@ -30,7 +30,7 @@ const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
 /// Refuses a footer whose columns are nested too deep.
-pub(crate) fn check(footer: &[u8]) -> Result<(), Trouble> {
+pub(crate) fn check(footer: &[u8]) -> Result<(), DecodeError> {
     let mut thrift = Thrift { rest: footer };
     thrift.fields(|thrift, id, kind| match (id, kind) {
         (SCHEMA, LIST) => thrift.schema(),
@@ -48,8 +48,8 @@ impl Thrift<'_> {
     /// passed over by the one who is asked.
     fn fields(
         &mut self,
-        mut pass: impl FnMut(&mut Self, i64, u8) -> Result<(), Trouble>,
-    ) -> Result<(), Trouble> {
+        mut pass: impl FnMut(&mut Self, i64, u8) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
         let mut id: i64 = 0;
         loop {
             let head = self.byte()?;
@@ -66,7 +66,7 @@ impl Thrift<'_> {
     }
 
     /// Passes over the list of columns, and follows it down.
-    fn schema(&mut self) -> Result<(), Trouble> {
+    fn schema(&mut self) -> Result<(), DecodeError> {
         let (kind, count) = self.list()?;
         // How many children are to come on each level.
         let mut levels: Vec<i64> = Vec::new();
@@ -93,14 +93,14 @@ impl Thrift<'_> {
             }
             if levels.len() > MAX_DEPTH {
                 let expected = format!("at most {MAX_DEPTH} levels");
-                return Err(Trouble::unsuitable("columns within columns", expected));
+                return Err(DecodeError::unsuitable("columns within columns", expected));
             }
         }
         Ok(())
     }
 
     /// Passes over a value.
-    fn skip(&mut self, kind: u8, depth: usize) -> Result<(), Trouble> {
+    fn skip(&mut self, kind: u8, depth: usize) -> Result<(), DecodeError> {
         if depth > MAX_VALUE_DEPTH {
             return Err(damaged());
         }
@@ -130,7 +130,7 @@ impl Thrift<'_> {
     }
 
     /// Passes over elements; a truth among them takes a byte.
-    fn skip_elements(&mut self, kinds: &[u8], count: u64, depth: usize) -> Result<(), Trouble> {
+    fn skip_elements(&mut self, kinds: &[u8], count: u64, depth: usize) -> Result<(), DecodeError> {
         for _ in 0..count {
             for &kind in kinds {
                 let kind = if matches!(kind, TRUE | FALSE) { BYTE } else { kind };
@@ -141,7 +141,7 @@ impl Thrift<'_> {
     }
 
     /// The type and number of the elements of a list.
-    fn list(&mut self) -> Result<(u8, u64), Trouble> {
+    fn list(&mut self) -> Result<(u8, u64), DecodeError> {
         let head = self.byte()?;
         let count = match head >> 4 {
             15 => self.unsigned()?,
@@ -150,20 +150,20 @@ impl Thrift<'_> {
         Ok((head & 0xf, count))
     }
 
-    fn byte(&mut self) -> Result<u8, Trouble> {
+    fn byte(&mut self) -> Result<u8, DecodeError> {
         let (&first, rest) = self.rest.split_first().ok_or_else(damaged)?;
         self.rest = rest;
         Ok(first)
     }
 
-    fn bytes(&mut self, count: u64) -> Result<(), Trouble> {
+    fn bytes(&mut self, count: u64) -> Result<(), DecodeError> {
         let count = usize::try_from(count).map_err(|_| damaged())?;
         self.rest = self.rest.get(count..).ok_or_else(damaged)?;
         Ok(())
     }
 
     /// A number of seven bits a byte, the lowest first.
-    fn unsigned(&mut self) -> Result<u64, Trouble> {
+    fn unsigned(&mut self) -> Result<u64, DecodeError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -176,12 +176,12 @@ impl Thrift<'_> {
     }
 
     /// A number that alternates between positive and negative as it grows.
-    fn signed(&mut self) -> Result<i64, Trouble> {
+    fn signed(&mut self) -> Result<i64, DecodeError> {
         let number = self.unsigned()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 }
 
-fn damaged() -> Trouble {
-    Trouble::new("a footer that makes no sense")
+fn damaged() -> DecodeError {
+    DecodeError::new("a footer that makes no sense")
 }

@@ -3,8 +3,8 @@
 //! A stream is a schema and then messages, each a short description and a body. A file is a stream
 //! between two marks, with a footer that says where its messages are.
 
+use crate::decode_error::DecodeError;
 use crate::file::{Counted, Meter};
-use crate::trouble::Trouble;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
@@ -51,7 +51,7 @@ enum Messages {
 type Message = (Vec<u8>, Buffer);
 
 impl Ipc {
-    pub(crate) fn open(path: &str) -> Result<(Self, Meter), Trouble> {
+    pub(crate) fn open(path: &str) -> Result<(Self, Meter), DecodeError> {
         if path == "-" {
             let input = Counted::new(io::stdin());
             let meter = input.meter.clone();
@@ -70,53 +70,53 @@ impl Ipc {
             Self::stream(Box::new(BufReader::new(file)))?
         } else {
             let found = "a file that does not begin as Arrow's do";
-            return Err(Trouble::unsuitable(found, "an Arrow file or stream"));
+            return Err(DecodeError::unsuitable(found, "an Arrow file or stream"));
         };
         Ok((opened, meter))
     }
 
     /// A stream, or a file that has to be read as one.
-    fn stream(mut reader: Box<dyn Read + Send>) -> Result<Self, Trouble> {
+    fn stream(mut reader: Box<dyn Read + Send>) -> Result<Self, DecodeError> {
         let mut head = [0; HEAD];
         reader.read_exact(&mut head)?;
         if !head.starts_with(MAGIC) {
             reader = Box::new(io::Cursor::new(head).chain(reader));
         }
         let (description, _) =
-            message(&mut reader)?.ok_or_else(|| Trouble::new("a stream of nothing"))?;
+            message(&mut reader)?.ok_or_else(|| DecodeError::new("a stream of nothing"))?;
         let message = root_as_message(&description).map_err(invalid)?;
         let schema = message.header_as_schema();
-        let schema = schema.ok_or_else(|| Trouble::new("a stream without a schema"))?;
+        let schema = schema.ok_or_else(|| DecodeError::new("a stream without a schema"))?;
         Self::new(Messages::Stream(reader), schema)
     }
 
-    fn file(mut file: Counted<File>) -> Result<Self, Trouble> {
+    fn file(mut file: Counted<File>) -> Result<Self, DecodeError> {
         let end = file.length().checked_sub(TAIL as u64);
-        let end = end.ok_or_else(|| Trouble::new("a file without a footer"))?;
+        let end = end.ok_or_else(|| DecodeError::new("a file without a footer"))?;
         let mut tail = [0; TAIL];
         file.seek(SeekFrom::Start(end))?;
         file.read_exact(&mut tail)?;
         let length = read_footer_length(tail)? as u64;
         let start = end.checked_sub(length);
-        let start = start.ok_or_else(|| Trouble::new("a footer larger than the file"))?;
+        let start = start.ok_or_else(|| DecodeError::new("a footer larger than the file"))?;
         file.seek(SeekFrom::Start(start))?;
         let footer = exactly(&mut file, length)?;
         let footer = root_as_footer(&footer).map_err(invalid)?;
         let place = |block: &Block| {
             let place = u64::try_from(block.offset());
-            place.map_err(|_| Trouble::new("a message before the beginning"))
+            place.map_err(|_| DecodeError::new("a message before the beginning"))
         };
         let dictionaries = footer.dictionaries().into_iter().flatten();
         let batches = footer.recordBatches().into_iter().flatten();
         let places = dictionaries.chain(batches).map(place).collect::<Result<Vec<_>, _>>()?;
         let messages = Messages::File(BufReader::new(file), places.into_iter());
-        let schema = footer.schema().ok_or_else(|| Trouble::new("a file without a schema"))?;
+        let schema = footer.schema().ok_or_else(|| DecodeError::new("a file without a schema"))?;
         Self::new(messages, schema)
     }
 
-    fn new(messages: Messages, schema: arrow_ipc::Schema<'_>) -> Result<Self, Trouble> {
+    fn new(messages: Messages, schema: arrow_ipc::Schema<'_>) -> Result<Self, DecodeError> {
         if !schema.endianness().equals_to_target_endianness() {
-            return Err(Trouble::new("numbers with their bytes in another order"));
+            return Err(DecodeError::new("numbers with their bytes in another order"));
         }
         let schema = Arc::new(try_fb_to_schema(schema)?);
         Ok(Self { messages, schema, dictionaries: HashMap::new(), current: None })
@@ -131,7 +131,7 @@ impl Ipc {
         &mut self,
         projection: &[usize],
         rows: usize,
-    ) -> Result<Option<RecordBatch>, Trouble> {
+    ) -> Result<Option<RecordBatch>, DecodeError> {
         loop {
             if let Some((batch, start)) = &mut self.current {
                 let count = rows.min(batch.num_rows() - *start);
@@ -152,7 +152,7 @@ impl Ipc {
         &mut self,
         (description, body): &Message,
         projection: &[usize],
-    ) -> Result<Option<RecordBatch>, Trouble> {
+    ) -> Result<Option<RecordBatch>, DecodeError> {
         let message = root_as_message(description).map_err(invalid)?;
         let version = message.version();
         match message.header_type() {
@@ -177,13 +177,13 @@ impl Ipc {
                     &version,
                 )?))
             }
-            other => Err(Trouble::new(format!("a message that is {other:?}"))),
+            other => Err(DecodeError::new(format!("a message that is {other:?}"))),
         }
     }
 }
 
 impl Messages {
-    fn next(&mut self) -> Result<Option<Message>, Trouble> {
+    fn next(&mut self) -> Result<Option<Message>, DecodeError> {
         match self {
             Self::Stream(reader) => message(reader),
             Self::File(reader, places) => {
@@ -196,12 +196,12 @@ impl Messages {
 }
 
 /// The message that begins here, unless the stream ends.
-fn message(reader: &mut impl Read) -> Result<Option<Message>, Trouble> {
+fn message(reader: &mut impl Read) -> Result<Option<Message>, DecodeError> {
     let start = up_to(reader, 4)?;
     let mut length: [u8; 4] = match start[..] {
         [] => return Ok(None),
         [a, b, c, d] => [a, b, c, d],
-        _ => return Err(Trouble::new("the end within a message")),
+        _ => return Err(DecodeError::new("the end within a message")),
     };
     if length == CONTINUATION {
         reader.read_exact(&mut length)?;
@@ -211,11 +211,11 @@ fn message(reader: &mut impl Read) -> Result<Option<Message>, Trouble> {
         return Ok(None);
     }
     if length > MAX_DESCRIPTION {
-        return Err(Trouble::new(format!("a description of {length} bytes")));
+        return Err(DecodeError::new(format!("a description of {length} bytes")));
     }
     let description = exactly(reader, length)?;
     let body = root_as_message(&description).map_err(invalid)?.bodyLength();
-    let body = u64::try_from(body).map_err(|_| Trouble::new("a body of less than nothing"))?;
+    let body = u64::try_from(body).map_err(|_| DecodeError::new("a body of less than nothing"))?;
     check_size(body)?;
     let body = exactly(reader, body)?;
     Ok(Some((description, Buffer::from_vec(body))))
@@ -223,13 +223,13 @@ fn message(reader: &mut impl Read) -> Result<Option<Message>, Trouble> {
 
 /// Refuses buffers beyond the body, which the decoder would take for a mistake of its own, and
 /// compressed ones that say they are larger than allowed: it would ask for the memory first.
-fn check_sizes(batch: &arrow_ipc::RecordBatch<'_>, body: &Buffer) -> Result<(), Trouble> {
+fn check_sizes(batch: &arrow_ipc::RecordBatch<'_>, body: &Buffer) -> Result<(), DecodeError> {
     let mut total: u64 = 0;
     for buffer in batch.buffers().into_iter().flatten() {
         let start = usize::try_from(buffer.offset()).ok();
         let length = usize::try_from(buffer.length()).ok();
         let bytes = start.and_then(|start| body.get(start..)?.get(..length?));
-        let bytes = bytes.ok_or_else(|| Trouble::new("a buffer beyond its message"))?;
+        let bytes = bytes.ok_or_else(|| DecodeError::new("a buffer beyond its message"))?;
         if let (Some(_), Some(size)) = (batch.compression(), bytes.first_chunk()) {
             // −1 says that it is not compressed after all; other negative ones are refused later.
             total = total.saturating_add(i64::from_le_bytes(*size).max(0) as u64);
@@ -238,34 +238,34 @@ fn check_sizes(batch: &arrow_ipc::RecordBatch<'_>, body: &Buffer) -> Result<(), 
     check_size(total)
 }
 
-fn check_size(bytes: u64) -> Result<(), Trouble> {
+fn check_size(bytes: u64) -> Result<(), DecodeError> {
     if bytes > MAX_BODY {
         let found = format!("a record batch of {bytes} bytes");
-        return Err(Trouble::unsuitable(found, format!("at most {MAX_BODY} in each")));
+        return Err(DecodeError::unsuitable(found, format!("at most {MAX_BODY} in each")));
     }
     Ok(())
 }
 
 /// So many bytes.
-fn exactly(reader: &mut impl Read, length: u64) -> Result<Vec<u8>, Trouble> {
+fn exactly(reader: &mut impl Read, length: u64) -> Result<Vec<u8>, DecodeError> {
     let bytes = up_to(reader, length)?;
     if bytes.len() as u64 != length {
-        return Err(Trouble::new("the end within a message"));
+        return Err(DecodeError::new("the end within a message"));
     }
     Ok(bytes)
 }
 
 /// So many bytes, or all there are. Memory is asked for as they come.
-fn up_to(reader: &mut impl Read, length: u64) -> Result<Vec<u8>, Trouble> {
+fn up_to(reader: &mut impl Read, length: u64) -> Result<Vec<u8>, DecodeError> {
     let mut bytes = Vec::with_capacity(length.min(MAX_AHEAD) as usize);
     reader.take(length).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn missing() -> Trouble {
-    Trouble::new("a message without content")
+fn missing() -> DecodeError {
+    DecodeError::new("a message without content")
 }
 
-fn invalid(error: impl std::fmt::Display) -> Trouble {
-    Trouble::new(error.to_string())
+fn invalid(error: impl std::fmt::Display) -> DecodeError {
+    DecodeError::new(error.to_string())
 }

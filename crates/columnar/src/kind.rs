@@ -41,6 +41,7 @@ impl Kind {
     pub(crate) fn usual_role(self) -> Role {
         match self {
             Self::Word => Role::Category,
+            Self::Moment => Role::Date,
             _ => Role::Number,
         }
     }
@@ -51,6 +52,7 @@ impl Kind {
             Role::Label => !matches!(self, Self::Moment | Self::Other),
             Role::Importance | Role::Prediction => self == Self::Number,
             Role::Number => matches!(self, Self::Number | Self::Truth | Self::Nothing),
+            Role::Date => matches!(self, Self::Moment | Self::Word | Self::Nothing),
             Role::Category | Role::Text => self != Self::Other,
         }
     }
@@ -85,12 +87,10 @@ pub(crate) fn check(file: &str, schema: &Schema, columns: &Columns) -> Result<()
         "predictions that are numbers".into()
     } else if are_all(Kind::Word) {
         "numbers, as the schema says".into()
+    } else if first.role == Role::Date {
+        "dates".into()
     } else if are_all(Kind::Moment) {
-        Phrase::from("numbers, truths or words: ")
-            .setting("categorical")
-            .and(format!(" {names} takes the values as names, "))
-            .setting("drop")
-            .and(format!(" {names} leaves them out"))
+        Phrase::from("numbers: ").setting("numeric").and(" cannot be asked of dates")
     } else {
         let rest = format!(" {names} leaves the rest out");
         Phrase::from("numbers, truths or words: ").setting("drop").and(rest)

@@ -3,8 +3,8 @@
 //! A table becomes the same rows as if it had been saved as text, by the same rules
 //! ([`Assembler`](rueful_data::Assembler)), but that its own types say what a column is: numbers of
 //! all kinds are numbers, strings are categories, truths are 0 and 1, nulls and NaN are missing.
-//! Dates and times are refused until the wishes `categorical` or `drop` say what to do with them; lists,
-//! structs and bytes can only be dropped. What is dropped is not even decoded.
+//! Dates and times become features for their parts ([`Moment`](rueful_data::Moment)); lists, structs and
+//! bytes can only be dropped. What is dropped is not even decoded.
 //!
 //! | format | from a file | from standard input |
 //! |---|---|---|
@@ -23,16 +23,17 @@
 //!
 //! ```no_run
 //! use rueful_columnar::{Format, open};
-//! use rueful_data::{LabelRule, Reading, Wishes, survey};
-//! let wishes = Wishes { label: Some("price".to_owned()), ..Wishes::default() };
+//! use rueful_data::{LabelRule, Reading, FormatSettings, survey};
+//! let format_settings = FormatSettings { label: Some("price".to_owned()), ..FormatSettings::default() };
 //! let reading = Reading::new(LabelRule::Numbers);
-//! let mut opened = open(&["houses.parquet".to_owned()], Format::Parquet, &wishes, &reading)?;
+//! let mut opened = open(&["houses.parquet".to_owned()], Format::Parquet, &format_settings, &reading)?;
 //! let survey = survey(&mut opened.source)?;
 //! # Ok::<(), rueful_data::DataError>(())
 //! ```
 
 mod cells;
 mod decode;
+mod decode_error;
 mod file;
 mod footer;
 mod ipc;
@@ -41,8 +42,7 @@ mod layout;
 mod open;
 mod parquet;
 mod source;
-mod trouble;
 
 pub use layout::{Format, Layout};
-pub use open::{ColumnType, Opened, inspect, open, open_batches};
+pub use open::{ColumnType, Opened, fit, inspect, open, open_batches};
 pub use source::Columnar;

@@ -6,7 +6,9 @@ use crate::layout::{Format, Layout};
 use crate::source::Columnar;
 use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
-use rueful_data::{Columns, DataError, Phrase, Reading, Role, Wishes};
+use rueful_data::{
+    Column, Columns, DataError, FormatSettings, KnownColumns, Phrase, Purpose, Reading, Role,
+};
 
 /// What pandas calls the numbers of rows when it saves them as a column.
 const PANDAS_INDEX: &str = "__index_level_0__";
@@ -23,16 +25,16 @@ pub struct Opened {
 }
 
 /// Opens files to be read one after the other. What becomes of their columns, their types say as
-/// far as the wishes leave it open. All must have the same columns.
+/// far as the settings leave it open. All must have the same columns.
 pub fn open(
     files: &[String],
     format: Format,
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
     reading: &Reading,
 ) -> Result<Opened, DataError> {
     let first = files.first().ok_or(DataError::NoInput)?;
-    check_wishes(first, format, wishes)?;
-    open_tables(open_all(files, format)?, format, wishes, reading)
+    check_wishes(first, format, format_settings)?;
+    open_tables(open_all(files, format)?, format, format_settings, reading)
 }
 
 /// Takes record batches in memory for the rows of a table called `name`, as [`open`] takes those
@@ -40,25 +42,51 @@ pub fn open(
 pub fn open_batches(
     name: &str,
     batches: Box<dyn RecordBatchReader + Send>,
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
     reading: &Reading,
 ) -> Result<Opened, DataError> {
-    check_wishes(name, Format::Arrow, wishes)?;
-    open_tables(vec![Table::memory(name, batches)], Format::Arrow, wishes, reading)
+    check_wishes(name, Format::Arrow, format_settings)?;
+    open_tables(vec![Table::memory(name, batches)], Format::Arrow, format_settings, reading)
 }
 
 fn open_tables(
     tables: Vec<Table>,
     format: Format,
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
     reading: &Reading,
 ) -> Result<Opened, DataError> {
     let table = tables.first().ok_or(DataError::NoInput)?;
     let mut notes = vec![Phrase::from(table.note.clone())];
-    let columns = columns(&table.name, &table.schema, wishes, &mut notes)?;
-    let layout = Layout { format, bits: wishes.bits, columns };
+    let columns = columns(&table.name, &table.schema, format_settings, &mut notes)?;
+    let layout = Layout { format, bits: format_settings.bits, columns };
     let source = Columnar::new(tables, &layout, reading)?;
     Ok(Opened { layout, notes, source })
+}
+
+/// Opens files whose columns are known by their names: the first of them only says where each
+/// column is.
+pub fn fit(
+    files: &[String],
+    format: Format,
+    known: &KnownColumns,
+    purpose: Purpose,
+    reading: &Reading,
+) -> Result<Opened, DataError> {
+    let tables = open_all(files, format)?;
+    let table = tables.first().ok_or(DataError::NoInput)?;
+    let found: Vec<_> = table
+        .schema
+        .fields()
+        .iter()
+        .map(|field| Column {
+            name: field.name().clone(),
+            role: Kind::of(field.data_type()).usual_role(),
+        })
+        .collect();
+    let columns = known.fit(&table.name, &found, purpose)?;
+    let layout = Layout { format, bits: known.bits(), columns };
+    let source = Columnar::new(tables, &layout, reading)?;
+    Ok(Opened { layout, notes: Vec::new(), source })
 }
 
 /// A column, and the type its file gives it.
@@ -86,15 +114,21 @@ pub(crate) fn open_all(files: &[String], format: Format) -> Result<Vec<Table>, D
 }
 
 /// Refuses settings that mean nothing here.
-fn check_wishes(file: &str, format: Format, wishes: &Wishes) -> Result<(), DataError> {
-    if let Some(wished) = wishes.format.as_deref().filter(|&wished| wished != format.name()) {
+fn check_wishes(
+    file: &str,
+    format: Format,
+    format_settings: &FormatSettings,
+) -> Result<(), DataError> {
+    if let Some(wished) =
+        format_settings.format.as_deref().filter(|&wished| wished != format.name())
+    {
         return Err(DataError::Unsuitable {
             file: file.to_owned(),
             found: format!("{format}"),
             expected: Phrase::from(format!("{wished}, as ")).setting("format").and(" says"),
         });
     }
-    if wishes.header.is_some() {
+    if format_settings.header.is_some() {
         return Err(DataError::Useless {
             file: file.to_owned(),
             settings: &["header"],
@@ -111,12 +145,12 @@ fn check_wishes(file: &str, format: Format, wishes: &Wishes) -> Result<(), DataE
 fn columns(
     file: &str,
     schema: &Schema,
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
     notes: &mut Vec<Phrase>,
 ) -> Result<Columns, DataError> {
     let names: Vec<_> = schema.fields().iter().map(|field| field.name().clone()).collect();
     let usual = |column: usize| Kind::of(schema.field(column).data_type()).usual_role();
-    let columns = Columns::wished(file, &names, wishes, notes, usual)?;
+    let columns = Columns::wished(file, &names, format_settings, notes, usual)?;
     if columns.iter().any(|c| c.name == PANDAS_INDEX && c.role == Role::Number) {
         let said = format!("column \"{PANDAS_INDEX}\" holds the row labels of pandas: ");
         let out = format!(" {PANDAS_INDEX} leaves it out");

@@ -1,9 +1,9 @@
 //! Parquet: from a file to record batches.
 
 use crate::decode::piece_rows;
+use crate::decode_error::DecodeError;
 use crate::file::{Counted, Meter};
 use crate::footer;
-use crate::trouble::Trouble;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
@@ -28,9 +28,9 @@ pub(crate) struct Parquet {
 }
 
 impl Parquet {
-    pub(crate) fn open(path: &str) -> Result<Self, Trouble> {
+    pub(crate) fn open(path: &str) -> Result<Self, DecodeError> {
         if path == "-" {
-            return Err(Trouble::unsuitable(
+            return Err(DecodeError::unsuitable(
                 "Parquet, whose description is at its end",
                 "a file: save it to one first",
             ));
@@ -58,7 +58,7 @@ impl Parquet {
 
     /// Refuses compression that cannot be undone and places that cannot be, in the columns that
     /// are read.
-    pub(crate) fn check(&self, projection: &[usize]) -> Result<(), Trouble> {
+    pub(crate) fn check(&self, projection: &[usize]) -> Result<(), DecodeError> {
         let schema = self.metadata.parquet_schema();
         let leaves = (0..schema.num_columns())
             .filter(|&leaf| projection.contains(&schema.get_column_root_idx(leaf)));
@@ -67,7 +67,7 @@ impl Parquet {
             for chunk in leaves.iter().filter_map(|&leaf| group.columns().get(leaf)) {
                 let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
                 if start < 0 || chunk.compressed_size() < 0 {
-                    return Err(Trouble::new("a column before the beginning"));
+                    return Err(DecodeError::new("a column before the beginning"));
                 }
                 let codec = match chunk.compression() {
                     Compression::BROTLI(_) => "Brotli",
@@ -76,14 +76,17 @@ impl Parquet {
                 };
                 let name = printable(&chunk.column_path().string());
                 let found = format!("{codec} compression in column \"{name}\"");
-                return Err(Trouble::unsuitable(found, "Snappy, Zstandard, LZ4, Gzip or none"));
+                return Err(DecodeError::unsuitable(found, "Snappy, Zstandard, LZ4, Gzip or none"));
             }
         }
         Ok(())
     }
 
     /// Begins to decode the columns asked for.
-    pub(crate) fn decode(self, projection: &[usize]) -> Result<ParquetRecordBatchReader, Trouble> {
+    pub(crate) fn decode(
+        self,
+        projection: &[usize],
+    ) -> Result<ParquetRecordBatchReader, DecodeError> {
         let schema = with_views(self.metadata.schema());
         let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
         let metadata = Arc::clone(self.metadata.metadata());
@@ -96,20 +99,22 @@ impl Parquet {
 }
 
 /// The next rows.
-pub(crate) fn next(reader: &mut ParquetRecordBatchReader) -> Result<Option<RecordBatch>, Trouble> {
+pub(crate) fn next(
+    reader: &mut ParquetRecordBatchReader,
+) -> Result<Option<RecordBatch>, DecodeError> {
     Ok(reader.next().transpose()?)
 }
 
 /// The footer: before the last eight bytes, which are its length and the mark.
-fn footer_bytes(file: &Counted<File>) -> Result<Bytes, Trouble> {
-    let end = file.length().checked_sub(8).ok_or_else(|| Trouble::new("no footer"))?;
+fn footer_bytes(file: &Counted<File>) -> Result<Bytes, DecodeError> {
+    let end = file.length().checked_sub(8).ok_or_else(|| DecodeError::new("no footer"))?;
     let tail = file.get_bytes(end, 8)?;
     let length = tail.first_chunk().map_or(0, |length| u32::from_le_bytes(*length));
-    let start = end.checked_sub(length.into()).ok_or_else(|| Trouble::new("no such footer"))?;
+    let start = end.checked_sub(length.into()).ok_or_else(|| DecodeError::new("no such footer"))?;
     Ok(file.get_bytes(start, length as usize)?)
 }
 
-fn check_magic(file: &mut Counted<File>) -> Result<(), Trouble> {
+fn check_magic(file: &mut Counted<File>) -> Result<(), DecodeError> {
     let mut start = [0; MAGIC.len()];
     if file.length() >= MAGIC.len() as u64 {
         file.read_exact(&mut start)?;
@@ -121,11 +126,11 @@ fn check_magic(file: &mut Counted<File>) -> Result<(), Trouble> {
     let is_packed = start.starts_with(b"\x1f\x8b") || start.starts_with(b"\x28\xb5\x2f\xfd");
     let is_packed = is_packed || start.starts_with(b"PK");
     Err(if is_packed {
-        Trouble::unsuitable("Parquet in a compressed file", "a Parquet file: unpack it first")
+        DecodeError::unsuitable("Parquet in a compressed file", "a Parquet file: unpack it first")
     } else {
         let found = "a file that does not begin as Parquet does";
         let expected = Phrase::from("a Parquet file, as ").setting("format").and(" says");
-        Trouble::unsuitable(found, expected)
+        DecodeError::unsuitable(found, expected)
     })
 }
 

@@ -16,7 +16,7 @@ use rueful_core::Batch;
 use rueful_data::pool::{Crew, Handed, Pool};
 use rueful_data::{
     Assembler, Bits, Census, Columns, DataError, FirstLabels, LabelRule, LabelsSeen, Names,
-    Reading, Role, Source, Wrong, printable,
+    Reading, Role, RowError, Source, printable,
 };
 
 /// More threads than this, and the one who assembles, have little to do: only one can decode.
@@ -185,12 +185,12 @@ impl Columnar {
         self.read += self.assembler.finished() as u64;
         // A label that does not go with others comes before a row that cannot be assembled.
         let taken = self.assembler.take(batch).and(assembled);
-        self.broken = taken.err().map(|wrong: Wrong| wrong.error(self.name(), self.before));
+        self.broken = taken.err().map(|wrong: RowError| wrong.error(self.name(), self.before));
         self.kept += batch.len() as u64;
     }
 
     /// Assembles the next rows of the piece.
-    fn assemble(&mut self) -> Result<(), Wrong> {
+    fn assemble(&mut self) -> Result<(), RowError> {
         let Self { piece, next, projection, assembler, .. } = self;
         let Some(piece) = piece else { return Ok(()) };
         while *next < piece.rows && assembler.nonzeros() + assembler.finished() < ENOUGH {
@@ -269,7 +269,7 @@ fn first_labels(
     let Ok(chosen) = Columns::try_from(chosen) else { return FirstLabels::default() };
     let reading = Reading { labels: LabelRule::Any, idle_rows: false, ..reading.clone() };
     let mut assembler = Assembler::new(&chosen, Bits::default(), &reading);
-    let mut assemble = |row: usize| -> Result<(), Wrong> {
+    let mut assemble = |row: usize| -> Result<(), RowError> {
         for (column, cells) in cells.iter().enumerate() {
             assembler.cell(column, cells.get(row))?;
         }

@@ -7,7 +7,7 @@ use parquet::file::properties::WriterProperties;
 use peak_alloc::PeakAlloc;
 use rueful_columnar::{Format, open};
 use rueful_core::Batch;
-use rueful_data::{LabelRule, Reading, Source, Wishes};
+use rueful_data::{FormatSettings, LabelRule, Reading, Source};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -47,10 +47,11 @@ fn a_million_rows_are_read_in_little_memory() {
     assert!(size > 10 << 20, "{size}");
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();
-    let wishes = Wishes { label: Some("y".to_owned()), ..Wishes::default() };
+    let format_settings =
+        FormatSettings { label: Some("y".to_owned()), ..FormatSettings::default() };
     let path = file.path().to_str().unwrap().to_owned();
     let reading = Reading::new(LabelRule::Signs);
-    let mut source = open(&[path], Format::Parquet, &wishes, &reading).unwrap().source;
+    let mut source = open(&[path], Format::Parquet, &format_settings, &reading).unwrap().source;
     let mut batch = Batch::default();
     while source.fill(&mut batch).unwrap() {}
     assert_eq!(source.census().examples, ROWS as u64);

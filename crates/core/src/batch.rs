@@ -1,12 +1,12 @@
-//! A reusable buffer of examples: the unit in which data flows from readers to learners.
+//! A reusable buffer of examples. Data flows from readers to learners in batches.
 
 use crate::features::{Example, FeatureError, Features};
 use crate::number::Importance;
 use crate::rows::{RowError, Rows, Shape};
 
 /// Sparse rows end to end (compressed rows: offsets, indices, values), with their labels and
-/// squared norms. Filled feature by feature, read row by row, cleared and filled again without
-/// giving its memory back.
+/// squared norms. A batch is filled feature by feature and read row by row. Clearing it keeps its
+/// memory for the next rows.
 ///
 /// ```
 /// use rueful_core::Batch;
@@ -21,18 +21,19 @@ use crate::rows::{RowError, Rows, Shape};
 pub struct Batch {
     /// The end of each finished row in `indices` and `values`.
     ends: Vec<usize>,
-    /// The features of the finished rows, and room behind them that means nothing: what was once
-    /// allocated is written over, not cleared.
+    /// The features of the finished rows. Entries behind them have no meaning: memory that was
+    /// allocated once is written over, not cleared.
     indices: Vec<u32>,
     values: Vec<f32>,
     labels: Vec<f64>,
-    /// How much each row counts; empty while all count 1.
+    /// The importance of each row. Empty while all are 1.
     importances: Vec<Importance>,
     norms_sq: Vec<f64>,
     dimension: usize,
 }
 
-/// A row that is being filled, in the memory of its batch. Dropped unfinished, it leaves no trace.
+/// A row that is being filled, in the memory of its batch. If it is dropped before `finish`, the
+/// batch stays as it was.
 #[derive(Debug)]
 pub struct OpenRow<'a> {
     ends: &'a mut Vec<usize>,
@@ -40,19 +41,19 @@ pub struct OpenRow<'a> {
     importances: &'a mut Vec<Importance>,
     norms_sq: &'a mut Vec<f64>,
     dimension: &'a mut usize,
-    /// The room for its features, and where it begins in the batch.
+    /// The room for its features.
     indices: &'a mut [u32],
     values: &'a mut [f32],
     start: usize,
     len: usize,
-    /// One more than the last index given, be its value 0 or not.
+    /// One more than the last index that was given, even if its value was 0.
     next: u64,
     norm_sq: f64,
 }
 
 impl OpenRow<'_> {
-    /// Appends one feature. A value of 0 is an absent feature: its place in the order is checked,
-    /// and nothing is stored.
+    /// Appends one feature. A value of 0 means an absent feature: its index is checked against the
+    /// order, and nothing is stored.
     ///
     /// # Panics
     /// When there are more features than room was asked for.
@@ -69,12 +70,12 @@ impl OpenRow<'_> {
         Ok(())
     }
 
-    /// Appends the features that `write` puts into the room there is, from its beginning on: it
-    /// says how many. What comes of it is what pushing them one by one would give, to the last bit,
-    /// for less; on an error the row is as it was.
+    /// Appends the features that `write` puts at the beginning of the free room. `write` returns
+    /// how many there are. The result is the same, to the last bit, as that of pushing them one by
+    /// one, but it is faster. On an error the row stays as it was.
     ///
     /// # Panics
-    /// When `write` speaks of more features than there is room for.
+    /// When `write` returns more features than there is room for.
     #[inline]
     pub fn append_with(
         &mut self,
@@ -96,12 +97,12 @@ impl OpenRow<'_> {
         Ok(())
     }
 
-    /// The slow twin, for features with zeros or faults among them.
+    /// The slow version of `append_with`, for features with zeros or faults among them.
     #[cold]
     fn append_one_by_one(&mut self, end: usize) -> Result<(), FeatureError> {
         let before = (self.len, self.next, self.norm_sq);
         for i in self.len..end {
-            // What is written lies at or before what is read.
+            // A feature is written at or before the place from which it is read.
             if let Err(error) = self.push(self.indices[i], self.values[i]) {
                 (self.len, self.next, self.norm_sq) = before;
                 return Err(error);
@@ -119,12 +120,12 @@ impl OpenRow<'_> {
         }
     }
 
-    /// The last index given, be its value 0 or not.
+    /// The last index that was given, even if its value was 0.
     pub fn last(&self) -> Option<u32> {
         self.next.checked_sub(1).map(|last| last as u32)
     }
 
-    /// Ends the row: it gets its label, and counts as much as it should.
+    /// Ends the row with its label and its importance.
     #[inline]
     pub fn finish(self, label: f64, importance: Importance) {
         if importance != Importance::ONE || !self.importances.is_empty() {
@@ -166,7 +167,7 @@ impl Batch {
     fn lengthen(&mut self, least: usize) {
         let length = least.max(self.indices.len() + self.indices.len() / 2);
         if self.is_empty() {
-            // Zeros from the system, which come page by page when they are written over.
+            // These zeros come from the system, which maps their pages only when they are written.
             (self.indices, self.values) = (vec![0; length], vec![0.0; length]);
         } else {
             self.indices.resize(length, 0);
@@ -174,7 +175,7 @@ impl Batch {
         }
     }
 
-    /// Appends a whole row that counts once; on an error the batch is as it was.
+    /// Appends a whole row of importance 1. On an error the batch stays as it was.
     pub fn push(
         &mut self,
         indices: &[u32],
@@ -184,7 +185,7 @@ impl Batch {
         self.push_weighted(indices, values, label, Importance::ONE)
     }
 
-    /// Appends a whole row; on an error the batch is as it was.
+    /// Appends a whole row. On an error the batch stays as it was.
     pub fn push_weighted(
         &mut self,
         indices: &[u32],
@@ -203,13 +204,14 @@ impl Batch {
         Ok(())
     }
 
-    /// Appends rows all at once: row `r` has `lengths[r]` features, which `write` puts in their
-    /// place one row after the other, the label `labels[r]`, and the importance `importances[r]`, or
-    /// 1 if there are none. What comes of it is what pushing the rows one by one would give, to the
-    /// last bit; on an error the batch is as it was.
+    /// Appends many rows at once. Row `r` has `lengths[r]` features, the label `labels[r]`, and the
+    /// importance `importances[r]`, or 1 if `importances` is empty. `write` fills in the features,
+    /// one row after the other. The result is the same, to the last bit, as that of pushing the
+    /// rows one by one. On an error the batch stays as it was.
     ///
     /// # Panics
-    /// When there are not as many labels as lengths, or importances for some rows only.
+    /// When the number of labels is not the number of lengths, or when only some of the rows have
+    /// an importance.
     ///
     /// ```
     /// use rueful_core::Batch;
@@ -239,8 +241,8 @@ impl Batch {
         write(indices, values);
         let rows = self.norms_sq.len();
         bulk::extend_norms_sq(&mut self.norms_sq, lengths, values);
-        // Squares of single precision do not overflow in double: a sum that is not finite has a
-        // value that is not.
+        // Squares of single-precision numbers do not overflow in double precision. So if a sum is
+        // not finite, one of its values is not.
         let are_finite = self.norms_sq[rows..].iter().all(|norm_sq| norm_sq.is_finite());
         if !are_finite || !bulk::are_rows(lengths, indices, values) {
             self.norms_sq.truncate(rows);
@@ -265,7 +267,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Says how much the last rows count, as many as there are importances.
+    /// Sets the importances of the last rows, as many as are given.
     fn weigh_last(&mut self, importances: &[Importance]) {
         if !importances.is_empty() {
             self.importances.resize(self.len() - importances.len(), Importance::ONE);
@@ -273,7 +275,7 @@ impl Batch {
         }
     }
 
-    /// The slow twin, for rows with zeros or faults.
+    /// The slow version of `extend_with`, for rows with zeros or faults.
     #[cold]
     fn extend_one_by_one(
         &mut self,
@@ -296,7 +298,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Appends rows as they are.
+    /// Appends rows without changing them.
     pub fn append(&mut self, rows: Rows<'_>) {
         let (count, start) = (self.len(), self.nonzeros());
         self.indices.truncate(start);
@@ -316,10 +318,10 @@ impl Batch {
         self.dimension = self.dimension.max(rows.dimension);
     }
 
-    /// Writes rows anew behind those that are here: `rewrite` gives each its features, and may make
-    /// it count more or less. Label and importance are carried along, whatever `rewrite` does. There
-    /// is no other way to rewrite rows. A row of n
-    /// features may get up to `room(n)`. On an error the rows before it are kept.
+    /// Rewrites rows and appends the results. `rewrite` gives each row its features and may change
+    /// its importance by a factor. Label and importance are carried along whatever `rewrite` does,
+    /// and there is no other way to rewrite rows. A row of n features may get up to `room(n)`
+    /// features. On an error the rows before the faulty one are kept.
     ///
     /// ```
     /// use rueful_core::{Batch, FeatureError, Importance};
@@ -375,7 +377,7 @@ impl Batch {
         self.dimension = self.iter().map(|row| row.features.dimension()).max().unwrap_or(0);
     }
 
-    /// Keeps the first `rows` rows only.
+    /// Keeps only the first `rows` rows.
     pub fn truncate(&mut self, rows: usize) {
         self.ends.truncate(rows);
         self.labels.truncate(rows);
@@ -417,7 +419,7 @@ impl Batch {
         &self.labels
     }
 
-    /// The rows, to be lent to whoever learns from them.
+    /// The rows, borrowed for a learner.
     #[inline]
     pub fn rows(&self) -> Rows<'_> {
         Rows {
@@ -445,7 +447,8 @@ impl Batch {
     }
 }
 
-/// A row that is written anew from another one. Its label and its importance are the other's.
+/// A row that is rewritten from another one. It takes over the label and the importance of that
+/// row.
 #[derive(Debug)]
 pub struct NewRow<'a> {
     row: OpenRow<'a>,
@@ -462,12 +465,12 @@ impl NewRow<'_> {
         self.row.push(index, value)
     }
 
-    /// Appends features as they are.
+    /// Appends features without changing them.
     pub fn copy(&mut self, x: &Features<'_>) -> Result<(), FeatureError> {
         x.indices().iter().zip(x.values()).try_for_each(|(&index, &value)| self.push(index, value))
     }
 
-    /// Makes the row count so many times as much.
+    /// Multiplies the importance of the row by `factor`.
     pub fn weigh(&mut self, factor: f64) {
         self.factor *= factor;
     }
@@ -475,7 +478,7 @@ impl NewRow<'_> {
 
 /// Loops over many rows at once, without branches that depend on the features.
 mod bulk {
-    /// So many comparisons are counted in a narrow integer.
+    /// The number of comparisons that are counted in one narrow integer.
     const STRETCH: usize = 1 << 15;
 
     /// Whether no value is 0 and indices increase within every row.
@@ -487,7 +490,7 @@ mod bulk {
         values.iter().fold(0, |zeros, &value| zeros | u32::from(value == 0.0)) != 0
     }
 
-    /// How many indices do not lie above the one before.
+    /// How many indices are not above the index before them.
     pub(super) fn descents(indices: &[u32]) -> u64 {
         let nexts = indices.get(1..).unwrap_or_default();
         let stretches = indices.chunks(STRETCH).zip(nexts.chunks(STRETCH));
@@ -497,7 +500,7 @@ mod bulk {
         stretches.map(count).map(u64::from).sum()
     }
 
-    /// The same for the first index of every row that has one: these are allowed.
+    /// How many descents lie at the boundaries between rows. These are allowed.
     fn descents_between(lengths: &[u32], indices: &[u32]) -> u64 {
         let mut end = 0;
         let mut count = 0;
@@ -508,8 +511,8 @@ mod bulk {
         count
     }
 
-    /// Appends ‖x‖² of every row. Four rows at a time, since a sum must wait for each addition;
-    /// within a row the additions keep their order.
+    /// Appends ‖x‖² of every row. It adds up four rows at a time, because each addition to a sum
+    /// waits for the one before. Within a row the additions keep their order.
     pub(super) fn extend_norms_sq(norms_sq: &mut Vec<f64>, lengths: &[u32], mut values: &[f32]) {
         let (fours, rest) = lengths.as_chunks::<4>();
         for four in fours {
@@ -547,7 +550,7 @@ mod bulk {
     }
 }
 
-/// The same rows, whatever room there is behind them.
+/// Two batches are equal if their rows are equal. The free room behind them does not matter.
 impl PartialEq for Batch {
     fn eq(&self, other: &Self) -> bool {
         self.rows() == other.rows()
@@ -724,8 +727,8 @@ mod tests {
 
     #[test]
     fn many_rows_at_once_are_the_rows_one_by_one() {
-        // A row for every pattern of four features among the good, the zero and the bad; and in
-        // between rows without features, so that boundaries fall together.
+        // One row for every pattern of four features among the good, the zero and the bad. Rows
+        // without features lie in between, so that several boundaries fall together.
         let features = [(1, 0.1), (2, 0.7), (7, -3.3), (3, 0.0), (9, f32::INFINITY), (2, f32::NAN)];
         let mut good: Vec<Vec<(u32, f32)>> = Vec::new();
         for pattern in 0..6usize.pow(4) {

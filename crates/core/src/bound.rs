@@ -1,18 +1,18 @@
-//! Bounds and the ladder they form: certificate ≤ data-dependent bound ≤ theorem.
+//! Bounds, and the ladder that they form: certificate ≤ data-dependent bound ≤ theorem.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// An upper bound on the total regret R_T, and where it is proved.
+/// An upper bound on the total regret R_T, with a reference to its proof.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// The bound on R_T. Divide by T for the regret per round.
     pub total: f64,
-    /// Where it is proved.
+    /// A reference to the proof.
     pub reference: String,
 }
 
-/// Why a bound does not apply to a run.
+/// The reason why a bound does not apply to a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Error)]
 #[error("{why}")]
 pub struct NoBound {
@@ -20,12 +20,12 @@ pub struct NoBound {
     pub why: String,
 }
 
-/// What a learner promises about its own regret, in exact arithmetic.
+/// The bounds that a learner promises for its own regret, in exact arithmetic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Promise {
-    /// From the run's own step sizes and gradients.
+    /// The bound from the run's own step sizes and gradients.
     pub data: Result<Bound, NoBound>,
-    /// From the parameters, T and a bound on the gradients.
+    /// The bound from the parameters, T and a bound on the gradients.
     pub theorem: Result<Bound, NoBound>,
 }
 
@@ -37,40 +37,40 @@ impl Bound {
 }
 
 impl NoBound {
-    /// The reason as a value.
+    /// The reason as an error.
     pub fn because<T>(why: impl Into<String>) -> Result<T, Self> {
         Err(Self { why: why.into() })
     }
 }
 
 impl Promise {
-    /// No promise at all, for one reason.
+    /// No bound at all, for one reason.
     pub fn none(why: impl Into<String>) -> Self {
         let missing: Result<Bound, _> = NoBound::because(why);
         Self { data: missing.clone(), theorem: missing }
     }
 }
 
-/// The rungs above the exact regret, with rounding included: each is an upper bound on the regret
-/// of this very run, and each is at most the next. Totals; divide by the rounds.
+/// The bounds above the exact regret, with rounding included. Each is an upper bound on the regret
+/// of this very run, and each is at most the next. They are totals; divide by the rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ladder {
-    /// The ledger's certificate, infinite when the comparators are unbounded.
+    /// The ledger's certificate. It is infinite if the comparators are unbounded.
     pub certificate: f64,
     /// The learner's data-dependent bound.
     pub data: Result<Bound, NoBound>,
     /// The learner's theorem.
     pub theorem: Result<Bound, NoBound>,
-    /// Rungs that came out below the one they must not be below.
+    /// Pairs of bounds that came out in the wrong order.
     pub disorder: Vec<Disorder>,
 }
 
-/// A rung that lies below one that it was proved to be above: one of the two proofs is false.
+/// A bound that lies below one that it was proved to be above. One of the two proofs is false.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disorder {
-    /// What should be the smaller one, and its total.
+    /// The bound that should be the smaller one, and its total.
     pub lower: (&'static str, f64),
-    /// What should be the larger one, and its total.
+    /// The bound that should be the larger one, and its total.
     pub upper: (&'static str, f64),
 }
 
@@ -81,11 +81,12 @@ const THEOREM: &str = "the theorem";
 impl Ladder {
     /// Puts a promise above a certificate.
     ///
-    /// The promise is proved in exact arithmetic, the run was made in doubles: each of T rounds
-    /// adds a relative rounding error, and the certificate's own arithmetic may have moved it by
-    /// `slack` before adding `slack` for safety. Both are added to the rungs. A rung that still
-    /// comes out below another one that it was proved to be above is withheld, and so is that one; the
-    /// disorder is kept: two proofs that contradict each other are never reconciled in silence.
+    /// The promise is proved in exact arithmetic, but the run was made in doubles. Each of T rounds
+    /// adds a relative rounding error. The certificate's own arithmetic may have moved it by
+    /// `slack`, before `slack` was added for safety. Both allowances are added to the bounds of the
+    /// promise. If a bound still comes out below another one that it was proved to be above, both
+    /// are withheld, and the disorder is recorded: two proofs that contradict each other are never
+    /// reconciled in silence.
     pub fn new(rounds: u64, certificate: f64, slack: f64, promise: Promise) -> Self {
         let grain = 16.0 * f64::EPSILON * (rounds as f64 + 16.0);
         let allow = |bound: Bound| Bound {
@@ -98,7 +99,7 @@ impl Ladder {
             theorem: promise.theorem.map(allow),
             disorder: Vec::new(),
         };
-        // Where the two are equal, the roundings of their formulas must not tell them apart.
+        // If the two are equal, the roundings of their formulas must not make a difference.
         if let (Ok(data), Ok(theorem)) = (&ladder.data, &mut ladder.theorem)
             && theorem.total < data.total
             && data.total <= theorem.total + grain * theorem.total.abs()
@@ -128,7 +129,8 @@ impl Ladder {
         self.withhold();
     }
 
-    /// Nothing tells which of two proofs is false, so what either says is withheld.
+    /// Withholds both bounds of every pair in disorder: it is not known which of the two proofs is
+    /// false.
     fn withhold(&mut self) {
         for Disorder { lower: (lower, _), upper: (upper, _) } in self.disorder.clone() {
             for (name, other) in [(lower, upper), (upper, lower)] {
@@ -142,7 +144,7 @@ impl Ladder {
         }
     }
 
-    /// Whether every rung that is there is in order.
+    /// Whether all existing bounds are in order.
     pub fn is_in_order(&self) -> bool {
         let rungs = [Some(self.certificate), total(&self.data), total(&self.theorem)];
         self.disorder.is_empty() && rungs.iter().flatten().is_sorted()
@@ -219,8 +221,9 @@ mod tests {
         Promise { data, theorem }
     }
 
-    /// A run in doubles is off by some roundings a round, and the certificate by its own slack
-    /// before that is added: both ways, a certificate may be above a bound that it attains.
+    /// A run in doubles is off by some roundings per round, and the certificate by its own slack,
+    /// before the slack is added. For either reason a certificate may be above a bound that it
+    /// attains.
     #[test]
     fn rungs_are_lifted_by_what_rounding_can_do_and_no_more() {
         let rounding = 1000.0 * f64::EPSILON;
@@ -239,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Two bounds that are equal by different formulas.
+    /// Two bounds that are equal but come from different formulas.
     #[test]
     fn a_rounding_between_data_and_theorem_is_no_disorder() {
         let data = 3.0 + 1000.0 * f64::EPSILON;

@@ -1,22 +1,24 @@
-//! Where features are kept: side by side, so that state costs what was seen.
+//! Where features are kept: side by side, so that memory grows with the number of features seen.
 //!
-//! Features by name are scattered over millions of indices, and a few thousand of them are ever
-//! seen. Every vector of a run (weights, slopes) therefore has one place, a *cell*, per feature:
+//! Features by name are scattered over millions of indices, and only a few thousand of them are
+//! ever seen. Every vector of a run (weights, slopes) therefore has one place, a *cell*, per
+//! feature:
 //!
-//! - Small indices are their own cells, so data whose indices are dense already pay nothing.
+//! - Small indices are their own cells, so data whose indices are already dense cost nothing extra.
 //! - Every other feature gets the next free cell when it is first seen.
 //!
-//! What is computed does not depend on the cells: features keep their order within a row, and sums
-//! over all cells are exact, so renumbering or spreading columns changes no bit of a result.
+//! No result depends on the numbering of the cells: features keep their order within a row, and
+//! sums over all cells are exact. So renumbering or spreading the columns changes no bit of a
+//! result.
 
 use crate::features::Features;
 use crate::rows::{Rows, Shape};
 use crate::ruler::Ruler;
 
-/// Indices below this can be their own cells.
+/// Indices below this limit can be their own cells.
 const PLAIN_MAX: usize = 1 << 16;
 
-/// The features of a stream so far, and the cell of each.
+/// The features of a stream so far, with a cell for each.
 ///
 /// ```
 /// use rueful_core::{Batch, Cells};
@@ -31,18 +33,19 @@ const PLAIN_MAX: usize = 1 << 16;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Cells {
-    /// Indices below this are their own cells, whatever comes.
+    /// Indices below this are always their own cells.
     pinned: usize,
     /// Indices below this are their own cells.
     plain: usize,
-    /// Whether `plain` was settled, which the first rows do.
+    /// Whether `plain` is settled. The first rows settle it.
     is_settled: bool,
     /// How many cells there are.
     len: usize,
-    /// For every cell 1 if its feature was seen, and 0 otherwise. Bytes are read with one instruction,
-    /// bits with several.
+    /// For every cell, 1 if its feature was seen and 0 otherwise. A byte is read with one
+    /// instruction, a bit would need several.
     seen: Vec<u8>,
-    /// All features below this cell were seen: rows that have no others need not be gone through.
+    /// All features below this cell were seen. Rows that have no others need not be searched for
+    /// new ones.
     complete: usize,
     /// The features of the cells from `plain` on.
     far: Vec<u32>,
@@ -51,20 +54,22 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// No features so far. The indices below `pinned` will be their own cells, whatever comes.
+    /// Cells without features so far. The indices below `pinned` will always be their own cells.
     pub fn pinning(pinned: usize) -> Self {
         Self { pinned, plain: pinned, ..Self::default() }
     }
 
-    /// The same, where every index beyond is given a cell when it is first seen, however small.
+    /// Like `pinning`, but every index from `pinned` on, however small, gets a cell when it is
+    /// first seen.
     pub fn compact(pinned: usize) -> Self {
         Self { is_settled: true, ..Self::pinning(pinned) }
     }
 
-    /// Compact cells of known features, side by side in this order; nothing if one comes twice.
-    pub fn side_by_side(features: &[u32]) -> Option<Self> {
-        let mut cells = Self::compact(0);
-        for (next, &feature) in (0..).zip(features) {
+    /// Compact cells of known features: they lie side by side in this order, behind the pinned
+    /// cells. Returns `None` if a feature occurs twice.
+    pub fn side_by_side(features: &[u32], pinned: usize) -> Option<Self> {
+        let mut cells = Self::compact(pinned);
+        for (next, &feature) in (pinned as u32..).zip(features) {
             let cell = cells.place_index(feature);
             if cell != next {
                 return None;
@@ -74,7 +79,7 @@ impl Cells {
         Some(cells)
     }
 
-    /// Cells of known features, in increasing order; nothing if they are in another order.
+    /// Cells of known features in increasing order. Returns `None` if they are in another order.
     pub fn of(features: &[u32], pinned: usize) -> Option<Self> {
         if !features.is_sorted_by(|a, b| a < b) {
             return None;
@@ -88,15 +93,15 @@ impl Cells {
         Some(cells)
     }
 
-    /// Takes in the features of some rows; the same rows come back with cells for indices, which
-    /// are written into `buffer` where they are not the indices themselves.
+    /// Takes in the features of some rows. Returns the rows with cells in place of indices. The
+    /// cells are written into `buffer`, unless the indices are their own cells.
     pub fn enter<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
         let rows = self.place(rows, buffer);
         self.mark(rows);
         rows
     }
 
-    /// Finds cells for the features of some rows, which count as seen only when they are marked.
+    /// Finds cells for the features of some rows. The features count as seen only after `mark`.
     pub(crate) fn place<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
         self.settle(rows.dimension());
         if rows.dimension() <= self.plain {
@@ -107,14 +112,14 @@ impl Cells {
             Shape::Ragged { start, .. } => start,
             Shape::Dense { .. } => 0,
         };
-        // A row lies at the same place in both.
+        // A row begins at the same place in the indices and in the buffer.
         buffer.clear();
         buffer.resize(start, 0);
         buffer.extend(rows.distinct_indices().iter().map(|&index| self.place_index(index)));
         self.entered(rows, buffer)
     }
 
-    /// Rows that were entered before, by cell, with the buffer as `enter` has left it.
+    /// The rows by cell, if they were entered before and `buffer` is as `enter` left it.
     pub fn entered<'a>(&self, rows: Rows<'a>, buffer: &'a [u32]) -> Rows<'a> {
         if rows.dimension() <= self.plain {
             return rows;
@@ -122,7 +127,8 @@ impl Cells {
         Rows { indices: buffer, dimension: self.len(), are_increasing: false, ..rows }
     }
 
-    /// Counts the features of rows by cell as seen, except those of rows of importance 0.
+    /// Counts the features of rows, which are given by cell, as seen. Rows of importance 0 are left
+    /// out.
     #[inline]
     pub(crate) fn mark(&mut self, rows: Rows<'_>) {
         if rows.dimension() <= self.complete {
@@ -141,7 +147,8 @@ impl Cells {
 
     fn mark_cells(&mut self, cells: &[u32]) {
         let seen = &mut self.seen[..];
-        // After a while hardly any is new: most are passed over eight at a time, by reading alone.
+        // After a while hardly any feature is new. Most cells are passed over eight at a time, and
+        // are only read.
         let (eights, rest) = cells.as_chunks::<8>();
         for eight in eights {
             if eight.iter().fold(1, |all, &cell| all & seen[cell as usize]) == 0 {
@@ -151,7 +158,7 @@ impl Cells {
         rest.iter().for_each(|&cell| seen[cell as usize] = 1);
     }
 
-    /// The same as `enter` for one example.
+    /// Like `enter`, for one example.
     pub fn enter_one<'a>(&mut self, x: &Features<'a>, buffer: &'a mut Vec<u32>) -> Features<'a> {
         let dimension = x.dimension();
         self.settle(dimension);
@@ -166,8 +173,8 @@ impl Cells {
         Features::trusted(buffer, x.values(), x.norm_sq(), false)
     }
 
-    /// Takes in the features of other cells. Says, for every cell that there is now, which cell of
-    /// the others belongs to the same feature, and [`NOWHERE`](Self::NOWHERE) if none does.
+    /// Takes in the features of other cells. Returns, for every cell that exists now, the other's
+    /// cell of the same feature, or [`NOWHERE`](Self::NOWHERE) if the other has none.
     pub fn merge(&mut self, other: &Self) -> Vec<u32> {
         let features = other.features();
         self.settle(features.last().map_or(0, |&last| last as usize + 1));
@@ -180,11 +187,11 @@ impl Cells {
         from
     }
 
-    /// A cell that does not exist.
+    /// The number that stands for no cell.
     pub const NOWHERE: u32 = u32::MAX;
 
-    /// For every cell, how many features that were seen have a smaller index; `NOWHERE` for a cell
-    /// whose feature was not seen. This is the reverse of `in_order`.
+    /// For every cell, the number of seen features with a smaller index, or `NOWHERE` if the
+    /// feature of the cell was not seen. This is the inverse of `in_order`.
     pub fn places(&self) -> Vec<u32> {
         let mut places = vec![Self::NOWHERE; self.len()];
         for (place, cell) in (0..).zip(self.in_order()) {
@@ -193,7 +200,7 @@ impl Cells {
         places
     }
 
-    /// The features of an example that have a cell, by cell.
+    /// The features of an example that have a cell, with cells in place of indices.
     pub fn find<'a>(&self, x: &Features<'a>, buffer: &'a mut FoundFeatures) -> Features<'a> {
         if x.dimension() <= self.plain {
             return *x;
@@ -209,7 +216,8 @@ impl Cells {
         Features::trusted(&buffer.indices, &buffer.values, x.norm_sq(), false)
     }
 
-    /// Small indices are their own cells if the first rows have no others.
+    /// Decides whether small indices are their own cells: they are if the first rows have no
+    /// others.
     fn settle(&mut self, dimension: usize) {
         if !self.is_settled {
             self.is_settled = true;
@@ -219,7 +227,7 @@ impl Cells {
         }
     }
 
-    /// Makes room for cells below a number.
+    /// Makes room for the cells below `cells`.
     #[inline]
     fn grow(&mut self, cells: usize) {
         if self.len < cells {
@@ -228,7 +236,7 @@ impl Cells {
         }
     }
 
-    /// The cell of a feature, be it new or not.
+    /// The cell of a feature. A new feature gets a new cell.
     #[inline]
     fn place_index(&mut self, index: u32) -> u32 {
         if (index as usize) < self.plain {
@@ -244,7 +252,7 @@ impl Cells {
         cell
     }
 
-    /// The cell of a feature; none if it was not seen.
+    /// The cell of a feature, or `None` if it was not seen.
     #[inline]
     pub fn cell(&self, index: u32) -> Option<usize> {
         let plain = index as usize;
@@ -252,12 +260,12 @@ impl Cells {
         (self.seen.get(cell) == Some(&1)).then_some(cell)
     }
 
-    /// Indices below this are their own cells, whatever comes.
+    /// Indices below this are always their own cells.
     pub fn pinned(&self) -> usize {
         self.pinned
     }
 
-    /// How many cells a vector must have.
+    /// The number of entries that a vector over cells must have.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
@@ -297,45 +305,46 @@ impl Cells {
         self.sorted().map(|(_, cell)| cell).collect()
     }
 
-    /// A vector over cells as one over the features that were seen, in increasing order.
+    /// Turns a vector over cells into one over the features that were seen, in increasing order.
     pub fn gather(&self, by_cell: &[f64]) -> Vec<f64> {
         let value = |cell: u32| by_cell.get(cell as usize).copied().unwrap_or(0.0);
         self.in_order().into_iter().map(value).collect()
     }
 
-    /// A vector over cells as pairs of a feature and its value, in increasing order.
+    /// Turns a vector over cells into pairs of a feature and its value, in increasing order of
+    /// features.
     pub fn by_feature(&self, by_cell: &[f64]) -> Vec<(u32, f64)> {
         self.features().into_iter().zip(self.gather(by_cell)).collect()
     }
 }
 
-/// The same features were seen; where they are kept makes no difference.
+/// Two `Cells` are equal if the same features were seen. Where they are kept makes no difference.
 impl PartialEq for Cells {
     fn eq(&self, other: &Self) -> bool {
         self.features() == other.features()
     }
 }
 
-/// Room for an example whose features are looked up.
+/// A buffer for an example whose features are looked up.
 #[derive(Debug, Clone, Default)]
 pub struct FoundFeatures {
     indices: Vec<u32>,
     values: Vec<f32>,
 }
 
-/// Which coordinates there are: what sets with a side per coordinate ask for.
+/// The coordinates that exist. Sets with a side for each coordinate need to know them.
 #[derive(Debug, Clone, Copy)]
 pub enum Coordinates<'a> {
-    /// All below this number.
+    /// All coordinates below this number.
     Below(usize),
-    /// Those of the features that were seen.
+    /// The coordinates of the features that were seen.
     Seen(&'a Cells),
-    /// The same, and how large they were.
+    /// The coordinates of the features that were seen, and how large their values were.
     Measured(&'a Cells, &'a Ruler),
 }
 
 impl<'a> Coordinates<'a> {
-    /// How large they were, where that was measured.
+    /// The ruler, if the values were measured.
     pub fn ruler(self) -> Option<&'a Ruler> {
         match self {
             Self::Measured(_, ruler) => Some(ruler),
@@ -343,7 +352,7 @@ impl<'a> Coordinates<'a> {
         }
     }
 
-    /// How many there are.
+    /// How many coordinates there are.
     pub fn count(self) -> usize {
         match self {
             Self::Below(dimension) => dimension,
@@ -351,7 +360,7 @@ impl<'a> Coordinates<'a> {
         }
     }
 
-    /// Those below a number, in increasing order.
+    /// The coordinates below `end`, in increasing order.
     pub fn below(self, end: usize) -> impl Iterator<Item = usize> + use<'a> {
         let is_one = move |&i: &usize| match self {
             Self::Below(dimension) => i < dimension,
@@ -373,10 +382,10 @@ impl<'a> From<&'a Cells> for Coordinates<'a> {
     }
 }
 
-/// A table from indices to cells: open addressing, at most half full.
+/// A hash table from indices to cells, with open addressing. It is at most half full.
 #[derive(Debug, Clone, Default)]
 struct Table {
-    /// An index in the upper half and its cell in the lower, or `FREE`.
+    /// An index in the upper half and its cell in the lower half, or `FREE`.
     slots: Vec<u64>,
     count: usize,
 }
@@ -395,7 +404,7 @@ impl Table {
         }
     }
 
-    /// The cell of an index; `cell` if it has none yet.
+    /// The cell of an index. If it has none yet, it gets `cell`.
     #[inline]
     fn find_or_insert(&mut self, index: u32, cell: u32) -> u32 {
         if 2 * self.count >= self.slots.len() {
@@ -409,11 +418,12 @@ impl Table {
         self.slots[at] as u32
     }
 
-    /// Where an index is, or would be. The table has slots, and one of them is free.
+    /// The slot where an index is, or where it would go. The table must have slots, and one of them
+    /// must be free.
     #[inline]
     fn slot_of(&self, index: u32) -> usize {
         let mask = self.slots.len() - 1;
-        // The golden ratio spreads neighbours far apart; the upper bits are the best mixed.
+        // The golden ratio spreads neighbours far apart. The upper bits are mixed best.
         let mixed = u64::from(index).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut at = (mixed >> 32) as usize & mask;
         while self.slots[at] != FREE && (self.slots[at] >> 32) as u32 != index {
@@ -451,7 +461,7 @@ mod tests {
         batch
     }
 
-    /// Rows with small indices only, with large ones only, and mixed.
+    /// Rows with small indices only, with large ones only, and mixed rows.
     fn streams() -> impl Strategy<Value = Vec<BTreeSet<u32>>> {
         let index = |range: std::ops::Range<u32>| prop::collection::btree_set(range, 0..12);
         let far = u32::MAX - 500..u32::MAX;
@@ -498,7 +508,8 @@ mod tests {
             prop_assert_eq!(cells.by_feature(&vector).len(), cells.count());
         }
 
-        /// Rows that do not count get cells of their own like others, and are not seen.
+        /// Rows that do not count get cells of their own like other rows, but their features are
+        /// not seen.
         #[test]
         fn rows_that_do_not_count_are_not_seen(
             stream in streams(), idle in prop::collection::vec(any::<bool>(), 30), pinned in 0..400_usize,
@@ -545,7 +556,8 @@ mod tests {
             let kept: f64 = found.iter()
                 .filter_map(|(cell, x)| Some(vector.get(cell)? * x))
                 .sum();
-            // Where indices are cells, those that were not seen are left in and weigh nothing.
+            // Where indices are their own cells, features that were not seen are left in. Their
+            // weight is 0.
             let is_plain = x.dimension() <= cells.plain;
             prop_assert!(is_plain || (kept - direct).abs() < 1e-9);
         }

@@ -1,19 +1,19 @@
-//! The predictors that regret is measured against.
+//! Comparators: the predictors against which regret is measured.
 
 use crate::number::Positive;
 use crate::set::{AnySet, Ball, BoxSet, FeasibleSet, WholeSpace};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Comparators whose weights are measured in no units: all u with
+/// Unit-free comparators: all u with
 ///
 /// ```text
 /// Σ_i (N_i u_i)² ≤ (U·Y)²,    N_i = max |x_{t,i}|,    Y = max |y_t| (1 for classes)
 /// ```
 ///
-/// So they are predictors on columns scaled to ±1, and labels scaled to ±1, with weights of norm
-/// at most U. Multiplying a column by any number but 0 changes nothing, and multiplying labels by
-/// one multiplies what they predict by it. N and Y are known at the end only, and that is when they
-/// are needed: sup_u −u·S = U·Y·‖S/N‖.
+/// So they are predictors on columns and labels scaled to ±1, with weights of norm at most U.
+/// Multiplying a column by any number but 0 changes nothing, and multiplying the labels by a number
+/// multiplies the predictions by it. N and Y are known only at the end, and they are not needed
+/// earlier: sup_u −u·S = U·Y·‖S/N‖.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnitFree {
@@ -21,20 +21,20 @@ pub struct UnitFree {
     pub radius: Positive,
 }
 
-/// What regret is measured against: a ball in no units, or a set of weights in those of the data.
+/// The comparators of the regret: a unit-free ball, or a set of weights in the data's own units.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Comparators {
-    /// On columns and labels scaled to ±1.
+    /// A ball of weights on columns and labels scaled to ±1.
     UnitFree(UnitFree),
-    /// In the data's own units.
+    /// A set of weights in the data's own units.
     Set(AnySet),
 }
 
 impl Comparators {
-    /// What people call the kinds that have a radius and nothing else.
+    /// The names of the kinds that have a radius and nothing else.
     pub const BALLS: [&'static str; 2] = ["unit-free", "ball"];
 
-    /// The set, where they are in the data's own units.
+    /// The set, if they are in the data's own units.
     pub fn set(&self) -> Option<&AnySet> {
         match self {
             Self::UnitFree(_) => None,
@@ -42,7 +42,7 @@ impl Comparators {
         }
     }
 
-    /// U, where they are a ball of either kind.
+    /// U, if they are a ball of either kind.
     pub fn radius(&self) -> Option<Positive> {
         match self {
             Self::UnitFree(ball) => Some(ball.radius),
@@ -51,7 +51,7 @@ impl Comparators {
         }
     }
 
-    /// The same kind of ball with another radius; other sets stay as they are.
+    /// The same kind of ball with another radius. Other sets stay as they are.
     #[must_use]
     pub fn with_radius(&self, radius: Positive) -> Self {
         match self {
@@ -61,7 +61,7 @@ impl Comparators {
         }
     }
 
-    /// What they are, in words, where labels are scaled or not.
+    /// A description in words. `scales_labels` says whether labels are scaled too.
     pub fn words(&self, scales_labels: bool) -> String {
         let labels = if scales_labels { " (and labels to ±1)" } else { "" };
         match self {
@@ -77,7 +77,7 @@ impl Comparators {
         }
     }
 
-    /// Whether they are measured in no units.
+    /// Whether they are unit-free.
     pub fn is_unit_free(&self) -> bool {
         matches!(self, Self::UnitFree(_))
     }
@@ -100,7 +100,7 @@ impl From<UnitFree> for Comparators {
     }
 }
 
-/// For people: all kinds by name.
+/// The form for people: every kind has a name.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case")]
 enum Named {
@@ -110,7 +110,7 @@ enum Named {
     WholeSpace(WholeSpace),
 }
 
-/// For formats that do not name what they hold.
+/// The form for formats that do not name their contents.
 #[derive(Serialize, Deserialize)]
 enum Numbered {
     UnitFree(UnitFree),

@@ -1,14 +1,14 @@
-//! From what predictions cost to what they would cost: an upper bound on the risk, without a holdout.
+//! From the losses of the predictions so far to their risk: an upper bound without a holdout set.
 //!
-//! If the examples of a stream are drawn independently from one distribution, the predictor of
-//! round t, which was made before its example was seen, has a risk r_t: the loss that it is to be
-//! expected to have on another example. That is the expectation of ℓ_t given all rounds before it.
-//! So Σ (r_t − ℓ_t) is a martingale, and the mean of the risks cannot be far above the mean of the
+//! Let the examples of a stream be drawn independently from one distribution. The predictor of
+//! round t was made before its example was seen. Its risk r_t is the loss that it is expected to
+//! have on another example, which is the expectation of ℓ_t given all rounds before it. So Σ
+//! (r_t − ℓ_t) is a martingale, and the mean of the risks cannot be far above the mean of the
 //! losses, which is the sequential risk.
 //!
 //! *Theorem.* Let 0 ≤ ℓ_t ≤ B, let m_t ∈ [0, B] be any number that is known before round t, and
-//! V_t = Σ_{s≤t} ((ℓ_s − m_s)/B)². For every λ ∈ (0, 1), with probability at least 1 − δ it holds for
-//! all t at once that
+//! V_t = Σ_{s≤t} ((ℓ_s − m_s)/B)². For every λ ∈ (0, 1), with probability at least 1 − δ it holds
+//! for all t at once that
 //!
 //! ```text
 //! Σ_{s≤t} r_s ≤ Σ_{s≤t} ℓ_s + (B/λ)(ψ(λ)V_t + ln(1/δ)),    ψ(λ) = −ln(1 − λ) − λ
@@ -16,32 +16,33 @@
 //!
 //! *Proof.* Let ξ = (m_t − ℓ_t)/B ≥ −1. As (ln(1 + λξ) − λξ)/ξ² grows with ξ and is −ψ(λ) at −1,
 //! exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ. The expectation of the right side given the past is
-//! 1 + λ(m_t − r_t)/B ≤ exp(λ(m_t − r_t)/B). So M_t = exp(λ Σ (r_s − ℓ_s)/B − ψ(λ)V_t) is not
-//! expected to grow. It is never negative and starts from 1: by Ville's inequality it ever reaches
-//! 1/δ with probability at most δ, and that is what is said above. (Fan, Grama and Liu 2015; Howard,
+//! 1 + λ(m_t − r_t)/B ≤ exp(λ(m_t − r_t)/B). So M_t = exp(λ Σ (r_s − ℓ_s)/B − ψ(λ)V_t) is a
+//! supermartingale. It is never negative and starts from 1. By Ville's inequality the probability
+//! that it ever reaches 1/δ is at most δ, which is the claim. (Fan, Grama and Liu 2015; Howard,
 //! Ramdas, McAuliffe and Sekhon 2021, theorem 4.)
 //!
-//! The best λ depends on V_t, which is known only afterwards. So there is a list of them, λ_k, each
-//! with its share δ/((k+1)(k+2)) of δ; the shares add up to δ, and the least of the bounds holds.
-//! m_t is the mean of the losses before round t, with one loss of B/2 in front.
+//! The best λ depends on V_t, which is known only afterwards. So there is a list of values λ_k,
+//! each with its share δ/((k+1)(k+2)) of δ. The shares add up to at most δ, so the least of the
+//! bounds holds. m_t is the mean of the losses before round t, with one loss of B/2 in front.
 
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 
-/// How many λ there are, from 0.9 down to 0.9/2²⁰ in steps of √2.
+/// The number of λ, from 0.9 down to 0.9/2²⁰ in steps of √2.
 const LAMBDAS: u32 = 41;
 
 /// The largest λ.
 const LARGEST: f64 = 0.9;
 
-/// What covers the roundings of a sum of terms that are not negative, and of the few operations on
-/// it: each is off by some units in the last place, however many terms there are.
+/// A relative allowance for the roundings of a sum of terms that are not negative, and of the few
+/// operations on it. It does not depend on the number of terms: each result is off by some units in
+/// the last place.
 const GRAIN: f64 = 32.0 * f64::EPSILON;
 
-/// The losses of a run so far, as far as a bound on the mean risk of its predictors needs them.
+/// The losses of a run so far, summed up for a bound on the mean risk of its predictors.
 ///
-/// It is for independent examples of one distribution, each of importance 1: where importances
-/// differ the losses are not those of draws from one distribution, and no bound is to be asked for.
+/// It is for independent examples of one distribution, each of importance 1. If importances differ,
+/// the losses are not those of draws from one distribution, and the bound must not be used.
 ///
 /// ```
 /// use rueful_core::RiskBound;
@@ -63,13 +64,13 @@ pub struct RiskBound {
     spread: Sum,
     /// m_t of the coming round.
     centre: f64,
-    /// Whether a loss was not between 0 and B.
+    /// Whether some loss was not between 0 and B.
     is_beyond: bool,
 }
 
 impl RiskBound {
-    /// No rounds so far, for losses between 0 and `range`: 1 for the share of mistakes. Nothing is
-    /// ever said of a range that is not a positive number.
+    /// A bound before the first round, for losses between 0 and `range`. The range is 1 for the
+    /// share of mistakes. If the range is not a positive number, every bound is infinite.
     pub fn new(range: f64) -> Self {
         Self {
             range,
@@ -81,8 +82,8 @@ impl RiskBound {
         }
     }
 
-    /// Takes the loss of one round into account. A loss that is not between 0 and B takes the
-    /// theorem away, and all bounds with it.
+    /// Takes the loss of one round into account. If a loss is not between 0 and B, the theorem no
+    /// longer applies, and all bounds are infinite from then on.
     #[inline]
     pub fn observe(&mut self, loss: f64) {
         self.is_beyond |= !(loss >= 0.0 && loss <= self.range);
@@ -99,15 +100,15 @@ impl RiskBound {
     }
 
     /// An upper bound on the mean of the risks of all predictors so far, (1/T) Σ r_t. With
-    /// probability at least 1 − δ it holds after every round, so it may be looked at at any time. It
-    /// is never below the mean of the losses, never above B, and rounded up. Infinite where nothing
-    /// is proved: after a loss beyond the range, or for a δ that is not between 0 and 1.
+    /// probability at least 1 − δ it holds after every round, so it may be read at any time. It is
+    /// never below the mean of the losses, never above B, and rounded up. It is infinite if nothing
+    /// is proved: after a loss outside the range, or for a δ that is not between 0 and 1.
     pub fn upper(&self, delta: f64) -> f64 {
         if self.is_beyond || !(delta > 0.0 && delta < 1.0) {
             return f64::INFINITY;
         }
         let total = self.losses.value() + self.range * self.excess(delta);
-        // Without rounds that is infinite, and B it is.
+        // Without rounds the quotient is infinite, and the result is B.
         (total / self.rounds as f64 * (1.0 + GRAIN)).min(self.range)
     }
 
@@ -122,13 +123,14 @@ impl RiskBound {
         (0..LAMBDAS).map(at).fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether this, read from somewhere, can be a later state of `fresh`, after so many rounds.
+    /// Whether this, which may be read from anywhere, can be a state of `fresh` after `rounds`
+    /// rounds.
     pub fn continues(&self, fresh: Option<&Self>, rounds: u64) -> bool {
         let same_range = fresh.is_some_and(|fresh| fresh.range == self.range);
         same_range && self.rounds == rounds && self.is_sound()
     }
 
-    /// Whether what was read from somewhere can be the losses of a run.
+    /// Whether these numbers, which may be read from anywhere, can come from the losses of a run.
     pub fn is_sound(&self) -> bool {
         let most = self.range * self.rounds as f64 * (1.0 + GRAIN);
         let total = |sum: Sum| (0.0..=f64::MAX).contains(&sum.value());
@@ -141,8 +143,8 @@ impl RiskBound {
     }
 }
 
-/// ψ(λ) = −ln(1 − λ) − λ, rounded up: what is left of λ after most of it cancels is off by a few
-/// units in the last place of λ.
+/// ψ(λ) = −ln(1 − λ) − λ, rounded up. The two terms nearly cancel, so the difference is off by a
+/// few units in the last place of λ.
 fn psi(lambda: f64) -> f64 {
     -(-lambda).ln_1p() - lambda + 4.0 * f64::EPSILON * lambda
 }
@@ -151,7 +153,7 @@ fn psi(lambda: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Uniform between 0 and 1, from a seed (splitmix64).
+    /// Uniform numbers between 0 and 1, from a seed (splitmix64).
     struct Dice(u64);
 
     impl Dice {
@@ -174,12 +176,12 @@ mod tests {
         bound
     }
 
-    /// The risk of the coming round's predictor, given the losses so far: what they have in common
-    /// is that it is known before the round.
+    /// The risk of the coming round's predictor, given the losses so far. It is known before the
+    /// round.
     type Risk = fn(t: u32, bound: &RiskBound) -> f64;
 
-    /// A predictor that stays, one that learns, one that hardly ever errs, one that is bad whenever
-    /// things went well, and one that is bad after a round that looked good.
+    /// A predictor that stays the same, one that learns, one that hardly ever errs, one that is bad
+    /// whenever things went well, and one that is bad after a round that looked good.
     const RISKS: [Risk; 5] = [
         |_, _| 0.3,
         |t, _| 0.05 + 0.45 / (1.0 + f64::from(t)).sqrt(),
@@ -188,7 +190,8 @@ mod tests {
         |_, bound| if bound.losses.value() % 2.0 == 0.0 { 0.9 } else { 0.02 },
     ];
 
-    /// In how many of `streams` streams the mean risk was above its bound after any of the rounds.
+    /// The number of streams, out of `streams`, in which the mean risk was above its bound after
+    /// some round.
     fn failures(risk: Risk, delta: f64, streams: u64, rounds: u32) -> u64 {
         let fails = |seed: u64| {
             let (mut dice, mut bound, mut risks) = (Dice(seed), RiskBound::new(1.0), 0.0);
@@ -202,7 +205,7 @@ mod tests {
         (0..streams).filter(|&seed| fails(seed)).count() as u64
     }
 
-    /// δ = 0.05 allows 20 of 400.
+    /// δ = 0.05 allows 20 failures in 400 streams.
     #[test]
     fn the_bound_holds_at_all_times_at_once() {
         for (i, risk) in RISKS.into_iter().enumerate() {
@@ -211,8 +214,8 @@ mod tests {
         }
     }
 
-    /// The theorem for a single λ is nearly attained: with the list of λ cut out, about δ of the
-    /// streams fail, and with half of what it adds many more do.
+    /// The theorem for a single λ is nearly attained. Without the list of λ about δ of the streams
+    /// fail, and with half of the added term many more do.
     #[test]
     fn nothing_could_be_left_out() {
         let (lambda, delta, rounds) = (0.9 / 8_f64.sqrt(), 0.3_f64, 300);
@@ -245,7 +248,7 @@ mod tests {
         }
     }
 
-    /// With losses of 0 alone m_t = B/(2t), and V = ¼ Σ 1/t².
+    /// If all losses are 0, m_t = B/(2t), and V = ¼ Σ 1/t².
     #[test]
     fn the_bound_on_losses_of_nothing_is_known() {
         let bound = of(2.0, [0.0; 50]);
@@ -256,7 +259,7 @@ mod tests {
         assert!(found >= expected && found <= expected * (1.0 + 1e-14), "{found} {expected}");
     }
 
-    /// One loss says nothing at δ = 0.05, and no more than B can be said.
+    /// One loss proves nothing at δ = 0.05, so the bound is B.
     #[test]
     fn one_round_proves_nothing() {
         for loss in [0.0, 0.5, 3.0] {
@@ -285,7 +288,7 @@ mod tests {
         }
     }
 
-    /// The same losses in other units.
+    /// The same losses in other units give the same bound.
     #[test]
     fn units_make_no_difference() {
         let losses = [0.0, 0.25, 0.0, 0.5, 0.125].repeat(40);

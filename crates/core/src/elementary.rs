@@ -1,16 +1,16 @@
-//! Exponential and logarithm of our own.
+//! Our own exponential and logarithm.
 //!
-//! Those of the standard library are those of the system, and differ from one to the next in the last
-//! bit. What is learned here is to be the same everywhere: these use additions, multiplications,
-//! divisions and shifts of bits only.
+//! The functions of the standard library are those of the system, and they differ from one system
+//! to another in the last bit. Learning must give the same results everywhere. So these functions
+//! use only additions, multiplications, divisions and bit shifts.
 
 use rueful_machine::{Eights, Fours};
 use std::f64::consts::{LN_2, LOG2_E, SQRT_2};
 
-/// e^x of eight numbers, to some units in the last place; x is taken to lie within ±87.
+/// e^x of eight numbers, to some units in the last place. x must lie within ±87.
 #[inline(always)]
 pub(crate) fn exp_eight<V: Eights>(x: V) -> V {
-    // Adding 1.5·2^23 leaves the nearest whole number n in the last bits.
+    // Adding 1.5·2^23 leaves the nearest integer n in the last bits.
     const ROUND: f32 = 12_582_912.0;
     let all = V::all;
     let t = (x * all(std::f32::consts::LOG2_E)).min(all(126.0)).max(all(-126.0));
@@ -30,14 +30,14 @@ pub(crate) fn sigmoid_eight<V: Eights>(z: V) -> V {
     V::all(1.0) / (exp_eight(V::all(0.0) - z) + V::all(1.0))
 }
 
-/// 1.5·2^52: adding it leaves the nearest whole number in the last bits.
+/// 1.5·2^52. Adding it leaves the nearest integer in the last bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
-/// ln 2 in two parts, of which the first has so few bits that whole numbers times it are exact.
+/// ln 2 in two parts. The first has so few bits that its products with integers are exact.
 const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
-/// e^x of four numbers that are at most 0, to two units in the last place; where e^x is below the
-/// range of normal doubles, to as much as the least of them.
+/// e^x of four numbers that are at most 0, to two units in the last place. Where e^x is below the
+/// range of normal doubles, the error is at most the least double.
 #[inline(always)]
 pub(crate) fn exp_of_negatives<F: Fours>(x: F) -> F {
     let (all, c) = (F::all, |k: usize| F::all(INVERSE_FACTORIALS[k]));
@@ -51,7 +51,7 @@ pub(crate) fn exp_of_negatives<F: Fours>(x: F) -> F {
     let middle = (c(6) + c(7) * f) + f2 * (c(8) + c(9) * f);
     let high = (c(10) + c(11) * f) + f2 * (c(12) + c(13) * f);
     let power = all(1.0) + (f + f2 * (low + f4 * (middle + f4 * high)));
-    // 2^n in two parts, each of which is a normal number.
+    // 2^n in two factors, each of which is a normal number.
     let part = m.max(all(ROUND - 1000.0));
     let rest = (m - part) + all(ROUND);
     power * part.power_of_two() * rest.power_of_two()
@@ -61,8 +61,8 @@ pub(crate) fn exp_of_negatives<F: Fours>(x: F) -> F {
 #[inline(always)]
 pub(crate) fn ln_1p_of_shares<F: Fours>(x: F) -> F {
     let all = F::all;
-    // Above √2 − 1 this is ln 2 + ln((1 + x)/2). So 1 + s over 1 − s, whose logarithm is
-    // 2 artanh s = 2(s + s³/3 + s⁵/5 + …), has |s| < 0.172.
+    // Above √2 − 1 this is ln 2 + ln((1 + x)/2). The rest is the logarithm of (1 + s)/(1 − s),
+    // which is 2 artanh s = 2(s + s³/3 + s⁵/5 + …), with |s| < 0.172.
     let halves = x.above(all(SQRT_2 - 1.0), all(1.0), all(0.0));
     let s = (x - halves) / (all(2.0) + halves + x);
     let z = s * s;
@@ -75,7 +75,7 @@ pub(crate) fn ln_1p_of_shares<F: Fours>(x: F) -> F {
     halves * all(LN_2) + (double + double * (z * (low + z4 * high)))
 }
 
-/// e^x, to about a unit in the last place; x is taken to lie within ±700.
+/// e^x, to about a unit in the last place. x must lie within ±700.
 #[inline(always)]
 pub(crate) fn exp(x: f64) -> f64 {
     const BIAS: u64 = 1023;
@@ -135,7 +135,7 @@ mod tests {
     type Eight = Array<f32, 8>;
     type Four = Array<f64, 4>;
 
-    /// By how many units in the last place of the second two positive numbers differ.
+    /// The difference of two positive numbers, in units in the last place of the second.
     fn units_apart(found: f64, exact: f64) -> f64 {
         (found - exact).abs() / (exact.next_up() - exact)
     }
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Those of the system are within one unit themselves.
+    /// The functions of the system are within one unit themselves.
     #[test]
     fn what_certificates_rest_on_is_close_to_the_last_places() {
         for step in 0..=400_000 {
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(sigmoid_eight(Eight::all(0.0)).array(), [0.5; 8]);
         assert_eq!((exp_of(0.0), exp_of(-1e300), exp_of(f64::NEG_INFINITY)), (1.0, 0.0, 0.0));
         assert_eq!(ln_1p_of(0.0), 0.0);
-        // Below the normal doubles, where units are as large as the least of them.
+        // Below the normal doubles the unit is the least double.
         for x in [-708.5, -720.0, -740.0, -745.0, -745.2] {
             assert!(units_apart(exp_of(x), f64::exp(x)) <= 1.0, "{x}");
         }

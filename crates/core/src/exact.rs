@@ -1,19 +1,20 @@
 //! Sums without any rounding: of numbers, of products, of squares.
 //!
-//! A double is an integer m below 2⁵³ times a power of two, so the product of two is an integer
-//! below 2¹⁰⁶ times a power of two, and all products of all doubles lie on one grid. The sum is
-//! kept on that grid as a long integer in digits of 32 bits (a superaccumulator, after Neal). Digits
-//! are 64 bits wide, so that carries can wait. What is added can be taken away again, to the last
-//! bit, and the order of the terms makes no difference.
+//! A double is an integer m below 2⁵³ times a power of two. So the product of two doubles is an
+//! integer below 2¹⁰⁶ times a power of two, and all products of all doubles lie on one grid. The
+//! sum is kept on that grid as a long integer in digits of 32 bits (a superaccumulator, after
+//! Neal). Each digit is stored in 64 bits, so that carries can wait. A term that was added can be
+//! subtracted again, to the last bit, and the order of the terms makes no difference.
 
-/// Digits of the long integer: those of the largest product, and three for the number of terms.
+/// The digits of the long integer: those of the largest product, and three for the number of terms.
 const DIGITS: usize = 135;
 
 /// The grid: digit k counts multiples of 2^(32k − 2148), and 2148 = 2·1074, where 2^−1074 is the
 /// smallest double.
 const LOWEST: i32 = 1074;
 
-/// So many products can be added before a digit could overflow: each adds less than 2³³ to it.
+/// The number of products that can be added before a digit could overflow: each adds less than 2³³
+/// to it.
 const PATIENCE: u32 = 1 << 29;
 
 /// An exact sum.
@@ -30,9 +31,9 @@ const PATIENCE: u32 = 1 << 29;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExactSum {
     digits: [i64; DIGITS],
-    /// Terms added or taken away since the carries were last passed on.
+    /// The number of terms that were added or subtracted since the carries were last passed on.
     waiting: u32,
-    /// How many of the terms are infinite or no numbers at all: these have no place on the grid.
+    /// How many of the terms are infinite or NaN. These have no place on the grid.
     wild: u64,
 }
 
@@ -51,7 +52,7 @@ impl ExactSum {
         sum
     }
 
-    /// The sum of nothing.
+    /// Resets the sum to 0.
     pub fn clear(&mut self) {
         self.digits.fill(0);
         (self.waiting, self.wild) = (0, 0);
@@ -71,7 +72,7 @@ impl ExactSum {
         }
     }
 
-    /// Takes away the a·b of an a and a b that were added before.
+    /// Subtracts a product a·b that was added before.
     pub fn remove_product(&mut self, a: f64, b: f64) {
         if a.is_finite() && b.is_finite() {
             self.push(a, b, -1);
@@ -104,7 +105,7 @@ impl ExactSum {
         }
     }
 
-    /// Passes the carries on, so that every digit but the last is one: in 0..2³².
+    /// Passes the carries on. Every digit but the last is then in 0..2³².
     pub fn carry(&mut self) {
         let mut carry = 0;
         for (place, digit) in self.digits.iter_mut().enumerate() {
@@ -115,7 +116,7 @@ impl ExactSum {
         self.waiting = 0;
     }
 
-    /// The sum, rounded a few times; NaN if a term was not finite.
+    /// The sum, with a few roundings. It is NaN if a term was not finite.
     pub fn value(&self) -> f64 {
         if self.wild > 0 {
             return f64::NAN;
@@ -131,8 +132,8 @@ impl ExactSum {
         if is_negative { -size } else { size }
     }
 
-    /// The root of a sum of squares, rounded twice; infinite if a term was not finite. Neither
-    /// overflow nor underflow of squares touches it.
+    /// The root of a sum of squares, rounded twice. It is infinite if a term was not finite.
+    /// Overflow and underflow of the squares do not affect it.
     pub fn root(&self) -> f64 {
         let mut whole = self.clone();
         whole.carry();
@@ -142,17 +143,17 @@ impl ExactSum {
         }
     }
 
-    /// k² times a sum of squares whose carries are passed on, rounded a few times; infinite if a
-    /// term was not finite. The factor goes in before the squares come out, so that only a result
-    /// beyond the range of doubles is lost.
+    /// k² times a sum of squares whose carries are passed on, with a few roundings. It is infinite
+    /// if a term was not finite. The factor is applied before the squares become a double, so only
+    /// a result beyond the range of doubles is lost.
     pub fn times_square(&self, k: f64) -> f64 {
         let Some((value, half)) = self.leading() else { return f64::INFINITY };
         let root = k * power_of_two(half);
         root * value * root
     }
 
-    /// The sum as v·4^h, where v is rounded once, from the bits of the sum and not from its digits:
-    /// a power of two in all terms changes h and not v. Nothing if a term was not finite.
+    /// The sum as v·4^h. v is rounded once, from the bits of the sum and not from its digits: a
+    /// power of two in all terms changes h but not v. `None` if a term was not finite.
     fn leading(&self) -> Option<(f64, i32)> {
         if self.wild > 0 {
             return None;
@@ -160,8 +161,8 @@ impl ExactSum {
         let Some(top) = self.digits.iter().rposition(|&digit| digit != 0) else {
             return Some((0.0, 0));
         };
-        // Four digits hold 97 bits or more, of which 62 or 63 are taken; of the rest it counts only
-        // whether there is something.
+        // Four digits hold 97 bits or more, and 62 or 63 of these are taken. Of the rest it matters
+        // only whether it is 0.
         let at = |down: usize| top.checked_sub(down).map_or(0, |k| self.digits[k] as u128);
         let bits = at(0) << 96 | at(1) << 64 | at(2) << 32 | at(3);
         let zeros = bits.leading_zeros() & !1;
@@ -169,8 +170,8 @@ impl ExactSum {
         let is_exact = bits << zeros << 63 == 0
             && self.digits[..top.saturating_sub(3)].iter().all(|&digit| digit == 0);
         let value = (taken as u64 | u64::from(!is_exact)) as f64;
-        // The last bit taken counts 2^(32·top − 2148 − 96 − zeros + 65), an odd power. v is brought
-        // to between 1 and 4.
+        // The last bit that is taken counts 2^(32·top − 2148 − 96 − zeros + 65), an odd power. v is
+        // scaled to lie between 1 and 4.
         let power = 32 * top as i32 - 2 * LOWEST - 31 - zeros as i32;
         Some((value / (1_u64 << 61) as f64, (power - 1) / 2 + 31))
     }
@@ -181,7 +182,7 @@ fn low_digit(bits: u128) -> i64 {
     i64::from(bits as u32)
 }
 
-/// |v| = m·2^e with the smallest e that fits all doubles of this size.
+/// v| = m·2^e, with the smallest e that fits all doubles of this size.
 #[inline]
 fn integer_and_power(v: f64) -> (u64, i32) {
     let bits = v.to_bits();
@@ -210,7 +211,7 @@ mod tests {
         ExactSum::of_squares(numbers.iter().copied())
     }
 
-    /// Doubles of every size, and the awkward ones.
+    /// Doubles of every size, and awkward ones.
     fn double() -> impl Strategy<Value = f64> {
         let awkward = prop::sample::select(vec![
             0.0,
@@ -227,7 +228,7 @@ mod tests {
         prop_oneof![1 => awkward, 2 => -2.0..2.0_f64, 2 => finite]
     }
 
-    /// The same integer the obvious way: long addition, bit by bit.
+    /// The same integer by the obvious method: long addition, bit by bit.
     fn bits_of(numbers: &[f64]) -> Vec<u8> {
         let mut total = vec![0_u8; 32 * DIGITS];
         for &v in numbers {

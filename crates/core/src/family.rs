@@ -1,11 +1,11 @@
 //! One list per family.
 //!
-//! Losses, sets, schedules and learners are each a family: structs that implement one trait. What
-//! is to be chosen at run time, by a name, is one of the family, and the list of who belongs to it
-//! is written once, in [`family!`]. From it come the enum, the names, how it is read and written,
-//! and a macro that runs an expression on whichever member there is.
+//! Losses, sets, schedules and learners are each a family: structs that implement one trait. A
+//! member is chosen at run time by its name. The list of the members is written once, in
+//! [`family!`], which makes the enum, the names, the serialisation, and a macro that runs an
+//! expression on whichever member there is.
 
-/// Makes an enum of the members of a family, each known to people by a name.
+/// Makes an enum of the members of a family. Each member has a name for people.
 ///
 /// ```text
 /// family! {
@@ -18,13 +18,14 @@
 /// }
 /// ```
 ///
-/// It exports the members and gives the enum `NAMES`, `name`, `From` every member, and serde: in
-/// formats for people `{"name": "hinge"}` with the member's own fields beside the name, in others
-/// the place in the list and then the member. A name and a place stay what they are; new members
-/// come last. `with_loss!(any, loss => expression)` is compiled once for each member.
+/// It exports the members and gives the enum `NAMES`, `name`, `From` every member, and serde.
+/// Formats for people have `{"name": "hinge"}` with the member's own fields beside the name. Other
+/// formats have the place in the list and then the member. A name and a place must never change, so
+/// new members come last. `with_loss!(any, loss => expression)` is compiled once for each member.
 ///
-/// With `asked as "loss";` before it, all members are [`Asked`](crate::request::Asked), and the enum
-/// has `ask` and `settings_of`, which make a member of its name and what a person asks for.
+/// With `asked as "loss";` before it, all members are [`Asked`](crate::request::Asked). The enum
+/// then has `ask` and `settings_of`: the first makes the member of a name from a request, the
+/// second lists the settings of a name.
 macro_rules! family {
     (
         asked as $kind:literal;
@@ -41,7 +42,7 @@ macro_rules! family {
         }
 
         impl $any {
-            #[doc = concat!("The ", $kind, " of a name, as it is asked for.")]
+            #[doc = concat!("The ", $kind, " of a name, made from the settings of a request.")]
             pub fn ask(
                 name: &str,
                 request: &$crate::request::Request<'_>,
@@ -84,10 +85,10 @@ macro_rules! family {
         }
 
         impl $any {
-            /// What people call the members, in the order of the list.
+            /// The names of the members, in the order of the list.
             pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
 
-            /// What people call this one.
+            /// The name of this member.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $name,)+
@@ -108,14 +109,15 @@ macro_rules! family {
 
             type Any = $any;
 
-            /// For people: `{"name": …}` and the fields of the member.
+            /// The form for people: `{"name": …}` and the fields of the member.
             #[derive(Serialize, Deserialize)]
             #[serde(remote = "Any", tag = "name")]
             enum Named {
                 $(#[serde(rename = $name)] $variant($member),)+
             }
 
-            /// For formats that do not name what they hold, which cannot read the other one back.
+            /// The form for formats that do not name their contents. They could not read the other
+            /// form back.
             #[derive(Serialize, Deserialize)]
             #[serde(remote = "Any")]
             enum Numbered {

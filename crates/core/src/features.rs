@@ -1,12 +1,12 @@
-//! One sparse example, borrowed.
+//! One sparse example in borrowed memory.
 
 use crate::number::Importance;
 use crate::vector;
 use thiserror::Error;
 
-/// The features of one example: distinct indices, finite values, and the squared norm ‖x‖² that
-/// every learner and the ledger ask for. Indices increase, except where [`Cells`](crate::Cells)
-/// have renumbered them. What it promises holds by construction.
+/// The features of one example: distinct indices, finite values, and the squared norm ‖x‖², which
+/// every learner and the ledger need. Indices increase, unless [`Cells`](crate::Cells) have
+/// renumbered them. The constructor checks all of this.
 ///
 /// ```
 /// use rueful_core::Features;
@@ -23,15 +23,15 @@ pub struct Features<'a> {
     is_increasing: bool,
 }
 
-/// An example as the protocol sees it: features, and the label that is revealed after the
-/// prediction. For the linear loss the label is the slope the stream chose.
+/// An example: the features, and the label, which is revealed after the prediction. For the linear
+/// loss the label is the slope that the stream chose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Example<'a> {
     /// x_t
     pub features: Features<'a>,
     /// y_t
     pub label: f64,
-    /// How much it counts: its loss is multiplied by this. 1 unless said otherwise.
+    /// How much the example counts: its loss is multiplied by this. The default is 1.
     pub importance: Importance,
 }
 
@@ -43,18 +43,18 @@ impl<'a> Example<'a> {
     }
 }
 
-/// Why a list of indices and values is not a sparse example.
+/// The ways in which indices and values can fail to be a sparse example.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum FeatureError {
-    /// An index that does not lie above the one before it.
+    /// An index is not above the one before it.
     #[error("index {index} follows index {previous}: indices must increase")]
     NotIncreasing {
-        /// The index before.
+        /// The index before it.
         previous: u32,
         /// The index that broke the order.
         index: u32,
     },
-    /// A value that is NaN or infinite.
+    /// A value is NaN or infinite.
     #[error("feature {index} has the value {value}: values must be finite")]
     NotFinite {
         /// The feature.
@@ -62,7 +62,7 @@ pub enum FeatureError {
         /// Its value.
         value: f32,
     },
-    /// Indices and values that do not pair up.
+    /// There are not as many values as indices.
     #[error("{indices} indices but {values} values")]
     Unpaired {
         /// How many indices there are.
@@ -129,8 +129,8 @@ impl<'a> Features<'a> {
         self.indices.is_empty()
     }
 
-    /// The indices as a range when there is no gap between them, as in a dense row. Where they
-    /// increase strictly, the ends tell.
+    /// The indices as a range if there is no gap between them, as in a dense row. Since the indices
+    /// increase strictly, the first and the last one suffice to tell.
     #[inline]
     pub fn run(&self) -> Option<std::ops::Range<usize>> {
         if !self.is_increasing {
@@ -141,27 +141,27 @@ impl<'a> Features<'a> {
         (run.len() == self.indices.len()).then_some(run)
     }
 
-    /// One more than the largest index: the dimension that holds this example.
+    /// One more than the largest index: the smallest dimension that holds this example.
     pub fn dimension(&self) -> usize {
         let largest =
             if self.is_increasing { self.indices.last() } else { self.indices.iter().max() };
         largest.map_or(0, |&largest| largest as usize + 1)
     }
 
-    /// v·x, for a v that holds every index.
+    /// v·x. The vector v must have an entry for every index.
     #[inline]
     pub fn dot(&self, v: &[f64]) -> f64 {
         vector::dot(v, self)
     }
 
-    /// v ← v + k·x, for a v that holds every index.
+    /// v ← v + k·x. The vector v must have an entry for every index.
     #[inline]
     pub fn add_to(&self, v: &mut [f64], k: f64) {
         vector::add(v, k, self);
     }
 
-    /// The features with indices below `dimension`. Its squared norm stays that of the whole.
-    /// Renumbered features all lie below: those without a number were left out.
+    /// The features with indices below `dimension`. The squared norm stays that of all features.
+    /// Renumbered features are all returned: features without a number were left out earlier.
     pub(crate) fn below(&self, dimension: usize) -> Self {
         if !self.is_increasing {
             return *self;

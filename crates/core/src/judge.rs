@@ -1,14 +1,14 @@
 //! The judge: a certificate that does not depend on how a model learns.
 //!
-//! A good model is not a good witness: its own slopes leave ‖S‖ large. Witnesses that live in the
-//! ball price the comparators, and the model's loss is compared with that:
-//!
+//! The slopes of a good model leave ‖S‖ large, so its own tangents give a poor lower bound.
+//! Witnesses that stay in the ball bound the loss of the comparators better, and the model's loss
+//! is compared with that bound:
 //! ```text
 //! R_T(U) ≤ L_T − max_j ( Σ (φ(p_j) − a_j p_j) − U·Y·‖S_j/N‖ )
 //! ```
 //!
-//! for every U that is chosen afterwards. The witnesses see features and labels only, so the same
-//! judge serves a run, an audit of somebody else's model, and a part of either.
+//! This holds for every U, even one that is chosen afterwards. The witnesses see only features and
+//! labels, so the same judge serves a run, an audit of somebody else's model, and a part of either.
 
 use crate::cells::Coordinates;
 use crate::comparators::Comparators;
@@ -19,14 +19,14 @@ use crate::witness::{UNIT_FREE_RADII, Witnesses};
 use rueful_machine::{Kernel, Registers, widest};
 use serde::{Deserialize, Serialize};
 
-/// Witnesses of some rounds that belong to no learner.
+/// Witnesses of some rounds that do not belong to a learner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judge {
-    /// Four radii each.
+    /// Each has four radii.
     witnesses: Vec<Witnesses<AnyLoss>>,
 }
 
-/// Takes in some rows.
+/// The loop that takes in some rows.
 struct Observe<'a, 'b> {
     witnesses: &'a mut Witnesses<AnyLoss>,
     rows: Rows<'b>,
@@ -47,11 +47,11 @@ impl Kernel for Observe<'_, '_> {
 }
 
 impl Judge {
-    /// A judge of regret against these comparators, besides witnesses that are there already; none
-    /// where it could add nothing, or the comparators are no ball.
+    /// A judge of the regret against these comparators. `has_usual` says that the usual witnesses
+    /// exist already. `None` if the judge could add nothing, or if the comparators are not a ball.
     ///
-    /// In no units it has the radii 1, 3, 10, 30, and more around a radius that is none of them; in
-    /// the data's own units U/10, U/3, U, 3U.
+    /// Unit-free, it has the radii 1, 3, 10, 30, and four more around a radius that is not among
+    /// these. In the data's own units it has U/10, U/3, U, 3U.
     pub fn new(loss: &AnyLoss, comparators: &Comparators, has_usual: bool) -> Option<Self> {
         let radius = comparators.radius()?.get();
         let around = |factors: [f64; 4]| factors.map(|factor| factor * radius);
@@ -66,7 +66,7 @@ impl Judge {
                 radii.push(around([0.5, 1.0, 2.0, 4.0]));
             }
         }
-        // The certificate of linear losses is the regret itself.
+        // For linear losses the certificate is the regret itself.
         if radii.is_empty() || loss.is_linear() {
             return None;
         }
@@ -82,7 +82,7 @@ impl Judge {
         }
     }
 
-    /// What it can prove about comparators, from all rounds so far.
+    /// The lower bounds that it proves for the comparators, from all rounds so far.
     pub fn testify(
         &self,
         comparators: &Comparators,
@@ -92,7 +92,7 @@ impl Judge {
         witnesses.flat_map(|four| four.testify(comparators, coordinates)).collect()
     }
 
-    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    /// Moves the cells: cell i gets the value at `from[i]`.
     pub fn rearrange(&mut self, from: &[u32]) {
         self.witnesses.iter_mut().for_each(|witnesses| witnesses.rearrange(from));
     }
@@ -104,7 +104,8 @@ impl Judge {
         }
     }
 
-    /// Whether this, read from somewhere, can be a later state of `fresh`, after so many rounds.
+    /// Whether this, which may be read from anywhere, can be a state of `fresh` after `rounds`
+    /// rounds.
     pub fn continues(&self, fresh: &Self, rounds: u64) -> bool {
         let goes_on = |(own, fresh): (&Witnesses<AnyLoss>, &Witnesses<AnyLoss>)| {
             own.continues(fresh) && own.rounds() == rounds

@@ -1,11 +1,12 @@
-//! The heart of rueful: losses, feasible sets, step-size schedules, online learners, and the
-//! ledger that certifies how much any of them can regret. No input, no output, no clock.
+//! The core of rueful: losses, feasible sets, step-size schedules, online learners, and the ledger,
+//! which certifies an upper bound on the regret of any predictions. The crate does no input and no
+//! output, and it reads no clock.
 //!
-//! The protocol is that of "the notes", as the documentation calls them: the lecture notes *Online
-//! Gradient Descent* of Nicolò Cesa-Bianchi's course *Statistical Methods for Machine Learning*,
-//! version of April 2025. Numbers like (8) are theirs. In each round an example
-//! (x_t, y_t) arrives; the learner first predicts ŷ_t = w_t·x_t and suffers ℓ_t(w_t), then updates.
-//! Its regret against u is R_T(u) = Σ ℓ_t(w_t) − Σ ℓ_t(u).
+//! The protocol and the theorems are those of "the notes": the lecture notes *Online Gradient
+//! Descent* of Nicolò Cesa-Bianchi's course *Statistical Methods for Machine Learning*, version of
+//! April 2025. Numbers like (8) refer to formulas in the notes. In each round an example (x_t, y_t)
+//! arrives. The learner first predicts ŷ_t = w_t·x_t and suffers ℓ_t(w_t), then it updates its
+//! weights. Its regret against u is R_T(u) = Σ ℓ_t(w_t) − Σ ℓ_t(u).
 //!
 //! ```
 //! use rueful_core::{Batch, Ladder, Ledger, Objective, Positive};
@@ -40,11 +41,13 @@ mod family;
 mod batch;
 pub mod bound;
 mod cells;
+pub mod classes;
 mod comparators;
 mod confidence;
 mod elementary;
 mod exact;
 mod features;
+pub mod figures;
 mod judge;
 pub mod learner;
 pub mod ledger;

@@ -1,19 +1,19 @@
-//! Ranged numbers: checked once when made, trusted ever after.
+//! Numbers with a range. The range is checked once, when the number is made.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A number that is not in the range its type promises.
+/// A number that is outside the range of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 #[error("{} is not {expected}", shown(*.found))]
 pub struct OutOfRange {
     /// The number that was given.
     pub found: f64,
-    /// What it should have been, in words.
+    /// The range, in words.
     pub expected: &'static str,
 }
 
-/// A number without a hundred digits.
+/// The number as text, with an exponent instead of a hundred digits.
 fn shown(number: f64) -> String {
     let plain = number == 0.0 || (1e-6..1e9).contains(&number.abs());
     if plain { number.to_string() } else { format!("{number:e}") }
@@ -30,7 +30,7 @@ macro_rules! ranged {
             #[doc = concat!("Accepts ", $expected, ", and nothing else.")]
             pub fn new($value: f64) -> Result<Self, OutOfRange> {
                 if $holds {
-                    // Adding 0 takes the sign off −0.
+                    // Adding 0 turns −0 into 0.
                     Ok(Self($value + 0.0))
                 } else {
                     Err(OutOfRange { found: $value, expected: $expected })
@@ -66,8 +66,8 @@ macro_rules! ranged {
 }
 
 ranged! {
-    /// A positive number of sane size: a step size, a radius, a gradient bound. The limits keep
-    /// its square, and the square of anything it multiplies, away from overflow and underflow.
+    /// A positive number of sane size: a step size, a radius, a gradient bound. The limits keep its
+    /// square, and the square of anything it multiplies, away from overflow and underflow.
     Positive, "a number between 1e-100 and 1e100", |value| (1e-100..=1e100).contains(&value)
 }
 
@@ -83,17 +83,17 @@ ranged! {
 }
 
 ranged! {
-    /// How much an example counts: its loss is multiplied by this. An example of importance 0 is no
-    /// example, for anyone.
+    /// How much an example counts: its loss is multiplied by this. Nobody learns from an example of
+    /// importance 0, and nobody counts it.
     Importance, "0, or a number between 1e-30 and 1e30",
     |value| value == 0.0 || (1e-30..=1e30).contains(&value)
 }
 
 impl Importance {
-    /// An example that counts once.
+    /// The importance of an example that counts once.
     pub const ONE: Self = Self(1.0);
 
-    /// An example that does not count.
+    /// The importance of an example that does not count.
     pub const ZERO: Self = Self(0.0);
 
     /// Whether the example does not count.
@@ -102,7 +102,7 @@ impl Importance {
         self.0 == 0.0
     }
 
-    /// This importance times that one.
+    /// The product of two importances.
     pub fn times(self, other: Self) -> Result<Self, OutOfRange> {
         Self::new(self.0 * other.0)
     }

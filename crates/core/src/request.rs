@@ -1,7 +1,8 @@
-//! What a person asks for, and why it cannot be had.
+//! The settings of a run, and the reasons to refuse them.
 //!
-//! A loss, a schedule or a learner is asked for by its name, and takes from the [`Request`] what it
-//! has a use for. What has no effect, is missing, or contradicts something else is a [`Refusal`].
+//! A loss, a schedule or a learner is chosen by its name, and takes from the [`Request`] the
+//! settings it uses. A setting that has no effect, is missing, or contradicts another one leads to
+//! a [`Refusal`].
 
 use crate::number::{NonNegative, OpenUnit, OutOfRange, Positive};
 use crate::schedule::AnySchedule;
@@ -9,7 +10,7 @@ use crate::set::Ball;
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// The settings of a run, each number in its range; what is not said is `None`.
+/// The settings of a run. Each number is in its range, and a setting that was not given is `None`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request<'a> {
     /// τ of the quantile loss.
@@ -28,33 +29,33 @@ pub struct Request<'a> {
     pub l1: Option<NonNegative>,
     /// C of the passive-aggressive learners.
     pub c: Option<Positive>,
-    /// A name of [`AnySchedule::NAMES`].
+    /// A name from [`AnySchedule::NAMES`].
     pub schedule: Option<&'a str>,
     /// T
     pub horizon: Option<NonZeroU64>,
-    /// What the learner needs its steps for.
+    /// How the learner uses its steps.
     pub steps: StepUse,
 }
 
-/// What a learner needs its steps for.
+/// How a learner uses its steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepUse {
     /// η = `tuning`·U/G is the best for steps η/√t.
     pub tuning: f64,
-    /// Whether it sees linearised losses only, which have no curvature.
+    /// Whether it sees only linearised losses, which have no curvature.
     pub is_linearised: bool,
 }
 
-/// A member of a family that is asked for by its name.
+/// A member of a family that is chosen by its name.
 pub trait Asked: Sized {
     /// The settings that have an effect on it.
     const SETTINGS: &'static [&'static str] = &[];
 
-    /// It, as it is asked for.
+    /// Makes the member from the settings of a request.
     fn ask(request: &Request<'_>) -> Result<Self, Refusal>;
 }
 
-/// What must be known beforehand, and can be measured if it is not said.
+/// A quantity that must be known beforehand, and that can be measured if it was not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fact {
     /// G
@@ -63,62 +64,62 @@ pub enum Fact {
     Horizon,
 }
 
-/// Why a request cannot be met. Settings go by their plain names; [`text`](Self::text) lets a
-/// program or a language call them as its users do.
+/// The reason why a request cannot be met. Settings have their plain names; [`text`](Self::text)
+/// lets a program or a language use the names that its users know.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
-    /// There is nothing of that name.
+    /// Nothing has that name.
     Unknown {
-        /// What it should have been: a loss, a learner, …
+        /// The kind of thing that was asked for: a loss, a learner, …
         kind: &'static str,
-        /// The name.
+        /// The name that was given.
         name: String,
-        /// The names there are.
+        /// The names that exist.
         known: &'static [&'static str],
     },
-    /// A setting has no effect on what was chosen.
+    /// A setting has no effect on the chosen member.
     NoEffect {
         /// The setting.
         setting: &'static str,
-        /// What was chosen.
+        /// The member that was chosen.
         on: String,
     },
-    /// A setting belongs to others than what was chosen.
+    /// A setting belongs to members other than the chosen one.
     Belongs {
         /// The setting.
         setting: &'static str,
-        /// Whom it belongs to.
+        /// The members to which it belongs.
         to: String,
-        /// What was chosen.
+        /// The member that was chosen.
         not: String,
     },
     /// A setting is out of its range.
     OutOfRange {
         /// The setting.
         setting: &'static str,
-        /// What is wrong with it.
+        /// The number that was found, and the range.
         why: OutOfRange,
     },
     /// A number that follows from a setting is out of its range.
     Derived {
         /// The setting.
         setting: &'static str,
-        /// What is wrong with what follows.
+        /// The number that was found, and the range.
         why: OutOfRange,
     },
-    /// Settings that are missing, or that contradict each other. Their names are in braces.
+    /// Settings are missing, or contradict each other. The text has their names in braces.
     Rule(&'static str),
-    /// Something must be measured first.
+    /// A quantity must be measured first.
     Needs(Fact),
 }
 
 impl Refusal {
-    /// A number that follows from a setting, or the refusal of it.
+    /// A number that follows from a setting, or its refusal.
     pub(crate) fn derived(setting: &'static str, value: f64) -> Result<Positive, Self> {
         Positive::new(value).map_err(|why| Self::Derived { setting, why })
     }
 
-    /// The message, in which `name` has the say on what a setting is called.
+    /// The message, where `name` gives the name of a setting.
     ///
     /// ```
     /// use rueful_core::request::Refusal;
@@ -144,11 +145,11 @@ impl Refusal {
     }
 }
 
-/// A rule with the settings in its braces named.
+/// A rule in which the settings in braces are replaced by their names.
 fn named(rule: &str, name: &dyn Fn(&str) -> String) -> String {
     let mut text = String::new();
     for (i, piece) in rule.split(['{', '}']).enumerate() {
-        // Every other piece is from within braces.
+        // Every second piece comes from within braces.
         if i % 2 == 1 { text += &name(piece) } else { text += piece }
     }
     text
@@ -163,7 +164,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Request<'_> {
-    /// Nothing but a ball to keep to.
+    /// A request that sets only the ball.
     pub fn within(ball: Ball) -> Self {
         Self {
             tau: None,
@@ -180,7 +181,7 @@ impl Request<'_> {
         }
     }
 
-    /// The steps for a learner that uses them like this.
+    /// The schedule for a learner that uses its steps in this way.
     pub fn schedule_for(&self, steps: StepUse) -> Result<AnySchedule, Refusal> {
         let name = match self.schedule {
             Some(name) => name,
@@ -195,12 +196,12 @@ impl Request<'_> {
         AnySchedule::ask(name, &Request { steps, ..*self })
     }
 
-    /// G, which must be known.
+    /// G. It must be known.
     pub fn known_gradient_bound(&self) -> Result<Positive, Refusal> {
         self.gradient_bound.ok_or(Refusal::Needs(Fact::GradientBound))
     }
 
-    /// T, which must be known.
+    /// T. It must be known.
     pub fn known_horizon(&self) -> Result<NonZeroU64, Refusal> {
         self.horizon.ok_or(Refusal::Needs(Fact::Horizon))
     }

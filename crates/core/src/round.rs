@@ -1,4 +1,4 @@
-//! What one round leaves behind, and the objective it is measured in.
+//! The record of one round, and the objective in which a round is measured.
 
 use crate::features::{Example, Features};
 use crate::loss::Loss;
@@ -6,8 +6,8 @@ use crate::number::NonNegative;
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
 
-/// One round as the ledger sees it: a prediction, what it cost, and the slope of that cost. It
-/// says nothing about how the prediction came about.
+/// One round as the ledger sees it: a prediction, its loss, and the slope of the loss. A round says
+/// nothing about how the prediction was made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Round {
     /// ŷ_t
@@ -16,19 +16,20 @@ pub struct Round {
     pub value: f64,
     /// a_t ∈ ∂φ(ŷ_t, y_t), times the importance of the example
     pub slope: f64,
-    /// (σ/2)‖w_t‖², and 0 where nothing is regularised.
+    /// (σ/2)‖w_t‖². It is 0 without regularisation.
     pub penalty: f64,
 }
 
 impl Round {
-    /// The round a prediction makes under a loss: all that is known of somebody else's model.
+    /// The round of a prediction under a loss. This is all that is known of somebody else's model.
     #[inline]
     pub fn of(loss: &impl Loss, prediction: f64, label: f64) -> Self {
         let tangent = loss.at(prediction, label);
         Self { prediction, value: tangent.value, slope: tangent.slope, penalty: 0.0 }
     }
 
-    /// The round a prediction makes on an example: its importance multiplies value and slope.
+    /// The round of a prediction on an example. The importance of the example multiplies value and
+    /// slope.
     #[inline]
     pub fn on(loss: &impl Loss, prediction: f64, example: &Example<'_>) -> Self {
         let round = Self::of(loss, prediction, example.label);
@@ -36,7 +37,7 @@ impl Round {
         Self { value: importance * round.value, slope: importance * round.slope, ..round }
     }
 
-    /// A prediction on an example of importance 0, which costs nothing.
+    /// The round of a prediction on an example of importance 0, which costs nothing.
     #[inline]
     pub fn idle(prediction: f64) -> Self {
         Self { prediction, value: 0.0, slope: 0.0, penalty: 0.0 }
@@ -48,14 +49,15 @@ impl Round {
         self.value + self.penalty
     }
 
-    /// ‖g_t‖² for g_t = a_t x_t + σ w_t, from numbers at hand:
-    /// a²‖x‖² + 2σ(a·ŷ) + σ²‖w‖², where σ²‖w‖² is 2σ times the penalty. A square too small for a
-    /// double is rounded up: where there is a slope, this is above 0.
+    /// ‖g_t‖² for g_t = a_t x_t + σ w_t, computed from known numbers as a²‖x‖² + 2σ(a·ŷ) + σ²‖w‖²,
+    /// where σ²‖w‖² is 2σ times the penalty. A square that is too small for a double is rounded up,
+    /// so the result is above 0 whenever the slope is not 0.
     #[inline]
     pub fn gradient_sq(&self, sigma: f64, x: &Features<'_>) -> f64 {
         let data = self.slope * (self.slope * x.norm_sq());
         let square = data + 2.0 * sigma * (self.slope * self.prediction + self.penalty);
-        // A branch, not a choice: the step that waits for the square need not wait for this.
+        // This is a branch, not a select: the step needs the square, and it should not wait for the
+        // comparison.
         if square >= f64::MIN_POSITIVE { square } else { self.least_gradient_sq(square) }
     }
 
@@ -66,15 +68,15 @@ impl Round {
         square.max(least)
     }
 
-    /// Whether everything in it is a finite number; a run that diverged has rounds that are not.
+    /// Whether all its numbers are finite. A run that diverged has rounds where this is false.
     #[inline]
     pub fn is_finite(&self) -> bool {
         (self.prediction + self.value + self.slope + self.penalty).is_finite()
     }
 }
 
-/// ℓ_t(w) = φ(w·x_t, y_t) + (σ/2)‖w‖²: any loss, made σ-strongly convex when σ > 0.
-/// The hinge with σ > 0 is the support vector machine.
+/// ℓ_t(w) = φ(w·x_t, y_t) + (σ/2)‖w‖²: any loss, made σ-strongly convex by σ > 0. The hinge loss
+/// with σ > 0 gives the support vector machine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Objective<L> {
     /// φ
@@ -84,12 +86,12 @@ pub struct Objective<L> {
 }
 
 impl<L: Loss> Objective<L> {
-    /// The loss alone.
+    /// The loss without regularisation.
     pub fn plain(loss: L) -> Self {
         Self { loss, sigma: NonNegative::ZERO }
     }
 
-    /// Suffers the loss of the prediction w_t·x_t.
+    /// The round of the prediction w_t·x_t on an example, with its penalty.
     #[inline]
     pub(crate) fn suffer(
         &self,

@@ -1,4 +1,4 @@
-//! Rows in anybody's memory: what learners, ledgers and solvers are given.
+//! Rows in anybody's memory. Learners, ledgers and solvers read their examples from them.
 
 use crate::batch::Batch;
 use crate::features::{Example, FeatureError, Features};
@@ -6,9 +6,9 @@ use crate::number::{Importance, OutOfRange};
 use std::ops::Range;
 use thiserror::Error;
 
-/// Examples that are borrowed: a reader's buffers, a NumPy array, a SciPy matrix, a [`Batch`].
-/// Each row is whole: features, label and importance are handed out together. Copying it copies
-/// a few pointers.
+/// Borrowed examples: they may lie in a reader's buffers, a NumPy array, a SciPy matrix or a
+/// [`Batch`]. Features, label and importance of a row are always handed out together. Copying this
+/// value copies a few pointers.
 ///
 /// ```
 /// use rueful_core::Batch;
@@ -26,12 +26,12 @@ pub struct Rows<'a> {
     pub(crate) indices: &'a [u32],
     pub(crate) values: &'a [f32],
     pub(crate) labels: &'a [f64],
-    /// Empty while all count 1.
+    /// Empty if all rows have importance 1.
     pub(crate) importances: &'a [Importance],
     pub(crate) norms_sq: &'a [f64],
     /// At least one more than the largest index.
     pub(crate) dimension: usize,
-    /// Whether indices increase along every row; not so once features are renumbered.
+    /// Whether indices increase along every row. Renumbering the features ends this.
     pub(crate) are_increasing: bool,
 }
 
@@ -45,8 +45,8 @@ pub(crate) enum Shape<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// How many of the rows there are until so many of them count: those of importance 0 do not.
-    /// All of them where there are not as many.
+    /// The length of the shortest prefix with `counting` rows of an importance other than 0. If
+    /// there are not that many, it is the number of all rows.
     pub fn until(&self, counting: u64) -> usize {
         let most = usize::try_from(counting).unwrap_or(usize::MAX);
         if self.importances().is_empty() || most == 0 {
@@ -87,13 +87,13 @@ impl<'a> Rows<'a> {
         self.labels
     }
 
-    /// How much the rows count, one after the other; none if all count 1.
+    /// The importances of the rows, in order. The slice is empty if all importances are 1.
     pub fn importances(&self) -> &'a [Importance] {
         self.importances
     }
 
     /// Row `row`.
-    #[inline(always)] // Every loop over rows begins with it.
+    #[inline(always)] // Every loop over rows calls it first.
     pub fn get(&self, row: usize) -> Example<'a> {
         let (features, values) = match self.shape {
             Shape::Ragged { start, ends } => {
@@ -119,7 +119,7 @@ impl<'a> Rows<'a> {
         (0..rows.len()).map(move |row| rows.get(row))
     }
 
-    /// Some of the rows, one after the other.
+    /// The rows of a range.
     ///
     /// # Panics
     /// When the range goes beyond the rows.
@@ -149,14 +149,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The same rows, each counting once.
+    /// The same rows, all with importance 1.
     #[must_use]
     pub fn alike(&self) -> Self {
         Self { importances: &[], ..*self }
     }
 
-    /// The indices of all rows, one row after the other; those of the first row only where all
-    /// rows have the same.
+    /// The indices of all rows, one row after the other. If all rows have the same indices, they
+    /// are listed once.
     pub fn distinct_indices(&self) -> &'a [u32] {
         match self.shape {
             Shape::Ragged { start, ends } => {
@@ -168,39 +168,40 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The same examples, wherever they lie.
+/// Two `Rows` are equal if their examples are equal, wherever they lie.
 impl PartialEq for Rows<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
     }
 }
 
-/// Why rows cannot be taken in.
+/// The ways in which rows can be invalid.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum RowError {
-    /// A row whose features are none.
+    /// The features of a row are not valid.
     #[error("row {row}: {why}")]
     Features {
         /// The row, counted from 0.
         row: usize,
-        /// What is wrong with it.
+        /// The fault.
         why: FeatureError,
     },
-    /// A row whose importance is none.
+    /// The importance of a row is not valid.
     #[error("row {row}: its importance {why}")]
     Importance {
         /// The row, counted from 0.
         row: usize,
-        /// What is wrong with it.
+        /// The fault.
         why: OutOfRange,
     },
-    /// Parts that do not go together.
+    /// The lengths of the parts do not match.
     #[error("{0}")]
     Shape(String),
 }
 
-/// Lets in rows from somebody else's memory: they are checked, and used where they lie. Only rows
-/// that hold zeros are copied, without them, because a value of 0 is an absent feature.
+/// Lets in rows from somebody else's memory: it checks them and uses them where they lie. Rows are
+/// copied only if some of them hold zeros: a value of 0 is an absent feature, so the copy leaves
+/// the zeros out.
 ///
 /// ```
 /// use rueful_core::Door;
@@ -303,16 +304,16 @@ impl Door {
         })
     }
 
-    /// Measures every row; says whether all values are finite and none is 0.
+    /// Computes the norm of every row. Returns whether all values are finite and none is 0.
     fn measure<'a>(&mut self, rows: impl Iterator<Item = &'a [f32]>) -> bool {
         self.norms_sq.clear();
         self.norms_sq.extend(rows.map(crate::vector::plain_norm_sq));
-        // A row that holds a zero, or something that is not finite, is measured as NaN.
+        // The norm of a row that holds a zero, or a value that is not finite, comes out as NaN.
         self.norms_sq.iter().all(|norm_sq| norm_sq.is_finite())
     }
 }
 
-/// The slow way, which finds what is wrong.
+/// The slow path: it copies the rows without their zeros, or finds the fault.
 #[cold]
 fn copied<'a, 'b>(
     copy: &'a mut Batch,
@@ -354,7 +355,7 @@ mod tests {
         [2.0, 0.0, 1.0].map(|value| Importance::new(value).unwrap())
     }
 
-    /// The same rows, pushed into a batch.
+    /// The rows above, pushed into a batch.
     fn pushed(values: &[f32]) -> Batch {
         let mut batch = Batch::default();
         for row in 0..3 {

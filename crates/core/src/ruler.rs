@@ -1,4 +1,4 @@
-//! How large features and labels were: the units in which comparators are measured that have none.
+//! How large features and labels were. These are the units of unit-free comparators.
 
 use crate::features::Features;
 use crate::loss::{Labels, Loss};
@@ -14,7 +14,7 @@ pub struct Ruler {
     measures_labels: bool,
 }
 
-/// Y by itself.
+/// Y, and whether it is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LabelSize {
     pub(crate) largest: f64,
@@ -22,24 +22,24 @@ pub(crate) struct LabelSize {
 }
 
 impl Ruler {
-    /// Nothing was measured so far.
+    /// A ruler that has measured nothing so far.
     pub fn new(loss: &impl Loss) -> Self {
         let measures_labels = loss.labels() == Labels::Numbers && !loss.is_linear();
         let label = if measures_labels { 0.0 } else { 1.0 };
         Self { largest: Vec::new(), label, measures_labels }
     }
 
-    /// What somebody else has measured.
+    /// A ruler of sizes that were measured elsewhere.
     pub(crate) fn of_parts(largest: Vec<f32>, label: LabelSize) -> Self {
         Self { largest, label: label.largest, measures_labels: label.is_measured }
     }
 
-    /// What was measured of labels.
+    /// Y, and whether it is measured.
     pub(crate) fn label_size(&self) -> LabelSize {
         LabelSize { largest: self.label, is_measured: self.measures_labels }
     }
 
-    /// Takes in rows, by cell; those of importance 0 are not measured.
+    /// Takes in rows, by cell. Rows of importance 0 are not measured.
     pub fn observe_rows(&mut self, rows: Rows<'_>) {
         self.grow(rows.dimension());
         for example in rows.iter().filter(|example| !example.importance.is_zero()) {
@@ -70,7 +70,7 @@ impl Ruler {
         }
     }
 
-    /// Takes in a label; says whether it is the largest so far.
+    /// Takes in a label, and returns whether it is the largest so far.
     #[inline]
     pub(crate) fn measure_label(&mut self, label: f64) -> bool {
         let is_larger = self.measures_labels && label.abs() > self.label;
@@ -80,7 +80,7 @@ impl Ruler {
         is_larger
     }
 
-    /// N by cell, and 0 where nothing but 0 was seen.
+    /// N by cell. It is 0 where only 0 was seen.
     pub fn largest(&self) -> &[f32] {
         &self.largest
     }
@@ -91,7 +91,7 @@ impl Ruler {
         self.label
     }
 
-    /// v_i/N_i for a vector by cell; 0/0 is 0.
+    /// v_i/N_i for a vector by cell, where 0/0 counts as 0.
     pub fn scaled<'a>(
         &'a self,
         v: impl Iterator<Item = f64> + Clone + 'a,
@@ -99,13 +99,13 @@ impl Ruler {
         v.zip(&self.largest).map(|(v, &n)| if v == 0.0 { 0.0 } else { v / f64::from(n) })
     }
 
-    /// Puts the cells in other places.
-    pub(crate) fn rearrange(&mut self, from: &[u32]) {
+    /// Moves the cells: cell i gets the value at `from[i]`.
+    pub fn rearrange(&mut self, from: &[u32]) {
         let at = |&from: &u32| self.largest.get(from as usize).copied().unwrap_or(0.0);
         self.largest = from.iter().map(at).collect();
     }
 
-    /// Takes in what was measured of other rows, by the same cells.
+    /// Takes in the sizes of other rows, by the same cells.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.grow(other.largest.len());
         for (own, &theirs) in self.largest.iter_mut().zip(&other.largest) {
@@ -114,8 +114,8 @@ impl Ruler {
         self.label = self.label.max(other.label);
     }
 
-    /// Whether this, read from somewhere, can be a later state of a fresh ruler.
-    pub(crate) fn continues(&self, fresh: &Self) -> bool {
+    /// Whether this, which may be read from anywhere, can be a later state of a fresh ruler.
+    pub fn continues(&self, fresh: &Self) -> bool {
         let is_size = |size: &f32| (0.0..=f32::MAX).contains(size);
         self.measures_labels == fresh.measures_labels
             && (self.measures_labels || self.label == 1.0)

@@ -1,8 +1,8 @@
-//! A sum that does not forget: Neumaier's compensation without its branch.
+//! A compensated sum: Neumaier's compensation without its branch.
 //!
 //! Every addition is split into the rounded sum and the exact error of that rounding (Knuth's
-//! two-sum); the errors are added up separately. The result carries a relative error of a few
-//! units in the last place of Σ|xᵢ|, however many terms there are.
+//! two-sum). The errors are added up separately. The error of the result is a few units in the last
+//! place of Σ|xᵢ|, however many terms there are.
 
 use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl Sum {
         self.lost += other.lost;
     }
 
-    /// This sum less an earlier state of it.
+    /// The difference between this sum and an earlier state of it.
     pub fn since(mut self, earlier: Self) -> Self {
         self.add(-earlier.rounded);
         self.lost -= earlier.lost;
@@ -68,7 +68,7 @@ impl FromIterator<f64> for Sum {
     }
 }
 
-/// Four such sums side by side.
+/// Four compensated sums side by side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "[Sum; 4]", into = "[Sum; 4]")]
 pub(crate) struct FourSums {
@@ -77,7 +77,7 @@ pub(crate) struct FourSums {
 }
 
 impl FourSums {
-    /// Adds one term to each.
+    /// Adds one term to each sum.
     #[inline(always)]
     pub(crate) fn add<F: Fours>(&mut self, terms: F) {
         let rounded = F::load(&self.rounded);
@@ -88,7 +88,7 @@ impl FourSums {
         (F::load(&self.lost) + lost).store(&mut self.lost);
     }
 
-    /// One of them.
+    /// One of the four sums.
     pub(crate) fn get(&self, place: usize) -> Sum {
         Sum { rounded: self.rounded[place], lost: self.lost[place] }
     }
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_hundred_million_additions_stay_honest() {
-        // 0.1 is not a binary fraction: the plain sum drifts to 9999999.98, the compensated one
+        // 0.1 is not a binary fraction. The plain sum drifts to 9999999.98, and the compensated one
         // must be the correctly rounded product.
         let mut sum = Sum::default();
         let mut plain = 0.0;

@@ -1,8 +1,9 @@
-//! The loops everything else is made of: sparse dot product, sparse addition, clipping, norm.
+//! The basic loops: sparse dot product, sparse addition, clipping, norm.
 //!
 //! Several independent accumulators hide the latency of floating-point addition. The order of the
-//! additions is fixed, so the results are the same on every run. Rows without gaps, as dense data
-//! has, take loops without indices that the compiler can vectorise: same additions, same order.
+//! additions is fixed, so the results are the same on every run. Rows without gaps, as in dense
+//! data, take loops without indices that the compiler can vectorise. They make the same additions
+//! in the same order.
 
 use crate::exact::ExactSum;
 use crate::features::Features;
@@ -11,7 +12,7 @@ use crate::features::Features;
 const LANES: usize = 8;
 
 /// Σ_i v_i x_i
-#[inline(always)] // The loop over rows is made of it.
+#[inline(always)] // It is called in the loop over rows.
 pub(crate) fn dot(v: &[f64], x: &Features<'_>) -> f64 {
     match x.run() {
         Some(run) => dot_dense(&v[run], x.values()),
@@ -19,7 +20,7 @@ pub(crate) fn dot(v: &[f64], x: &Features<'_>) -> f64 {
     }
 }
 
-#[inline(always)] // The loop over rows is made of it.
+#[inline(always)] // It is called in the loop over rows.
 fn dot_sparse(v: &[f64], x: &Features<'_>) -> f64 {
     let (index_rows, index_rest) = x.indices().as_chunks::<LANES>();
     let (value_rows, value_rest) = x.values().as_chunks::<LANES>();
@@ -43,8 +44,8 @@ fn dot_sparse(v: &[f64], x: &Features<'_>) -> f64 {
     total(lanes) + rest
 }
 
-/// The same sum in the same order, for a row without gaps.
-#[inline(always)] // The loop over rows is made of it.
+/// `dot_sparse` for a row without gaps: the same sum in the same order.
+#[inline(always)] // It is called in the loop over rows.
 fn dot_dense(v: &[f64], x: &[f32]) -> f64 {
     let (v_rows, v_rest) = v.as_chunks::<LANES>();
     let (x_rows, x_rest) = x.as_chunks::<LANES>();
@@ -68,7 +69,7 @@ fn dot_dense(v: &[f64], x: &[f32]) -> f64 {
     total(lanes) + rest
 }
 
-/// The lanes added up, halves first, as wide registers do it.
+/// The sum of the lanes. The halves are added first, as wide registers do it.
 #[inline]
 fn total(lanes: [f64; LANES]) -> f64 {
     let quarter = |lane: usize| lanes[lane] + lanes[lane + LANES / 2];
@@ -76,7 +77,7 @@ fn total(lanes: [f64; LANES]) -> f64 {
 }
 
 /// v ← v + k x
-#[inline(always)] // The loop over rows is made of it.
+#[inline(always)] // It is called in the loop over rows.
 pub(crate) fn add(v: &mut [f64], k: f64, x: &Features<'_>) {
     if let Some(run) = x.run() {
         for (v, &value) in v[run].iter_mut().zip(x.values()) {
@@ -120,8 +121,8 @@ pub(crate) fn dots(v: &[f64], x: &Features<'_>, f: impl Fn(usize, f64) -> f64) -
     (mapped, plain)
 }
 
-/// Clips the entries of w = c·v that belong to x, each to its interval around 0, and returns by how
-/// much that lessened ‖w‖².
+/// Clips the entries of w = c·v that belong to x, each to its interval around 0. Returns by how
+/// much this lessened ‖w‖².
 #[inline]
 pub(crate) fn clip(
     v: &mut [f64],
@@ -134,11 +135,11 @@ pub(crate) fn clip(
         let (lower, upper) = interval(i);
         let old = c * *v;
         let new = old.clamp(lower, upper);
-        // What needs no clipping stays as it is, to the bit.
+        // An entry that needs no clipping stays the same to the bit.
         *v = if new == old { *v } else { new * inverse };
         (old - new) * (old + new)
     };
-    // Four sums, whether there are gaps or not: the same additions in the same order.
+    // There are four sums, with gaps and without: the same additions in the same order.
     let mut lanes = [0.0; 4];
     if let Some(run) = x.run() {
         let start = run.start;
@@ -162,24 +163,25 @@ pub(crate) fn clip(
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 }
 
-/// ‖v‖, rounded a few times: squares are added up exactly, and may be beyond the range of doubles.
+/// ‖v‖, with only a few roundings: the squares are added up exactly, and they may be beyond the
+/// range of doubles.
 pub(crate) fn norm(v: impl Iterator<Item = f64>) -> f64 {
     ExactSum::of_squares(v).root()
 }
 
-/// ‖x‖² of stored values
+/// ‖x‖² of stored values.
 pub(crate) fn values_norm_sq(values: &[f32]) -> f64 {
     values.iter().fold(0.0, |sum, &x| sum + f64::from(x) * f64::from(x))
 }
 
-/// ‖x‖², or NaN where a value is 0 or not finite.
+/// ‖x‖², or NaN if a value is 0 or not finite.
 pub(crate) fn plain_norm_sq(values: &[f32]) -> f64 {
     let has_zero = values.iter().fold(false, |zero, &x| zero | (x == 0.0));
     let norm_sq = values_norm_sq(values);
     if has_zero || !norm_sq.is_finite() { f64::NAN } else { norm_sq }
 }
 
-/// Lengthens v with zeros so that it holds `dimension` entries.
+/// Appends zeros to v until it has `dimension` entries.
 #[inline]
 pub(crate) fn grow(v: &mut Vec<f64>, dimension: usize) {
     if dimension > v.len() {
@@ -203,7 +205,7 @@ mod tests {
         })
     }
 
-    /// Another interval for every coordinate.
+    /// A different interval for every coordinate.
     fn interval(i: usize) -> (f64, f64) {
         (-0.01 * i as f64, 0.3)
     }

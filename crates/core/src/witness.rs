@@ -1,29 +1,30 @@
-//! Witnesses: predictors that price the comparators, whoever the model is.
+//! Witnesses: predictors that bound the loss of the comparators from below, whatever the model is.
 //!
-//! The minimax strategy of the linear game made anytime and free of units: dual averaging whose
-//! whole state is S = Σ a_s x_s. With N_t including x_t (features are known before the prediction),
-//! E = Σ a_s²‖x_s/N_s‖² and G_t = (Lipschitz constant)·max_{s≤t} ‖x_s/N_s‖,
+//! They play the minimax strategy of the linear game, made anytime and unit-free: dual averaging
+//! whose whole state is S = Σ a_s x_s. With N_t including x_t (features are known before the
+//! prediction), E = Σ a_s²‖x_s/N_s‖² and G_t = (Lipschitz constant)·max_{s≤t} ‖x_s/N_s‖,
 //!
 //! ```text
 //! p_t = −U·Y·⟨S/N_t, x_t/N_t⟩ / D_t,    D_t² = ‖S/N_t‖² + E + G_t²
 //! ```
 //!
-//! **Theorem**, for classes, and for numbers if no label raises Y once S is not 0: for every u with
-//! ‖N_T u‖ ≤ U·Y, however the N_i grew,
+//! **Theorem.** For classes, and for numbers if no label raises Y once S is not 0, this holds for
+//! every u with ‖N_T u‖ ≤ U·Y, however the N_i grew:
 //!
 //! ```text
 //! R_T(u) ≤ U·Y·(Σ a_t²‖x_t/N_t‖²/D_t + G_T) ≤ U·Y·(2√E_T + G_T)
 //! ```
 //!
 //! Proof. Let Φ_t = UY√(‖S_t/N_t‖² + E_t + G_t²). ‖S+g‖² = ‖S‖² + 2S·g + ‖g‖² and the concavity of
-//! the root give Φ_t ≤ UY·D_t − a_t p_t + UY·a_t²‖x_t/N_t‖²/D_t; a growing N only lowers D; the growth
-//! of G sums to G_T; D_t² is at least the E of the next round, so the last terms sum to 2√E_T; and
-//! Φ_T ≥ UY‖S_T/N_T‖. In the data's own units N = 1, and Y = 1 is no part of the ball.
+//! the root give Φ_t ≤ UY·D_t − a_t p_t + UY·a_t²‖x_t/N_t‖²/D_t. A growing N only lowers D. The
+//! growth of G sums to G_T. D_t² is at least the E of the next round, so the last terms sum to
+//! 2√E_T. And Φ_T ≥ UY‖S_T/N_T‖. In the data's own units N = 1, and Y = 1 because the ball does not
+//! depend on Y.
 //!
-//! An importance multiplies the slope of its round and is not known before the label, as weights of
-//! classes are not: G_t is made with the largest importance so far. Where one exceeds that, the
-//! theorem pays for what D_t lacked. So it does for features that are seen for the first time: they
-//! weigh nothing, in D_t as in S.
+//! An importance multiplies the slope of its round and is not known before the label, just as
+//! weights of classes are not. So G_t is made with the largest importance so far. If a later
+//! importance exceeds that, the theorem pays for the amount by which D_t was too small. It also
+//! pays for features that are seen for the first time: they count for nothing in D_t and in S.
 
 mod sums;
 mod units;
@@ -41,13 +42,13 @@ use serde::{Deserialize, Serialize};
 use sums::Sums;
 use units::{Units, shrink};
 
-/// How many witnesses go side by side.
+/// How many witnesses run side by side.
 pub const WITNESSES: usize = 4;
 
 /// A number for each witness.
 type Each = [f64; WITNESSES];
 
-/// S of a feature, for each witness: as many bytes as never lie on two lines of the cache.
+/// S of one feature, for each witness. The alignment keeps it within one cache line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[repr(align(32))]
 pub(crate) struct Slopes(Each);
@@ -60,8 +61,8 @@ impl Slopes {
     }
 }
 
-/// Witnesses of four radii side by side, and what they prove. What else is kept for a feature beside
-/// its measure is for others to say.
+/// Witnesses of four radii side by side, and the sums that their proofs need. `M` is the record
+/// that is kept for one feature. It contains the measure of the feature, and it may contain more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(
     serialize = "L: Serialize, M: Measured",
@@ -70,23 +71,23 @@ impl Slopes {
 pub struct Witnesses<L, M = Measure> {
     loss: L,
     radii: Each,
-    /// N and 1/N by cell, and Y; nothing in the data's own units.
+    /// N and 1/N by cell, and Y. `None` in the data's own units.
     units: Option<Units<M>>,
     /// S by cell.
     slopes: Vec<Slopes>,
-    /// max ‖x_s/N_s‖, and the largest importance.
+    /// max ‖x_s/N_s‖, and below the largest importance.
     reach: f64,
     importance: f64,
     sums: Sums,
-    /// Whether a label raised Y when S was not 0.
+    /// Whether a label raised Y while S was not 0.
     label_rose: bool,
     /// The round that is being played.
     #[serde(skip)]
     row: Row,
 }
 
-/// ⟨S/N, x/N⟩ and ‖x/N‖², as they add up. There is one sum, in the order of the features: those that
-/// add nothing make no difference to a bit.
+/// ⟨S/N, x/N⟩ and ‖x/N‖² as running sums. Each is one sum in the order of the features, so features
+/// that add nothing do not change a bit.
 #[derive(Clone, Copy)]
 pub(crate) struct Inner<F> {
     products: F,
@@ -99,7 +100,7 @@ impl<F: Fours> Inner<F> {
         Self { products: F::all(0.0), norm_sq: 0.0 }
     }
 
-    /// One more feature.
+    /// Adds one more feature.
     #[inline(always)]
     pub(crate) fn add(&mut self, slopes: &Slopes, measure: &Measure, value: f32) {
         let (scaled, inverse) = measure.scaled(value);
@@ -113,17 +114,17 @@ impl<F: Fours> Inner<F> {
     }
 }
 
-/// What is known of a row before it is predicted.
+/// The facts about a row that are known before it is predicted.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Foreseen {
     /// ⟨S/N, x/N⟩
     inner: Each,
-    /// ‖x/N‖² over the features that were seen before, and over those that are new.
+    /// ‖x/N‖² over the features that were seen before, and below over the new ones.
     known_sq: f64,
     pub(crate) new_sq: f64,
 }
 
-/// What a prediction leaves for `record`, and what is nothing between rounds.
+/// The numbers that a prediction leaves for `record`. They have no meaning between rounds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
     predictions: Each,
@@ -133,7 +134,7 @@ struct Row {
     steepest: Each,
     /// ‖x/N‖²
     square: f64,
-    /// Whether D was made without features that are new.
+    /// Whether D was made without the new features.
     is_short: bool,
 }
 
@@ -143,21 +144,21 @@ impl PartialEq for Row {
     }
 }
 
-/// What a witness answers for.
+/// The bounds on the regret of one witness.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WitnessPromise {
     /// U
     pub radius: f64,
-    /// Σ of its own losses.
+    /// The sum of its own losses.
     pub loss: f64,
-    /// U·Y·(Σ a²‖x/N‖²/D + G), with what rounding and importances add.
+    /// U·Y·(Σ a²‖x/N‖²/D + G), plus the allowances for rounding and for late importances.
     pub data: f64,
-    /// U·Y·(2√E + G), with the same.
+    /// U·Y·(2√E + G), plus the same allowances.
     pub theorem: f64,
 }
 
 impl<L: Loss, M: Measured> Witnesses<L, M> {
-    /// Witnesses of these radii, in no units or in those of the data.
+    /// Witnesses of these radii, unit-free or in the data's own units.
     pub fn new(loss: L, is_unit_free: bool, radii: Each) -> Self {
         Self {
             loss,
@@ -187,7 +188,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         self.radii
     }
 
-    /// How many rounds they have played.
+    /// How many rounds they played.
     pub fn rounds(&self) -> u64 {
         self.sums.rounds
     }
@@ -197,20 +198,21 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         self.slopes.len()
     }
 
-    /// What is kept for every feature; nothing in the data's own units.
+    /// The records of all features. Empty in the data's own units.
     #[inline(always)]
     pub(crate) fn measures(&self) -> &[M] {
         self.units.as_ref().map_or(&[], |units| &units.measures)
     }
 
-    /// The same and S, to change them.
+    /// The records of all features and S, both mutable.
     #[inline(always)]
     pub(crate) fn cells_mut(&mut self) -> (&mut [M], &mut [Slopes]) {
         let measures = self.units.as_mut().map_or(&mut [][..], |units| &mut units.measures);
         (measures, &mut self.slopes)
     }
 
-    /// What each would predict next, for features there is room for. Changes nothing.
+    /// The prediction that each would make next, for features there is room for. It changes
+    /// nothing.
     pub fn predict(&self, x: &Features<'_>) -> Each {
         type F = <Plain as Registers>::Four;
         let mut square = self.sums.square;
@@ -233,8 +235,8 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         self.row::<F>(&foreseen, &square, reach).predictions
     }
 
-    /// Takes in a row, its label included.
-    #[inline(always)] // The loop over rows is made of it.
+    /// Plays the round of a row, label included.
+    #[inline(always)] // It is called in the loop over rows.
     pub(crate) fn observe<F: Fours>(&mut self, example: &Example<'_>) {
         let foreseen = self.foresee::<F>(&example.features);
         self.prepare::<F>(&foreseen);
@@ -244,7 +246,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         }
     }
 
-    /// Looks at the features of a row that is going to be learned from.
+    /// Looks at the features of a row that will be learned from.
     #[inline(always)]
     fn foresee<F: Fours>(&mut self, x: &Features<'_>) -> Foreseen {
         let Some(units) = &self.units else { return self.foresee_raw::<F>(x) };
@@ -264,7 +266,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         foreseen
     }
 
-    /// The same in the data's own units.
+    /// `foresee` in the data's own units.
     #[inline(always)]
     fn foresee_raw<F: Fours>(&self, x: &Features<'_>) -> Foreseen {
         let mut products = F::all(0.0);
@@ -274,7 +276,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         Foreseen { inner: products.array(), known_sq: x.norm_sq(), new_sq: 0.0 }
     }
 
-    /// N grows where a value is beyond all before.
+    /// Increases N where a value is larger than all before.
     #[cold]
     #[inline(never)]
     fn lengthen(&mut self, x: &Features<'_>) {
@@ -283,7 +285,8 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         }
     }
 
-    /// N of a feature that was seen before grows if a value is beyond it, and ‖S/N‖² shrinks with it.
+    /// Increases N of a feature that was seen before, if a value is larger than N. ‖S/N‖² shrinks
+    /// with it.
     #[inline]
     pub(crate) fn lengthen_one(&mut self, cell: usize, value: f32) {
         let Some(units) = &mut self.units else { return };
@@ -296,7 +299,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         }
     }
 
-    /// Takes in the features that are new, and says Σ (x/N)² of them.
+    /// Takes in the features that are new, and returns Σ (x/N)² over them.
     #[cold]
     #[inline(never)]
     fn begin(&mut self, x: &Features<'_>) -> f64 {
@@ -304,14 +307,15 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         all.map(|(&i, &value)| self.begin_one(i as usize, value)).sum()
     }
 
-    /// Takes in the first value of a feature, and says (x/N)²; 0 of one that was seen before.
+    /// Takes in the first value of a feature, and returns (x/N)². Returns 0 if the feature was seen
+    /// before.
     pub(crate) fn begin_one(&mut self, cell: usize, value: f32) -> f64 {
         let Some(units) = &mut self.units else { return 0.0 };
         let measure = units.measures[cell].measure_mut();
         if measure.largest == 0.0 && value != 0.0 { measure.begin(value) } else { 0.0 }
     }
 
-    /// Predicts for a row that was looked at.
+    /// Makes the predictions for a row after `foresee`.
     #[inline(always)]
     pub(crate) fn prepare<F: Fours>(&mut self, foreseen: &Foreseen) {
         let reach = self.reach.max(foreseen.known_sq.sqrt());
@@ -320,7 +324,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         self.row.is_short = self.reach > reach;
     }
 
-    /// What each has predicted for the row that was prepared.
+    /// The predictions for the row that was prepared.
     #[inline(always)]
     pub(crate) fn predictions(&self) -> &Each {
         &self.row.predictions
@@ -342,15 +346,15 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         }
     }
 
-    /// Y as the ball has it.
+    /// Y as it enters the ball: 1 in the data's own units.
     #[inline(always)]
     fn label_unit(&self) -> f64 {
         self.units.as_ref().map_or(1.0, |units| units.label.largest)
     }
 
-    /// A label or an importance beyond all before, or new features: G was too small for this round,
-    /// and with it D.
-    /// The theorem pays |a p|(1 − D/D') for that, and with the steepest slope at most this.
+    /// Handles a label or an importance that is larger than all before, and new features. In these
+    /// cases G, and with it D, was too small for this round. The theorem pays |a p|(1 − D/D') for
+    /// that, which the steepest slope bounds from above.
     #[cold]
     #[inline(never)]
     fn widen(&mut self, label: f64, importance: f64) {
@@ -376,21 +380,21 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
             return;
         }
         let rises = self.units.as_mut().is_some_and(|units| units.measure_label(label));
-        // The slopes of the square loss grow with labels, and D was made for smaller ones.
+        // The slopes of the square loss grow with the labels, and D was made for smaller labels.
         let is_steeper = self.loss.lipschitz().is_none();
         let has_moved = self.sums.energy.iter().any(|&energy| energy > 0.0);
         self.label_rose |= (rises || is_steeper) && has_moved;
         self.sums.label = label.abs();
     }
 
-    /// The steepest slope of a witness where ‖x/N‖ is at most this.
+    /// The steepest slope of a witness if ‖x/N‖ is at most `reach`.
     #[inline(always)]
     fn steepest_slope(&self, witness: usize, reach: f64) -> f64 {
         let radius = self.radii[witness] * self.label_unit();
         self.loss.steepest(radius * reach, self.sums.label)
     }
 
-    /// The radii in units of the labels, and the steepest slopes of all.
+    /// The radii in units of the labels, and the steepest slopes of all witnesses.
     #[inline(always)]
     fn steepest_slopes<F: Fours>(&self, reach: f64) -> (F, F) {
         let radius = F::load(&self.radii) * F::all(self.label_unit());
@@ -401,7 +405,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         (radius, F::load(&slopes))
     }
 
-    /// Enters the rest of the round, once its label is known, and answers the slopes.
+    /// Records the rest of the round once its label is known, and returns the slopes.
     #[inline(always)]
     pub(crate) fn record<F: Fours>(&mut self, example: &Example<'_>) -> Each {
         let (label, importance) = (example.label, example.importance.get());
@@ -435,12 +439,12 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         slope.array()
     }
 
-    /// The rounds of a witness as a function below the past.
+    /// The minorant of the rounds of a witness.
     pub fn minorant(&self, witness: usize) -> Minorant {
         self.minorant_of(witness, self.slopes_of(witness))
     }
 
-    /// The same with this S.
+    /// `minorant` with a given S.
     fn minorant_of(&self, witness: usize, slopes: Vec<f64>) -> Minorant {
         let sums = &self.sums;
         Minorant::of_parts(
@@ -457,7 +461,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         self.slopes.iter().map(|slopes| slopes.0[witness]).collect()
     }
 
-    /// What all of them prove about comparators.
+    /// The lower bounds of all witnesses for the comparators.
     pub fn testify(
         &self,
         comparators: &Comparators,
@@ -474,13 +478,13 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         (0..WITNESSES).map(testify).collect()
     }
 
-    /// All of them.
+    /// The minorants of all witnesses.
     pub fn minorants(&self) -> impl Iterator<Item = Minorant> {
         (0..WITNESSES).map(|witness| self.minorant(witness))
     }
 
-    /// What the theorem says of a witness's regret, for comparators of its radius; nothing where
-    /// a label raised Y on the way, for then it is false.
+    /// The bounds of the theorem on a witness's regret, for comparators of its radius. `None` if a
+    /// label raised Y on the way, because the theorem does not hold then.
     pub fn promise(&self, witness: usize) -> Option<WitnessPromise> {
         if self.label_rose {
             return None;
@@ -488,7 +492,8 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         let sums = &self.sums;
         let radius = self.radii[witness] * self.label_unit();
         let steepest = self.steepest_slope(witness, self.reach) * self.reach * self.importance;
-        // The theorem ends at ‖S/N‖ as it was carried along, in units that were rounded.
+        // The proof ends at the running value of ‖S/N‖, in rounded units. This is the amount by
+        // which that value falls short.
         let lacks = (self.length(witness) - sums.square[witness].sqrt()).max(0.0);
         let beyond = radius * (lacks + sums.lifted[witness]) + sums.excess[witness];
         Some(WitnessPromise {
@@ -499,7 +504,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         })
     }
 
-    /// ‖S/N‖, computed anew.
+    /// ‖S/N‖, computed from scratch.
     fn length(&self, witness: usize) -> f64 {
         let slopes = self.slopes_of(witness);
         match &self.units {
@@ -508,7 +513,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         }
     }
 
-    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    /// Moves the cells: cell i gets the value at `from[i]`.
     pub fn rearrange(&mut self, from: &[u32]) {
         let at = |&from: &u32| self.slopes.get(from as usize).copied().unwrap_or_default();
         self.slopes = from.iter().map(at).collect();
@@ -518,7 +523,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     }
 
     /// Takes in the rounds of witnesses of the same radii that saw other rows, by the same cells.
-    /// What they prove adds up; their theorem does not.
+    /// The lower bounds add up, but the theorem no longer holds.
     pub fn merge(&mut self, other: &Self) {
         self.grow(other.slopes.len());
         for (own, theirs) in self.slopes.iter_mut().zip(&other.slopes) {
@@ -536,7 +541,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         }
     }
 
-    /// Whether this, read from somewhere, can be a later state of `fresh`.
+    /// Whether this, which may be read from anywhere, can be a later state of `fresh`.
     pub fn continues(&self, fresh: &Self) -> bool
     where
         L: PartialEq,
@@ -557,19 +562,19 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     }
 }
 
-/// Adds to a sum of each.
+/// Adds a term to the sum of each witness.
 #[inline(always)]
 fn enter<F: Fours>(sum: &mut Each, terms: F) {
     (F::load(sum) + terms).store(sum);
 }
 
-/// Numbers, and 0 where there are none: what has no bound predicts nothing.
+/// The numbers, with 0 in place of those that are not finite: a witness without a bound predicts 0.
 #[inline(always)]
 fn finite<F: Fours>(numbers: F) -> F {
     F::all(f64::INFINITY).above(numbers.abs(), numbers, F::all(0.0))
 }
 
-/// The radii of witnesses in no units.
+/// The radii of the unit-free witnesses.
 pub const UNIT_FREE_RADII: Each = [1.0, 3.0, 10.0, 30.0];
 
 #[cfg(test)]

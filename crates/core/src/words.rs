@@ -1,11 +1,12 @@
-//! Numbers as people read them.
+//! Numbers in the form in which people read them.
 
-/// Four significant digits, with an exponent only where the number would be long.
+/// The number with four significant digits. It has an exponent only where it would be long
+/// otherwise.
 pub fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // Rounded to four digits first: 99.999 has as many decimals as 100.
+    // The number is rounded to four digits first, because 99.999 has as many decimals as 100.
     let rounded = format!("{value:.3e}");
     let exponent = rounded.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
     match exponent {
@@ -14,7 +15,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// 1,234,567
+/// The number with commas: 1,234,567.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let groups: Vec<&str> = digits
@@ -26,7 +27,7 @@ pub fn count(value: u64) -> String {
     groups.join(",")
 }
 
-/// One, another or a third.
+/// The names as a choice: "one, another or a third".
 pub fn either(names: &[&str]) -> String {
     match names {
         [] => String::new(),

@@ -9,10 +9,10 @@ use crate::error::excerpt;
 use crate::format::{Fault, FaultFacts};
 use crate::labels::{LabelCounts, LabelRule};
 use crate::rows::{Rows, Space, importance};
-use crate::schema::{Column, Columns, Role, Wishes};
+use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::{LabelsSeen, Reading};
 use crate::table::plan::{self, Action, Filler, Plan};
-use crate::{Bits, Census, DataError, Names, Phrase};
+use crate::{Bits, Census, DataError, Moment, Names, Phrase};
 use rueful_core::Batch;
 use std::mem;
 
@@ -25,13 +25,15 @@ pub enum Cell<'a> {
     Number(f64),
     /// A truth.
     Truth(bool),
+    /// A date, a time or both, in a column of the role for that.
+    Moment(Moment),
     /// Text, as it would be in a table of text: `NA` and the like are nothing.
     Text(&'a str),
 }
 
 /// What is wrong with a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct RowError {
     /// The row, counted from 0 and from the last [`take`](Assembler::take) on.
     pub row: usize,
     /// What was found: its beginning if it is long, and nothing that could upset a terminal.
@@ -42,7 +44,7 @@ pub struct Wrong {
     pub hint: Option<Phrase>,
 }
 
-impl Wrong {
+impl RowError {
     /// The error about it, in a file of which `before` rows came before that take.
     pub fn error(self, file: &str, before: u64) -> DataError {
         DataError::Row {
@@ -108,7 +110,7 @@ fn needed(columns: &Columns, reading: &Reading) -> Vec<usize> {
     let is_needed = |role| match role {
         Role::Label => reading.labels != LabelRule::Ignored,
         Role::Importance | Role::Prediction => true,
-        Role::Number | Role::Category | Role::Text | Role::Drop => false,
+        Role::Number | Role::Category | Role::Text | Role::Date | Role::Drop => false,
     };
     let columns = columns.iter().enumerate();
     columns.filter(|(_, column)| is_needed(column.role)).map(|(number, _)| number).collect()
@@ -145,7 +147,7 @@ impl Assembler {
     /// # Panics
     /// When there is no such column.
     #[inline]
-    pub fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Wrong> {
+    pub fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), RowError> {
         if !self.is_begun {
             self.begin();
         }
@@ -177,6 +179,7 @@ impl Assembler {
             (Cell::Text(text), ..) => {
                 return plan.cell(filler, rows, column, text.as_bytes(), at);
             }
+            (Cell::Moment(moment), ..) => return plan.moment(rows, column, moment, at),
             (Cell::Number(number), ..) => number,
             (Cell::Truth(truth), Action::Number(_), _)
             | (Cell::Truth(truth), Action::Label, true) => f64::from(u8::from(truth)),
@@ -207,7 +210,7 @@ impl Assembler {
     }
 
     /// Ends the row.
-    pub fn finish_row(&mut self) -> Result<(), Wrong> {
+    pub fn finish_row(&mut self) -> Result<(), RowError> {
         if !self.is_begun {
             self.begin();
         }
@@ -223,10 +226,10 @@ impl Assembler {
     }
 
     #[cold]
-    fn wrong(&mut self, fault: Fault) -> Wrong {
+    fn wrong(&mut self, fault: Fault) -> RowError {
         self.is_begun = false;
         let FaultFacts { found, expected, hint, .. } = fault.facts();
-        Wrong { row: self.finished, found, expected, hint }
+        RowError { row: self.finished, found, expected, hint }
     }
 
     /// How many rows there are since the last take.
@@ -247,10 +250,10 @@ impl Assembler {
 
     /// Hands over the rows since the last take in place of what the batch holds, and counts them.
     /// If a label does not go with those before it, they end before its row.
-    pub fn take(&mut self, batch: &mut Batch) -> Result<(), Wrong> {
+    pub fn take(&mut self, batch: &mut Batch) -> Result<(), RowError> {
         let result = self.labels.absorb(&self.rows.labels, &self.rule).map_err(|conflict| {
             self.rows.truncate(conflict.row);
-            Wrong {
+            RowError {
                 row: conflict.at,
                 found: excerpt(conflict.label.as_bytes()),
                 expected: self.rule.expected(),
@@ -322,7 +325,7 @@ impl Columns {
     pub fn wished(
         file: &str,
         names: &[String],
-        wishes: &Wishes,
+        format_settings: &FormatSettings,
         notes: &mut Vec<Phrase>,
         mut usual: impl FnMut(usize) -> Role,
     ) -> Result<Self, DataError> {
@@ -335,12 +338,12 @@ impl Columns {
             let found = format!("two columns named \"{}\"", excerpt(twice.as_bytes()));
             return Err(unsuitable(found, "different names"));
         }
-        let roles = wishes.roles(file, names, notes)?;
+        let roles = format_settings.roles(file, names, notes)?;
         let columns = names.iter().zip(roles).enumerate().map(|(number, (name, wished))| Column {
             name: name.clone(),
             role: wished.unwrap_or_else(|| usual(number)),
         });
-        Self::try_from(columns.collect::<Vec<_>>())
+        Self::checked(columns.collect::<Vec<_>>())
             .map_err(|expected| unsuitable("columns that do not go together".to_owned(), &expected))
     }
 }
@@ -373,7 +376,7 @@ mod tests {
         Assembler::new(&columns(), Bits::default(), &Reading::new(labels))
     }
 
-    fn add(assembler: &mut Assembler, cells: &[Cell<'_>]) -> Result<(), Wrong> {
+    fn add(assembler: &mut Assembler, cells: &[Cell<'_>]) -> Result<(), RowError> {
         for (column, &cell) in cells.iter().enumerate() {
             assembler.cell(column, cell)?;
         }
@@ -417,7 +420,8 @@ mod tests {
         assert_eq!(
             message(signs(), &[Truth(true), Text("x")]),
             "data.parquet: row 11: found \"x\", expected a finite number in column \"a\"; \
-             categorical a takes its values as names, drop a leaves it out"
+             categorical a takes its values as names, drop a leaves it out, an empty cell is a \
+             missing value"
         );
         let mut none = assembler(signs());
         none.cell(1, Number(1.0)).unwrap();

@@ -3,7 +3,7 @@
 use crate::cache::CacheFault;
 use crate::phrase::{NamesSettings, Phrase, listed, plain};
 use crate::recognize::Binary;
-use crate::schema::Schema;
+use crate::schema::{Column, Role, Schema};
 use std::fmt;
 use std::io;
 use std::str::Utf8Chunk;
@@ -151,6 +151,15 @@ pub enum DataError {
         /// What there is to choose from.
         columns: String,
     },
+    /// A file without columns that are known from the data before it.
+    MissingColumns {
+        /// The file.
+        file: String,
+        /// The columns it lacks.
+        missing: Vec<Column>,
+        /// Those it has.
+        columns: String,
+    },
     /// A setting that names a column which does not exist.
     NoColumn {
         /// The file.
@@ -255,6 +264,9 @@ impl DataError {
                     printable(file)
                 )
             }
+            Self::MissingColumns { file, missing, columns } => {
+                missing_columns(file, missing, columns)
+            }
             Self::NoColumn { file, setting, column, columns } => format!(
                 "{}: {} names \"{column}\", expected a column; the columns are: {columns}",
                 printable(file),
@@ -269,6 +281,30 @@ impl DataError {
             _ => String::new(),
         }
     }
+}
+
+/// What is said of columns that are not there.
+fn missing_columns(file: &str, missing: &[Column], columns: &str) -> String {
+    const SHOWN: usize = 4;
+    let told = |column: &Column| {
+        let name = format!("\"{}\"", excerpt(column.name.as_bytes()));
+        match column.role {
+            Role::Label => format!("{name} for the label"),
+            Role::Importance => format!("{name} for the importance"),
+            Role::Prediction => format!("{name} for the predictions"),
+            _ => name,
+        }
+    };
+    let names: Vec<_> = missing.iter().take(SHOWN).map(told).collect();
+    let more = missing.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let noun = if missing.len() == 1 { "column" } else { "columns" };
+    format!(
+        "{}: found no {noun} {}{more}, which the data before it had; the columns are: {columns}. \
+         Add what is missing, with empty cells where no value is known",
+        printable(file),
+        names.join(", ")
+    )
 }
 
 impl fmt::Display for DataError {

@@ -1,6 +1,7 @@
 //! Where bytes come from: files, standard input, compressed or not, growing or not.
 
 use crate::DataError;
+use crate::line_ends::LineEnds;
 use crate::zip::{self, Unzip};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -17,7 +18,7 @@ const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// How often a file that is followed is looked at again.
 const FOLLOW_PAUSE: Duration = Duration::from_millis(50);
 
-/// A named stream of bytes, decompressed if it was compressed.
+/// A named stream of bytes, decompressed if it was compressed; in text, lines end with line feeds.
 pub struct Input {
     name: String,
     /// What the one file in an archive is called.
@@ -54,7 +55,7 @@ impl Input {
             return Self::new("standard input", io::stdin(), follow);
         }
         match open_file(Path::new(path)) {
-            Ok(file) => Self::new(path, file, follow),
+            Ok(file) => Self::new(path, Ended { file, position: 0 }, follow),
             Err(error) => Err(DataError::Open { file: path.to_owned(), error }),
         }
     }
@@ -77,7 +78,7 @@ impl Input {
             Ok((reader, inner_name)) => Ok(Self {
                 name,
                 inner_name,
-                reader,
+                reader: Box::new(LineEnds::new(reader)),
                 ahead: Cursor::new(Vec::new()),
                 is_ended: false,
                 taken,
@@ -250,6 +251,30 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// A file that is known by its end: one that has become shorter is not what it was.
+struct Ended {
+    file: File,
+    position: u64,
+}
+
+impl Read for Ended {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.position += count as u64;
+        if count == 0 && !buffer.is_empty() {
+            let (facts, position) = (self.file.metadata()?, self.position);
+            if facts.is_file() && facts.len() < position {
+                return Err(io::Error::other(format!(
+                    "it has become shorter while it was read: {position} bytes were there, and now \
+                     it has {}. What was learned is of the file before",
+                    facts.len()
+                )));
+            }
+        }
+        Ok(count)
+    }
+}
+
 /// A reader that waits at the end until it is told not to.
 struct Patient<R> {
     reader: R,
@@ -299,6 +324,21 @@ mod tests {
         for short in [&b""[..], b"1", b"\x1f", b"\x28\xb5"] {
             assert_eq!(read(short.to_vec()).unwrap(), short);
         }
+    }
+
+    #[test]
+    fn a_file_that_shrinks_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        std::fs::write(&path, b"1 2:3\n".repeat(9)).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let follow = Follow::Until(Arc::clone(&stop));
+        let mut input = Input::open(path.to_str().unwrap(), &follow).unwrap();
+        let mut all = [0; 54];
+        input.read_exact(&mut all).unwrap();
+        std::fs::write(&path, b"1 2:3\n").unwrap();
+        let error = input.read(&mut all).unwrap_err().to_string();
+        assert!(error.contains("54 bytes were there, and now it has 6"), "{error}");
     }
 
     #[test]

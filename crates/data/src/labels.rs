@@ -4,6 +4,7 @@ use crate::error::excerpt;
 use crate::number::double_at;
 use crate::phrase::Phrase;
 use crate::source::LabelsSeen;
+use crate::table::plan::truth_in;
 use rueful_core::loss::Labels;
 
 /// So many different labels are counted one by one.
@@ -31,7 +32,7 @@ impl LabelRule {
     /// one.
     pub fn new(labels: Labels, positive: Option<&str>) -> Self {
         match (positive, labels) {
-            (Some(positive), _) => Self::Positive(positive.to_owned()),
+            (Some(positive), _) => Self::Positive(canonical_label(positive).to_owned()),
             (None, Labels::Signs) => Self::Signs,
             (None, Labels::Numbers) => Self::Numbers,
         }
@@ -133,13 +134,14 @@ struct Class {
 
 impl Class {
     fn new(label: &str) -> Self {
-        Self { label: label.to_owned(), number: label.parse().ok() }
+        let label = canonical_label(label);
+        Self { label: label.to_owned(), number: number_of(label) }
     }
 
     fn shown(&self) -> String {
-        match self.number {
-            Some(_) => self.label.clone(),
-            None => format!("\"{}\"", excerpt(self.label.as_bytes())),
+        match self.label.parse::<f64>() {
+            Ok(_) => self.label.clone(),
+            Err(_) => format!("\"{}\"", excerpt(self.label.as_bytes())),
         }
     }
 }
@@ -234,9 +236,12 @@ impl LabelCounts {
                 self.take_class(classes, |class| class.number == Some(number), row, at)
             }
             LabelRule::Positive(positive) => {
-                let is_positive = positive.trim().parse() == Ok(number);
-                self.count(&number.to_string(), row, at);
-                Some(if is_positive { 1.0 } else { -1.0 })
+                let truth = TRUTHS.iter().find(|truth| truth.1 == number);
+                match truth.filter(|_| truth_number(positive).is_some()) {
+                    Some((truth, _)) => self.count(truth, row, at),
+                    None => self.count(&number.to_string(), row, at),
+                }
+                Some(if number_of(positive) == Some(number) { 1.0 } else { -1.0 })
             }
             LabelRule::Any => {
                 self.count(&number.to_string(), row, at);
@@ -266,15 +271,18 @@ impl LabelCounts {
     #[inline]
     fn take_name(&mut self, rule: &LabelRule, text: &[u8], row: usize, at: usize) -> Option<f64> {
         let text = str::from_utf8(text).ok().filter(|text| !text.is_empty())?;
+        let text = canonical_label(text);
         match rule {
             LabelRule::Inferred(Inferred { taken: Taken::Two(classes), .. }) => {
                 self.take_class(classes, |class| class.label == text, row, at)
             }
-            LabelRule::Numbers | LabelRule::Signs | LabelRule::Inferred(_) => None,
+            LabelRule::Numbers | LabelRule::Signs | LabelRule::Inferred(_) => {
+                self.take_number(rule, truth_number(text)?, row, at)
+            }
             LabelRule::Ignored => Some(0.0),
             LabelRule::Positive(positive) => {
                 self.count(text, row, at);
-                Some(if text == positive { 1.0 } else { -1.0 })
+                Some(if is_label(positive, text) { 1.0 } else { -1.0 })
             }
             LabelRule::Any => {
                 self.count(text, row, at);
@@ -424,7 +432,29 @@ impl LabelCounts {
 
 /// Whether a label is the one that was named: the same text, or the same number.
 fn is_label(named: &str, label: &str) -> bool {
-    named == label || named.trim().parse::<f64>().is_ok_and(|number| label.parse() == Ok(number))
+    named == label || number_of(named).is_some_and(|number| number_of(label) == Some(number))
+}
+
+/// The number that a label is; a truth is 1 or 0.
+fn number_of(label: &str) -> Option<f64> {
+    label.trim().parse().ok().or_else(|| truth_number(label))
+}
+
+/// Truths, and the numbers they are.
+const TRUTHS: [(&str, f64); 2] = [("false", 0.0), ("true", 1.0)];
+
+fn truth_number(label: &str) -> Option<f64> {
+    let label = canonical_label(label);
+    TRUTHS.iter().find(|(truth, _)| *truth == label).map(|(_, number)| *number)
+}
+
+/// A label as all formats write it: `True` and `TRUE` are `true`, as a truth of Parquet is.
+pub fn canonical_label(label: &str) -> &str {
+    match truth_in(label.as_bytes()) {
+        Some(true) => TRUTHS[1].0,
+        Some(false) => TRUTHS[0].0,
+        None => label,
+    }
 }
 
 const SIGNS: [(f64, &str); 3] = [(1.0, "1"), (-1.0, "-1"), (0.0, "0")];
@@ -533,6 +563,30 @@ mod tests {
             assert_eq!(inferred.contradiction("1"), None);
             assert_eq!(inferred.contradiction("x").unwrap(), &*format!("{expected}; why"));
         }
+    }
+
+    #[test]
+    fn truths_are_one_label_however_they_are_written() {
+        let words = ["true", "True", "FALSE", "false"];
+        let signs = [Some(1.0), Some(1.0), Some(-1.0), Some(-1.0)];
+        let two = LabelRule::Inferred(Inferred::two("False", "True", "why".into()));
+        let positive = LabelRule::new(Labels::Signs, Some("TRUE"));
+        for rule in [&two, &positive] {
+            let (taken, counts) = take(rule, &words);
+            assert_eq!(taken, signs, "{rule:?}");
+            let counts = counts.seen().counts;
+            assert_eq!(counts, [("true".to_owned(), 2), ("false".to_owned(), 2)], "{rule:?}");
+            // A file may hold them as numbers.
+            let (taken, counts) = take(rule, &["1", "1", "0", "0"]);
+            assert_eq!(taken, signs, "{rule:?}");
+            assert_eq!(counts.seen().counts[0], ("true".to_owned(), 2), "{rule:?}");
+        }
+        assert_eq!(take(&LabelRule::Signs, &words).0, signs);
+        let numbers = [Some(1.0), Some(1.0), Some(0.0), Some(0.0)];
+        assert_eq!(take(&LabelRule::Numbers, &words).0, numbers);
+        let negative = LabelRule::new(Labels::Signs, Some("False"));
+        assert_eq!(take(&negative, &words).0, [Some(-1.0), Some(-1.0), Some(1.0), Some(1.0)]);
+        assert_eq!(two.expected(), "\"false\" or \"true\"");
     }
 
     #[test]

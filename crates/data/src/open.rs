@@ -1,13 +1,15 @@
 //! From the names of files to a source of rows.
 
+use crate::fit::Beginning;
 use crate::format::Format;
 use crate::input::Enough;
-use crate::recognize::{Recognized, has_enough, recognize_as, without_mark};
+use crate::recognize::{Recognized, binary, has_enough, recognize_as, without_mark};
 use crate::rows::Rows;
 use crate::text::{PADDING, Text};
 use crate::vw::head::NO_LABEL;
 use crate::{
-    DataError, FirstLabels, Follow, Input, LabelRule, Phrase, Reader, Reading, Schema, Wishes,
+    DataError, FirstLabels, Follow, FormatSettings, Input, KnownColumns, LabelRule, Limits, Phrase,
+    Purpose, Reader, Reading, Schema,
 };
 
 /// How much of a file is looked at to find out how it is to be read.
@@ -25,24 +27,24 @@ pub struct Opened {
 }
 
 /// Opens files, `-` being standard input, to be read one after the other. How, the first of them
-/// tells by its beginning, as far as the wishes leave it open.
+/// tells by its beginning, as far as the settings leave it open.
 pub fn open(
     paths: &[String],
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
     reading: &Reading,
     follow: &Follow,
 ) -> Result<Opened, DataError> {
-    open_inputs(inputs(paths, follow)?, wishes, reading)
+    open_inputs(inputs(paths, follow)?, format_settings, reading)
 }
 
 /// The same for inputs that are open already.
 ///
 /// ```
-/// use rueful_data::{Follow, Input, LabelRule, Reading, Source, Wishes, open_inputs, survey};
+/// use rueful_data::{Follow, Input, LabelRule, Reading, Source, FormatSettings, open_inputs, survey};
 /// let table = "age,job,income\n31,clerk,2100\n47,,3400\n";
 /// let input = Input::new("data.csv", table.as_bytes(), &Follow::No)?;
-/// let wishes = Wishes { label: Some("income".to_owned()), ..Wishes::default() };
-/// let mut opened = open_inputs(vec![input], &wishes, &Reading::new(LabelRule::Numbers))?;
+/// let format_settings = FormatSettings { label: Some("income".to_owned()), ..FormatSettings::default() };
+/// let mut opened = open_inputs(vec![input], &format_settings, &Reading::new(LabelRule::Numbers))?;
 /// assert_eq!(opened.schema.name(), "csv");
 /// assert_eq!(survey(&mut opened.reader)?.label_abs_max, 3400.0);
 /// assert_eq!(opened.reader.missing(), [0, 1]);
@@ -50,10 +52,10 @@ pub fn open(
 /// ```
 pub fn open_inputs(
     inputs: Vec<Input>,
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
     reading: &Reading,
 ) -> Result<Opened, DataError> {
-    let Begun { schema, notes, inputs } = Begun::look(inputs, wishes, reading)?;
+    let TextFiles { schema, notes, inputs } = TextFiles::look(inputs, format_settings, reading)?;
     let reader = Reader::new(inputs, &schema, reading);
     Ok(Opened { schema, notes, reader })
 }
@@ -62,19 +64,19 @@ pub fn open_inputs(
 /// looked at, and made part of how they are read.
 ///
 /// ```
-/// use rueful_data::{Begun, Follow, Input, LabelRule, Reading, Wishes, survey};
+/// use rueful_data::{TextFiles, Follow, Input, LabelRule, Reading, FormatSettings, survey};
 /// let input = Input::new("mail.vw", "ham | a\nspam | b\n".as_bytes(), &Follow::No)?;
 /// let reading = Reading::new(LabelRule::Signs);
-/// let mut begun = Begun::look(vec![input], &Wishes::default(), &reading)?;
-/// let first = begun.first_labels(&reading)?;
+/// let mut files = TextFiles::look(vec![input], &FormatSettings::default(), &reading)?;
+/// let first = files.first_labels(&reading)?;
 /// assert_eq!(first.labels.counts, [("ham".to_owned(), 1), ("spam".to_owned(), 1)]);
 ///
 /// let reading = Reading { labels: LabelRule::Positive("spam".to_owned()), ..reading };
-/// assert_eq!(survey(&mut begun.read(&reading))?.examples, 2);
+/// assert_eq!(survey(&mut files.read(&reading))?.examples, 2);
 /// # Ok::<(), rueful_data::DataError>(())
 /// ```
 #[derive(Debug)]
-pub struct Begun {
+pub struct TextFiles {
     /// How they are read.
     pub schema: Schema,
     /// What was inferred, in words.
@@ -85,33 +87,52 @@ pub struct Begun {
 /// Opens files as [`open`] does, and reads nothing yet.
 pub fn begin(
     paths: &[String],
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
     reading: &Reading,
     follow: &Follow,
-) -> Result<Begun, DataError> {
-    Begun::look(inputs(paths, follow)?, wishes, reading)
+) -> Result<TextFiles, DataError> {
+    TextFiles::look(inputs(paths, follow)?, format_settings, reading)
 }
 
 fn inputs(paths: &[String], follow: &Follow) -> Result<Vec<Input>, DataError> {
     paths.iter().map(|path| Input::open(path, follow)).collect()
 }
 
-impl Begun {
+impl TextFiles {
     /// Inputs that are open already; the first of them tells by its beginning how it is read.
     pub fn look(
         mut inputs: Vec<Input>,
-        wishes: &Wishes,
+        format_settings: &FormatSettings,
         reading: &Reading,
     ) -> Result<Self, DataError> {
         let first = inputs.first_mut().ok_or(DataError::NoInput)?;
-        let (schema, notes) = look(first, wishes, reading)?;
+        let (schema, notes) = look(first, format_settings, reading)?;
         Ok(Self { schema, notes, inputs })
     }
 
-    /// Opens files of which it is known how they are read.
-    pub fn open(paths: &[String], schema: &Schema, follow: &Follow) -> Result<Self, DataError> {
-        let schema = schema.clone();
-        Ok(Self { schema, notes: Vec::new(), inputs: inputs(paths, follow)? })
+    /// Opens files whose columns are known: the first of them only says where each column is.
+    /// `own` is how the data before it were read, where that was text. A file that is not text is
+    /// an error that says what it is; one without columns is read as those before it were.
+    pub fn fit(
+        paths: &[String],
+        own: Option<&Schema>,
+        known: Option<&KnownColumns>,
+        purpose: Purpose,
+        follow: &Follow,
+    ) -> Result<Self, DataError> {
+        Self::fit_inputs(inputs(paths, follow)?, own, known, purpose)
+    }
+
+    /// The same for inputs that are open already.
+    pub fn fit_inputs(
+        mut inputs: Vec<Input>,
+        own: Option<&Schema>,
+        known: Option<&KnownColumns>,
+        purpose: Purpose,
+    ) -> Result<Self, DataError> {
+        let first = inputs.first_mut().ok_or(DataError::NoInput)?;
+        let schema = fit(first, own, known, purpose)?;
+        Ok(Self { schema, notes: Vec::new(), inputs })
     }
 
     /// The labels that the first file begins with. That is a function of its bytes, as far as they
@@ -165,18 +186,46 @@ fn labels_in(format: &dyn Format, beginning: &[u8], is_whole: bool) -> Option<Fi
     Some(FirstLabels { rows: rows.batch.len() as u64, labels, positive: None })
 }
 
+/// Finds out where the known columns are in an input.
+fn fit(
+    input: &mut Input,
+    own: Option<&Schema>,
+    known: Option<&KnownColumns>,
+    purpose: Purpose,
+) -> Result<Schema, DataError> {
+    let (file, name) = (input.name().to_owned(), input.data_name().to_owned());
+    let limit = Limits::default().max_line_bytes;
+    let format_settings = FormatSettings { unlabelled: true, ..FormatSettings::default() };
+    let (beginning, is_whole) = input.peek(SAMPLE, limit.saturating_add(2), |beginning| {
+        has_enough(&name, beginning, &format_settings)
+    })?;
+    let bytes = without_mark(beginning);
+    if let Some(kind) = binary(bytes, &format_settings) {
+        return Err(DataError::Binary { file, kind });
+    }
+    match (known, own) {
+        (Some(known), _) => {
+            let text = Beginning { file: &file, name: &name, bytes, is_whole };
+            known.fit_text(own, &text, purpose)
+        }
+        (None, Some(own)) => Ok(own.clone()),
+        (None, None) => Err(DataError::NoInput),
+    }
+}
+
 /// Finds out how an input is to be read.
 fn look(
     input: &mut Input,
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
     reading: &Reading,
 ) -> Result<(Schema, Vec<Phrase>), DataError> {
     let file = input.name().to_owned();
     let name = input.data_name().to_owned();
     let limit = reading.limits.max_line_bytes;
-    let (beginning, is_whole) = input
-        .peek(SAMPLE, limit.saturating_add(2), |beginning| has_enough(&name, beginning, wishes))?;
-    match recognize_as(&file, &name, beginning, is_whole, wishes) {
+    let (beginning, is_whole) = input.peek(SAMPLE, limit.saturating_add(2), |beginning| {
+        has_enough(&name, beginning, format_settings)
+    })?;
+    match recognize_as(&file, &name, beginning, is_whole, format_settings) {
         Ok(Recognized::Text { schema, notes }) => Ok((schema, notes)),
         Ok(Recognized::Binary(kind)) => Err(DataError::Binary { file, kind }),
         Err(DataError::EmptyFile { .. }) if !is_whole => {

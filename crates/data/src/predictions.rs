@@ -187,7 +187,7 @@ impl Picked {
 }
 
 fn table(separator: Separator, quotes: bool, header: bool, columns: Vec<Column>) -> Table {
-    let columns = Columns::without_labels(columns);
+    let columns = Columns::unlabelled(columns);
     Table { separator, quotes, header, bits: Bits::default(), columns }
 }
 

@@ -17,14 +17,14 @@ use crate::phrase::Phrase;
 use crate::schema::Schema;
 use crate::table::{Separator, has_rows, infer};
 use crate::text::lines;
-use crate::{Bits, DataError, Wishes};
+use crate::{Bits, DataError, FormatSettings};
 use std::fmt;
 
 /// So many lines are looked at.
 const LINES: usize = 32;
 
 /// How files begin that are not read as they are, what they are, and what to do.
-const REFUSED: [(&[u8], &str, &str); 9] = [
+const REFUSED: [(&[u8], &str, &str); 10] = [
     (b"BZh", "a bzip2 file", "text: bzcat FILE | rueful … -"),
     (b"\xfd7zXZ", "an xz file", "text: xzcat FILE | rueful … -"),
     (b"7z\xbc\xaf", "a 7-Zip archive", "text: unpack it first"),
@@ -32,6 +32,7 @@ const REFUSED: [(&[u8], &str, &str); 9] = [
     (b"\xff\xfe", "UTF-16 text", "UTF-8: iconv -f UTF-16 -t UTF-8 FILE | rueful … -"),
     (b"\xfe\xff", "UTF-16 text", "UTF-8: iconv -f UTF-16 -t UTF-8 FILE | rueful … -"),
     (b"%PDF", "a PDF file", "data as text"),
+    (b"FEA1", "a Feather file of version 1", "version 2: write it anew with a library of today"),
     (b"\x89HDF", "an HDF5 file", "text, Parquet or Arrow"),
     (b"\x93NUMPY", "a NumPy array", "text, Parquet or Arrow"),
 ];
@@ -50,12 +51,22 @@ pub enum Recognized {
     Binary(Binary),
 }
 
+impl Recognized {
+    /// How text is read; anything else is an error that says what it is.
+    pub(crate) fn into_schema(self, file: &str) -> Result<Schema, DataError> {
+        match self {
+            Self::Text { schema, .. } => Ok(schema),
+            Self::Binary(kind) => Err(DataError::Binary { file: file.to_owned(), kind }),
+        }
+    }
+}
+
 /// Formats that are not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binary {
     /// Apache Parquet.
     Parquet,
-    /// Apache Arrow's file format, also called Feather.
+    /// Apache Arrow's file format, also called Feather, or its stream format.
     Arrow,
     /// A file of rows as [`Cached`](crate::Cached) reads it.
     Cache,
@@ -63,9 +74,11 @@ pub enum Binary {
 
 impl Binary {
     /// Their names, for the setting `format`, and their first bytes.
-    const ALL: [(Self, &'static str, &'static [u8]); 3] = [
+    const ALL: [(Self, &'static str, &'static [u8]); 4] = [
         (Self::Parquet, "parquet", b"PAR1"),
         (Self::Arrow, "arrow", b"ARROW1"),
+        // A stream of messages, as it is sent.
+        (Self::Arrow, "arrow", b"\xff\xff\xff\xff"),
         (Self::Cache, "cache", crate::cache::MAGIC),
     ];
 }
@@ -94,11 +107,11 @@ enum Kind {
 /// follows it.
 ///
 /// ```
-/// use rueful_data::{Recognized, Schema, Wishes, recognize};
-/// let found = recognize("data", b"+1 3:0.5 7:1\n", true, &Wishes::default())?;
+/// use rueful_data::{Recognized, Schema, FormatSettings, recognize};
+/// let found = recognize("data", b"+1 3:0.5 7:1\n", true, &FormatSettings::default())?;
 /// assert!(matches!(found, Recognized::Text { schema: Schema::Libsvm {}, .. }));
 ///
-/// let error = recognize("data", b"age,job\n31,clerk\n", true, &Wishes::default()).unwrap_err();
+/// let error = recognize("data", b"age,job\n31,clerk\n", true, &FormatSettings::default()).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "data: which column is the label? Add label NAME, or label and a number from 1 on; the \
@@ -110,9 +123,9 @@ pub fn recognize(
     name: &str,
     beginning: &[u8],
     is_whole: bool,
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
 ) -> Result<Recognized, DataError> {
-    recognize_as(name, name, beginning, is_whole, wishes)
+    recognize_as(name, name, beginning, is_whole, format_settings)
 }
 
 /// The same for a file that is called something else inside.
@@ -121,31 +134,31 @@ pub(crate) fn recognize_as(
     name: &str,
     beginning: &[u8],
     is_whole: bool,
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
 ) -> Result<Recognized, DataError> {
     let text = without_mark(beginning);
-    if let Some(binary) = binary(text, wishes) {
+    if let Some(binary) = binary(text, format_settings) {
         return Ok(Recognized::Binary(binary));
     }
     if let Some((found, expected)) = refusal(text) {
         let (file, found, expected) = (file.to_owned(), found.to_owned(), expected.into());
         return Err(DataError::Unsuitable { file, found, expected });
     }
-    let kind = kind(name, text, wishes)?.ok_or_else(|| unknown(file, text))?;
-    kind.check(file, wishes)?;
+    let kind = kind(name, text, format_settings)?.ok_or_else(|| unknown(file, text))?;
+    kind.check(file, format_settings)?;
     let (schema, notes) = match kind {
         Kind::Libsvm => (Schema::Libsvm {}, vec!["LIBSVM text".into()]),
-        Kind::Vw => (Schema::Vw { bits: wishes.bits }, vec!["Vowpal Wabbit text".into()]),
+        Kind::Vw => (Schema::Vw { bits: format_settings.bits }, vec!["Vowpal Wabbit text".into()]),
         Kind::Table(separators) => {
-            let inferred = infer(file, text, is_whole, separators, wishes)?;
+            let inferred = infer(file, text, is_whole, separators, format_settings)?;
             (Schema::Csv(inferred.table), inferred.notes)
         }
         Kind::Arff => {
-            let (arff, notes) = Arff::infer(file, text, wishes)?;
+            let (arff, notes) = Arff::infer(file, text, format_settings)?;
             (Schema::Arff(arff), notes)
         }
         Kind::Json => {
-            let (json, notes) = Json::infer(file, text, wishes)?;
+            let (json, notes) = Json::infer(file, text, format_settings)?;
             (Schema::Jsonl(json), notes)
         }
     };
@@ -153,13 +166,13 @@ pub(crate) fn recognize_as(
 }
 
 /// Whether the beginning of a file says enough about it.
-pub(crate) fn has_enough(name: &str, beginning: &[u8], wishes: &Wishes) -> Enough {
+pub(crate) fn has_enough(name: &str, beginning: &[u8], format_settings: &FormatSettings) -> Enough {
     let text = without_mark(beginning);
-    if binary(text, wishes).is_some() || refusal(text).is_some() {
+    if binary(text, format_settings).is_some() || refusal(text).is_some() {
         return Enough::Yes;
     }
     let Some(end) = memchr::memchr(b'\n', text) else { return Enough::No };
-    match kind(name, text, wishes) {
+    match kind(name, text, format_settings) {
         Err(_) => Enough::Yes,
         Ok(Some(kind)) => kind.has_enough(text),
         // Comments and empty lines may come first.
@@ -238,7 +251,7 @@ impl Kind {
     }
 
     /// Refuses settings that mean nothing for the format.
-    fn check(self, file: &str, wishes: &Wishes) -> Result<(), DataError> {
+    fn check(self, file: &str, format_settings: &FormatSettings) -> Result<(), DataError> {
         let useless = |format, settings, reason| DataError::Useless {
             file: file.to_owned(),
             settings,
@@ -248,19 +261,19 @@ impl Kind {
         let (format, reason) = match self {
             Self::Libsvm => ("LIBSVM text", "the label comes first on every line"),
             Self::Vw => ("Vowpal Wabbit text", "the label comes first on every line"),
-            Self::Arff if wishes.header.is_some() => {
+            Self::Arff if format_settings.header.is_some() => {
                 let reason = "its attributes have names already";
                 return Err(useless("ARFF", &["header"], reason));
             }
-            Self::Json if wishes.header.is_some() => {
+            Self::Json if format_settings.header.is_some() => {
                 return Err(useless("JSON lines", &["header"], "every line has its keys"));
             }
             Self::Table(_) | Self::Arff | Self::Json => return Ok(()),
         };
-        if wishes.label.is_some() {
+        if format_settings.label.is_some() {
             return Err(useless(format, &["label"], reason));
         }
-        if wishes.importance.is_some() {
+        if format_settings.importance.is_some() {
             let reason = match self {
                 Self::Vw => "it is the number after the label",
                 _ => "it has no columns, and every line counts 1",
@@ -268,17 +281,18 @@ impl Kind {
             return Err(useless(format, &["importance"], reason));
         }
         let reason = "it has no columns; leave the setting out";
-        let given: [(&[&str; 1], bool); 5] = [
-            (&["prediction-column"], !wishes.predictions.is_empty()),
-            (&["drop"], !wishes.drop.is_empty()),
-            (&["categorical"], !wishes.categorical.is_empty()),
-            (&["text"], !wishes.text.is_empty()),
-            (&["header"], wishes.header.is_some()),
+        let given: [(&[&str; 1], bool); 6] = [
+            (&["prediction-column"], !format_settings.predictions.is_empty()),
+            (&["drop"], !format_settings.drop.is_empty()),
+            (&["categorical"], !format_settings.categorical.is_empty()),
+            (&["numeric"], !format_settings.numeric.is_empty()),
+            (&["text"], !format_settings.text.is_empty()),
+            (&["header"], format_settings.header.is_some()),
         ];
         if let Some((settings, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
             return Err(useless(format, settings, reason));
         }
-        if self == Self::Libsvm && wishes.bits != Bits::default() {
+        if self == Self::Libsvm && format_settings.bits != Bits::default() {
             return Err(useless(format, &["bits"], "its features have numbers, not names"));
         }
         Ok(())
@@ -286,8 +300,12 @@ impl Kind {
 }
 
 /// Which text format it is, as far as that can be told.
-fn kind(name: &str, text: &[u8], wishes: &Wishes) -> Result<Option<Kind>, DataError> {
-    if let Some(format) = &wishes.format {
+fn kind(
+    name: &str,
+    text: &[u8],
+    format_settings: &FormatSettings,
+) -> Result<Option<Kind>, DataError> {
+    if let Some(format) = &format_settings.format {
         let unknown = || DataError::UnknownFormat { format: format.clone() };
         return Kind::by_name(format).ok_or_else(unknown).map(Some);
     }
@@ -298,8 +316,8 @@ pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-fn binary(text: &[u8], wishes: &Wishes) -> Option<Binary> {
-    let is_named = |name: &str| wishes.format.as_deref() == Some(name);
+pub(crate) fn binary(text: &[u8], format_settings: &FormatSettings) -> Option<Binary> {
+    let is_named = |name: &str| format_settings.format.as_deref() == Some(name);
     let mut all = Binary::ALL.iter();
     all.find(|(_, name, start)| text.starts_with(start) || is_named(name)).map(|(kind, ..)| *kind)
 }
@@ -327,12 +345,6 @@ fn refusal(text: &[u8]) -> Option<(&'static str, &'static str)> {
     let sample = &text[..text.len().min(1 << 12)];
     if sample.contains(&0) {
         return Some(("bytes that are not text", "text, Parquet or Arrow"));
-    }
-    if text.len() > 1 << 12 && !text.contains(&b'\n') && sample.contains(&b'\r') {
-        return Some((
-            "lines that end with a carriage return alone",
-            "line feeds: tr '\\r' '\\n' < FILE | rueful … -",
-        ));
     }
     None
 }

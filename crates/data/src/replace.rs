@@ -4,7 +4,7 @@
 //! and whatever happens, a file that was there stays as it was.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,12 +47,11 @@ impl NewFile {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write_all(bytes).map(|()| bytes.len())
+        self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Nothing is held back here; what the system holds back, `finish` asks for.
-        Ok(())
+        self.0.flush()
     }
 }
 
@@ -63,27 +62,57 @@ pub fn can_replace_file(path: &Path) -> io::Result<()> {
 
 /// A file that is being written.
 pub(crate) enum Replacement {
+    /// Somewhere that is no file.
     Stream(Box<dyn Write + Send>),
-    File(Unfinished),
+    /// A pipe, a device, or a file that is written in its place.
+    InPlace(File),
+    /// A file beside its place.
+    Beside(Unfinished),
 }
 
-/// A file under another name than it is to have; removed unless it gets it.
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stream(stream) => stream.write(bytes),
+            Self::InPlace(file) | Self::Beside(Unfinished { file, .. }) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stream(stream) => stream.flush(),
+            // Nothing is held back here; what the system holds back, `sync` and `finish` ask for.
+            Self::InPlace(_) | Self::Beside(_) => Ok(()),
+        }
+    }
+}
+
+/// A file under another name than it is to have. It is removed unless it gets that name, or is left
+/// on purpose.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     file: File,
     path: PathBuf,
     target: PathBuf,
-    has_moved: bool,
+    is_kept: bool,
 }
 
 impl Replacement {
+    /// Begins a file that is empty.
     pub(crate) fn begin(path: &Path, beside: Beside) -> io::Result<Self> {
+        let mut file = Self::open(path, beside)?;
+        file.cut(0)?;
+        Ok(file)
+    }
+
+    /// Opens the file beside its place, with whatever it holds.
+    pub(crate) fn open(path: &Path, beside: Beside) -> io::Result<Self> {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(&target).is_ok_and(|facts| !facts.is_file()) {
             if target.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
-            return Ok(Self::Stream(Box::new(File::options().write(true).open(target)?)));
+            return Ok(Self::InPlace(File::options().write(true).open(target)?));
         }
         let path = beside.name(&target);
         let file = File::options().write(true).create(true).truncate(false).open(&path)?;
@@ -95,14 +124,34 @@ impl Replacement {
                 return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
             }
         }
-        file.set_len(0)?;
-        Ok(Self::File(Unfinished { file, path, target, has_moved: false }))
+        Ok(Self::Beside(Unfinished { file, path, target, is_kept: false }))
     }
 
-    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Cuts what the file holds to so many bytes, and goes on behind them.
+    pub(crate) fn cut(&mut self, bytes: u64) -> io::Result<()> {
+        if let Self::Beside(Unfinished { file, .. }) = self {
+            file.set_len(bytes)?;
+            file.seek(SeekFrom::Start(bytes))?;
+        }
+        Ok(())
+    }
+
+    /// Asks the system to put on the disk what it holds back.
+    pub(crate) fn sync(&self) -> io::Result<()> {
         match self {
-            Self::Stream(stream) => stream.write_all(bytes),
-            Self::File(unfinished) => unfinished.file.write_all(bytes),
+            Self::InPlace(file) | Self::Beside(Unfinished { file, .. })
+                if file.metadata()?.is_file() =>
+            {
+                file.sync_data()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Leaves the file beside its place as it is.
+    pub(crate) fn leave(self) {
+        if let Self::Beside(mut unfinished) = self {
+            unfinished.is_kept = true;
         }
     }
 
@@ -110,11 +159,12 @@ impl Replacement {
     pub(crate) fn finish(self) -> io::Result<()> {
         match self {
             Self::Stream(mut stream) => stream.flush(),
-            Self::File(mut unfinished) => {
+            Self::InPlace(_) => Ok(()),
+            Self::Beside(mut unfinished) => {
                 // A full disk may be told only now; and the name must not come before the bytes.
                 unfinished.file.sync_all()?;
                 fs::rename(&unfinished.path, &unfinished.target)?;
-                unfinished.has_moved = true;
+                unfinished.is_kept = true;
                 sync_folder(&unfinished.target);
                 Ok(())
             }
@@ -135,7 +185,8 @@ fn sync_folder(path: &Path) {
 static WRITERS: AtomicU64 = AtomicU64::new(0);
 
 impl Beside {
-    fn name(self, target: &Path) -> PathBuf {
+    /// The name beside a place.
+    pub(crate) fn name(self, target: &Path) -> PathBuf {
         let mut name = target.file_name().unwrap_or_default().to_owned();
         match self {
             Self::Anyone => {
@@ -148,20 +199,21 @@ impl Beside {
     }
 }
 
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if !self.has_moved {
-            // If it cannot be removed, its name tells what it is.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
 impl std::fmt::Debug for Replacement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Stream(_) => f.write_str("Stream"),
-            Self::File(unfinished) => unfinished.fmt(f),
+            Self::InPlace(file) => file.fmt(f),
+            Self::Beside(unfinished) => unfinished.fmt(f),
+        }
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // If it cannot be removed, its name tells what it is.
+            let _ = fs::remove_file(&self.path);
         }
     }
 }

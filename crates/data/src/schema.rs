@@ -71,9 +71,15 @@ impl Columns {
         Self(self.iter().map(column).collect())
     }
 
-    /// Columns of which none is the label, for files that hold something else.
-    pub(crate) fn without_labels(columns: Vec<Column>) -> Self {
+    /// Columns of which none need be the label, for files that hold something else or are only
+    /// predicted.
+    pub(crate) fn unlabelled(columns: Vec<Column>) -> Self {
         Self(columns)
+    }
+
+    /// Whether one of them is the label.
+    pub fn has_label(&self) -> bool {
+        self.iter().any(|column| column.role == Role::Label)
     }
 
     /// The names of the columns that hold predictions, in their order.
@@ -107,14 +113,26 @@ impl TryFrom<Vec<Column>> for Columns {
     type Error = String;
 
     fn try_from(columns: Vec<Column>) -> Result<Self, String> {
+        let columns = Self::checked(columns)?;
+        match columns.has_label() {
+            true => Ok(columns),
+            false => Err("one column with the role of the label, not 0".to_owned()),
+        }
+    }
+}
+
+impl Columns {
+    /// Columns with different names, at most one of them the label and at most one that says how
+    /// much a row counts.
+    pub(crate) fn checked(columns: Vec<Column>) -> Result<Self, String> {
         let names: Vec<_> = columns.iter().map(|column| column.name.clone()).collect();
         if let Some(name) = Self::repeated(&names) {
             return Err(format!("columns with different names, not two named {name:?}"));
         }
         let count = |role| columns.iter().filter(|column| column.role == role).count();
         match (count(Role::Label), count(Role::Importance)) {
-            (1, 0 | 1) => Ok(Self(columns)),
-            (1, importances) => Err(format!(
+            (0 | 1, 0 | 1) => Ok(Self(columns)),
+            (0 | 1, importances) => Err(format!(
                 "at most one column with the role of the importance, not {importances}"
             )),
             (labels, _) => Err(format!("one column with the role of the label, not {labels}")),
@@ -137,6 +155,8 @@ pub enum Role {
     Number,
     /// A feature `column=value` with the value 1.
     Category,
+    /// A date, a time or both: features for the [parts](crate::Moment) of it.
+    Date,
     /// A feature `column:word` for every word, lower-cased, whose value is how often it occurs.
     Text,
     /// Nothing.
@@ -155,7 +175,8 @@ impl Role {
             Self::Label => "label",
             Self::Importance => "importance",
             Self::Prediction => "prediction-column",
-            Self::Number => "no setting",
+            Self::Number => "numeric",
+            Self::Date => "no setting",
             Self::Category => "categorical",
             Self::Text => "text",
             Self::Drop => "drop",
@@ -165,11 +186,13 @@ impl Role {
 
 /// What a person says about the data; everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct FormatSettings {
     /// A name of [`Schema::NAMES`]; recognised by content and extension if left out.
     pub format: Option<String>,
     /// The column of the labels, by name or by number from 1 on.
     pub label: Option<String>,
+    /// Whether there need be no label: for data that are only looked at, or predicted.
+    pub unlabelled: bool,
     /// The column that says how much a row counts.
     pub importance: Option<String>,
     /// Columns of what other models predicted.
@@ -178,6 +201,8 @@ pub struct Wishes {
     pub drop: Vec<String>,
     /// Columns whose numbers are names.
     pub categorical: Vec<String>,
+    /// Columns of numbers, be they numbers at the beginning or not.
+    pub numeric: Vec<String>,
     /// Columns of running text.
     pub text: Vec<String>,
     /// Whether the first line names the columns.
@@ -186,34 +211,36 @@ pub struct Wishes {
     pub bits: Bits,
 }
 
-impl Wishes {
+impl FormatSettings {
     /// The columns that are mentioned.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
-        let lists = [&self.predictions, &self.drop, &self.categorical, &self.text];
+        let lists = [&self.predictions, &self.drop, &self.categorical, &self.numeric, &self.text];
         let single = self.label.iter().chain(&self.importance);
         single.chain(lists.into_iter().flatten()).map(String::as_str)
     }
 
     /// What is wished for columns: a role, the setting that asks for it, and the columns.
-    pub(crate) fn wished(&self) -> [(Role, &'static str, &[String]); 6] {
+    pub(crate) fn wished(&self) -> [(Role, &'static str, &[String]); 7] {
         [
             (Role::Label, "label", self.label.as_slice()),
             (Role::Importance, "importance", self.importance.as_slice()),
             (Role::Prediction, "prediction-column", &self.predictions),
             (Role::Drop, "drop", &self.drop),
             (Role::Category, "categorical", &self.categorical),
+            (Role::Number, "numeric", &self.numeric),
             (Role::Text, "text", &self.text),
         ]
     }
 
-    /// What is wished for each of the columns called `names`. There must be a label.
+    /// What is wished for each of the columns called `names`. There must be a label, unless the
+    /// settings say that there need be none.
     pub(crate) fn roles(
         &self,
         file: &str,
         names: &[String],
         notes: &mut Vec<Phrase>,
     ) -> Result<Vec<Option<Role>>, DataError> {
-        if self.label.is_none() {
+        if self.label.is_none() && !self.unlabelled {
             return Err(DataError::NoLabel { file: file.to_owned(), columns: listed(names) });
         }
         let mut roles: Vec<Option<Role>> = vec![None; names.len()];
@@ -261,33 +288,23 @@ pub(crate) fn find(
 
 /// Names for a person to choose from; the last one, often the label, is always among them.
 pub(crate) fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 24;
+    listed_up_to(24, names)
+}
+
+/// The same, so many of them at most.
+pub(crate) fn listed_up_to(most: usize, names: &[String]) -> String {
     let quoted = |names: &[String]| {
         names.iter().map(|name| excerpt(name.as_bytes())).collect::<Vec<_>>().join(", ")
     };
-    if names.len() <= SHOWN {
+    if names.len() <= most {
         return quoted(names);
     }
-    let (first, others) = names.split_at(SHOWN - 1);
+    let (first, others) = names.split_at(most - 1);
     let (hidden, last) = others.split_at(others.len() - 1);
     format!("{}, … ({} more), {}", quoted(first), hidden.len(), quoted(last))
 }
 
 impl Schema {
-    /// The same without labels, importances and predictions, as data have it that are to be
-    /// predicted: a table has no such columns, and lines of JSON need not have such keys.
-    #[must_use]
-    pub fn without_label(&self) -> Self {
-        match self {
-            Self::Csv(table) => {
-                Self::Csv(Table { columns: table.columns.without_label(), ..table.clone() })
-            }
-            Self::Arff(arff) => Self::Arff(arff.without_label()),
-            Self::Jsonl(json) => Self::Jsonl(json.without_label()),
-            other => other.clone(),
-        }
-    }
-
     /// The same format with its columns in other [roles](Columns::with_roles).
     #[must_use]
     pub fn with_roles(&self, role: impl Fn(&Column) -> Role) -> Self {

@@ -4,9 +4,9 @@
 use proptest::prelude::*;
 use rueful_core::{Batch, Importance};
 use rueful_data::{
-    CacheFault, CacheWriter, Cached, Census, DataError, Follow, Input, LabelRule, LabelsSeen,
-    Limits, Names, Provenance, Reader, Reading, Schema, Source, SourceFile, Wishes, open_inputs,
-    write_cache,
+    CacheFault, CacheWriter, Cached, Census, DataError, Follow, FormatSettings, Input, LabelRule,
+    LabelsSeen, Limits, Names, Provenance, Reader, Reading, Schema, Source, SourceFile,
+    open_inputs, write_cache,
 };
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -333,10 +333,11 @@ fn small() -> (Vec<u8>, Vec<Row>) {
 }
 
 fn open_names() -> Names {
-    let wishes = Wishes { label: Some("y".to_owned()), ..Wishes::default() };
+    let format_settings =
+        FormatSettings { label: Some("y".to_owned()), ..FormatSettings::default() };
     let text = "y,job,age\n1,clerk,3\n-1,smith,\n";
     let input = Input::new("data.csv", text.as_bytes(), &Follow::No).unwrap();
-    let mut reader = open_inputs(vec![input], &wishes, &numbers()).unwrap().reader;
+    let mut reader = open_inputs(vec![input], &format_settings, &numbers()).unwrap().reader;
     drain_text(&mut reader);
     assert_eq!(reader.names().len(), 3);
     reader.names().clone()
@@ -521,9 +522,10 @@ fn names_and_missing_cells_are_kept() {
         writeln!(text, "{label},job {},{age}", random.below(500)).unwrap();
     }
     let bits = 8.try_into().unwrap();
-    let wishes = Wishes { label: Some("spam".to_owned()), bits, ..Wishes::default() };
+    let format_settings =
+        FormatSettings { label: Some("spam".to_owned()), bits, ..FormatSettings::default() };
     let input = Input::new("data.csv", io::Cursor::new(text.clone()), &Follow::No).unwrap();
-    let schema = open_inputs(vec![input], &wishes, &numbers()).unwrap().schema;
+    let schema = open_inputs(vec![input], &format_settings, &numbers()).unwrap().schema;
     check_text(&text, &schema, Some("yes"), &[positive("yes")]);
 }
 

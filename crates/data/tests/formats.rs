@@ -7,7 +7,8 @@ use common::{NUMBERS, drain, input};
 use proptest::prelude::*;
 use rueful_core::Batch;
 use rueful_data::{
-    Begun, Census, DataError, FirstLabels, LabelRule, Reading, Source, Wishes, open_inputs,
+    Census, DataError, FirstLabels, FormatSettings, LabelRule, Reading, Source, TextFiles,
+    open_inputs,
 };
 use std::num::NonZeroUsize;
 
@@ -27,16 +28,17 @@ fn has_columns(format: &str) -> bool {
     !matches!(format, "libsvm" | "vw")
 }
 
-fn wishes(format: &str) -> Wishes {
+fn format_settings(format: &str) -> FormatSettings {
     let label = has_columns(format).then(|| "y".to_owned());
     let header = matches!(format, "csv" | "tsv").then_some(true);
-    Wishes { format: Some(format.to_owned()), label, header, ..Wishes::default() }
+    FormatSettings { format: Some(format.to_owned()), label, header, ..FormatSettings::default() }
 }
 
 /// The bits of the value, read from every format.
 fn read(value: &str) -> Vec<(&'static str, u32)> {
     let read = |(format, text): (&'static str, String)| {
-        let mut opened = open_inputs(vec![input("data", text)], &wishes(format), &NUMBERS).unwrap();
+        let mut opened =
+            open_inputs(vec![input("data", text)], &format_settings(format), &NUMBERS).unwrap();
         let (rows, error) = drain(&mut opened.reader);
         assert!(error.is_none(), "{format} {value}: {error:?}");
         // A value of 0 is an absent feature.
@@ -116,14 +118,14 @@ type Told = (f64, f64, usize, Vec<f64>, String);
 type Held = (Vec<Told>, Census, Vec<u64>, Vec<String>);
 
 fn tell(format: &str, text: &str, labels: LabelRule, threads: usize) -> Result<Held, DataError> {
-    let wishes = Wishes {
+    let format_settings = FormatSettings {
         importance: Some("w".to_owned()),
         predictions: vec!["p".to_owned(), "q".to_owned()],
-        ..wishes(format)
+        ..format_settings(format)
     };
     let threads = NonZeroUsize::new(threads).unwrap();
     let reading = Reading { threads, ..Reading { labels, ..NUMBERS } };
-    let mut reader = open_inputs(vec![input("data", text)], &wishes, &reading)?.reader;
+    let mut reader = open_inputs(vec![input("data", text)], &format_settings, &reading)?.reader;
     let (mut batch, mut rows) = (Batch::default(), Vec::new());
     while reader.fill(&mut batch)? {
         let models = reader.predictions().chunks(2);
@@ -228,8 +230,9 @@ fn formats_without_columns_have_no_column_of_importances() {
         ("libsvm", "1 1:1\n", "it has no columns, and every line counts 1"),
         ("vw", "1 | a\n", "it is the number after the label"),
     ] {
-        let wishes = Wishes { importance: Some("w".to_owned()), ..wishes(format) };
-        let error = open_inputs(vec![input("data", text)], &wishes, &NUMBERS).unwrap_err();
+        let format_settings =
+            FormatSettings { importance: Some("w".to_owned()), ..format_settings(format) };
+        let error = open_inputs(vec![input("data", text)], &format_settings, &NUMBERS).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("importance means nothing for"), "{error}");
         assert!(error.ends_with(reason), "{error}");
@@ -295,11 +298,12 @@ fn labelled(labels: &[&str]) -> [(&'static str, String); 6] {
 }
 
 fn first_labels(format: &str, text: &str) -> FirstLabels {
-    let mut begun = Begun::look(vec![input("data", text)], &wishes(format), &NUMBERS).unwrap();
-    let first = begun.first_labels(&NUMBERS).unwrap();
+    let mut files =
+        TextFiles::look(vec![input("data", text)], &format_settings(format), &NUMBERS).unwrap();
+    let first = files.first_labels(&NUMBERS).unwrap();
     // Whoever looked has taken nothing away.
     let any = Reading { labels: LabelRule::Any, ..NUMBERS };
-    let (rows, error) = drain(&mut begun.read(&any));
+    let (rows, error) = drain(&mut files.read(&any));
     assert!(error.is_none() && rows.len() as u64 >= first.rows, "{format}: {error:?}");
     first
 }

@@ -1,4 +1,4 @@
-//! One target, many inputs.
+//! A campaign: many inputs for one target.
 
 use crate::minimize::minimize;
 use crate::mutate::mutate;
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// An input that takes as long as this will never end.
+/// An input that takes this long counts as one that never ends.
 const ENDLESS: Duration = Duration::from_secs(60);
 
-/// How many inputs are kept to be changed further.
+/// The number of inputs that are kept to be changed further.
 const KEPT: usize = 2000;
 
 /// How long to go on.
@@ -26,20 +26,21 @@ pub(crate) enum Budget {
     Time(Duration),
 }
 
-/// A target and how it is to be tried.
+/// A target, and the settings with which it is tried.
 pub(crate) struct Campaign {
     pub(crate) target: &'static Target,
     pub(crate) seed: u64,
     pub(crate) corpus: Option<PathBuf>,
 }
 
-/// What panics have said since somebody asked.
+/// The message of the first panic since it was last cleared.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
-/// What is being read, and since when.
+/// The input that is being read, its target, and when it began.
 static CURRENT: Mutex<Option<(Instant, &'static str, Vec<u8>)>> = Mutex::new(None);
 
-/// From now on panics are noted and not printed, and an input that takes for ever ends the program.
+/// From now on the messages of panics are kept and not printed, and an input that takes too long
+/// ends the program.
 pub(crate) fn catch_quietly() {
     std::panic::set_hook(Box::new(|info| {
         let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +63,7 @@ pub(crate) fn catch_quietly() {
 }
 
 impl Campaign {
-    /// Tries inputs until the budget is used up or one fails; says whether none did.
+    /// Tries inputs until the budget is used up or one fails. Returns whether none failed.
     pub(crate) fn run(&self, budget: Budget) -> anyhow::Result<bool> {
         let start = Instant::now();
         let mut random = Random::new(self.seed);
@@ -95,7 +96,7 @@ impl Campaign {
         Ok(true)
     }
 
-    /// What to begin with: the inputs of the target, and those of the folder.
+    /// The inputs to begin with: those of the target, and those of the folder.
     fn beginnings(&self) -> anyhow::Result<Vec<Vec<u8>>> {
         let mut all = (self.target.seeds)();
         if let Some(folder) = self.folder() {
@@ -124,7 +125,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// What becomes of an input, or what the panic said that it caused.
+    /// The outcome of an input, or the message of the panic that it caused.
     fn outcome(&self, input: &[u8]) -> Result<String, String> {
         SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
         *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -143,7 +144,7 @@ impl Campaign {
     }
 }
 
-/// Writes an input that fails to a file, and says how to see it again.
+/// Writes an input that fails to a file, and prints how to replay it.
 fn report(target: &str, folder: &Path, input: &[u8], said: &str) {
     let file = folder.join(format!("{target}-{:016x}.failed", hash(input)));
     let shown = input[..input.len().min(300)].escape_ascii();

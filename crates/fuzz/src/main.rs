@@ -1,8 +1,8 @@
 //! Hostile input for everything that rueful reads.
 //!
-//! A mutational fuzzer for the stable toolchain: it changes inputs that are all right in ways that
-//! a format does not expect, and checks for every one what the readers promise. Inputs that end in
-//! a new way are changed further. The same seed gives the same inputs.
+//! This is a mutational fuzzer for the stable toolchain. It changes good inputs in ways that a
+//! format does not expect, and checks the promises of the readers for every one. Inputs with a new
+//! kind of outcome are changed further. The same seed gives the same inputs.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // It is a program.
 
 mod campaign;
@@ -30,7 +30,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 /// Hostile input for everything that rueful reads
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// What to read; everything if left out
+    /// The targets to try; all if left out
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// How long to go on with each target
@@ -39,11 +39,11 @@ struct Arguments {
     /// How many inputs to try on each target, instead of a time: the same ones every time
     #[arg(long, value_name = "N")]
     iterations: Option<u64>,
-    /// Which inputs
+    /// The seed of the random inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// A folder with more inputs to begin with, one folder for each target; what is worth keeping
-    /// goes there too
+    /// A folder with more inputs to begin with, one folder for each target; inputs worth keeping
+    /// are written there, too
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
     /// Reads one file, to see what happens
@@ -81,7 +81,7 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The targets with these names, all if there are none.
+/// The targets with these names, or all if there are none.
 fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Target>> {
     if names.is_empty() {
         return Ok(targets::ALL.iter().collect());

@@ -1,9 +1,9 @@
-//! The smallest input that still fails, or nearly.
+//! Makes an input that fails nearly as small as possible.
 
-/// How often an input is tried at most.
+/// The most times that an input is tried.
 const TRIES: usize = 3000;
 
-/// Leaves out what can be left out while `fails` says yes: halves first, then smaller parts.
+/// Leaves out parts of the input as long as `fails` returns true: halves first, then smaller parts.
 pub(crate) fn minimize(mut input: Vec<u8>, fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut tries = 0;
     let mut size = input.len().div_ceil(2);

@@ -1,11 +1,11 @@
-//! Models: what is opened can be gone on with.
+//! Models: a model that opens can go on learning.
 
 use crate::promises::{FILE, pattern};
 use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema, Survey};
 use rueful_run::{DataSpec, LearnerSpec, Model, Session, Settings};
 use std::io::Cursor;
 
-/// Where the header of a model has the length and the checksum of the rest.
+/// The places of the length and the checksum in the header of a model.
 const LENGTH: std::ops::Range<usize> = 16..24;
 const CHECKSUM: std::ops::Range<usize> = 24..28;
 
@@ -33,7 +33,8 @@ fn model_of(learner: &str) -> Vec<u8> {
     session.to_bytes(&source).expect("a run can be put away")
 }
 
-/// As it is, and with a length and a checksum that are right: else little else would be looked at.
+/// Checks the bytes as they are, and with a length and a checksum that are right. Without these,
+/// hardly anything else would be looked at.
 pub(crate) fn check(bytes: &[u8]) -> String {
     let mut sealed = bytes.to_vec();
     if sealed.len() >= CHECKSUM.end {

@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 
-/// No input is longer.
+/// The length of the longest input.
 const LONGEST: usize = 400_000;
 
 /// Tokens that some reader may stumble over, whatever the format.
@@ -55,8 +55,8 @@ const TOKENS: [&str; 46] = [
     ":",
 ];
 
-/// Changes `input` in a few places. `others` are what it may be spliced with, `tokens` what its
-/// format is made of.
+/// Changes `input` in a few places. It may be spliced with `others`, and `tokens` are the tokens of
+/// its format.
 pub(crate) fn mutate(
     input: &mut Vec<u8>,
     others: &[Vec<u8>],
@@ -107,7 +107,7 @@ fn insert(input: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     drop(input.splice(at..at, bytes.iter().copied()));
 }
 
-/// Puts a token in the place of the word that is there.
+/// Replaces the word at a place by a token.
 fn replace_word(input: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b".+-_".contains(byte);
     let start = input[..at].iter().rposition(|byte| !is_part(byte)).map_or(0, |end| end + 1);
@@ -123,13 +123,13 @@ fn copy_part(input: &mut Vec<u8>, at: usize, random: &mut Random) {
     insert(input, at, &part);
 }
 
-/// Goes on with the rest of another input.
+/// Continues the input with the rest of another one.
 fn splice(input: &mut Vec<u8>, at: usize, other: &[u8], random: &mut Random) {
     input.truncate(at);
     input.extend_from_slice(&other[random.below(other.len() + 1)..]);
 }
 
-/// Repeats a part so often that lines get too long, or the input is cut into several pieces.
+/// Repeats a part so often that lines get too long, or that the input is cut into several pieces.
 fn repeat(input: &mut Vec<u8>, at: usize, random: &mut Random) {
     let part = input[at..(at + 1 + random.small(200)).min(input.len())].to_vec();
     if !part.is_empty() {

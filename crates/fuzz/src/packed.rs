@@ -20,7 +20,7 @@ pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 3).expect("memory takes everything")
 }
 
-/// An archive with one file, deflated or not.
+/// A zip archive with one file, deflated or not.
 pub(crate) fn zip(text: &str, is_deflated: bool) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(text.as_bytes()).expect("memory takes everything");
@@ -28,7 +28,7 @@ pub(crate) fn zip(text: &str, is_deflated: bool) -> Vec<u8> {
     let (method, body) = if is_deflated { (8, &deflated[..]) } else { (0, text.as_bytes()) };
     let name = b"a.txt";
 
-    // What is said of a file before it, and again in the directory.
+    // This header stands before the file, and again in the directory.
     let halves = [20_u16, 0, method, 0, 0];
     let words = [crc32fast::hash(text.as_bytes()), body.len() as u32, text.len() as u32];
     let about: Vec<u8> = halves

@@ -1,4 +1,4 @@
-//! What holds for every input.
+//! The promises that hold for every input.
 
 use crate::MEMORY;
 use crate::random::Random;
@@ -9,27 +9,26 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What errors call the input.
+/// The name of the input in errors.
 pub(crate) const FILE: &str = "input.txt";
 
-/// More memory than this is never needed, whatever the input: a few pieces of text, the rows in
-/// them, and the names.
+/// The most memory that any input needs: for a few pieces of text, the rows in them, and the names.
 const MEMORY_BOUND: usize = 32 << 20;
 
-/// How long a line may be.
+/// The length of the longest line.
 const LINE_BOUND: usize = 4096;
 
-/// A row to the last bit: its label, its importance, its features, and what others predicted.
+/// A row to the last bit: its label, its importance, its features, and the predictions of others.
 type Row = (u64, u64, Vec<(u32, u32)>, Vec<u64>);
 
-/// What became of an input.
+/// The result of reading an input.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     rows: Vec<Row>,
     error: Option<String>,
-    /// Where the error is, if it is on a line.
+    /// The line of the error, if it is on a line.
     line: Option<u64>,
-    /// Whether the file itself was at fault, and not what it says.
+    /// Whether the file itself was at fault, and not its content.
     is_unreadable: bool,
     names: Names,
     /// The labels and their counts, in words.
@@ -37,21 +36,21 @@ struct Outcome {
     missing: Vec<u64>,
 }
 
-/// How bytes arrive.
+/// The way in which bytes arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arrival {
-    /// All at once.
+    /// The bytes arrive all at once.
     Whole,
-    /// A few at a time, and sometimes not yet.
+    /// The bytes arrive a few at a time, and sometimes with an interruption.
     Pieces,
-    /// The same, and rows are handed on as they come.
+    /// The bytes arrive in pieces, and rows are handed on as they come.
     Followed,
 }
 
-/// Opens an input, or says why not.
+/// Opens an input, or returns an error.
 pub(crate) type Opener<'a> = &'a dyn Fn(Input, &Reading) -> Result<Box<dyn Source>, DataError>;
 
-/// How inputs may be read.
+/// The ways in which inputs may be read.
 pub(crate) fn readings() -> [Reading; 4] {
     let limits = Limits { max_index: 1 << 16, max_line_bytes: LINE_BOUND };
     let rules =
@@ -62,20 +61,20 @@ pub(crate) fn readings() -> [Reading; 4] {
     })
 }
 
-/// What is known of a file besides its bytes.
+/// The facts that are known about a file besides its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// Nothing: how it is read depends on its beginning, so that one which grows slowly may be read
-    /// in another way.
+    /// Nothing is known. The file's beginning decides how it is read, so a file that grows slowly
+    /// may be read in another way.
     Nothing,
-    /// Its format.
+    /// The format is known.
     Format,
-    /// Its format, where every record is a line: what precedes a broken one is read as if it were
-    /// the whole.
+    /// The format is known, and every record is a line. The lines before a broken one are read as
+    /// if they were the whole file.
     Lines,
 }
 
-/// Checks what a source of rows promises. Answers with the kind of outcome.
+/// Checks the promises of a source of rows. Returns the kind of outcome.
 pub(crate) fn check_source(bytes: &[u8], known: Known, open: Opener<'_>) -> String {
     let mut kinds = String::new();
     for (number, reading) in readings().into_iter().enumerate() {
@@ -84,7 +83,7 @@ pub(crate) fn check_source(bytes: &[u8], known: Known, open: Opener<'_>) -> Stri
         if known == Known::Lines {
             check_prefix(bytes, &whole, &reading, open);
         }
-        // One reading in turn, to save time: what is left out is tried on other inputs.
+        // Only one reading takes its turn, to save time. The others are tried on other inputs.
         if number == bytes.len() % 4 {
             let threads = NonZeroUsize::MIN.saturating_add(2);
             let several = Reading { threads, ..reading.clone() };
@@ -105,7 +104,7 @@ pub(crate) fn check_source(bytes: &[u8], known: Known, open: Opener<'_>) -> Stri
     kinds
 }
 
-/// The rows before an error are those of what precedes it.
+/// Checks that the rows before an error are those of the lines before it.
 fn check_prefix(bytes: &[u8], whole: &Outcome, reading: &Reading, open: Opener<'_>) {
     if let Some(line) = whole.line {
         let before = line_start(bytes, line);
@@ -115,11 +114,20 @@ fn check_prefix(bytes: &[u8], whole: &Outcome, reading: &Reading, open: Opener<'
     }
 }
 
-/// Where a line begins, counted from 1.
+/// The byte at which a line begins. Lines are counted from 1.
 fn line_start(bytes: &[u8], line: u64) -> usize {
-    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let end = if ends_with_returns(bytes) { b'\r' } else { b'\n' };
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| [b'\n', end].contains(byte));
     let starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1));
     starts.take(line as usize).last().unwrap_or(0)
+}
+
+/// Whether carriage returns alone end the lines: no line feed, and no byte that is no text, comes
+/// before the first of them or soon after it.
+fn ends_with_returns(bytes: &[u8]) -> bool {
+    let is_other = |byte: &u8| [b'\n', 0].contains(byte);
+    let first = bytes.iter().position(|byte| *byte == b'\r' || is_other(byte));
+    first.is_some_and(|at| bytes[at] == b'\r' && !bytes[at..].iter().take(1 << 16).any(is_other))
 }
 
 fn outcome(bytes: &[u8], arrival: Arrival, reading: &Reading, open: Opener<'_>) -> Outcome {
@@ -178,14 +186,14 @@ impl Read for Pieces {
         if self.random.once_in(20) {
             return Err(ErrorKind::Interrupted.into());
         }
-        // Long inputs come in longer pieces: time is better spent otherwise.
+        // Long inputs come in longer pieces, to save time.
         let most = 9 + self.rest.get_ref().len() / 50;
         let count = (1 + self.random.small(most)).min(buffer.len());
         self.rest.read(&mut buffer[..count])
     }
 }
 
-/// Reads to the end or to an error, and checks what a source promises on the way.
+/// Reads to the end or to an error, and checks the promises of a source on the way.
 fn drain(source: &mut dyn Source, rows: &mut Vec<Row>) -> Option<DataError> {
     let mut batch = Batch::default();
     let error = loop {
@@ -218,7 +226,7 @@ fn collect(batch: &Batch, source: &dyn Source, rows: &mut Vec<Row>) {
             (index, value.to_bits())
         });
         let importance = example.importance.get();
-        // Importances are kept in single precision.
+        // Importances are 0, or between 1e-30 and 1e30. Rows of importance 0 are not shown.
         assert!((0.99e-30..1.01e30).contains(&importance), "an importance of {importance}");
         let predictions = &source.predictions()[row * models..][..models];
         assert!(predictions.iter().all(|prediction| prediction.is_finite()), "{predictions:?}");
@@ -249,7 +257,7 @@ fn line_of(error: &DataError) -> Option<u64> {
     }
 }
 
-/// An error is one line that can be printed, and says where.
+/// Checks that an error is one line that can be printed, and says where it is.
 pub(crate) fn check_error(error: &DataError) {
     let text = error.to_string();
     check_words(&text);
@@ -260,24 +268,24 @@ pub(crate) fn check_error(error: &DataError) {
     }
 }
 
-/// Words for a person, on a terminal.
+/// Checks that a text can be shown to a person on a terminal.
 pub(crate) fn check_words(text: &str) {
     assert!(!text.chars().any(char::is_control), "not printable: {text:?}");
     assert!(!text.is_empty() && text.chars().count() < 1000, "too long: {text}");
 }
 
-/// The same rows, names and error.
+/// Asserts that both have the same rows, names and error.
 fn assert_same(whole: &Outcome, other: &Outcome, how: &str) {
     let differs = whole.rows.iter().zip(&other.rows).position(|(a, b)| a != b);
     assert!(differs.is_none(), "{how}: row {differs:?}");
-    // A decompressor that meets a fault drops what it has made since it was last asked, and with
-    // that what may have been wrong there.
+    // A decompressor that meets a fault drops what it has decompressed since the last call, and
+    // with it any error in there.
     if whole.is_unreadable || other.is_unreadable {
         return;
     }
     assert_eq!(whole.error, other.error, "{how}");
     assert_eq!(whole.rows.len(), other.rows.len(), "{how}");
-    // What was counted of the piece with an error depends on where pieces are cut.
+    // The counts of a piece with an error depend on where pieces are cut.
     if whole.error.is_none() {
         assert!(whole.names == other.names, "{how}: the names differ");
         assert_eq!(whole.labels, other.labels, "{how}");
@@ -285,14 +293,14 @@ fn assert_same(whole: &Outcome, other: &Outcome, how: &str) {
     }
 }
 
-/// What an outcome has in common with others: the words of its error, and about how many rows.
+/// The kind of an outcome: the words of its error, and the rough number of its rows.
 fn kind(outcome: &Outcome) -> String {
     let size = outcome.rows.len().checked_ilog2();
     let words = outcome.error.as_deref().map(pattern).unwrap_or_default();
     format!("{size:?} {words}; ")
 }
 
-/// The words of a text: no numbers, and nothing that is quoted.
+/// The words of a text, without numbers and without quoted parts.
 pub(crate) fn pattern(text: &str) -> String {
     let mut words = String::new();
     for (number, part) in text.split('"').enumerate() {

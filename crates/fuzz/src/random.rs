@@ -1,6 +1,6 @@
 //! Random numbers that are the same everywhere.
 
-/// SplitMix64.
+/// The generator SplitMix64.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
@@ -16,17 +16,17 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// A number below `bound`, which must not be 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    /// Whether something that happens once in `times` does.
+    /// Returns true once in `times` on average.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// A small number, smaller ones more often.
+    /// A number below `bound`. Smaller numbers are more frequent.
     pub(crate) fn small(&mut self, bound: usize) -> usize {
         let bound = 1 + self.below(bound);
         self.below(bound)

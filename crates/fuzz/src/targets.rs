@@ -1,6 +1,6 @@
-//! Everything that is read.
+//! The targets: everything that rueful reads.
 //!
-//! A target is a name, inputs that are all right, what the format is made of, and what is checked.
+//! A target is a name, good inputs, the tokens of its format, and a check.
 
 use crate::columnar;
 use crate::models;
@@ -10,9 +10,9 @@ use crate::random::Random;
 use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_data::{
-    Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, Input, PredictionColumns,
-    Predictions, Provenance, Reader, Reading, Recognized, Role, Schema, Separator, Source, Table,
-    Wishes, open_inputs, recognize,
+    Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, FormatSettings, Input,
+    KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader, Reading, Recognized,
+    Role, Schema, Separator, Source, Table, TextFiles, open_inputs, recognize,
 };
 use rueful_run::{Notation, Spec};
 use serde::Serialize;
@@ -21,18 +21,18 @@ use std::fmt::Debug;
 use std::io::{self, Cursor, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Something that is read.
+/// A format or a file that is read.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
-    /// Inputs that are all right, and some that once were not.
+    /// Good inputs, and some that failed once.
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
-    /// What inputs are made of.
+    /// The tokens of the format.
     pub(crate) tokens: &'static [&'static str],
-    /// Panics where a promise is broken; answers with the kind of outcome.
+    /// The check, which panics where a promise is broken, and returns the kind of outcome.
     pub(crate) check: fn(&[u8]) -> String,
 }
 
-/// All of them.
+/// All targets.
 pub(crate) const ALL: &[Target] = &[
     Target {
         name: "libsvm",
@@ -52,7 +52,7 @@ pub(crate) const ALL: &[Target] = &[
         name: "csv",
         seeds: || texts(&CSV),
         tokens: TABLE,
-        // A record with quotes may begin before the line that is at fault.
+        // A record with quotes may begin before the line that has the error.
         check: |bytes| check_schema(bytes, &table(Separator::Comma, true), Known::Format),
     },
     Target {
@@ -105,6 +105,24 @@ pub(crate) const ALL: &[Target] = &[
         check: |bytes| check_schema(bytes, &roles_of(ROLES_ARFF[0]), Known::Format),
     },
     Target {
+        name: "csv-dates",
+        seeds: || texts(&DATES_CSV),
+        tokens: DATES,
+        check: |bytes| check_schema(bytes, &schema_of(DATES_CSV[0]), Known::Format),
+    },
+    Target {
+        name: "jsonl-dates",
+        seeds: || texts(&DATES_JSONL),
+        tokens: DATES,
+        check: |bytes| check_schema(bytes, &schema_of(DATES_JSONL[0]), Known::Lines),
+    },
+    Target {
+        name: "fitted",
+        seeds: || texts(&[&CSV[..], &ARFF, &JSONL, &OTHERS, &FITTED].concat()),
+        tokens: TABLE,
+        check: check_fitted,
+    },
+    Target {
         name: "unknown",
         seeds: || texts(&[&LIBSVM[..], &VW, &CSV, &ARFF, &JSONL, &OTHERS].concat()),
         tokens: TABLE,
@@ -152,7 +170,7 @@ pub(crate) const ALL: &[Target] = &[
         name: "cache",
         seeds: || LIBSVM.iter().map(|text| cache_of(text)).collect(),
         tokens: &[],
-        // What lies behind its checksums is seldom reached.
+        // The bytes behind its checksums are seldom reached.
         check: |bytes| check_source(bytes, Known::Format, &open_cache),
     },
     Target {
@@ -215,7 +233,7 @@ const JSONL: [&str; 3] = [
     "{\"y\":2.5,\"\\u00e9\\n\":\"a \\\"b\\\"\"}",
 ];
 
-/// Rows that say how much they count, and what two models predicted.
+/// Rows with importances and with the predictions of two models.
 const ROLES_CSV: [&str; 3] = [
     "y,w,p,b,q\n1,2,0.5,red,-1\n-1,0,1e300,blue,0\n1,1e-30,-0,NA,4\n",
     "y,w,p,b,q\r\n1,1e30,1,\"two\nlines\",2\r\n0,0.0,0,,0\r\n",
@@ -252,6 +270,48 @@ const ROLES: &[&str] = &[
     "\n1,0,1,red,1\n",
     "\n{0 1, 1 1, 2 1}\n",
     "\n{\"y\": 1, \"w\": 0, \"p\": 1, \"q\": 1}\n",
+];
+
+const DATES_CSV: [&str; 2] = [
+    "y,d,a\n1,2026-11-16,true\n0,2026-11-16 13:05:00.25,False\n1,,NA\n",
+    "y,d,a\r1,1969/12/31T23:59:60+01:00,1\r0,0000-02-29 00:00Z,0\r",
+];
+
+const DATES_JSONL: [&str; 2] = [
+    "{\"y\": 1, \"d\": \"2026-11-16\", \"a\": true}\n{\"y\": 0, \"d\": null, \"a\": 2}\n",
+    "{\"y\": false, \"d\": \"1999-12-31 23:59-0130\"}\n{\"y\": true, \"d\": [\"12:30\", \"\"]}\n",
+];
+
+const DATES: &[&str] = &[
+    "2000-02-29",
+    "1900-02-29",
+    " 24:00",
+    "T00:00",
+    ":60",
+    ".5",
+    ",5",
+    "Z",
+    "+01:00",
+    "-2359",
+    "9999-12-31",
+    "0000-01-01",
+    "12:30",
+    "/",
+    "NA",
+    "true",
+    "False",
+    "\r",
+    "\n1,2026-11-16,1\n",
+    "\n{\"y\":1,\"d\":\"2026-11-16\"}\n",
+];
+
+/// Files with the columns of the table in another order, or without the label.
+const FITTED: [&str; 4] = [
+    "d,c,x,b,a,y\nq,some words,1,red,0.5,1\n,,2,NA,true,0\n",
+    "a;c;b;d\n1;w w;blue;\n",
+    "{\"a\": \"0.5\", \"b\": 3, \"c\": \"w\", \"x\": [1], \"y\": 1}\n{\"a\": \"NA\"}\n",
+    "@relation r\n@attribute c string\n@attribute b {1,2}\n@attribute a real\n\
+     @attribute y {0,1}\n@data\n'w',1,0.5,1\n{2 3, 3 1}\n",
 ];
 
 /// Files that are none of the formats above.
@@ -375,7 +435,7 @@ fn long_name() -> Vec<u8> {
     format!("{}\n1\nx\n", "p".repeat(2000)).into_bytes()
 }
 
-/// The fewest, so that names meet.
+/// The fewest bits, so that names collide.
 fn few_bits() -> Bits {
     Bits::try_from(*Bits::RANGE.start()).unwrap_or_default()
 }
@@ -390,7 +450,7 @@ fn table(separator: Separator, quotes: bool) -> Schema {
     Schema::Csv(Table { separator, quotes, header: true, bits: few_bits(), columns })
 }
 
-/// The same with all roles that are no features.
+/// A table with all roles that are not features.
 fn roles_table() -> Schema {
     let roles = [Role::Label, Role::Importance, Role::Prediction, Role::Category, Role::Prediction];
     let columns = ["y", "w", "p", "b", "q"].into_iter().zip(roles);
@@ -401,30 +461,30 @@ fn roles_table() -> Schema {
     Schema::Csv(Table { separator, quotes: true, header: true, bits: few_bits(), columns })
 }
 
-/// How a file like this one is read.
+/// The schema of a file like this one.
 fn schema_of(text: &str) -> Schema {
-    recognized(text, &Wishes { label: Some("y".to_owned()), ..Wishes::default() })
+    recognized(text, &FormatSettings { label: Some("y".to_owned()), ..FormatSettings::default() })
 }
 
-/// The same, with a column that says how much a row counts and two of predictions.
+/// The schema of a file with a column of importances and two columns of predictions.
 fn roles_of(text: &str) -> Schema {
-    let wishes = Wishes {
+    let format_settings = FormatSettings {
         label: Some("y".to_owned()),
         importance: Some("w".to_owned()),
         predictions: vec!["p".to_owned(), "q".to_owned()],
-        ..Wishes::default()
+        ..FormatSettings::default()
     };
-    recognized(text, &wishes)
+    recognized(text, &format_settings)
 }
 
-fn recognized(text: &str, wishes: &Wishes) -> Schema {
-    match recognize(FILE, text.as_bytes(), true, wishes) {
+fn recognized(text: &str, format_settings: &FormatSettings) -> Schema {
+    match recognize(FILE, text.as_bytes(), true, format_settings) {
         Ok(Recognized::Text { schema, .. }) => schema,
         other => panic!("not a file to begin with: {other:?}"),
     }
 }
 
-/// A file whose format is known. One that is compressed has its lines within.
+/// Checks a file whose format is known. A compressed file has its lines inside.
 fn check_schema(bytes: &[u8], schema: &Schema, known: Known) -> String {
     let known = if is_packed(bytes) { Known::Format } else { known };
     check_source(bytes, known, &|input, reading| {
@@ -452,7 +512,7 @@ fn cache_of(text: &str) -> Vec<u8> {
     kept.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Bytes that are kept, to be looked at after they were written.
+/// Bytes that are kept after they were written.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -474,13 +534,15 @@ fn open_cache(mut input: Input, reading: &Reading) -> Result<Box<dyn Source>, Da
     Ok(Box::new(Cached::from_bytes(FILE, bytes, reading)?))
 }
 
-/// A file of which nothing is known, and one of which only the label is.
+/// Checks a file of which nothing is known, and one of which only the label is known.
 fn check_unknown(bytes: &[u8]) -> String {
     let mut kinds = String::new();
-    for label in [None, Some("y"), Some("1")] {
-        let wishes = Wishes { label: label.map(str::to_owned), ..Wishes::default() };
+    for (label, unlabelled) in [(None, false), (None, true), (Some("y"), false), (Some("1"), false)]
+    {
+        let label = label.map(str::to_owned);
+        let format_settings = FormatSettings { label, unlabelled, ..FormatSettings::default() };
         kinds += &check_source(bytes, Known::Nothing, &|input, reading| {
-            let opened = open_inputs(vec![input], &wishes, reading)?;
+            let opened = open_inputs(vec![input], &format_settings, reading)?;
             opened.notes.iter().for_each(|note| check_words(&note.to_string()));
             let text = serde_json::to_string(&opened.schema).expect("a schema can be written");
             check_json::<Schema>(text.as_bytes());
@@ -490,7 +552,21 @@ fn check_unknown(bytes: &[u8]) -> String {
     kinds
 }
 
-/// Predictions, in all three ways of reading them.
+/// Checks a file in which columns are found that are known by their names.
+fn check_fitted(bytes: &[u8]) -> String {
+    let own = table(Separator::Comma, true);
+    let known = KnownColumns::of(&own);
+    let mut kinds = String::new();
+    for purpose in [Purpose::Learn, Purpose::Compare, Purpose::Predict] {
+        kinds += &check_source(bytes, Known::Nothing, &|input, reading| {
+            let fitted = TextFiles::fit_inputs(vec![input], Some(&own), known.as_ref(), purpose)?;
+            Ok(Box::new(fitted.read(reading)))
+        });
+    }
+    kinds
+}
+
+/// Checks predictions in all three ways of reading them.
 fn check_predictions(bytes: &[u8]) -> String {
     let mut kinds = String::new();
     for columns in [
@@ -507,7 +583,7 @@ fn check_predictions(bytes: &[u8]) -> String {
     kinds
 }
 
-/// The rows, to the last bit, and the error.
+/// The rows of predictions, to the last bit, and the error.
 fn predictions(
     reader: impl Read + Send + 'static,
     columns: &PredictionColumns,
@@ -529,7 +605,7 @@ fn predictions(
     (rows, error.unwrap_or_default())
 }
 
-/// The good descriptions as they are written in a notation.
+/// The good descriptions in a notation.
 fn specs(notation: Notation) -> Vec<Vec<u8>> {
     let written = |text: &&str| {
         let spec = Spec::parse(FILE, text, Notation::Json).expect("a good description");
@@ -538,8 +614,8 @@ fn specs(notation: Notation) -> Vec<Vec<u8>> {
     SPECS.iter().map(written).collect()
 }
 
-/// A description of a run: what is read can be written and read again, and what is wrong with it is
-/// told in words.
+/// Checks a description of a run. A description that was read can be written and read again, and an
+/// error in it is told in words.
 fn check_spec(bytes: &[u8], notation: Notation) -> String {
     let Ok(text) = std::str::from_utf8(bytes) else { return "not text".to_owned() };
     match Spec::parse(FILE, text, notation) {
@@ -556,7 +632,7 @@ fn check_spec(bytes: &[u8], notation: Notation) -> String {
     }
 }
 
-/// A schema in JSON: what is read can be written and read again.
+/// Checks a schema in JSON. A schema that was read can be written and read again.
 fn check_json<T: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u8]) -> String {
     match serde_json::from_slice::<T>(bytes) {
         Ok(value) => {

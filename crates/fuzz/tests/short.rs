@@ -1,4 +1,4 @@
-//! The same few thousand hostile inputs for every reader.
+//! Tries the same few thousand hostile inputs on every reader.
 
 use std::process::Command;
 

@@ -1,14 +1,14 @@
-//! Problems that are hard to solve: how long they take, and what comes of them.
+//! Solves hard problems, and shows how long they take and what comes out.
 //!
 //! ```console
 //! $ cargo run --release -p rueful-hindsight --example hard -- hinge:ball:1:FILE absolute:ball:10:FILE
 //! ```
 //!
-//! A number is the relative gap to ask for, 1e-4 if there is none.
-//! Generated problems need no argument; one that is not a problem about a file picks those whose name
-//! contains it. A file is LIBSVM text, or a table whose name ends in `.csv`: its label is the last
-//! column, or the one named behind `@`, and every other column of numbers is a feature. All have a
-//! constant feature.
+//! An argument that is a number is the relative gap to ask for, 1e-4 if there is none. Generated
+//! problems need no argument. An argument that is not a problem about a file picks the generated
+//! problems whose name contains it. A file is LIBSVM text, or a table whose name ends in `.csv`.
+//! The label of a table is the last column, or the one named behind `@`, and every other column of
+//! numbers is a feature. All have a constant feature.
 
 #![allow(clippy::print_stdout)] // it is a program
 
@@ -118,7 +118,8 @@ const GENERATED: [(&str, Made); 5] = [
     ("wide sparse", || sparse(3000, 5000, 50)),
 ];
 
-/// Standard normal rows, after a change; labels of a linear model, with noise unless it separates.
+/// Standard normal rows, after a change. The labels are those of a linear model, with noise unless
+/// they should be separable.
 fn dense(rows: usize, columns: usize, separable: bool, change: fn(&mut [f64])) -> Result<Batch> {
     let rng = &mut Rng::new(1);
     let target = rng.direction(columns);
@@ -135,7 +136,7 @@ fn dense(rows: usize, columns: usize, separable: bool, change: fn(&mut [f64])) -
     Ok(batch)
 }
 
-/// Rows with so many nonzeros.
+/// Rows with at most `per_row` nonzeros.
 fn sparse(rows: usize, columns: usize, per_row: usize) -> Result<Batch> {
     let rng = &mut Rng::new(2);
     let target = rng.direction(columns);

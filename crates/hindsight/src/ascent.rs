@@ -1,6 +1,6 @@
-//! Dual coordinate ascent for many columns.
+//! Dual coordinate ascent, for many columns.
 //!
-//! One slope a_t per example, and S = Σ a_t x_t. For any λ > 0 the dual value is at least
+//! There is one slope a_t per example, and S = Σ a_t x_t. For any λ > 0 the dual value is at least
 //!
 //! ```text
 //! −Σ φ_t*(a_t) − ‖S‖²/(2λ) − λU²/2
@@ -11,13 +11,13 @@
 //! p + q·a_t. A sweep improves every slope once, and λ is set anew after it. The comparator is
 //! −S/λ, brought into the set.
 //!
-//! Sweeps in random order take a fraction of the sweeps in any order that repeats itself, however
-//! scattered. Data in memory is visited in an order drawn anew every time; data that is read anew
-//! comes in its own.
+//! Sweeps in random order need far fewer rounds than sweeps in any order that repeats itself,
+//! however scattered. Data in memory is visited in an order drawn anew every time. Data that is
+//! read anew in every pass comes in its own order.
 //!
-//! A slope that is at its end and held there more firmly than any other is off its place will stay:
-//! such examples are left out, until a check finds them on the other side of their kink (the
-//! shrinking of LIBLINEAR and its forebears). So late sweeps cost a small part of a pass.
+//! Some slopes are at their end, and held there more firmly than any prediction moves in a sweep.
+//! They will stay. Their examples are left out until a check finds them on the other side of their
+//! kink (the shrinking of LIBLINEAR and its forebears). So late sweeps cost a small part of a pass.
 
 use crate::bracket::Bracket;
 use crate::cost::Cost;
@@ -38,67 +38,70 @@ pub(crate) struct Ascent<'a, L, P> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// After how many sweeps at the latest it is asked whether ascent will be done in time.
+/// After at most this many sweeps, a check decides whether ascent will be done in time.
 const FIRST_SWEEPS: u64 = 8;
 const FIRST_SWEEPS_IN_A_BOX: u64 = 24;
 
-/// How much work, as a part of the patience, tells the rate.
+/// The part of the patience that must have been spent before the rate is judged.
 const TELLING: f64 = 1.0 / 60.0;
 
-/// The first λ is this times ‖S‖/U for the steepest slopes: those of the solution are flatter.
+/// The first λ is this times ‖S‖/U of the steepest slopes. Those of the solution are flatter.
 const FIRST_LAMBDA: f64 = 0.1;
 
-/// λ goes further than it should, by this power at first: it goes the same way for a while. As long
-/// as it does the power grows, and where it turns it falls.
+/// λ is moved further than to its new value, because it goes the same way for a while. It moves by
+/// this power of the quotient at first. The power grows as long as λ keeps its direction, and falls
+/// where it turns.
 const OVERSHOOT: f64 = 1.5;
 const OVERSHOOTS: (f64, f64) = (1.0, 6.0);
 
-/// In a box λ becomes smaller, by this factor, once a sweep gains no more than this part of its
-/// penalty.
+/// In a box λ becomes smaller by the first factor, once a sweep gains no more than the second
+/// factor times its penalty.
 const NARROWING: f64 = 0.7;
 const SETTLED: f64 = 0.02;
 
-/// Nothing is left out after λ has changed by more than this part of itself.
+/// No example is left out after λ has changed by more than this part of itself.
 const STEADY: f64 = 0.02;
 
-/// What a sweep counts at least, as a part of a pass.
+/// The least that a sweep counts, as a part of a pass.
 const LEAST_WORK: f64 = 0.02;
 
-/// Examples in memory are visited in runs of so many, which lie side by side: long ones where there are
-/// so many examples that jumping about costs more than a less random order, and so few columns
-/// that the order matters little.
+/// Examples in memory are visited in runs of neighbours, each run of this many. Runs are long where
+/// there are so many examples that jumping about costs more than a less random order, and so few
+/// columns that the order matters little.
 const RUN: usize = 8;
 const LONG_RUN: usize = 64;
 const MANY_EXAMPLES: u64 = 1 << 18;
 const FEW_COLUMNS: usize = 100;
 
-/// How far ascent has come.
+/// The state of the ascent between sweeps.
 struct State {
     dual: Dual,
-    /// What the next sweep takes for ‖S‖/U, and what it is.
+    /// The λ of the next sweep. The ratio is its value without overshooting: on a ball ‖S‖/U.
     lambda: f64,
     ratio: f64,
-    /// By which power λ follows the ratio, and which way it went last.
+    /// The power by which λ follows the ratio, and whether λ rose last time.
     power: f64,
     rises: bool,
-    /// Which examples are left out, and from which distance to their kink on.
+    /// Whether each example is left out. An example may be left out beyond this distance from its
+    /// kink.
     idle: Vec<bool>,
     limit: f64,
-    /// How far the last sweep moved a prediction at most.
+    /// The farthest that the last sweep moved a prediction.
     farthest: f64,
-    /// How long runs are, and which they are in the order of the last sweep.
+    /// The length of runs, and their order in the last sweep.
     run: usize,
     order: Vec<u32>,
     sweep: u64,
-    /// How many examples were visited, in parts of a pass that were not counted yet.
+    /// The part of a pass that was visited and is not counted yet.
     work: f64,
     /// How much the last sweep raised the dual value with its λ.
     gain: f64,
 }
 
 impl<L: Loss, P: Passes> Ascent<'_, L, P> {
-    /// Narrows the bracket from a dual point on, and returns the slopes; `steepness` is ‖S‖ of steep
-    /// ones. It stops where it would take the work of more passes than `patience` at the rate so far.
+    /// Narrows the bracket from a dual point on, and returns the slopes. `steepness` is ‖S‖ of
+    /// steep slopes. Ascent stops where it would need the work of more passes than `patience` at
+    /// the rate so far.
     pub(crate) fn solve(
         &mut self,
         dual: Dual,
@@ -120,8 +123,8 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
             pace.work += swept;
             bracket.passes += state.count(swept);
             self.retune(&mut state, least);
-            // As long as a sweep gains much, the gap is wide: what is left on both sides of the
-            // minimum is about what the last sweep gained on one.
+            // As long as a sweep gains much, the gap is wide: the distance from both bounds to the
+            // minimum is about the gain of the last sweep on one side.
             let may_be_done = state.sweep >= next_check && state.gain <= 0.5 * bracket.goal();
             let is_overdue = state.sweep >= 2 * last_check + first_sweeps;
             if !may_be_done && !is_overdue && bracket.allows(2) {
@@ -135,7 +138,7 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
             if state.sweep > 1 && is_too_slow {
                 break;
             }
-            // When it should be done at this rate, and not much later.
+            // The next check is when ascent should be done at this rate, and not much later.
             let closed = (before / bracket.relative_gap()).ln();
             let expected = (left / closed * (state.sweep - last_check) as f64).ceil();
             last_check = state.sweep;
@@ -144,8 +147,8 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
         Ok(state.dual.slopes)
     }
 
-    /// The smallest λ that is of use: what σ makes it, and enough to keep the problem from being
-    /// flat, at a cost of less than half the tolerance.
+    /// The smallest λ that is of use: the one that σ makes, or one that keeps the problem from
+    /// being flat at a cost of less than half the tolerance.
     fn least_lambda(&self, shape: &Shape) -> f64 {
         let sigma = self.problem.sigma.get() * shape.examples as f64;
         let reach = self.problem.comparators.reach(shape.dimension.into());
@@ -153,7 +156,8 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
         sigma.max(flat).max(f64::MIN_POSITIVE)
     }
 
-    /// Improves every slope once that is not left out; says how much of a pass that was.
+    /// Improves every slope once, except those that are left out. Returns the work as a part of a
+    /// pass.
     fn sweep(&mut self, state: &mut State) -> Result<f64, P::Error> {
         state.sweep += 1;
         state.gain = 0.0;
@@ -211,7 +215,8 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
         state.limit = if is_steady { state.farthest } else { f64::INFINITY };
     }
 
-    /// Prices −S/λ with λ = ‖S‖/U, and proves what the slopes prove. S is added up anew on the way.
+    /// Prices −S/λ with λ = ‖S‖/U, and computes the lower bound that the slopes prove. S is added
+    /// up anew on the way.
     fn check(&mut self, state: &mut State, bracket: &mut Bracket) -> Result<(), P::Error> {
         let problem = self.problem;
         let mut u: Vec<f64> = state.dual.sum.iter().map(|s| -s / state.ratio).collect();
@@ -237,7 +242,7 @@ impl<L: Loss, P: Passes> Ascent<'_, L, P> {
     }
 }
 
-/// What was gained by how much work, in passes, since the rate was last looked at.
+/// The gap when the rate was last judged, and the work since then in passes.
 struct Pace {
     gap: f64,
     work: f64,
@@ -248,8 +253,9 @@ impl Pace {
         Self { gap: bracket.relative_gap(), work: 0.0 }
     }
 
-    /// Whether it would take more than so many passes to close what is left of the logarithm of the gap.
-    /// A short stretch tells little of that: who has more patience looks at longer ones.
+    /// Whether it would take more passes than `patience` to close what is left of the logarithm of
+    /// the gap. A short stretch tells little about the rate, so a longer patience is judged over
+    /// longer stretches.
     fn is_too_slow(&mut self, left: f64, patience: f64, bracket: &Bracket) -> bool {
         if self.work < TELLING * patience {
             return false;
@@ -283,7 +289,7 @@ impl State {
         }
     }
 
-    /// Whole passes, once so much of one was done.
+    /// Adds work, and returns the whole passes that it makes together with earlier work.
     fn count(&mut self, work: f64) -> u64 {
         self.work += work;
         let whole = self.work.floor();
@@ -291,14 +297,14 @@ impl State {
         whole as u64
     }
 
-    /// What λ is multiplied by where its penalty (λ/2)‖u‖² is there to smooth a box: less than 1 as
-    /// soon as a sweep gains little beside it. With a smaller λ slopes hardly move.
+    /// The factor for λ where its penalty (λ/2)‖u‖² is there to smooth a box. It is less than 1 as
+    /// soon as a sweep gains little beside the penalty. With a smaller λ slopes hardly move.
     fn narrowing(&self, reach: f64) -> f64 {
         let penalty = 0.5 * self.lambda * reach * reach;
         if self.gain <= SETTLED * penalty { NARROWING } else { 1.0 }
     }
 
-    /// By which power λ follows the ratio this time.
+    /// Updates and returns the power by which λ follows the ratio.
     fn follow(&mut self, before: f64) -> f64 {
         let rises = self.ratio > before;
         if self.sweep > 2 {
@@ -309,7 +315,7 @@ impl State {
         self.power
     }
 
-    /// Improves the slope of example t with 1/λ.
+    /// Improves the slope of example t, with `inverse` = 1/λ.
     #[inline(always)]
     fn visit<'a, L: Loss>(
         &mut self,
@@ -343,13 +349,13 @@ impl State {
     }
 }
 
-/// Whether a prediction keeps a slope at the end it is at.
+/// Whether a prediction keeps a slope at the end where it is.
 #[inline]
 fn is_held(kink: &Kink, p: f64, slope: f64) -> bool {
     slope == kink.low && p < kink.at || slope == kink.high && p > kink.at
 }
 
-/// Puts the runs in an order of their own for every sweep (SplitMix64, Fisher and Yates).
+/// Shuffles the runs differently for every sweep (SplitMix64, Fisher and Yates).
 fn shuffle(order: &mut [u32], sweep: u64) {
     let mut state = sweep;
     for last in (1..order.len()).rev() {
@@ -361,8 +367,8 @@ fn shuffle(order: &mut [u32], sweep: u64) {
     }
 }
 
-/// u·x for u = −S/λ brought into the box, and by how much of ‖x‖² it bends with the slope: the
-/// coordinates between their sides, and something for those that a step sets free.
+/// u·x for u = −S/λ brought into the box, and the part of ‖x‖² by which it bends with the slope:
+/// that of the coordinates between their sides, and some more for those that a step sets free.
 fn box_dot(sides: &BoxSet, sum: &[f64], inverse: f64, x: &Features<'_>) -> (f64, f64) {
     let (mut p, mut free) = (0.0, 0.0);
     for (i, x) in x.iter() {

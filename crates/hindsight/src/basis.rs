@@ -1,8 +1,9 @@
-//! Coordinates in which columns that say nearly the same are told apart.
+//! Coordinates that tell apart columns which say nearly the same.
 //!
-//! The rows of the data, stacked, are X = QR with orthonormal columns in Q. In the coordinates v = Ru the
-//! prediction of u is q·v with q = R⁻ᵀx, and whatever the columns of X were like, those of Q are alike
-//! in scale and orthogonal: where XᵀX has lost all digits of a direction, R has half of them left.
+//! The rows of the data, stacked, are X = QR with orthonormal columns in Q. In the coordinates
+//! v = Ru the prediction of u is q·v with q = R⁻ᵀx. Whatever the columns of X were like, those of Q
+//! are orthogonal and of the same scale: where XᵀX has lost all digits of a direction, R has half
+//! of them left.
 
 use crate::hessian::Hessian;
 use crate::passes::Passes;
@@ -10,20 +11,21 @@ use crate::set::dot;
 use nalgebra::{DMatrix, DVector};
 use rueful_core::Features;
 
-/// How many rows are reduced at once.
+/// The number of rows that are reduced at once.
 const BLOCK: usize = 256;
 
-/// What is added below X, relative to its columns: so that R has an inverse.
+/// The size of the diagonal that is added below X, relative to its columns, so that R has an
+/// inverse.
 const LEAST: f64 = 1e-11;
 
-/// R, upper triangular.
+/// The upper triangular matrix R.
 #[derive(Debug, Clone)]
 pub(crate) struct Basis {
     r: DMatrix<f64>,
 }
 
 impl Basis {
-    /// R of the data, in two passes: one for the scale of the columns.
+    /// Computes R of the data in two passes, the first for the scale of the columns.
     pub(crate) fn new<P: Passes>(data: &mut P, dimension: usize) -> Result<Self, P::Error> {
         let mut energies = vec![0.0; dimension];
         data.pass(&mut |rows| {
@@ -32,7 +34,7 @@ impl Basis {
             }
         })?;
         let largest = energies.iter().fold(f64::MIN_POSITIVE, |most: f64, &e| most.max(e));
-        // A column that never occurs is like any other.
+        // A column that never occurs is treated like the largest one.
         let least = |e: f64| if e == 0.0 { largest.sqrt() } else { LEAST * e.sqrt() };
         let mut stack = Stack {
             r: DMatrix::from_diagonal(&DVector::from_iterator(
@@ -47,14 +49,14 @@ impl Basis {
         Ok(Self { r: stack.r })
     }
 
-    /// R⁻ᵀx
+    /// q ← R⁻ᵀx.
     pub(crate) fn of_features(&self, x: &Features<'_>, q: &mut [f64]) {
         q.fill(0.0);
         x.iter().for_each(|(i, x)| q[i] = x);
         self.turn(q);
     }
 
-    /// g ← R⁻ᵀg
+    /// g ← R⁻ᵀg.
     pub(crate) fn turn(&self, g: &mut [f64]) {
         let (n, r) = (g.len(), self.r.as_slice());
         for j in 0..n {
@@ -64,7 +66,7 @@ impl Basis {
         }
     }
 
-    /// v ← R⁻¹v
+    /// v ← R⁻¹v.
     pub(crate) fn back(&self, v: &mut [f64]) {
         let (n, r) = (v.len(), self.r.as_slice());
         for j in (0..n).rev() {
@@ -75,7 +77,7 @@ impl Basis {
         }
     }
 
-    /// Ru
+    /// Ru.
     pub(crate) fn forth(&self, u: &[f64]) -> Vec<f64> {
         (&self.r * DVector::from_column_slice(u)).as_slice().to_vec()
     }
@@ -93,7 +95,7 @@ impl Basis {
     }
 }
 
-/// The coordinates a method works in: those of the data, or of a basis.
+/// The coordinates in which a method works: those of the data, or of a basis.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     basis: Option<(Basis, DMatrix<f64>)>,
@@ -107,14 +109,14 @@ impl Frame {
         Self { basis: None, q: Vec::new() }
     }
 
-    /// Those of a basis.
+    /// The coordinates of a basis.
     pub(crate) fn turned(basis: Basis) -> Self {
         let q = vec![0.0; basis.r.ncols()];
         let metric = basis.metric();
         Self { basis: Some((basis, metric)), q }
     }
 
-    /// The basis, and M.
+    /// The basis and M, if these are the coordinates of a basis.
     pub(crate) fn basis(&self) -> Option<&(Basis, DMatrix<f64>)> {
         self.basis.as_ref()
     }
@@ -124,7 +126,7 @@ impl Frame {
         self.basis.as_ref().map_or_else(|| u.to_vec(), |(basis, _)| basis.forth(u))
     }
 
-    /// A point of these coordinates as a comparator.
+    /// The comparator that a point in these coordinates stands for.
     pub(crate) fn leave(&self, point: &[f64]) -> Vec<f64> {
         let mut u = point.to_vec();
         if let Some((basis, _)) = &self.basis {
@@ -133,7 +135,7 @@ impl Frame {
         u
     }
 
-    /// Turns to an example: what follows is about it.
+    /// Turns to an example. The methods below are then called for it.
     #[inline]
     pub(crate) fn look(&mut self, x: &Features<'_>) {
         if let Some((basis, _)) = &self.basis {
@@ -141,13 +143,13 @@ impl Frame {
         }
     }
 
-    /// Its prediction.
+    /// The prediction for the example.
     #[inline]
     pub(crate) fn dot(&self, x: &Features<'_>, point: &[f64]) -> f64 {
         if self.basis.is_some() { dot(&self.q, point) } else { x.dot(point) }
     }
 
-    /// g ← g + k·x
+    /// g ← g + k·x.
     #[inline]
     pub(crate) fn add(&self, x: &Features<'_>, k: f64, g: &mut [f64]) {
         if self.basis.is_some() {
@@ -157,7 +159,7 @@ impl Frame {
         }
     }
 
-    /// H ← H + h·x xᵀ
+    /// H ← H + h·x xᵀ.
     #[inline]
     pub(crate) fn add_square(&self, x: &Features<'_>, h: f64, hessian: &mut Hessian) {
         if self.basis.is_some() { hessian.add_row(h, &self.q) } else { hessian.add(h, x) }
@@ -172,7 +174,7 @@ impl Frame {
     }
 }
 
-/// R of the rows so far, and rows that wait.
+/// R of the rows so far, and the rows that are not in it yet.
 struct Stack {
     r: DMatrix<f64>,
     block: DMatrix<f64>,
@@ -188,7 +190,7 @@ impl Stack {
         }
     }
 
-    /// R of R and the rows that wait.
+    /// Replaces R by that of R and the waiting rows.
     fn reduce(&mut self) {
         let d = self.r.ncols();
         let mut stacked = DMatrix::zeros(d + BLOCK, d);
@@ -226,7 +228,7 @@ mod tests {
         assert!(((basis.metric() * &v).dot(&v) - 14.0).abs() < 1e-9);
         let frame = Frame::turned(basis);
         let mut gradient = frame.penalty_gradient(0.5, &frame.enter(&u));
-        // Rᵀ of it is the gradient in u: κu.
+        // Rᵀ times this gradient is the gradient in u, which is κu.
         gradient =
             (frame.basis().unwrap().0.r.tr_mul(&DVector::from_vec(gradient))).as_slice().to_vec();
         assert!(gradient.iter().zip(&u).all(|(g, u)| (g - 0.5 * u).abs() < 1e-9), "{gradient:?}");
@@ -254,7 +256,8 @@ mod tests {
             let q = DVector::from_column_slice(&q);
             gram += &q * q.transpose();
         }
-        // Two columns say the same, and one nothing: the others are orthonormal.
+        // Columns 0 and 4 are equal, and column 3 is empty. The other three directions are
+        // orthonormal.
         let eigenvalues = gram.symmetric_eigenvalues();
         assert_eq!(eigenvalues.iter().filter(|e| (*e - 1.0).abs() < 1e-6).count(), 3);
         let mut back = v.clone();

@@ -1,4 +1,4 @@
-//! The interval as it narrows.
+//! The interval around the minimum as it narrows.
 
 use crate::cost::Cost;
 use crate::problem::{Contradiction, Method, Options, Progress, Solution, Source};
@@ -6,10 +6,10 @@ use crate::proof::Proof;
 use crate::survey::Shape;
 use rueful_core::set::AnySet;
 
-/// The part of F(0) below which a minimum is next to nothing.
+/// The part of F(0) below which a minimum counts as next to nothing.
 pub(crate) const LEAST_SCALE: f64 = 1e-6;
 
-/// What is nothing in any units: the allowances for what may have underflowed are far below it.
+/// A value that counts as 0 in any units. The allowances for underflow are far below it.
 pub(crate) const NOTHING: f64 = 1e-280;
 
 /// A proved interval around the minimum, with the comparator of its upper end.
@@ -19,20 +19,21 @@ pub(crate) struct Bracket {
     pub(crate) upper: f64,
     lower_from: Source,
     pub(crate) comparator: Vec<f64>,
-    /// The slopes that proved the lower end; empty if those are the ones at the comparator, or not known.
+    /// The slopes that proved the lower end. Empty if they are the slopes at the comparator, or are
+    /// not known.
     pub(crate) slopes: Vec<f64>,
     pub(crate) passes: u64,
-    /// What "relative" is measured against when the minimum itself is next to nothing.
+    /// The scale of the relative gap when the minimum itself is next to nothing.
     least_scale: f64,
     max_passes: u64,
     tolerance: f64,
-    /// Whether what is priced and proved from now on is added up carefully: so once the allowances
+    /// Whether costs and proofs are added up carefully from now on. This is set once the allowances
     /// for rounding stand in the way.
     pub(crate) careful: bool,
 }
 
 impl Bracket {
-    /// The interval that u = 0 and what is known already make.
+    /// The interval made by u = 0 and the lower bound that is known already.
     pub(crate) fn new(lower: f64, lower_from: Source, shape: &Shape, options: &Options) -> Self {
         Self {
             lower,
@@ -48,8 +49,8 @@ impl Bracket {
         }
     }
 
-    /// Takes in a pass: what u costs, and what the slopes prove. Says whether they prove more than
-    /// was proved before.
+    /// Takes in a pass: the cost of u, and the lower bound that the slopes prove. Returns whether
+    /// that bound is above the one before.
     pub(crate) fn tell(
         &mut self,
         cost: &Cost,
@@ -63,8 +64,9 @@ impl Bracket {
         self.take(cost.upper(curvature), cost.slack(), u, proof.floor(comparators), watch)
     }
 
-    /// The same for bounds that are there: what u costs at most and how much of that is there for
-    /// rounding, what is proved and how much was given up for it.
+    /// Like `tell`, for bounds that are already computed: the most that u costs, with the part of
+    /// it that allows for rounding, and the lower bound, with the part that was given up for
+    /// rounding.
     pub(crate) fn take(
         &mut self,
         upper: f64,
@@ -90,7 +92,7 @@ impl Bracket {
         proves_more
     }
 
-    /// What it came to in the end.
+    /// The solution at the end.
     pub(crate) fn into_solution(self, examples: u64, method: Method) -> Solution {
         Solution {
             converged: self.relative_gap() <= self.tolerance,
@@ -105,8 +107,8 @@ impl Bracket {
         }
     }
 
-    /// Both ends are proved: where they cross, one of the proofs is wrong, and nothing is narrowed any
-    /// more.
+    /// The two ends, if they cross. Both ends are proved, so one of the proofs is wrong then, and
+    /// nothing is narrowed any more.
     pub(crate) fn contradiction(&self) -> Option<Contradiction> {
         (self.lower > self.upper).then_some(Contradiction {
             lower: self.lower,
@@ -116,7 +118,7 @@ impl Bracket {
         })
     }
 
-    /// What the gap may be in the end.
+    /// The gap at which the solver may stop.
     pub(crate) fn goal(&self) -> f64 {
         self.tolerance * self.scale()
     }
@@ -147,7 +149,7 @@ impl Bracket {
         self.left() >= passes
     }
 
-    /// How many more passes may be made.
+    /// The number of passes that may still be made.
     pub(crate) fn left(&self) -> u64 {
         self.max_passes.saturating_sub(self.passes)
     }
@@ -158,7 +160,8 @@ impl Bracket {
     }
 }
 
-/// (upper − lower)/scale; without end where the two cross, or one is not there yet.
+/// (upper − lower)/scale. It is infinite where the two cross, or where one of them is not known
+/// yet.
 pub(crate) fn relative_gap(lower: f64, upper: f64, scale: f64) -> f64 {
     let gap = upper - lower;
     if gap == 0.0 {

@@ -2,21 +2,22 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
-/// How many columns are eliminated at once.
+/// The number of columns that are eliminated at once.
 const BLOCK: usize = 64;
 
-/// L with A = LLᵀ.
+/// The factor L with A = LLᵀ.
 #[derive(Debug, Clone)]
 pub(crate) struct Factor {
     l: DMatrix<f64>,
 }
 
 impl Factor {
-    /// The factor of a positive definite matrix given by its lower triangle; None if it is not, as
-    /// far as rounding lets one see.
+    /// The factor of a positive definite matrix that is given by its lower triangle. `None` if the
+    /// matrix is not positive definite, as far as rounding lets one see.
     ///
-    /// Block column by block column: the diagonal block by the textbook, then the panel below it
-    /// times its inverse, then the square of the panel off what is left.
+    /// It goes block column by block column. The diagonal block is factored by the textbook. The
+    /// panel below it is multiplied by the inverse of its transposed factor, and the square of the
+    /// panel is then subtracted from the rest.
     pub(crate) fn new(mut a: DMatrix<f64>) -> Option<Self> {
         let n = a.nrows();
         let mut start = 0;
@@ -46,7 +47,7 @@ impl Factor {
         Some(Self { l: a })
     }
 
-    /// A⁻¹b
+    /// b ← A⁻¹b.
     pub(crate) fn solve(&self, b: &mut DVector<f64>) {
         self.solve_half(b);
         let n = b.len();
@@ -59,7 +60,7 @@ impl Factor {
         }
     }
 
-    /// L⁻¹b
+    /// b ← L⁻¹b.
     pub(crate) fn solve_half(&self, b: &mut DVector<f64>) {
         let n = b.len();
         let l = self.l.as_slice();

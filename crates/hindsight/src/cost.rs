@@ -1,4 +1,4 @@
-//! What one comparator costs, at most.
+//! An upper bound on the loss of one comparator.
 
 use crate::proof::halves;
 use crate::rounding::{TINY, grain, norm_above, or_nothing_above, penalty_above, sum_above};
@@ -7,9 +7,9 @@ use rueful_core::{Example, Features, Sum};
 
 /// Σ φ_t(u·x_t), bounded from above as it is added up.
 ///
-/// A prediction p is off by an error e, and a convex φ is largest over [p − e, p + e] at an end: that
-/// end is what is charged. There φ is computed from two doubles, prediction and label, and is off by a
-/// few roundings of itself.
+/// A prediction p is off by at most an error e, and a convex φ is largest over [p − e, p + e] at
+/// one of the ends. The larger of these two values is charged. It is computed from two doubles,
+/// prediction and label, and is off by a few roundings of itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     /// ‖u‖, rounded up.
@@ -17,36 +17,37 @@ pub(crate) struct Cost {
     careful: bool,
     sum: Sum,
     rounds: u64,
-    /// Σ|φ_t|
+    /// Σ|φ_t|.
     size: f64,
-    /// T plus the importances: how often something can have underflowed.
+    /// T plus the importances: how often a value can have underflowed.
     chances: f64,
-    /// What the errors of the predictions were charged with.
+    /// The total that was charged for the errors of the predictions.
     charged: f64,
 }
 
 impl Cost {
-    /// The cost of u, before the first example; its predictions are computed carefully or quickly.
+    /// The cost of u before the first example. Its predictions are computed carefully or quickly.
     pub(crate) fn at(u: &[f64], careful: bool) -> Self {
         let norm = norm_above(u.iter().copied());
         let (sum, rounds) = (Sum::default(), 0);
         Self { norm, careful, sum, rounds, size: 0.0, chances: 0.0, charged: 0.0 }
     }
 
-    /// u·x
+    /// The prediction u·x.
     #[inline]
     pub(crate) fn predict(&self, u: &[f64], x: &Features<'_>) -> f64 {
         if self.careful { careful_dot(u, x) } else { x.dot(u) }
     }
 
-    /// Adds s·φ for the prediction p = u·x as `predict` gave it, and returns it with its slope there.
+    /// Adds s·φ for the prediction p = u·x that `predict` returned. Returns s·φ and its slope
+    /// there.
     #[inline]
     pub(crate) fn add<L: Loss>(&mut self, loss: &L, example: &Example<'_>, p: f64) -> Tangent {
         let size = self.norm * example.features.norm_sq().sqrt();
         self.add_sized(loss, example, p, size)
     }
 
-    /// The same, where Σ|u_i x_i| is known to be at most `size`.
+    /// Like `add`, where Σ|u_i x_i| is known to be at most `size`.
     #[inline]
     pub(crate) fn add_sized<L: Loss>(
         &mut self,
@@ -69,9 +70,9 @@ impl Cost {
         Tangent { value: importance * at.value, slope: importance * at.slope }
     }
 
-    /// How far p can be off, but for one rounding of itself, which is left to the ends. A quick dot
-    /// product of n features is off by a rounding of Σ|u_i x_i| per feature at most; a careful one
-    /// by errors of errors; and products underflow in both.
+    /// How far p can be off, except for one rounding of p itself, which `highest` takes care of. A
+    /// quick dot product of n features is off by at most a rounding of Σ|u_i x_i| per feature. A
+    /// careful one is off by errors of errors. Products can underflow in both.
     #[inline]
     fn error(&self, features: usize, size: f64) -> f64 {
         if self.norm == 0.0 {
@@ -87,30 +88,30 @@ impl Cost {
         rounding + n * TINY
     }
 
-    /// At least the total with the penalty (κ/2)‖u‖².
+    /// An upper bound on the total with the penalty (κ/2)‖u‖².
     pub(crate) fn upper(&self, curvature: f64) -> f64 {
         let total = sum_above(self.sum.value(), self.allowance());
         or_nothing_above(sum_above(total, penalty_above(curvature, self.norm)))
     }
 
-    /// How much of it is there for rounding.
+    /// The part of the upper bound that allows for rounding.
     pub(crate) fn slack(&self) -> f64 {
         self.allowance() + self.charged
     }
 
-    /// For the roundings of the values and of their sum.
+    /// The allowance for the roundings of the values and of their sum.
     fn allowance(&self) -> f64 {
         grain(self.rounds) * self.size + TINY * self.chances
     }
 }
 
-/// The largest φ for a prediction that may be off.
+/// The largest φ for a prediction that may be off by `error`.
 #[inline]
 fn highest<L: Loss>(loss: &L, label: f64, p: f64, error: f64, value: f64) -> f64 {
     if error == 0.0 {
         return value;
     }
-    // The next number beyond an end makes up for a rounding of p, and of the end.
+    // The next number beyond an end makes up for a rounding of p and for a rounding of the end.
     let low = loss.at((p - error).next_down(), label).value;
     let high = loss.at((p + error).next_up(), label).value;
     let highest = low.max(high);
@@ -136,7 +137,7 @@ mod tests {
     use rueful_core::Importance;
     use rueful_core::loss::{Absolute, Linear, Logistic, Square};
 
-    /// What u is said to cost at most on one example.
+    /// The upper bound on the cost of u on one example.
     fn upper<L: Loss>(
         loss: &L,
         u: &[f64],
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_prediction_beside_a_kink_is_charged_with_where_it_can_be() {
-        // u·x is 1 and comes out as 0, where |p| has no slope.
+        // The exact u·x is 1. It comes out as 0, where |p| has no slope.
         let u = [1e16, 1.0, -1e16];
         let found = upper(&Absolute {}, &u, &[1.0; 3], 0.0, 1.0, false);
         assert!((1.0..100.0).contains(&found), "{found}");
@@ -176,11 +177,11 @@ mod tests {
     #[test]
     fn products_that_underflow_are_charged() {
         for careful in [false, true] {
-            // 10⁻³²⁸ times 10³⁰
+            // The product of 10⁻³²⁸ and 10³⁰.
             let found = upper(&Linear {}, &[1e-290], &[1e-38], 1e30, 1.0, careful);
             assert!((1e-298..1e-270).contains(&found), "{found}");
         }
-        // 10⁻³⁴⁰
+        // The square of the label is 10⁻³⁴⁰.
         assert!(upper(&Square {}, &[], &[], 1e-170, 1.0, false) > 0.0);
     }
 
@@ -202,7 +203,7 @@ mod tests {
                 assert!(exact(linear(p.clone(), label)) <= found.into());
             }
         }
-        // ln 2 is no double: it lies above the nearest one.
+        // ln 2 is not a double: it lies above the nearest one.
         let found = upper(&Logistic {}, &[], &[], 1.0, 1.0, false);
         assert!(found > std::f64::consts::LN_2);
     }

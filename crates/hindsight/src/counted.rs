@@ -3,7 +3,7 @@
 use rueful_core::Example;
 use rueful_core::loss::{Kink, Loss, Tangent};
 
-/// The loss of one example, as much as it counts: p ↦ s·φ(p, y) with its importance s.
+/// The loss of one example times its importance s: p ↦ s·φ(p, y).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counted<L> {
     loss: L,
@@ -23,7 +23,8 @@ impl<L: Loss> Counted<L> {
         Tangent { value: self.importance * at.value, slope: self.importance * at.slope }
     }
 
-    /// s·φ*(a/s). The quotient may have been rounded out of the domain: back a hair, then.
+    /// s·φ*(a/s). The quotient may have been rounded out of the domain. Then it is moved back a
+    /// little.
     #[inline]
     pub(crate) fn conjugate(&self, slope: f64) -> f64 {
         if slope == 0.0 && self.importance == 0.0 {
@@ -37,7 +38,7 @@ impl<L: Loss> Counted<L> {
         self.importance * self.loss.conjugate(ratio * (1.0 - 2.0 * f64::EPSILON), self.label)
     }
 
-    /// With a = s·b, b maximises b·p − φ*(b) − (qs/2)b².
+    /// The slope a = s·b where b maximises b·p − φ*(b) − (qs/2)b².
     #[inline]
     pub(crate) fn prox(&self, prediction: f64, q: f64) -> f64 {
         self.importance * self.loss.prox(prediction, self.label, q * self.importance)

@@ -1,8 +1,8 @@
-//! Numbers of twice the usual precision: each the sum of two doubles.
+//! Numbers of twice the usual precision, each the sum of two doubles.
 //!
-//! Additions find the rounding of their result exactly (Knuth), products too (Dekker, Veltkamp): with
-//! plain operations only, so that every processor computes the same. A sum or a product of two such
-//! numbers is off by a few ε² of the sizes that went into it.
+//! Additions find the rounding of their result exactly (Knuth), and so do products (Dekker,
+//! Veltkamp). They use plain operations only, so that every processor computes the same. A sum or a
+//! product of two such numbers is off by a few ε² of the sizes of its operands.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Double {
     /// The number, rounded.
     pub(crate) high: f64,
-    /// The rest.
+    /// The number less its rounded value.
     pub(crate) low: f64,
 }
 
 impl Double {
-    /// a·b, exactly, but for what underflows.
+    /// a·b, exactly, unless something underflows.
     #[inline]
     pub(crate) fn product(a: f64, b: f64) -> Self {
         let high = a * b;
         let ((a, a_rest), (b, b_rest)) = (halves(a), halves(b));
         let low = a_rest * b_rest - (((high - a * b) - a_rest * b) - a * b_rest);
-        // Halves of what is nearly infinite are not numbers.
+        // The halves of a number that is nearly infinite are not numbers.
         Self { high, low: if low.is_finite() { low } else { f64::NAN } }
     }
 
@@ -47,7 +47,7 @@ impl Double {
     }
 }
 
-/// a + b, rounded, and what rounding took away.
+/// a + b, rounded, and the rounding error.
 #[inline(always)]
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -55,7 +55,7 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - taken)) + (b - taken))
 }
 
-/// A number as the sum of two of 26 bits each.
+/// Splits a number into the sum of two numbers of 26 bits each.
 #[inline(always)]
 fn halves(a: f64) -> (f64, f64) {
     let large = 134_217_729.0 * a;
@@ -63,7 +63,8 @@ fn halves(a: f64) -> (f64, f64) {
     (high, a - high)
 }
 
-/// Many of them, kept apart by halves so that several are added to at once.
+/// Many numbers of twice the precision. The two halves are kept in separate arrays, so that several
+/// numbers are added to at once.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Doubles {
     high: Vec<f64>,
@@ -75,7 +76,7 @@ impl Doubles {
         self.high.len()
     }
 
-    /// Whether there are so many.
+    /// Whether there are exactly `length` numbers.
     pub(crate) fn is_of(&self, length: usize) -> bool {
         self.high.len() == length && self.low.len() == length
     }
@@ -106,7 +107,7 @@ impl Doubles {
         self.low[at] += number.low;
     }
 
-    /// Adds the products of a number with singles, to neighbours from `at` on.
+    /// Adds the products of a number with singles to neighbours from `at` on.
     #[inline]
     pub(crate) fn add_multiple(&mut self, at: usize, factor: f64, singles: &[f32]) {
         let range = at..at + singles.len();
@@ -118,12 +119,12 @@ impl Doubles {
         }
     }
 
-    /// Adds as many others, each to its own.
+    /// Adds as many other numbers, each to the one at its place.
     pub(crate) fn merge(&mut self, other: &Self) {
         (0..other.len()).for_each(|at| self.add(at, other.get(at)));
     }
 
-    /// Those at some places, and 0 where there is none.
+    /// The numbers at some places, and 0 where the place is `None`.
     pub(crate) fn picked(&self, places: impl Iterator<Item = Option<usize>>) -> Self {
         let at = |place: usize| (self.high[place], self.low[place]);
         let (high, low) = places.map(|place| place.map_or((0.0, 0.0), at)).unzip();
@@ -141,7 +142,7 @@ mod tests {
         Exact::from(number.high) + Exact::from(number.low)
     }
 
-    /// Whether two numbers are apart by at most `part` of a size.
+    /// Asserts that two numbers are apart by at most `part` of a size.
     fn assert_near(a: &Exact, b: &Exact, size: f64, part: f64) {
         let allowed = Exact::from(size) * Exact::from(part);
         assert!(*a <= b.clone() + allowed.clone() && *b <= a.clone() + allowed);

@@ -3,7 +3,7 @@
 use crate::passes::Passes;
 use rueful_core::{Batch, Example, Rows};
 
-/// The data: where it is if that is memory, or a copy.
+/// The rows of the data: borrowed if they are in memory, otherwise a copy.
 #[derive(Debug, Clone)]
 pub(crate) enum Held<'a> {
     Lent(Vec<Rows<'a>>),
@@ -11,7 +11,7 @@ pub(crate) enum Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// Borrows what is in memory, or copies what one pass shows.
+    /// Borrows data that is in memory, and otherwise copies it in one pass.
     pub(crate) fn new<P: Passes>(data: &'a mut P) -> Result<Self, P::Error> {
         if data.held().is_some() {
             return Ok(Self::Lent(data.held().unwrap_or_default()));
@@ -21,7 +21,7 @@ impl<'a> Held<'a> {
         Ok(Self::Copied(copy))
     }
 
-    /// Whether a pass was made for it.
+    /// Whether the data was copied, which took a pass.
     pub(crate) fn is_copy(&self) -> bool {
         matches!(self, Self::Copied(_))
     }

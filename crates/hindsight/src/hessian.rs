@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 use rueful_core::Features;
 
-/// How many gapless rows are added at once.
+/// The number of gapless rows that are added at once.
 const BLOCK: usize = 4;
 
 /// The lower triangle of a symmetric matrix, row by row, d entries each.
@@ -37,8 +37,8 @@ impl Hessian {
         self.waiting = 0;
     }
 
-    /// H ← H + h·x xᵀ, once `finish` is called. Rows without gaps, as dense data has, are gathered:
-    /// H is then read and written once for several of them.
+    /// H ← H + h·x xᵀ, once `finish` is called. Rows without gaps, as dense data has, are gathered,
+    /// so that H is read and written once for several of them.
     #[inline]
     pub(crate) fn add(&mut self, h: f64, x: &Features<'_>) {
         if h == 0.0 || !h.is_finite() {
@@ -82,7 +82,7 @@ impl Hessian {
         }
     }
 
-    /// Adds the rows that wait.
+    /// Adds the waiting rows.
     fn flush(&mut self) {
         let [r0, r1, r2, r3] = &self.rows;
         let [w0, w1, w2, w3] = self.weights;
@@ -97,14 +97,14 @@ impl Hessian {
         self.waiting = 0;
     }
 
-    /// Adds what is still waiting: to be called after the last row.
+    /// Adds the rows that still wait. It must be called after the last row.
     pub(crate) fn finish(&mut self) {
         self.weights[self.waiting..].fill(0.0);
         self.flush();
     }
 
-    /// H + shift·I with a little more on the diagonal, relative to each entry of it: columns may
-    /// differ in scale by many orders of magnitude.
+    /// H + shift·I with a little more on the diagonal. The addition is relative to each diagonal
+    /// entry, because columns may differ in scale by many orders of magnitude.
     pub(crate) fn damped(&self, shift: f64, damping: f64) -> DMatrix<f64> {
         let d = self.dimension;
         let mut a = DMatrix::from_row_slice(d, d, &self.entries);

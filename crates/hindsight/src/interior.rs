@@ -1,6 +1,6 @@
-//! A primal-dual interior-point method for few columns and losses with a kink.
+//! A primal-dual interior-point method, for few columns and losses with a kink.
 //!
-//! A kink is a linear program in small: with r = p − at split into r = r⁺ − r⁻, both at least 0, the
+//! A kink is a small linear program. With r = p − at split into r = r⁺ − r⁻, both at least 0, the
 //! loss is high·r⁺ − low·r⁻, and its slope a lies between low and high. At the solution one of each
 //! pair is zero:
 //!
@@ -12,13 +12,13 @@
 //! strictly inside. Eliminating a, r⁺ and r⁻ leaves a quadratic in u with weights
 //! 1/(r⁺/(high−a) + r⁻/(a−low)) on the examples, which is minimised over the comparators exactly.
 //!
-//! Points and steps are in the coordinates of a [`Frame`]: those of the data, or of an orthogonal basis,
-//! in which columns that say nearly the same are told apart.
+//! Points and steps are in the coordinates of a [`Frame`]: those of the data, or those of an
+//! orthogonal basis, which tells apart columns that say nearly the same.
 //!
-//! The step is found in two (Mehrotra's predictor and corrector): a trial step towards μ = 0 shows
-//! how small a μ is within reach, and what the products Δa·Δr, which Newton's method leaves out, come
-//! to. So an iteration takes three passes (weights and prices; trial step; step) and a few numbers an
-//! example.
+//! The step is found in two parts (Mehrotra's predictor and corrector). A trial step towards μ = 0
+//! shows how small a μ is within reach. It also shows the size of the products Δa·Δr, which
+//! Newton's method leaves out. So an iteration takes three passes (weights and prices; trial step;
+//! step) and keeps a few numbers per example.
 
 use crate::basis::Frame;
 use crate::bracket::Bracket;
@@ -39,18 +39,18 @@ pub(crate) struct Interior<'a, L, P> {
     pub(crate) data: &'a mut P,
     pub(crate) options: &'a Options,
     pub(crate) watch: &'a mut dyn FnMut(Progress),
-    /// The coordinates that points, steps and quadratics are in. On a box they are those of the data.
+    /// The coordinates of points, steps and quadratics. On a box they are those of the data.
     pub(crate) frame: Frame,
 }
 
-/// How much of the way to the boundary a step may go.
+/// The part of the way to the boundary that a step may go.
 const FRACTION: f64 = 0.995;
 
-/// How many iterations may go by without a narrower interval.
+/// The number of iterations that may go by without a narrower interval.
 const PATIENCE: u32 = 25;
 
-/// One example: its slope and the two sides of its residual; the change of its prediction along the
-/// step that was looked at last; what the products should come to besides μ.
+/// The state of one example: its slope, the two sides of its residual, the change of its prediction
+/// along the latest step, and the amounts that its products should come to besides μ.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     slope: f64,
@@ -61,7 +61,7 @@ struct Row {
     extra_down: f64,
 }
 
-/// A direction for one row.
+/// The direction in which one row moves.
 struct Direction {
     slope: f64,
     above: f64,
@@ -69,7 +69,7 @@ struct Direction {
 }
 
 impl Row {
-    /// Strictly inside, at prediction p.
+    /// A point strictly inside, at prediction p.
     fn start(kink: &Kink, p: f64, spread: f64) -> Self {
         let r = p - kink.at;
         Self {
@@ -82,27 +82,27 @@ impl Row {
         }
     }
 
-    /// high − a and a − low
+    /// high − a and a − low.
     #[inline]
     fn slacks(&self, kink: &Kink) -> (f64, f64) {
         (kink.high - self.slope, self.slope - kink.low)
     }
 
-    /// (high − a)·r⁺ + (a − low)·r⁻
+    /// (high − a)·r⁺ + (a − low)·r⁻.
     fn complementarity(&self, kink: &Kink) -> f64 {
         let (up, down) = self.slacks(kink);
         up * self.above + down * self.below
     }
 
-    /// 1/(r⁺/(high−a) + r⁻/(a−low))
+    /// 1/(r⁺/(high−a) + r⁻/(a−low)).
     #[inline]
     fn weight(&self, kink: &Kink) -> f64 {
         let (up, down) = self.slacks(kink);
         up * down / (self.above * down + self.below * up)
     }
 
-    /// Where the row goes when its prediction changes by `change` and the products are to become
-    /// μ plus the extras.
+    /// The direction of the row when its prediction changes by `change` and its products should
+    /// become μ plus the extras.
     #[inline]
     fn direction(&self, kink: &Kink, mu: f64) -> Direction {
         let (up, down) = self.slacks(kink);
@@ -116,8 +116,8 @@ impl Row {
         }
     }
 
-    /// Goes along a direction, to the prediction p. Rounding may have parted r⁺ − r⁻ from p − at:
-    /// the larger of the two makes up for it.
+    /// Moves along a direction, to the prediction p. Rounding may have parted r⁺ − r⁻ from p − at.
+    /// The larger of the two makes up for it.
     #[inline]
     fn advance(&mut self, kink: &Kink, taken: Lengths, p: f64) {
         let to = self.direction(kink, taken.mu);
@@ -134,7 +134,7 @@ impl Row {
     }
 }
 
-/// How far to go: for u with its residuals, and for the slopes; and the μ that was aimed for.
+/// The step lengths for u with its residuals and for the slopes, and the μ that was aimed for.
 #[derive(Debug, Clone, Copy)]
 struct Lengths {
     primal: f64,
@@ -142,14 +142,14 @@ struct Lengths {
     mu: f64,
 }
 
-/// What a pass collects for Newton's subproblem.
+/// The quadratic of Newton's subproblem, which a pass collects.
 struct Quadratic {
     hessian: Hessian,
     /// The gradient for μ = 0.
     gradient: Vec<f64>,
-    /// What a unit of μ takes off it.
+    /// The vector that a unit of μ takes off the gradient.
     pull: Vec<f64>,
-    /// σT
+    /// The curvature σT.
     curvature: f64,
 }
 
@@ -178,7 +178,7 @@ impl Complementarity {
     }
 }
 
-/// How far a step can go, found row by row.
+/// How far a step can go. It is found row by row.
 struct Reach {
     primal: f64,
     dual: f64,
@@ -200,7 +200,7 @@ impl Reach {
         self.dual = self.dual.min(room(up, -to.slope)).min(room(down, to.slope));
     }
 
-    /// Most of the way to the nearest boundary.
+    /// The step lengths that go most of the way to the nearest boundary.
     fn lengths(&self) -> Lengths {
         Lengths { primal: FRACTION * self.primal, dual: FRACTION * self.dual, mu: self.mu }
     }
@@ -213,7 +213,7 @@ fn room(value: f64, change: f64) -> f64 {
 }
 
 impl<L: Loss, P: Passes> Interior<'_, L, P> {
-    /// Narrows the bracket from the point u on; `spread` is the size of a typical residual.
+    /// Narrows the bracket from the point u on. `spread` is the size of a typical residual.
     pub(crate) fn solve(
         &mut self,
         u: &[f64],
@@ -221,7 +221,7 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
         spread: f64,
         bracket: &mut Bracket,
     ) -> Result<(), P::Error> {
-        // The pass that begins, and the first that prices.
+        // Two passes are needed: one to begin, and one to price.
         if !bracket.allows(2) {
             return Ok(());
         }
@@ -262,7 +262,7 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
         Ok(())
     }
 
-    /// The minimum of the quadratic over the comparators, damped as much as it takes.
+    /// The minimum of the quadratic over the comparators, with as much damping as it takes.
     fn minimise(&self, u: &[f64], model: &Quadratic) -> Option<Vec<f64>> {
         [1e-14, 1e-12, 1e-10, 1e-8, 1e-6].iter().find_map(|&damping| {
             let Some(basis) = self.frame.basis() else {
@@ -275,7 +275,7 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
         })
     }
 
-    /// Rows strictly inside, for predictions at u; returns their complementarity.
+    /// Sets up rows strictly inside, for predictions at u. Returns their complementarity.
     fn begin(&mut self, u: &[f64], spread: f64, rows: &mut Vec<Row>) -> Result<f64, P::Error> {
         let problem = self.problem;
         let mut total = 0.0;
@@ -292,8 +292,8 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
         Ok(total)
     }
 
-    /// Takes the step the rows were told of, prices u, proves what the slopes prove, and collects
-    /// the quadratic.
+    /// Takes the step that the rows were told of, prices u, computes the lower bound that the
+    /// slopes prove, and collects the quadratic.
     fn weigh(
         &mut self,
         point: &[f64],
@@ -342,8 +342,8 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
         Ok(())
     }
 
-    /// The trial step towards μ = 0: returns the complementarity it could reach, notes the products
-    /// it would leave behind in the rows, and takes them off the gradient.
+    /// Takes the trial step towards μ = 0, and returns the complementarity that it could reach. It
+    /// stores in the rows the products that it would leave behind, and takes them off the gradient.
     fn try_out(
         &mut self,
         u: &[f64],
@@ -364,7 +364,8 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
         Ok(reach.complementarity.after(reach.lengths()))
     }
 
-    /// The step itself: finds out how far one can go, and what complementarity is left there.
+    /// Looks along the step itself. Returns how far it can go, and the complementarity that is left
+    /// there.
     fn look_along(
         &mut self,
         u: &[f64],

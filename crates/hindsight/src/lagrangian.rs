@@ -6,15 +6,16 @@
 //! ψ(p) = max_a (a·p − φ*(a) − (q/2)(a − ā)²) ≤ φ(p)
 //! ```
 //!
-//! whose slopes are slopes of φ; once they equal their guess, ψ and φ agree. Losses without a kink
-//! stay as they are. The set becomes, with a guess m̄ of its normal and widths ρ_i,
+//! The slopes of ψ are slopes of φ. Once they equal their guess, ψ and φ agree. Losses without a
+//! kink stay as they are. With a guess m̄ of its normal and widths ρ_i, the set becomes
 //!
 //! ```text
 //! ω(u) = Σ (ρ_i/2) m_i²,    m = (z − Π(z))/ρ,    z = u + ρm̄
 //! ```
 //!
-//! Last, Σ (c_i/2)(u_i − ū_i)² keeps u near a center, so that there is one minimum. The c_i and 1/ρ_i
-//! are in proportion to Σ_t x_ti², the scale of the column (on a ball, ρ is the same for all).
+//! Last, Σ (c_i/2)(u_i − ū_i)² keeps u near a center, so that there is one minimum. The c_i and
+//! 1/ρ_i are in proportion to Σ_t x_ti², the scale of the column (on a ball, ρ is the same for
+//! all).
 
 use crate::counted::Counted;
 use crate::held::Held;
@@ -26,8 +27,9 @@ use rueful_core::Sum;
 use rueful_core::loss::{Kink, Loss};
 use rueful_core::set::{AnySet, FeasibleSet};
 
-/// How much weaker than the losses the center pulls at first: with kinks, and without, where it only
-/// makes sure that there is one minimum; and at last.
+/// How strongly the center pulls, relative to the losses. The first number holds at the beginning
+/// with kinks. The second holds at the beginning without kinks, where the pull only makes sure that
+/// there is one minimum. The third holds at last.
 const FIRST_PULL: f64 = 1e-2;
 const FIRST_PULL_WITHOUT_KINKS: f64 = 1e-6;
 const LAST_PULL: f64 = 1e-12;
@@ -44,34 +46,34 @@ pub(crate) struct Lagrangian<'a, L> {
     /// Σ_t x_ti², and its mean over the columns that occur.
     energies: Vec<f64>,
     mean_energy: f64,
-    /// σT
+    /// The curvature σT.
     curvature: f64,
     kinked: bool,
-    /// ā, m̄ and ū
+    /// The guesses ā and m̄, and the center ū.
     slopes: Vec<f64>,
     normal: Vec<f64>,
     center: Vec<f64>,
-    /// q, which is also ρ_i times the energy of a column; and where it began.
+    /// The width q, which is also ρ_i times the energy of a column, and its first value.
     width: f64,
     first_width: f64,
     /// c_i over the energy of a column, as a part of the level.
     pull: f64,
-    /// The curvature of a loss without a kink, as it is on average, and 1 for those with one: near
-    /// the solution it can be next to nothing, and the set and the center must not outweigh it.
+    /// The mean curvature of losses without a kink, and 1 for those with one. Near the solution the
+    /// curvature can be next to nothing, and the set and the center must not outweigh it.
     level: f64,
 }
 
-/// A point, and what was found there.
+/// A point, and the results of a pass there.
 pub(crate) struct Standing {
     pub(crate) u: Vec<f64>,
-    /// ψ' at its predictions
+    /// ψ' at its predictions.
     pub(crate) slopes: Vec<f64>,
     pub(crate) gradient: Vec<f64>,
     pub(crate) value: f64,
     predictions: Vec<f64>,
-    /// ψ''
+    /// ψ'' at its predictions.
     weights: Vec<f64>,
-    /// m
+    /// The normal m.
     normal: Vec<f64>,
 }
 
@@ -83,7 +85,8 @@ struct Smooth {
 }
 
 impl<'a, L: Loss> Lagrangian<'a, L> {
-    /// Around the slopes, one per example, and the point u; `spread` is the size of a typical residual.
+    /// The smoothed cost around the slopes, one per example, and the point u. `spread` is the size
+    /// of a typical residual.
     pub(crate) fn new(
         problem: &'a Problem<L>,
         data: &'a Held<'a>,
@@ -132,12 +135,12 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         }
     }
 
-    /// How many nonzeros the data has.
+    /// The number of nonzeros in the data.
     pub(crate) fn nonzeros(&self) -> f64 {
         self.nonzeros
     }
 
-    /// Makes what was found the new guesses.
+    /// Makes the slopes, the normal and the point that were found the new guesses.
     pub(crate) fn take(&mut self, at: &Standing) {
         self.slopes.copy_from_slice(&at.slopes);
         self.normal.copy_from_slice(&at.normal);
@@ -147,7 +150,7 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         }
     }
 
-    /// Widens or narrows the smoothing; the pull only ever gets weaker.
+    /// Widens or narrows the smoothing. The pull only ever gets weaker.
     pub(crate) fn scale(&mut self, factor: f64) {
         let (least, most) = WIDTHS;
         let first = self.first_width;
@@ -155,7 +158,8 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         self.pull = (self.pull * factor.min(1.0)).max(LAST_PULL / first);
     }
 
-    /// How far what was found is from the guesses, in units of the value.
+    /// The distance of the point, its slopes and its normal from the guesses, in units of the
+    /// value.
     pub(crate) fn moved(&self, at: &Standing) -> f64 {
         let mut moved = Sum::default();
         if self.kinked {
@@ -169,7 +173,7 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         0.5 * moved.value()
     }
 
-    /// ρ_i
+    /// The width ρ_i.
     fn give(&self, i: usize) -> f64 {
         match &self.problem.comparators {
             AnySet::Box(_) => self.width / (self.level * self.energies[i]),
@@ -177,7 +181,7 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         }
     }
 
-    /// c_i
+    /// The strength c_i of the pull.
     fn pull(&self, i: usize) -> f64 {
         self.pull * self.level * self.energies[i]
     }
@@ -194,7 +198,7 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         }
     }
 
-    /// One pass at u.
+    /// Makes one pass at u.
     pub(crate) fn visit(&self, u: Vec<f64>) -> Standing {
         let rounds = self.losses.len();
         let mut at = Standing {
@@ -230,7 +234,7 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         at
     }
 
-    /// m at u.
+    /// The normal m at u.
     fn normal_at(&self, u: &[f64]) -> Vec<f64> {
         let shifted = |i: usize| u[i] + self.give(i) * self.normal[i];
         match &self.problem.comparators {
@@ -251,8 +255,9 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
         }
     }
 
-    /// The second derivatives: those of the losses at their kink; c and σT; and of ω, on a box 1/ρ_i
-    /// beyond a side, on a ball (1 − U/‖z‖)/ρ and along z as much as 1/ρ.
+    /// The second derivatives at a point: those of the losses, c and σT, and those of ω. The latter
+    /// are 1/ρ_i beyond a side of a box. On a ball they are (1 − U/‖z‖)/ρ, and along z as much as
+    /// 1/ρ.
     pub(crate) fn system(&self, at: &Standing) -> System<'a> {
         let all = self.data.examples().zip(&at.weights).enumerate();
         let members = all.map(|(place, (example, &weight))| Member {
@@ -306,9 +311,9 @@ impl<'a, L: Loss> Lagrangian<'a, L> {
     }
 }
 
-/// What keeps u where it is, if anything does: on a side of the box the gradient S + κu of the cost is the
-/// opposite of the normal, and between the sides the normal is 0. A ball has one number to learn, and
-/// starts without.
+/// The force that keeps u where it is, if there is one. On a side of the box the gradient S + κu of
+/// the cost is the opposite of the normal, and between the sides the normal is 0. A ball has one
+/// number to learn, and starts with 0.
 fn first_normal(set: &AnySet, u: &[f64], sum: &[f64], curvature: f64) -> Vec<f64> {
     let AnySet::Box(sides) = set else { return vec![0.0; u.len()] };
     let normal = |(i, (&u, &sum)): (usize, (&f64, &f64))| {
@@ -319,12 +324,12 @@ fn first_normal(set: &AnySet, u: &[f64], sum: &[f64], curvature: f64) -> Vec<f64
     u.iter().zip(sum).enumerate().map(normal).collect()
 }
 
-/// The mean of curvatures, and hardly less than nothing.
+/// The mean of curvatures, kept above 0.
 fn level(curvatures: Sum, rounds: usize) -> f64 {
     (curvatures.value() / rounds.max(1) as f64).max(1e-100)
 }
 
-/// ψ for two lines that meet.
+/// The smoothed loss ψ for two lines that meet.
 #[inline]
 fn smooth_kink(kink: &Kink, p: f64, guess: f64, width: f64) -> Smooth {
     let r = p - kink.at;
@@ -339,8 +344,8 @@ fn smooth_kink(kink: &Kink, p: f64, guess: f64, width: f64) -> Smooth {
     }
 }
 
-/// Where an increasing function that is negative at 0 is zero, to a hundredth of where it began;
-/// at most 64.
+/// The point, at most 64, where an increasing function that is negative at 0 is zero. It is found
+/// up to a hundredth of the value at 0.
 fn zero_of(f: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     let (mut at_low, mut at_high) = (f(0.0), f(1.0));
@@ -357,7 +362,7 @@ fn zero_of(f: impl Fn(f64) -> f64) -> f64 {
         if at_low >= 0.0 {
             break;
         }
-        // The secant, kept off the ends.
+        // The secant is kept off the ends.
         let middle = low + (high - low) * (at_low / (at_low - at_high)).clamp(0.05, 0.95);
         let at_middle = f(middle);
         if at_middle.abs() <= small {

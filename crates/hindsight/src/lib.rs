@@ -1,14 +1,14 @@
 //! The best fixed predictor in hindsight, with a certified gap.
 //!
-//! [`solve`] looks for min Σ φ_t(u·x_t) + (σT/2)‖u‖² over a ball, a box, or with σ > 0 all of R^d,
-//! and returns an interval that is *proved*, rounding included: the upper end is the loss of a
-//! feasible u, the lower end a dual value. For any slopes a_t (Fenchel),
+//! [`solve`] looks for min Σ φ_t(u·x_t) + (σT/2)‖u‖² over a ball, a box, or with σ > 0 all of R^d.
+//! It returns an interval that is *proved*, rounding included: the upper end is the loss of a
+//! feasible u, and the lower end is a dual value. For any slopes a_t (Fenchel),
 //!
 //! ```text
 //! min_{‖u‖≤U} Σ φ_t(u·x_t) ≥ −Σ φ_t*(a_t) − U‖Σ a_t x_t‖
 //! ```
 //!
-//! An online pass has such slopes already, and that dual value is exactly its loss less its
+//! An online pass has such slopes already, and their dual value is exactly its loss less its
 //! certificate. So the regret of the run lies between L − upper and L − lower.
 //!
 //! # Which method
@@ -22,12 +22,12 @@
 //! | streamed, up to 700 columns | with a kink | ascent, then interior points |
 //! | streamed, more columns | all others | dual coordinate ascent |
 //!
-//! Data is in memory if its [`Passes`] say so; up to 8 million nonzeros are copied there. All methods only
-//! steer: the interval comes from pricing a feasible u and from a dual value, each with an allowance
-//! for rounding. Where that allowance stands in the way, as in a ball of radius 10⁶, predictions
-//! and sums of slopes are computed without error from then on. If the passes run out, the interval
-//! found so far is returned, and `converged` is false. Bounds that contradict each other are kept as they
-//! are and told ([`Solution::contradiction`]).
+//! Data is in memory if its [`Passes`] say so. Data of up to 8 million nonzeros is copied into
+//! memory. The methods only steer: the interval comes from pricing a feasible u and from a dual
+//! value, each with an allowance for rounding. Where that allowance stands in the way, as in a ball
+//! of radius 10⁶, predictions and sums of slopes are computed without error from then on. If the
+//! passes run out, the interval found so far is returned, and `converged` is false. Bounds that
+//! contradict each other are returned as they are and reported ([`Solution::contradiction`]).
 //!
 //! # Beside it
 //!

@@ -1,21 +1,22 @@
-//! The line a slope stands for.
+//! The line that a slope stands for.
 
 use rueful_core::Example;
 use rueful_core::loss::Loss;
 
-/// A line p ↦ s·(b·p − φ*(b)) below the loss of an example that counts s times, for a slope a ≈ s·b.
+/// A line p ↦ s·(b·p − φ*(b)) below the loss of an example that counts s times, for a slope a ≈
+/// s·b.
 ///
-/// The quotient a/s is rounded, perhaps out of the domain of φ*: what is proved is the line of the b
-/// that is taken, and a is told how far it is from s·b.
+/// The quotient a/s is rounded, perhaps out of the domain of φ*. The line that is proved is that of
+/// the b which is taken, and `apart` bounds how far a is from s·b.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
-    /// s·φ*(b), infinite where there is no such line.
+    /// s·φ*(b). It is infinite where there is no such line.
     pub(crate) conjugate: f64,
-    /// What its roundings are relative to. The conjugate of two lines that meet is one product, b times
-    /// where they meet; those of smooth losses are sums of a few products, none larger than |b·y|, b²
-    /// or themselves; that of a line is 0.
+    /// The size that the roundings of the conjugate are relative to. The conjugate of two lines
+    /// that meet is one product: b times the point where they meet. Those of smooth losses are sums
+    /// of a few products, none larger than |b·y|, b² or the conjugate itself. That of a line is 0.
     pub(crate) size: f64,
-    /// At least |a − s·b|.
+    /// An upper bound on |a − s·b|.
     pub(crate) apart: f64,
 }
 

@@ -1,9 +1,9 @@
-//! The best mistake bound of the Perceptron: over all comparators, not one chosen beforehand.
+//! The best mistake bound of the Perceptron, over all comparators instead of one chosen beforehand.
 //!
 //! For every u the Perceptron makes at most H(u) + (‖u‖X)²/2 + ‖u‖X√(H(u) + (‖u‖X)²/4) mistakes,
 //! with H the hinge loss of u and X = max ‖x_t‖. For a given norm r the best u is the one with the
-//! least hinge loss in the ball of radius r, so one number is left to search for: r, from √T/X, where
-//! the bound says nothing any more, downwards. A mistake is a mistake however much its example counts,
+//! least hinge loss in the ball of radius r. So only r is left to search for, from √T/X, where the
+//! bound says nothing any more, downwards. A mistake is a mistake however much its example counts,
 //! so H leaves importances aside.
 
 use crate::passes::Passes;
@@ -14,10 +14,10 @@ use rueful_core::loss::Hinge;
 use rueful_core::set::Ball;
 use rueful_core::{NonNegative, Positive, Rows};
 
-/// How many radii the first look takes, each half the one before.
+/// The number of halvings of the radius in the first look.
 const OCTAVES: i32 = 12;
 
-/// How often the interval around the best of them is cut.
+/// The number of times that the interval around the best radius is cut.
 const CUTS: u32 = 10;
 
 /// The least bound that was found, and the comparator that proves it.
@@ -25,13 +25,13 @@ const CUTS: u32 = 10;
 pub struct BestMistakeBound {
     /// No Perceptron makes more mistakes than this on the data.
     pub bound: f64,
-    /// ‖u‖
+    /// The norm ‖u‖.
     pub norm: f64,
-    /// H(u), rounded up.
+    /// The hinge loss H(u), rounded up.
     pub hinge: f64,
-    /// u
+    /// The comparator u.
     pub comparator: Vec<f64>,
-    /// How many passes over the data the search took.
+    /// The number of passes over the data that the search took.
     pub passes: u64,
 }
 
@@ -49,8 +49,8 @@ pub fn mistake_bound(hinge: f64, norm: f64, example_norm_max: f64) -> f64 {
     (hinge + ux * ux / 2.0 + ux * (hinge + ux * ux / 4.0).sqrt()) * (1.0 + 1e-12) + TINY
 }
 
-/// Looks for the comparator with the least mistake bound. `example_norm_max` is X, at least the
-/// largest ‖x_t‖ of the data; the options are those of each [`solve`] on the way.
+/// Looks for the comparator with the least mistake bound. `example_norm_max` is X, which must be at
+/// least the largest ‖x_t‖ of the data. The options are those of each [`solve`] on the way.
 pub fn best_mistake_bound<P: Passes>(
     data: &mut P,
     example_norm_max: f64,
@@ -73,7 +73,7 @@ pub fn best_mistake_bound<P: Passes>(
     Ok(search.best)
 }
 
-/// Data in which all examples count alike.
+/// The same data, with all examples counting alike.
 struct Alike<'a, P> {
     data: &'a mut P,
 }
@@ -99,7 +99,8 @@ struct Search<'a, P> {
 }
 
 impl<P: Passes> Search<'_, P> {
-    /// Octaves downwards from the largest radius, then golden sections around the best.
+    /// Goes down from the largest radius in octaves, and then cuts around the best by golden
+    /// sections.
     fn run(&mut self, largest: f64) -> Result<(), P::Error> {
         let mut lowest = (f64::INFINITY, 0);
         for octave in 0..=OCTAVES {
@@ -112,7 +113,7 @@ impl<P: Passes> Search<'_, P> {
         self.golden(largest, middle - 1.0, middle + 1.0)
     }
 
-    /// The interval [low, high] of log₂ of the radius over the largest, cut again and again.
+    /// Cuts the interval [low, high] of log₂ of the radius over the largest again and again.
     fn golden(&mut self, largest: f64, mut low: f64, mut high: f64) -> Result<(), P::Error> {
         let share = (5.0_f64.sqrt() - 1.0) / 2.0;
         let (mut left, mut right) = (high - share * (high - low), low + share * (high - low));

@@ -1,19 +1,20 @@
 //! The method of multipliers, for data in memory: every loss, every set, any shape.
 //!
-//! Kinks and sides are what makes min Σ φ_t(u·x_t) over W hard, so both are smoothed around guesses
-//! of their multipliers ([`Lagrangian`]): the slopes a_t of the losses, the normal m of W at u. The
-//! smoothed function is minimised over all u by Newton's method; its slopes and its normal are the
-//! next guesses, u is the next center, and the smoothing narrows:
+//! Kinks and sides are what makes min Σ φ_t(u·x_t) over W hard. So both are smoothed around guesses
+//! of their multipliers ([`Lagrangian`]): the slopes a_t of the losses, and the normal m of W at u.
+//! The smoothed function is minimised over all u by Newton's method. Its slopes and its normal are
+//! the next guesses, u is the next center, and the smoothing narrows:
 //!
 //! ```text
 //! u ← argmin Σ ψ_t(u·x_t) + (σT/2)‖u‖² + ω(u) + Σ (c_i/2)(u_i − ū_i)²
 //! ā ← ψ'(u·x),    m̄ ← ∇ω(u),    ū ← u
 //! ```
 //!
-//! (Hestenes, Powell and Rockafellar: a proximal-point method on primal and dual at once.) Guesses
-//! that are right make the smoothed function exact whatever its width, so a few rounds give many
-//! digits. Only examples at their kink have curvature, and Newton's systems are small ([`System`]).
-//! Every round prices u, brought into the set, and proves what its slopes prove.
+//! This is the method of Hestenes, Powell and Rockafellar, a proximal-point method on primal and
+//! dual at once. Guesses that are right make the smoothed function exact whatever its width, so a
+//! few rounds give many digits. Only examples at their kink have curvature, so Newton's systems are
+//! small ([`System`]). Every round prices u, brought into the set, and computes the lower bound
+//! that its slopes prove.
 //!
 //! [`System`]: crate::system::System
 
@@ -27,21 +28,22 @@ use crate::set::{dot, make_feasible};
 use crate::system::Memory;
 use rueful_core::loss::Loss;
 
-/// How many rounds may go by without a narrower interval.
+/// The number of rounds that may go by without a narrower interval.
 const PATIENCE: u32 = 20;
 
-/// The first width, as a part of the spread: so many times the relative gap, and not less than this.
+/// The first width is this many times the relative gap, as a part of the spread. It is at least the
+/// second number.
 const START_WIDTH: f64 = 3.0;
 const LEAST_WIDTH: f64 = 1e-3;
 
 /// The most steps of Newton's method in a round.
 const MAX_STEPS: u32 = 60;
 
-/// How well a round is solved: what a step still gains, relative to what the guesses moved.
+/// A round is solved well enough when a step gains at most this part of what the guesses moved.
 const WELL_ENOUGH: f64 = 0.03;
 
-/// How exact Newton's systems are solved, relative to the gradient: while steps still gain much, and
-/// near the end.
+/// The accuracy of Newton's systems, relative to the gradient: the rough one while steps still gain
+/// much, and the fine one near the end.
 const ROUGH: f64 = 3e-2;
 const FINE: f64 = 1e-3;
 
@@ -56,7 +58,7 @@ pub(crate) struct Multipliers<'a, L> {
 }
 
 impl<L: Loss> Multipliers<'_, L> {
-    /// Narrows the bracket from the point u and the slopes on, by about so many passes at most;
+    /// Narrows the bracket from the point u and the slopes on, in about `passes` passes at most.
     /// `spread` is the size of a typical residual.
     pub(crate) fn solve(
         &mut self,
@@ -67,11 +69,11 @@ impl<L: Loss> Multipliers<'_, L> {
         bracket: &mut Bracket,
     ) {
         let last = bracket.passes.saturating_add(passes);
-        // A pass for what the columns are like, one at u, and one that prices.
+        // One pass measures the columns, one visits u, and one prices.
         if !bracket.allows(3) {
             return;
         }
-        // Guesses that are good already are not to be smoothed away.
+        // Guesses that are good already must not be smoothed away.
         let spread = spread * (START_WIDTH * bracket.relative_gap()).clamp(LEAST_WIDTH, 1.0);
         let mut smoothed = Lagrangian::new(self.problem, self.data, &u, slopes, spread);
         let mut at = smoothed.visit(u);
@@ -85,7 +87,8 @@ impl<L: Loss> Multipliers<'_, L> {
             patience = if bracket.relative_gap() < 0.99 * gap { PATIENCE } else { patience - 1 };
             let moved = smoothed.moved(&at);
             smoothed.take(&at);
-            // Guesses that stand still are right: the wider, the less rounding their slopes have.
+            // Guesses that stand still are right. The wider the smoothing is then, the less
+            // rounding their slopes have.
             smoothed.scale(match steps {
                 _ if moved <= ROUNDING * at.value.abs() => 10.0,
                 0..=6 => 0.2,
@@ -99,7 +102,7 @@ impl<L: Loss> Multipliers<'_, L> {
         }
     }
 
-    /// What u costs, once it is in the set, and what the slopes prove.
+    /// Prices u, once it is in the set, and computes the lower bound that the slopes prove.
     fn price(&mut self, at: &Standing, bracket: &mut Bracket) {
         let problem = self.problem;
         let mut u = at.u.clone();
@@ -117,8 +120,8 @@ impl<L: Loss> Multipliers<'_, L> {
     }
 }
 
-/// Newton's method on the smoothed function, from where it stands; returns how many steps it took.
-/// Products with a part of the rows count as that part of a pass, and one pass is left over.
+/// Runs Newton's method on the smoothed function from where it stands, and returns the number of
+/// steps. Products with a part of the rows count as that part of a pass, and one pass is left over.
 fn minimise<'a, L: Loss>(
     smoothed: &Lagrangian<'a, L>,
     at: &mut Standing,

@@ -1,9 +1,9 @@
-//! Newton's method for few columns and losses without kinks.
+//! Newton's method, for few columns and losses without kinks.
 //!
-//! The objective is modelled by its second-order expansion plus a damping (δ/2)‖v − u‖², and the
-//! model is minimised over the comparators exactly: that step never leaves them. A step that does
-//! not deliver makes δ larger, one that does makes it smaller (Levenberg and Marquardt's rule).
-//! Every pass prices the point it is at, reads a dual point off the slopes there, and collects the
+//! The objective is modelled by its second-order expansion plus a damping (δ/2)‖v − u‖². The model
+//! is minimised over the comparators exactly, so a step never leaves them. A step that does not
+//! lower the cost makes δ larger, and one that does makes it smaller (Levenberg and Marquardt's
+//! rule). Every pass prices its point, reads a dual point off the slopes there, and collects the
 //! second derivatives for the next step.
 
 use crate::bracket::Bracket;
@@ -24,12 +24,12 @@ pub(crate) struct Newton<'a, L, P> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// A point, and what a pass found there.
+/// A point, and the results of a pass there.
 struct Standing {
     u: Vec<f64>,
     value: f64,
     gradient: Vec<f64>,
-    /// σT
+    /// The curvature σT.
     curvature: f64,
     hessian: Hessian,
 }
@@ -61,7 +61,7 @@ impl<L: Loss, P: Passes> Newton<'_, L, P> {
         Ok(())
     }
 
-    /// One pass at u.
+    /// Makes one pass at u.
     fn visit(
         &mut self,
         u: Vec<f64>,

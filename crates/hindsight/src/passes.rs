@@ -1,19 +1,19 @@
-//! Data that can be gone through again and again.
+//! Data that can be read again and again.
 
 use rueful_core::{Batch, Rows};
 use std::convert::Infallible;
 
 /// A stream that can be replayed: from memory, or by reading a file once more.
 pub trait Passes {
-    /// What can go wrong on the way.
+    /// The error of a pass that fails.
     type Error;
 
     /// Shows every example once, in order, some rows at a time. A row of importance 0 is no example
     /// and is not shown.
     fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), Self::Error>;
 
-    /// What a pass would show, where all of it is in memory: solvers that need that then take no
-    /// copy.
+    /// The rows that a pass would show, if all of them are in memory. Solvers that need them in
+    /// memory then make no copy.
     fn held(&self) -> Option<Vec<Rows<'_>>> {
         None
     }
@@ -22,7 +22,7 @@ pub trait Passes {
 /// Batches held in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct InMemory<'a> {
-    /// The data.
+    /// The batches, in order.
     pub batches: &'a [Batch],
 }
 
@@ -39,17 +39,17 @@ impl Passes for InMemory<'_> {
     }
 }
 
-/// The first examples of some data, whose kind may be known at run time only.
+/// The first examples of some data, whose type may be known at run time only.
 #[derive(Debug)]
 pub struct Prefix<'a, P: ?Sized> {
-    /// The whole.
+    /// The whole data.
     pub data: &'a mut P,
-    /// How many examples of it.
+    /// The number of examples that are shown.
     pub rounds: u64,
 }
 
 impl<'a, E> Prefix<'a, dyn Passes<Error = E> + 'a> {
-    /// All of some data, as data of no particular kind: what is compiled for it is compiled once.
+    /// All of some data, as a trait object: code for it is compiled only once.
     pub fn whole(data: &'a mut (dyn Passes<Error = E> + 'a)) -> Self {
         Self { data, rounds: u64::MAX }
     }

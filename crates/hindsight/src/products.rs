@@ -1,44 +1,46 @@
 //! Products of full rows, kept from one of Newton's systems to the next.
 //!
 //! Y E⁻¹Yᵀ is most of the work of a system: n²d/2 multiplications for n rows. From one step to the
-//! next few rows come and few columns change sides, and from one round to the next the others change
-//! in proportion. So the products of all rows that were met are kept, and follow E:
+//! next few rows come and few columns change sides, and from one round to the next the others
+//! change in proportion. So the products of all rows that were met are kept, and follow E:
 //!
 //! ```text
 //! Y E'⁻¹Yᵀ = c·Y E⁻¹Yᵀ + Σ (1/e'_i − c/e_i) y_i y_iᵀ
 //! ```
 //!
-//! where the sum is over the columns i that do not follow the common ratio c. What is taken away again
-//! leaves its rounding behind: the products only steer, and whoever finds them poor forgets them.
+//! The sum is over the columns i that do not follow the common ratio c. A term that is taken away
+//! again leaves its rounding behind. The products only steer, and a caller that finds them poor
+//! forgets them.
 
 use nalgebra::DMatrix;
 use rueful_core::Features;
 
-/// How many columns (or rows) are multiplied at once.
+/// The number of columns (or rows) that are multiplied at once.
 pub(crate) const STRIP: usize = 256;
 
-/// The most rows that are kept: 8 bytes times the square, and once more for the factor.
+/// The most rows that are kept. They take 8 bytes times the square, and once more for the factor.
 const MAX_KEPT: usize = 2800;
 
-/// Columns follow the common ratio if they do up to this part of it.
+/// A column follows the common ratio if it does so up to this relative error.
 const SAME: f64 = 1e-9;
 
-/// How many columns are turned to rows at once.
+/// The number of columns that are turned to rows at once.
 const FEW: usize = 16;
 
-/// Columns of which there are so many times as few as of those between them are looked up one by one.
+/// Columns are looked up one by one where they are at least this many times fewer than the columns
+/// in their range.
 const SPARSE: usize = 8;
 
-/// Nobody's row.
+/// The mark for no row.
 const NONE: u32 = u32::MAX;
 
 /// An example that takes part in a system.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member<'a> {
-    /// Which one of the data it is.
+    /// The position of the example in the data.
     pub(crate) place: usize,
     pub(crate) features: Features<'a>,
-    /// w
+    /// The weight w.
     pub(crate) weight: f64,
 }
 
@@ -46,9 +48,10 @@ pub(crate) struct Member<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Products<'a> {
     rows: Vec<(usize, Features<'a>)>,
-    /// 1/e
+    /// The inverses 1/e.
     inverse: Vec<f64>,
-    /// The lower triangle is what counts, of as many rows and columns as there are rows.
+    /// The table of products. Only the lower triangle counts, of as many rows and columns as there
+    /// are rows.
     table: DMatrix<f64>,
 }
 
@@ -57,7 +60,7 @@ impl<'a> Products<'a> {
         Self { rows: Vec::new(), inverse: Vec::new(), table: DMatrix::zeros(0, 0) }
     }
 
-    /// Whether there is nothing that rounding could have spoilt.
+    /// Whether nothing is kept, so that rounding cannot have spoilt anything.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -66,7 +69,7 @@ impl<'a> Products<'a> {
         self.rows.clear();
     }
 
-    /// The lower triangle of Y E⁻¹Yᵀ for these members, which are put in the order of its rows.
+    /// The lower triangle of Y E⁻¹Yᵀ for these members. They are put in the order of its rows.
     pub(crate) fn of(&mut self, members: &mut [Member<'a>], inverse: &[f64]) -> DMatrix<f64> {
         if members.len() > MAX_KEPT {
             self.forget();
@@ -83,7 +86,7 @@ impl<'a> Products<'a> {
         pick(&self.table, &slots)
     }
 
-    /// Brings the products to another E.
+    /// Updates the products to another E.
     fn follow(&mut self, inverse: &[f64]) {
         if self.rows.is_empty() {
             self.inverse = inverse.to_vec();
@@ -108,7 +111,7 @@ impl<'a> Products<'a> {
         self.inverse.copy_from_slice(inverse);
     }
 
-    /// Lets go of rows that take no part where they are many.
+    /// Drops the rows that take no part, where they are many.
     fn make_room(&mut self, members: &[Member<'_>]) {
         let mut takes_part = vec![false; places(&self.rows, members)];
         members.iter().for_each(|member| takes_part[member.place] = true);
@@ -121,7 +124,7 @@ impl<'a> Products<'a> {
         }
     }
 
-    /// Gives every member a row, and says which by its place.
+    /// Gives every member a row, and returns the rows by the members' places.
     fn admit(&mut self, members: &[Member<'a>]) -> Vec<u32> {
         let mut slots = vec![NONE; places(&self.rows, members)];
         for (row, (place, _)) in self.rows.iter().enumerate() {
@@ -146,7 +149,7 @@ impl<'a> Products<'a> {
         slots
     }
 
-    /// Room in the table for all rows, and some more; zeros for the new ones.
+    /// Makes room in the table for all rows and some more, and fills the new rows with zeros.
     fn grow(&mut self, old: usize) {
         let n = self.rows.len();
         if n > self.table.nrows() {
@@ -187,7 +190,8 @@ fn places(rows: &[(usize, Features<'_>)], members: &[Member<'_>]) -> usize {
     all.max().map_or(0, |last| last + 1)
 }
 
-/// Some columns, which increase, of rows, which stand upright: so they are written from front to back.
+/// Some columns of rows. The columns must increase. The rows stand upright, so that they are
+/// written from front to back.
 fn strip(rows: &[(usize, Features<'_>)], columns: &[usize]) -> DMatrix<f64> {
     let mut strip = DMatrix::zeros(columns.len(), rows.len());
     let (Some(&first), Some(&last)) = (columns.first(), columns.last()) else { return strip };
@@ -211,7 +215,7 @@ fn strip(rows: &[(usize, Features<'_>)], columns: &[usize]) -> DMatrix<f64> {
     strip
 }
 
-/// The same for one row, column by column.
+/// Does the work of [`strip`] for one row, column by column.
 fn look_up(features: &Features<'_>, columns: &[usize], row: &mut [f64]) {
     for (x, &column) in row.iter_mut().zip(columns) {
         let at = position(features.indices(), column);
@@ -221,7 +225,7 @@ fn look_up(features: &Features<'_>, columns: &[usize], row: &mut [f64]) {
     }
 }
 
-/// Where an index is, or would be. In a row without gaps that is known beforehand.
+/// The position where an index is, or would be. In a row without gaps it is known beforehand.
 fn position(indices: &[u32], index: usize) -> usize {
     if indices.get(index) == Some(&(index as u32)) {
         return index;
@@ -229,7 +233,8 @@ fn position(indices: &[u32], index: usize) -> usize {
     indices.partition_point(|&i| (i as usize) < index)
 }
 
-/// Aᵀ, a few columns of A at a time, so that what is read and written stays in the caches.
+/// Aᵀ, computed a few columns of A at a time, so that the caches hold everything that is read and
+/// written.
 fn turned(a: &DMatrix<f64>) -> DMatrix<f64> {
     let (height, width) = a.shape();
     let mut turned = DMatrix::zeros(width, height);
@@ -243,7 +248,7 @@ fn turned(a: &DMatrix<f64>) -> DMatrix<f64> {
     turned
 }
 
-/// The lower triangle of some rows and columns, which increase.
+/// The lower triangle of some rows and columns, which must increase.
 fn pick(table: &DMatrix<f64>, slots: &[usize]) -> DMatrix<f64> {
     let n = slots.len();
     let mut picked = DMatrix::zeros(n, n);
@@ -257,7 +262,7 @@ fn pick(table: &DMatrix<f64>, slots: &[usize]) -> DMatrix<f64> {
     picked
 }
 
-/// By what most numbers are multiplied: the median.
+/// The median ratio of new to old numbers.
 fn common_ratio(old: &[f64], new: &[f64]) -> f64 {
     let mut ratios: Vec<f64> = old.iter().zip(new).map(|(old, new)| new / old).collect();
     let middle = ratios.len() / 2;
@@ -288,7 +293,8 @@ mod tests {
         all.filter(|_| takes_part()).collect()
     }
 
-    /// The largest difference from products that are made one by one, relative to the largest.
+    /// The largest difference from products that are made one by one, relative to the largest
+    /// product.
     fn error(found: &DMatrix<f64>, members: &[Member<'_>], inverse: &[f64]) -> f64 {
         assert_eq!(found.nrows(), members.len());
         let (mut error, mut size) = (0.0_f64, 0.0_f64);
@@ -317,7 +323,7 @@ mod tests {
             (0..flips).for_each(|_| beyond[rng.below(600)] ^= true);
             let inverse: Vec<f64> =
                 beyond.iter().map(|&beyond| if beyond { width } else { 10.0 / width }).collect();
-            // In the end so few that the others are let go.
+            // In the end there are so few members that the other rows are dropped.
             let share = if step < 50 { 0.8 } else { 0.2 };
             let mut members = members(&batch, || rng.chance(share));
             let found = kept.of(&mut members, &inverse);

@@ -1,10 +1,10 @@
-//! What slopes prove, quickly or carefully.
+//! The lower bound that slopes prove, computed quickly or carefully.
 //!
-//! Slopes a_t prove that no comparator loses less than −Σ φ_t*(a_t) − sup_u (−u·S − (σT/2)‖u‖²) with
-//! S = Σ a_t x_t. Added up plainly, S is off by T roundings of Σ|a_t|‖x_t‖ at most, each of which
-//! counts with the reach of the comparators: in a large set that allowance is all one sees. Then S is
-//! added up without error: a slope is cut into two numbers whose products with a single fit into a
-//! double, and the products are added with compensation.
+//! Slopes a_t prove that no comparator loses less than −Σ φ_t*(a_t) − sup_u (−u·S − (σT/2)‖u‖²)
+//! with S = Σ a_t x_t. Added up plainly, S is off by at most T roundings of Σ|a_t|‖x_t‖. Each of
+//! them counts with the reach of the comparators, so in a large set the allowance hides everything
+//! else. Then S is added up without error: a slope is cut into two numbers whose products with a
+//! single fit into a double, and the products are added with compensation.
 
 use crate::line::Line;
 use crate::rounding::{
@@ -15,25 +15,25 @@ use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, BoxSet, FeasibleSet};
 use rueful_core::{Example, Features, NonNegative, Sum};
 
-/// Slopes as they are added up.
+/// The sums over slopes that make a lower bound.
 #[derive(Debug, Clone)]
 pub(crate) struct Proof {
     sigma: f64,
     rounds: u64,
-    /// −Σ φ_t*(a_t)
+    /// −Σ φ_t*(a_t).
     offset: Sum,
-    /// What the rounding of the offset is measured against.
+    /// The size that the rounding of the offset is relative to.
     offset_size: f64,
-    /// T plus the importances: how often something can have underflowed.
+    /// T plus the importances: how often a value can have underflowed.
     chances: f64,
-    /// S, in a careful proof not before `finish`.
+    /// S. In a careful proof it is filled in by `finish`.
     slopes: Vec<f64>,
-    /// S as it is added up, in a careful proof.
+    /// The exact sums for S, in a careful proof.
     exact: Option<Vec<Sum>>,
-    /// How many slopes were not 0, and Σ|a_t|‖x_t‖.
+    /// The number of slopes that were not 0. The next field is Σ|a_t|‖x_t‖.
     steep: f64,
     size: f64,
-    /// Σ‖x_t‖ times how far a_t is from the slope of the line that is proved.
+    /// The sum of ‖x_t‖ times the distance of a_t from the slope of the line that is proved.
     apart: f64,
 }
 
@@ -65,13 +65,13 @@ impl Proof {
         }
     }
 
-    /// Takes in a slope of an example.
+    /// Takes in the slope of an example.
     #[inline]
     pub(crate) fn add<L: Loss>(&mut self, loss: &L, example: &Example<'_>, slope: f64) {
         self.add_sized(loss, example, slope, example.features.norm_sq().sqrt());
     }
 
-    /// The same for comparators that measure an example with a norm of their own.
+    /// Like `add`, for comparators that measure an example with a norm of their own.
     #[inline]
     pub(crate) fn add_sized<L: Loss>(
         &mut self,
@@ -103,46 +103,48 @@ impl Proof {
         }
     }
 
-    /// To be called after the last example.
+    /// Completes the sums. It must be called after the last example.
     pub(crate) fn finish(&mut self) {
         if let Some(exact) = &self.exact {
             self.slopes.iter_mut().zip(exact).for_each(|(s, sum)| *s = sum.value());
         }
     }
 
-    /// S
+    /// The sum S.
     pub(crate) fn slopes(&self) -> &[f64] {
         &self.slopes
     }
 
-    /// σT
+    /// The curvature σT.
     pub(crate) fn curvature(&self) -> f64 {
         self.sigma * self.rounds as f64
     }
 
-    /// σT, rounded down and up.
+    /// The curvature σT, rounded down and rounded up.
     pub(crate) fn curvatures(&self) -> (f64, f64) {
         curvatures(self.sigma, self.rounds)
     }
 
-    /// What is proved, and how much of it was given up for rounding.
+    /// The lower bound, and how much of it was given up for rounding.
     pub(crate) fn floor(&self, set: &AnySet) -> (f64, f64) {
         let (curvature, _) = self.curvatures();
         let underflow = TINY * self.steep * (self.slopes.len() as f64).sqrt();
         self.floor_by(underflow, |off| support_above(set, &self.slopes, off, curvature))
     }
 
-    /// What is proved of the unit-free ball of at most this radius: S is measured in the units of its
-    /// columns, and so is everything that was given to `add_sized`.
+    /// The lower bound over the unit-free ball of at most this radius, and how much of it was given
+    /// up for rounding. S is measured in the units of its columns, and so is everything that was
+    /// given to `add_sized`.
     pub(crate) fn floor_unit_free(&self, scales: &Scales, radius: f64) -> (f64, f64) {
         let columns = (self.slopes.len() as f64).sqrt();
-        // In units of the smallest column, what underflows is larger.
+        // An error by underflow is larger in units of the smallest column.
         let underflow = TINY * (self.steep + 1.0) * columns / scales.smallest().min(1.0);
         let norm = scales.norm_of_slopes_above(&self.slopes);
         self.floor_by(underflow, |off| gain_above(radius, sum_above(norm, off), 0.0))
     }
 
-    /// The offset less the support function of the comparators at an S that may be off by so much.
+    /// The offset less the support function of the comparators, at an S that may be off by its
+    /// error and by `underflow`.
     fn floor_by(&self, underflow: f64, support: impl Fn(f64) -> f64) -> (f64, f64) {
         let (gain, plain) = (support(self.error() + underflow), support(0.0));
         let allowance = grain(self.rounds) * self.offset_size + TINY * self.chances;
@@ -150,9 +152,10 @@ impl Proof {
         (or_nothing_below(-ceiling), allowance + (gain - plain))
     }
 
-    /// A bound on ‖S − Σ s_t b_t x_t‖ with the slopes b_t whose lines were proved: T roundings of
-    /// Σ|a_t|‖x_t‖, or in a careful proof errors of errors (that S itself is rounded is part of its
-    /// norm); and where a slope and its line are apart. What underflows comes on top.
+    /// A bound on ‖S − Σ s_t b_t x_t‖ with the slopes b_t whose lines were proved. It has two
+    /// parts: T roundings of Σ|a_t|‖x_t‖, or in a careful proof errors of errors (the rounding of S
+    /// itself is part of its norm); and the distances between slopes and their lines. Underflow
+    /// comes on top.
     fn error(&self) -> f64 {
         let rounds = self.rounds as f64;
         let rounding = if self.exact.is_some() {
@@ -165,10 +168,11 @@ impl Proof {
     }
 }
 
-/// sup over u in the set of −u·s − (κ/2)‖u‖², rounded up, for an s that may be off by `off` in norm.
+/// sup over u in the set of −u·s − (κ/2)‖u‖², rounded up, for an s that may be off by `off` in
+/// norm.
 pub(crate) fn support_above(set: &AnySet, s: &[f64], off: f64, curvature: f64) -> f64 {
     let longest = sum_above(norm_above(s.iter().copied()), off);
-    // Where the curvature stops the best comparator: that of the true s, which may be longer.
+    // The norm at which the curvature stops the best comparator of the true s, which may be longer.
     let free = if curvature > 0.0 { (longest / curvature).next_up() } else { f64::INFINITY };
     match set {
         AnySet::Ball(ball) => gain_above(ball.radius.get(), longest, curvature),
@@ -191,12 +195,13 @@ fn gain_in_box(sides: &BoxSet, s: &[f64], curvature: f64) -> f64 {
     above(total, 1.0 + grain(s.len() as u64))
 }
 
-/// a·b rounded up, where nothing times anything is nothing.
+/// a·b rounded up, where 0 times anything is 0.
 fn above(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0.0 } else { (a * b).next_up() }
 }
 
-/// A number as the sum of two that have 29 and 24 bits: their products with a single are exact.
+/// Splits a number into the sum of two numbers with 29 and 24 bits. Their products with a single
+/// are exact.
 #[inline]
 pub(crate) fn halves(number: f64) -> (f64, f64) {
     let head = f64::from_bits(number.to_bits() & !0xFF_FFFF);
@@ -212,7 +217,8 @@ mod tests {
     use rueful_core::set::{Ball, WholeSpace};
     use rueful_core::{Importance, Positive};
 
-    /// The slopes c of linear losses on one feature x, each with its importance, and what they prove.
+    /// The lower bound for linear losses on one feature x. Each loss is given by its slope c and
+    /// its importance.
     fn floor(x: f32, slopes: &[(f64, f64)], sigma: f64, careful: bool, set: &AnySet) -> f64 {
         let mut proof = Proof::new(NonNegative::new(sigma).unwrap(), 1, careful);
         for &(label, importance) in slopes {
@@ -249,7 +255,7 @@ mod tests {
         }
     }
 
-    /// S is 1 and comes out as 0.
+    /// The exact S of these slopes is 1, and it comes out as 0.
     const CANCEL: [(f64, f64); 3] = [(1e16, 1.0), (1.0, 1.0), (-1e16, 1.0)];
 
     #[test]
@@ -259,7 +265,7 @@ mod tests {
             assert!((-200.0..=-1.0).contains(&least), "{least}");
             assert_eq!(floor(1.0, &CANCEL, 0.0, true, &set).round(), -1.0);
         }
-        // −S²/(2σT)
+        // The minimum is −S²/(2σT).
         for set in [WholeSpace {}.into(), ball(1e9), cube(1e9)] {
             assert!(floor(1.0, &CANCEL, 0.01, false, &set) <= -1.0 / 0.06, "{set:?}");
             assert_eq!(floor(1.0, &CANCEL, 0.01, true, &set).round(), -17.0);
@@ -283,14 +289,15 @@ mod tests {
                 assert!((-1e-190..=-1.1e-228).contains(&least), "{least}");
             }
         }
-        // Slopes of 10⁻¹⁷⁴, as of scores of ±400: their squares are nothing, they are not.
+        // Scores of ±400 have slopes of about 10⁻¹⁷⁴. Their squares underflow, but they do not.
         let slopes = [(1e-158, 1.0), (1e-174, 1.0), (-1e-158, 1.0)];
         assert!(floor(1.0, &slopes, 0.0, false, &ball(1.0)) <= -1e-174);
     }
 
     #[test]
     fn what_underflows_counts_in_units_of_its_column() {
-        // S is 10⁻³²⁸ and comes out as 0, and S/N is 10⁻²⁹⁰; or the quotient is nothing to a double.
+        // In the first case S is 10⁻³²⁸ and comes out as 0, and S/N is 10⁻²⁹⁰. In the second the
+        // quotient S/N underflows.
         for (x, slope, size, least) in [(1e-38, 1e-290, 1e-38, 1e-290), (1.0, 1e-300, 1e38, 1e-338)]
         {
             let features = Features::new(&[0], std::slice::from_ref(&x)).unwrap();
@@ -310,7 +317,7 @@ mod tests {
         for _ in 0..100 {
             let (label, importance) = (rng.bell(), 3.0 + rng.unit());
             let rounded = importance * label;
-            // S is 0, and what it stands for is not.
+            // The computed S is 0, but the sum that it stands for is not.
             let off = Exact::from(importance) * label.into() - rounded.into();
             let slopes = [(label, importance), (-rounded, 1.0)];
             let least = floor(1.0, &slopes, 0.0, true, &ball(1.0));
@@ -319,7 +326,7 @@ mod tests {
         }
     }
 
-    /// −Σ s·φ*(b) of rows without features, where S is nothing: as proved.
+    /// The proved −Σ s·φ*(b) of rows without features, where S is 0.
     fn offset(loss: &impl Loss, rows: &[(f64, f64)]) -> f64 {
         let mut proof = Proof::new(NonNegative::ZERO, 0, false);
         for &(slope, label) in rows {
@@ -334,7 +341,7 @@ mod tests {
         let rng = &mut Rng::new(5);
         for _ in 0..2000 {
             let label = rng.bell();
-            // a²/4 and a·y cancel.
+            // The terms a²/4 and a·y cancel.
             let slope = -4.0 * label * (1.0 + 1e-8 * rng.bell());
             let exact = Exact::from(0.25) * Exact::from(slope) * slope.into()
                 + Exact::from(slope) * label.into();
@@ -346,7 +353,7 @@ mod tests {
             });
             assert!(Exact::from(offset(&Absolute {}, &rows)) <= -exact, "{rows:?}");
         }
-        // A product of 10⁻⁴⁰⁰.
+        // The product is 10⁻⁴⁰⁰.
         assert!(offset(&Absolute {}, &[(1e-200, 1e-200)]) < 0.0);
     }
 

@@ -1,12 +1,12 @@
-//! Small dense quadratics over a ball, a box or all of R^d: Newton's subproblem.
+//! Small dense quadratics over a ball, a box or all of R^d, as in Newton's subproblem.
 
 use crate::basis::Basis;
 use crate::cholesky::Factor;
 use nalgebra::{DMatrix, DVector};
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
 
-/// argmin over v in the set of g·(v − u) + ½(v − u)ᵀA(v − u), for a positive definite A given by its
-/// lower triangle. None if A is not, as far as rounding lets one see.
+/// argmin over v in the set of g·(v − u) + ½(v − u)ᵀA(v − u), for a positive definite A given by
+/// its lower triangle. `None` if A is not positive definite, as far as rounding lets one see.
 pub(crate) fn minimise(
     a: &DMatrix<f64>,
     gradient: &[f64],
@@ -25,7 +25,7 @@ pub(crate) fn minimise(
     v.iter().all(|v| v.is_finite()).then_some(v)
 }
 
-/// The same over a ball, of which v may lie outside by a rounding of its norm.
+/// Like [`minimise`] over a ball, but v may lie outside by a rounding of its norm.
 pub(crate) fn minimise_near_ball(
     a: &DMatrix<f64>,
     gradient: &[f64],
@@ -36,13 +36,13 @@ pub(crate) fn minimise_near_ball(
     v.iter().all(|v| v.is_finite()).then_some(v)
 }
 
-/// In terms of v the parabola is ½vᵀAv + c·v, with this c = g − Au.
+/// The vector c = g − Au. In terms of v the quadratic is ½vᵀAv + c·v.
 fn linear(a: &DMatrix<f64>, gradient: &[f64], u: &[f64]) -> DVector<f64> {
     DVector::from_column_slice(gradient) - symmetric_product(a, u)
 }
 
-/// The same in the coordinates of a basis, over the ball vᵀMv ≤ U² or with U = ∞ all of R^d, for
-/// A = H + κM with H given by its lower triangle.
+/// Like [`minimise`] in the coordinates of a basis, over the ball vᵀMv ≤ U² or with U = ∞ all of
+/// R^d. Here A = H + κM with H given by its lower triangle.
 pub(crate) fn minimise_in_ellipsoid(
     h: &DMatrix<f64>,
     curvature: f64,
@@ -116,8 +116,8 @@ fn minimise_free(a: &DMatrix<f64>, c: &DVector<f64>) -> Option<DVector<f64>> {
     Some(v)
 }
 
-/// v(ν) = −(A + νI)⁻¹c with ν = 0 if that is inside, else the ν > 0 for which ‖v‖ = U: Newton's
-/// method on 1/‖v(ν)‖, which is nearly linear in ν.
+/// v(ν) = −(A + νI)⁻¹c with ν = 0 if that is inside, else with the ν > 0 for which ‖v‖ = U. That ν
+/// is found by Newton's method on 1/‖v(ν)‖, which is nearly linear in ν.
 fn minimise_in_ball(a: &DMatrix<f64>, c: &DVector<f64>, ball: &Ball) -> Option<DVector<f64>> {
     let radius = ball.radius.get();
     let mut shift = 0.0;
@@ -142,8 +142,8 @@ fn minimise_in_ball(a: &DMatrix<f64>, c: &DVector<f64>, ball: &Ball) -> Option<D
     Some(v)
 }
 
-/// Newton steps on the coordinates that no side holds back, each cut off at the sides; a sweep of
-/// coordinate descent where such a step does not pay.
+/// Takes Newton steps on the coordinates that no side holds back, each cut off at the sides. Where
+/// such a step does not lower the value, it makes a sweep of coordinate descent.
 fn minimise_in_box(
     a: &DMatrix<f64>,
     c: &DVector<f64>,
@@ -182,7 +182,7 @@ fn free_coordinates(v: &[f64], gradient: &DVector<f64>, sides: &BoxSet) -> Vec<u
     (0..v.len()).filter(|&i| !held(i)).collect()
 }
 
-/// −A_FF⁻¹ g_F
+/// −A_FF⁻¹ g_F.
 fn newton_direction(
     a: &DMatrix<f64>,
     gradient: &DVector<f64>,
@@ -196,7 +196,8 @@ fn newton_direction(
     Some(direction)
 }
 
-/// Goes along the direction, cut off at the sides, as far as it pays; false if it does not.
+/// Goes along the direction, cut off at the sides, and halves the step until it lowers the value.
+/// Returns whether it does.
 fn step_along(
     a: &DMatrix<f64>,
     v: &mut [f64],
@@ -224,7 +225,7 @@ fn step_along(
     false
 }
 
-/// The best v_i with all others fixed, for each i in turn.
+/// Finds the best v_i with all others fixed, for each i in turn.
 fn sweep(a: &DMatrix<f64>, v: &mut [f64], gradient: &mut DVector<f64>, sides: &BoxSet) {
     for i in 0..v.len() {
         let (lower, upper) = sides.extent(i);
@@ -279,7 +280,7 @@ mod tests {
                     set.project_dense(&mut v);
                     let other = value(&a, &g, &u, &v);
                     assert!(other >= reached - 1e-9 * (1.0 + reached.abs()), "{other} {reached}");
-                    // and near the minimum
+                    // The same must hold near the minimum.
                     let mut v: Vec<f64> = best.iter().map(|b| b + 1e-3 * rng.bell()).collect();
                     set.project_dense(&mut v);
                     let other = value(&a, &g, &u, &v);

@@ -1,21 +1,22 @@
 //! Bounds that hold with rounding included.
 //!
-//! An operation on doubles is off by half a unit in the last place of its result, so the number next to
-//! it, upwards or downwards, is a bound on what it would be without rounding: also where it
-//! underflows. Sums of many numbers are off by what [`grain`] says, relative to Σ|v_i|.
+//! An operation on doubles is off by half a unit in the last place of its result. So the next
+//! number upwards or downwards is a bound on the exact result, also where it underflows. Sums of
+//! many numbers are off by what [`grain`] says, relative to Σ|v_i|.
 
 use rueful_core::Sum;
 
-/// More than what an operation that underflows is off by, 2⁵² times.
+/// 2⁵² times the smallest double, and so more than the error of an operation that underflows.
 pub(crate) const TINY: f64 = f64::MIN_POSITIVE;
 
-/// How far off a compensated sum of n numbers is, relative to Σ|v_i|, when each of them is off by up to
-/// a dozen roundings of itself: those, and the roundings of the errors, which are of second order.
+/// How far off a compensated sum of n numbers is, relative to Σ|v_i|, when each of them is off by
+/// up to a dozen roundings of itself. This counts those roundings, and the roundings of the errors,
+/// which are of second order.
 pub(crate) fn grain(n: u64) -> f64 {
     f64::EPSILON * (16.0 + f64::EPSILON * (n as f64) * (n as f64))
 }
 
-/// ‖v‖, rounded up, also if every entry is off by two roundings of itself.
+/// ‖v‖, rounded up. It holds even if every entry is off by two roundings of itself.
 ///
 /// The entries are brought to the size of 1 by a power of two, so that no square that matters
 /// underflows, and none overflows.
@@ -36,13 +37,14 @@ pub(crate) fn norm_above(v: impl Iterator<Item = f64> + Clone) -> f64 {
     (squares.sqrt() / unit).next_up()
 }
 
-/// 2^(−k) where 2^k ≤ |number| < 2^(k+1), but for the ends of the range.
+/// 2^(−k) where 2^k ≤ |number| < 2^(k+1), except at the ends of the range of doubles.
 fn inverse_power_of_two(number: f64) -> f64 {
     let exponent = (number.to_bits() >> 52) & 0x7FF;
     f64::from_bits((2046 - exponent.min(2045)) << 52)
 }
 
-/// sup over 0 ≤ v ≤ r of v·m − (κ/2)v², rounded up, for m and κ of at least 0; r may be infinite.
+/// sup over 0 ≤ v ≤ r of v·m − (κ/2)v², rounded up, for m and κ of at least 0. The end r may be
+/// infinite.
 pub(crate) fn gain_above(r: f64, m: f64, curvature: f64) -> f64 {
     if m == 0.0 || r == 0.0 {
         return 0.0;
@@ -55,7 +57,7 @@ pub(crate) fn gain_above(r: f64, m: f64, curvature: f64) -> f64 {
         let bend = 0.5 * (curvature * (r * r).next_down()).next_down();
         return (flat - bend.next_down()).next_up();
     }
-    // The end of the curve is inside, or the curve without an end is above it.
+    // Either the maximum of the curve lies inside, or the maximum without an end is an upper bound.
     let free = 0.5 * ((m / curvature).next_up() * m).next_up();
     free.next_up().min(flat)
 }
@@ -68,7 +70,7 @@ pub(crate) fn penalty_above(curvature: f64, r: f64) -> f64 {
     (0.5 * ((curvature * r).next_up() * r).next_up()).next_up()
 }
 
-/// a + b, rounded up; adding nothing rounds nothing.
+/// a + b, rounded up. Adding 0 rounds nothing.
 pub(crate) fn sum_above(a: f64, b: f64) -> f64 {
     if b == 0.0 { a } else { (a + b).next_up() }
 }
@@ -79,12 +81,12 @@ pub(crate) fn curvatures(sigma: f64, rounds: u64) -> (f64, f64) {
     if product == 0.0 { (0.0, 0.0) } else { (product.next_down(), product.next_up()) }
 }
 
-/// A bound from below; what came to nothing bounds nothing.
+/// A bound from below. If it is not a number, it becomes −∞.
 pub(crate) fn or_nothing_below(bound: f64) -> f64 {
     if bound.is_nan() { f64::NEG_INFINITY } else { bound }
 }
 
-/// A bound from above; what came to nothing bounds nothing.
+/// A bound from above. If it is not a number, it becomes ∞.
 pub(crate) fn or_nothing_above(bound: f64) -> f64 {
     if bound.is_nan() { f64::INFINITY } else { bound }
 }
@@ -95,7 +97,7 @@ mod tests {
     use crate::exact::{Exact, norm_sq};
     use rueful_checks::Rng;
 
-    /// A number of any size between 2^−k and 2^k.
+    /// A random number of any size between 2^−k and 2^k.
     fn any_size(rng: &mut Rng, k: f64) -> f64 {
         rng.between(-k, k).exp2() * (1.0 + rng.unit())
     }
@@ -118,7 +120,7 @@ mod tests {
             assert!(square(norm) >= longer, "{v:?}");
             assert!(square(norm * (1.0 - 1e-14)) <= norm_sq(&v), "{v:?}");
         }
-        // What no square can hold, and what no double can.
+        // These are numbers whose squares underflow or overflow, and one that is not a number.
         let smallest = f64::from_bits(1);
         assert!(norm_above([smallest, smallest].into_iter()) >= 2.0 * smallest);
         assert!(norm_above([f64::MAX, f64::MAX].into_iter()) == f64::INFINITY);
@@ -137,7 +139,8 @@ mod tests {
         for round in 0..6000 {
             let size = if round % 2 == 0 { 3.0 } else { 300.0 };
             let (r, m) = (any_size(rng, size), any_size(rng, size));
-            // Without curvature, with more of it than there is room for, and with any.
+            // These are no curvature, so little that the maximum is at the end, and any amount of
+            // it.
             let curvature = match round % 3 {
                 0 => 0.0,
                 1 => (m / r) * rng.unit(),

@@ -1,46 +1,47 @@
-//! The units that data is measured in.
+//! The units that the data is measured in.
 
 use crate::rounding::{norm_above, sum_above};
 use rueful_core::{Features, Positive};
 
-/// The size of every column and of the labels: with them, a ball of comparators has no units.
+/// The size of every column and of the labels. With them, a ball of comparators has no units.
 ///
-/// With N_i the largest |x_i| of a stream and Y its largest |y|, the **unit-free ball** of radius U is
+/// With N_i the largest |x_i| of a stream and Y its largest |y|, the **unit-free ball** of radius U
+/// is
 ///
 /// ```text
 /// B(U) = { u : Σ (N_i u_i)² ≤ (U·Y)² },      sup over u in B(U) of −u·S = U·Y·‖S/N‖
 /// ```
 ///
-/// A column that is multiplied by a number, and its N with it, changes nothing.
+/// If a column and its N are multiplied by the same number, nothing changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scales {
-    /// N_i by column. It is 0 where nothing was seen, and so are all that follow the last: there
-    /// comparators are 0. What is negative or not finite counts as 0.
+    /// N_i by column. It is 0 for a column that was not seen, and for all columns beyond the last
+    /// one. Comparators are 0 there. A negative or infinite entry counts as 0.
     pub columns: Vec<f32>,
     /// Y, which is 1 where labels are classes.
     pub label: f64,
 }
 
 impl Scales {
-    /// Columns that are measured in their own units.
+    /// Scales that leave columns in their own units.
     pub(crate) fn ones(columns: usize) -> Self {
         Self { columns: vec![1.0; columns], label: 1.0 }
     }
 
-    /// N_i
+    /// The scale N_i.
     #[inline]
     pub(crate) fn column(&self, i: usize) -> f64 {
         let size = self.columns.get(i).copied().unwrap_or(0.0);
         if size > 0.0 && size.is_finite() { size.into() } else { 0.0 }
     }
 
-    /// The smallest N_i that is not 0; infinite if there is none.
+    /// The smallest N_i that is not 0. It is infinite if there is none.
     pub(crate) fn smallest(&self) -> f64 {
         let sizes = (0..self.columns.len()).map(|i| self.column(i));
         sizes.filter(|&size| size > 0.0).fold(f64::INFINITY, f64::min)
     }
 
-    /// U·Y, rounded down and up.
+    /// The radius U·Y, rounded down and rounded up.
     pub(crate) fn radii(&self, radius: Positive) -> (f64, f64) {
         let product = radius.get() * self.label.abs();
         if self.label == 0.0 {
@@ -52,7 +53,7 @@ impl Scales {
         }
     }
 
-    /// v_i = N_i u_i
+    /// v_i = N_i u_i.
     pub(crate) fn without_units(&self, u: &[f64]) -> Vec<f64> {
         u.iter().enumerate().map(|(i, u)| self.column(i) * u).collect()
     }
@@ -65,7 +66,8 @@ impl Scales {
         u
     }
 
-    /// Shortens u until it is certainly inside. What is not a number, or has no units, becomes 0.
+    /// Shortens u until it is certainly inside. Entries that are not finite, or whose column has no
+    /// scale, become 0.
     pub(crate) fn make_feasible(&self, u: &mut [f64], radius: f64) {
         for (i, u) in u.iter_mut().enumerate() {
             if !u.is_finite() || self.column(i) == 0.0 {
@@ -77,14 +79,15 @@ impl Scales {
             if norm <= radius {
                 return;
             }
-            // Twice, for the quotient can underflow where neither of the two factors does.
+            // The root is applied twice, because the quotient can underflow where neither of the
+            // two factors does.
             let root = (radius / norm).sqrt() * (1.0 - 2.0 * f64::EPSILON);
             u.iter_mut().for_each(|u| *u = *u * root * root);
         }
         u.fill(0.0);
     }
 
-    /// ‖N·u‖, rounded up; products that underflow included.
+    /// ‖N·u‖, rounded up. Products that underflow are included.
     pub(crate) fn norm_above(&self, u: &[f64]) -> f64 {
         if u.iter().all(|&u| u == 0.0) {
             return 0.0;
@@ -93,13 +96,13 @@ impl Scales {
         sum_above(norm, f64::from_bits(1) * u.len() as f64)
     }
 
-    /// ‖S/N‖, rounded up but for quotients that underflow; every entry may be off by a rounding of
-    /// itself. Infinite where a column without units has a slope.
+    /// ‖S/N‖, rounded up except for quotients that underflow. Every entry may be off by a rounding
+    /// of itself. It is infinite where a column without a scale has a slope.
     pub(crate) fn norm_of_slopes_above(&self, s: &[f64]) -> f64 {
         norm_above(s.iter().enumerate().map(|(i, &s)| quotient(s, self.column(i))))
     }
 
-    /// ‖x/N‖, infinite where a column without units occurs.
+    /// ‖x/N‖. It is infinite where a column without a scale occurs.
     #[inline]
     pub(crate) fn norm_of(&self, x: &Features<'_>) -> f64 {
         let squares = x.iter().map(|(i, x)| quotient(x, self.column(i)).powi(2));
@@ -107,7 +110,7 @@ impl Scales {
     }
 }
 
-/// a/b, where nothing by anything is nothing.
+/// a/b, where 0 divided by anything is 0.
 #[inline]
 pub(crate) fn quotient(a: f64, b: f64) -> f64 {
     if a == 0.0 { 0.0 } else { a / b }
@@ -162,7 +165,7 @@ mod tests {
                 assert!(square >= Exact::from(1.0 - 1e-13) * limit, "{u:?}");
             }
         }
-        // 10³⁸ times 10⁻³²³ is nothing to speak of, and not nothing.
+        // 10⁻³⁸ times 10⁻²⁹⁰ underflows, but the norm is not 0.
         let scales = Scales { columns: vec![1e-38, 1.0], label: 1.0 };
         assert!(scales.norm_above(&[1e-290, 0.0]) > 0.0);
         assert_eq!(scales.with_units(&[f64::NAN, f64::INFINITY, 1.0], 1.0), [0.0; 3]);

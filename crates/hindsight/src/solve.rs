@@ -1,4 +1,4 @@
-//! Which method, from where, and what it comes to.
+//! The choice of methods: which are tried, in which order, and from where they start.
 
 use crate::ascent::Ascent;
 use crate::basis::{Basis, Frame};
@@ -16,14 +16,14 @@ use crate::survey::{Dual, Shape, Survey, survey};
 use rueful_core::loss::Loss;
 use rueful_core::set::AnySet;
 
-/// The most columns for which d² numbers and d³ steps are a bargain.
+/// The most columns for which methods that keep d² numbers and take d³ operations are used.
 const MAX_DIMENSION: usize = 700;
 
-/// The most nonzeros that are copied into memory: 8 bytes each.
+/// The most nonzeros that are copied into memory. Each takes 8 bytes.
 pub(crate) const MAX_HELD: u64 = 8_000_000;
 
-/// How many more passes' work ascent may take to be done, if another method could take over: with few
-/// columns or in a box, and otherwise.
+/// The number of further passes that ascent may need, if another method could take over. This one
+/// is for few columns and for a box, and the long one for everything else.
 const PATIENCE: f64 = 30.0;
 const LONG_PATIENCE: f64 = 300.0;
 
@@ -32,9 +32,9 @@ const MAX_TURNED: u64 = 200_000_000;
 
 /// Solves a problem over data that can be replayed.
 ///
-/// The crate's front page says which method is used when. Memory is O(T + d²) for few columns,
-/// O(T + d) for many, and a copy of the data where it is small. If the passes run out first, or
-/// nothing narrows the interval any more, the interval found so far is returned as it is.
+/// The crate's front page says which method is used when. Memory is O(T + d²) for few columns and
+/// O(T + d) for many, plus a copy of the data where it is small. If the passes run out first, or no
+/// method narrows the interval any more, the interval found so far is returned as it is.
 ///
 /// ```
 /// use rueful_core::{Batch, NonNegative, Positive, loss::Absolute, set::Ball};
@@ -69,14 +69,14 @@ pub fn solve<L: Loss, P: Passes>(
     Ok(bracket.into_solution(examples, method))
 }
 
-/// What was found, with the slopes that prove it.
+/// The interval that was found, with the slopes that prove it.
 pub(crate) struct Found {
     pub(crate) bracket: Bracket,
     pub(crate) examples: u64,
     pub(crate) method: Method,
 }
 
-/// What [`solve`] does.
+/// Does the work of [`solve`].
 pub(crate) fn search<L: Loss, P: Passes>(
     problem: &Problem<L>,
     data: &mut P,
@@ -102,7 +102,7 @@ struct Solver<'a, L, P> {
 }
 
 impl<L: Loss, P: Passes> Solver<'_, L, P> {
-    /// Method after method, until one is done; says which was the last.
+    /// Tries method after method until one is done, and returns the last one.
     fn run(&mut self, dual: Dual, bracket: &mut Bracket) -> Result<Method, P::Error> {
         let few_columns = self.shape.dimension <= MAX_DIMENSION;
         let in_memory = self.shape.nonzeros <= MAX_HELD || self.data.held().is_some();
@@ -128,7 +128,8 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
         }
     }
 
-    /// Multipliers, for about as long as interior points would take; those; and multipliers to the end.
+    /// Runs the method of multipliers for about as long as interior points would take, then
+    /// interior points, and then multipliers to the end.
     fn few_columns(
         &mut self,
         slopes: Vec<f64>,
@@ -153,8 +154,8 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
         Ok(Method::InteriorPoint)
     }
 
-    /// Whether interior points turn to coordinates of their own, one try after the other. They should
-    /// where columns say nearly the same; it costs what rows without gaps cost.
+    /// Returns for each attempt with interior points whether it turns to coordinates of its own. It
+    /// should where columns say nearly the same. It costs as much as rows without zeros.
     fn frames(&self) -> &'static [bool] {
         let Shape { examples, nonzeros, dimension, .. } = *self.shape;
         let full = examples.saturating_mul(dimension as u64);
@@ -168,14 +169,15 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
         }
     }
 
-    /// How many more passes ascent may take where another method could take over: what that one would
-    /// take. With many columns it is hundreds, but in a box ascent hardly ever comes to an end.
+    /// The number of further passes that ascent may need where another method could take over:
+    /// about as many as that method would take. With many columns these are hundreds, but in a box
+    /// ascent hardly ever comes to an end.
     fn patience(&self) -> f64 {
         let is_box = matches!(self.problem.comparators, AnySet::Box(_));
         if is_box || self.shape.dimension <= MAX_DIMENSION { PATIENCE } else { LONG_PATIENCE }
     }
 
-    /// As many passes as interior points take, by their multiplications.
+    /// The number of passes that cost as many multiplications as interior points.
     fn worth_of_interior(&self) -> u64 {
         let squares = self.shape.examples.saturating_mul((self.shape.dimension as u64).pow(2));
         200 + squares.saturating_mul(20) / self.shape.nonzeros.max(1)
@@ -228,7 +230,8 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
         Ok(Method::Multipliers)
     }
 
-    /// A linear cost is least where the set ends; its slopes are known from the first pass.
+    /// Solves for linear losses. A linear cost is least where the set ends, and its slopes are
+    /// known from the first pass.
     fn closed_form(&mut self, dual: &Dual, bracket: &mut Bracket) -> Result<Method, P::Error> {
         if bracket.is_done(self.options) {
             return Ok(Method::ClosedForm);

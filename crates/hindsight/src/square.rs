@@ -1,15 +1,15 @@
 //! The square loss from its sufficient statistics: the best comparator so far, without the data.
 //!
-//! With G = Σ x xᵀ, b = Σ y x and c = Σ y², the cost of u is uᵀGu − 2b·u + c, and the slopes
+//! With G = Σ x xᵀ, b = Σ y x and c = Σ y², the cost of u is uᵀGu − 2b·u + c. The slopes
 //! 2(u·x_t − y_t) of any u prove that no comparator in W loses less than
 //!
 //! ```text
 //! c − uᵀGu − sup_{v∈W} (−v·S − (σT/2)‖v‖²),    S = 2(Gu − b)
 //! ```
 //!
-//! so both ends of the interval come from d² numbers. Where columns are nearly collinear, u is long
-//! and nearly everything cancels: so G, b and c are kept, and what u proves is computed, in twice the
-//! usual precision. Memory is O(d²): for up to some 2,000 columns.
+//! So both ends of the interval come from d² numbers. Where columns are nearly collinear, u is long
+//! and nearly everything cancels. So G, b and c are kept in twice the usual precision, and the
+//! bounds of u are computed in it. Memory is O(d²), which is fine for up to some 2,000 columns.
 
 use crate::bracket::{LEAST_SCALE, NOTHING, relative_gap};
 use crate::double::{Double, Doubles};
@@ -33,10 +33,11 @@ const TOLERANCE: f64 = 1e-9;
 /// A relative gap, or gain, that is not worth another step.
 const ENOUGH: f64 = 1e-14;
 
-/// How often a comparator is improved at most.
+/// The most times that a comparator is improved.
 const STEPS: usize = 20;
 
-/// G, b and c of a stream. Grows with its columns, and merges with those of other parts of it.
+/// The statistics G, b and c of a stream. They grow with its columns, and can be merged with those
+/// of other parts of the stream.
 ///
 /// ```
 /// use rueful_core::{Batch, NonNegative, Positive, set::Ball};
@@ -57,18 +58,18 @@ const STEPS: usize = 20;
 pub struct Gram {
     sigma: NonNegative,
     rounds: u64,
-    /// Whether an example counted more or less than once: then products were rounded.
+    /// Whether an example counted more or less than once. Then products were rounded.
     is_weighted: bool,
-    /// The lower triangle of G, row after row: row i has i + 1 entries, so that G can grow.
+    /// The lower triangle of G, row after row. Row i has i + 1 entries, so that G can grow.
     products: Doubles,
-    /// b
+    /// The vector b.
     moments: Doubles,
-    /// c
+    /// The number c.
     labels: Double,
 }
 
 impl Gram {
-    /// No examples yet. With σ > 0 each loss includes (σ/2)‖u‖².
+    /// Statistics without examples. With σ > 0 each loss includes (σ/2)‖u‖².
     pub fn new(sigma: NonNegative) -> Self {
         Self {
             sigma,
@@ -80,7 +81,7 @@ impl Gram {
         }
     }
 
-    /// Takes in one example: O(nnz(x)²).
+    /// Takes in one example, in O(nnz(x)²).
     pub fn observe(&mut self, example: &Example<'_>) {
         let x = &example.features;
         self.grow(x.dimension());
@@ -97,7 +98,8 @@ impl Gram {
         self.rounds += 1;
     }
 
-    /// The product of two singles fits into a double, and their sums do not.
+    /// Adds s·x xᵀ to G. The product of two singles fits into a double, but sums of products do
+    /// not.
     fn add_products(&mut self, x: &Features<'_>, weight: f64) {
         let (indices, values) = (x.indices(), x.values());
         let first = x.run().map(|run| run.start);
@@ -130,17 +132,17 @@ impl Gram {
         self.is_weighted |= other.is_weighted;
     }
 
-    /// T
+    /// The number T of examples.
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// d: one more than the largest index seen.
+    /// The number d of columns: one more than the largest index seen.
     pub fn dimension(&self) -> usize {
         self.moments.len()
     }
 
-    /// The best comparator of the rounds so far, with a proved interval around what it loses.
+    /// The best comparator of the rounds so far, with a proved interval around its loss.
     pub fn solve(&self, comparators: &AnySet) -> Solution {
         match comparators {
             AnySet::Ball(ball) if self.sigma == NonNegative::ZERO => {
@@ -175,8 +177,8 @@ impl Gram {
         self.judged(best)
     }
 
-    /// The best comparator in the unit-free ball { u : Σ (N_i u_i)² ≤ (U·Y)² }, in the units of the rows,
-    /// with a proved interval around what it loses: see [`Scales`].
+    /// The best comparator in the unit-free ball { u : Σ (N_i u_i)² ≤ (U·Y)² }, in the units of the
+    /// rows, with a proved interval around its loss: see [`Scales`].
     ///
     /// ```
     /// use rueful_core::{Batch, NonNegative, Positive};
@@ -198,13 +200,13 @@ impl Gram {
         self.least_loss_with(Some(scales), curvature).solve(radius)
     }
 
-    /// The least loss of comparators as a function of their radius: in the units of the rows, or with
-    /// scales in none. A penalty is left out.
+    /// The least loss of comparators as a function of their radius. The radius is in the units of
+    /// the rows, or with scales without units. The penalty is left out.
     pub fn least_loss(&self, scales: Option<&Scales>) -> LeastLoss<'_> {
         self.least_loss_with(scales, 0.0)
     }
 
-    /// The same with the penalty (κ/2)‖u‖².
+    /// Like [`Gram::least_loss`], with the penalty (κ/2)‖u‖².
     fn least_loss_with(&self, scales: Option<&Scales>, curvature: f64) -> LeastLoss<'_> {
         let given = scales.cloned().unwrap_or_else(|| Scales::ones(self.dimension()));
         LeastLoss {
@@ -216,15 +218,15 @@ impl Gram {
         }
     }
 
-    /// Whether this, read from somewhere, can be the statistics of so many rounds and columns.
+    /// Whether these statistics, read from somewhere, can be those of so many rounds and columns.
     pub fn is_sound(&self, rounds: u64, columns: usize) -> bool {
         self.rounds == rounds
             && self.moments.is_of(columns)
             && self.products.is_of(columns * (columns + 1) / 2)
     }
 
-    /// Puts the columns in other places: place i gets what is at `from[i]`, and nothing where that is
-    /// no column.
+    /// Puts the columns in other places. Place i gets the column `from[i]`, and zeros if there is
+    /// no such column.
     #[must_use]
     pub fn rearranged(&self, from: &[usize]) -> Self {
         let d = self.dimension();
@@ -246,17 +248,17 @@ impl Gram {
         self.moments.grow(dimension);
     }
 
-    /// G_ij for j ≤ i.
+    /// The entry G_ij for j ≤ i.
     fn product(&self, i: usize, j: usize) -> Double {
         self.products.get(i * (i + 1) / 2 + j)
     }
 
-    /// √G_ii
+    /// The norm √G_ii of a column.
     fn column_norm(&self, i: usize) -> f64 {
         self.product(i, i).value().max(0.0).sqrt()
     }
 
-    /// (2G_ij + κ[i = j])/(N_i N_j), the lower triangle of it.
+    /// The lower triangle of (2G_ij + κ[i = j])/(N_i N_j).
     fn second_derivatives(&self, scales: &Scales, curvature: f64) -> DMatrix<f64> {
         let d = self.dimension();
         DMatrix::from_fn(d, d, |i, j| {
@@ -269,7 +271,7 @@ impl Gram {
         })
     }
 
-    /// What u costs and proves, where a penalty (κ/2)‖u‖² is part of the loss.
+    /// The cost of u and the bound that it proves, where a penalty (κ/2)‖u‖² is part of the loss.
     fn price(&self, u: &[f64], curvature: f64) -> Priced {
         let d = self.dimension();
         let mut slopes = vec![Double::default(); d];
@@ -293,7 +295,7 @@ impl Gram {
             slopes[i] = slopes[i].plus(moment.times(-1.0)).times(2.0);
         }
         let off = self.allowance(u);
-        // κ is rounded.
+        // The curvature κ is rounded.
         let penalty = |i: usize| 2.0 * f64::EPSILON * curvature * u[i].abs();
         let penalties: f64 = (0..d).map(|i| penalty(i) * u[i].abs()).sum();
         Priced {
@@ -305,12 +307,13 @@ impl Gram {
         }
     }
 
-    /// How far rounding can have moved what u costs, and S: each of its entries, relative to √G_ii, and
-    /// besides. Σ|x_i x_j| is at most √(G_ii G_jj), so Σ_ij |u_i||u_j| Σ|x_i x_j| is at most
-    /// (Σ|u_i|√G_ii)²; the same for b and c.
+    /// How far rounding can have moved the cost of u and S. The first number is for the cost. The
+    /// other two are for every entry of S: relative to √G_ii, and besides. Σ|x_i x_j| is at most
+    /// √(G_ii G_jj), so Σ_ij |u_i||u_j| Σ|x_i x_j| is at most (Σ|u_i|√G_ii)². For b and c the
+    /// bounds are alike.
     ///
-    /// Sums of T numbers in twice the precision are off by T²ε²/4, products with u by a few ε² for
-    /// every column; importances are rounded into products, a few ε each.
+    /// Sums of T numbers in twice the precision are off by T²ε²/4, and products with u by a few ε²
+    /// for every column. Importances are rounded into products, a few ε each.
     fn allowance(&self, u: &[f64]) -> (f64, f64, f64) {
         if self.rounds == 0 {
             return (0.0, 0.0, 0.0);
@@ -348,7 +351,8 @@ impl Gram {
         }
     }
 
-    /// As for [`solve`](crate::solve): relative to the minimum, or to a millionth of F(0).
+    /// The relative gap as for [`solve`](crate::solve): relative to the minimum, or to a millionth
+    /// of F(0).
     fn relative_gap(&self, best: &Solution) -> f64 {
         let scale = best.upper.max(LEAST_SCALE * self.labels.value()).max(NOTHING);
         relative_gap(best.lower, best.upper, scale)
@@ -378,42 +382,43 @@ impl Solution {
     }
 }
 
-/// What a comparator costs and proves, in the units of the rows.
+/// The cost of a comparator and the bound that it proves, in the units of the rows.
 struct Priced {
-    /// uᵀGu − 2b·u + c
+    /// uᵀGu − 2b·u + c.
     cost: f64,
-    /// c − uᵀGu
+    /// c − uᵀGu.
     offset: f64,
-    /// What each of the two is off by, but for its last rounding.
+    /// How far each of the two is off, except for its last rounding.
     off: f64,
-    /// S
+    /// The slopes S.
     slopes: Vec<f64>,
-    /// What each entry of S is off by, but for its last rounding.
+    /// How far each entry of S is off, except for its last rounding.
     off_each: Vec<f64>,
 }
 
 impl Priced {
-    /// The comparator costs at most this.
+    /// An upper bound on the cost of the comparator.
     fn upper(&self, penalty: f64) -> f64 {
         or_nothing_above(sum_above(self.above(self.cost), penalty))
     }
 
-    /// No comparator costs less, where none gains more than this along S.
+    /// A lower bound on the cost of every comparator, if none gains more than `gain` along S.
     fn lower(&self, gain: f64) -> f64 {
         or_nothing_below(-sum_above(self.above(-self.offset), gain))
     }
 
-    /// A value that was rounded last, rounded up; where no rounds are, nothing is rounded.
+    /// An upper bound on a value that was rounded last. Without examples nothing is rounded.
     fn above(&self, value: f64) -> f64 {
         if self.off == 0.0 { value } else { sum_above(value.next_up(), self.off) }
     }
 
-    /// How far off S is in norm; roundings of its entries are what [`norm_above`] allows for.
+    /// How far off S is in norm. The roundings of its entries are not included: [`norm_above`]
+    /// allows for them.
     fn off_slopes(&self) -> f64 {
         norm_above(self.off_each.iter().copied())
     }
 
-    /// The same for S/N. What has no scale was never seen, and its slope is 0.
+    /// How far off S/N is in norm. A column without a scale was never seen, and its slope is 0.
     fn off_scaled_slopes(&self, scales: &Scales) -> f64 {
         let is_seen = |i: usize| scales.column(i) > 0.0;
         let off = self.off_each.iter().enumerate();
@@ -429,8 +434,8 @@ impl Priced {
     }
 }
 
-/// The minimum of a parabola, damped as much as it takes; the damping pulls towards where one is, so
-/// that doing it again takes its effect away.
+/// The minimum of a quadratic, with as much damping as it takes. The damping pulls towards the
+/// current point, so repeating the step takes its effect away.
 fn damped(
     a: &DMatrix<f64>,
     minimise: impl Fn(&DMatrix<f64>) -> Option<Vec<f64>>,
@@ -446,20 +451,20 @@ fn damped(
     })
 }
 
-/// The least loss of the comparators in a ball as a function of its radius: a convex curve, of which
-/// every comparator proves a line that lies below it.
+/// The least loss of the comparators in a ball as a function of its radius. It is a convex curve,
+/// and every comparator proves a line that lies below it.
 pub struct LeastLoss<'a> {
     gram: &'a Gram,
-    /// Of v = N·u.
+    /// The second derivatives in v = N·u.
     second_derivatives: DMatrix<f64>,
     scales: Scales,
     is_unit_free: bool,
-    /// κ
+    /// The curvature κ of the penalty.
     curvature: f64,
 }
 
 impl LeastLoss<'_> {
-    /// The best comparator of a radius, with a proved interval around what it loses.
+    /// The best comparator of a radius, with a proved interval around its loss.
     fn solve(&self, radius: Positive) -> Solution {
         let (inside, outside) = self.scales.radii(radius);
         let mut best = self.gram.at_zero();
@@ -475,8 +480,8 @@ impl LeastLoss<'_> {
         self.gram.judged(best)
     }
 
-    /// What the best comparator of a radius proves about those of every radius. At this radius it is
-    /// all there is to prove, but for rounding.
+    /// The lower bound for every radius that the best comparator of one radius proves. At this
+    /// radius it is the best there is, except for rounding.
     pub fn tangent(&self, radius: Positive) -> Minorant {
         let (_, outside) = self.scales.radii(radius);
         let (mut floor, mut best) = (f64::NEG_INFINITY, None);
@@ -494,10 +499,10 @@ impl LeastLoss<'_> {
         })
     }
 
-    /// No comparator at all loses less than this, however long it is. The least second derivative m of the loss
-    /// in v = N·u is known to be positive where a Cholesky decomposition goes through with less on the
-    /// diagonal, and then no comparator loses less than cost(u) − ‖S/N‖²/(2m). Nothing where columns
-    /// are collinear, as far as rounding lets one see.
+    /// A lower bound on the loss of every comparator, however long it is. The least second
+    /// derivative m of the loss in v = N·u is known to be positive where a Cholesky decomposition
+    /// goes through with less on the diagonal. Then no comparator loses less than
+    /// cost(u) − ‖S/N‖²/(2m). `None` where columns are collinear, as far as rounding lets one see.
     pub fn everywhere(&self) -> Option<f64> {
         let curvature = self.curvature_below()?;
         let anywhere = AnySet::from(WholeSpace {});
@@ -526,18 +531,20 @@ impl LeastLoss<'_> {
         let trace = a.trace();
         for i in 0..a.nrows() {
             if self.scales.column(i) == 0.0 {
-                // Nothing depends on what was never seen.
+                // The loss does not depend on columns that were never seen.
                 a[(i, i)] = trace;
             }
         }
         let trace = a.trace();
-        // What the entries can be off by, and what a decomposition that goes through can hide.
+        // This covers the errors of the entries, and the error that a decomposition which goes
+        // through can hide.
         let hidden = (self.gram.grain() + f64::EPSILON * (4.0 * a.nrows() as f64 + 16.0)) * trace;
         let mut shift = trace / (a.nrows().max(1) as f64);
         while shift > 4.0 * hidden && trace.is_finite() {
             let mut lowered = a.clone();
             (0..a.nrows()).for_each(|i| lowered[(i, i)] -= shift);
-            // Column by column: of the textbook's decomposition it is known what it can hide.
+            // This is the textbook's decomposition, column by column: the error that it can hide is
+            // known.
             if Cholesky::new(lowered).is_some() {
                 return Some(shift - hidden);
             }
@@ -546,13 +553,13 @@ impl LeastLoss<'_> {
         None
     }
 
-    /// S/N
+    /// The gradient S/N.
     fn gradient(&self, priced: &Priced) -> Vec<f64> {
         let slopes = priced.slopes.iter().enumerate();
         slopes.map(|(i, &slope)| quotient(slope, self.scales.column(i))).collect()
     }
 
-    /// u = v/N
+    /// u = v/N.
     fn with_units(&self, v: &[f64]) -> Vec<f64> {
         v.iter().enumerate().map(|(i, &v)| quotient(v, self.scales.column(i))).collect()
     }
@@ -576,9 +583,9 @@ impl LeastLoss<'_> {
         Minorant::of_sums(self.gram.rounds, priced.offset, priced.slopes.clone(), off)
     }
 
-    /// Shows better and better comparators of a radius and what they cost and prove, as long as `look`
-    /// says that something is to be gained. They may be a little too long: what they prove holds all
-    /// the same, and to shorten them can spoil it.
+    /// Shows better and better comparators of a radius with their prices, as long as `look` returns
+    /// that there is something to gain. They may be a little too long. The bounds that they prove
+    /// hold all the same, and shortening them can spoil these.
     fn search(&self, radius: Positive, look: &mut dyn FnMut(&Priced, &[f64]) -> bool) {
         let (inside, _) = self.scales.radii(radius);
         let ball = Positive::new(inside).map(|radius| Ball { radius });
@@ -616,7 +623,7 @@ mod tests {
         gram
     }
 
-    /// What is told of u.
+    /// The interval that u proves.
     fn told(gram: &Gram, u: &[f64], set: &AnySet) -> Solution {
         let (least, most) = curvatures(gram.sigma.get(), gram.rounds);
         let priced = gram.price(u, 0.0);
@@ -671,7 +678,7 @@ mod tests {
 
     #[test]
     fn slopes_that_cancelled_have_their_allowance() {
-        // Σ y·x is 1 and comes out as 0; so does S at u = 0, and U counts it.
+        // Σ y·x is 1 and comes out as 0, and so does S at u = 0. It counts with the radius.
         let mut batch = Batch::default();
         for x in [16777216.0, 1.0, -16777216.0] {
             batch.push(&[0], &[x], if x == 1.0 { 1.0 } else { 1e9 }).unwrap();
@@ -707,7 +714,7 @@ mod tests {
         }
     }
 
-    /// Rows with collinear columns of any size, and how large these are.
+    /// Rows with collinear columns of any size, and their scales.
     fn rows(rng: &mut Rng, weighted: bool) -> (Batch, Scales) {
         let sizes = [1.0, 1e6, 1e-4];
         let mut batch = Batch::default();
@@ -727,7 +734,7 @@ mod tests {
         (batch, scales)
     }
 
-    /// What a minorant proves of the unit-free ball, as a ledger counts it.
+    /// The lower bound of a minorant over the unit-free ball, as a ledger computes it.
     fn floor(tangent: &Minorant, batch: &Batch, radius: f64) -> f64 {
         let ball = rueful_core::UnitFree { radius: Positive::new(radius).unwrap() };
         let mut ledger = rueful_core::Ledger::new(rueful_core::loss::Square {}, ball);

@@ -1,9 +1,10 @@
-//! The first pass: what the data is like, and a first interval.
+//! The first pass, which learns the shape of the data and finds a first interval.
 //!
-//! It prices the comparator to start from, and proves what the slopes to start from prove: those of
-//! an online pass if they are given, else those of the losses at that comparator. So one pass is
-//! enough for an interval. Ascent starts from slopes that are given, and from 0 otherwise: slopes of
-//! one comparator are all at their ends, and take long to come away from there.
+//! It prices the comparator to start from. It also computes the lower bound that the first slopes
+//! prove: those of an online pass if they are given, else those of the losses at that comparator.
+//! So one pass is enough for an interval. Ascent starts from the slopes that are given, and from 0
+//! otherwise: the slopes of one comparator are all at their ends, and take long to come away from
+//! there.
 
 use crate::bracket::Bracket;
 use crate::cost::Cost;
@@ -15,7 +16,7 @@ use crate::set::{make_feasible, norm};
 use rueful_core::loss::Loss;
 use rueful_core::set::FeasibleSet;
 
-/// What a first pass finds out.
+/// The shape of the data, as the first pass finds it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) examples: u64,
@@ -25,15 +26,15 @@ pub(crate) struct Shape {
     pub(crate) at_zero: f64,
     /// The size of a typical residual at u = 0.
     pub(crate) spread: f64,
-    /// What the cost is like in size: F(0), or for losses that can be negative what the slopes make
-    /// of the set.
+    /// The typical size of the cost: F(0), or for losses that can be negative the most that the
+    /// slopes at 0 can gain over the set.
     pub(crate) size: f64,
     /// Whether the losses have a kink.
     pub(crate) kinked: bool,
 }
 
 impl Shape {
-    /// Some 10¹⁰ multiplications, and neither too few passes nor too many.
+    /// The number of passes that make some 10¹⁰ multiplications, but neither too few nor too many.
     pub(crate) fn affordable_passes(&self) -> u64 {
         let work = self.nonzeros + self.examples + self.dimension as u64 + 1;
         (10_000_000_000 / work).clamp(300, 50_000)
@@ -47,12 +48,12 @@ pub(crate) struct Dual {
     pub(crate) sum: Vec<f64>,
 }
 
-/// What the first pass comes to.
+/// The result of the first pass.
 pub(crate) struct Survey {
     pub(crate) shape: Shape,
-    /// Where ascent starts.
+    /// The dual point from which ascent starts.
     pub(crate) dual: Dual,
-    /// ‖S‖ of the slopes that were looked at.
+    /// ‖S‖ of the slopes that the first pass used for its lower bound.
     pub(crate) steepness: f64,
     pub(crate) bracket: Bracket,
 }
@@ -127,7 +128,7 @@ pub(crate) fn survey<L: Loss, P: Passes>(
     Ok(Survey { shape, dual: Dual { slopes, sum }, steepness, bracket })
 }
 
-/// What is known of the minimum beforehand.
+/// The lower bound on the minimum that is known beforehand, and its origin.
 pub(crate) fn known_below(loss: &impl Loss, given: Option<f64>) -> (f64, Source) {
     let sign = if loss.is_nonnegative() { 0.0 } else { f64::NEG_INFINITY };
     match given {
@@ -136,13 +137,13 @@ pub(crate) fn known_below(loss: &impl Loss, given: Option<f64>) -> (f64, Source)
     }
 }
 
-/// F(0)/T, and 1 where that is nothing.
+/// F(0)/T, or 1 where that is 0.
 fn spread(at_zero: f64, examples: usize) -> f64 {
     let spread = at_zero.abs() / (examples as f64).max(1.0);
     if spread > 0.0 { spread } else { 1.0 }
 }
 
-/// sup over ‖u‖ ≤ reach of s‖u‖ − (κ/2)‖u‖², where one of the two is bounded.
+/// sup over ‖u‖ ≤ reach of s‖u‖ − (κ/2)‖u‖², where the reach is finite or κ is positive.
 fn largest_gain(reach: f64, s: f64, curvature: f64) -> f64 {
     if reach.is_finite() { reach * s } else { s * s / (2.0 * curvature) }
 }

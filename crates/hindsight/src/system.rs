@@ -1,7 +1,7 @@
 //! Newton's linear system for many columns: (Σ w_t x_t x_tᵀ + diag(e) + β zzᵀ)s = r.
 //!
 //! Only examples with w_t > 0 take part. The system is solved by conjugate gradients with its
-//! diagonal as the preconditioner; where that takes more products than it pays, by a Cholesky
+//! diagonal as the preconditioner. Where that takes too many products, it is solved by a Cholesky
 //! factor of the smaller of two matrices: d×d as it stands, or with E = diag(e) and Y the n rows
 //! that take part (Woodbury)
 //!
@@ -17,33 +17,34 @@ use crate::products::{Member, Products, STRIP};
 use crate::set::dot;
 use nalgebra::{DMatrix, DVector};
 
-/// The largest matrix that is factored: 8 bytes times its square.
+/// The side of the largest matrix that is factored. It takes 8 bytes times its square.
 const MAX_SIDE: usize = 4000;
 
-/// The most products of conjugate gradients before a factor is made, and where none can be.
+/// The most products of conjugate gradients before a factor is made. The second number holds where
+/// no factor can be made.
 const FEW_STEPS: usize = 60;
 const MANY_STEPS: usize = 1000;
 
-/// The least rows whose products are kept from one system to the next.
+/// The least number of rows whose products are kept from one system to the next.
 const MANY_ROWS: usize = 100;
 
-/// How exact a solution by a factor is made, relative to r.
+/// The accuracy of a solution by a factor, relative to r.
 const EXACT: f64 = 1e-10;
 
 /// Rows with at least this part of all columns are multiplied as full ones.
 const FULL: f64 = 0.1;
 
-/// The system.
+/// The linear system.
 pub(crate) struct System<'a> {
     /// The examples that take part.
     pub(crate) rows: Vec<Member<'a>>,
-    /// e, all positive.
+    /// The diagonal e, all positive.
     pub(crate) extra: Vec<f64>,
-    /// β and z
+    /// The factor β and the vector z.
     pub(crate) along: Option<(f64, Vec<f64>)>,
 }
 
-/// What is known from the systems before.
+/// The facts that are kept from earlier systems.
 pub(crate) struct Memory<'a> {
     /// Whether conjugate gradients alone were too slow.
     factors: bool,
@@ -56,23 +57,23 @@ impl Memory<'_> {
     }
 }
 
-/// A solution.
+/// A solution of the system.
 pub(crate) struct Solved {
     pub(crate) s: Vec<f64>,
-    /// How many products with the matrix it took.
+    /// The number of products with the matrix that it took.
     pub(crate) products: usize,
 }
 
-/// How a system is turned around directly.
+/// A factor that solves the system directly.
 enum Direct {
     Columns(Factor),
     Rows(Factor),
 }
 
 impl<'a> System<'a> {
-    /// Solves for s, to a residual of at most `accuracy` times r in the norm of the preconditioner
-    /// if it can be had by at most so many products. Where conjugate gradients alone were too slow
-    /// before, it does not try without a factor.
+    /// Solves for s, to a residual of at most `accuracy` times r in the norm of the preconditioner,
+    /// if that takes at most `most` products. Where conjugate gradients alone were too slow before,
+    /// it uses a factor at once.
     pub(crate) fn solve(
         &mut self,
         r: &[f64],
@@ -97,8 +98,8 @@ impl<'a> System<'a> {
         solved
     }
 
-    /// Solves with a factor if there is one. Products that were kept and have suffered from rounding
-    /// are made anew.
+    /// Solves with a factor if there is one, and returns whether there was. Kept products that have
+    /// suffered from rounding are made anew.
     fn solve_directly(
         &mut self,
         r: &[f64],
@@ -127,7 +128,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// How many nonzeros take part.
+    /// The number of nonzeros that take part.
     pub(crate) fn nonzeros(&self) -> usize {
         self.rows.iter().map(|row| row.features.len()).sum()
     }
@@ -136,20 +137,20 @@ impl<'a> System<'a> {
         self.nonzeros() as f64 >= FULL * (self.rows.len() * self.extra.len()) as f64
     }
 
-    /// Whether products of rows are kept for the next system: where there are many. On a ball E is
-    /// another one in every step.
+    /// Whether products of rows are kept for the next system. They are where there are many rows,
+    /// but not on a ball, where E changes in every step.
     fn keeps_products(&self) -> bool {
         let n = self.rows.len();
         self.is_full() && (MANY_ROWS..self.extra.len()).contains(&n) && self.along.is_none()
     }
 
-    /// The most products with the matrix before a factor is made. Where products of rows are kept a
-    /// factor of n rows takes about as long as n/50 of them.
+    /// The most products with the matrix before a factor is made. Where products of rows are kept,
+    /// a factor of n rows takes about as long as n/50 products with the matrix.
     fn few_steps(&self) -> usize {
         if self.keeps_products() { (self.rows.len() / 50).clamp(20, FEW_STEPS) } else { FEW_STEPS }
     }
 
-    /// The rows of the smaller matrix.
+    /// The side of the smaller matrix.
     fn side(&self) -> usize {
         (self.rows.len() + 1).min(self.extra.len())
     }
@@ -177,7 +178,8 @@ impl<'a> System<'a> {
         product
     }
 
-    /// Conjugate gradients from s = 0: how many products, and whether they were enough.
+    /// Runs conjugate gradients from s = 0. Returns the number of products, and whether they were
+    /// enough.
     fn iterate(
         &self,
         r: &[f64],
@@ -223,7 +225,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Σ w_t x_t x_tᵀ + diag(e) + β zzᵀ
+    /// Σ w_t x_t x_tᵀ + diag(e) + β zzᵀ.
     fn by_columns(&self) -> DMatrix<f64> {
         let d = self.extra.len();
         let mut a = if self.is_full() {
@@ -279,7 +281,7 @@ impl<'a> System<'a> {
         k
     }
 
-    /// Y E⁻¹Yᵀ row by row.
+    /// Y E⁻¹Yᵀ, computed row by row.
     fn sparse_products(&self, n: usize) -> DMatrix<f64> {
         let mut k = DMatrix::zeros(n, n);
         let mut spread = vec![0.0; self.extra.len()];

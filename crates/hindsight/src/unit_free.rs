@@ -1,16 +1,16 @@
 //! Comparators without units.
 //!
-//! Over the unit-free ball of [`Scales`] the problem is that of a plain ball of radius U·Y, on the rows
-//! x̂ = x/N and for v = N·u. The solver works there, on quotients that are rounded to singles; what it finds
-//! is only a proposal. Its comparator u = v/N is priced on the rows as they are, and its slopes prove
-//! what they prove about these:
+//! Over the unit-free ball of [`Scales`] the problem is that of a plain ball of radius U·Y, on the
+//! rows x̂ = x/N and for v = N·u. The solver works there, on quotients that are rounded to singles,
+//! and its result is only a proposal. Its comparator u = v/N is priced on the rows as they are, and
+//! its slopes prove a lower bound for these rows:
 //!
 //! ```text
 //! min over B(U) of Σ φ_t(u·x_t) ≥ −Σ φ_t*(a_t) − U·Y·‖S/N‖,    S = Σ a_t x_t
 //! ```
 //!
-//! with S added up without error. That |x̂ − x/N| is up to 2⁻²⁴|x/N| costs some of the gap, in proportion
-//! to U, and nothing of the proof.
+//! S is added up without error. The rounding |x̂ − x/N| of up to 2⁻²⁴|x/N| widens the gap, in
+//! proportion to U, but takes nothing from the proof.
 
 use crate::bracket::Bracket;
 use crate::cost::{Cost, careful_dot};
@@ -25,25 +25,26 @@ use rueful_core::loss::Loss;
 use rueful_core::set::Ball;
 use rueful_core::{Batch, Example, Features, NonNegative, Positive, Rows};
 
-/// The part of the gap asked for that the solver is given: the rest is for the rounding of x̂.
+/// The part of the requested gap that the solver is given. The rest is for the rounding of x̂.
 const FIRST_SHARE: f64 = 0.9;
 
-/// How much less the next attempt is given, and how many there are.
+/// The factor for the part that the next attempt is given, and the number of attempts.
 const NEXT_SHARE: f64 = 0.1;
 const ATTEMPTS: usize = 3;
 
-/// Copied rows are kept together up to so many nonzeros.
+/// The number of nonzeros up to which copied rows are kept in one batch.
 const KEPT_TOGETHER: usize = 1 << 18;
 
 /// Solves min Σ φ_t(u·x_t) over the unit-free ball { u : Σ (N_i u_i)² ≤ (U·Y)² } of [`Scales`].
 ///
-/// What is returned holds for the rows as they are, rounding included, as with [`solve`](crate::solve):
-/// the comparator is in their units and certainly in the ball, `upper` is what it costs, and `lower` is
-/// proved by slopes. So is what is known beforehand: the comparator, the slopes and the bound of `start`.
-/// On the way `watch` is told of the interval for rounded rows, and after each attempt of the proved one.
+/// The solution holds for the rows as they are, rounding included, as with [`solve`](crate::solve):
+/// the comparator is in their units and certainly in the ball, `upper` is its loss, and `lower` is
+/// proved by slopes. The comparator, the slopes and the bound of `start` are for the rows as they
+/// are, too. On the way `watch` is told of the interval for rounded rows, and after each attempt of
+/// the proved one.
 ///
-/// The rows divided by their scales are kept in memory where the data is, or where [`solve`](crate::solve)
-/// would copy it.
+/// The rows divided by their scales are kept in memory where the data is in memory, or where
+/// [`solve`](crate::solve) would copy it.
 ///
 /// ```
 /// use rueful_core::{Batch, Positive, loss::Absolute};
@@ -92,14 +93,15 @@ pub fn solve_unit_free<L: Loss, P: Passes>(
 struct Raw<'a, L, P> {
     loss: L,
     scales: &'a Scales,
-    /// U·Y, rounded down and up.
+    /// The radius U·Y, rounded down and rounded up.
     inside: f64,
     outside: f64,
     data: Scaled<'a, P>,
 }
 
 impl<L: Loss, P: Passes> Raw<'_, L, P> {
-    /// The first pass: what the data is like, what the start proves, and the scaled rows for memory.
+    /// Makes the first pass. It finds the shape of the data and the interval of the start, and
+    /// keeps the scaled rows if they may be in memory.
     fn survey(
         &mut self,
         start: &Start,
@@ -125,7 +127,8 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
         Ok((shape, bracket))
     }
 
-    /// Solves for the scaled rows, and proves what that comes to, until it is good enough; says how.
+    /// Solves for the scaled rows and proves the result for the rows as they are, until it is good
+    /// enough. Returns the method.
     fn attempt(
         &mut self,
         problem: &Problem<L>,
@@ -140,7 +143,7 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
         start.comparator = self.scales.without_units(&bracket.comparator);
         start.lower = None;
         for _ in 0..ATTEMPTS {
-            // One that looks at the scaled rows, one that solves, and one that proves.
+            // One pass looks at the scaled rows, one solves, and one proves.
             if bracket.is_done(options) || !bracket.allows(3) {
                 break;
             }
@@ -165,8 +168,8 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
         Ok(method)
     }
 
-    /// The slopes at the comparator for the scaled rows. Those for the rows as they are would add up
-    /// to a longer S: the roundings of all columns come together in a prediction.
+    /// The slopes at the comparator for the scaled rows. The slopes for the rows as they are would
+    /// add up to a longer S, because the roundings of all columns come together in a prediction.
     fn take_slopes(&mut self, found: &mut Bracket) -> Result<(), P::Error> {
         let Bracket { comparator, slopes, passes, .. } = found;
         let loss = self.loss;
@@ -178,7 +181,7 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
         })
     }
 
-    /// One pass over the rows as they are.
+    /// Prices and proves the result in one pass over the rows as they are.
     fn prove(
         &mut self,
         found: &Found,
@@ -195,12 +198,12 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
     }
 }
 
-/// A comparator and slopes, as they are priced and proved.
+/// The price of a comparator and the bound of slopes, as they are added up.
 struct Check<'a> {
     scales: &'a Scales,
     outside: f64,
     u: Vec<f64>,
-    /// A slope per example; where there is none, that of the loss at u is taken.
+    /// A slope per example. Where there is none, that of the loss at u is taken.
     slopes: &'a [f64],
     seen: usize,
     cost: Cost,
@@ -245,14 +248,14 @@ impl<'a> Check<'a> {
     }
 }
 
-/// What the first pass finds out about the data.
+/// The facts about the data that the first pass collects.
 #[derive(Default)]
 struct First {
     examples: u64,
     dimension: usize,
     nonzeros: u64,
     at_zero: Option<Cost>,
-    /// Σ|φ_t'(0)|‖x_t/N‖
+    /// Σ|φ_t'(0)|‖x_t/N‖.
     steepness: f64,
 }
 
@@ -267,7 +270,7 @@ impl First {
         self.nonzeros += x.len() as u64;
     }
 
-    /// What matters of it once the rows are scaled.
+    /// The shape, as far as a bracket needs it.
     fn shape<L: Loss>(&self, loss: &L, used: usize, radius: f64) -> Shape {
         let at_zero = self.at_zero.map_or(0.0, |cost| cost.upper(0.0));
         Shape {
@@ -282,13 +285,14 @@ impl First {
     }
 }
 
-/// Rows divided by their scales: x̂ = x/N, rounded to singles. Nothing that is proved rests on them.
+/// Rows divided by their scales: x̂ = x/N, rounded to singles. Nothing that is proved rests on
+/// them.
 struct Scaled<'a, P> {
     data: &'a mut P,
     scales: &'a Scales,
-    /// All of them, where they are in memory.
+    /// All scaled rows, if they are in memory.
     kept: Option<Vec<Batch>>,
-    /// Where rows are divided that are not.
+    /// A buffer in which rows are divided that are not in memory.
     buffer: Batch,
 }
 
@@ -297,7 +301,7 @@ impl<'a, P: Passes> Scaled<'a, P> {
         Self { data, scales, kept: None, buffer: Batch::default() }
     }
 
-    /// Shows every row as it is, and keeps them scaled where all of them may be in memory.
+    /// Shows every row as it is, and keeps them scaled if all of them may be in memory.
     fn copy_while(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), P::Error> {
         let limit = if self.data.held().is_some() { u64::MAX } else { MAX_HELD };
         let mut nonzeros = 0;
@@ -329,7 +333,7 @@ fn keep(kept: &mut Vec<Batch>, rows: Rows<'_>, scales: &Scales) {
     }
 }
 
-/// Appends rows divided by their scales. Quotients without end are cut off.
+/// Appends rows divided by their scales. Infinite quotients are cut off.
 fn scale(rows: Rows<'_>, scales: &Scales, to: &mut Batch) {
     let done = to.map_rows(
         rows,

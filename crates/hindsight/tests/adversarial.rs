@@ -1,6 +1,6 @@
-//! Data made to break proofs: scales from 10⁻³⁸ to 10³⁸, importances from 10⁻²⁰ to 10²⁰, labels up to 10³⁰,
-//! columns and rows that repeat one another, sets from tiny to huge. What is claimed of them is held
-//! against arithmetic without rounding.
+//! Data made to break proofs: scales from 10⁻³⁸ to 10³⁸, importances from 10⁻²⁰ to 10²⁰, labels up
+//! to 10³⁰, columns and rows that repeat one another, and sets from tiny to huge. All claims about
+//! them are checked with arithmetic that does not round.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, NonNegative, OpenUnit, Positive};
 use rueful_hindsight::{InMemory, Options, Problem, Solution, Source, Start, solve};
 
-/// A problem but for its loss.
+/// A problem without its loss.
 struct Case {
     batch: Batch,
     sigma: f64,
@@ -29,7 +29,7 @@ fn power(rng: &mut Rng, least: f64, most: f64) -> f64 {
     10_f64.powf(rng.between(least, most))
 }
 
-/// A value that a single can hold.
+/// The nearest value that a single can hold.
 fn single(value: f64) -> f32 {
     value.clamp(-3e38, 3e38) as f32
 }
@@ -44,7 +44,7 @@ fn set(rng: &mut Rng, sigma: f64) -> AnySet {
     }
 }
 
-/// Rows in which columns are multiples of the first, small integers, or noise of their own scale.
+/// Rows in which each column is a multiple of the first, small integers, or noise of its own scale.
 fn rows(rng: &mut Rng, columns: usize) -> Vec<Vec<f32>> {
     let wide = [0.0, 3.0, 12.0, 37.0][rng.below(4)];
     let scales: Vec<f64> = (0..columns).map(|_| power(rng, -wide, wide)).collect();
@@ -117,7 +117,7 @@ impl Case {
         }
     }
 
-    /// Points of the set: around what was found, towards its ends, and anywhere.
+    /// Points of the set: around the one that was found, towards the ends, and anywhere.
     fn points(&self, rng: &mut Rng, found: &[f64]) -> Vec<Vec<f64>> {
         let d = self.batch.dimension();
         let reach = self.set.reach(d.into()).min(1e6);
@@ -140,7 +140,7 @@ impl Case {
     }
 }
 
-/// Holds what is claimed against what is true; `cost` gives bounds on what a point costs.
+/// Checks the claims of the solver against the truth. `cost` returns bounds on the cost of a point.
 fn judge<L: Loss>(loss: L, case: &Case, rng: &mut Rng, cost: &dyn Fn(&[f64]) -> (Exact, Exact)) {
     let what = |solution: &Solution| format!("{:?} {:?} {solution:?}", case.set, case.options);
     let mut found = case.solve(loss, Start::default());
@@ -177,7 +177,7 @@ fn judge_exactly<L: Loss>(
     });
 }
 
-/// The logistic loss has no exact value: doubles, with some roundings either way.
+/// The logistic loss has no exact value. It is computed in doubles, with some roundings either way.
 fn judge_logistic(rng: &mut Rng) {
     let case = case(rng, true);
     judge(Logistic {}, &case, rng, &|u: &[f64]| {
@@ -278,7 +278,7 @@ fn absurd_values_leave_no_bound_rather_than_a_false_one() {
     }
 }
 
-/// The domain of a conjugate is where slopes are: a hair outside there is no line below the loss.
+/// The domain of a conjugate ends where the slopes end. Beyond it there is no line below the loss.
 #[test]
 fn conjugates_end_where_slopes_do() {
     let outside = 1.0 + f64::EPSILON;
@@ -301,7 +301,7 @@ fn conjugates_end_where_slopes_do() {
     assert_eq!(quantile.conjugate(0.75 * outside, 4.0), f64::INFINITY);
 }
 
-/// b ln b + (1 − b) ln(1 − b) at both ends, from 700 digits: b and the conjugate.
+/// b and b ln b + (1 − b) ln(1 − b) at both ends, computed with 700 digits.
 const ENTROPIES: [(f64, f64); 7] = [
     (1e-290, -6.687496769682734e-288),
     (1e-17, -4.0143946580898777e-16),

@@ -47,7 +47,7 @@ fn least_squares_in_a_ball_by_bisection_on_the_multiplier() {
     for (seed, columns) in [(1, 5), (2, 5), (3, 750)] {
         let batch = noisy(50, 8, columns, false, seed);
         let (x, y) = dense(&batch);
-        // u(ν) = Xᵀ(XXᵀ + νI)⁻¹y
+        // The solution is u(ν) = Xᵀ(XXᵀ + νI)⁻¹y.
         let rows = &x * x.transpose();
         let at = |shift: f64| {
             let shifted = &rows + DMatrix::identity(rows.nrows(), rows.nrows()) * shift;
@@ -98,7 +98,7 @@ fn nothing_is_lost_where_nothing_need_be() {
     for columns in [5, 800] {
         let mut batch = Batch::default();
         for example in noisy(60, 5, columns, true, 9).iter() {
-            // One more feature that gives the label away.
+            // One more feature gives the label away.
             let mut indices = example.features.indices().to_vec();
             let mut values = example.features.values().to_vec();
             indices.push(columns as u32);

@@ -20,7 +20,8 @@ fn agrees(sigma: f64, set: &AnySet, batch: &Batch) {
     let (best, solved) =
         (gram(sigma, batch).solve(set), solve_to(Square {}, sigma, set, batch, 1e-9));
     assert_eq!((best.method, best.passes), (Method::SufficientStatistics, 0));
-    // F(u) is a difference of sums as large as F(0): that, to rounding, is what it can tell apart.
+    // F(u) is a difference of sums as large as F(0), and cannot be told apart more finely than
+    // their rounding.
     let at_zero = cost(Square {}, sigma, batch, &vec![0.0; batch.dimension()]);
     let width = best.upper - best.lower;
     assert!(width <= 1e-8 * best.upper + 1e-11 * at_zero, "{best:?} {solved:?}");
@@ -77,8 +78,8 @@ fn saved_and_loaded_it_goes_on_as_before() {
     assert_eq!(loaded.solve(&ball(2.0)), whole.solve(&ball(2.0)));
 }
 
-/// Some 2,000 columns, the most it is meant for: the interval holds the cost of the comparator, added
-/// up example by example, and no point nearby costs less than the lower end.
+/// This has 2,000 columns, the most that it is meant for. The interval holds the cost of the
+/// comparator, added up example by example, and no point nearby costs less than the lower end.
 #[test]
 fn two_thousand_columns() {
     let batch = noisy(600, 30, 2000, false, 4);

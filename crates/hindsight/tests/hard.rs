@@ -1,4 +1,5 @@
-//! Problems on which ascent and multipliers stall: within a bounded number of passes, the gap is small.
+//! Problems on which ascent and multipliers stall. The gap must be small after a bounded number of
+//! passes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +14,7 @@ use rueful_core::{Batch, NonNegative, Rows};
 use rueful_hindsight::{InMemory, Options, Passes, Problem, Solution, Start, solve};
 use std::convert::Infallible;
 
-/// Standard normal rows, after a change; labels of a linear model with so much noise.
+/// Standard normal rows, after a change. The labels are those of a linear model with so much noise.
 fn rows(count: usize, columns: usize, noise: f64, change: impl Fn(&mut [f64])) -> Batch {
     let rng = &mut Rng::new(1);
     let target = rng.direction(columns);
@@ -29,14 +30,15 @@ fn rows(count: usize, columns: usize, noise: f64, change: impl Fn(&mut [f64])) -
     batch
 }
 
-/// Some more than it takes.
+/// These are a few more passes than it takes.
 const PASSES_FOR_TEXT: u64 = 24;
 const PASSES_FOR_MANY_DIGITS: u64 = 100;
 const PASSES_IN_A_BOX: u64 = 340;
 
 type ExactLoss = fn(Exact, f64) -> Exact;
 
-/// The relative gap after so many passes at most; what is found costs what it is said to.
+/// The relative gap after at most so many passes. It also asserts that the comparator costs what
+/// the solver says.
 fn gap<L: Loss>(loss: L, exactly: ExactLoss, set: &AnySet, batch: &Batch, passes: u64) -> f64 {
     let options = Options { tolerance: 1e-4, max_passes: Some(passes) };
     gap_with(&options, loss, exactly, set, batch)
@@ -67,7 +69,8 @@ fn run<L: Loss>(
     solution
 }
 
-/// Columns that say the same but for the rounding of a single: in a large ball that difference counts.
+/// Some columns are equal except for the rounding of singles. In a large ball that difference
+/// counts.
 #[test]
 fn collinear_columns_in_a_large_ball() {
     let batch = rows(500, 12, 1.0, |row| {
@@ -84,7 +87,7 @@ fn collinear_columns_in_a_large_ball() {
     }
 }
 
-/// One column is a million times as large as the others, as a running number is.
+/// One column is a million times as large as the others, like a row number.
 #[test]
 fn a_huge_column() {
     let batch = rows(500, 11, 1.0, |row| {
@@ -121,13 +124,13 @@ fn separable_classes_in_a_large_ball() {
     }
 }
 
-/// Like text: few features of many, the frequent ones in most rows, and noise in the labels.
+/// Rows like text: few features of many, the frequent ones in most rows, and noise in the labels.
 fn text(count: usize, columns: usize, per_row: usize) -> Batch {
     let rng = &mut Rng::new(4);
     let target: Vec<f64> = (0..columns).map(|_| rng.bell()).collect();
     let mut batch = Batch::default();
     for _ in 0..count {
-        // Ranks by Zipf's law, flattened at its head.
+        // Ranks follow Zipf's law, flattened at its head.
         let rank = |rng: &mut Rng| 10.0 * ((1.0 + columns as f64 / 10.0).powf(rng.unit()) - 1.0);
         let mut indices: Vec<u32> = (0..per_row).map(|_| rank(rng) as u32).collect();
         indices.sort_unstable();
@@ -141,8 +144,8 @@ fn text(count: usize, columns: usize, per_row: usize) -> Batch {
     batch
 }
 
-/// Sweeps in random order that leave out what is settled need a few dozen passes even where the ball
-/// is as large as the best weights of LIBLINEAR's default problem.
+/// Sweeps in random order that leave out settled examples need a few dozen passes, even where the
+/// ball is as large as the best weights of LIBLINEAR's default problem.
 #[test]
 fn sparse_text_in_a_large_ball() {
     let batch = text(4000, 1500, 30);
@@ -152,7 +155,8 @@ fn sparse_text_in_a_large_ball() {
     }
 }
 
-/// The more is asked for, the longer ascent takes: it is not to be given up for that.
+/// The smaller the gap that is asked for, the longer ascent takes. It must not be given up for
+/// that.
 #[test]
 fn sparse_text_to_many_digits() {
     let batch = text(4000, 1500, 30);
@@ -163,7 +167,7 @@ fn sparse_text_to_many_digits() {
     }
 }
 
-/// Full rows and more columns than rows, most of which end up at a side of the box.
+/// Rows are full, and there are more columns than rows. Most columns end up at a side of the box.
 #[test]
 fn a_box_with_more_columns_than_rows() {
     let batch = rows(240, 400, 1.0, |_| ());
@@ -185,7 +189,7 @@ impl Passes for Streamed<'_> {
     }
 }
 
-/// Few enough nonzeros to be copied into memory, in which the same is done.
+/// The data has few enough nonzeros to be copied into memory, where it is solved as usual.
 #[test]
 fn collinear_columns_from_a_stream() {
     let batch = rows(500, 6, 1.0, |row| {

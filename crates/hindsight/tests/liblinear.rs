@@ -1,8 +1,9 @@
 //! The solver against LIBLINEAR, an independent program for the same problem in another form.
 //!
-//! `liblinear-train -s 3 -B 1 -c C` minimises ½‖w‖² + C Σ [1 − y w·x]₊. Divided by CT that is the mean
-//! hinge loss with a penalty (σ/2)‖w‖², σ = 1/(CT), over all w: what the solver brackets with σ.
-//! The weights LIBLINEAR finds are priced here, so its own stopping rule is no matter.
+//! `liblinear-train -s 3 -B 1 -c C` minimises ½‖w‖² + C Σ [1 − y w·x]₊. Divided by CT that is the
+//! mean hinge loss with a penalty (σ/2)‖w‖², σ = 1/(CT), over all w. The solver brackets it with
+//! this σ. The weights that LIBLINEAR finds are priced here, so its own stopping rule does not
+//! matter.
 
 #![allow(clippy::unwrap_used)]
 
@@ -37,7 +38,7 @@ fn read(path: &Path) -> Batch {
     batch
 }
 
-/// The weights LIBLINEAR finds, the constant first; None if it is not installed.
+/// The weights that LIBLINEAR finds, the constant first. `None` if it is not installed.
 fn liblinear(path: &Path, c: f64) -> Option<Vec<f64>> {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("model");
@@ -68,7 +69,7 @@ fn agrees(path: &Path, c: f64) {
     let solution = solve_to(Hinge {}, sigma, &WholeSpace {}.into(), &batch, 1e-8);
     assert!(solution.converged, "{:e}", solution.relative_gap);
     let theirs = cost(Hinge {}, sigma, &batch, &w);
-    // Never below what is proved, and its minimum is ours.
+    // Its weights never cost less than the proved bound, and its minimum is that of the solver.
     assert!(theirs >= solution.lower, "{theirs} < {}", solution.lower);
     assert!(theirs <= solution.upper * (1.0 + 1e-4), "{theirs} > {}", solution.upper);
 }

@@ -53,7 +53,7 @@ fn it_holds_and_nothing_else_is_much_better() {
 
 #[test]
 fn separable_streams_have_their_margin() {
-    // y·x = (1, ±1): u = (1, 0) has margin 1 everywhere, and X² = 2.
+    // Here y·x = (1, ±1): u = (1, 0) has margin 1 everywhere, and X² = 2.
     let mut batch = Batch::default();
     for round in 0..100 {
         let y = if round % 3 == 0 { -1.0f32 } else { 1.0 };
@@ -66,7 +66,7 @@ fn separable_streams_have_their_margin() {
     check(&batch);
 }
 
-/// Importances change no mistake of the Perceptron, and so must not change what bounds them.
+/// Importances change no mistake of the Perceptron, so they must not change the mistake bound.
 #[test]
 fn importances_make_no_difference() {
     let plain = noisy(200, 5, 5, true, 7);

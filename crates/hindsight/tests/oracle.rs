@@ -1,4 +1,5 @@
-//! The solver against an independent conic one: its points and its multipliers, priced and proved here.
+//! The solver against an independent conic one, whose points and multipliers are priced and proved
+//! here.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +18,7 @@ use rueful_core::set::{AnySet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, Example, NonNegative, OpenUnit, Positive};
 use rueful_hindsight::{InMemory, Options, Scales, Start, solve_unit_free};
 
-/// How a loss is put into cones.
+/// The way in which a loss is put into cones.
 #[derive(Debug, Clone, Copy)]
 enum Form {
     Lines(fn(f64) -> Kink),
@@ -48,10 +49,10 @@ struct Found {
     slopes: Vec<f64>,
 }
 
-/// Asks the oracle. Nothing of what it says is taken at its word: its point is brought into the set
-/// and priced here, its slopes into the domain of the conjugates, and what they prove is worked out
-/// here. So its own accuracy (for which it stops at 1e-8 relative to norms of its own) is no matter.
-/// A ball is Σ (N_i u_i)² ≤ U², with all N_i = 1 for the plain one.
+/// Asks the oracle. None of its answers is taken at its word: its point is brought into the set and
+/// priced here, its slopes are brought into the domain of the conjugates, and the bound that they
+/// prove is computed here. So its own accuracy (it stops at 1e-8 relative to norms of its own) does
+/// not matter. A ball is Σ (N_i u_i)² ≤ U², with all N_i = 1 for the plain one.
 fn oracle(form: Form, sigma: f64, set: &AnySet, units: &[f64], batch: &Batch) -> Found {
     let (d, t) = (batch.dimension(), batch.len());
     let variables = d + 3 * t;
@@ -83,7 +84,7 @@ fn oracle(form: Form, sigma: f64, set: &AnySet, units: &[f64], batch: &Batch) ->
                 rows.cones.push(SupportedConeT::ZeroConeT(1));
             }
             Form::Logistic => {
-                // e^{−z} ≤ v, e^{−yp−z} ≤ w, v + w ≤ 1
+                // The cones are e^{−z} ≤ v, e^{−yp−z} ≤ w and v + w ≤ 1.
                 linear[z] = 1.0;
                 let (v, w) = (d + t + round, d + 2 * t + round);
                 for (extra, slack) in [(0.0, v), (y, w)] {
@@ -143,7 +144,7 @@ fn oracle(form: Form, sigma: f64, set: &AnySet, units: &[f64], batch: &Batch) ->
             z[2 * round] * low + z[2 * round + 1] * high
         }
         Form::Square => z[round],
-        // Seven rows an example; the fourth holds y·p.
+        // Each example has seven rows, and the fourth holds y·p.
         Form::Logistic => example.label * z[7 * round + 3].clamp(-1.0, 0.0),
         Form::Linear => example.label,
     };
@@ -151,8 +152,8 @@ fn oracle(form: Form, sigma: f64, set: &AnySet, units: &[f64], batch: &Batch) ->
     Found { u: solver.solution.x[..d].to_vec(), slopes }
 }
 
-/// No point the oracle finds is below the lower end, no bound it proves above the upper: both are
-/// worked out here, and no tolerance enters but that of adding up in doubles.
+/// Asserts that no point of the oracle is below the lower end, and that no bound it proves is above
+/// the upper end. Both are computed here. The only tolerance is that of adding up in doubles.
 fn agrees<L: Loss>(name: &str, loss: L, form: Form, sigma: f64, set: &AnySet, batch: &Batch) {
     let solution = solve_to(loss, sigma, set, batch, 1e-8);
     let found = oracle(form, sigma, set, &vec![1.0; batch.dimension()], batch);
@@ -169,7 +170,7 @@ fn agrees<L: Loss>(name: &str, loss: L, form: Form, sigma: f64, set: &AnySet, ba
     }
     let proved = minorant.floor(&set.clone().into(), minorant.slopes().len().into());
     assert!(solution.upper >= proved, "{what} below {proved}");
-    // And both come close, so that the comparison says something.
+    // Both must also come close, so that the comparison says something.
     let close = 1e-5 * (cost.abs() + 1e-3 * batch.len() as f64);
     assert!(cost - proved <= close, "{what}: the oracle knows only [{proved}, {cost}]");
     assert!(solution.converged, "{what}");
@@ -220,7 +221,7 @@ fn all_agree(set: &AnySet, sigma: f64, signs: &Batch, numbers: &Batch) {
     agrees("linear", Linear {}, Form::Linear, sigma, set, numbers);
 }
 
-/// Inside, on the boundary, and far inside.
+/// The sizes of the sets: in small ones the minimum is on the boundary, and in large ones inside.
 const SIZES: [f64; 3] = [0.05, 1.0, 30.0];
 
 #[test]
@@ -247,7 +248,8 @@ fn many_columns() {
     }
 }
 
-/// Newton's systems have a hundred rows and more here, whose products are kept from one to the next.
+/// Newton's systems have a hundred rows and more here. Their products are kept from one system to
+/// the next.
 #[test]
 fn full_rows_in_a_box() {
     let batch = noisy(400, 500, 500, true, 7);
@@ -294,7 +296,7 @@ fn duplicates_and_empty_rows() {
     }
 }
 
-/// The same over the unit-free ball, columns being in units from a hundredth to a hundred.
+/// Like [`agrees`] over the unit-free ball. Columns are in units from a hundredth to a hundred.
 fn agrees_without_units<L: Loss>(loss: L, form: Form, radius: f64, classes: bool, seed: u64) {
     let mut batch = Batch::default();
     for example in noisy(60, 5, 5, classes, seed).iter() {
@@ -310,7 +312,7 @@ fn agrees_without_units<L: Loss>(loss: L, form: Form, radius: f64, classes: bool
     let numbers = batch.labels().iter().fold(0.0_f64, |most, y| most.max(y.abs()));
     let scales = Scales { columns, label: if classes { 1.0 } else { numbers } };
     let reach = radius * scales.label;
-    // A rounding of x̂ counts U times: 1e-6 is out of reach for a U of 30.
+    // A rounding of x̂ counts U times, so 1e-6 is out of reach for a U of 30.
     let options = Options { tolerance: 1e-5, max_passes: None };
     let mut data = InMemory { batches: std::slice::from_ref(&batch) };
     let (given, start) = (Positive::new(radius).unwrap(), Start::default());

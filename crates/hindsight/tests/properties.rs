@@ -1,4 +1,4 @@
-//! What must hold for any data: soundness, repeatability, streams, prefixes, awkward inputs.
+//! Properties that hold for any data: soundness, repeatability, streams, prefixes, awkward inputs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -95,7 +95,7 @@ fn the_same_bits_twice() {
     }
 }
 
-/// Data that is made anew on every pass, in one buffer.
+/// Data that is made anew in every pass, in one buffer.
 struct Made {
     source: Batch,
     buffer: Batch,
@@ -153,7 +153,8 @@ fn memory_gives_the_same_however_it_is_divided_and_a_prefix_what_its_rows_give()
     }
 }
 
-/// Ascent visits a stream in its own order, and memory in others: the way is not the same.
+/// Ascent visits a stream in its own order, and data in memory in random orders, so it takes other
+/// steps.
 #[test]
 fn a_stream_gives_what_its_rows_give_and_agrees_with_memory() {
     for columns in [6, 900] {
@@ -201,7 +202,8 @@ fn holds_everywhere<L: Loss>(loss: L, set: &AnySet, batch: &Batch, points: &[Vec
     }
 }
 
-/// A learner's regret lies between what the solver proves and the learner's own certificate.
+/// Asserts that a learner's regret lies between the bound that the solver proves and the learner's
+/// own certificate.
 fn is_below_the_certificate<L: Loss>(loss: L, radius: f64, batch: &Batch) {
     let set = ball(radius);
     let mut w = vec![0.0; batch.dimension()];

@@ -1,4 +1,4 @@
-//! The exact regret of a real learner, beside the certificate of its real ledger; and data of every
+//! The exact regret of a real learner beside the certificate of its real ledger, and data of every
 //! size, from tiny to huge.
 
 #![allow(clippy::unwrap_used)]
@@ -17,7 +17,7 @@ use rueful_core::set::{AnySet, FeasibleSet};
 use rueful_core::{Batch, Ledger, NonNegative, Objective, OpenUnit, Positive};
 use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve};
 
-/// A run: what it lost, its certificate in total, and where the solver may start.
+/// A run: its loss, its certificate in total, and a start for the solver.
 struct Run {
     lost: f64,
     certificate: f64,
@@ -60,8 +60,8 @@ fn best<L: Loss>(
     solution
 }
 
-/// The regret is at most the certificate, from the first pass on: the run's slopes are the first
-/// dual point, and every later one is at least as good.
+/// Asserts that the regret is at most the certificate, from the first pass on. The run's slopes are
+/// the first dual point, and every later one is at least as good.
 fn is_below_the_certificate<L: Loss + Into<AnyLoss>>(
     what: &str,
     loss: L,
@@ -78,7 +78,8 @@ fn is_below_the_certificate<L: Loss + Into<AnyLoss>>(
     }
 }
 
-/// The interval holds for every point that is tried, and its upper end is attained.
+/// Asserts that the interval holds for every point that is tried, and that its upper end is
+/// attained.
 fn holds<L: Loss>(what: &str, loss: L, set: &AnySet, batch: &Batch, rng: &mut Rng) {
     let solution = best(loss, set, batch, Start::default(), None);
     assert!(!solution.lower.is_nan() && solution.upper.is_finite(), "{what}: {solution:?}");
@@ -145,7 +146,7 @@ fn the_slopes_of_a_run_are_the_first_dual_point() {
     let solution = best(Hinge {}, &set, &batch, run.start.clone(), Some(1));
     let proved = run.lost - run.certificate;
     assert!((solution.lower - proved).abs() <= 1e-9 * proved.abs(), "{} {proved}", solution.lower);
-    // And the weights it ended with are priced.
+    // The weights of the run at its end are priced, too.
     assert!(solution.upper <= cost(Hinge {}, 0.0, &batch, &run.start.comparator) * (1.0 + 1e-9));
     is_sound(&solution, &set, Hinge {}, 0.0, &batch);
 }

@@ -1,6 +1,6 @@
-//! Every loss, in balls and boxes from tiny to huge, on data of several shapes: a relative gap of 1e-8,
-//! and of 1e-6 where the radius is a million. (There slopes must add up to 10⁻¹⁴ or so, which their own
-//! rounding can forbid.)
+//! Every loss, in balls and boxes from tiny to huge, on data of several shapes. The relative gap
+//! must be 1e-8, and 1e-6 where the radius is a million. (There slopes must add up to 10⁻¹⁴ or so,
+//! which their own rounding can forbid.)
 
 #![allow(clippy::unwrap_used)]
 
@@ -30,7 +30,7 @@ fn reaches(signs: &Batch, numbers: &Batch) {
     }
 }
 
-/// Rows once, twice or three times, and some with the other label as well.
+/// Rows that occur once, twice or three times, some of them with the other label as well.
 fn repeated(batch: &Batch) -> Batch {
     let mut rows = Batch::default();
     for (t, example) in batch.iter().enumerate() {

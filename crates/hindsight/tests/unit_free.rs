@@ -1,4 +1,5 @@
-//! Comparators without units: what does not depend on units, and what is proved about the rows as they are.
+//! Comparators without units: results that do not depend on units, and proofs for the rows as they
+//! are.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +18,7 @@ use rueful_hindsight::{
 };
 use std::convert::Infallible;
 
-/// N and Y of a batch.
+/// The scales N and Y of a batch.
 fn scales_of(batch: &Batch, classes: bool) -> Scales {
     let mut columns = vec![0.0_f32; batch.dimension()];
     for example in batch.iter() {
@@ -30,7 +31,7 @@ fn scales_of(batch: &Batch, classes: bool) -> Scales {
     Scales { columns, label: if classes { 1.0 } else { largest } }
 }
 
-/// The same rows with every column, and every label, times a number.
+/// The same rows with every column and every label multiplied by a number.
 fn times(batch: &Batch, column: impl Fn(u32) -> f32, label: f64) -> Batch {
     let mut changed = Batch::default();
     for example in batch.iter() {
@@ -97,7 +98,7 @@ fn quantile() -> Quantile {
     Quantile { tau: OpenUnit::new(TAU).unwrap() }
 }
 
-/// 2^k for a k of its own in every column, up to so much either way.
+/// 2^k with a k for every column between −most and most.
 fn power(i: u32, most: i32) -> f32 {
     2_f32.powi((i as i32 * 7 + 3) % (2 * most + 1) - most)
 }
@@ -144,7 +145,7 @@ fn integers(rows: usize, columns: u32, signs: bool, seed: u64) -> Batch {
     batch
 }
 
-/// Two proved intervals around one number.
+/// Asserts that two proved intervals can hold the same number, and that both converged.
 fn meet(one: &Solution, two: &Solution, factor: f64) {
     let what = format!("{one:?} {two:?} {factor}");
     assert!(one.lower * factor <= two.upper * (1.0 + 1e-15), "{what}");
@@ -171,7 +172,8 @@ fn columns_times_three_give_the_same_number() {
     }
 }
 
-/// Labels times c: the loss, and so the interval, is multiplied by c, or by its square.
+/// Asserts that if labels are multiplied by c, the loss and its interval are multiplied by c or its
+/// square.
 fn follows_labels<L: Loss>(loss: L, degree: i32, batch: &Batch) {
     let asked = Asked::to(1.0, 1e-5);
     let one = asked.solve(loss, &scales_of(batch, false), batch);
@@ -195,8 +197,8 @@ fn labels_times_a_number() {
     follows_labels(Square {}, 2, &batch);
 }
 
-/// A hostile batch: columns of any scale a single can have, some beside their own rounding; labels
-/// and importances of all sizes.
+/// A hostile batch: columns of any scale that a single can have, some beside their own rounding,
+/// and labels and importances of all sizes.
 fn hostile(rng: &mut Rng, signs: bool) -> Batch {
     let columns = 1 + rng.below(5);
     let indices: Vec<u32> = (0..columns as u32).collect();
@@ -209,7 +211,7 @@ fn hostile(rng: &mut Rng, signs: bool) -> Batch {
         let first = rng.bell();
         let value = |rng: &mut Rng, i: usize| {
             let within = if rng.chance(0.3) { first } else { rng.bell() };
-            // Within a column as well: what is far below the largest.
+            // A column also has values that are far below its largest.
             let within = if rng.chance(0.1) { within * any(rng, 30.0).min(1.0) } else { within };
             (sizes[i] * within).clamp(-3e38, 3e38) as f32
         };
@@ -230,7 +232,7 @@ fn hostile(rng: &mut Rng, signs: bool) -> Batch {
 
 type ExactLoss<'a> = &'a dyn Fn(Exact, f64) -> Exact;
 
-/// Holds what is claimed against arithmetic that does not round.
+/// Checks all claims with arithmetic that does not round.
 fn is_true<L: Loss>(loss: L, exactly: ExactLoss<'_>, signs: bool, rng: &mut Rng) {
     let batch = hostile(rng, signs);
     let scales = scales_of(&batch, signs);
@@ -291,7 +293,8 @@ fn what_is_claimed_is_true_of_ten_thousand_more() {
     search(2000, 2);
 }
 
-/// At the largest and the smallest singles quotients underflow: x = 10⁻³⁸ where N = 10³⁸.
+/// At the largest and the smallest singles quotients underflow, such as x/N for x = 10⁻³⁸ and
+/// N = 10³⁸.
 #[test]
 fn quotients_that_underflow_lose_nothing_that_is_proved() {
     let mut batch = Batch::default();
@@ -299,7 +302,7 @@ fn quotients_that_underflow_lose_nothing_that_is_proved() {
         batch.push(&[0, 1], &x, label).unwrap();
     }
     let scales = scales_of(&batch, true);
-    // With c and s for what the two columns make of U, it loses 3 − c − 0.7s, and at last 1.3.
+    // If c and s are the parts of U on the two columns, the loss is 3 − c − 0.7s, and at last 1.3.
     for (radius, least) in
         [(1e-3, 3.0 - 1e-3 * 1.49_f64.sqrt()), (1.0, 3.0 - 1.49_f64.sqrt()), (1e30, 1.3)]
     {
@@ -307,7 +310,7 @@ fn quotients_that_underflow_lose_nothing_that_is_proved() {
         let price = exact::cost(exact::hinge, 0.0, &batch, &found.comparator);
         assert!(price <= found.upper.into() && Exact::from(found.lower) <= price, "{found:?}");
         assert!((found.upper - least).abs() < 1e-5, "{least} {found:?}");
-        // A rounding of x̂ counts U times: in the largest ball nothing is left of the slopes.
+        // A rounding of x̂ counts U times. In the largest ball nothing is left of the slopes.
         assert!(found.converged || radius > 1.0, "{found:?}");
     }
 }
@@ -325,7 +328,8 @@ fn a_column_without_units_is_not_for_comparators_to_use() {
             asked.solve_from(Hinge {}, &scales, &mut InMemory { batches }, Start::default());
         assert!(found.converged && found.comparator[0] == 0.0, "{found:?}");
     }
-    // A column that is there and has no scale: any comparator would do, and nothing is proved but the sign.
+    // A column that occurs but has no scale would allow any comparator. Nothing is proved except
+    // the sign.
     let lost = Scales { columns: vec![1.0], label: 1.0 };
     let found = asked.solve_from(Hinge {}, &lost, &mut InMemory { batches }, Start::default());
     assert_eq!((found.lower, found.comparator), (0.0, vec![0.0, 0.0]));
@@ -345,7 +349,7 @@ fn labels_that_are_all_nothing_leave_one_comparator() {
     let mut labelled = Batch::default();
     labelled.append(other.rows());
     labelled.push(&[0], &[1.0], 3.0).unwrap();
-    // Y = 0 is said, whatever the labels are: u = 0 loses 3.
+    // The scales say Y = 0, whatever the labels are, so u = 0 is the only comparator, and loses 3.
     let found = Asked::to(1.0, 1e-9).solve(Absolute {}, &scales, &labelled);
     assert!(found.converged && found.lower <= 3.0 && 3.0 <= found.upper, "{found:?}");
     let empty = Asked::to(1.0, 1e-9).solve(Hinge {}, &scales_of(&batch, true), &Batch::default());
@@ -363,7 +367,7 @@ fn what_is_known_beforehand_is_about_the_rows_as_they_are() {
         let one = Asked { max_passes: Some(1), ..Asked::to(2.0, 1e-7) };
         one.solve_from(Hinge {}, &scales, &mut InMemory { batches }, start)
     };
-    // The comparator is priced as it is, the bound taken at its word.
+    // The comparator is priced, and the bound is taken at its word.
     let start =
         Start { comparator: best.comparator.clone(), lower: Some(best.lower), ..Start::default() };
     let found = again(start);
@@ -484,7 +488,7 @@ proptest! {
     }
 }
 
-/// The documented way to make scales fails on nothing a batch accepts.
+/// Scales that are computed from a batch work for every batch, also one without features.
 #[test]
 fn rows_without_features_have_no_scales() -> Result<(), FeatureError> {
     let mut batch = Batch::default();

@@ -1,10 +1,10 @@
-//! All that needs `unsafe`, behind functions that are safe to call.
+//! All code that needs `unsafe`, behind functions that are safe to call.
 //!
-//! - [`pairs_at`] reads tokens `index:value` with vector instructions, where the processor has
-//!   them. Beside them stands the same in ordinary registers, for every other processor; tests
-//!   compare the two to the bit.
-//! - [`widest`] runs code that is written for any [`Registers`], with wide ones where the processor has
-//!   them; [`prefetch`] asks for something that is going to be read.
+//! - [`pairs_at`] reads tokens `index:value` with vector instructions, if the processor has them. A
+//!   second version uses ordinary registers, for every other processor. Tests compare the two to
+//!   the bit.
+//! - [`widest`] runs code that is written for any [`Registers`], with wide ones if the processor
+//!   has them. [`prefetch`] asks the processor to fetch something that will be read soon.
 //! - [`MappedFile`] copies bytes out of a file that is mapped into memory.
 //!
 //! Every other crate forbids `unsafe`.

@@ -1,19 +1,20 @@
-//! Files mapped into memory, read by copying.
+//! Files that are mapped into memory, and read by copying.
 
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::File;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// So much is copied at a time. Longer copies are made with string instructions, which some
-/// machines run at a fraction of the speed.
+/// The number of bytes that are copied at a time. Longer copies use string instructions, which are
+/// much slower on some machines.
 const PIECE: usize = 1 << 10;
 
-/// So much of a file is mapped at a time: a file counts as memory of the process only where it is
-/// mapped.
+/// The number of bytes of a file that are mapped at a time. Only the mapped part of a file counts
+/// as memory of the process.
 const WINDOW: u64 = 4 << 20;
 
-/// A file, mapped where it was read last. Any number of threads may copy bytes out of it.
+/// A file that is mapped around the place where it was read last. Any number of threads may copy
+/// bytes out of it.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -40,25 +41,25 @@ struct Window {
 }
 
 impl MappedFile {
-    /// A file to be mapped. What is not a regular file cannot be.
+    /// Opens a file for mapping. It must be a regular file.
     pub fn new(file: File) -> io::Result<Self> {
         let facts = file.metadata()?;
         if !facts.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
         Ok(Self { file, len: facts.len(), window: Mutex::default() })
     }
 
-    /// How many bytes it had when it was opened.
-    #[allow(clippy::len_without_is_empty)] // Nobody asks.
+    /// How many bytes the file had when it was opened.
+    #[allow(clippy::len_without_is_empty)] // Nobody needs `is_empty`.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Makes `buffer` hold `length` bytes from `at` on; says whether they are there.
+    /// Fills `buffer` with `length` bytes from `at` on. Returns whether the file has them.
     pub fn copy(&self, at: u64, length: usize, buffer: &mut Vec<u8>) -> bool {
         let end = at.checked_add(length as u64).filter(|&end| end <= self.len);
-        // Touching what was cut off since would end the process.
+        // Reading a part of the map that was cut off since would end the process.
         let is_there = |end| self.file.metadata().is_ok_and(|facts| facts.len() >= end);
         let Some(end) = end.filter(|&end| is_there(end)) else { return false };
         if length == 0 {
@@ -66,12 +67,12 @@ impl MappedFile {
             return true;
         }
         let Some(window) = self.window(at, end) else { return false };
-        buffer.resize(length, 0); // What is there is not cleared but written over.
+        buffer.resize(length, 0); // Existing bytes are not cleared, but written over.
         copy_mapped(&window.map, (at - window.start) as usize, buffer);
         true
     }
 
-    /// A window with these bytes in it: the one that is there, or a new one that begins with them.
+    /// A window with these bytes in it: the present one, or a new one that begins with them.
     fn window(&self, at: u64, end: u64) -> Option<Arc<Window>> {
         let mut last = self.window.lock().unwrap_or_else(PoisonError::into_inner);
         let has = |window: &Arc<Window>| window.has(at, end);
@@ -92,7 +93,7 @@ impl Window {
     }
 }
 
-/// Fills `buffer` from a place of the map.
+/// Fills `buffer` from the map, beginning at `at`.
 #[allow(unsafe_code)]
 fn copy_mapped(map: &MmapRaw, at: usize, buffer: &mut [u8]) {
     assert!(at <= map.len() && buffer.len() <= map.len() - at);
@@ -104,9 +105,9 @@ fn copy_mapped(map: &MmapRaw, at: usize, buffer: &mut [u8]) {
         // our own. No reference to mapped memory is ever made, here or elsewhere.
         //
         // Nothing can keep another process from writing to the file meanwhile. Then the copy may
-        // hold bytes of before and after; its checksum is computed from the copy and not from the
-        // map, so what is used is what was checked. If the file is cut short between the look at
-        // its length and this copy, the system ends the process.
+        // hold old and new bytes. Its checksum is computed from the copy and not from the map, so
+        // the bytes that are used are the bytes that were checked. If the file is cut short between
+        // the look at its length and this copy, the system ends the process.
         unsafe { std::ptr::copy_nonoverlapping(start.add(at), piece.as_mut_ptr(), piece.len()) };
         at += piece.len();
     }

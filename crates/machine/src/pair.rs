@@ -1,23 +1,25 @@
-//! Tokens of the form `index:value`, fast.
+//! Fast reading of tokens of the form `index:value`.
 //!
-//! Two things cost time when such tokens are read byte by byte. Numbers of different length make
-//! the processor guess wrong where they end; and where a number begins is known only when the one
-//! before it has been read. Here 32 bytes at once are compared with the digits and the minus sign:
-//! the places of the others tell where the colon is, the point and the end, whatever the sign. The
-//! digits are then put together by arithmetic that is the same for any number of them. So there is
-//! little to guess, and while one token is being put together the next ones are found.
+//! Two things cost time when such tokens are read byte by byte. Numbers of different lengths make
+//! the processor guess wrong where they end. And the beginning of a number is known only when the
+//! number before it has been read. Here 32 bytes at once are compared with the digits and the minus
+//! sign. The places of the other bytes give the positions of the colon, the point and the end,
+//! whatever the sign. The digits are then combined by arithmetic that is the same for any number of
+//! them. So there is little to guess, and while one token is being combined the next ones are
+//! found.
 
-/// Bytes that must be there before and behind the place where a token begins.
+/// The number of bytes that must exist before the beginning of a token, and below the number from
+/// there on.
 const BEFORE: usize = 16;
 const WINDOW: usize = 32;
 
-/// A token with what may be looked at before and behind it.
+/// A token with the bytes before and behind it that may be read.
 type Around = [u8; BEFORE + WINDOW];
 
-/// How many decimals there may be.
+/// The largest number of decimals.
 const DECIMALS: usize = 16;
 
-/// By how much appending so many digits multiplies a number.
+/// The factor by which so many appended digits multiply a number.
 const SHIFTS: [u64; DECIMALS + 1] = {
     let mut shifts = [1; DECIMALS + 1];
     let mut i = 1;
@@ -28,7 +30,8 @@ const SHIFTS: [u64; DECIMALS + 1] = {
     shifts
 };
 
-/// What so many decimals multiply a whole number by, rounded; and for negative numbers.
+/// The factor for an integer with so many decimals, rounded: first for positive, then for negative
+/// numbers.
 const TENTHS: [[f64; DECIMALS + 1]; 2] = {
     let mut tenths = [[0.0; DECIMALS + 1]; 2];
     let mut i = 0;
@@ -40,7 +43,7 @@ const TENTHS: [[f64; DECIMALS + 1]; 2] = {
     tenths
 };
 
-/// An index and a value; how long the token is, and the byte behind it: no digit.
+/// An index and a value, the length of the token, and the byte behind it, which is not a digit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Pair {
     index: u32,
@@ -49,12 +52,12 @@ struct Pair {
     after: u8,
 }
 
-/// Reads the tokens that follow each other from `at` on, a blank between them, for as long as they
-/// have the form of almost all and there is room for them: how many these were, and where the next
-/// one may begin. The last of a line is among them if the line ends right behind it; then that is
-/// where it ends. Values are the nearest singles of what is written. What has another form, or takes
-/// more than a few instructions to round, is left to whoever knows every form; so are the last
-/// tokens of a text with fewer than 32 bytes behind them.
+/// Reads the tokens that follow each other from `at` on, separated by blanks, as long as they have
+/// the usual form and there is room for them. Returns their number, and the place where the next
+/// one may begin. The last token of a line is included if the line ends right behind it; the place
+/// is then that of the line's end. Values are the nearest singles of the written numbers. Tokens of
+/// another form, and those that take more than a few instructions to round, are left to a reader
+/// that knows every form. So are the last tokens of a text with fewer than 32 bytes behind them.
 ///
 /// ```
 /// let text = [&[b' '; 16][..], b"3:0.5 17:-2 x", &[0; 32]].concat();
@@ -117,9 +120,9 @@ fn byte(around: &Around, place: usize) -> u8 {
     around[BEFORE + (place & (WINDOW - 1))]
 }
 
-/// Tokens with a single digit for a value, and the blanks behind them: as many as the window begins
-/// with. How many these are, and how long.
-#[inline(always)] // As above.
+/// Reads the tokens with a single digit for a value, and the blanks behind them, with which the
+/// window begins. Returns their number and their length.
+#[inline(always)] // The machine's instructions come from the caller.
 fn short_pairs(
     around: &Around,
     marks: &Marks,
@@ -146,9 +149,9 @@ fn short_pairs(
     (count, start)
 }
 
-/// The token the window begins with, if it is made of up to eight digits, a colon, perhaps a minus
-/// sign, a digit, and perhaps a point and up to sixteen digits.
-#[inline(always)] // As above, and the answer stays in registers.
+/// Reads the token with which the window begins. It must consist of up to eight digits, a colon,
+/// perhaps a minus sign, a digit, and perhaps a point and up to sixteen digits.
+#[inline(always)] // So the caller's instructions apply, and the answer stays in registers.
 fn pair<M: Machine>(around: &Around, marks: &Marks) -> Option<Pair> {
     let byte = |place| byte(around, place);
     let &Marks { others, minuses } = marks;
@@ -160,14 +163,14 @@ fn pair<M: Machine>(around: &Around, marks: &Marks) -> Option<Pair> {
     if byte(colon) != b':' || colon.wrapping_sub(1) > 7 {
         return None;
     }
-    // Where a minus may be, and whether it is there.
+    // The place where a minus may be, if there is one.
     let sign_place = (2_u32 << colon) & minuses;
     let negative = usize::from(sign_place != 0);
     let start = colon + 1 + negative;
     if point != start + 1 {
         return None;
     }
-    // Of a second minus this makes nonsense; it is found out below.
+    // With a second minus this result is meaningless. The check below finds that.
     let first = u64::from(byte(start).wrapping_sub(b'0'));
     if byte(point) != b'.' {
         let is_clean = minuses & up_to_first(after_colon) == sign_place;
@@ -183,7 +186,7 @@ fn pair<M: Machine>(around: &Around, marks: &Marks) -> Option<Pair> {
     }
     let (index, fraction) = M::digits(around, colon, end, decimals);
     let mantissa = first * SHIFTS[decimals] + fraction;
-    // Three roundings: of a mantissa above 2^53, of the factor, and of the product.
+    // There are three roundings: of a mantissa above 2^53, of the factor, and of the product.
     let value = mantissa as i64 as f64 * TENTHS[negative][decimals];
     if !rounds_like_its_neighbours(value) {
         return None;
@@ -191,10 +194,10 @@ fn pair<M: Machine>(around: &Around, marks: &Marks) -> Option<Pair> {
     Some(Pair { index, value: value as f32, length: end, after: byte(end) })
 }
 
-/// Whether all numbers within four units in the last place of `value` become the same `f32`. They
-/// do unless they lie about the middle between two neighbours, where 28 of the 29 bits that are
-/// dropped are 0 after a 1. The largest single and infinity have such a middle too; subnormal ones
-/// have others: for values below 2^-126 other than 0 this says nothing.
+/// Whether all numbers within four units in the last place of `value` round to the same `f32`. They
+/// do unless they lie near the middle between two neighbours, where the 29 dropped bits are a 1 and
+/// 28 zeros. The largest single and infinity have such a middle, too. Subnormal singles have other
+/// middles, so for values below 2^-126 other than 0 the answer means nothing.
 #[inline]
 pub fn rounds_like_its_neighbours(value: f64) -> bool {
     const MIDDLE: u64 = 1 << 28;
@@ -202,33 +205,33 @@ pub fn rounds_like_its_neighbours(value: f64) -> bool {
     dropped.wrapping_sub(MIDDLE - 4) > 8
 }
 
-/// The bits up to the first that is set, itself included.
+/// The bits up to and including the first that is set.
 #[inline(always)]
 fn up_to_first(bits: u32) -> u32 {
     bits ^ bits.wrapping_sub(1)
 }
 
-/// The window's bytes by kind, a bit for each.
+/// The kinds of the bytes in the window, with a bit for each byte.
 struct Marks {
-    /// Neither digits nor minus signs.
+    /// The bytes that are neither digits nor minus signs.
     others: u32,
     minuses: u32,
 }
 
-/// What depends on the processor. All give the same answers.
+/// The operations that depend on the processor. All implementations give the same results.
 trait Machine {
-    /// What kinds of bytes the window has.
+    /// The kinds of the bytes in the window.
     fn marks(around: &Around) -> Marks;
 
-    /// The number made of the `count` ≤ 8 digits the window begins with.
+    /// The number formed by the `count` ≤ 8 digits with which the window begins.
     fn eight_digits(around: &Around, count: usize) -> u64;
 
-    /// The number made of the `colon` ≤ 8 digits the window begins with, and the number made of the
-    /// `decimals` ≤ 16 digits before `end`.
+    /// The number formed by the `colon` ≤ 8 digits with which the window begins, and the number
+    /// formed by the `decimals` ≤ 16 digits before `end`.
     fn digits(around: &Around, colon: usize, end: usize, decimals: usize) -> (u32, u64);
 }
 
-/// Any processor: eight bytes at a time in ordinary registers.
+/// The version for any processor: eight bytes at a time in ordinary registers.
 struct Plain;
 
 impl Plain {
@@ -241,10 +244,10 @@ impl Plain {
         u64::from_le_bytes(around[start..].first_chunk().copied().unwrap_or_default())
     }
 
-    /// The number made of the last `count` ≤ 8 of eight digits.
+    /// The number formed by the last `count` ≤ 8 of eight digits.
     #[inline(always)]
     fn number(eight: u64, count: usize) -> u64 {
-        // What comes first lies lowest. For a count of 0 nothing must be left.
+        // The first byte is the lowest one. A count of 0 must leave nothing.
         let mask = u64::MAX.checked_shl(64 - 8 * count as u32).unwrap_or(0);
         let digits = (eight ^ (0x30 * Self::ONES)) & mask;
         let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
@@ -279,10 +282,10 @@ impl Machine for Plain {
     }
 }
 
-/// Processors with AVX2, which is nearly all with an x86_64 instruction set.
+/// The version for processors with AVX2, which nearly all with an x86_64 instruction set have.
 #[cfg(target_arch = "x86_64")]
 struct Avx2 {
-    /// Made only by [`detect`](Self::detect).
+    /// Only [`detect`](Self::detect) can make this value.
     _private: (),
 }
 
@@ -298,8 +301,8 @@ mod avx2 {
         _mm256_set1_epi16, _mm256_set1_epi32, _mm256_sub_epi8,
     };
 
-    /// Sixteen zeros, then sixteen bytes of ones: a load that begins `count` bytes after the
-    /// zeros begin keeps the last `count` of sixteen bytes.
+    /// Sixteen zeros, then sixteen bytes of ones. A load that begins `count` bytes after the first
+    /// zero gives a mask that keeps the last `count` of sixteen bytes.
     const MASKS: [u8; 32] = {
         let mut masks = [0; 32];
         let mut i = 16;
@@ -311,7 +314,7 @@ mod avx2 {
     };
 
     impl Avx2 {
-        /// Whether this processor has the instructions.
+        /// The version for AVX2, if this processor has the instructions.
         #[inline]
         pub(super) fn detect() -> Option<Self> {
             let has_all = is_x86_feature_detected!("avx2")
@@ -328,7 +331,7 @@ mod avx2 {
             indices: &mut [u32],
             values: &mut [f32],
         ) -> (usize, usize) {
-            // SAFETY: the processor has the instructions, for that is how an `Avx2` is made.
+            // SAFETY: the processor has the instructions, because only `detect` makes an `Avx2`.
             unsafe { Self::pairs_with_avx2(text, at, indices, values) }
         }
 
@@ -346,7 +349,7 @@ mod avx2 {
     #[inline(always)]
     fn sixteen(bytes: &[u8], start: usize) -> __m128i {
         let sixteen: &[u8; 16] = bytes[start..].first_chunk().unwrap_or(&[0; 16]);
-        // SAFETY: sixteen bytes are there to be read, and the load needs no alignment.
+        // SAFETY: there are sixteen bytes to read, and the load needs no alignment.
         unsafe { _mm_loadu_si128(sixteen.as_ptr().cast()) }
     }
 
@@ -354,11 +357,11 @@ mod avx2 {
         #[inline(always)]
         fn marks(around: &Around) -> Marks {
             let window: &[u8; WINDOW] = around.last_chunk().unwrap_or(&[0; WINDOW]);
-            // SAFETY: only a processor with these instructions gets here, for that is how an
-            // `Avx2` is made; 32 bytes are there to be read, and the load needs no alignment.
+            // SAFETY: only a processor with these instructions gets here, because only `detect`
+            // makes an `Avx2`. There are 32 bytes to read, and the load needs no alignment.
             unsafe {
                 let bytes = _mm256_loadu_si256(window.as_ptr().cast::<__m256i>());
-                // The digits become the ten highest signed bytes.
+                // The shift turns the digits into the ten highest signed bytes.
                 let shifted = _mm256_add_epi8(bytes, _mm256_set1_epi8(0x7f - b'9' as i8));
                 let not_digits = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x76), shifted);
                 let minuses = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'-' as i8));
@@ -387,7 +390,8 @@ mod avx2 {
                 let masks = _mm256_set_m128i(fraction_mask, index_mask);
                 let values = _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8));
                 let digits = _mm256_and_si256(values, masks);
-                // 10, 1, 10, 1, … and so on, the first digit of each pair lying lower.
+                // The factors are 10, 1, 10, 1, … and so on. The first digit of each pair is the
+                // lower one.
                 let pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010a));
                 let fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0001_0064));
                 let packed = _mm256_packus_epi32(fours, fours);
@@ -411,12 +415,12 @@ mod tests {
         [&[b' '; BEFORE][..], token.as_bytes(), b" ", &[0; WINDOW]].concat()
     }
 
-    /// How many bytes from the first on are as they should be.
+    /// How many bytes from the first on satisfy `is`.
     fn run(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
         bytes.iter().take_while(|&&byte| is(byte)).count()
     }
 
-    /// What the standard library makes of the token: digits, a colon, a number without exponent.
+    /// The token as the standard library reads it: digits, a colon, a number without exponent.
     fn slowly(text: &[u8], at: usize) -> Option<Pair> {
         let colon = run(&text[at..], |byte| byte.is_ascii_digit());
         let value = &text[at + colon + 1..];
@@ -433,7 +437,7 @@ mod tests {
         (text[at + colon] == b':').then_some(pair)
     }
 
-    /// What the machines say, which must be the same.
+    /// The token as all machines read it. They must agree.
     fn quickly(text: &[u8]) -> Option<Pair> {
         fn with<M: Machine>(text: &[u8]) -> Option<Pair> {
             let around = around(text, BEFORE)?;
@@ -447,8 +451,8 @@ mod tests {
         plain
     }
 
-    /// Token by token, what the standard library says, until one of them has another form than
-    /// `quickly` knows.
+    /// Token by token, the results of the standard library, until a token has a form that `quickly`
+    /// does not know.
     fn run_slowly(text: &[u8]) -> (Vec<(u32, f32)>, usize) {
         let (mut pairs, mut at) = (Vec::new(), BEFORE);
         while let Some(Pair { index, value, length, after }) = quickly(&text[at - BEFORE..]) {
@@ -484,7 +488,7 @@ mod tests {
             }
         }
 
-        /// Where a double on the way would decide wrongly.
+        /// Values for which a double as an intermediate result would be rounded wrongly.
         #[test]
         fn values_are_rounded_once(neighbour in 0.0_f32..10.0, off in -9_i64..9, digits in 6_usize..17) {
             let middle = f64::from(neighbour).to_bits() as i64 + (1 << 28);

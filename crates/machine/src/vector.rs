@@ -1,9 +1,9 @@
 //! Registers that hold several numbers.
 //!
-//! [`Eights`] are eight singles and [`Fours`] are four doubles, on which an operation works at once. There are
-//! two of each: plain arrays, for every processor, and the registers of AVX2, for code that
-//! [`widest`](crate::widest) runs where there are any. Every operation rounds as IEEE 754 says and
-//! nothing is fused, so both give the same bits.
+//! [`Eights`] are eight singles and [`Fours`] are four doubles, on which an operation works at
+//! once. There are two versions of each: plain arrays, for every processor, and the registers of
+//! AVX2, for code that [`widest`](crate::widest) runs on processors that have them. Every operation
+//! rounds as IEEE 754 says and nothing is fused, so both give the same bits.
 #![allow(unsafe_code, reason = "instructions that not every processor has must be called unsafely")]
 
 use std::ops::{Add, Div, Mul, Sub};
@@ -19,19 +19,19 @@ pub trait Registers: Copy + 'static {
     fn doubles(eight: Self::Eight) -> [Self::Four; 2];
 }
 
-/// What both kinds of register can do.
+/// The operations that both kinds of register have.
 pub trait Numbers:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
-    /// What one place holds.
+    /// The type of one number.
     type Number;
-    /// What all places hold.
+    /// The type of an array of all numbers.
     type Array;
 
     /// The same number in every place.
     fn all(number: Self::Number) -> Self;
 
-    /// The numbers of an array.
+    /// Loads the numbers of an array.
     fn load(from: &Self::Array) -> Self;
 
     /// Writes the numbers into an array.
@@ -40,23 +40,23 @@ pub trait Numbers:
     /// The numbers as an array.
     fn array(self) -> Self::Array;
 
-    /// Square roots.
+    /// The square roots of the numbers.
     #[must_use]
     fn sqrt(self) -> Self;
 
-    /// Sizes.
+    /// The absolute values of the numbers.
     #[must_use]
     fn abs(self) -> Self;
 
-    /// The larger of two; the second where they are equal, or one is no number.
+    /// The larger of two numbers. It is the second if they are equal, or if one is NaN.
     #[must_use]
     fn max(self, other: Self) -> Self;
 
-    /// The smaller of two; the second where they are equal, or one is no number.
+    /// The smaller of two numbers. It is the second if they are equal, or if one is NaN.
     #[must_use]
     fn min(self, other: Self) -> Self;
 
-    /// `yes` where this is above `bound`, `no` elsewhere.
+    /// `yes` where this is above `bound`, and `no` elsewhere.
     #[must_use]
     fn above(self, bound: Self, yes: Self, no: Self) -> Self;
 
@@ -64,17 +64,17 @@ pub trait Numbers:
     #[must_use]
     fn power_of_two(self) -> Self;
 
-    /// All numbers added up, in an order that is the same for all registers.
+    /// The sum of all numbers, in an order that is the same for all registers.
     fn sum(self) -> Self::Number;
 }
 
 /// Eight singles.
 pub trait Eights: Numbers<Number = f32, Array = [f32; 8]> {
-    /// The same with another first number.
+    /// The same numbers, with another first number.
     #[must_use]
     fn with_first(self, first: Self) -> Self;
 
-    /// The same with the root of the first number in its place.
+    /// The same numbers, with the first replaced by its square root.
     #[must_use]
     fn with_first_root(self) -> Self;
 }
@@ -85,7 +85,7 @@ pub trait Fours: Numbers<Number = f64, Array = [f64; 4]> {
     fn all_of_single(number: f32) -> Self;
 }
 
-/// No registers but those that every processor has.
+/// The registers that every processor has.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain;
 
@@ -107,7 +107,7 @@ impl Registers for Plain {
     }
 }
 
-/// An array, one place after the other.
+/// Makes an array, one place after the other.
 macro_rules! by_place {
     ($k:ident => $number:expr) => {{
         let mut array = [0.0; _];
@@ -201,7 +201,7 @@ macro_rules! plain_numbers {
     };
 }
 
-/// What n + 1.5·2^23 begins with, less the bias of exponents; and the same for doubles.
+/// The bits of 1.5·2^23 as a single, minus the bias of exponents; below the same for doubles.
 const SINGLE_ORIGIN: u32 = 0x4B40_0000 - 127;
 const DOUBLE_ORIGIN: u64 = 0x4338_0000_0000_0000 - 1023;
 
@@ -241,8 +241,8 @@ impl Fours for Array<f64, 4> {
 
 /// The registers of AVX2.
 ///
-/// Code that can name `Avx2`, or is generic and was given it, runs behind `widest`, which has asked
-/// the processor for AVX2 before.
+/// Code that can name `Avx2`, or that is generic and was given it, runs behind `widest`, which has
+/// checked that the processor has AVX2.
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2 {
     use super::{DOUBLE_ORIGIN, Eights, Fours, Numbers, Registers, SINGLE_ORIGIN};
@@ -258,11 +258,11 @@ pub(crate) mod avx2 {
     #[derive(Debug, Clone, Copy)]
     pub(crate) struct Four(__m256d);
 
-    /// An instruction of AVX2 or of what came before it.
+    /// An instruction of AVX2, or of an older extension.
     macro_rules! instruct {
         ($($instruction:tt)*) => {
-            // SAFETY: only `widest` names these registers, and it has asked for AVX2; loads and
-            // stores are of arrays that are as long as the register, at any place.
+            // SAFETY: only `widest` names these registers, and it has checked for AVX2. Loads and
+            // stores are of arrays that are as long as the register, with any alignment.
             unsafe { $($instruction)* }
         };
     }
@@ -481,7 +481,7 @@ mod tests {
     const SINGLES: [f32; 8] = [0.1, -0.2, 3.7, 1e-9, 25.0, -8.5, f32::NAN, 7e7];
     const DOUBLES: [f64; 4] = [-3.25, 1e-300, 12.75, 0.1];
 
-    /// Every operation, in an order that lets no result go unseen.
+    /// Every operation, in an order in which each result is checked.
     struct Everything;
 
     impl Kernel for Everything {

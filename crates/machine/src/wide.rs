@@ -1,8 +1,8 @@
 //! Code that is compiled for every processor, and once more for wide registers.
 //!
-//! A kernel is written for any [`Registers`]. Where the processor has AVX2, [`widest`] runs the copy
-//! for its registers; elsewhere the one for plain arrays. Operations round alike in both, and nothing
-//! is fused (`fma` is not enabled), so both give the same bits.
+//! A kernel is written for any [`Registers`]. If the processor has AVX2, [`widest`] runs the copy
+//! for its registers, and otherwise the one for plain arrays. Operations round alike in both, and
+//! nothing is fused (`fma` is not enabled), so both give the same bits.
 #![allow(
     unsafe_code,
     reason = "code for instructions that not every processor has must be called unsafely"
@@ -10,10 +10,10 @@
 
 use crate::vector::{Plain, Registers};
 
-/// Work that gains from wide registers. `run`, and whatever it calls, should be `#[inline(always)]`:
-/// only what is inlined is compiled anew.
+/// Work that gains from wide registers. `run`, and whatever it calls, should be
+/// `#[inline(always)]`: only inlined code is compiled anew for the registers.
 pub trait Kernel {
-    /// What comes of it.
+    /// The result of the work.
     type Out;
 
     /// Does the work.
@@ -44,25 +44,25 @@ pub trait Kernel {
 pub fn widest<K: Kernel>(kernel: K) -> K::Out {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2, which is all that the function asks for.
+        // SAFETY: the processor has AVX2, which is all that the function requires.
         return unsafe { with_avx2(kernel) };
     }
     plainly(kernel)
 }
 
 /// Runs a kernel with the registers that every processor has.
-#[inline(never)] // What asks for it stays small.
+#[inline(never)] // Its callers stay small.
 pub fn plainly<K: Kernel>(kernel: K) -> K::Out {
     kernel.run::<Plain>()
 }
 
-/// How kernels are run: code that is generic over it can be compared with itself.
+/// A way to run kernels. Code that is generic over it can be tested with different registers.
 pub trait Runner {
-    /// Runs one.
+    /// Runs a kernel.
     fn run<K: Kernel>(kernel: K) -> K::Out;
 }
 
-/// With the widest registers there are.
+/// Runs kernels with the widest registers there are.
 #[derive(Debug, Clone, Copy)]
 pub struct Widest;
 
@@ -73,7 +73,7 @@ impl Runner for Widest {
     }
 }
 
-/// With the registers that every processor has.
+/// Runs kernels with the registers that every processor has.
 #[derive(Debug, Clone, Copy)]
 pub struct Plainly;
 
@@ -84,11 +84,12 @@ impl Runner for Plainly {
     }
 }
 
-/// Asks the processor to bring something near that is going to be read soon. Nothing else happens.
+/// Asks the processor to fetch something that will be read soon. It has no other effect.
 #[inline(always)]
 pub fn prefetch<T>(what: &T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE, which has the instruction, is part of every x86-64; and a prefetch reads nothing.
+    // SAFETY: SSE, which has the instruction, is part of every x86-64, and a prefetch reads
+    // nothing.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(what).cast());
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
     use crate::Numbers;
 
-    /// A recurrence that shows every rounding.
+    /// A recurrence in which every rounding shows.
     struct Wander<'a>(&'a mut [f32; 8]);
 
     impl Kernel for Wander<'_> {

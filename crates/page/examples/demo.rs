@@ -1,7 +1,9 @@
 //! Writes a page and a picture of a run on a stream like a9a, with numbers put in by hand:
 //! `cargo run -p rueful-page --example demo -- page.html picture.svg`
 
-use rueful_page::{Fact, Interval, Page, Point, Radius, Rung, RungKind, Share, Weight, Window};
+use rueful_page::{
+    Bin, Fact, Interval, Origin, Page, Point, Radius, Rung, RungKind, Share, Weight, Window,
+};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
@@ -34,7 +36,31 @@ fn page() -> Page {
              ascent."
                 .to_owned(),
         ],
+        figures: vec![
+            ("error rate".to_owned(), "15.63 %; 24.08 % by the larger class".to_owned()),
+            ("AUC".to_owned(), "0.9012".to_owned()),
+        ],
+        baseline: Some(Interval::from(0.481_6)),
+        is_nonnegative: true,
+        calibration: calibration(),
+        weights_left_out: 93,
+        origin: Origin {
+            version: "rueful 0.1.0".to_owned(),
+            command: "rueful run a9a.libsvm --hindsight --report a9a.html".to_owned(),
+            spec: "{\n  \"loss\": { \"name\": \"hinge\" }\n}".to_owned(),
+        },
     }
+}
+
+/// Probabilities that are a little too bold.
+fn calibration() -> Vec<Bin> {
+    let bin = |tenth: i32| {
+        let predicted = f64::from(tenth) / 10.0 + 0.05;
+        let observed = 0.5 + 0.85 * (predicted - 0.5);
+        let weight = 900.0 + 300.0 * f64::from((tenth - 5).pow(2));
+        Bin { from: predicted - 0.05, to: predicted + 0.05, weight, predicted, observed }
+    };
+    (0..10).map(bin).collect()
 }
 
 /// Three learners, of which one is trusted from the middle on.

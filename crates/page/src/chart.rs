@@ -48,6 +48,8 @@ pub(crate) struct Series {
     figure: fn(f64) -> Figure,
     /// What is printed at its end, if not the value there.
     said: Option<String>,
+    /// Whether nothing is printed at its end.
+    is_quiet: bool,
 }
 
 impl Series {
@@ -61,12 +63,17 @@ impl Series {
         let missing = Interval::from(f64::NAN);
         let point = |(x, y): (f64, Option<Interval>)| (x, y.unwrap_or(missing));
         let points: Vec<_> = points.map(point).map(|(x, y)| (x, y.lower, y.upper)).collect();
-        Self { name: name.to_owned(), class, marker, points, figure, said: None }
+        Self { name: name.to_owned(), class, marker, points, figure, said: None, is_quiet: false }
     }
 
     /// The same with other words at its end.
     pub(crate) fn saying(self, words: String) -> Self {
         Self { said: Some(words), ..self }
+    }
+
+    /// The same with nothing at its end, as another line goes on from there.
+    pub(crate) fn quiet(self) -> Self {
+        Self { is_quiet: true, ..self }
     }
 
     /// What is printed at its end.
@@ -125,7 +132,8 @@ impl Chart {
         Some(Self { area, x, y })
     }
 
-    fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+    /// Where a point lies; none if it has no place.
+    pub(crate) fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         Some((self.x.place(x)?, self.y.place(y)?))
     }
 
@@ -222,7 +230,8 @@ impl Chart {
     /// Name and value of every line, beside its end, moved apart where they would overlap.
     pub(crate) fn labels(&self, canvas: &mut Canvas, series: &[Series]) {
         let end = |one: &Series| one.visible().filter_map(|(x, _, y)| self.place(x, y)).next_back();
-        let mut ends: Vec<_> = series.iter().filter_map(|one| Some((end(one)?, one))).collect();
+        let told = series.iter().filter(|one| !one.is_quiet);
+        let mut ends: Vec<_> = told.filter_map(|one| Some((end(one)?, one))).collect();
         ends.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
         let gap = if narrow(canvas.width) { 30.0 } else { 17.0 };
         let wanted: Vec<f64> = ends.iter().map(|(at, _)| at.1).collect();

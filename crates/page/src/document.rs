@@ -5,7 +5,7 @@ use crate::figure::{self, Section, curve, standing};
 use crate::paint::{page_style, picture_style};
 use crate::svg::{Canvas, Spoken, shortened, wrapped};
 use crate::table::pairs;
-use crate::{Comparison, Fact, Page};
+use crate::{Comparison, Fact, Origin, Page};
 
 /// The picture alone keeps a margin, for there is no page around it.
 const MARGIN: f64 = 28.0;
@@ -17,22 +17,24 @@ struct Frame<'a> {
     title: &'a str,
     subtitle: &'a str,
     facts: &'a [Fact],
+    figures: &'a [(String, String)],
     parameters: &'a [(String, String)],
     data: &'a [(String, String)],
     notes: &'a [String],
+    origin: &'a Origin,
 }
 
 impl<'a> From<&'a Page> for Frame<'a> {
     fn from(page: &'a Page) -> Self {
-        let Page { title, subtitle, facts, parameters, data, notes, .. } = page;
-        Self { title, subtitle, facts, parameters, data, notes }
+        let Page { title, subtitle, facts, figures, parameters, data, notes, origin, .. } = page;
+        Self { title, subtitle, facts, figures, parameters, data, notes, origin }
     }
 }
 
 impl<'a> From<&'a Comparison> for Frame<'a> {
     fn from(page: &'a Comparison) -> Self {
-        let Comparison { title, subtitle, facts, parameters, data, notes, .. } = page;
-        Self { title, subtitle, facts, parameters, data, notes }
+        let Comparison { title, subtitle, facts, parameters, data, notes, origin, .. } = page;
+        Self { title, subtitle, facts, figures: &[], parameters, data, notes, origin }
     }
 }
 
@@ -46,9 +48,10 @@ pub(crate) fn comparison_html(page: &Comparison) -> String {
 
 impl Frame<'_> {
     fn around(&self, figures: &[Section]) -> String {
-        let figures: String = figures.iter().map(Section::html).collect();
+        let pictures: String = figures.iter().map(Section::html).collect();
+        let figures = list("figures", "In figures", self.figures);
         format!(
-            "<!doctype html>\n<html lang=\"en\">\n{}<body>\n<main>\n{}{figures}{}</main>\n\
+            "<!doctype html>\n<html lang=\"en\">\n{}<body>\n<main>\n{}{figures}{pictures}{}</main>\n\
              <footer>Made by rueful, an online learner that knows its own regret.</footer>\n\
              </body>\n</html>\n",
             self.head(),
@@ -80,18 +83,45 @@ impl Frame<'_> {
         )
     }
 
-    /// Parameters, data and notes.
+    /// Parameters, data, notes, and how the page came about.
     fn back_matter(&self) -> String {
-        let list = |items: &[(String, String)]| (!items.is_empty()).then(|| pairs(items));
-        let notes = (!self.notes.is_empty()).then(|| notes(self.notes));
-        let parts = [
-            ("parameters", "Parameters", list(self.parameters)),
-            ("data", "Data", list(self.data)),
-            ("notes", "Notes", notes),
-        ];
-        let written = parts.into_iter();
-        written.filter_map(|(id, heading, body)| Some(section(id, heading, &body?))).collect()
+        let notes = if self.notes.is_empty() {
+            String::new()
+        } else {
+            section("notes", "Notes", &notes(self.notes))
+        };
+        let (parameters, data) =
+            (list("parameters", "Parameters", self.parameters), list("data", "Data", self.data));
+        parameters + &data + &notes + &origin(self.origin)
     }
+}
+
+/// A section of names and values, if there are any.
+fn list(id: &str, heading: &str, items: &[(String, String)]) -> String {
+    if items.is_empty() { String::new() } else { section(id, heading, &pairs(items)) }
+}
+
+/// The section about version, command and description.
+fn origin(origin: &Origin) -> String {
+    let told = [("version", &origin.version), ("command", &origin.command)];
+    let told: Vec<(String, String)> = told
+        .into_iter()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(name, text)| (name.to_owned(), text.clone()))
+        .collect();
+    let spec = if origin.spec.is_empty() {
+        String::new()
+    } else {
+        let text = escape(&origin.spec);
+        format!(
+            "<details><summary>Description</summary>\n<div class=\"scroll\" \
+             tabindex=\"0\"><pre>{text}</pre></div>\n</details>\n"
+        )
+    };
+    if told.is_empty() && spec.is_empty() {
+        return String::new();
+    }
+    section("origin", "How this page was made", &format!("<div>\n{}{spec}</div>\n", pairs(&told)))
 }
 
 fn fact(fact: &Fact) -> String {
@@ -99,7 +129,7 @@ fn fact(fact: &Fact) -> String {
     format!(
         "<div><dt>{}</dt><dd class=\"value\">{}</dd>{}</div>\n",
         escape(&fact.label),
-        escape(&fact.value),
+        escape(&fact.value.replace('-', "−")),
         note.collect::<String>()
     )
 }

@@ -1,5 +1,6 @@
 //! The pictures of the page, each with what it shows, how to read it, and its numbers.
 
+pub(crate) mod calibration;
 pub(crate) mod curve;
 pub(crate) mod ladder;
 pub(crate) mod radii;
@@ -68,11 +69,12 @@ impl Section {
 
 /// All pictures, in the order of the page.
 pub(crate) fn all(page: &Page) -> Vec<Section> {
-    let sections: [fn(&Page) -> Option<Section>; 6] = [
+    let sections: [fn(&Page) -> Option<Section>; 7] = [
         curve::figure,
         ladder::figure,
         radii::figure,
         windows::figure,
+        calibration::figure,
         shares::figure,
         weights::figure,
     ];

@@ -41,8 +41,15 @@ pub struct Page {
     pub comparators: String,
     /// The headline numbers.
     pub facts: Vec<Fact>,
+    /// Name and value of further figures.
+    pub figures: Vec<(String, String)>,
     /// The run over time, in the order of the rounds.
     pub curve: Vec<Point>,
+    /// What the best constant prediction of the whole stream loses, if it is known.
+    pub baseline: Option<Interval>,
+    /// Whether losses are never negative, so that a certificate no smaller than the risk says
+    /// nothing.
+    pub is_nonnegative: bool,
     /// Regret, certificate and bounds at the end, the smallest first.
     pub ladder: Vec<Rung>,
     /// The certificate against predictors of other norms.
@@ -51,16 +58,33 @@ pub struct Page {
     pub own_radius: Option<f64>,
     /// Stretches of the stream, each judged alone.
     pub windows: Vec<Window>,
+    /// Probabilities beside what came; empty without probabilities.
+    pub calibration: Vec<Bin>,
     /// The learners that are mixed, and the share of each over time; empty where none are.
     pub shares: Vec<Share>,
     /// The largest weights, in any order.
     pub weights: Vec<Weight>,
+    /// How many further weights are not 0.
+    pub weights_left_out: u64,
     /// Name and value of what was set.
     pub parameters: Vec<(String, String)>,
     /// Name and value of what the data are.
     pub data: Vec<(String, String)>,
     /// What else the reader should know, a sentence each.
     pub notes: Vec<String>,
+    /// How the page came about.
+    pub origin: Origin,
+}
+
+/// How a page came about; empty texts are left out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Origin {
+    /// The version of the program.
+    pub version: String,
+    /// The command that was given.
+    pub command: String,
+    /// The description of the run, as the program reads it.
+    pub spec: String,
 }
 
 /// Several learners, or models, on one stream. Values are per round.
@@ -82,6 +106,8 @@ pub struct Comparison {
     pub data: Vec<(String, String)>,
     /// What else the reader should know, a sentence each.
     pub notes: Vec<String>,
+    /// How the page came about.
+    pub origin: Origin,
 }
 
 /// One of those that are compared.
@@ -202,6 +228,21 @@ pub struct Window {
     pub risk: f64,
     /// The certificate for it alone.
     pub certificate: Option<f64>,
+}
+
+/// The examples whose probability of the positive label lies between two numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Bin {
+    /// The lower end.
+    pub from: f64,
+    /// The upper end.
+    pub to: f64,
+    /// How much the examples count together.
+    pub weight: f64,
+    /// Their mean probability.
+    pub predicted: f64,
+    /// The share of them that are positive.
+    pub observed: f64,
 }
 
 /// How far one of the learners that are mixed was trusted.

@@ -15,9 +15,9 @@ pub(crate) fn short(figure: Figure) -> String {
     figure.to_string().replace('-', "−")
 }
 
-/// All digits that matter: reading them back gives the same number. As in JSON.
+/// All digits that matter, in the page's own type: reading them back gives the same number.
 pub(crate) fn exact(value: f64) -> String {
-    if value.is_finite() { format!("{value:?}") } else { "–".to_owned() }
+    if value.is_finite() { format!("{value:?}").replace('-', "−") } else { "–".to_owned() }
 }
 
 /// The same for what may be missing.
@@ -72,6 +72,7 @@ mod tests {
         assert_eq!(short(Figure::at_most(1e-7)), "1.000e−7");
         assert_eq!(exact(0.1 + 0.2), "0.30000000000000004");
         assert_eq!(exact(1.0), "1.0");
+        assert_eq!(exact(-1e-7), "−1e−7");
         assert_eq!(exact(f64::NAN), "–");
         assert_eq!(px(-0.04), "0");
         assert_eq!(px(12.345), "12.3");

@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
 use rueful_page::{
-    Comparison, Fact, Interval, Page, Point, Radius, Rival, Rung, RungKind, Share, Weight, Window,
-    comparison_html, comparison_svg, html, svg,
+    Bin, Comparison, Fact, Interval, Origin, Page, Point, Radius, Rival, Rung, RungKind, Share,
+    Weight, Window, comparison_html, comparison_svg, html, svg,
 };
 
 /// What a tag is: its name, its attributes, and whether it opens, closes or stands alone.
@@ -193,21 +193,40 @@ fn charts() -> impl Strategy<Value = Page> {
         })
 }
 
+fn bin() -> impl Strategy<Value = Bin> {
+    (number(), number(), number(), number(), number()).prop_map(
+        |(from, to, weight, predicted, observed)| Bin { from, to, weight, predicted, observed },
+    )
+}
+
+fn origin() -> impl Strategy<Value = Origin> {
+    (text(), text(), text()).prop_map(|(version, command, spec)| Origin { version, command, spec })
+}
+
 fn page() -> impl Strategy<Value = Page> {
     let fact =
         (text(), text(), of(text())).prop_map(|(label, value, note)| Fact { label, value, note });
     let words = (text(), text(), text(), vec(text(), 0..3));
     let tables = (vec(fact, 0..3), vec((text(), text()), 0..3), vec((text(), text()), 0..3));
-    (charts(), words, tables).prop_map(
-        |(charts, (title, subtitle, comparators, notes), (facts, parameters, data))| Page {
-            title,
-            subtitle,
-            comparators,
-            notes,
-            facts,
-            parameters,
-            data,
-            ..charts
+    let figures = (of(interval()), any::<bool>(), vec(bin(), 0..4), origin(), any::<u64>());
+    (charts(), words, tables, figures).prop_map(
+        |(charts, (title, subtitle, comparators, notes), (facts, parameters, data), figures)| {
+            Page {
+                baseline: figures.0,
+                is_nonnegative: figures.1,
+                calibration: figures.2,
+                origin: figures.3,
+                weights_left_out: figures.4,
+                figures: parameters.clone(),
+                title,
+                subtitle,
+                comparators,
+                notes,
+                facts,
+                parameters,
+                data,
+                ..charts
+            }
         },
     )
 }
@@ -230,9 +249,10 @@ proptest! {
 
     #[test]
     fn every_comparison_is_well_formed(page in page(), rivals in vec(rival(), 0..8)) {
-        let Page { title, subtitle, comparators, facts, parameters, data, notes, .. } = page;
-        let page =
-            Comparison { title, subtitle, comparators, facts, rivals, parameters, data, notes };
+        let Page { title, subtitle, comparators, facts, parameters, data, notes, origin, .. } = page;
+        let page = Comparison {
+            title, subtitle, comparators, facts, rivals, parameters, data, notes, origin,
+        };
         check(&comparison_html(&page));
         check(&comparison_svg(&page));
     }
@@ -287,6 +307,7 @@ fn tables_hold_the_numbers_in_full() {
     let curve = vec![Point { t: 32_561, risk: third, certificate: Some(tiny), ..Point::default() }];
     let page = html(&Page { curve, ..Page::default() });
     for number in [format!("{third:?}"), format!("{tiny:?}"), "32561".to_owned()] {
+        let number = number.replace('-', "−");
         assert!(page.contains(&format!("<bdi>{number}</bdi>")), "{number}");
     }
 }
@@ -316,7 +337,7 @@ fn a_comparison_names_the_best_and_holds_all_numbers() {
     let page = Comparison { rivals, ..Comparison::default() };
     let document = comparison_html(&page);
     assert!(document.contains("The least risk, 0.2500, is that of quick"), "{document}");
-    assert!(document.contains("<bdi>-0.08333333333333333</bdi>"));
+    assert!(document.contains("<bdi>−0.08333333333333333</bdi>"));
     let [first, second] = ["slow", "quick"].map(|name| comparison_svg(&page).contains(name));
     assert!(first && second);
 }
@@ -356,4 +377,70 @@ fn an_axis_says_its_kind() {
     assert!(axis(0.1).contains("per round, logarithmic<"));
     assert!(axis(-0.1).contains("per round, logarithmic on both sides of zero<"));
     assert!(axis(20.0).contains("per round, logarithmic<"));
+}
+
+/// A curve whose certificate says nothing up to a round.
+fn catching_up() -> Page {
+    let point = |(t, risk, certificate): (u64, f64, f64)| Point {
+        t,
+        risk,
+        certificate: Some(certificate),
+        ..Point::default()
+    };
+    Page {
+        curve: [(1, 1.0, 9.0), (2, 0.8, 3.0), (4, 0.6, 0.5), (8, 0.5, 0.2)].map(point).to_vec(),
+        baseline: Some(Interval::from(0.7)),
+        is_nonnegative: true,
+        ..Page::default()
+    }
+}
+
+#[test]
+fn a_certificate_that_says_nothing_is_drawn_as_such() {
+    let page = catching_up();
+    let picture = svg(&page);
+    assert!(picture.contains("curve empty") && picture.contains("curve certificate"));
+    assert_eq!(picture.matches(">certificate</tspan>").count(), 1, "it is named once");
+    let signed = svg(&Page { is_nonnegative: false, ..page });
+    assert!(!signed.contains("curve empty") && signed.contains("curve certificate"));
+}
+
+#[test]
+fn the_best_constant_is_a_line() {
+    let picture = svg(&catching_up());
+    assert!(picture.contains("curve baseline") && picture.contains(">constant</tspan>"));
+    assert!(!svg(&Page { baseline: None, ..catching_up() }).contains("curve baseline"));
+}
+
+#[test]
+fn how_a_page_was_made_is_told_and_escaped() {
+    let origin = Origin {
+        version: "rueful 1".to_owned(),
+        command: "rueful run '<b>'".to_owned(),
+        spec: "{\"a\": 1}".to_owned(),
+    };
+    let document = html(&Page { origin, ..Page::default() });
+    assert!(document.contains("id=\"origin\"") && document.contains("rueful run "));
+    assert!(document.contains("<pre>") && !document.contains("<b>"));
+    assert!(!html(&Page::default()).contains("id=\"origin\""));
+}
+
+#[test]
+fn numbers_have_one_kind_of_minus_sign() {
+    let fact = Fact { label: "risk".to_owned(), value: "-0.5".to_owned(), note: None };
+    let radii = vec![Radius { radius: 1.0, certificate: -0.25 }];
+    let document = html(&Page { facts: vec![fact], radii, ..Page::default() });
+    assert!(document.contains("−0.5<") && document.contains(">−0.25<"));
+    assert!(!document.contains("-0.25<") && !document.contains("-0.5<"));
+}
+
+#[test]
+fn probabilities_are_drawn_beside_what_came() {
+    let bin = Bin { from: 0.2, to: 0.3, weight: 4.0, predicted: 0.25, observed: 0.5 };
+    let document = html(&Page { calibration: vec![bin], ..Page::default() });
+    assert!(document.contains("id=\"calibration\""));
+    assert!(document.contains("25.00 % were said on average, and 50.00 % came"));
+    let nothing = Bin { observed: f64::NAN, ..bin };
+    let document = html(&Page { calibration: vec![nothing], ..Page::default() });
+    assert!(!document.contains("id=\"calibration\""));
 }

@@ -10,7 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use rueful_columnar::{Columnar, Format, Layout};
 use rueful_core::Batch;
-use rueful_data::{Bits, Column, Columns, DataError, LabelRule, Reading, Role, Source, Wishes};
+use rueful_data::{
+    Bits, Column, Columns, DataError, FormatSettings, LabelRule, Reading, Role, Source,
+};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -41,7 +43,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
 }
 
 /// What becomes of the columns of a frame, and of the labels beside it, which are called `label`.
-pub(crate) fn layout(batches: &dyn RecordBatchReader, wishes: &Wishes) -> Outcome<Layout> {
+pub(crate) fn layout(batches: &dyn RecordBatchReader, wishes: &FormatSettings) -> Outcome<Layout> {
     let label = wishes.label.as_deref().unwrap_or_default();
     let schema = beside(&batches.schema(), label, false);
     let none = Empty(schema);

@@ -116,12 +116,7 @@ pub(crate) fn predict(
     let data = &held.model.data;
     let data =
         DataSpec { schema: schema(data, &files), files, class_weights: None, ..data.clone() };
-    let opened = data.open(LabelUse::Ignore, manner);
-    let mut source = match opened {
-        // Without the column of the labels, where there is none.
-        Err(_) => data.without_label().open(LabelUse::Ignore, manner)?,
-        Ok(source) => source,
-    };
+    let mut source = data.open_to_predict(None, manner)?.source;
     let (mut batch, mut part, mut all) = (Batch::default(), Vec::new(), Vec::new());
     while source.fill(&mut batch)? {
         held.model.run.predict_rows(batch.rows(), &mut part);

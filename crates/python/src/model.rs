@@ -196,7 +196,7 @@ fn described(
             let wishes = columns.wishes(LABEL)?;
             let label = Column { name: LABEL.to_owned(), role: Role::Label };
             let columns = Columns::try_from(vec![label]).map_err(wrong_names)?;
-            Layout::Text(Schema::Jsonl(Json { bits: wishes.bits, columns }))
+            Layout::Text(Schema::Jsonl(Json { bits: wishes.bits, closed: false, columns }))
         }
         (_, Some(names)) => {
             let label = label_beside(names.iter().map(String::as_str));
@@ -355,11 +355,12 @@ impl Model {
         let (model, notes) = py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            let rueful_run::Model { run, data, stream, written_by } = &held.model;
+            let rueful_run::Model { run, data, stream, companions, written_by } = &held.model;
             let model = rueful_run::Model {
                 run: run.clone(),
                 data: data.clone(),
                 stream: stream.clone(),
+                companions: companions.clone(),
                 written_by: written_by.clone(),
             };
             Ok::<_, Trouble>((model, held.notes.clone()))

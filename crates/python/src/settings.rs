@@ -2,7 +2,7 @@
 
 use crate::error::Outcome;
 use pyo3::prelude::*;
-use rueful_data::{Bits, Wishes};
+use rueful_data::{Bits, FormatSettings};
 use rueful_run::{AuditSettings, ClassWeights, DataSettings, Settings};
 
 /// The settings of a learner, under the names of the arguments.
@@ -63,14 +63,14 @@ impl AskedColumns {
     }
 
     /// The same as wishes, the label being the column called that.
-    pub(crate) fn wishes(self, label: &str) -> Outcome<Wishes> {
-        Ok(Wishes {
+    pub(crate) fn wishes(self, label: &str) -> Outcome<FormatSettings> {
+        Ok(FormatSettings {
             label: Some(label.to_owned()),
             drop: self.drop,
             categorical: self.categorical,
             text: self.text,
             bits: bits(self.bits)?,
-            ..Wishes::default()
+            ..FormatSettings::default()
         })
     }
 }
@@ -105,7 +105,7 @@ impl AskedFiles {
     pub(crate) fn settings(self) -> Outcome<DataSettings> {
         Ok(DataSettings {
             class_weights: ClassWeights::asked(self.positive_weight, self.negative_weight)?,
-            wishes: Wishes {
+            format_settings: FormatSettings {
                 format: self.format,
                 label: self.label,
                 importance: self.importance,
@@ -114,7 +114,7 @@ impl AskedFiles {
                 categorical: self.categorical,
                 text: self.text,
                 bits: bits(self.bits)?,
-                predictions: Vec::new(),
+                ..FormatSettings::default()
             },
             files: self.files,
             schema: None,

@@ -1,12 +1,12 @@
 //! rueful: an online learner that knows its own regret.
 //!
-//! This crate is what a Rust program depends on. It gathers the public parts of the others:
+//! A Rust program depends on this crate. It gathers the public parts of the others:
 //!
 //! * the theory in code: [`loss`], [`set`], [`schedule`], [`learner`], [`ledger`], [`bound`];
 //! * data: [`Batch`], [`Features`], and readers in [`data`];
 //! * whole runs from one description, as the program `rueful` does them: [`run`].
 //!
-//! Learn from a stream and ask, at any moment, how much could have been done better:
+//! A program can learn from a stream and ask at any moment how much better it could have done:
 //!
 //! ```
 //! use rueful::learner::{Learner, Ogd};
@@ -30,7 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Or run what the command line runs:
+//! It can also run everything that the command line runs:
 //!
 //! ```
 //! use rueful::data::{Follow, Input, LabelRule, Reader, Reading, Schema};
@@ -52,7 +52,7 @@
 
 pub use rueful_core::*;
 
-/// Readers: bytes to batches.
+/// Readers that turn bytes into batches.
 pub mod data {
     pub use rueful_data::*;
 }
@@ -62,7 +62,7 @@ pub mod hindsight {
     pub use rueful_hindsight::*;
 }
 
-/// Whole runs: settings, descriptions, the loop, the report.
+/// Whole runs: settings, descriptions, the loop, and the report.
 pub mod run {
     pub use rueful_run::*;
 }

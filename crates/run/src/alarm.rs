@@ -1,14 +1,15 @@
-//! The drift alarm: a window in which somebody provably did better, by more than is allowed.
+//! The drift alarm: it reports a window in which a fixed predictor provably did better by more than
+//! is allowed.
 //!
-//! A certificate says how little anyone could have saved. An alarm needs the other side: each
-//! window is kept until it is full and then solved for its best fixed predictor u, so that its exact
-//! regret lies in a proved interval,
+//! A certificate says how little anyone could have saved. An alarm needs the other side. Each
+//! window is kept until it is full, and then solved for its best fixed predictor u, so that its
+//! exact regret lies in a proved interval,
 //!
 //! ```text
 //! R = Σ φ(ŷ_t, y_t) − min_u Σ φ(u·x_t, y_t),    lower ≤ R ≤ upper
 //! ```
 //!
-//! and only where even the lower end is above the threshold is anything said. No window raises an
+//! An alarm is raised only where even the lower end is above the threshold. No window raises an
 //! alarm because it was short or noisy and its certificate therefore loose.
 
 use crate::columns::Columns;
@@ -20,34 +21,36 @@ use rueful_core::ledger::Tally;
 use rueful_core::loss::with_loss;
 use rueful_core::set::AnySet;
 use rueful_core::{
-    Batch, Cells, Comparators, Coordinates, Example, Ledger, NonNegative, Positive, Rows, Ruler,
+    Batch, Cells, Comparators, Coordinates, Example, Importance, Ledger, NonNegative, Positive,
+    Rows, Ruler,
 };
 use rueful_hindsight::{
     InMemory, Options, Problem, Scales, Solution, Start, solve, solve_unit_free,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::num::NonZeroU64;
 
-/// When an alarm is raised.
+/// The condition for an alarm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alarm {
     /// The regret per round that is allowed.
     pub threshold: f64,
-    /// How many examples a window has. A last window of fewer raises no alarm.
+    /// The number of examples in a window. A last window of fewer raises no alarm.
     pub window: NonZeroU64,
 }
 
 /// A window in which the best fixed predictor was provably better by more than is allowed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AlarmReport {
-    /// Whose predictions they are; there where several models are judged.
+    /// The name of the model that made the predictions, if several models are judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The first example of the window, counted from 1.
     pub from: u64,
-    /// Its last example.
+    /// The last example of the window.
     pub to: u64,
-    /// The exact regret in it, per round.
+    /// The exact regret in the window, per round.
     pub regret: Interval,
 }
 
@@ -59,15 +62,15 @@ impl Alarm {
         is_full.then_some(AlarmReport { model: None, from: window.from, to: window.to, regret })
     }
 
-    /// The alarms of windows of the predictions of somebody.
+    /// The alarms of all windows of a model's predictions.
     pub fn raised(&self, windows: &[WindowReport], model: Option<&str>) -> Vec<AlarmReport> {
         let all = windows.iter().filter_map(|window| self.raised_by(window));
         all.map(|alarm| AlarmReport { model: model.map(str::to_owned), ..alarm }).collect()
     }
 }
 
-/// Windows whose exact regret is proved to be above their certificate, which cannot be: both numbers
-/// are withheld.
+/// Finds windows whose exact regret is proved to be above their certificate, which cannot be. Both
+/// numbers are withheld.
 pub fn withhold_contradictions(windows: &mut [WindowReport]) -> Vec<Contradiction> {
     let mut contradictions = Vec::new();
     for window in windows {
@@ -84,12 +87,12 @@ pub fn withhold_contradictions(windows: &mut [WindowReport]) -> Vec<Contradictio
     contradictions
 }
 
-/// The rows of the window that is being filled, and how it is solved when it is full. Memory is for
-/// one window.
+/// The rows of the window that is being filled, and the options for solving it when it is full. It
+/// takes memory for one window.
 #[derive(Debug, Clone)]
 pub(crate) struct WindowSolver {
     options: Options,
-    /// The features of the window, side by side in the order they came.
+    /// The features of the window, side by side in the order in which they came.
     cells: Cells,
     kept: Batch,
     buffer: Vec<u32>,
@@ -98,9 +101,9 @@ pub(crate) struct WindowSolver {
 }
 
 impl WindowSolver {
-    pub(crate) fn new(ledger: &Ledger, options: &Options) -> Self {
+    pub(crate) fn new(ledger: &Ledger) -> Self {
         Self {
-            options: *options,
+            options: Options::default(),
             cells: Cells::compact(ledger.comparators().named_coordinates()),
             kept: Batch::default(),
             buffer: Vec::new(),
@@ -108,7 +111,50 @@ impl WindowSolver {
         }
     }
 
-    /// Keeps rows of the window, by the cells of the ledger; those that do not count are none.
+    /// The same solver with these options.
+    pub(crate) fn with(self, options: &Options) -> Self {
+        Self { options: *options, ..self }
+    }
+
+    /// The number of rows that are kept.
+    pub(crate) fn kept(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
+    /// The rows in the form in which they are saved, where place i gets the cell `order[i]` of the
+    /// ledger.
+    pub(crate) fn stored(&self, order: &[u32]) -> StoredRows {
+        let place_of: HashMap<u32, u32> = order.iter().copied().zip(0..).collect();
+        let cells = self.cells.by_cell();
+        let beyond = cells.get(self.cells.pinned()..).unwrap_or_default();
+        StoredRows {
+            // Rows that count were recorded, and every recorded feature has a place.
+            columns: beyond.iter().filter_map(|cell| place_of.get(cell).copied()).collect(),
+            rows: self.kept.iter().map(|example| StoredRow::of(&example)).collect(),
+        }
+    }
+
+    /// The rows of a window that were saved, by the cells of a ledger. They may come from anywhere,
+    /// so it is `None` if they cannot be such rows.
+    pub(crate) fn restored(stored: StoredRows, ledger: &Ledger) -> Option<Self> {
+        let (fresh, order) = (Self::new(ledger), ledger.cells().in_order());
+        let cell = |place: &u32| order.get(*place as usize).copied();
+        let columns: Vec<u32> = stored.columns.iter().map(cell).collect::<Option<_>>()?;
+        let cells = Cells::side_by_side(&columns, fresh.cells.pinned())?;
+        let count = cells.pinned() + columns.len();
+        let mut kept = Batch::default();
+        for StoredRow { features, label, importance } in stored.rows {
+            let importance = Importance::new(importance).ok().filter(|one| !one.is_zero())?;
+            if !label.is_finite() || features.iter().any(|&(at, _)| at as usize >= count) {
+                return None;
+            }
+            let (columns, values): (Vec<u32>, Vec<f32>) = features.into_iter().unzip();
+            kept.push_weighted(&columns, &values, label, importance).ok()?;
+        }
+        Some(Self { cells, kept, ..fresh })
+    }
+
+    /// Keeps rows of the window, by the cells of the ledger. Rows that do not count are left out.
     pub(crate) fn keep(&mut self, rows: Rows<'_>) {
         let Self { cells, kept, buffer, row, .. } = self;
         for rows in counting(rows) {
@@ -118,9 +164,9 @@ impl WindowSolver {
         }
     }
 
-    /// The exact regret in the window, whose rounds lost what `tally` says, per round; none where
-    /// the proofs of its ends contradict each other. Comparators without units are measured by the
-    /// whole stream so far, as those of the window's certificate are.
+    /// The exact regret in the window per round, where `tally` has the loss of its rounds. `None`
+    /// where the proofs of its ends contradict each other. Unit-free comparators are measured by
+    /// the whole stream so far, as those of the window's certificate are.
     pub(crate) fn regret(
         &self,
         ledger: &Ledger,
@@ -130,7 +176,7 @@ impl WindowSolver {
         let solution = match ledger.comparators() {
             Comparators::Set(set) => self.solve(ledger, set),
             Comparators::UnitFree(ball) => {
-                // A ledger measures whatever its comparators are measured by.
+                // A ledger with unit-free comparators has a ruler.
                 let nothing = Ruler::new(ledger.loss_function());
                 let scales = self.scales(coordinates.ruler().unwrap_or(&nothing));
                 self.solve_unit_free(ledger, ball.radius, &scales)
@@ -139,7 +185,7 @@ impl WindowSolver {
         HindsightReport::new(&solution, &Columns::All, &self.options).regret(tally)
     }
 
-    /// The next window begins.
+    /// Begins the next window.
     pub(crate) fn clear(&mut self) {
         self.cells = Cells::compact(self.cells.pinned());
         self.kept.clear();
@@ -167,14 +213,39 @@ impl WindowSolver {
         })
     }
 
-    /// What was measured of the whole stream, for the columns of the window.
+    /// The scales of the whole stream, for the columns of the window.
     fn scales(&self, ruler: &Ruler) -> Scales {
         let size = |&cell: &u32| ruler.largest().get(cell as usize).copied().unwrap_or(0.0);
         Scales { columns: self.cells.by_cell().iter().map(size).collect(), label: ruler.label() }
     }
 }
 
-/// Keeps an example with its features in the order of their columns, which solvers ask for.
+/// The rows of a window as they are saved.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredRows {
+    /// The features of the columns that are not pinned, by their places among the features that
+    /// were seen.
+    columns: Vec<u32>,
+    rows: Vec<StoredRow>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredRow {
+    /// The columns and values of the row.
+    features: Vec<(u32, f32)>,
+    label: f64,
+    importance: f64,
+}
+
+impl StoredRow {
+    fn of(example: &Example<'_>) -> Self {
+        let x = &example.features;
+        let features = x.indices().iter().copied().zip(x.values().iter().copied()).collect();
+        Self { features, label: example.label, importance: example.importance.get() }
+    }
+}
+
+/// Keeps an example with its features in the order of their columns, which solvers need.
 fn keep_in_order(example: &Example<'_>, row: &mut Vec<(u32, f32)>, kept: &mut Batch) {
     let x = &example.features;
     row.clear();

@@ -1,4 +1,4 @@
-//! The bench: those who judge rounds whoever has played them.
+//! The bench: witnesses that judge rounds, whichever learner played them.
 //!
 //! They see features and labels only. Witnesses price the comparators of every loss. For the square
 //! loss of few features the sufficient statistics know the price itself: the least loss of the
@@ -14,20 +14,20 @@ use rueful_hindsight::{Gram, LeastLoss};
 /// The most features whose square loss is judged by its statistics.
 pub(crate) const SQUARE_FEATURES: usize = 256;
 
-/// The same where many benches sit side by side.
+/// The most features where many benches sit side by side.
 pub(crate) const SQUARE_FEATURES_EACH: usize = 64;
 
-/// Those who judge some rounds, by the cells of the ledger that has the rounds.
+/// The witnesses that judge some rounds, by the cells of the ledger that has the rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bench {
     judge: Option<Judge>,
     statistics: Option<Statistics>,
-    /// How many features the statistics may have.
+    /// The most features that the statistics may have.
     features_max: usize,
 }
 
 impl Bench {
-    /// A bench that has seen nothing; none where nobody on it could say anything.
+    /// A bench that has seen nothing. `None` where no one on it could say anything.
     pub(crate) fn new(
         loss: &AnyLoss,
         comparators: &Comparators,
@@ -50,7 +50,7 @@ impl Bench {
         }
     }
 
-    /// What all of them prove about comparators, measured by these coordinates.
+    /// The testimonies of all witnesses about comparators, measured by these coordinates.
     pub(crate) fn testify(
         &self,
         comparators: &Comparators,
@@ -62,7 +62,7 @@ impl Bench {
         self.witnesses_testify(comparators, coordinates).chain(exact).collect()
     }
 
-    /// What they prove about the comparators of a ledger that has the same rounds, for every radius.
+    /// The testimonies about the comparators of a ledger with the same rounds, for every radius.
     pub(crate) fn testify_for_all(&self, ledger: &Ledger) -> Vec<Testimony> {
         let (comparators, coordinates) = (ledger.comparators(), ledger.coordinates());
         let testify = |witness: Minorant| witness.testify(comparators, coordinates);
@@ -86,7 +86,7 @@ impl Bench {
         self.judge.iter().flat_map(move |judge| judge.testify(comparators, coordinates))
     }
 
-    /// The least loss of comparators by their radius, where the statistics are there.
+    /// The least loss of comparators by their radius, if there are statistics.
     fn prices(&self, coordinates: Coordinates<'_>) -> Option<Prices<'_>> {
         let statistics = self.statistics.as_ref()?;
         let scales = coordinates.ruler().map(|ruler| statistics.scales(ruler));
@@ -94,7 +94,7 @@ impl Bench {
         Some(Prices { least, cells: statistics.features() })
     }
 
-    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    /// Puts the cells in other places: place i gets the cell `from[i]`.
     pub(crate) fn rearrange(&mut self, from: &[u32]) {
         self.judge.iter_mut().for_each(|judge| judge.rearrange(from));
         self.statistics = self.statistics.take().and_then(|own| own.renamed(&inverse(from)));
@@ -111,7 +111,7 @@ impl Bench {
             merged.and_then(|(mut own, theirs)| own.merge(theirs, most).then_some(own));
     }
 
-    /// A judge alone.
+    /// A bench with a judge alone.
     pub(crate) fn of(judge: Judge) -> Self {
         Self { judge: Some(judge), statistics: None, features_max: 0 }
     }
@@ -129,18 +129,42 @@ impl Bench {
         self.statistics.as_ref()
     }
 
-    /// The same bench with others on it, which were read from somewhere.
+    /// The same bench with a judge and statistics that were read from somewhere.
     pub(crate) fn taking(self, judge: Option<Judge>, statistics: Option<Statistics>) -> Self {
         Self { judge, statistics, ..self }
     }
 
-    /// How many bytes a cell takes.
+    /// A later state of this fresh bench, after so many rounds, with a judge and statistics that
+    /// were read from somewhere and know so many features. `None` if they cannot be such a state.
+    pub(crate) fn continued(
+        &self,
+        judge: Option<Judge>,
+        statistics: Option<Statistics>,
+        rounds: u64,
+        features: usize,
+    ) -> Option<Self> {
+        let is_judge = match (&judge, &self.judge) {
+            (None, None) => true,
+            (Some(own), Some(fresh)) => own.continues(fresh, rounds),
+            _ => false,
+        };
+        let may_be = |own: &Statistics| {
+            self.statistics.is_some()
+                && own.gram().rounds() == rounds
+                && own.features().len() <= self.features_max
+                && own.features().iter().all(|&feature| (feature as usize) < features)
+        };
+        let is_whole = is_judge && statistics.as_ref().is_none_or(may_be);
+        is_whole.then(|| self.clone().taking(judge, statistics))
+    }
+
+    /// The number of bytes that a cell takes.
     pub(crate) fn bytes_per_cell(&self) -> usize {
         self.judge.as_ref().map_or(0, Judge::bytes_per_cell)
     }
 }
 
-/// The least loss by radius, told by the cells of a ledger.
+/// The least loss by radius, in terms of the cells of a ledger.
 struct Prices<'a> {
     least: LeastLoss<'a>,
     cells: Vec<u32>,
@@ -155,8 +179,8 @@ impl Prices<'_> {
 }
 
 /// Looks for the radius where the least loss is as large as a given one. The least loss is convex
-/// in the radius and falls: where its tangents meet the level is before the place that is looked
-/// for, and nearer each time.
+/// in the radius and falls. So its tangents meet the level before the radius that is looked for,
+/// and nearer each time.
 fn meet(prices: &Prices<'_>, loss: f64, ledger: &Ledger, all: &mut Vec<Testimony>) {
     let (comparators, coordinates) = (ledger.comparators(), ledger.coordinates());
     let reach = |one: &Testimony| one.line().and_then(|line| line.above_up_to(loss));
@@ -175,13 +199,13 @@ fn meet(prices: &Prices<'_>, loss: f64, ledger: &Ledger, all: &mut Vec<Testimony
     }
 }
 
-/// Newton's method doubles the digits in every step.
+/// The most steps. Newton's method doubles the digits in every step.
 const STEPS: usize = 30;
 
-/// By how much more a radius must reach to be worth another step.
+/// The relative gain in radius that is worth another step.
 const ENOUGH: f64 = 1e-9;
 
-/// The place of every cell, where place i gets what is at `from[i]`.
+/// The place of every cell, where place i gets the cell `from[i]`.
 fn inverse(from: &[u32]) -> Vec<u32> {
     let count = from.iter().filter(|&&cell| cell != u32::MAX).max().map_or(0, |&cell| cell + 1);
     let mut places = vec![u32::MAX; count as usize];
@@ -214,7 +238,7 @@ mod tests {
         Run::new(resolved.spec.task()).unwrap()
     }
 
-    /// Rows of columns of very different sizes, far apart, some of which do not count.
+    /// Rows of columns of very different sizes, far apart. Some rows do not count.
     fn rows(from: u32, to: u32, columns: u32) -> Batch {
         let mut batch = Batch::default();
         for t in from..to {

@@ -1,4 +1,4 @@
-//! Text kept beside itself in a compact binary file, for reading it again and again.
+//! The cache: text kept beside itself in a compact binary file, for reading it again and again.
 
 use crate::data::{DataSpec, LabelUse, Layout, Manner};
 use rueful_core::loss::Labels;
@@ -7,11 +7,11 @@ use rueful_data::{
     Role, Source, printable, write_cache,
 };
 
-/// What a cache of a file is called.
+/// The extension of a cache's file name.
 const EXTENSION: &str = "rueful-cache";
 
 impl DataSpec {
-    /// Reads the files to their end into a cache at `path`, which is replaced if it is there.
+    /// Reads the files to their end into a cache at `path`. A cache that is there is replaced.
     pub fn convert(&self, path: &str, manner: &Manner) -> Result<CacheSummary, DataError> {
         self.refuse_predictions()?;
         let provenance = self.provenance()?;
@@ -19,16 +19,16 @@ impl DataSpec {
         write_cache(path, &provenance, &mut *source, false)
     }
 
-    /// Rows as a cache has them: without the constant or the weights of classes, labels as the
-    /// numbers they are.
+    /// Opens the rows as a cache has them: without the constant or class weights, and with labels
+    /// as the numbers that they are.
     fn open_for_storing(&self, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
         let bare = Self { constant: false, class_weights: None, ..self.clone() };
         let manner = Manner { follow: Follow::No, cache: false, idle_rows: true, ..manner.clone() };
         bare.open(LabelUse::Learn(Labels::Numbers), &manner)
     }
 
-    /// The rows from the cache beside the first file; made, or made anew, if it does not stand for
-    /// the files as they are now.
+    /// Opens the rows from the cache beside the first file. The cache is made, or made anew, if it
+    /// does not stand for the files as they are now.
     pub(crate) fn open_cache(
         &self,
         reading: &Reading,
@@ -41,7 +41,8 @@ impl DataSpec {
         let first = self.files.first().ok_or(DataError::NoInput)?;
         let path = format!("{first}.{EXTENSION}");
         let stored = match (&reading.labels, &self.positive) {
-            // What was inferred holds for the labels as they are written, not for those stored.
+            // The inferred rule is for labels as they are written in the text, and not for the
+            // stored ones.
             (LabelRule::Inferred(_), Some(positive)) => LabelRule::Positive(positive.clone()),
             (rule, _) => rule.clone(),
         };
@@ -51,8 +52,8 @@ impl DataSpec {
         Ok(Box::new(cached))
     }
 
-    /// Refuses labels that contradict what was inferred from the first ones. A cache knows from the
-    /// start what labels it was made from.
+    /// Refuses labels that contradict the rule that was inferred from the first ones. A cache knows
+    /// from the start which labels it was made from.
     fn check_labels(&self, cached: &Cached, rule: &LabelRule) -> Result<(), DataError> {
         let LabelRule::Inferred(inferred) = rule else { return Ok(()) };
         for (label, _) in cached.labels().counts {
@@ -64,14 +65,14 @@ impl DataSpec {
         Ok(())
     }
 
-    /// The cache at `path`, as it is or made anew.
+    /// Opens the cache at `path`, as it is or made anew.
     fn cache(&self, path: &str, reading: &Reading, manner: &Manner) -> Result<Cached, DataError> {
         if std::fs::exists(path).is_ok_and(|is_there| is_there) {
             match Cached::open(path, reading) {
                 Ok(cached) if cached.provenance().difference(&self.provenance()?).is_none() => {
                     return Ok(cached);
                 }
-                // Somebody else's file is not ours to replace.
+                // A file that is not a cache must not be replaced.
                 Err(error @ DataError::Cache { fault: CacheFault::NotACache, .. }) => {
                     return Err(error);
                 }
@@ -82,7 +83,7 @@ impl DataSpec {
         Cached::open(path, reading)
     }
 
-    /// What other models predicted belongs to an audit, which reads its data once.
+    /// Refuses predictions of other models. They belong to an audit, which reads its data once.
     fn refuse_predictions(&self) -> Result<(), DataError> {
         let columns = self.schema.columns().iter();
         let Some(column) = columns.into_iter().find(|column| column.role == Role::Prediction)
@@ -96,7 +97,7 @@ impl DataSpec {
         })
     }
 
-    /// What a cache of these files says about itself.
+    /// The provenance that a cache of these files records.
     pub fn provenance(&self) -> Result<Provenance, DataError> {
         let positive = self.positive.as_deref();
         let max_index = Limits::default().max_index;

@@ -1,4 +1,4 @@
-//! Features that were seen, side by side.
+//! The features that were seen, numbered side by side.
 
 use rueful_core::{Batch, Rows};
 use rueful_data::Census;
@@ -6,19 +6,21 @@ use rueful_data::Census;
 /// Renumbering is worth it when at most one index in so many was seen.
 const SCARCE: u64 = 2;
 
-/// Which features solvers are shown, and under which numbers: solvers take time and memory in
-/// proportion to the largest, and features by name are scattered. The order stays the same, and so
-/// do the numbers of coordinates that comparators tell apart.
+/// The features that solvers are shown, and their numbers. Solvers take time and memory in
+/// proportion to the largest number, and features by name are scattered. The order stays the same,
+/// and so do the numbers of coordinates that comparators tell apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Columns {
-    /// All, under their own.
+    /// All features, under their own numbers.
     All,
-    /// Those that were seen, in increasing order, and before them those that are told apart.
+    /// The features that were seen, in increasing order, and before them those that comparators
+    /// tell apart.
     Seen(Vec<u32>),
 }
 
 impl Columns {
-    /// What suits a stream, and comparators that tell the first `named` coordinates apart.
+    /// The columns that suit a stream, and comparators that tell the first `named` coordinates
+    /// apart.
     pub fn of(census: &Census, named: usize) -> Self {
         if SCARCE * (census.features + named as u64) > census.dimension {
             return Self::All;
@@ -28,7 +30,7 @@ impl Columns {
         Self::Seen((0..named).chain(seen).collect())
     }
 
-    /// Rows under the new numbers: the same ones, or a copy.
+    /// Rows under the new numbers: the same rows, or a copy.
     pub(crate) fn renumber<'a>(&self, rows: Rows<'a>, copy: &'a mut Batch) -> Rows<'a> {
         let Self::Seen(seen) = self else { return rows };
         copy.clear();
@@ -57,7 +59,7 @@ impl Columns {
         }
     }
 
-    /// A vector over columns, from the features that are not 0.
+    /// A vector over columns, from features and their values.
     pub fn gather(&self, features: &[(u32, f64)]) -> Vec<f64> {
         let mut columns = Vec::new();
         for &(feature, value) in features {

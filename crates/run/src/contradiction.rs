@@ -1,11 +1,11 @@
-//! Two proofs that cannot both be right.
+//! Contradictions: two proofs that cannot both be right.
 
 use crate::hindsight::Interval;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A number that was proved to be at most another, and is above it. Then one of the two proofs is
-/// false: neither number is shown as proved, and whoever runs the program is told.
+/// false. Neither number is shown as proved, and the report says so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Contradiction {
     /// The number that should be the smaller one.
@@ -14,10 +14,10 @@ pub struct Contradiction {
     pub upper: Claim,
 }
 
-/// What was claimed, per round.
+/// A number that was claimed, per round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// What the number is.
+    /// The name of the number.
     pub what: String,
     /// The number.
     pub value: f64,
@@ -30,7 +30,8 @@ impl From<(&str, f64)> for Claim {
 }
 
 impl Contradiction {
-    /// A regret that is proved to be above a bound on it, if it is.
+    /// The contradiction between a regret and a bound on it, if the regret is proved to be above
+    /// the bound.
     pub(crate) fn between(regret: Interval, name: &str, bound: Option<f64>) -> Option<Self> {
         let upper = bound.filter(|&bound| regret.lower > bound)?;
         let lower = ("the exact regret, at least", regret.lower).into();

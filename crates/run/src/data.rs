@@ -6,16 +6,16 @@ use crate::weighted::{ClassWeights, Weighted};
 use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
-    Begun, Binary, Cached, Column, DataError, FirstLabels, Follow, LabelRule, Phrase, Reader,
-    Reading, Schema, Source, Wishes, begin,
+    Binary, Cached, Column, DataError, FirstLabels, Follow, FormatSettings, LabelRule, Phrase,
+    Purpose, Reading, Schema, Source, TextFiles, begin, canonical_label,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::num::NonZeroUsize;
 
 /// The settings that say how a file is read.
-const COLUMN_SETTINGS: [&str; 8] =
-    ["format", "label", "importance", "drop", "categorical", "text", "header", "bits"];
+const COLUMN_SETTINGS: [&str; 9] =
+    ["format", "label", "importance", "drop", "categorical", "numeric", "text", "header", "bits"];
 
 /// What is read, and how: complete, so that the same rows can be read again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,7 +52,11 @@ pub enum Layout {
 #[serde(tag = "format", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum CacheLayout {
     /// The only version there is.
-    Cache {},
+    Cache {
+        /// How the data were read that it was made from, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<Box<Layout>>,
+    },
 }
 
 /// What was asked for; everything but the files may be left out.
@@ -61,7 +65,7 @@ pub struct DataSettings {
     /// The files, one after the other; `-` is standard input.
     pub files: Vec<String>,
     /// What is known about their format.
-    pub wishes: Wishes,
+    pub format_settings: FormatSettings,
     /// All that is to be known about it, from another time; leaves nothing to wish.
     pub schema: Option<Layout>,
     /// The label that becomes +1.
@@ -117,8 +121,8 @@ pub enum LabelUse {
 }
 
 /// Files that are open, before the first row is read.
-enum Opening {
-    Text(Begun),
+pub(crate) enum Opening {
+    Text(TextFiles),
     Columnar(Box<Columnar>),
     Cache { file: String },
 }
@@ -130,16 +134,30 @@ impl Opening {
     /// The labels that the data begin with.
     fn first_labels(&mut self, reading: &Reading) -> Result<FirstLabels, DataError> {
         match self {
-            Self::Text(begun) => begun.first_labels(reading),
+            Self::Text(text) => text.first_labels(reading),
             Self::Columnar(source) => Ok(source.first_labels()),
             Self::Cache { file } => Cached::first_labels(file, reading),
         }
     }
 
+    /// Whether the data have labels: a table has a column for them or has none, and Vowpal Wabbit
+    /// text has them on its first lines or has none.
+    pub(crate) fn has_labels(
+        &mut self,
+        layout: &Layout,
+        reading: &Reading,
+    ) -> Result<bool, DataError> {
+        if let Layout::Text(Schema::Vw { .. }) = layout {
+            let first = self.first_labels(reading)?;
+            return Ok(first.rows == 0 || !first.labels.counts.is_empty());
+        }
+        Ok(layout.has_label())
+    }
+
     /// The rows.
-    fn read(self, reading: &Reading) -> Result<Box<dyn Source>, DataError> {
+    pub(crate) fn read(self, reading: &Reading) -> Result<Box<dyn Source>, DataError> {
         Ok(match self {
-            Self::Text(begun) => Box::new(begun.read(reading)),
+            Self::Text(text) => Box::new(text.read(reading)),
             Self::Columnar(mut source) => {
                 source.set_labels(reading.labels.clone());
                 source
@@ -160,11 +178,23 @@ struct Decided {
 impl DataSettings {
     /// Opens the files, finding out what is not said.
     pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Data, SettingsError> {
+        if let Some(positive) = self.positive.as_deref()
+            && canonical_label(positive) != positive
+        {
+            let positive = Some(canonical_label(positive).to_owned());
+            return Self { positive, ..self.clone() }.open(labels, manner);
+        }
         // Before anything is opened, as far as the labels are known.
         match labels {
             LabelUse::Learn(labels) => self.check_weights(labels)?,
             LabelUse::Infer => self.check_weights(Labels::Signs)?,
-            LabelUse::Look | LabelUse::Ignore => {}
+            LabelUse::Look | LabelUse::Ignore => {
+                let format_settings =
+                    FormatSettings { unlabelled: true, ..self.format_settings.clone() };
+                if format_settings != self.format_settings && self.schema.is_none() {
+                    return Self { format_settings, ..self.clone() }.open(labels, manner);
+                }
+            }
         }
         let mut reading = manner.reading(labels, self.positive.as_deref(), !self.no_constant);
         let (schema, notes, mut opening) = self.begin(&reading, &manner.follow)?;
@@ -200,17 +230,9 @@ impl DataSettings {
     fn begin(&self, reading: &Reading, follow: &Follow) -> Result<Recognized, SettingsError> {
         let Some(layout) = &self.schema else { return Ok(self.recognize(reading, follow)?) };
         self.refuse_wishes()?;
-        let opening = match layout {
-            Layout::Text(schema) => Opening::Text(Begun::open(&self.files, schema, follow)?),
-            Layout::Columnar(layout) => {
-                refuse_follow(self.files.first().map_or("", String::as_str), follow)?;
-                Opening::Columnar(Box::new(Columnar::open(&self.files, layout, reading)?))
-            }
-            Layout::Cache(_) => {
-                Opening::Cache { file: only_cache(&self.files, follow)?.to_owned() }
-            }
-        };
-        Ok((layout.clone(), Vec::new(), opening))
+        let purpose = purpose_of(&reading.labels);
+        let (layout, opening) = layout.fit(&self.files, purpose, reading, follow)?;
+        Ok((layout, Vec::new(), opening))
     }
 
     /// What is made of the labels, by what is asked for and by those that the data begin with.
@@ -253,15 +275,16 @@ impl DataSettings {
 
     /// Opens the files as what the first of them is.
     fn recognize(&self, reading: &Reading, follow: &Follow) -> Result<Recognized, DataError> {
-        let named = self.wishes.format.as_deref().and_then(rueful_columnar::Format::by_name);
+        let named =
+            self.format_settings.format.as_deref().and_then(rueful_columnar::Format::by_name);
         let kind = match named {
             // Not looked at: standard input could not be given back.
             Some(format) => return self.open_columnar(format, reading, follow),
-            None => match begin(&self.files, &self.wishes, reading, follow) {
-                Ok(mut begun) => {
-                    let notes = std::mem::take(&mut begun.notes);
-                    let layout = Layout::Text(begun.schema.clone());
-                    return Ok((layout, notes, Opening::Text(begun)));
+            None => match begin(&self.files, &self.format_settings, reading, follow) {
+                Ok(mut text) => {
+                    let notes = std::mem::take(&mut text.notes);
+                    let layout = Layout::Text(text.schema.clone());
+                    return Ok((layout, notes, Opening::Text(text)));
                 }
                 Err(DataError::Binary { kind, .. }) => kind,
                 Err(error) => return Err(error),
@@ -273,9 +296,9 @@ impl DataSettings {
             }
             Binary::Arrow => self.open_columnar(rueful_columnar::Format::Arrow, reading, follow),
             Binary::Cache => {
-                let layout = Layout::Cache(CacheLayout::Cache {});
                 self.refuse_settings_of_a_cache()?;
                 let file = only_cache(&self.files, follow)?.to_owned();
+                let layout = Layout::of_cache(&Cached::provenance_of(&file)?.schema);
                 let notes = vec!["a rueful cache: rows that were read before".into()];
                 Ok((layout, notes, Opening::Cache { file }))
             }
@@ -291,7 +314,7 @@ impl DataSettings {
         let first = self.files.first().ok_or(DataError::NoInput)?;
         refuse_follow(first, follow)?;
         let is_arrow = format == rueful_columnar::Format::Arrow;
-        if is_arrow && first == "-" && self.wishes.format.is_none() {
+        if is_arrow && first == "-" && self.format_settings.format.is_none() {
             // Its beginning is gone: it was looked at.
             return Err(DataError::Unsuitable {
                 file: "standard input".to_owned(),
@@ -299,15 +322,16 @@ impl DataSettings {
                 expected: Phrase::default().setting("format").and(" arrow with it"),
             });
         }
-        let opened = rueful_columnar::open(&self.files, format, &self.wishes, reading)?;
+        let opened = rueful_columnar::open(&self.files, format, &self.format_settings, reading)?;
         let rueful_columnar::Opened { layout, notes, source } = opened;
         Ok((Layout::Columnar(layout), notes, Opening::Columnar(Box::new(source))))
     }
 
     /// How its rows came about is settled.
     fn refuse_settings_of_a_cache(&self) -> Result<(), DataError> {
-        let wishes = Wishes { format: None, ..self.wishes.clone() };
-        if wishes == Wishes::default() {
+        let format_settings =
+            FormatSettings { format: None, unlabelled: false, ..self.format_settings.clone() };
+        if format_settings == FormatSettings::default() {
             return Ok(());
         }
         Err(DataError::Useless {
@@ -319,7 +343,7 @@ impl DataSettings {
     }
 
     fn refuse_wishes(&self) -> Result<(), SettingsError> {
-        if self.wishes == Wishes::default() {
+        if self.format_settings == FormatSettings::default() {
             return Ok(());
         }
         Err(DataError::Settled { by: "schema", settings: &COLUMN_SETTINGS }.into())
@@ -347,22 +371,6 @@ impl Layout {
             Self::Columnar(layout) => &layout.columns,
             Self::Cache(_) => &[],
         }
-    }
-
-    fn open(
-        &self,
-        files: &[String],
-        reading: &Reading,
-        follow: &Follow,
-    ) -> Result<Box<dyn Source>, DataError> {
-        Ok(match self {
-            Self::Text(schema) => Box::new(Reader::open(files, schema, reading, follow)?),
-            Self::Columnar(layout) => {
-                refuse_follow(files.first().map_or("", String::as_str), follow)?;
-                Box::new(Columnar::open(files, layout, reading)?)
-            }
-            Self::Cache(_) => Box::new(Cached::open(only_cache(files, follow)?, reading)?),
-        })
     }
 }
 
@@ -413,7 +421,7 @@ impl Decided {
 }
 
 /// The one cache there is.
-fn only_cache<'a>(files: &'a [String], follow: &Follow) -> Result<&'a str, DataError> {
+pub(crate) fn only_cache<'a>(files: &'a [String], follow: &Follow) -> Result<&'a str, DataError> {
     let [file] = files else {
         return Err(DataError::Unsuitable {
             file: files.first().cloned().unwrap_or_default(),
@@ -425,8 +433,17 @@ fn only_cache<'a>(files: &'a [String], follow: &Follow) -> Result<&'a str, DataE
     Ok(file)
 }
 
+/// What rows are for whose labels are taken by a rule.
+fn purpose_of(rule: &LabelRule) -> Purpose {
+    match rule {
+        LabelRule::Ignored => Purpose::Predict,
+        LabelRule::Any => Purpose::Compare,
+        _ => Purpose::Learn,
+    }
+}
+
 /// Files that are not text are whole when they are there.
-fn refuse_follow(file: &str, follow: &Follow) -> Result<(), DataError> {
+pub(crate) fn refuse_follow(file: &str, follow: &Follow) -> Result<(), DataError> {
     match follow {
         Follow::No => Ok(()),
         Follow::Until(_) => Err(DataError::Useless {
@@ -445,27 +462,15 @@ impl DataSpec {
         Self { files, schema, positive: None, constant: true, class_weights: None }
     }
 
-    /// The same layout without labels, for data that are to be predicted.
-    #[must_use]
-    pub fn without_label(&self) -> Self {
-        let schema = match &self.schema {
-            Layout::Text(schema) => Layout::Text(schema.without_label()),
-            Layout::Columnar(layout) => Layout::Columnar(rueful_columnar::Layout {
-                columns: layout.columns.without_label(),
-                ..layout.clone()
-            }),
-            Layout::Cache(cache) => Layout::Cache(cache.clone()),
-        };
-        Self { schema, ..self.clone() }
-    }
-
     /// Opens the files once more.
     pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
         let reading = manner.reading(labels, self.positive.as_deref(), self.constant);
         let source = if manner.cache {
             self.open_cache(&reading, manner)?
         } else {
-            self.schema.open(&self.files, &reading, &manner.follow)?
+            let purpose = purpose_of(&reading.labels);
+            let fitted = self.schema.fit(&self.files, purpose, &reading, &manner.follow)?;
+            fitted.1.read(&reading)?
         };
         Ok(self.weigh(source))
     }
@@ -512,6 +517,11 @@ impl Manner {
             (LabelUse::Look, Some(positive)) => LabelRule::Positive(positive.to_owned()),
             (LabelUse::Look, None) => LabelRule::Any,
         };
+        self.reading_of(rule, constant)
+    }
+
+    /// The same for labels of which it is known what becomes of them.
+    pub(crate) fn reading_of(&self, rule: LabelRule, constant: bool) -> Reading {
         let known_labels = self.known_labels.clone();
         let idle_rows = self.idle_rows;
         let mut reading = Reading { constant, known_labels, idle_rows, ..Reading::new(rule) };

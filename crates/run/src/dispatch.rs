@@ -1,15 +1,15 @@
-//! From a description to a learner behind one virtual call per batch.
+//! Turns a description into a learner behind one virtual call per batch.
 
 use crate::spec::SpecError;
 use crate::task::Task;
 use rueful_core::learner::{Learner, Resumable, Take};
 
-/// A learner of any kind whose state can be put away.
+/// A learner of any kind whose state can be saved.
 pub trait SavedLearner: Learner {
-    /// Its whole state, as a model keeps it, with the coordinates in this order.
+    /// The whole state, as a model keeps it, with the coordinates in this order.
     fn save(&self, order: &[u32]) -> Result<Vec<u8>, postcard::Error>;
 
-    /// Another one in the same state.
+    /// A copy of the learner in the same state.
     fn duplicate(&self) -> Box<dyn SavedLearner>;
 }
 
@@ -31,12 +31,12 @@ impl Clone for Box<dyn SavedLearner> {
     }
 }
 
-/// The learner a description stands for, at w_1 = 0.
+/// The learner of a description, at w_1 = 0.
 pub fn build(task: &Task) -> Result<Box<dyn SavedLearner>, SpecError> {
     make(task, Fresh)
 }
 
-/// The same in a state that was saved; nothing if that is no state of such a learner.
+/// The learner of a description in a saved state. `None` if that is not a state of such a learner.
 pub(crate) fn restore(
     task: &Task,
     state: &[u8],

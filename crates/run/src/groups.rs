@@ -1,28 +1,28 @@
-//! Which group every example belongs to: a day, a country, the version of a model.
+//! The group of every example: a day, a country, the version of a model.
 //!
-//! The groups are the values of a column, read in a pass of its own beside the examples, so that no
-//! group is a feature. They are judged each for itself, with a ledger and a judge of its own.
+//! The groups are the values of a column, read in a separate pass beside the examples, so that no
+//! group is a feature. Each group is judged by itself, with a ledger and a judge of its own.
 
 use crate::data::{Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 use crate::settings::SettingsError;
 use rueful_core::Batch;
-use rueful_data::{Column, DataError, Role, Source, Wishes, printable};
+use rueful_data::{Column, DataError, FormatSettings, Role, Source, printable};
 use std::collections::HashMap;
 use thiserror::Error;
 
-/// How many groups there may be: each has vectors of its own for all features.
+/// The most groups that there may be. Each has vectors of its own for all features.
 pub const GROUPS_MAX: usize = 1000;
 
-/// What an example without a value belongs to.
+/// The group of an example without a value.
 const MISSING: &str = "";
 
-/// Why examples cannot be grouped.
+/// The reason why examples cannot be grouped.
 #[derive(Debug, Error)]
 pub enum GroupError {
     /// The column could not be read.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// No column of that name.
+    /// There is no column of that name.
     #[error(
         "{}: found no column {column:?} to group by, expected one of {columns}",
         printable(file)
@@ -32,10 +32,10 @@ pub enum GroupError {
         file: String,
         /// The column.
         column: String,
-        /// Those that there are.
+        /// The columns that there are.
         columns: String,
     },
-    /// Data that have no columns.
+    /// The data have no columns.
     #[error("{}: {format} has no columns to group by, expected a table", printable(file))]
     NoTable {
         /// The file.
@@ -43,7 +43,7 @@ pub enum GroupError {
         /// Its format.
         format: &'static str,
     },
-    /// More groups than can be judged at once.
+    /// There are more groups than can be judged at once.
     #[error(
         "{}: found more than {GROUPS_MAX} groups in the column {column:?}, expected fewer: each is \
          judged with vectors of its own",
@@ -55,7 +55,7 @@ pub enum GroupError {
         /// The column.
         column: String,
     },
-    /// Two values that are read as one.
+    /// Two values are read as one.
     #[error(
         "{}: two values of the column {column:?} are read as one: give another number of bits",
         printable(file)
@@ -66,25 +66,25 @@ pub enum GroupError {
         /// The column.
         column: String,
     },
-    /// A file of groups that is shorter than that of the examples.
+    /// The file of groups is shorter than that of the examples.
     #[error("{}: the groups end after {count} rows, and the examples go on", printable(file))]
     TooFew {
         /// The file.
         file: String,
-        /// How many rows there are.
+        /// The number of rows in the file of groups.
         count: u64,
     },
 }
 
-/// A reader of groups, one for every example.
+/// A reader that returns the group of every example.
 pub struct GroupReader {
     source: Box<dyn Source>,
     file: String,
     column: String,
-    /// `column=`, which the names of its values begin with.
+    /// The text `column=`, with which the names of its values begin.
     prefix: String,
-    /// The groups in the order they came, and which of them an index stands for: none where it is
-    /// that of another column.
+    /// The groups in the order in which they came. The map gives the group of an index, and `None`
+    /// where the index belongs to another column.
     groups: Vec<String>,
     known: HashMap<u32, Option<usize>>,
     missing: Option<usize>,
@@ -118,16 +118,21 @@ impl GroupReader {
         })
     }
 
-    /// Reads a column of a table of predictions, if it has such a column; names the others, too.
+    /// Reads a column of a table of predictions, if it has such a column. Returns the names of the
+    /// other columns, too.
     pub fn beside_predictions(
         file: &str,
         column: &str,
         manner: &Manner,
     ) -> Result<Option<(Self, Vec<String>)>, SettingsError> {
         // A table needs a label to be understood, and none is read.
-        let wishes =
-            Wishes { label: Some("1".to_owned()), header: Some(true), ..Wishes::default() };
-        let settings = DataSettings { files: vec![file.to_owned()], wishes, ..Default::default() };
+        let format_settings = FormatSettings {
+            label: Some("1".to_owned()),
+            header: Some(true),
+            ..FormatSettings::default()
+        };
+        let settings =
+            DataSettings { files: vec![file.to_owned()], format_settings, ..Default::default() };
         let manner = &Manner { cache: false, ..manner.clone() };
         let Data { spec, .. } = settings.open(LabelUse::Ignore, manner)?;
         let columns = spec.schema.columns();
@@ -139,12 +144,12 @@ impl GroupReader {
         Ok(Some((Self::read(&spec, column.to_owned(), manner)?, others)))
     }
 
-    /// The groups so far, in the order they came.
+    /// The groups so far, in the order in which they came.
     pub fn groups(&self) -> &[String] {
         &self.groups
     }
 
-    /// The column.
+    /// The name of the column.
     pub fn column(&self) -> &str {
         &self.column
     }
@@ -185,7 +190,8 @@ impl GroupReader {
         }
     }
 
-    /// The group of an index that was not met before; none if it is of another column.
+    /// The group of an index that was not met before. `None` if the index belongs to another
+    /// column.
     #[cold]
     fn meet(&mut self, index: u32) -> Result<Option<usize>, GroupError> {
         let name = self.source.names().get(index).unwrap_or_default();
@@ -204,7 +210,7 @@ impl GroupReader {
         Ok(self.groups.len() - 1)
     }
 
-    /// Two names with the same index would be one group.
+    /// Refuses two names with the same index, which would be one group.
     fn check_names(&self) -> Result<(), GroupError> {
         if self.source.names().collisions() == 0 {
             return Ok(());
@@ -230,7 +236,7 @@ fn find(data: &DataSpec, wished: &str) -> Result<String, GroupError> {
     })
 }
 
-/// The same layout, of which only one column is read, and its values are names.
+/// The same layout, of which only one column is read. Its values are names.
 fn only(layout: &Layout, column: &str) -> Layout {
     let role = |one: &Column| if one.name == column { Role::Category } else { Role::Drop };
     match layout {

@@ -1,4 +1,4 @@
-//! The best fixed predictor of a run, and so its regret, as proved intervals.
+//! The best fixed predictor of a run, and its regret, as proved intervals.
 
 use crate::columns::Columns;
 use crate::contradiction::Contradiction;
@@ -15,36 +15,36 @@ use rueful_hindsight::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A number known to lie between two others.
+/// Two numbers between which a third one lies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// It is at least this.
+    /// The number is at least this.
     pub lower: f64,
-    /// It is at most this.
+    /// The number is at most this.
     pub upper: f64,
 }
 
-/// What the solver found, per round.
+/// The solver's results, per round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HindsightReport {
-    /// T
+    /// The number T of examples.
     pub examples: u64,
-    /// The loss of the best comparator; null if the proofs of the two ends contradict each other.
+    /// The loss of the best comparator. Null if the proofs of the two ends contradict each other.
     pub comparator: Option<Interval>,
     /// The two ends, if they contradict each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradiction: Option<Contradiction>,
-    /// ‖u‖ of the comparator found.
+    /// The norm ‖u‖ of the comparator that was found.
     pub norm: f64,
     /// upper − lower, relative to the larger of |upper| and a millionth of what u = 0 loses.
     pub relative_gap: f64,
-    /// Whether the gap is within the tolerance asked for.
+    /// Whether the gap is within the tolerance.
     pub converged: bool,
-    /// The tolerance asked for.
+    /// The tolerance that was asked for.
     pub tolerance: f64,
-    /// Passes over the data.
+    /// The number of passes over the data.
     pub passes: u64,
-    /// How it was solved.
+    /// The method that solved it.
     pub method: Method,
     /// The largest weights of the comparator, by size.
     pub largest_weights: Vec<Weight>,
@@ -53,19 +53,20 @@ pub struct HindsightReport {
 /// One weight of a comparator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weight {
-    /// The feature; 0 is the constant one where it was added.
+    /// The feature. Index 0 is the constant feature, where it was added.
     pub index: u32,
-    /// What it is called, where features have names.
+    /// The name of the feature, where features have names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its weight.
+    /// The weight of the feature.
     pub weight: f64,
 }
 
-/// How many weights a report lists.
+/// The number of weights that a report lists.
 const LISTED: usize = 10;
 
-/// Runs an expression on a loss: the usual ones as they are, the others as one of any.
+/// Runs an expression on a loss. The usual losses keep their types, and the others are an
+/// `AnyLoss`.
 macro_rules! with_solved_loss {
     ($any:expr, $loss:ident => $what:expr) => {
         match $any {
@@ -87,8 +88,8 @@ pub fn best_in_hindsight(
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, DataError> {
-    // The loss is asked in every step, and the kind of data once per batch: the solver is compiled
-    // for the usual losses, and once for all others.
+    // The loss is evaluated in every step, and the kind of data is looked up once per batch. So the
+    // solver is compiled for each of the usual losses, and once for all others.
     let mut data = Prefix { data, rounds: u64::MAX };
     match comparators {
         Comparators::Set(set) => with_solved_loss!(*loss, loss => {
@@ -104,7 +105,7 @@ pub fn best_in_hindsight(
     }
 }
 
-/// How large the columns and labels of some data are.
+/// Measures the scales of the columns and labels of some data.
 fn measure<P: Passes>(loss: &AnyLoss, data: &mut P) -> Result<Scales, P::Error> {
     let mut ruler = Ruler::new(loss);
     data.pass(&mut |rows| ruler.observe_rows(rows))?;
@@ -116,7 +117,7 @@ fn scales(ruler: &Ruler) -> Scales {
 }
 
 impl HindsightReport {
-    /// The solver's answer in a report's units; its comparator is over these columns.
+    /// The solver's answer in a report's units. Its comparator is over these columns.
     pub fn new(solution: &Solution, columns: &Columns, options: &Options) -> Self {
         let contradiction = solution.contradiction.map(|crossed| {
             let rounds = (solution.examples as f64).max(1.0);
@@ -141,7 +142,7 @@ impl HindsightReport {
         }
     }
 
-    /// The same with the names of the features.
+    /// The same report with the names of the features.
     pub fn named(mut self, names: &Names) -> Self {
         for weight in &mut self.largest_weights {
             weight.name = names.get(weight.index);
@@ -149,7 +150,7 @@ impl HindsightReport {
         self
     }
 
-    /// The exact regret of rounds that lost what `tally` says, per round; nothing where the
+    /// The exact regret per round, where `tally` has the loss of the rounds. `None` where the
     /// comparator's loss is not known.
     pub fn regret(&self, tally: &Tally) -> Option<Interval> {
         let (least, most) = tally.loss_interval();
@@ -163,13 +164,13 @@ impl HindsightReport {
     }
 }
 
-/// Where a bound came from, in words.
+/// The origin of a bound, in words.
 fn origin(from: Source) -> &'static str {
     match from {
         Source::Start => "by the certificate of the run",
-        Source::Sign => "for losses are never negative",
+        Source::Sign => "because losses are never negative",
         Source::Dual => "by slopes",
-        Source::Primal => "by what a comparator costs",
+        Source::Primal => "by the loss of a comparator",
     }
 }
 
@@ -216,18 +217,19 @@ pub fn curve_in_hindsight(
 /// The most columns for which the square loss is followed by its sufficient statistics.
 const GRAM_COLUMNS: usize = 2000;
 
-/// The best comparator of the square loss at every mark of a stream, exact and without keeping data.
+/// The best comparator of the square loss at every mark of a stream, solved without keeping the
+/// data.
 pub struct SquareWatch {
     statistics: Option<Statistics>,
     comparators: Comparators,
-    /// How large the columns of the statistics are.
+    /// The ruler for the columns of the statistics.
     ruler: Ruler,
     next_mark: u64,
     marks: Vec<Interval>,
 }
 
 impl SquareWatch {
-    /// Watches a run of this description; None if its loss is not the square loss.
+    /// Watches a run of this description. `None` if its loss is not the square loss.
     pub fn new(task: &Task) -> Option<Self> {
         task.loss.is_square().then(|| Self {
             statistics: Some(Statistics::new(
@@ -241,8 +243,8 @@ impl SquareWatch {
         })
     }
 
-    /// Takes in the next rows; with `marks`, solves at t = 1, 2, 4, 8, … on the way. Gives up where
-    /// there are too many columns.
+    /// Takes in the next rows. With `marks`, it solves at t = 1, 2, 4, 8, … on the way. It gives up
+    /// where there are too many columns.
     pub fn observe(&mut self, rows: Rows<'_>, marks: bool) {
         let Self { comparators, ruler, next_mark, marks: solved, .. } = self;
         let Some(statistics) = &mut self.statistics else { return };
@@ -258,12 +260,12 @@ impl SquareWatch {
         }
     }
 
-    /// Which features the solution is about.
+    /// The features that the solution is about.
     pub fn columns(&self) -> Columns {
         Columns::Seen(self.statistics.as_ref().map_or_else(Vec::new, Statistics::features))
     }
 
-    /// The best comparator of the whole, if it was followed and is as good as asked for.
+    /// The best comparator of the whole stream, if it was followed and is as good as asked for.
     pub fn solution(&self, options: &Options) -> Option<Solution> {
         let solution = best(self.statistics.as_ref()?.gram(), &self.comparators, &self.ruler);
         let converged = solution.relative_gap <= options.tolerance;
@@ -300,17 +302,17 @@ fn per_round(solution: &Solution) -> Interval {
 /// The Perceptron's mistakes, and the least bound on them that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MistakeReport {
-    /// M
+    /// The number M of mistakes.
     pub mistakes: u64,
-    /// M is at most this, by the comparator below.
+    /// The bound on M that the comparator below proves.
     pub bound: f64,
-    /// ‖u‖
+    /// The norm ‖u‖ of the comparator.
     pub norm: f64,
-    /// Σ [1 − y_t u·x_t]₊
+    /// Its hinge loss Σ [1 − y_t u·x_t]₊.
     pub hinge: f64,
 }
 
-/// Looks for the comparator that bounds the mistakes of a Perceptron best.
+/// Looks for the comparator with the least bound on the mistakes of a Perceptron.
 pub fn bound_mistakes(
     ledger: &Ledger,
     data: &mut dyn Passes<Error = DataError>,

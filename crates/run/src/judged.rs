@@ -1,4 +1,4 @@
-//! What is proved against comparators of every radius.
+//! The bounds that are proved against comparators of every radius.
 
 use rueful_core::ledger::CurvePoint;
 use rueful_core::loss::{AnyLoss, Loss};
@@ -8,22 +8,23 @@ use serde::{Deserialize, Serialize};
 /// The certificate as a function of the radius. All values are per round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgedReport {
-    /// From U/10 to 3U; empty where the comparators are no ball.
+    /// The certificates from U/10 to 3U. Empty where the comparators are not a ball.
     pub radii: Vec<RadiusReport>,
-    /// The largest radius up to which every such predictor was provably beaten, rounded down; null
+    /// The largest radius up to which every such predictor was provably beaten, rounded down. Null
     /// if there is none.
     pub beats_up_to: Option<Reach>,
     /// The radius from which on the certificate is no smaller than the risk itself, where losses
-    /// are never negative; null if there is none.
+    /// are never negative. Null if there is none.
     pub says_nothing_from: Option<f64>,
 }
 
 /// The certificate at one radius.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RadiusReport {
-    /// U
+    /// The radius U.
     pub radius: f64,
-    /// No comparator of norm at most U was better than this; null where nothing can be said.
+    /// No comparator of norm at most U was better by more than this. Null where nothing can be
+    /// said.
     pub certificate: Option<f64>,
 }
 
@@ -31,30 +32,30 @@ pub struct RadiusReport {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Reach {
-    /// Up to this radius.
+    /// The claim holds up to this radius.
     UpTo(f64),
-    /// However large the radius.
+    /// The claim holds however large the radius is.
     Every(Every),
 }
 
-/// The word for no end.
+/// The word for a reach without end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Every {
-    /// However large the radius.
+    /// The claim holds however large the radius is.
     Every,
 }
 
-/// So many times their radius no comparators are judged, unless all of them are: roundings would
-/// decide.
+/// A finite reach is cut off at this many times the radius U, because roundings would decide beyond
+/// it.
 const FARTHEST: f64 = 1e6;
 
-/// How many points there are from U/10 to 3U, log-spaced; U is one of them.
+/// The number of points from U/10 up to U, log-spaced, and from U up to 3U. U itself is one more.
 const BELOW: i32 = 8;
 const ABOVE: i32 = 4;
 
 impl JudgedReport {
-    /// Where nothing can be said.
+    /// The report where nothing can be said.
     pub(crate) fn nothing() -> Self {
         Self { radii: Vec::new(), beats_up_to: None, says_nothing_from: None }
     }
@@ -92,7 +93,7 @@ impl Reach {
     }
 }
 
-/// Radii around U: four points below it in each factor of about √10, and as many above up to 3U.
+/// Radii around U: eight below it down to U/10, U itself, and four above it up to 3U.
 pub(crate) fn radii(own: Positive) -> impl Iterator<Item = Positive> {
     let factor = |step: i32| match step {
         ..0 => 10_f64.powf(f64::from(step) / f64::from(BELOW)),

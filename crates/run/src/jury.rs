@@ -1,4 +1,4 @@
-//! Those who judge a run beside its own predictions.
+//! The jury: witnesses that judge a run beside its own predictions.
 
 use crate::bench::Bench;
 use crate::statistics::Statistics;
@@ -8,18 +8,18 @@ use rueful_core::ledger::{Minorant, Testimony};
 use rueful_core::{Judge, Ledger, Rows};
 use serde::{Deserialize, Serialize};
 
-/// The witnesses of a run: a bench where the task asks for one, those of the learner, and what the
-/// witnesses of other learners proved about rounds that were merged into the books. All vectors are
-/// by the cells of the ledger.
+/// The witnesses of a run: a bench where the task asks for one, those of the learner, and the
+/// bounds that the witnesses of other learners proved about rounds that were merged into the
+/// ledger. All vectors are by the cells of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Stored", from = "Stored")]
 pub(crate) struct Jury {
     bench: Option<Bench>,
-    /// In the order of the learner's own.
+    /// The bounds of other learners' witnesses, in the order of the learner's own witnesses.
     merged: Vec<Minorant>,
 }
 
-/// A jury as it is written: its statistics are in a section of their own.
+/// A jury as it is saved. Its statistics are in a section of their own.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     judge: Option<Judge>,
@@ -39,7 +39,7 @@ impl From<Stored> for Jury {
 }
 
 impl Jury {
-    /// The jury of a task that has seen nothing; none where nobody judges.
+    /// The jury of a task before its first row. `None` where nobody judges.
     pub(crate) fn new(task: &Task) -> Option<Self> {
         task.is_judged().then(|| Self { bench: task.bench(), merged: Vec::new() })
     }
@@ -49,14 +49,14 @@ impl Jury {
         self.bench.iter_mut().for_each(|bench| bench.observe_rows(rows));
     }
 
-    /// What all of them prove about all rounds so far, for the comparators of the ledger.
+    /// The testimonies of all witnesses about all rounds so far, for the comparators of the ledger.
     pub(crate) fn testify(&self, learner: &dyn Learner, ledger: &Ledger) -> Vec<Testimony> {
         let (comparators, coordinates) = (ledger.comparators(), ledger.coordinates());
         let bench = self.bench.iter().flat_map(|bench| bench.testify(comparators, coordinates));
         self.learners_testify(learner, ledger).into_iter().chain(bench).collect()
     }
 
-    /// The same for comparators of every radius.
+    /// The testimonies of all witnesses for comparators of every radius.
     pub(crate) fn testify_for_all(&self, learner: &dyn Learner, ledger: &Ledger) -> Vec<Testimony> {
         let bench = self.bench.iter().flat_map(|bench| bench.testify_for_all(ledger));
         self.learners_testify(learner, ledger).into_iter().chain(bench).collect()
@@ -71,7 +71,7 @@ impl Jury {
         all.map(|witness| witness.testify(comparators, coordinates)).collect()
     }
 
-    /// What the witnesses of the learner and of those merged into it prove.
+    /// The bounds that the witnesses of the learner and of those merged into it prove.
     fn of_learners<'a>(&'a self, learner: &'a dyn Learner) -> impl Iterator<Item = Minorant> + 'a {
         learner.witnesses().enumerate().map(|(place, mut own)| {
             self.merged.get(place).into_iter().for_each(|theirs| own.merge(theirs));
@@ -79,7 +79,7 @@ impl Jury {
         })
     }
 
-    /// Takes in the jury of other rounds, and the learner that played them; cell i is their
+    /// Takes in the jury of other rounds, and the learner that played them. Cell i is their
     /// `places[i]`.
     pub(crate) fn merge(&mut self, other: &Self, learner: &dyn Learner, places: &[u32]) {
         let mut theirs: Vec<Minorant> = other.of_learners(learner).collect();
@@ -97,7 +97,7 @@ impl Jury {
         }
     }
 
-    /// The same with the cells in other places.
+    /// The same jury with the cells in other places.
     pub(crate) fn rearranged(&self, from: &[u32]) -> Self {
         let mut jury = self.clone();
         jury.bench.iter_mut().for_each(|bench| bench.rearrange(from));
@@ -110,15 +110,15 @@ impl Jury {
         self.bench.as_ref()?.statistics()
     }
 
-    /// A jury that was read from somewhere, with its statistics, as that of a task.
+    /// A jury that was read from somewhere, with its statistics, as the jury of a task.
     pub(crate) fn completed(self, task: &Task, statistics: Option<Statistics>) -> Self {
         let judge = self.bench.and_then(Bench::into_judge);
         let bench = task.bench().map(|fresh| fresh.taking(judge, statistics));
         Self { bench, merged: self.merged }
     }
 
-    /// Whether this, read from somewhere, can be the jury of a task after so many rounds, some of
-    /// which others have played.
+    /// Whether this jury, read from somewhere, can be that of a task after so many rounds, `others`
+    /// of which other learners have played.
     pub(crate) fn continues(&self, task: &Task, rounds: u64, others: u64) -> bool {
         let fresh = task.bench().and_then(Bench::into_judge);
         let judges = match (self.bench.as_ref().and_then(Bench::judge), &fresh) {

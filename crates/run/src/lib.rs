@@ -1,18 +1,21 @@
-//! One description of a run, the types it stands for, and the loop that runs it.
+//! One description of a run, the types that it stands for, and the loop that runs it.
 //!
-//! [`Settings`] are what a person says: a few names and numbers, the rest left to defaults.
-//! [`Spec`] is what is run: a [`Task`], complete and checked, and the data. A [`Run`] is given rows
-//! and answers rounds; a [`Session`] reads the rows from files. [`Report`] is what can be said at any
-//! moment.
+//! [`Settings`] are a few names and numbers that a person gives. Everything else has a default. A
+//! [`Spec`] is the complete and checked description of a run: a [`Task`] and the data. A [`Run`]
+//! takes rows and returns rounds, and a [`Session`] reads the rows from files. A [`Report`] has the
+//! results at any moment.
 
 mod alarm;
 mod audit;
 mod bench;
 mod cache;
 mod columns;
+mod companions;
 mod contradiction;
 mod data;
 mod dispatch;
+mod figures;
+mod fit;
 mod groups;
 mod hindsight;
 mod judged;
@@ -41,9 +44,12 @@ pub use audit::{
 };
 pub use bench::Bench;
 pub use columns::Columns;
+pub use companions::Companions;
 pub use contradiction::{Claim, Contradiction};
 pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
 pub use dispatch::{SavedLearner, build};
+pub use figures::{ConstantReport, CountedReport, FiguresReport, RatesReport};
+pub use fit::Unlearned;
 pub use groups::{GROUPS_MAX, GroupError, GroupReader};
 pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,

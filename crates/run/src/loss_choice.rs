@@ -13,38 +13,38 @@ use rueful_core::loss::Labels;
 use rueful_data::{FirstLabels, Inferred, LabelRule, Phrase, argument, printable};
 use std::cmp::Ordering;
 
-/// The loss of two classes, and the one of quantities.
+/// The loss for two classes, and the loss for quantities.
 const CLASSES: &str = "logistic";
 const QUANTITIES: &str = "square";
 
-/// Whole numbers that are no more than so many different ones may be classes.
+/// Whole numbers may be classes if there are no more than this many different ones.
 const FEW: usize = 20;
 
-/// So many labels are told one by one.
+/// The number of labels that are listed one by one.
 const SHOWN: usize = 6;
 
-/// So many characters of a label are told.
+/// The number of characters of a label that are shown.
 const EXCERPT: usize = 40;
 
-/// What becomes of labels, and the loss that they ask for.
+/// The loss that follows from labels, and how the labels are read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LossChoice {
     /// A name of [`AnyLoss::NAMES`](rueful_core::loss::AnyLoss::NAMES).
     pub loss: &'static str,
     /// The label that becomes +1, where labels are not numbers that say so themselves.
     pub positive: Option<String>,
-    /// How labels are taken from here on.
+    /// The rule by which labels are read from here on.
     pub rule: LabelRule,
-    /// What was inferred, in words.
+    /// The notes on what was inferred, in words.
     pub notes: Vec<Phrase>,
 }
 
-/// Labels that no loss follows from.
+/// The error for labels that no loss follows from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoLoss {
     /// The labels, in words.
     pub found: String,
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub expected: Phrase,
 }
 
@@ -82,7 +82,7 @@ impl LossChoice {
         }
     }
 
-    /// The loss where a person says which label is +1: all others are −1.
+    /// The loss where a person says which label is +1. All others are −1.
     pub fn one_against_the_rest(first: &FirstLabels, positive: &str) -> Self {
         let seen = Seen::new(first);
         let label = Label::new(positive);
@@ -100,8 +100,8 @@ impl LossChoice {
         }
     }
 
-    /// For a loss that takes signs and was asked for: two labels that are no signs are classes, and
-    /// the later of them is +1. Of all others the reader has its own rules.
+    /// The choice for a loss that takes signs and was asked for. Two labels that are not signs are
+    /// classes, and the later of them is +1. For all other labels the reader has its own rules.
     pub fn of_two(first: &FirstLabels) -> Option<Self> {
         let seen = Seen::new(first);
         let [negative, positive] = &seen.labels[..] else { return None };
@@ -186,7 +186,7 @@ impl NoLoss {
     }
 }
 
-/// As a person reads it.
+/// The message as a person reads it.
 impl std::fmt::Display for NoLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "found {}, expected {}", self.found, self.expected)
@@ -195,14 +195,14 @@ impl std::fmt::Display for NoLoss {
 
 impl std::error::Error for NoLoss {}
 
-/// A label, and the number it is.
+/// A label, and its number if it is one.
 #[derive(Debug, Clone, PartialEq)]
 struct Label {
     text: String,
     number: Option<f64>,
 }
 
-/// What a format's own truths are called.
+/// The words for a format's own truth values.
 const TRUTHS: [&str; 2] = ["false", "true"];
 
 impl Label {
@@ -223,7 +223,7 @@ impl Label {
         self.text == other.text || self.number.is_some() && self.number == other.number
     }
 
-    /// Numbers by their size, anything else by the alphabet.
+    /// Compares numbers by their size, and anything else by the alphabet.
     fn compare(&self, other: &Self) -> Ordering {
         match (self.number, other.number) {
             (Some(one), Some(other)) => one.total_cmp(&other),
@@ -245,7 +245,7 @@ impl Label {
     }
 }
 
-/// Whether two labels are −1 and 1, or 0 and 1, which say themselves what they mean.
+/// Whether two labels are −1 and 1, or 0 and 1, so that their meaning is clear.
 fn are_signs(negative: &Label, positive: &Label) -> bool {
     positive.number == Some(1.0) && negative.is_sign()
 }
@@ -279,7 +279,7 @@ impl Seen {
         format!("{} {}", self.first_rows(), if self.rows > 1 { "have" } else { "has" })
     }
 
-    /// The labels in words.
+    /// Lists the labels in words.
     fn list(&self) -> String {
         let shown: Vec<_> = self.labels.iter().take(SHOWN).map(Label::shown).collect();
         match &shown[..] {
@@ -291,7 +291,7 @@ impl Seen {
         }
     }
 
-    /// A word on numbers that may stand for classes.
+    /// A note on numbers that may stand for classes.
     fn may_be_classes(&self) -> Option<Phrase> {
         let is_whole = |label: &Label| label.number.is_some_and(|number| number.fract() == 0.0);
         let count = self.labels.len();
@@ -306,7 +306,7 @@ impl Seen {
         })
     }
 
-    /// A word on a label that should be there and is not yet.
+    /// A note on a label that should be there and is not there yet.
     fn without(&self, positive: &Label) -> Option<Phrase> {
         let is_there = self.labels.iter().any(|label| label.is(positive));
         let said = format!("{} none that is {}, as ", self.have(), positive.shown());
@@ -329,7 +329,7 @@ mod tests {
         FirstLabels { rows, labels: LabelsSeen { counts, is_cut: false }, positive: None }
     }
 
-    /// The loss, the label that is +1, and what is said.
+    /// The loss, the label that is +1, and the notes.
     fn chosen(labels: &[&str]) -> (&'static str, Option<String>, Vec<String>) {
         let LossChoice { loss, positive, notes, .. } = LossChoice::new(&first(labels)).unwrap();
         (loss, positive, notes.iter().map(Phrase::to_string).collect())
@@ -339,7 +339,7 @@ mod tests {
         LossChoice::new(&first(labels)).unwrap_err().to_string()
     }
 
-    /// Why a label that comes later is refused.
+    /// The reason why a label that comes later is refused.
     fn reason(labels: &[&str]) -> String {
         match LossChoice::new(&first(labels)).unwrap().rule {
             LabelRule::Inferred(inferred) => inferred.reason().text(&|name| format!("--{name}")),
@@ -469,7 +469,8 @@ mod tests {
         );
     }
 
-    /// Every set of up to three labels, in every order: the choice is that of the set.
+    /// Every set of up to three labels is tried in every order. The choice must depend on the set
+    /// alone.
     #[test]
     fn the_order_of_labels_and_their_counts_make_no_difference() {
         const LABELS: [&str; 9] = ["-1", "0", "1", "2", "2.5", "10", "a", "b", "true"];

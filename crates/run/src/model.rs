@@ -1,16 +1,17 @@
-//! The file a run is put away in, as `docs/model.md` describes it: everything that is needed to go
-//! on, to predict, and to say what was learned from.
+//! The file in which a run is saved, as `docs/maintainers/files.md` describes it. It holds everything that is
+//! needed to go on, to predict, and to tell what was learned from.
 //!
 //! ```text
 //! MAGIC version length crc                 the header
 //! (tag length bytes)…                      the sections
 //! ```
 //!
-//! Whole numbers are little-endian. The task and the data are JSON, the other sections are postcard.
-//! Vectors have one entry for every feature that was seen, in the order of the features. What is
-//! read may come from anywhere: lengths are checked before memory is asked for, and the state of a
-//! learner is compared with a fresh one before it is used.
+//! Whole numbers are little-endian. The task and the data are JSON, and the other sections are
+//! postcard. Vectors have one entry for every feature that was seen, in the order of the features.
+//! A file may come from anywhere: lengths are checked before memory is allocated, and the state of
+//! a learner is compared with a fresh one before it is used.
 
+use crate::companions::{Companions, whole};
 use crate::data::DataSpec;
 use crate::dispatch::{SavedLearner, restore};
 use crate::jury::Jury;
@@ -19,6 +20,7 @@ use crate::shares::Shares;
 use crate::spec::SpecError;
 use crate::statistics::Statistics;
 use crate::task::Task;
+use rueful_core::figures::Scorecard;
 use rueful_core::{Ledger, RiskBound};
 use rueful_data::{Seen, can_replace_file, printable, replace_file};
 use serde::{Deserialize, Serialize};
@@ -27,21 +29,21 @@ use std::io::Read;
 use std::path::Path;
 use thiserror::Error;
 
-/// How a model begins: no text does, and no transfer as text leaves it whole.
+/// The first bytes of a model. No text begins like this, and no transfer as text leaves it whole.
 const MAGIC: &[u8; 12] = b"\x8druefulm\r\n\x1a\n";
 
 /// The version that is written, and the only one that is read.
 const VERSION: u32 = 3;
 
-/// Magic, version, length, checksum.
+/// The bytes of magic, version, length and checksum.
 const HEADER: usize = 28;
 
-/// The longest file that is opened.
+/// The length of the longest file that is opened.
 const LENGTH_MAX: u64 = 4 << 30;
 
-/// A section: what it holds, in four letters. One that begins with a small letter may be passed
-/// over by a program that does not know it; later versions add sections and change none.
-type Tag = [u8; 4];
+/// The tag of a section, in four letters. A program may skip a section that it does not know if the
+/// tag begins with a small letter. Later versions add sections and change none.
+pub(crate) type Tag = [u8; 4];
 
 const TASK: Tag = *b"Task";
 const DATA: Tag = *b"Data";
@@ -51,33 +53,36 @@ const STREAM: Tag = *b"Seen";
 const JURY: Tag = *b"Jury";
 const STATISTICS: Tag = *b"Gram";
 const SHARES: Tag = *b"Shar";
+const FIGURES: Tag = *b"figs";
 
-/// A run put away.
+/// A saved run.
 pub struct Model {
     /// The run as it was left.
     pub run: Run,
-    /// The data it was at last.
+    /// The data that it was learning from at last.
     pub data: DataSpec,
-    /// What the stream held.
+    /// The record of what the stream held.
     pub stream: Stream,
-    /// Which version of the program wrote it.
+    /// The companions of the run.
+    pub companions: Companions,
+    /// The version of the program that wrote it.
     pub written_by: String,
 }
 
-/// What a session knows of its stream.
+/// The record of a session's stream.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
-    /// What came before the data the session is at.
+    /// The record of what was seen before the current data.
     pub before: Seen,
-    /// What these data held, as far as they were learned from.
+    /// The record of the current data, as far as they were learned from.
     pub now: Seen,
-    /// How many of their rows were learned from.
+    /// The number of rows of the current data that were learned from.
     pub position: u64,
 }
 
 impl Stream {
-    /// All of it.
+    /// The record of the whole stream.
     pub fn seen(&self) -> Seen {
         if self.before.census.examples == 0 {
             return self.now.clone();
@@ -88,7 +93,7 @@ impl Stream {
     }
 }
 
-/// What a model says of itself before anything else is read.
+/// The description that a model begins with.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {
@@ -96,7 +101,7 @@ struct Description {
     task: Task,
 }
 
-/// The books, and how many of their rounds other learners have played.
+/// The ledger and the mistakes, and how many of the rounds other learners have played.
 #[derive(Serialize, Deserialize)]
 struct Books {
     others: u64,
@@ -104,7 +109,7 @@ struct Books {
     ledger: Ledger,
 }
 
-/// Why a model cannot be read or written.
+/// The reason why a model cannot be read or written.
 #[derive(Debug, Error)]
 pub enum ModelError {
     /// The file could not be read.
@@ -112,29 +117,29 @@ pub enum ModelError {
     Read {
         /// The file.
         file: String,
-        /// What the system said.
+        /// The error of the system.
         error: std::io::Error,
     },
-    /// The file could not be written. One that was there is still there, whole.
+    /// The file could not be written. A file that was there before is still there, whole.
     #[error("cannot save {file}: {error}; a model that was there before is unharmed")]
     Write {
         /// The file.
         file: String,
-        /// What the system said.
+        /// The error of the system.
         error: std::io::Error,
     },
-    /// A state that cannot be written down.
-    #[error("the run cannot be put away: {0}")]
+    /// The state of the run could not be encoded.
+    #[error("the run cannot be saved: {0}")]
     Encode(#[from] postcard::Error),
-    /// Not a model.
+    /// The file is not a model.
     #[error("{file} is not a rueful model: {what}")]
     Foreign {
         /// The file.
         file: String,
-        /// What it is instead.
+        /// The kind of file that it is instead.
         what: String,
     },
-    /// A model of a version that is not read here.
+    /// The model has a version that this program does not read.
     #[error(
         "{file} is a rueful model of version {version}, and this program reads version {VERSION}: {}",
         if *version > VERSION { "a newer rueful opens it" } else { "learn it anew from its data" }
@@ -145,48 +150,53 @@ pub enum ModelError {
         /// Its version.
         version: u32,
     },
-    /// A model with a part that is not known here.
+    /// The model has a part that this program does not know.
     #[error(
         "{file} is a rueful model with a part {part:?} that this program does not know: a newer rueful opens it"
     )]
     Part {
         /// The file.
         file: String,
-        /// The part.
+        /// The tag of the part.
         part: String,
     },
-    /// A file that is shorter or longer than it says.
+    /// The file is shorter or longer than it says.
     #[error("{file} is a rueful model that was cut short or added to: {what}")]
     Length {
         /// The file.
         file: String,
-        /// What is wrong with its length.
+        /// The error in its length.
         what: String,
     },
-    /// A file whose checksum is wrong.
+    /// The checksum of the file is wrong.
     #[error("{file} is a rueful model that was damaged: its checksum is wrong. Use another copy")]
     Damaged {
         /// The file.
         file: String,
     },
-    /// A file that is well-formed and makes no sense.
+    /// The file is well-formed, but makes no sense.
     #[error("{file} is no model that rueful wrote: {what}")]
     Senseless {
         /// The file.
         file: String,
-        /// What is wrong with it.
+        /// The error in its content.
         what: String,
     },
 }
 
-/// The bytes of a model.
-pub(crate) fn encode(run: &Run, data: &DataSpec, stream: &Stream) -> Result<Vec<u8>, ModelError> {
+/// Encodes a run as the bytes of a model.
+pub(crate) fn encode(
+    run: &Run,
+    data: &DataSpec,
+    stream: &Stream,
+    companions: &Companions,
+) -> Result<Vec<u8>, ModelError> {
     let written_by = env!("CARGO_PKG_VERSION").to_owned();
     let description = Description { written_by, task: run.task().clone() };
     let (others, mistakes) = (run.others(), run.mistakes().copied());
     let books = Books { others, mistakes, ledger: run.ledger().clone() };
     let order = run.ledger().cells().in_order();
-    // What JSON is made of has no way to fail: names and finite numbers.
+    // JSON of names and finite numbers cannot fail.
     let mut sections = vec![
         (TASK, serde_json::to_vec(&description).unwrap_or_default()),
         (DATA, serde_json::to_vec(data).unwrap_or_default()),
@@ -204,10 +214,12 @@ pub(crate) fn encode(run: &Run, data: &DataSpec, stream: &Stream) -> Result<Vec<
     if let Some(shares) = run.saved_shares() {
         sections.push((SHARES, postcard::to_allocvec(shares)?));
     }
+    sections.push((FIGURES, postcard::to_allocvec(run.scorecard())?));
+    sections.extend(companions.sections(&order)?);
     Ok(seal(&sections))
 }
 
-/// Sections behind a header that goes with them.
+/// Joins the sections behind a header for them.
 fn seal(sections: &[(Tag, Vec<u8>)]) -> Vec<u8> {
     let length: usize = sections.iter().map(|(_, section)| 12 + section.len()).sum();
     let mut bytes = Vec::with_capacity(HEADER + length);
@@ -225,7 +237,7 @@ fn seal(sections: &[(Tag, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// Of everything but itself.
+/// The checksum of all bytes except its own.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&bytes[..HEADER - 4]);
@@ -233,43 +245,44 @@ fn checksum(bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Refuses a place where no model can be saved, before there is one.
+/// Refuses a place where no model can be saved, before there is one to save.
 pub fn check_place(path: &Path) -> Result<(), ModelError> {
     can_replace_file(path)
         .map_err(|error| ModelError::Write { file: path.display().to_string(), error })
 }
 
-/// Puts the bytes of a model in a file, which is there whole or not at all.
+/// Writes the bytes of a model to a file. The file is there whole or not at all.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
     replace_file(path, bytes)
         .map_err(|error| ModelError::Write { file: path.display().to_string(), error })
 }
 
 impl Model {
-    /// A run of a task that has seen nothing, to be shown rows of such data.
+    /// A run of a task before its first row, which will be shown rows of such data.
     pub fn new(task: Task, data: DataSpec) -> Result<Self, SpecError> {
         let written_by = env!("CARGO_PKG_VERSION").to_owned();
-        Ok(Self { run: Run::new(task)?, data, stream: Stream::default(), written_by })
+        let (run, stream, companions) = (Run::new(task)?, Stream::default(), Companions::default());
+        Ok(Self { run, data, stream, companions, written_by })
     }
 
-    /// The bytes of its file.
+    /// The model as the bytes of a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
-        encode(&self.run, &self.data, &self.stream)
+        encode(&self.run, &self.data, &self.stream, &self.companions)
     }
 
-    /// Puts it in a file, which is there whole or not at all.
+    /// Saves the model in a file. The file is there whole or not at all.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
         write(path, &self.to_bytes()?)
     }
 
-    /// Opens a file.
+    /// Opens the file of a model.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let file = printable(&path.display().to_string());
         let bytes = read(path, &file)?;
         Self::decode(&bytes, &file)
     }
 
-    /// A model from the bytes of a file, called `file` in errors.
+    /// Reads a model from the bytes of a file, which errors call `file`.
     pub fn decode(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
         let body = Header::check(bytes, file)?;
         let senseless = |what: String| ModelError::Senseless { file: file.to_owned(), what };
@@ -279,29 +292,32 @@ impl Model {
         let data = serde_json::from_slice(parts.data)
             .map_err(|error| senseless(format!("its data: {error}")))?;
         let stream: Stream = whole(parts.stream)
-            .ok_or_else(|| senseless("what it knows of its stream cannot be read".to_owned()))?;
+            .ok_or_else(|| senseless("the record of its stream cannot be read".to_owned()))?;
         let run = restored(task, &parts, stream.seen()).map_err(senseless)?;
         if Some(run.ledger().rounds()) != parts_of(&stream, run.others()) {
             return Err(senseless("its stream is not that of its ledger".to_owned()));
         }
-        Ok(Self { run, data, stream, written_by })
+        let companions = Companions::read(|tag| parts.find(tag), run.task(), run.ledger())
+            .map_err(|what| senseless(what.to_owned()))?;
+        Ok(Self { run, data, stream, companions, written_by })
     }
 
-    /// The learner's loss, task and comparators.
+    /// The task: loss, learner and comparators.
     pub fn task(&self) -> &Task {
         self.run.task()
     }
 }
 
-/// How many rounds a stream and other learners make, if they go together.
+/// The number of rounds that a stream and other learners make together, if they agree.
 fn parts_of(stream: &Stream, others: u64) -> Option<u64> {
     let (before, now) = (stream.before.census.examples, stream.now.census.examples);
-    // Rows that do not count were passed over too.
+    // Rows that do not count were passed over, too.
     let is_at = stream.position >= now;
     before.checked_add(now)?.checked_add(others).filter(|_| is_at)
 }
 
-/// The sections every model has, those of a jury, and the shares of learners that are mixed.
+/// The sections that every model has, and those that it may have: the jury with its statistics, the
+/// shares of mixed learners, and the figures.
 struct Parts<'a> {
     task: &'a [u8],
     data: &'a [u8],
@@ -311,24 +327,28 @@ struct Parts<'a> {
     jury: Option<&'a [u8]>,
     statistics: Option<&'a [u8]>,
     shares: Option<&'a [u8]>,
+    figures: Option<&'a [u8]>,
+    all: Vec<(Tag, &'a [u8])>,
 }
 
 impl<'a> Parts<'a> {
+    /// A section that a model may have.
+    fn find(&self, wanted: Tag) -> Option<&'a [u8]> {
+        find(&self.all, wanted)
+    }
+
     fn of(body: &'a [u8], file: &str) -> Result<Self, ModelError> {
         let senseless =
             |what: &str| ModelError::Senseless { file: file.to_owned(), what: what.to_owned() };
         let sections = sections(body)
-            .ok_or_else(|| senseless("its sections do not fill it, or come twice"))?;
-        let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES];
+            .ok_or_else(|| senseless("its sections do not fill it, or one comes twice"))?;
+        let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES, FIGURES];
         let is_foreign = |tag: &Tag| !known.contains(tag) && !tag[0].is_ascii_lowercase();
         if let Some((tag, _)) = sections.iter().find(|(tag, _)| is_foreign(tag)) {
             let part = tag.escape_ascii().to_string();
             return Err(ModelError::Part { file: file.to_owned(), part });
         }
-        let find = |wanted: Tag| {
-            let found = sections.iter().find(|(tag, _)| *tag == wanted);
-            found.map(|&(_, section)| section)
-        };
+        let find = |wanted: Tag| find(&sections, wanted);
         let part = |wanted: Tag| find(wanted).ok_or_else(|| senseless("a section is missing"));
         Ok(Self {
             task: part(TASK)?,
@@ -339,11 +359,17 @@ impl<'a> Parts<'a> {
             jury: find(JURY),
             statistics: find(STATISTICS),
             shares: find(SHARES),
+            figures: find(FIGURES),
+            all: sections,
         })
     }
 }
 
-/// The run in its sections, or what is wrong with it.
+fn find<'a>(sections: &[(Tag, &'a [u8])], wanted: Tag) -> Option<&'a [u8]> {
+    sections.iter().find(|(tag, _)| *tag == wanted).map(|&(_, section)| section)
+}
+
+/// The run in its sections, or the error in them.
 fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
     let learner = restore(&task, parts.learner).map_err(|error| error.to_string())?;
     let mut learner = learner.ok_or("its learner is not the one it describes")?;
@@ -355,7 +381,7 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
         return Err("its ledger is not that of its learner".to_owned());
     }
     if learner.weights().len() != ledger.cells().count() {
-        return Err("its learner has not as many weights as features were seen".to_owned());
+        return Err("its learner does not have a weight for every feature".to_owned());
     }
     if mistakes.is_some_and(|all| !all.continues(task.mistakes().as_ref(), ledger.rounds())) {
         return Err("its mistakes are not those of its ledger".to_owned());
@@ -365,10 +391,12 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
     let jury = jury.map(|jury| jury.rearranged(&places));
     learner.rearrange(&places);
     let shares = shares(parts.shares, &*learner)?;
-    Ok(Run::restored(task, learner, Proofs { ledger, jury, mistakes, others, shares }, seen))
+    let card = figures(&task, parts.figures, ledger.rounds())?;
+    let proofs = Proofs { ledger, jury, mistakes, card, others, shares };
+    Ok(Run::restored(task, learner, proofs, seen))
 }
 
-/// The jury in its section, or what is wrong with it.
+/// The jury in its section, or the error in it.
 fn jury(
     task: &Task,
     parts: &Parts<'_>,
@@ -379,7 +407,7 @@ fn jury(
     let fresh = Jury::new(task);
     let statistics = match parts.statistics {
         None => None,
-        // Where a fresh jury has none, one that has seen something cannot have any.
+        // Where a fresh jury has no statistics, a later one cannot have any.
         Some(_) if fresh.as_ref().and_then(Jury::statistics).is_none() => return Err(wrong.into()),
         Some(section) => {
             let read: Option<Statistics> = whole(section);
@@ -399,7 +427,7 @@ fn jury(
     }
 }
 
-/// The shares in their section, or what is wrong with them.
+/// The shares in their section, or the error in them.
 fn shares(section: Option<&[u8]>, learner: &dyn SavedLearner) -> Result<Option<Shares>, String> {
     let fresh = (!learner.experts().is_empty()).then(Shares::new);
     let (Some(_), Some(section)) = (&fresh, section) else { return Ok(fresh) };
@@ -408,10 +436,13 @@ fn shares(section: Option<&[u8]>, learner: &dyn SavedLearner) -> Result<Option<S
     Ok(Some(read.ok_or("its shares are not those of its learner")?))
 }
 
-/// All of a section, or nothing.
-fn whole<T: serde::de::DeserializeOwned>(section: &[u8]) -> Option<T> {
-    let (value, rest) = postcard::take_from_bytes(section).ok()?;
-    rest.is_empty().then_some(value)
+/// The figures in their section, or the error in them. Without a section, they begin anew.
+fn figures(task: &Task, section: Option<&[u8]>, rounds: u64) -> Result<Scorecard, String> {
+    let fresh = task.scorecard();
+    let Some(section) = section else { return Ok(fresh) };
+    let read: Option<Scorecard> = whole(section);
+    let read = read.filter(|card| card.continues(&fresh, rounds));
+    read.ok_or_else(|| "its figures are not those of its ledger".to_owned())
 }
 
 /// Reads a file that is not too long.
@@ -420,7 +451,7 @@ fn read(path: &Path, file: &str) -> Result<Vec<u8>, ModelError> {
     let mut bytes = Vec::new();
     let mut open = File::open(path).map_err(failed)?;
     open.by_ref().take(HEADER as u64).read_to_end(&mut bytes).map_err(failed)?;
-    // Of what is no model no more is read.
+    // A file that is not a model is not read any further.
     Header::begin(&bytes, file)?;
     open.take(LENGTH_MAX).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
@@ -432,17 +463,17 @@ struct Header {
 }
 
 impl Header {
-    /// The header of some bytes, of which there may be more.
+    /// Reads the header from the first bytes of a file.
     fn begin(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
         let file = || file.to_owned();
         if !bytes.starts_with(MAGIC) {
             return Err(match MAGIC.starts_with(bytes) && !bytes.is_empty() {
-                true => ModelError::Length { file: file(), what: "it ends at once".to_owned() },
+                true => ModelError::Length { file: file(), what: "its header is cut".to_owned() },
                 false => ModelError::Foreign { file: file(), what: what_it_is(bytes) },
             });
         }
         let Some(header) = bytes.first_chunk::<HEADER>() else {
-            return Err(ModelError::Length { file: file(), what: "it ends at once".to_owned() });
+            return Err(ModelError::Length { file: file(), what: "its header is cut".to_owned() });
         };
         let version = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
         if version != VERSION {
@@ -454,7 +485,7 @@ impl Header {
         Ok(Self { length: u64::from_le_bytes(length), crc })
     }
 
-    /// What follows the header, if it is what the header says.
+    /// The bytes behind the header, if they have the length and the checksum that it says.
     fn check<'a>(bytes: &'a [u8], file: &str) -> Result<&'a [u8], ModelError> {
         let header = Self::begin(bytes, file)?;
         let body = &bytes[HEADER..];
@@ -473,7 +504,7 @@ impl Header {
     }
 }
 
-/// The sections of a body that has nothing else.
+/// The sections of a body that holds nothing else.
 fn sections(mut body: &[u8]) -> Option<Vec<(Tag, &[u8])>> {
     let mut found: Vec<(Tag, &[u8])> = Vec::new();
     while !body.is_empty() {
@@ -490,13 +521,13 @@ fn sections(mut body: &[u8]) -> Option<Vec<(Tag, &[u8])>> {
     Some(found)
 }
 
-/// What a file is that is no model, as far as its beginning tells.
+/// Tells what a file is that is not a model, as far as its beginning shows.
 fn what_it_is(bytes: &[u8]) -> String {
     let known: [(&[u8], &str); 7] = [
         (b"\x8drueful", "it is a rueful cache, which holds data: rueful run learns from it"),
         (b"\x1f\x8b", "it is compressed (gzip): unpack it first"),
         (b"\x28\xb5\x2f\xfd", "it is compressed (zstd): unpack it first"),
-        (b"PK\x03\x04", "it is a zip archive, as other programs save models in"),
+        (b"PK\x03\x04", "it is a zip archive, perhaps the model of another program"),
         (b"\x80", "it looks like a Python pickle: another program's model"),
         (b"PAR1", "it is Parquet, which holds data"),
         (b"{", "it looks like JSON: a description of a run, perhaps, which is no model"),
@@ -556,7 +587,7 @@ mod tests {
         }
     }
 
-    /// Three features, near and far: a file of a few hundred bytes, however far.
+    /// Three features, near and far, make a file of a few hundred bytes, however far they are.
     #[test]
     fn a_model_is_as_large_as_what_was_seen() {
         let (mut session, mut source) = (run("ogd"), reader("1 5:1 60000000:2\n-1 7:1\n"));
@@ -584,7 +615,7 @@ mod tests {
         }
     }
 
-    /// Bytes that are wrong in one place, with a checksum that is right.
+    /// One byte is wrong, and the checksum is right.
     #[test]
     fn a_model_that_makes_no_sense_is_refused_or_is_a_model() {
         let bytes = model();
@@ -598,7 +629,7 @@ mod tests {
                 if let Ok(model) = Model::decode(&forged, "m") {
                     opened += 1;
                     let mut session = Session::resume_with(model, DataSpec::libsvm("text"));
-                    // Whatever it is, it can be gone on with, or diverges.
+                    // A model that opens can go on, or diverges.
                     let mut source = reader(TEXT);
                     while session.advance(&mut source).unwrap_or(false) {}
                     session.report(&source);
@@ -645,10 +676,41 @@ mod tests {
     }
 
     #[test]
+    fn a_model_without_figures_opens_and_says_so() {
+        let (mut session, mut source) = (run("bank"), reader(TEXT));
+        while session.advance(&mut source).unwrap() {}
+        let whole = session.to_bytes(&source).unwrap();
+        let kept = Model::decode(&whole, "m").unwrap().run;
+        assert_eq!(kept.report().figures, session.report(&source).figures);
+        let mut sections = taken_apart(&whole);
+        sections.retain(|(tag, _)| *tag != FIGURES);
+        let mut model = Model::decode(&seal(&sections), "m").unwrap();
+        assert_eq!(model.run.scorecard().examples(), 0);
+        model.run.saw(Seen::default());
+        let mut session = Session::resume_with(model, DataSpec::libsvm("text"));
+        let mut source = reader("1 1:1\n-1 2:2\n");
+        while session.advance(&mut source).unwrap() {}
+        let figures = session.report(&source).figures.unwrap();
+        assert_eq!((figures.counted.examples, figures.remarks.len()), (2, 1));
+        assert!(figures.remarks[0].contains("last 2 examples"), "{:?}", figures.remarks);
+        assert!(figures.remarks[0].contains("the 5 before"), "{:?}", figures.remarks);
+    }
+
+    #[test]
+    fn figures_of_other_rounds_are_refused() {
+        let (mut session, mut source) = (run("bank"), reader(TEXT));
+        while session.advance(&mut source).unwrap() {}
+        let mut sections = taken_apart(&session.to_bytes(&source).unwrap());
+        let figures = sections.iter_mut().find(|(tag, _)| *tag == FIGURES).unwrap();
+        figures.1 = postcard::to_allocvec(&Scorecard::new(session.run().task().loss)).unwrap();
+        assert!(refusal(&seal(&sections)).contains("its figures are not those"));
+    }
+
+    #[test]
     fn parts_that_are_not_known_are_passed_over_or_named() {
         let bytes = model();
         let mut sections = taken_apart(&bytes);
-        sections.push((*b"note", b"hello".to_vec()));
+        sections.push((*b"more", b"hello".to_vec()));
         assert!(Model::decode(&seal(&sections), "m").is_ok());
         sections.push((*b"Bank", Vec::new()));
         assert!(refusal(&seal(&sections)).contains("\"Bank\""));

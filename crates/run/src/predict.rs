@@ -2,7 +2,8 @@
 
 use crate::hindsight::Weight;
 use crate::model::Model;
-use rueful_core::loss::{Labels, Loss, ZeroOne};
+use rueful_core::figures::Scorecard;
+use rueful_core::loss::{Labels, Loss};
 use rueful_core::{Example, Features, Round};
 use rueful_data::Names;
 use serde::Serialize;
@@ -80,13 +81,15 @@ impl Model {
         counted.map(|(label, _)| label).find(is_other).cloned()
     }
 
-    /// What the example's label would cost the prediction, and whether that has the wrong sign;
-    /// for a loss of numbers, nobody can say.
-    pub fn judge(&self, score: f64, label: f64) -> (f64, Option<bool>) {
-        let loss = self.task().loss;
-        let round = Round::of(&loss, score, label);
-        let classifies = loss.labels() == Labels::Signs;
-        (round.value, classifies.then(|| ZeroOne {}.is_mistake(score, label)))
+    /// What a score costs, given the label.
+    pub fn judge(&self, score: f64, label: f64) -> f64 {
+        Round::of(&self.task().loss, score, label).value
+    }
+
+    /// The figures of predictions, before the first. The AUC is exact for up to four million
+    /// distinct scores.
+    pub fn scorecard(&self) -> Scorecard {
+        Scorecard::new(self.task().loss).with_sketches_of(1 << 22)
     }
 
     /// Takes a prediction apart.

@@ -1,12 +1,13 @@
-//! Several learners on one stream: read once, learned from by all.
+//! A race: several learners on one stream, which is read once.
 //!
 //! Every learner has a [`Run`] of its own, and nothing of one reaches another: each predicts and
-//! learns exactly as it would alone. What they share is what does not depend on them: the reader,
-//! the judge, and the best comparator in hindsight.
+//! learns exactly as it would alone. They share only what does not depend on them: the reader, the
+//! judge, and the best comparator in hindsight.
 
 use crate::bench::Bench;
 use crate::contradiction::Contradiction;
 use crate::data::DataSpec;
+use crate::figures::FiguresReport;
 use crate::hindsight::{HindsightReport, Interval};
 use crate::report::{CurveReport, Report};
 use crate::run::{Run, RunError};
@@ -24,30 +25,31 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Rows are learned from so many nonzeros at a time: enough that threads are worth starting.
+/// The number of nonzeros that are learned from at a time. It is large enough that threads are
+/// worth starting.
 const ENOUGH: usize = 1 << 17;
 
 /// Rows with fewer nonzeros are not worth a thread.
 const FEW: usize = 1 << 12;
 
-/// What was asked for.
+/// The settings of a race.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RaceSettings {
-    /// Names of [`LearnerSpec::NAMES`]; `ogd` if there are none.
+    /// Names of [`LearnerSpec::NAMES`]. If there are none, `ogd` races alone.
     pub learners: Vec<String>,
-    /// η: a learner that has a use for it races once with each.
+    /// Step sizes η. A learner that uses η races once with each.
     pub etas: Vec<f64>,
-    /// All other settings, each for the learners that have a use for it. Comparators are
-    /// `unit-free`, and judged, where nothing else is said; with σ > 0 they are a `ball`.
+    /// All other settings, each for the learners that use it. Unless the settings say otherwise,
+    /// comparators are `unit-free` and judged, and with σ > 0 they are a `ball`.
     pub shared: Settings,
 }
 
-/// What a race is made of.
+/// The description of a race.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RaceSpec {
-    /// One description for each learner: all of the same data, loss, σ and comparators.
+    /// One description for each learner. All have the same data, loss, σ and comparators.
     pub learners: Vec<Spec>,
-    /// What was measured in a first pass over the data, in words.
+    /// The facts that were measured in a first pass over the data, in words.
     pub notes: Vec<String>,
 }
 
@@ -77,7 +79,7 @@ impl RaceSettings {
         Ok(RaceSpec { learners, notes })
     }
 
-    /// Refuses what contradicts itself, whatever the data.
+    /// Refuses settings that contradict themselves, whatever the data.
     pub fn check(&self) -> Result<(), SettingsError> {
         let plausible = Survey {
             examples: 1,
@@ -95,7 +97,7 @@ impl RaceSettings {
         self.learners.iter().map(String::as_str).collect()
     }
 
-    /// The settings of every learner: those that it has a use for.
+    /// The settings of every learner: the ones that it uses.
     fn each(&self) -> Result<Vec<Settings>, SettingsError> {
         let mut all: Vec<Settings> = Vec::new();
         for name in self.names() {
@@ -162,7 +164,7 @@ impl RaceSettings {
         Ok(resolved)
     }
 
-    /// Refuses settings that no learner of the race has a use for.
+    /// Refuses settings that no learner of the race uses.
     fn refuse_idle(&self) -> Result<(), SettingsError> {
         let from = &self.shared;
         let given = [
@@ -188,7 +190,7 @@ impl RaceSettings {
     }
 }
 
-/// Risks can be compared under one loss only.
+/// Refuses learners of different losses, because risks can be compared under one loss only.
 fn refuse_different_losses(learners: &[Spec]) -> Result<(), SettingsError> {
     let Some(first) = learners.first() else { return Ok(()) };
     match learners.iter().find(|spec| spec.sigma != first.sigma) {
@@ -221,7 +223,7 @@ fn refuse_different_losses(learners: &[Spec]) -> Result<(), SettingsError> {
 /// let mut rows = Batch::default();
 /// (0..100).try_for_each(|t| rows.push(&[t % 2], &[1.0], if t % 2 == 0 { 1.0 } else { -1.0 }))?;
 /// race.learn(rows.rows())?;
-/// // On a stream where nothing needs to be forgotten, larger steps are there sooner.
+/// // On a stream where nothing needs to be forgotten, larger steps arrive sooner.
 /// let report = race.report(None);
 /// assert_eq!(report.learners[0].spec.learner, spec.learners[1].learner);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -238,7 +240,7 @@ pub struct Race {
 /// A learner of a race.
 struct Racer {
     run: Run,
-    /// What came of the last rows.
+    /// The result of learning from the last rows.
     outcome: Result<(), RunError>,
 }
 
@@ -252,7 +254,8 @@ impl Racer {
     }
 }
 
-/// Those who judge all racers, and see the rows by the cells that all ledgers of the race have.
+/// The bench that judges all racers. It sees the rows by the cells that all ledgers of the race
+/// have.
 struct SharedBench {
     bench: Bench,
     cells: Cells,
@@ -265,7 +268,7 @@ impl SharedBench {
     }
 }
 
-/// What one thread does at a time.
+/// A piece of work for one thread.
 enum Job<'a> {
     Learn(&'a mut Racer),
     Judge(&'a mut SharedBench),
@@ -281,8 +284,8 @@ impl Job<'_> {
 }
 
 impl Race {
-    /// A race in which nothing has been seen, of learners that agree in data, loss and comparators.
-    /// It runs on so many threads at most; what is learned is the same for any number.
+    /// A race before its first row, of learners that agree in data, loss and comparators. It runs
+    /// on at most `threads` threads. The results are the same for any number of them.
     pub fn new(learners: &[Spec], threads: NonZeroUsize) -> Result<Self, SpecError> {
         let Some(first) = learners.first() else {
             return Err(SpecError::new("a race needs a learner"));
@@ -314,8 +317,8 @@ impl Race {
         })
     }
 
-    /// Lets everybody learn from the next rows of a source; says whether there were any, and
-    /// anybody to learn from them.
+    /// Lets every learner learn from the next rows of a source. Returns whether there were any
+    /// rows, and any learner to learn from them.
     pub fn advance(&mut self, source: &mut dyn Source) -> Result<bool, SessionError> {
         let is_over = !self.racers.iter().any(Racer::is_running);
         if is_over || !source.fill(&mut self.batch)? {
@@ -330,17 +333,17 @@ impl Race {
         Ok(learned.map(|()| true)?)
     }
 
-    /// The rows that were learned from last, where they came from a source.
+    /// The rows that were learned from last, if they came from a source.
     pub fn last(&self) -> Rows<'_> {
         self.batch.rows()
     }
 
-    /// Lets everybody learn from some rows. A learner that diverges learns no more, and the others
-    /// go on.
+    /// Lets every learner learn from some rows. A learner that diverges learns no more, and the
+    /// others go on.
     pub fn learn(&mut self, rows: Rows<'_>) -> Result<(), RunError> {
         let mut from = 0;
         while let Some(until_mark) = self.until_mark().filter(|_| from < rows.len()) {
-            // Up to each point of the curve at a time, so that the judge can speak at it.
+            // It goes up to each point of the curve, so that the judge can speak there.
             let rest = rows.slice(from..rows.len());
             let part = rest.slice(0..rest.until(until_mark));
             self.play(part)?;
@@ -350,13 +353,13 @@ impl Race {
         Ok(())
     }
 
-    /// How many rounds are left until the next point of the curve, if anybody gets there.
+    /// The number of rounds until the next point of the curve, if a learner gets there.
     fn until_mark(&self) -> Option<u64> {
         let running = self.racers.iter().find(|racer| racer.is_running())?;
         Some(running.run.ledger().until_mark())
     }
 
-    /// Everybody learns from the same rows, on as many threads as there may be.
+    /// Lets every learner learn from the same rows, on as many threads as there may be.
     fn play(&mut self, rows: Rows<'_>) -> Result<(), RunError> {
         let racers = self.racers.iter_mut().filter(|racer| racer.is_running()).map(Job::Learn);
         let jobs: Vec<Job<'_>> = self.bench.iter_mut().map(Job::Judge).chain(racers).collect();
@@ -376,7 +379,7 @@ impl Race {
         Ok(())
     }
 
-    /// At the points of the curve the judge adds what it can prove.
+    /// At a point of the curve, lets the judge add the bounds that it can prove.
     fn speak(&mut self) {
         if !self.running().any(|run| run.ledger().is_at_mark()) {
             return;
@@ -386,7 +389,7 @@ impl Race {
         running.for_each(|racer| racer.run.hear(&witnesses));
     }
 
-    /// What the bench proves about all rounds so far.
+    /// The testimonies of the bench about all rounds so far.
     fn witnesses(&self) -> Vec<Testimony> {
         let running = self.running().next().zip(self.bench.as_ref());
         running.map_or_else(Vec::new, |(run, shared)| {
@@ -395,7 +398,8 @@ impl Race {
         })
     }
 
-    /// The same for comparators of every radius, measured against what one of them lost.
+    /// The testimonies of the bench for comparators of every radius, measured against the loss of
+    /// one run.
     fn witnesses_for(&self, run: &Run) -> Vec<Testimony> {
         let of = |shared: &SharedBench| shared.bench.testify_for_all(run.ledger());
         self.bench.as_ref().map_or_else(Vec::new, of)
@@ -411,19 +415,19 @@ impl Race {
         self.running().min_by(|a, b| risk(a).total_cmp(&risk(b)))
     }
 
-    /// A lower bound on what every comparator loses, in total: the best there is.
+    /// The best lower bound on the total loss of every comparator.
     pub fn floor(&self) -> Option<f64> {
         let witnesses = self.witnesses();
         let floors = self.running().map(|run| run.floor_hearing(&witnesses));
         floors.reduce(f64::max)
     }
 
-    /// What can be said so far, with the best comparator if it was solved for; best first.
+    /// The report so far, best learner first, with the best comparator if it was solved for.
     pub fn report(&self, found: Option<HindsightReport>) -> RaceReport {
         let mut contradictions = Vec::new();
         let mut learners = Vec::new();
         for racer in &self.racers {
-            // The bench speaks of all rounds, which one that diverged has not seen.
+            // The bench speaks of all rounds, and a learner that diverged has not seen all.
             let is_heard = racer.is_running();
             let heard = if is_heard { self.witnesses_for(&racer.run) } else { Vec::new() };
             let mut report = racer.run.report_hearing(&heard);
@@ -436,7 +440,7 @@ impl Race {
         }
         contradictions.dedup();
         learners.sort_by(|a, b| a.rank().total_cmp(&b.rank()));
-        // There is always one racer at least.
+        // There is always at least one racer.
         let task = self.racers[0].run.task();
         RaceReport {
             examples: self.running().map(|run| run.ledger().rounds()).max().unwrap_or(0),
@@ -456,52 +460,56 @@ impl Race {
 /// The report of a race. Its keys are stable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RaceReport {
-    /// T
+    /// The number T of examples.
     pub examples: u64,
-    /// The learners, that of the least risk first; those that diverged come last.
+    /// The learners, that with the least risk first. Those that diverged come last.
     pub learners: Vec<RacerReport>,
-    /// The loss of the best comparator, per round; there when hindsight was asked for.
+    /// The loss of the best comparator, per round, if hindsight was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparator: Option<Interval>,
-    /// How the comparator was found.
+    /// The solver's report on the comparator, if hindsight was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hindsight: Option<HindsightReport>,
-    /// Proofs that contradict each other; empty unless something is wrong with the program or with
-    /// the machine. What they are about is withheld.
+    /// Proofs that contradict each other. Empty unless something is wrong with the program or with
+    /// the machine. The numbers that they are about are withheld.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contradictions: Vec<Contradiction>,
     /// The loss φ.
     pub loss: AnyLoss,
-    /// σ: each loss is φ + (σ/2)‖w‖².
+    /// The strength σ of the penalty: each loss is φ + (σ/2)‖w‖².
     pub sigma: NonNegative,
-    /// The predictors that regret is measured against.
+    /// The predictors that the regret is measured against.
     pub comparators: Comparators,
     /// Whether witnesses judged.
     #[serde(rename = "judge")]
     pub is_judged: bool,
-    /// What was read, and how.
+    /// The data that were read, and how they were read.
     pub data: DataSpec,
 }
 
-/// One learner of a race, per round. A learner that diverged has its description alone, and why.
+/// The report on one learner of a race, per round. A learner that diverged has only its description
+/// and the reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RacerReport {
     /// The name of the learner.
     pub name: String,
-    /// What repeats its run, with the data.
+    /// The description that repeats its run, with the data.
     pub spec: Described,
-    /// Why it could not go on; there when it could not.
+    /// The reason why it could not go on, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diverged: Option<String>,
-    /// (1/T) Σ ℓ_t(w_t)
+    /// The sequential risk (1/T) Σ ℓ_t(w_t).
     pub sequential_risk: Option<f64>,
-    /// The share of predictions with the wrong sign; null for regression.
+    /// The share of predictions with the wrong sign. Null for regression.
     pub mistake_rate: Option<f64>,
-    /// The certificate: no comparator was better than this. Null if unbounded.
+    /// The figures that people ask for, about the learner's predictions.
+    #[serde(flatten)]
+    pub figures: Option<FiguresReport>,
+    /// The certificate: no comparator was better by more than this. Null if unbounded.
     pub certificate: Option<f64>,
     /// The certificate that the learner's own predictions make, without witnesses.
     pub certificate_own: Option<f64>,
-    /// The exact regret; there when hindsight was asked for.
+    /// The exact regret, if hindsight was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regret: Option<Interval>,
     /// The run at t = 1, 2, 4, 8, … and at the end.
@@ -518,6 +526,7 @@ impl RacerReport {
             diverged: trouble,
             sequential_risk: Some(report.sequential_risk).filter(|_| is_running),
             mistake_rate: report.mistake_rate.filter(|_| is_running),
+            figures: report.figures.filter(|_| is_running),
             certificate: report.certificate.filter(|_| is_running),
             certificate_own: report.certificate_own.filter(|_| is_running),
             regret: report.regret,
@@ -525,7 +534,7 @@ impl RacerReport {
         }
     }
 
-    /// What learners are ordered by.
+    /// The number by which learners are ordered.
     fn rank(&self) -> f64 {
         self.sequential_risk.unwrap_or(f64::INFINITY)
     }

@@ -1,15 +1,15 @@
-//! Data that solvers can go through again: kept in memory while it fits, read anew otherwise.
+//! Data that solvers can read again: kept in memory while it fits, and otherwise read anew.
 
 use crate::columns::Columns;
 use rueful_core::{Batch, Comparators, Importance, Rows};
 use rueful_data::{Census, DataError, Source};
 use rueful_hindsight::Passes;
 
-/// How a source is opened once more.
+/// A function that opens a source once more.
 pub type Open<'a> = dyn Fn() -> Result<Box<dyn Source>, DataError> + 'a;
 
-/// Batches are kept together up to so many nonzeros: solvers jump about in many small ones less
-/// easily.
+/// Batches are joined up to this many nonzeros, because solvers jump about less easily in many
+/// small ones.
 const KEPT_TOGETHER: usize = 1 << 18;
 
 /// A batch of so many nonzeros is large enough to be kept by itself.
@@ -25,16 +25,16 @@ pub struct Replay<'a> {
     nonzeros: u64,
     limit: u64,
     columns: Columns,
-    /// How many coordinates the comparators tell apart.
+    /// The number of coordinates that the comparators tell apart.
     named: usize,
-    /// Where batches go when the source is read anew, and when they are renumbered.
+    /// Buffers for batches when the source is read anew, and when they are renumbered.
     batch: Batch,
     renumbered: Batch,
 }
 
 impl<'a> Replay<'a> {
-    /// Nothing kept so far. Up to `limit` nonzeros are held in memory; data beyond that is read
-    /// from its source in every pass. The comparators are those it will be solved for.
+    /// An empty replay. Up to `limit` nonzeros are held in memory. Data beyond that is read from
+    /// its source in every pass. The comparators are those that it will be solved for.
     pub fn new(open: &'a Open<'a>, limit: u64, comparators: &Comparators) -> Self {
         Self {
             named: comparators.named_coordinates(),
@@ -48,7 +48,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Reads a whole source, keeping what fits.
+    /// Reads a whole source, and keeps it if it fits.
     pub fn read(
         source: &mut dyn Source,
         open: &'a Open<'a>,
@@ -64,8 +64,8 @@ impl<'a> Replay<'a> {
         Ok(replay)
     }
 
-    /// Keeps the next batch of the stream, as long as all of it fits; a large one as it is, without
-    /// a copy, which leaves an empty one behind.
+    /// Keeps the next batch of the stream, as long as all of the stream fits. A large batch is
+    /// taken without a copy, which leaves an empty one behind.
     fn keep_whole(&mut self, batch: &mut Batch) {
         let nonzeros = batch.nonzeros();
         let is_idle = |importance: &Importance| importance.is_zero();
@@ -77,7 +77,7 @@ impl<'a> Replay<'a> {
         self.kept.push(std::mem::take(batch));
     }
 
-    /// Keeps the next rows of the stream that count, as long as all of it fits.
+    /// Keeps the next rows of the stream that count, as long as all of the stream fits.
     pub fn keep(&mut self, rows: Rows<'_>) {
         counting(rows).for_each(|rows| self.keep_all(rows));
     }
@@ -98,7 +98,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The stream has ended, and this is what it held.
+    /// Ends the stream, whose census is given, and numbers the columns.
     pub fn settle(&mut self, census: &Census) {
         self.columns = Columns::of(census, self.named);
         if self.columns != Columns::All {
@@ -109,7 +109,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Which features solvers are shown, and under which numbers.
+    /// The features that solvers are shown, and their numbers.
     pub fn columns(&self) -> &Columns {
         &self.columns
     }
@@ -120,7 +120,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Rows of importance 0 are none: what is between them.
+/// The runs of rows between those of importance 0, which are not examples.
 pub(crate) fn counting(rows: Rows<'_>) -> impl Iterator<Item = Rows<'_>> {
     let is_idle = move |row: usize| rows.importances().get(row).is_some_and(|one| one.is_zero());
     let mut from = 0;

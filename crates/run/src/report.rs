@@ -1,6 +1,7 @@
 //! What a run can say for itself, under the names it keeps in JSON. All values are per round.
 
 use crate::contradiction::{Claim, Contradiction};
+use crate::figures::FiguresReport;
 use crate::hindsight::{HindsightReport, Interval, MistakeReport};
 use crate::judged::JudgedReport;
 use crate::run::Run;
@@ -33,6 +34,9 @@ pub struct Report {
     pub penalty: Option<f64>,
     /// The share of predictions with the wrong sign; null for regression.
     pub mistake_rate: Option<f64>,
+    /// How good the predictions were in figures that people ask for; left out before the first round.
+    #[serde(flatten)]
+    pub figures: Option<FiguresReport>,
     /// The certificate: no comparator was better than this per round. Null if unbounded.
     pub certificate: Option<f64>,
     /// The certificate that the learner's own predictions make, without witnesses.
@@ -149,6 +153,7 @@ impl Report {
             sequential_risk: ledger.sequential_risk(),
             penalty: (task.sigma.get() > 0.0).then(|| ledger.per_round(ledger.penalty())),
             mistake_rate: classifies.then(|| ledger.per_round(ledger.mistakes() as f64)),
+            figures: FiguresReport::new(run.scorecard(), ledger.rounds()),
             certificate: finite(ledger.at_most_per_round(ladder.certificate)),
             certificate_own: finite(point.own_certificate()),
             judged: JudgedReport::new(&task.loss, &task.comparators, point),

@@ -1,4 +1,4 @@
-//! A run: rows in, rounds out, and everything that can be said about them at any moment.
+//! A run: it takes rows, returns rounds, and can report on them at any moment.
 
 use crate::dispatch::{SavedLearner, build};
 use crate::jury::Jury;
@@ -6,6 +6,7 @@ use crate::report::Report;
 use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use crate::task::Task;
+use rueful_core::figures::Scorecard;
 use rueful_core::learner::Learner;
 use rueful_core::ledger::{CurvePoint, Testimony};
 use rueful_core::loss::{Labels, ZeroOne};
@@ -16,9 +17,9 @@ use rueful_core::{
 use rueful_data::Seen;
 use thiserror::Error;
 
-/// A run under way: a task, a learner, the books of its rounds, and what was seen. It is given rows
-/// and knows nothing of where they come from; files are one way among others. It can be sent to
-/// another thread, read by several at once, and cloned for a snapshot.
+/// A run under way: a task, a learner, the ledger of its rounds, and a record of what was seen. It
+/// takes rows and does not know where they come from. Files are one way among others. It can be
+/// sent to another thread, read by several at once, and cloned for a snapshot.
 ///
 /// ```
 /// use rueful_core::{Batch, Positive, learner, loss::Hinge, set::Ball};
@@ -41,50 +42,53 @@ pub struct Run {
     jury: Option<Jury>,
     /// The mistakes of a run that classifies, as long as all examples count alike.
     mistakes: Option<RiskBound>,
-    /// The shares of the learners that are mixed, where some are.
+    /// The figures of the rounds that are in the ledger.
+    card: Scorecard,
+    /// The shares of the learners that are mixed, if some are.
     shares: Option<Shares>,
     seen: Seen,
-    /// Rounds in the books that other learners have played.
+    /// The number of rounds in the ledger that other learners have played.
     others: u64,
-    /// Why it cannot go on, once it cannot.
+    /// The reason why the run cannot go on, once it cannot.
     diverged: Option<LedgerError>,
-    /// The rounds of the last rows, and the cells of their features.
+    /// The rounds of the last rows and of a part of them, and the cells of their features.
     rounds: Vec<Round>,
     part: Vec<Round>,
     cells: Vec<u32>,
 }
 
-/// What a run has proved so far, what it proves with, and what it remembers.
+/// The parts of a run with which it proves its bounds.
 pub(crate) struct Proofs {
     pub(crate) ledger: Ledger,
     pub(crate) jury: Option<Jury>,
     pub(crate) mistakes: Option<RiskBound>,
+    pub(crate) card: Scorecard,
     pub(crate) others: u64,
     pub(crate) shares: Option<Shares>,
 }
 
-/// Why a run cannot go on.
+/// The reason why a run cannot go on.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The weights left the finite numbers.
+    /// The weights are no longer finite.
     #[error("the run diverged: {what}; {advice}")]
     Diverged {
-        /// Where it was noticed.
+        /// The error by which this was noticed.
         what: LedgerError,
-        /// What keeps such a learner finite.
+        /// Advice that keeps such a learner finite.
         advice: &'static str,
     },
-    /// A label that the loss does not understand. Nothing was learned from its rows.
+    /// The loss does not understand a label. Nothing was learned from its rows.
     #[error("row {row} has the label {label:e}, expected {}", expected.expected())]
     Label {
         /// The row, counted from 0.
         row: usize,
-        /// y_t
+        /// The label y_t.
         label: f64,
         /// The labels that the loss takes.
         expected: Labels,
     },
-    /// Two runs that do not belong together.
+    /// Two runs do not belong together.
     #[error("runs of different tasks cannot be merged: {0}")]
     DifferentTask(&'static str),
 }
@@ -95,29 +99,31 @@ impl Run {
         let learner = build(&task)?;
         let ledger = task.ledger().pinning(learner.named_coordinates());
         let (jury, mistakes) = (Jury::new(&task), task.mistakes());
+        let card = task.scorecard();
         let shares = (!learner.experts().is_empty()).then(Shares::new);
         Ok(Self::restored(
             task,
             learner,
-            Proofs { ledger, jury, mistakes, others: 0, shares },
+            Proofs { ledger, jury, mistakes, card, others: 0, shares },
             Seen::default(),
         ))
     }
 
-    /// A run that was put away.
+    /// A run that was saved.
     pub(crate) fn restored(
         task: Task,
         learner: Box<dyn SavedLearner>,
         proofs: Proofs,
         seen: Seen,
     ) -> Self {
-        let Proofs { ledger, jury, mistakes, others, shares } = proofs;
+        let Proofs { ledger, jury, mistakes, card, others, shares } = proofs;
         Self {
             task,
             learner,
             ledger,
             jury,
             mistakes,
+            card,
             shares,
             seen,
             others,
@@ -128,7 +134,7 @@ impl Run {
         }
     }
 
-    /// Learns from some rows, and answers a round for each. A row of importance 0 is predicted and
+    /// Learns from some rows, and returns a round for each. A row of importance 0 is predicted, but
     /// does not count.
     pub fn learn(&mut self, rows: Rows<'_>) -> Result<&[Round], RunError> {
         self.learn_counted(rows)?;
@@ -136,9 +142,11 @@ impl Run {
         Ok(&self.rounds)
     }
 
-    /// The same for whoever reads rows and counts them, and tells what was [`seen`](Self::saw).
+    /// Like [`learn`](Self::learn), for a caller that counts the rows it reads and tells the run
+    /// what was [`seen`](Self::saw).
     pub fn learn_counted(&mut self, rows: Rows<'_>) -> Result<&[Round], RunError> {
         self.check(rows)?;
+        let before = self.ledger.rounds();
         let mut cells = std::mem::take(&mut self.cells);
         let entered = self.ledger.enter(rows, &mut cells);
         let played = if self.jury.is_some() || self.shares.is_some() {
@@ -148,6 +156,9 @@ impl Run {
             self.ledger.record_entered(entered, &self.rounds)
         };
         self.cells = cells;
+        // If a run diverges, the ledger has the rounds before that.
+        let taken = rows.slice(0..rows.until(self.ledger.rounds() - before));
+        self.card.observe_rows(taken, &self.rounds);
         played.map_err(|what| {
             self.diverged = Some(what);
             self.divergence(what)
@@ -156,8 +167,8 @@ impl Run {
         Ok(&self.rounds)
     }
 
-    /// Plays up to each point of the curve at a time, so that witnesses can speak at it, and up to
-    /// each moment at which the shares are taken down.
+    /// Plays up to each point of the curve, where witnesses can speak, and up to each moment at
+    /// which the shares are recorded.
     fn play_in_parts(&mut self, rows: Rows<'_>) -> Result<(), LedgerError> {
         self.rounds.clear();
         let mut from = 0;
@@ -179,14 +190,14 @@ impl Run {
         Ok(())
     }
 
-    /// How many rounds are left until something is to be taken down.
+    /// The number of rounds until the next point of the curve or the next record of shares.
     fn until_next(&self) -> u64 {
         let until_share = |shares: &Shares| shares.until_next(self.learner.rounds());
         let until_share = self.shares.as_ref().map_or(u64::MAX, until_share);
         self.ledger.until_mark().min(until_share)
     }
 
-    /// The shares of the learners that are mixed, over time; nothing where none are.
+    /// The shares of the learners that are mixed, over time. `None` where none are mixed.
     pub fn shares(&self) -> Option<SharesReport> {
         let report =
             |shares: &Shares| shares.report(self.learner.rounds(), &self.learner.experts());
@@ -197,7 +208,8 @@ impl Run {
         self.shares.as_ref()
     }
 
-    /// Mistakes bound the risk where examples are drawn alike: none may count more than another.
+    /// Counts the mistakes. They bound the risk where examples are drawn alike, so none may count
+    /// more than another.
     fn count_mistakes(&mut self, rows: Rows<'_>) {
         let Some(mistakes) = &mut self.mistakes else { return };
         let counts_alike = |one: &Importance| one.is_zero() || *one == Importance::ONE;
@@ -214,49 +226,54 @@ impl Run {
         }
     }
 
-    /// The mistakes of a run that classifies, where they bound its risk.
+    /// The mistakes of a run that classifies, if they bound its risk.
     pub fn mistakes(&self) -> Option<&RiskBound> {
         self.mistakes.as_ref()
     }
 
-    /// What others than the learner's predictions prove about the comparators: the witnesses of
-    /// the judge, and those that the learner has. None where nobody judges.
+    /// The figures of the rounds in the ledger.
+    pub fn scorecard(&self) -> &Scorecard {
+        &self.card
+    }
+
+    /// The testimonies of the judge's witnesses and of the learner's own witnesses about the
+    /// comparators. The learner's predictions are not among them. Empty where nobody judges.
     pub fn witnesses(&self) -> Vec<Testimony> {
         let of = |jury: &Jury| jury.testify(&*self.learner, &self.ledger);
         self.jury.as_ref().map_or_else(Vec::new, of)
     }
 
-    /// The same for comparators of every radius.
+    /// The same testimonies for comparators of every radius.
     fn witnesses_for_all(&self) -> Vec<Testimony> {
         let of = |jury: &Jury| jury.testify_for_all(&*self.learner, &self.ledger);
         self.jury.as_ref().map_or_else(Vec::new, of)
     }
 
-    /// The state of the run now, with all that witnesses say.
+    /// The state of the run now, with the testimonies of all witnesses.
     pub fn point(&self) -> CurvePoint {
         self.ledger.point(&self.witnesses_for_all())
     }
 
-    /// A lower bound on what every comparator loses, in total: the best there is.
+    /// The best lower bound on the total loss of every comparator.
     pub fn floor(&self) -> f64 {
         self.floor_hearing(&self.witnesses())
     }
 
-    /// The same with these witnesses of all rounds so far.
+    /// The best lower bound with these witnesses of all rounds so far.
     pub(crate) fn floor_hearing(&self, witnesses: &[Testimony]) -> f64 {
         let own = self.ledger.floor(&self.task.comparators);
         witnesses.iter().map(Testimony::floor).fold(own, f64::max)
     }
 
-    /// The same run before its first round, where somebody else judges and lets it
-    /// [`hear`](Self::hear).
+    /// This run before its first round, without a jury. The caller judges and lets it
+    /// [`hear`](Self::hear) the witnesses.
     pub(crate) fn judged_elsewhere(mut self) -> Self {
         (self.jury, self.shares) = (None, None);
         self
     }
 
-    /// Lets witnesses of all rounds so far add to the point of the curve that was made last, if it
-    /// is of these rounds.
+    /// Lets witnesses of all rounds so far add to the latest point of the curve, if it is of these
+    /// rounds.
     pub(crate) fn hear(&mut self, witnesses: &[Testimony]) {
         if self.ledger.is_at_mark() {
             self.ledger.hear(witnesses);
@@ -279,18 +296,18 @@ impl Run {
         RunError::Diverged { what, advice: self.task.learner.advice() }
     }
 
-    /// Whether the weights left the finite numbers: then it learns no more, and what it says is
+    /// Whether the weights are no longer finite. Then the run learns no more, and its report is
     /// about the rounds before that.
     pub fn is_diverged(&self) -> bool {
         self.diverged.is_some()
     }
 
-    /// Why it learns no more, if it does not.
+    /// The reason why it learns no more, if it does not.
     pub(crate) fn trouble(&self) -> Option<RunError> {
         self.diverged.map(|what| self.divergence(what))
     }
 
-    /// Says what was seen, all of it, where somebody else has counted.
+    /// Sets the record of everything that was seen, where the caller has counted.
     pub fn saw(&mut self, seen: Seen) {
         self.seen = seen;
     }
@@ -300,21 +317,21 @@ impl Run {
         &self.rounds
     }
 
-    /// The rows that were learned from last, shown once more, by the cells of the ledger: for
-    /// whoever keeps books of a part of the rounds.
+    /// The rows that were learned from last, with the cells of the ledger for their features. They
+    /// are for callers that keep a ledger of a part of the rounds.
     pub fn entered<'a>(&'a self, last: Rows<'a>) -> Rows<'a> {
         self.ledger.cells().entered(last, &self.cells)
     }
 
-    /// w·x for an example that is not learned from. Features that were not seen weigh nothing.
+    /// w·x for an example that is not learned from. Features that were not seen have weight 0.
     pub fn predict(&self, x: &Features<'_>) -> f64 {
         let mut buffer = FoundFeatures::default();
         let found = self.ledger.cells().find(x, &mut buffer);
         self.learner.predict_beside(&found, x.len() - found.len())
     }
 
-    /// The same for some rows, whose labels make no difference: one prediction for each, in place of
-    /// what was there.
+    /// Predicts some rows, whose labels make no difference. The predictions, one for each row,
+    /// replace the content of `predictions`.
     pub fn predict_rows(&self, rows: Rows<'_>, predictions: &mut Vec<f64>) {
         let mut buffer = FoundFeatures::default();
         predictions.clear();
@@ -325,8 +342,8 @@ impl Run {
         }));
     }
 
-    /// What each feature of an example adds to its prediction, in the order of the features, and
-    /// what is left: nothing where the prediction is linear.
+    /// The amount that each feature of an example adds to its prediction, in the order of the
+    /// features, and the rest. The rest is 0 where the prediction is linear.
     pub fn contributions(&self, x: &Features<'_>) -> (Vec<f64>, f64) {
         let mut buffer = FoundFeatures::default();
         let cells = self.ledger.cells();
@@ -343,7 +360,7 @@ impl Run {
         self.ledger.cells().by_feature(&self.learner.weights())
     }
 
-    /// What the learner's theorem says about the rounds in the books.
+    /// The bounds of the learner's theorem for the rounds in the ledger.
     fn promise(&self) -> Promise {
         if self.others > 0 {
             return Promise::none(format!(
@@ -354,12 +371,12 @@ impl Run {
         self.learner.promise(self.ledger.comparators(), self.ledger.coordinates())
     }
 
-    /// What can be said so far.
+    /// The report on the run so far.
     pub fn report(&self) -> Report {
         self.report_hearing(&self.witnesses_for_all())
     }
 
-    /// The same with these witnesses of all rounds so far.
+    /// The report on the run so far, with these witnesses of all rounds.
     pub(crate) fn report_hearing(&self, witnesses: &[Testimony]) -> Report {
         let point = self.ledger.point(witnesses);
         let slack = self.ledger.slack(&self.task.comparators, self.ledger.coordinates());
@@ -368,9 +385,9 @@ impl Run {
         Report::new(self, &ladder, &point, &self.ledger.curve_with(witnesses))
     }
 
-    /// Takes in the books of a run of the same task that learned from other rows, on another thread
-    /// or machine. The certificate then speaks of the predictions of both; the weights stay this
-    /// run's own, its theorem no longer applies, and the curve is that of the rounds before.
+    /// Takes in the ledger of a run of the same task that learned from other rows, on another
+    /// thread or machine. The certificate then holds for the predictions of both. The weights stay
+    /// this run's own, its theorem no longer applies, and the curve is that of the rounds before.
     pub fn merge(&mut self, other: &Self) -> Result<(), RunError> {
         if self.task != other.task {
             return Err(RunError::DifferentTask("they are described differently"));
@@ -381,11 +398,12 @@ impl Run {
         if let (Some(own), Some(theirs)) = (&mut self.jury, &other.jury) {
             own.merge(theirs, &*other.learner, &places);
         }
-        // Cells may be new, and the learner must have them.
+        // There may be new cells, and the learner must have them.
         self.learner.grow(self.ledger.cells().len());
         self.seen.extend(&other.seen);
         self.others += other.ledger.rounds();
         self.mistakes = None;
+        self.card.merge(&other.card);
         Ok(())
     }
 
@@ -394,7 +412,7 @@ impl Run {
         &self.task
     }
 
-    /// The learner, whose features are cells of the ledger.
+    /// The learner. Its features are cells of the ledger.
     pub fn learner(&self) -> &dyn Learner {
         &*self.learner
     }
@@ -412,12 +430,12 @@ impl Run {
         &self.ledger
     }
 
-    /// What was seen.
+    /// The record of what was seen.
     pub fn seen(&self) -> &Seen {
         &self.seen
     }
 
-    /// Rounds in the books that other learners have played.
+    /// The number of rounds in the ledger that other learners have played.
     pub fn others(&self) -> u64 {
         self.others
     }
@@ -436,7 +454,7 @@ mod tests {
         settings.resolve(DataSpec::libsvm(""), &mut |_| Ok(survey)).unwrap().spec.task()
     }
 
-    /// Rows with near and far features, some of them idle.
+    /// Rows with near and far features. Some rows have importance 0.
     fn batch(from: u32, to: u32) -> Batch {
         let mut batch = Batch::default();
         for t in from..to {

@@ -1,23 +1,26 @@
-//! A run that learns from files, and can be put away in the middle of one.
+//! A run that learns from files, and can be saved in the middle of one.
 
+use crate::companions::Companions;
 use crate::data::DataSpec;
 use crate::model::{self, Model, ModelError, Stream};
 use crate::report::Report;
 use crate::run::{Run, RunError};
 use crate::spec::{Spec, SpecError};
+use crate::windows::Windows;
 use rueful_core::{Batch, Ledger, Round, Rows};
 use rueful_data::{DataError, Seen, Source};
 use std::path::Path;
 use thiserror::Error;
 
-/// A run, and where it is in its data.
+/// A run, and its position in its data.
 pub struct Session {
     run: Run,
+    companions: Companions,
     data: DataSpec,
-    /// What came before these data.
+    /// The record of what was seen before these data.
     before: Seen,
-    /// How many rows of these data were learned from, and how many are to be passed over because
-    /// they were before.
+    /// The number of rows of these data that were learned from. The next field is the number of
+    /// rows to skip, because they were learned from before.
     position: u64,
     to_skip: u64,
     batch: Batch,
@@ -26,15 +29,15 @@ pub struct Session {
 /// How far a session has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// Examples learned from.
+    /// The number of examples that were learned from.
     pub examples: u64,
-    /// Bytes read from the source.
+    /// The number of bytes that were read from the source.
     pub bytes: u64,
     /// The sequential risk so far.
     pub sequential_risk: f64,
 }
 
-/// Why a session stopped.
+/// The reason why a session stopped.
 #[derive(Debug, Error)]
 pub enum SessionError {
     /// The data could not be read.
@@ -45,13 +48,13 @@ pub enum SessionError {
     Run(#[from] RunError),
     /// The data are not those that were learned from before.
     #[error(
-        "the run has learned from {learned} rows of these data, and they have {found}: they are \
-         not what they were. Name the file to go on with if it is another"
+        "the run has learned from {learned} rows of these data, and they have {found}: they have \
+         changed. To go on with another file, name it"
     )]
     Shorter {
-        /// Rows that were learned from.
+        /// The number of rows that were learned from.
         learned: u64,
-        /// Rows that are there.
+        /// The number of rows that are there.
         found: u64,
     },
 }
@@ -62,33 +65,41 @@ impl Session {
         spec.check()?;
         let run = Run::new(spec.task())?;
         let (data, batch) = (spec.data.clone(), Batch::default());
-        Ok(Self { run, data, before: Seen::default(), position: 0, to_skip: 0, batch })
+        let (companions, before) = (Companions::default(), Seen::default());
+        Ok(Self { run, companions, data, before, position: 0, to_skip: 0, batch })
     }
 
-    /// A run that was put away. It goes on in the data it was at: shown them from the start, it
-    /// passes over what it has learned from.
+    /// A run that was saved. It goes on in the same data: given them from the start, it skips the
+    /// rows that it has learned from.
     pub fn resume(model: Model) -> Self {
-        let Model { run, data, stream: Stream { before, position, .. }, .. } = model;
-        Self { run, data, before, position, to_skip: position, batch: Batch::default() }
+        let Model { run, data, stream: Stream { before, position, .. }, companions, .. } = model;
+        let batch = Batch::default();
+        Self { run, companions, data, before, position, to_skip: position, batch }
     }
 
-    /// The same, to go on with other data.
+    /// A run that was saved, to go on with other data.
     pub fn resume_with(model: Model, data: DataSpec) -> Self {
         let before = model.stream.seen();
-        Self { before, data, position: 0, to_skip: 0, ..Self::resume(model) }
+        let mut session = Self { before, data, position: 0, to_skip: 0, ..Self::resume(model) };
+        session.companions = session.companions.for_other_data();
+        session
     }
 
-    /// Learns from the next rows of the source; says whether there were any.
+    /// Learns from the next rows of the source. Returns whether there were any.
     pub fn advance(&mut self, source: &mut dyn Source) -> Result<bool, SessionError> {
         if !self.fill(source)? {
             return Ok(false);
         }
-        self.run.learn_counted(self.batch.rows())?;
+        let rows = self.batch.rows();
+        self.run.learn_counted(rows)?;
+        if let Some(windows) = &mut self.companions.windows {
+            windows.tell(self.run.ledger(), self.run.entered(rows), self.run.rounds());
+        }
         self.position += self.batch.len() as u64;
         Ok(true)
     }
 
-    /// The next rows that were not learned from.
+    /// Reads the next rows that were not learned from. Returns whether there were any.
     fn fill(&mut self, source: &mut dyn Source) -> Result<bool, SessionError> {
         while source.fill(&mut self.batch)? {
             let rows = self.batch.len() as u64;
@@ -106,7 +117,7 @@ impl Session {
         Ok(false)
     }
 
-    /// The rows that were learned from last, and what became of each.
+    /// The rows that were learned from last, and the round of each.
     pub fn last(&self) -> (Rows<'_>, &[Round]) {
         (self.batch.rows(), self.run.rounds())
     }
@@ -125,12 +136,12 @@ impl Session {
         Stream { before: self.before.clone(), now: Seen::of(source), position: self.position }
     }
 
-    /// Tells the run what was seen, `source` being where the data come from.
+    /// Tells the run what was seen, where `source` is the source of the data.
     pub fn look(&mut self, source: &dyn Source) {
         self.run.saw(self.stream(source).seen());
     }
 
-    /// What can be said so far about what `source` held.
+    /// The report on the run so far, where `source` is the source of the data.
     pub fn report(&mut self, source: &dyn Source) -> Report {
         self.look(source);
         let mut report = self.run.report();
@@ -138,19 +149,20 @@ impl Session {
         report
     }
 
-    /// The run put away in memory.
+    /// The session as a model in memory.
     pub fn into_model(self, source: &dyn Source) -> Model {
         let stream = self.stream(source);
         let written_by = env!("CARGO_PKG_VERSION").to_owned();
-        Model { run: self.run, data: self.data, stream, written_by }
+        let Self { run, data, companions, .. } = self;
+        Model { run, data, stream, companions, written_by }
     }
 
-    /// The run put away, as the bytes of a model's file.
+    /// The run as the bytes of a model's file.
     pub fn to_bytes(&self, source: &dyn Source) -> Result<Vec<u8>, ModelError> {
-        model::encode(&self.run, &self.data, &self.stream(source))
+        model::encode(&self.run, &self.data, &self.stream(source), &self.companions)
     }
 
-    /// Puts the run away in a file, which is there whole or not at all.
+    /// Saves the run in a file. The file is there whole or not at all.
     pub fn save(&self, source: &dyn Source, path: &Path) -> Result<(), ModelError> {
         model::write(path, &self.to_bytes(source)?)
     }
@@ -160,12 +172,27 @@ impl Session {
         &self.run
     }
 
-    /// Its ledger.
+    /// The ledger of the run.
     pub fn ledger(&self) -> &Ledger {
         self.run.ledger()
     }
 
-    /// What it learns from.
+    /// The companions of the run.
+    pub fn companions(&self) -> &Companions {
+        &self.companions
+    }
+
+    /// The companions of the run, to be changed.
+    pub fn companions_mut(&mut self) -> &mut Companions {
+        &mut self.companions
+    }
+
+    /// The windows, if they were asked for.
+    pub fn windows(&self) -> Option<&Windows> {
+        self.companions.windows.as_ref()
+    }
+
+    /// The data that it learns from.
     pub fn data(&self) -> &DataSpec {
         &self.data
     }

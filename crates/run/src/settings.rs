@@ -1,7 +1,8 @@
-//! From what a person says to what is run: defaults, derived parameters, and refusals.
+//! From a person's settings to the description of a run: defaults, derived parameters, and
+//! refusals.
 //!
-//! Every setting that is given must have an effect. One that the chosen learner has no use for is
-//! an error, not a silence.
+//! Every setting that is given must have an effect. A setting that the chosen learner has no use
+//! for is an error, and is not silently ignored.
 
 use crate::data::{DataSpec, LabelUse};
 use crate::spec::{LearnerSpec, Spec, SpecError};
@@ -14,61 +15,62 @@ use rueful_data::{DataError, NamesSettings, Phrase, Survey};
 use std::num::NonZeroU64;
 use thiserror::Error;
 
-/// U, unless said otherwise.
+/// The radius U, unless it is given.
 pub(crate) const DEFAULT_RADIUS: f64 = 10.0;
 
-/// What was asked for; everything may be left out.
+/// The settings that a person gives. Every one may be left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
-    /// A name of [`LearnerSpec::NAMES`]; `bank` if left out, and `ogd` where a setting is given that only
-    /// learners of the notes know.
+    /// A name of [`LearnerSpec::NAMES`]. If it is left out, it is `bank`, or `ogd` where a setting
+    /// is given that only learners of the notes know.
     pub learner: Option<String>,
-    /// A name of [`AnyLoss::NAMES`]. If it is left out, data opened with [`LabelUse::Infer`] tell the
-    /// loss that follows from their labels; where nobody looks at labels, it is `hinge`.
+    /// A name of [`AnyLoss::NAMES`]. If it is left out, data opened with [`LabelUse::Infer`]
+    /// determine the loss by their labels. Where nobody looks at labels, it is `hinge`.
     pub loss: Option<String>,
-    /// τ of the quantile loss.
+    /// The τ of the quantile loss.
     pub tau: Option<f64>,
-    /// U
+    /// The radius U.
     pub radius: Option<f64>,
-    /// A name of [`Comparators::BALLS`]; if left out, `unit-free` where no theorem is about a ball in
-    /// the data's own units.
+    /// A name of [`Comparators::BALLS`]. If it is left out, it is `unit-free` where no theorem is
+    /// about a ball in the data's own units.
     pub comparators: Option<String>,
-    /// Whether witnesses judge the regret; if left out, as the learner has it.
+    /// Whether witnesses judge the regret. If it is left out, the learner decides.
     pub judge: Option<bool>,
-    /// η
+    /// The step size η.
     pub eta: Option<f64>,
-    /// G
+    /// The gradient bound G.
     pub gradient_bound: Option<f64>,
-    /// σ
+    /// The strength σ of the penalty.
     pub sigma: Option<f64>,
-    /// α of regularised ERM.
+    /// The α of regularised ERM.
     pub alpha: Option<f64>,
-    /// λ of FTRL-proximal's λ‖w‖₁.
+    /// The λ of FTRL-proximal's λ‖w‖₁.
     pub l1: Option<f64>,
-    /// C of the passive-aggressive learners.
+    /// The C of the passive-aggressive learners.
     pub c: Option<f64>,
     /// A name of [`AnySchedule::NAMES`](rueful_core::schedule::AnySchedule::NAMES).
     pub schedule: Option<String>,
-    /// T
+    /// The number T of rounds.
     pub horizon: Option<u64>,
 }
 
-/// A description made of settings, and what had to be found out for it.
+/// A description made of settings, and notes on how it came about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
     /// The description.
     pub spec: Spec,
-    /// What was measured in a first pass over the data, in words; empty if nothing was.
+    /// The facts that were measured in a first pass over the data, in words. Empty if there was
+    /// none.
     pub notes: Vec<String>,
 }
 
-/// Why settings do not make a run.
+/// The reason why settings do not make a run.
 #[derive(Debug, Error)]
 pub enum SettingsError {
     /// A setting that is out of range, missing, without effect, or that contradicts another.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A contradiction in other words.
+    /// A contradiction that is told in other words.
     #[error("{0}")]
     Contradiction(Phrase),
     /// A description that contradicts itself.
@@ -79,7 +81,7 @@ pub enum SettingsError {
     Data(#[from] DataError),
 }
 
-/// What the program and Python print, each with its own name for a setting.
+/// The program and Python print this text, each with its own name for a setting.
 impl NamesSettings for SettingsError {
     fn text(&self, name: &dyn Fn(&str) -> String) -> String {
         match self {
@@ -91,7 +93,7 @@ impl NamesSettings for SettingsError {
     }
 }
 
-/// The number of a setting, if it is in its range.
+/// Checks that the number of a setting is in its range.
 pub(crate) fn in_range<T>(
     setting: &'static str,
     value: f64,
@@ -100,7 +102,7 @@ pub(crate) fn in_range<T>(
     make(value).map_err(|why| Refusal::OutOfRange { setting, why })
 }
 
-/// The same for a setting that may be left out.
+/// Like [`in_range`], for a setting that may be left out.
 fn number<T>(
     setting: &'static str,
     value: Option<f64>,
@@ -135,7 +137,7 @@ impl Settings {
         Ok(Resolved { spec, notes })
     }
 
-    /// Which learner it is, and why, where that needs to be said.
+    /// The learner's name, and the reason for it where that needs to be said.
     fn learner_name(&self) -> (&str, Option<String>) {
         if let Some(name) = &self.learner {
             return (name, None);
@@ -160,7 +162,7 @@ impl Settings {
         }
     }
 
-    /// Refuses what contradicts itself, whatever the data.
+    /// Refuses settings that contradict themselves, whatever the data.
     pub fn check(&self) -> Result<(), SettingsError> {
         let plausible = Survey {
             examples: 1,
@@ -172,8 +174,8 @@ impl Settings {
     }
 
     /// The loss, σ and comparators alone, for questions that involve no learner. The comparators
-    /// are a ball without units; where σ > 0, one in the data's own, and all of R^d if no radius is
-    /// given.
+    /// are a ball without units. Where σ > 0 they are a ball in the data's own units, or all of R^d
+    /// if no radius is given.
     pub fn comparison(&self) -> Result<(AnyLoss, NonNegative, Comparators), SettingsError> {
         let request = self.request()?;
         let is_penalised = request.sigma.get() > 0.0;
@@ -201,7 +203,8 @@ impl Settings {
         }
     }
 
-    /// Which labels are taken from the data: those of the loss, or those it is to follow from.
+    /// The labels to take from the data: those of the loss, or all if the loss should follow from
+    /// them.
     pub fn labels(&self) -> Result<LabelUse, SettingsError> {
         let loss = self.loss()?;
         Ok(if self.loss.is_some() { LabelUse::Learn(loss.labels()) } else { LabelUse::Infer })
@@ -263,13 +266,14 @@ impl Settings {
     }
 }
 
-/// What is asked for where nothing is said.
+/// A request without settings.
 fn nothing<'a>() -> Result<Request<'a>, Refusal> {
     let radius = in_range("radius", DEFAULT_RADIUS, Positive::new)?;
     Ok(Request::within(Ball { radius }))
 }
 
-/// The learner of a name; what it must know and was not told is measured, and told in words.
+/// The learner of a name. A fact that it must know and was not told is measured, and noted in
+/// words.
 fn learner(
     name: &str,
     request: &mut Request<'_>,
@@ -291,7 +295,7 @@ fn learner(
     }
 }
 
-/// Adds to the request what the data say of a fact, and puts it in words.
+/// Adds a fact that was measured in the data to the request, and returns it in words.
 fn measure(
     fact: Fact,
     found: &Survey,

@@ -1,9 +1,9 @@
-//! Who was trusted when: the shares of the learners that a run mixes, over time.
+//! The shares of the learners that a run mixes, over time: which of them was trusted when.
 
 use rueful_core::learner::Expert;
 use serde::{Deserialize, Serialize};
 
-/// There are at most so many moments; then every other is forgotten.
+/// The number of moments at which every other moment is forgotten.
 const MOMENTS_MAX: usize = 128;
 
 /// The shares at evenly spaced moments. Where the stream changes, they move.
@@ -18,14 +18,14 @@ pub struct SharesReport {
 /// The shares at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// After so many rounds.
+    /// The number of rounds so far.
     pub t: u64,
     /// The share of every learner, in the order of the names.
     pub shares: Vec<f64>,
 }
 
-/// The shares so far, and when to look next: whenever the rounds are a multiple of the stride,
-/// however rows come.
+/// The shares so far, and the stride between moments. A moment is recorded whenever the number of
+/// rounds is a multiple of the stride, however the rows come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Shares {
     stride: u64,
@@ -33,17 +33,17 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Nothing was seen.
+    /// The shares of a run before its first round.
     pub(crate) fn new() -> Self {
         Self { stride: 1, report: SharesReport { names: Vec::new(), moments: Vec::new() } }
     }
 
-    /// How many rounds are left until the next moment.
+    /// The number of rounds until the next moment.
     pub(crate) fn until_next(&self, rounds: u64) -> u64 {
         self.stride - rounds % self.stride
     }
 
-    /// Takes down the shares after so many rounds, if this is a moment.
+    /// Records the shares after so many rounds, if this is a moment.
     pub(crate) fn look(&mut self, rounds: u64, experts: impl FnOnce() -> Vec<Expert>) {
         if rounds == 0 || !rounds.is_multiple_of(self.stride) {
             return;
@@ -65,7 +65,7 @@ impl Shares {
         report
     }
 
-    /// Whether this, read from somewhere, can be of a run of so many rounds.
+    /// Whether these shares, read from somewhere, can be those of a run of so many rounds.
     pub(crate) fn is_sound(&self, rounds: u64) -> bool {
         let SharesReport { names, moments } = &self.report;
         let is_share = |share: &f64| (0.0..=1.0).contains(share);
@@ -82,7 +82,7 @@ impl Shares {
 }
 
 impl SharesReport {
-    /// Adds a moment. Learners come and go: one that is not there has no share.
+    /// Adds a moment. Learners come and go: one that is not there has the share 0.
     fn add(&mut self, t: u64, experts: &[Expert]) {
         for expert in experts {
             if !self.names.contains(&expert.name) {

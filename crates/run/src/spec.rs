@@ -1,6 +1,6 @@
 //! The full description of a run.
 //!
-//! Losses, sets and schedules appear here as the structs that implement them, so a parameter has
+//! Losses, sets and schedules appear here as the structs that implement them. So a parameter has
 //! one name and one range check, in code, in JSON and on the command line.
 
 use crate::data::DataSpec;
@@ -14,18 +14,18 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// What is read, and how.
+    /// The data to read, and how to read them.
     pub data: DataSpec,
     /// The loss φ.
     pub loss: AnyLoss,
-    /// σ: each loss is φ + (σ/2)‖w‖².
+    /// The strength σ of the penalty: each loss is φ + (σ/2)‖w‖².
     #[serde(default = "no_sigma")]
     pub sigma: NonNegative,
     /// The learner and its parameters.
     pub learner: LearnerSpec,
-    /// The predictors the regret is measured against.
+    /// The predictors that the regret is measured against.
     pub comparators: Comparators,
-    /// Whether witnesses judge the regret; left out, as the learner has it.
+    /// Whether witnesses judge the regret. If it is left out, the learner decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<bool>,
 }
@@ -34,11 +34,11 @@ fn no_sigma() -> NonNegative {
     NonNegative::ZERO
 }
 
-/// Why a description cannot be run.
+/// The reason why a description cannot be run.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{what}")]
 pub struct SpecError {
-    /// What is contradictory, and what to do about it.
+    /// The contradiction, and what to do about it.
     pub what: String,
 }
 
@@ -49,7 +49,7 @@ impl SpecError {
 }
 
 impl Spec {
-    /// Refuses what contradicts itself, before the first byte is read.
+    /// Refuses a description that contradicts itself, before the first byte is read.
     pub fn check(&self) -> Result<(), SpecError> {
         self.task().check()?;
         match &self.data.class_weights {

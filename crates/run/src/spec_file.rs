@@ -1,6 +1,6 @@
 //! Descriptions of runs in files: TOML for people, JSON for programs.
 //!
-//! What a file says is refused as a whole or taken as a whole: what is unknown, missing or
+//! A file is taken as a whole or refused as a whole. A field that is unknown, missing or
 //! contradictory is an error that names the file and the place, before any data is opened.
 
 use crate::spec::{Spec, SpecError};
@@ -12,20 +12,21 @@ use std::io;
 use std::path::Path;
 use thiserror::Error;
 
-/// So much is shown of what is wrong: a message may quote what it was given.
+/// The number of characters of an error that are shown, because it may quote what it was given.
 const MESSAGE_CHARS: usize = 600;
 
-/// How a description is written.
+/// The notation of a description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
-    /// For people.
+    /// TOML, for people.
     Toml,
-    /// For programs.
+    /// JSON, for programs.
     Json,
 }
 
 impl Notation {
-    /// That of a file: as its extension says, and otherwise JSON if it begins with a brace.
+    /// The notation of a file: the one that its extension says, and otherwise JSON if it begins
+    /// with a brace.
     ///
     /// ```
     /// use rueful_run::Notation;
@@ -53,41 +54,41 @@ impl fmt::Display for Notation {
     }
 }
 
-/// Why a file does not describe a run.
+/// The reason why a file does not describe a run.
 #[derive(Debug, Error)]
 pub enum SpecFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {file}: {why}")]
     Unread {
         /// The file.
         file: String,
-        /// Why not.
+        /// The error of the system.
         why: io::Error,
     },
-    /// It is not written as it should be.
+    /// The file is not written in its notation.
     #[error("{file} is not {notation}: {why}")]
     Syntax {
         /// The file.
         file: String,
-        /// What it should be.
+        /// The notation that it should have.
         notation: Notation,
-        /// What is wrong, with line and column.
+        /// The error, with line and column.
         why: String,
     },
-    /// A field is unknown, missing, or holds what it cannot hold.
+    /// A field is unknown, missing, or has a value that it cannot have.
     #[error("{file} does not describe a run: {why}")]
     Field {
         /// The file.
         file: String,
-        /// The field and what is wrong with it.
+        /// The field, and the error in it.
         why: String,
     },
     /// The fields contradict each other.
-    #[error("{file} describes a run that cannot be: {why}")]
+    #[error("{file} describes a run that is not possible: {why}")]
     Contradiction {
         /// The file.
         file: String,
-        /// What to do about it.
+        /// The contradiction, and what to do about it.
         why: SpecError,
     },
 }
@@ -104,7 +105,7 @@ impl Spec {
         Self::parse(&file, text, Notation::of(path, text))
     }
 
-    /// The same from the text of a file of that name.
+    /// Reads a description from the text of a file of that name, and checks it.
     pub fn parse(file: &str, text: &str, notation: Notation) -> Result<Self, SpecFileError> {
         let spec = parse(file, text, notation)?;
         match spec.check() {
@@ -113,7 +114,7 @@ impl Spec {
         }
     }
 
-    /// The description as text that [`read`](Self::read) takes, every number to its last bit.
+    /// The description as text that [`read`](Self::read) accepts, every number to its last bit.
     pub fn to_text(&self, notation: Notation) -> Result<String, SpecError> {
         match notation {
             Notation::Toml => toml::to_string(self)
@@ -143,13 +144,13 @@ fn parse(file: &str, text: &str, notation: Notation) -> Result<Spec, SpecFileErr
     found.map_err(|why| SpecFileError::Field { file: file.to_owned(), why })
 }
 
-/// The description that a value is; what is wrong comes with the path of the field.
+/// The description in a value. An error comes with the path of the field.
 fn describe<'de>(value: impl Deserializer<'de>) -> Result<Spec, String> {
     let found = serde_path_to_error::deserialize(value);
     found.map_err(|error| one_line(&error.to_string()))
 }
 
-/// A fault in TOML, with its place, in one line.
+/// An error in TOML, with its place, in one line.
 fn placed(text: &str, fault: &toml::de::Error) -> String {
     let message = one_line(fault.message());
     let Some(before) = fault.span().and_then(|span| text.get(..span.start)) else {
@@ -160,7 +161,7 @@ fn placed(text: &str, fault: &toml::de::Error) -> String {
     format!("{message} at line {line} column {column}")
 }
 
-/// A message in one line of sane length, without the place that TOML adds in one of its own.
+/// A message in one line of limited length, without the extra line in which TOML names the place.
 fn one_line(message: &str) -> String {
     let lines = message.trim().lines().map(str::trim);
     let lines: Vec<_> = lines.filter(|line| !line.starts_with("in `")).collect();
@@ -204,7 +205,7 @@ mod tests {
         Ball { radius: Positive::ONE }
     }
 
-    /// Everything a schedule could ask for is this number.
+    /// A request in which everything that a schedule could ask for is this number.
     fn request<'a>(number: f64) -> Request<'a> {
         let number = positive(number);
         Request {
@@ -250,7 +251,7 @@ mod tests {
         learners
     }
 
-    /// One layout for every name, some of them with all that can be in them.
+    /// One layout for every name. Some of them have every field that they can have.
     fn layouts() -> Vec<Layout> {
         let columns = r#"[{"name": "a \"b\"\n= [c]", "role": "label"},
             {"name": "", "role": "number"}, {"name": "1", "role": "category"},

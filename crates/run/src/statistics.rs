@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 #[serde(into = "Stored", try_from = "Stored")]
 pub(crate) struct Statistics {
     gram: Gram,
-    /// The columns of the statistics, side by side in the order they came.
+    /// The columns of the statistics, side by side in the order in which they came.
     cells: Cells,
     buffer: Vec<u32>,
 }
 
-/// Statistics as they are written.
+/// Statistics as they are saved.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     gram: Gram,
@@ -33,7 +33,7 @@ impl TryFrom<Stored> for Statistics {
     type Error = &'static str;
 
     fn try_from(Stored { gram, features }: Stored) -> Result<Self, Self::Error> {
-        let cells = Cells::side_by_side(&features).ok_or("a column comes twice")?;
+        let cells = Cells::side_by_side(&features, 0).ok_or("a column comes twice")?;
         if gram.is_sound(gram.rounds(), features.len()) {
             Ok(Self { gram, cells, buffer: Vec::new() })
         } else {
@@ -49,13 +49,13 @@ impl PartialEq for Statistics {
 }
 
 impl Statistics {
-    /// Nothing was seen. The columns below `named` keep their places.
+    /// Statistics without rows. The columns below `named` keep their places.
     pub(crate) fn new(gram: Gram, named: usize) -> Self {
         Self { gram, cells: Cells::compact(named), buffer: Vec::new() }
     }
 
-    /// Takes in rows, one after another, and shows what there is after each; says whether they have
-    /// no more features than there may be. Where they have more, nothing is taken in.
+    /// Takes in rows, one after another, and calls `after` for each. Returns whether there are at
+    /// most `most` features. Where there are more, it stops, and the statistics are incomplete.
     pub(crate) fn observe_each(
         &mut self,
         rows: Rows<'_>,
@@ -75,7 +75,8 @@ impl Statistics {
         true
     }
 
-    /// Whether they can be of the rounds of a ledger whose cells are numbered in order.
+    /// Whether these can be the statistics of the rounds of a ledger whose cells are numbered in
+    /// order.
     pub(crate) fn are_of(&self, ledger: &Ledger) -> bool {
         let features = self.features();
         let count = ledger.cells().count();
@@ -92,28 +93,28 @@ impl Statistics {
         self.cells.by_cell()
     }
 
-    /// How large the columns were, by a ruler of their features.
+    /// The scales of the columns, by a ruler of their features.
     pub(crate) fn scales(&self, ruler: &Ruler) -> Scales {
         let size = |&feature: &u32| ruler.largest().get(feature as usize).copied().unwrap_or(0.0);
         Scales { columns: self.features().iter().map(size).collect(), label: ruler.label() }
     }
 
-    /// Gives the features other numbers: `places[i]` is what `i` is called from now on. Nothing if
-    /// one of them has no such name.
+    /// Gives the features other numbers: `places[i]` is the new number of `i`. `None` if a feature
+    /// has no new number.
     pub(crate) fn renamed(&self, places: &[u32]) -> Option<Self> {
         let name = |feature: &u32| places.get(*feature as usize).copied();
         let features: Option<Vec<u32>> = self.features().iter().map(name).collect();
-        let cells = Cells::side_by_side(&features?)?;
+        let cells = Cells::side_by_side(&features?, 0)?;
         Some(Self { gram: self.gram.clone(), cells, buffer: Vec::new() })
     }
 
-    /// Takes in the statistics of other rows, of features by the same names; says whether all
-    /// together have no more features than there may be.
+    /// Takes in the statistics of other rows, with the same numbers of features. Returns whether
+    /// all together have at most `most` features.
     pub(crate) fn merge(&mut self, other: &Self, most: usize) -> bool {
         let own = self.features();
         let mut all = own.clone();
         all.extend(other.features().into_iter().filter(|feature| !own.contains(feature)));
-        let Some(cells) = Cells::side_by_side(&all).filter(|_| all.len() <= most) else {
+        let Some(cells) = Cells::side_by_side(&all, 0).filter(|_| all.len() <= most) else {
             return false;
         };
         let theirs = other.features();

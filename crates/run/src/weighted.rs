@@ -2,7 +2,7 @@
 //!
 //! The importance of an example is multiplied by the weight of its class where a source is opened,
 //! so that learners, ledgers, solvers and surveys all see the same rows. An example of importance 0
-//! is no example: it is left out, as readers leave it out.
+//! is no example, and is left out as readers leave it out.
 
 use crate::settings::{SettingsError, in_range};
 use crate::spec::SpecError;
@@ -13,23 +13,23 @@ use rueful_data::{Census, DataError, LabelsSeen, Names, Source};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How many times the examples of a class count: 0, or a number of sane size.
+/// How many times the examples of a class count: 0, or a number of reasonable size.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct ClassWeight(f64);
 
 impl ClassWeight {
-    /// Accepts 0 and numbers that importances in single precision can be multiplied by.
+    /// Accepts 0 and numbers between 1e-30 and 1e30, the range of importances.
     pub fn new(weight: f64) -> Result<Self, OutOfRange> {
         if weight == 0.0 || (1e-30..=1e30).contains(&weight) {
-            // No sign for zero.
+            // Zero has no sign.
             Ok(Self(weight.abs()))
         } else {
             Err(OutOfRange { found: weight, expected: "0, or a number between 1e-30 and 1e30" })
         }
     }
 
-    /// The number itself.
+    /// The weight as a number.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -58,16 +58,16 @@ impl From<ClassWeight> for f64 {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassWeights {
-    /// Examples of the class +1 count so many times as much.
+    /// The weight of examples of the class +1.
     #[serde(default)]
     pub positive: ClassWeight,
-    /// Examples of the class −1 count so many times as much.
+    /// The weight of examples of the class −1.
     #[serde(default)]
     pub negative: ClassWeight,
 }
 
 impl ClassWeights {
-    /// The weights that were asked for, if any were; the other one is 1.
+    /// The weights that were asked for, if any were. A weight that was left out is 1.
     pub fn asked(
         positive: Option<f64>,
         negative: Option<f64>,
@@ -86,8 +86,8 @@ impl ClassWeights {
         }))
     }
 
-    /// Refuses weights where there are no classes, and weights that leave nothing. There are two
-    /// classes where a loss takes signs, and where a label is said to be +1.
+    /// Refuses weights where there are no classes, and weights that leave no examples. There are
+    /// two classes where a loss takes signs, and where a label is said to be +1.
     pub(crate) fn check(&self, labels: Labels, names_positive: bool) -> Result<(), SpecError> {
         if labels == Labels::Numbers && !names_positive {
             return Err(SpecError::new(format!(
@@ -124,16 +124,16 @@ impl fmt::Display for ClassWeights {
 pub(crate) struct Weighted {
     rows: Box<dyn Source>,
     weights: ClassWeights,
-    /// What the data is called in errors.
+    /// The name of the data in errors.
     name: String,
-    /// The rows as they came.
+    /// The rows as they came from the source.
     plain: Batch,
-    /// The rows that were left, where a class is left out.
+    /// The census of the rows that are left, where a class is left out.
     left: Option<Census>,
     ending: Ending,
 }
 
-/// What comes after the rows delivered so far.
+/// The state after the rows that were delivered so far.
 enum Ending {
     Open,
     Fault(DataError),
@@ -141,7 +141,7 @@ enum Ending {
 }
 
 impl Weighted {
-    /// The rows of a source, weighted.
+    /// The rows of a source, with weights.
     pub(crate) fn new(rows: Box<dyn Source>, weights: ClassWeights, name: String) -> Self {
         Self {
             rows,
@@ -211,7 +211,8 @@ impl Source for Weighted {
         self.rows.labels()
     }
 
-    /// None where a class is left out: then there are predictions for rows that are none.
+    /// Returns nothing where a class is left out, because there are predictions for rows that are
+    /// left out.
     fn predictions(&self) -> &[f64] {
         if self.left.is_some() { &[] } else { self.rows.predictions() }
     }
@@ -243,7 +244,7 @@ mod tests {
         Weighted::new(rows(text), weights, "text".to_owned())
     }
 
-    /// All rows: label, importance, features.
+    /// The label, importance and features of every row.
     fn all(source: &mut dyn Source) -> Vec<(f64, f64, Vec<u32>)> {
         let (mut batch, mut all) = (Batch::default(), Vec::new());
         while source.fill(&mut batch).unwrap() {
@@ -268,7 +269,7 @@ mod tests {
         assert_eq!(source.bytes_read(), TEXT.len() as u64);
     }
 
-    /// 0.1 is 0.1, as a double has it.
+    /// The weight 0.1 stays the double 0.1.
     #[test]
     fn weights_are_not_rounded_to_singles() {
         let mut source = weighted(TEXT, 0.1, 1.0);

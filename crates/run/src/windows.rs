@@ -5,12 +5,17 @@
 //! asked for stay as they are. Every window has sums of its own, so that nothing that came before
 //! can drown it.
 
+mod stored;
+
+pub(crate) use stored::{StoredReports, StoredWindows};
+
 use crate::alarm::WindowSolver;
 use crate::bench::Bench;
+use crate::figures::RatesReport;
 use crate::hindsight::Interval;
-use crate::statistics::Statistics;
+use rueful_core::figures::Scorecard;
 use rueful_core::ledger::{Tally, Testimony, Verdict};
-use rueful_core::{Coordinates, Judge, Ledger, Round, Rows, Ruler};
+use rueful_core::{Coordinates, Ledger, Round, Rows, Ruler};
 use rueful_hindsight::Options;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
@@ -37,6 +42,9 @@ pub struct WindowReport {
     pub sequential_risk: f64,
     /// The share of predictions with the wrong sign; null for regression.
     pub mistake_rate: Option<f64>,
+    /// Figures of the window alone.
+    #[serde(flatten)]
+    pub figures: RatesReport,
     /// No comparator was better than this in it; null where nothing can be said.
     pub certificate: Option<f64>,
     /// Whether the certificate is negative.
@@ -52,6 +60,8 @@ pub struct Windows {
     length: u64,
     is_fixed: bool,
     fresh: Tally,
+    /// A scorecard without rounds.
+    card: Scorecard,
     /// A bench that has seen nothing; every window has one of its own, whose witnesses begin with it.
     bench: Option<Bench>,
     /// How large features and labels were up to the end of the window that is being filled, where
@@ -66,40 +76,12 @@ pub struct Windows {
     solver: Option<WindowSolver>,
 }
 
-/// Reports put away as JSON, whose keys may be missing.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct StoredReports(String);
-
-impl From<&[WindowReport]> for StoredReports {
-    fn from(reports: &[WindowReport]) -> Self {
-        // What JSON is made of has no way to fail: names and finite numbers.
-        Self(serde_json::to_string(reports).unwrap_or_default())
-    }
-}
-
-impl StoredReports {
-    /// The reports; none where these are no reports.
-    pub(crate) fn reports(&self) -> Option<Vec<WindowReport>> {
-        serde_json::from_str(&self.0).ok()
-    }
-}
-
-/// Windows of a length that was asked for, put away: those that are full, and the one that is being
-/// filled.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct StoredWindows {
-    closed: StoredReports,
-    after: u64,
-    tally: Tally,
-    judge: Option<Judge>,
-    statistics: Option<Statistics>,
-}
-
 #[derive(Debug, Clone)]
 struct Stretch {
     /// The round before its first.
     after: u64,
     tally: Tally,
+    card: Scorecard,
     bench: Option<Bench>,
 }
 
@@ -111,6 +93,7 @@ impl Stretch {
     /// Takes in the stretch that follows.
     fn merge(&mut self, next: &Self) {
         self.tally.merge(&next.tally);
+        self.card.merge(&next.card);
         if let (Some(own), Some(theirs)) = (&mut self.bench, &next.bench) {
             own.merge(theirs);
         }
@@ -127,6 +110,7 @@ impl Stretch {
             examples: verdict.rounds,
             sequential_risk: verdict.sequential_risk,
             mistake_rate: verdict.mistake_rate,
+            figures: RatesReport::new(&self.card),
             certificate: Some(verdict.certificate).filter(|value| value.is_finite()),
             beats_every_linear_predictor: verdict.beats_every_comparator(),
             regret: None,
@@ -147,11 +131,15 @@ impl Windows {
     /// suits, judged by somebody who has seen nothing.
     pub fn new(ledger: &Ledger, bench: Option<Bench>, length: Option<NonZeroU64>) -> Self {
         let fresh = Tally::new(ledger.minorant().sigma());
+        let card = Scorecard::new(*ledger.loss_function());
+        let card = if bench.is_some() { card.with_sketches() } else { card };
+        let (after, tally) = (ledger.rounds(), fresh.clone());
         Self {
             length: length.map_or(SHORTEST, NonZeroU64::get),
             is_fixed: length.is_some(),
-            open: Stretch { after: ledger.rounds(), tally: fresh.clone(), bench: bench.clone() },
+            open: Stretch { after, tally, card: card.clone(), bench: bench.clone() },
             fresh,
+            card,
             bench,
             ruler: ledger.coordinates().ruler().cloned(),
             loose: Vec::new(),
@@ -160,42 +148,38 @@ impl Windows {
         }
     }
 
+    /// The same windows, with figures of the kind of a scorecard without rounds.
+    #[must_use]
+    pub fn with_figures(mut self, card: Scorecard) -> Self {
+        (self.open.card, self.card) = (card.clone(), card);
+        self
+    }
+
     /// The same windows, each of which is kept until it is full and solved for its best comparator.
     /// Where nobody asked for a length they are not: they would not stay as they are.
     #[must_use]
     pub fn solved(mut self, ledger: &Ledger, options: &Options) -> Self {
-        self.solver = self.is_fixed.then(|| WindowSolver::new(ledger, options));
+        let solver = self.solver.take();
+        let solver = || solver.unwrap_or_else(|| WindowSolver::new(ledger)).with(options);
+        self.solver = self.is_fixed.then(solver);
         self
     }
 
-    /// The windows put away, with the cells in this order, where a length was asked for.
-    pub(crate) fn stored(&self, order: &[u32]) -> StoredWindows {
-        let Stretch { after, mut tally, mut bench } = self.open.clone();
-        tally.rearrange(order);
-        bench.iter_mut().for_each(|bench| bench.rearrange(order));
-        let statistics = bench.as_ref().and_then(Bench::statistics).cloned();
-        let judge = bench.and_then(Bench::into_judge);
-        StoredWindows { closed: self.closed[..].into(), after, tally, judge, statistics }
+    /// The same windows, none of which is solved from now on.
+    #[must_use]
+    pub fn unsolved(mut self) -> Self {
+        self.solver = None;
+        self
     }
 
-    /// These windows, which have seen nothing, as they were when they were put away; the ledger is
-    /// that of the same moment, and place i of its cells gets what is at `places[i]`. Nothing where
-    /// what was put away makes no sense.
-    pub(crate) fn restored(
-        self,
-        ledger: &Ledger,
-        stored: StoredWindows,
-        places: &[u32],
-    ) -> Option<Self> {
-        let StoredWindows { closed, after, mut tally, judge, statistics } = stored;
-        tally.rearrange(places);
-        let bench = self.bench.clone().map(|fresh| {
-            let mut bench = fresh.taking(judge, statistics);
-            bench.rearrange(places);
-            bench
-        });
-        let (open, closed) = (Stretch { after, tally, bench }, closed.reports()?);
-        Some(Self { closed, open, ruler: ledger.coordinates().ruler().cloned(), ..self })
+    /// Whether these windows can go on as windows of this length, solved or not. The rows of a
+    /// window must have been kept from its beginning to be solved.
+    pub fn suit(&self, length: Option<NonZeroU64>, are_solved: bool) -> bool {
+        let is_length = match length {
+            Some(length) => self.is_fixed && self.length == length.get(),
+            None => !self.is_fixed,
+        };
+        is_length && (!are_solved || self.solver.is_some())
     }
 
     /// The windows of a length that was asked for that are full so far.
@@ -211,6 +195,7 @@ impl Windows {
             let part = rows.slice(from..to);
             self.ruler.iter_mut().for_each(|ruler| ruler.observe_rows(part));
             self.open.tally.record_rows(part, &rounds[from..to]);
+            self.open.card.observe_rows(part, &rounds[from..to]);
             self.open.bench.iter_mut().for_each(|bench| bench.observe_rows(part));
             self.solver.iter_mut().for_each(|solver| solver.keep(part));
             if self.open.tally.rounds() >= self.length {
@@ -226,8 +211,8 @@ impl Windows {
     }
 
     fn close(&mut self, ledger: &Ledger) {
-        let (tally, bench) = (self.fresh.clone(), self.bench.clone());
-        let next = Stretch { after: self.open.end(), tally, bench };
+        let (tally, card, bench) = (self.fresh.clone(), self.card.clone(), self.bench.clone());
+        let next = Stretch { after: self.open.end(), tally, card, bench };
         let full = std::mem::replace(&mut self.open, next);
         if self.is_fixed {
             let regret = self.regret(ledger, &full.tally);
@@ -292,7 +277,7 @@ mod tests {
     use super::*;
     use rueful_core::loss::Hinge;
     use rueful_core::set::{AnySet, Ball};
-    use rueful_core::{Batch, Comparators, Importance, Positive, UnitFree};
+    use rueful_core::{Batch, Comparators, Importance, Judge, Positive, UnitFree};
 
     fn batch(rows: u32) -> Batch {
         let mut batch = Batch::default();

@@ -1,4 +1,4 @@
-//! A learner meets an opponent, and the regret is exact.
+//! A game between a learner and an opponent, with its exact regret.
 
 use super::Adversary;
 use rueful_core::bound::game_value;
@@ -6,37 +6,37 @@ use rueful_core::learner::Learner;
 use rueful_core::set::{Ball, FeasibleSet};
 use rueful_core::{Example, Ledger, LedgerError, Positive, Round, Sum};
 
-/// What was played. The losses are linear, so the best comparator is known: against a set W the
-/// regret is Σ g_t·w_t + sup_{u∈W} (−u·S), S = Σ g_t, and U‖S‖ is the supremum on a ball.
+/// A game that was played. The losses are linear, so the best comparator is known: against a set W
+/// the regret is Σ g_t·w_t + sup_{u∈W} (−u·S), S = Σ g_t, and U‖S‖ is the supremum on a ball.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Game {
-    /// T
+    /// The number T of rounds.
     pub rounds: u64,
-    /// Σ g_t·w_t
+    /// The loss Σ g_t·w_t of the learner.
     pub loss: f64,
-    /// S = Σ g_t
+    /// The sum S = Σ g_t.
     pub slopes: Vec<f64>,
-    /// G
+    /// The gradient bound G.
     pub gradient_bound: Positive,
 }
 
 impl Game {
-    /// R_T against a set.
+    /// The regret R_T against a set.
     pub fn regret(&self, set: &impl FeasibleSet) -> f64 {
         self.loss + set.support(self.slopes.iter().map(|s| -s), 0.0)
     }
 
-    /// R_T against a ball, in units of UG√T.
+    /// The regret R_T against a ball, in units of UG√T.
     pub fn ratio(&self, ball: &Ball) -> f64 {
         let value = game_value(ball.radius.get(), self.gradient_bound.get(), self.rounds as f64);
         self.regret(ball) / value
     }
 }
 
-/// Plays `rounds` rounds of the linear game and enters them in the ledger. The learner must be
-/// one over [`Linear`](rueful_core::loss::Linear) losses.
+/// Plays `rounds` rounds of the linear game and enters them in the ledger. The learner must learn
+/// [`Linear`](rueful_core::loss::Linear) losses.
 ///
-/// Stops at the first round that is not finite, with the ledger's error.
+/// It stops at the first round that is not finite, with the ledger's error.
 pub fn play(
     learner: &mut dyn Learner,
     adversary: &mut dyn Adversary,
@@ -56,7 +56,7 @@ pub fn play(
     Ok(Game { rounds, loss: loss.value(), slopes, gradient_bound: adversary.gradient_bound() })
 }
 
-/// S ← S + g_t
+/// S ← S + g_t.
 fn add(slopes: &mut [f64], example: &Example<'_>, round: &Round) {
     for (i, x) in example.features.iter() {
         slopes[i] += round.slope * x;

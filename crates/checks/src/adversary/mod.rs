@@ -1,7 +1,7 @@
-//! Opponents in the linear game: each round they see w_t and then choose the loss g_t·w.
+//! Opponents in the linear game: in each round they see w_t and then choose the loss g_t·w.
 //!
-//! On a ball of radius U with ‖g_t‖ ≤ G no learner can keep its regret below UG√T in dimension 3
-//! or more: that is the value of the game, and [`Orthogonal`] exacts it.
+//! On a ball of radius U with ‖g_t‖ ≤ G no learner can keep its regret below UG√T in dimension 3 or
+//! more. That is the value of the game, and [`Orthogonal`] forces it.
 //!
 //! ```
 //! use rueful_checks::adversary::{Orthogonal, play};
@@ -28,20 +28,21 @@ pub use sign::Sign;
 
 use rueful_core::{Example, Positive};
 
-/// An opponent that chooses each linear loss after seeing the weights it will meet.
+/// An opponent that chooses each linear loss after it has seen the weights.
 ///
-/// Contract: ‖g_t‖ ≤ G, rounding included; g_t has features below `dimension` only.
+/// The contract: ‖g_t‖ ≤ G, rounding included, and g_t has features below `dimension` only.
 pub trait Adversary {
-    /// g_t, in answer to w_t: the features are its direction and the label is its slope, so that
-    /// g_t = label·x. For learners over [`Linear`](rueful_core::loss::Linear) losses.
+    /// The gradient g_t in answer to w_t. The features are its direction and the label is its
+    /// slope, so that g_t = label·x. It is for learners of [`Linear`](rueful_core::loss::Linear)
+    /// losses.
     fn next(&mut self, weights: &[f64]) -> Example<'_>;
 
-    /// How many coordinates it plays in.
+    /// The number of coordinates that it plays in.
     fn dimension(&self) -> usize;
 
-    /// G
+    /// The gradient bound G.
     fn gradient_bound(&self) -> Positive;
 }
 
-/// A gradient falls short of G by this much, relatively, so that rounding does not lift it above.
+/// A gradient falls short of G by this relative amount, so that rounding does not lift it above G.
 const SHAVE: f64 = 1e-12;

@@ -1,21 +1,23 @@
-//! The opponent that exacts the value of the game.
+//! The opponent that forces the value of the game.
 //!
-//! g_t is orthogonal to w_t, so the learner loses nothing and gains nothing, and orthogonal to
-//! S_{t−1}, so that ‖S_T‖² = Σ‖g_t‖² = G²T: the regret is U‖S_T‖ = UG√T whatever the learner does.
+//! g_t is orthogonal to w_t, so the learner loses nothing and gains nothing. It is also orthogonal
+//! to S_{t−1}, so that ‖S_T‖² = Σ‖g_t‖² = G²T. The regret is U‖S_T‖ = UG√T whatever the learner
+//! does.
 
 use super::{Adversary, SHAVE};
 use rueful_core::{Example, Features, Positive};
 use std::fmt;
 
-/// Gradients of norm G, orthogonal to w_t and to S_{t−1} = Σ_{s<t} g_s, for dimension 3 and more.
+/// An opponent with gradients of norm G, orthogonal to w_t and to S_{t−1} = Σ_{s<t} g_s, for
+/// dimension 3 and more.
 ///
-/// Three coordinates have room for a direction orthogonal to two vectors, so each round uses three
-/// and the next round the next three. Directions are rounded to single precision, which leaves
-/// cosines of about 1e-7; the norm is made exact by the slope.
+/// Three coordinates have room for a direction orthogonal to two vectors. So each round uses three
+/// coordinates, and the next round uses the next three. Directions are rounded to single precision,
+/// which leaves cosines of about 1e-7. The slope makes the norm exact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Orthogonal {
     gradient_bound: Positive,
-    /// S
+    /// The sum S.
     slopes: Vec<f64>,
     /// The first coordinate of the coming round.
     at: usize,
@@ -23,7 +25,7 @@ pub struct Orthogonal {
     direction: [f32; 3],
 }
 
-/// A dimension in which nothing need be orthogonal to two vectors.
+/// The error for a dimension in which no direction need be orthogonal to two vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooFlat {
     /// The dimension that was given.
@@ -39,7 +41,7 @@ impl fmt::Display for TooFlat {
 impl std::error::Error for TooFlat {}
 
 impl Orthogonal {
-    /// The opponent in at least three dimensions.
+    /// The opponent, which needs at least three dimensions.
     pub fn new(dimension: usize, gradient_bound: Positive) -> Result<Self, TooFlat> {
         if dimension < 3 {
             return Err(TooFlat { dimension });
@@ -48,7 +50,7 @@ impl Orthogonal {
         Ok(Self { gradient_bound, slopes, at: 0, indices: [0, 1, 2], direction: [0.0; 3] })
     }
 
-    /// The three coordinates of the coming round, in increasing order.
+    /// Chooses the three coordinates of the coming round, in increasing order.
     fn choose_coordinates(&mut self) {
         let dimension = self.slopes.len();
         let mut chosen = [0, 1, 2].map(|k| (self.at + k) % dimension);
@@ -83,8 +85,8 @@ impl Adversary for Orthogonal {
 
 type Triple = [f64; 3];
 
-/// A unit vector orthogonal to both. What one of them has left beside the other only counts while
-/// it is more than rounding: learners like to keep w parallel to S.
+/// A unit vector orthogonal to both. The part of one beside the other only counts while it is more
+/// than rounding, because learners often keep w parallel to S.
 fn orthogonal_to(one: Triple, other: Triple) -> Triple {
     let (first, second) = match (unit(one), unit(other)) {
         (Some(first), second) => (first, second),
@@ -97,7 +99,7 @@ fn orthogonal_to(one: Triple, other: Triple) -> Triple {
     }
 }
 
-/// A unit vector orthogonal to one: to the axis it leans to the least.
+/// A unit vector orthogonal to v, made with the axis that v leans to the least.
 fn any_orthogonal(v: Triple) -> Triple {
     let least = (0..3).min_by(|&i, &j| v[i].abs().total_cmp(&v[j].abs())).unwrap_or(0);
     let mut axis = [0.0; 3];
@@ -109,7 +111,7 @@ fn dot(a: Triple, b: Triple) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// a less its part along the unit vector b
+/// The vector a less its part along the unit vector b.
 fn without(a: Triple, b: Triple) -> Triple {
     let along = dot(a, b);
     [a[0] - along * b[0], a[1] - along * b[1], a[2] - along * b[2]]
@@ -119,7 +121,7 @@ fn cross(a: Triple, b: Triple) -> Triple {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// a/‖a‖, scaled by the largest entry first so that squares neither overflow nor vanish.
+/// a/‖a‖. It is scaled by the largest entry first, so that squares neither overflow nor underflow.
 fn unit(a: Triple) -> Option<Triple> {
     let size = a.iter().fold(0.0, |size: f64, x| size.max(x.abs()));
     if size == 0.0 || !size.is_finite() {

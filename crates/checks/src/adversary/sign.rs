@@ -3,8 +3,9 @@
 use super::{Adversary, SHAVE};
 use rueful_core::{Example, Features, Positive};
 
-/// g_t has the signs of w_t and the norm G, so that g_t·w_t = (G/√d)‖w_t‖₁ ≥ 0: every round is lost
-/// or tied. A weight of 0 counts as positive. In one dimension g_t = G·sign(w_t) exactly.
+/// An opponent whose g_t has the signs of w_t and the norm G, so that g_t·w_t = (G/√d)‖w_t‖₁ ≥ 0:
+/// every round is lost or tied. A weight of 0 counts as positive. In one dimension
+/// g_t = G·sign(w_t) exactly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sign {
     gradient_bound: Positive,
@@ -14,10 +15,10 @@ pub struct Sign {
 }
 
 impl Sign {
-    /// The opponent in at least one dimension.
+    /// The opponent, which needs at least one dimension.
     ///
     /// # Panics
-    /// When the dimension is 0.
+    /// It panics if the dimension is 0.
     pub fn new(dimension: usize, gradient_bound: Positive) -> Self {
         assert!(dimension > 0, "there is no game in dimension 0");
         let g = gradient_bound.get();

@@ -1,12 +1,12 @@
 //! The ladder: regret ≤ certificate ≤ data-dependent bound ≤ theorem.
 //!
-//! An [`Arena`] is a stream, an objective and a set of comparators, with comparators u drawn from
-//! it and what each of them loses after every round, in twice the precision. Any learner can then
+//! An [`Arena`] is a stream, an objective and a set of comparators. It has comparators u drawn from
+//! that set, and the loss of each after every round, in twice the precision. Any learner can then
 //! be sent through it.
 //!
 //! In words: at t = 1, 2, 4, 8, … and at the end, for every u that was tried, the regret against u
-//! is at most the certificate, as it stands; the rungs of the learner's promise are in order above
-//! the certificate, then and at the end; and they are there whenever its theorem covers the run.
+//! is at most the certificate, as it stands. The rungs of the learner's promise are in order above
+//! the certificate, then and at the end. They are there whenever its theorem covers the run.
 
 use crate::exact::{Double, Enclosed, ExactLoss, comparator_losses, norm_sq, suffered_losses};
 use crate::reference::{best_in_hindsight, project};
@@ -16,13 +16,13 @@ use rueful_core::ledger::CurvePoint;
 use rueful_core::set::{AnySet, FeasibleSet};
 use rueful_core::{Batch, Ladder, Ledger, LedgerError, Objective, Round};
 
-/// How many comparators are drawn inside the set, and as many again on its boundary.
+/// The number of comparators that are drawn inside the set. As many are drawn on its boundary.
 const DRAWN: usize = 3;
 
 /// A stream with its comparators.
 #[derive(Debug, Clone)]
 pub struct Arena<L> {
-    /// ℓ_t = φ + (σ/2)‖w‖²
+    /// The objective ℓ_t = φ + (σ/2)‖w‖².
     pub objective: Objective<L>,
     /// The set of comparators.
     pub comparators: AnySet,
@@ -39,31 +39,31 @@ struct Rival {
     losses: Vec<Enclosed>,
 }
 
-/// What a learner went through.
+/// The run of a learner through the arena.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// The rounds in order.
     pub rounds: Vec<Round>,
-    /// The books of the run.
+    /// The ledger of the run.
     pub ledger: Ledger,
-    /// Σ_{s≤t} ℓ_s(w_s) for every t, without rounding to speak of.
+    /// Σ_{s≤t} ℓ_s(w_s) for every t, with next to no rounding.
     pub suffered: Vec<Enclosed>,
 }
 
-/// Whether a run is covered by a theorem.
+/// Whether a theorem covers a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     /// Both rungs must be there.
     Bounds,
-    /// Neither may be there: claiming a bound that is not proved is a fault too.
+    /// Neither rung may be there: claiming a bound that is not proved is an error, too.
     NoBounds,
     /// The run decides: its steps may or may not shrink faster than the curvature pays for.
     Either,
 }
 
 impl Expect {
-    /// What to expect along the way: a theorem that covers the run covered it all along, one that
-    /// does not in the end may have done so for a while.
+    /// The expectation along the way. A theorem that covers the run covered it all along. One that
+    /// does not cover it in the end may have covered it for a while.
     fn so_far(self) -> Self {
         if self == Self::Bounds { Self::Bounds } else { Self::Either }
     }
@@ -112,7 +112,7 @@ impl<L: ExactLoss> Arena<L> {
         self.run_watched(learner, |_, _| ())
     }
 
-    /// The same, with a look at t = 1, 2, 4, 8, …
+    /// Like [`run`](Self::run), with a call of `watch` at t = 1, 2, 4, 8, …
     fn run_watched(
         &self,
         learner: &mut dyn Learner,
@@ -141,7 +141,7 @@ impl<L: ExactLoss> Arena<L> {
         Ledger::regularized(loss, sigma, self.comparators.clone())
     }
 
-    /// (σ/2)‖w_t‖² from the weights themselves.
+    /// (σ/2)‖w_t‖², computed from the weights themselves.
     fn penalty(&self, learner: &dyn Learner) -> f64 {
         let sigma = self.objective.sigma.get();
         if sigma == 0.0 {
@@ -153,7 +153,7 @@ impl<L: ExactLoss> Arena<L> {
     /// Sends a learner through and checks the whole ladder.
     ///
     /// # Panics
-    /// When a rung is out of order, missing, or there without a proof.
+    /// It panics if a rung is out of order, missing, or there without a proof.
     pub fn check(&self, name: &str, learner: &mut dyn Learner, expect: Expect) -> Run {
         let ladder = |learner: &dyn Learner, ledger: &Ledger| {
             ledger.ladder(learner.promise_in(&self.comparators, ledger.coordinates()))
@@ -167,8 +167,8 @@ impl<L: ExactLoss> Arena<L> {
         run
     }
 
-    /// The lowest rung alone: the regret against every comparator tried is at most the certificate,
-    /// at every point of the curve.
+    /// Checks the lowest rung alone: the regret against every comparator that was tried is at most
+    /// the certificate, at every point of the curve.
     pub fn check_certificates(&self, name: &str, run: &Run) {
         let point = self.rival("against the slopes".into(), self.against_slopes(run));
         for rival in self.rivals.iter().chain([&point]) {
@@ -180,7 +180,7 @@ impl<L: ExactLoss> Arena<L> {
         }
     }
 
-    /// The comparator for which the certificate is attained when the losses are linear.
+    /// The comparator for which the certificate is attained if the losses are linear.
     fn against_slopes(&self, run: &Run) -> Vec<f64> {
         let minorant = run.ledger.minorant();
         let curvature = minorant.sigma().get() * minorant.rounds() as f64;
@@ -198,7 +198,7 @@ impl<L: ExactLoss> Arena<L> {
 }
 
 impl Run {
-    /// Σ_{s≤t} (ℓ_s(w_s) − ℓ_s(u))
+    /// The regret Σ_{s≤t} (ℓ_s(w_s) − ℓ_s(u)).
     fn regret(&self, losses: &[Enclosed], t: usize) -> Enclosed {
         self.suffered[t - 1] - losses[t - 1]
     }
@@ -235,7 +235,7 @@ fn check_rungs(name: &str, ladder: &Ladder, expect: Expect) {
     assert!(ladder.is_in_order(), "{name}: out of order: {ladder:?}");
 }
 
-/// Makes sure that u lies in the set, not just up to rounding.
+/// Makes sure that u lies in the set exactly, and not only up to rounding.
 fn bring_inside(set: &AnySet, u: &mut [f64]) {
     project(set, u);
     if let AnySet::Ball(ball) = set {

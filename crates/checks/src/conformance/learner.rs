@@ -1,5 +1,5 @@
-//! What every learner must satisfy, whatever the stream. The ladder of its bounds is checked in an
-//! [`Arena`](super::Arena).
+//! The contract that every learner must satisfy on any stream. The ladder of its bounds is checked
+//! in an [`Arena`](super::Arena).
 
 use super::assert_close;
 use rueful_core::Comparators;
@@ -8,18 +8,18 @@ use rueful_core::loss::Loss;
 use rueful_core::set::Ball;
 use rueful_core::{Batch, Features, Positive, Round};
 
-/// How far a prediction may be from weights·x, relative to Σ|w_i x_i|: running norms are known to
-/// this much.
+/// How far a prediction may be from weights·x, relative to Σ|w_i x_i|. Running norms have this
+/// accuracy.
 const NORM: f64 = 1e-9;
 
-/// Checks the contract of [`Learner`] on a stream of finite rounds, for the loss the learner is
-/// measured in:
+/// Checks the contract of [`Learner`] on a stream of finite rounds, for the loss that the learner
+/// is measured in:
 ///
 /// - it starts from w_1 = 0, with no rounds played;
 /// - `learn` predicts before it updates, and predicts what `predict` says, bit for bit;
 /// - a prediction is w_t·x_t for the w_t that `weights` shows;
 /// - value and slope are those of the loss at the prediction;
-/// - features that have not been seen weigh nothing;
+/// - features that have not been seen have weight 0;
 /// - looking (`predict`, `weights`, `promise`) changes nothing;
 /// - room made early or late, and rounds played one by one or as a batch, make no difference;
 /// - every round is counted, empty rows included.
@@ -32,8 +32,9 @@ pub fn check_learner<L: Loss>(
     check_any(name, loss, make, batch, Form::Linear);
 }
 
-/// The same for a learner whose predictions are no w·x, and who may be less sure of an example
-/// with features that were never seen; what its features add to a prediction then adds up to it.
+/// Like [`check_learner`], for a learner whose predictions are not w·x, and which may be less sure
+/// of an example with features that were never seen. The contributions of its features must add up
+/// to the prediction.
 pub fn check_mixing_learner<L: Loss>(
     name: &str,
     loss: &L,
@@ -43,7 +44,7 @@ pub fn check_mixing_learner<L: Loss>(
     check_any(name, loss, make, batch, Form::Mixed);
 }
 
-/// What predictions are made of.
+/// The form of predictions.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     Linear,
@@ -67,7 +68,7 @@ fn check_any<L: Loss>(
     }
 }
 
-/// What a learner did and where it ended.
+/// The rounds of a learner, and its weights at the end.
 struct Played {
     rounds: Vec<Round>,
     weights: Vec<f64>,
@@ -86,7 +87,7 @@ fn check_start(name: &str, learner: &dyn Learner) {
     assert_eq!(learner.predict(&x), 0.0, "{name} predicts before it has learned");
 }
 
-/// Looks at everything in every round.
+/// Plays a stream and checks everything in every round.
 fn play_watched<L: Loss>(
     name: &str,
     loss: &L,
@@ -132,7 +133,8 @@ fn check_dot(name: &str, weights: &[f64], x: &Features<'_>, predicted: f64) {
     assert_close(&format!("{name}: w·x"), predicted, terms.iter().sum(), NORM * size);
 }
 
-/// What features add to a prediction adds up to it, with one number for the rest.
+/// Checks that the contributions of features, with one number for the rest, add up to the
+/// prediction.
 fn check_sum(name: &str, learner: &dyn Learner, x: &Features<'_>, predicted: f64) {
     let added = learner.contributions(x);
     assert_eq!(added.len(), x.len() + 1, "{name}: one number for the rest");
@@ -140,7 +142,7 @@ fn check_sum(name: &str, learner: &dyn Learner, x: &Features<'_>, predicted: f64
     assert_close(&format!("{name}: sum"), predicted, added.iter().sum(), 1e-12 * (1.0 + size));
 }
 
-/// The same prediction with a feature beyond all that were seen.
+/// Checks that the prediction stays the same with a feature beyond all that were seen.
 fn check_unseen(name: &str, learner: &dyn Learner, x: &Features<'_>, predicted: f64) {
     let beyond = learner.weights().len() as u32 + 3;
     let (mut indices, mut values) = (x.indices().to_vec(), x.values().to_vec());
@@ -156,7 +158,7 @@ fn play_quietly(mut learner: Box<dyn Learner>, batch: &Batch) -> Played {
     Played::new(rounds, &*learner)
 }
 
-/// Makes room only when a row asks for it.
+/// Plays a stream, and makes room only when a row needs it.
 fn play_on_demand(mut learner: Box<dyn Learner>, batch: &Batch) -> Played {
     let rounds = batch.iter().map(|example| {
         learner.grow(example.features.dimension());

@@ -1,25 +1,25 @@
-//! What every loss must satisfy.
+//! The contract that every loss must satisfy.
 
 use super::assert_close;
 use crate::exact::{Double, ExactLoss};
 use crate::rng::Rng;
 use rueful_core::loss::{Labels, Loss};
 
-/// How many roundings a value, a slope or a conjugate may have suffered.
+/// The relative error of the roundings that a value, a slope or a conjugate may have.
 const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
 
-/// Checks the contract of [`Loss`] over a grid of predictions and labels that has its kinks,
-/// their neighbours and both tails:
+/// Checks the contract of [`Loss`] over a grid of predictions and labels that has its kinks, their
+/// neighbours and both tails:
 ///
 /// - value and slope are finite, and the value is right to the last places;
 /// - the slope is a subgradient: φ(q) ≥ φ(p) + a(q − p) for all p, q;
 /// - φ is convex: φ at a midpoint is at most the mean;
 /// - the conjugate is exact on slopes (Fenchel–Young): φ(p) + φ*(a) = a·p;
-/// - the conjugate is a supremum: φ*(a) ≥ a·p − φ(p) for every p, and where it is infinite, a·p − φ(p)
-///   grows without end;
+/// - the conjugate is a supremum: φ*(a) ≥ a·p − φ(p) for every p, and where it is infinite,
+///   a·p − φ(p) grows without end;
 /// - |a| never exceeds the Lipschitz constant and comes up to it; without a constant, slopes are
 ///   unbounded;
-/// - labels outside of the range it names are not among those it accepts.
+/// - labels outside of the range that it names are not among those that it accepts.
 pub fn check_loss<L: ExactLoss>(loss: &L) {
     check_labels(loss.labels());
     let mut steepest: f64 = 0.0;
@@ -48,7 +48,7 @@ fn labels(kind: Labels) -> Vec<f64> {
     }
 }
 
-/// Kinks lie at 0, at the label, and where y·p = ±1.
+/// Predictions around the kinks, which lie at 0, at the label, and where y·p = ±1.
 fn predictions(label: f64) -> Vec<f64> {
     let mut points = vec![0.0, 1.0, -1.0, label, -label, 1e-300, 1e6, -1e6, 1e12, -1e12];
     points.extend([label.next_up(), label.next_down(), 1_f64.next_up(), 1_f64.next_down()]);
@@ -83,7 +83,7 @@ fn check_value<L: ExactLoss>(loss: &L, p: f64, label: f64) {
     assert_close(&format!("value at {p} with label {label}"), at.value, exact.upper(), error);
 }
 
-/// φ(q) − φ(p) − a(q − p) ≥ 0, evaluated without cancellation.
+/// Checks that φ(q) − φ(p) − a(q − p) ≥ 0, evaluated without cancellation.
 fn check_subgradient<L: ExactLoss>(loss: &L, p: f64, q: f64, label: f64) {
     let slope = loss.at(p, label).slope;
     let (low, high) = (loss.exact(p.into(), label), loss.exact(q.into(), label));

@@ -1,5 +1,5 @@
 //! Conformance suites: the contracts of the core's traits, in words and in code. Each is written
-//! once, panics with what it found, and is joined by an implementation with one line in a test.
+//! once and panics with what it found. An implementation joins it with one line in a test.
 
 mod arena;
 mod learner;
@@ -15,7 +15,7 @@ pub use rows::check_rows;
 pub use schedule::check_schedule;
 pub use set::{check_bounded, check_covers, check_set};
 
-/// Asserts that two numbers agree up to an error, and says what disagreed.
+/// Asserts that two numbers agree up to an error. The message says what disagreed.
 fn assert_close(what: &str, found: f64, expected: f64, error: f64) {
     assert!(
         (found - expected).abs() <= error || found == expected,

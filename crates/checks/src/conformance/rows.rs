@@ -1,22 +1,22 @@
-//! How rows come to a learner makes no difference: where their features lie, in what portions they
-//! come, from whose memory, with what rows in between that do not count, and whether the run was
-//! put away on the way.
+//! Checks that it makes no difference how rows come to a learner: where their features lie, in what
+//! portions they come, from whose memory, with what rows in between that do not count, and whether
+//! the run was saved on the way.
 
 use rueful_core::learner::Learner;
 use rueful_core::ledger::{CurvePoint, Verdict};
 use rueful_core::{Batch, Door, Importance, Ledger, Promise, Round, Rows};
 
-/// Checks that a learner, and the ledger of its rounds, come to the same rounds, weights, promise,
+/// Checks that a learner and the ledger of its rounds have the same rounds, weights, promise,
 /// certificate and curve, bit for bit,
 ///
 /// - with the features spread out, near or far, or near first and then far: all but the first,
 ///   where these have names in the ledger's comparators;
 /// - with rows of importance 0 in between, which have features of their own;
 /// - one row at a time, or in portions of any size;
-/// - when the run is put away after any portion, by features in increasing order, and taken out;
-/// - from a matrix in somebody else's memory, be there zeros in it or not.
+/// - when the run is saved after any portion, by features in increasing order, and restored;
+/// - from a matrix in somebody else's memory, with or without zeros.
 ///
-/// `fresh` is the ledger of no rounds, and `stored` puts a ledger away and takes it out again.
+/// `fresh` is the ledger of no rounds, and `stored` saves a ledger and restores it.
 pub fn check_rows(
     name: &str,
     make: impl Fn() -> Box<dyn Learner>,
@@ -48,17 +48,17 @@ pub fn check_rows(
     check_matrix(name, &start, batch);
 }
 
-/// A way to place features, which keeps their order.
+/// A way to place features that keeps their order.
 type Place = fn(u32) -> u32;
 
-/// Where the features can go.
+/// The ways to place the features.
 const PLACES: [(&str, Place); 3] = [
     ("spread out", |i| 1000 * i + 7),
     ("far out", |i| 70_000 * i + 7),
     ("near and far", |i| if i < 5 { 1000 * i + 7 } else { 400_000_000 * (i / 5) + i }),
 ];
 
-/// What a run has to show.
+/// The results of a run.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     rounds: Vec<Round>,
@@ -90,7 +90,8 @@ impl Play {
         self.outcome()
     }
 
-    /// Puts the weights in the order of the features, and back to where they are kept afterwards.
+    /// Saves the run with the weights in the order of the features, and restores them to where they
+    /// are kept afterwards.
     fn put_away(&mut self, stored: impl Fn(&Ledger) -> Ledger) {
         self.learner.rearrange(&self.ledger.cells().in_order());
         self.ledger = stored(&self.ledger);
@@ -114,7 +115,7 @@ fn portions(batch: &Batch, size: usize) -> Vec<Rows<'_>> {
     starts.map(|from| batch.rows().slice(from..batch.len().min(from + size))).collect()
 }
 
-/// The same rows with their features elsewhere, in the same order.
+/// The same rows with their features at other indices, in the same order.
 fn spread(batch: &Batch, place: impl Fn(u32) -> u32) -> Batch {
     let mut spread = Batch::default();
     for example in batch.iter() {
@@ -127,8 +128,8 @@ fn spread(batch: &Batch, place: impl Fn(u32) -> u32) -> Batch {
     spread
 }
 
-/// Plays the rows with others in between that do not count, near and far. Each of these is
-/// predicted as it would be at that moment, and otherwise not there.
+/// Plays the rows with others in between that do not count, near and far. Each of these must be
+/// predicted as at that moment, and otherwise have no effect.
 fn check_idle_rows(name: &str, start: &impl Fn() -> Play, batch: &Batch) -> Outcome {
     let (mut mixed, mut counts) = (Batch::default(), Vec::new());
     let mut push = |indices: &[u32], values: &[f32], label: f64, importance: Importance| {
@@ -165,7 +166,8 @@ fn check_idle_rows(name: &str, start: &impl Fn() -> Play, batch: &Batch) -> Outc
     outcome
 }
 
-/// The rows as a matrix: all of them with zeros where features are absent, and those without any.
+/// Plays the rows as a matrix: all of them with zeros where features are absent, and then those
+/// without zeros alone.
 fn check_matrix(name: &str, start: &impl Fn() -> Play, batch: &Batch) {
     let width = batch.dimension();
     let mut full = Batch::default();

@@ -1,4 +1,4 @@
-//! What every schedule must satisfy.
+//! The contract that every schedule must satisfy.
 
 use crate::rng::Rng;
 use rueful_core::schedule::{Schedule, StepFacts};
@@ -11,10 +11,10 @@ const ROUNDS: usize = 300;
 /// - 1/η_t is finite, never negative and never decreases, whether or not it knows the gradient of
 ///   round t;
 /// - `energy` is at least Σ η_t‖g_t‖², where η_t knows ‖g_t‖;
-/// - `lagged_energy` is at least Σ min(½η_t‖g_t‖², D‖g_t‖), where η_t knows the gradients before round
-///   t only, for small and large D.
+/// - `lagged_energy` is at least Σ min(½η_t‖g_t‖², D‖g_t‖), where η_t knows the gradients before
+///   round t only, for small and large D.
 ///
-/// `scale` is a gradient norm the schedule is tuned for.
+/// `scale` is a gradient norm that the schedule is tuned for.
 pub fn check_schedule<S: Schedule>(schedule: &S, scale: f64) {
     assert!(!schedule.reference().is_empty(), "a bound without a reference");
     for (name, norms) in sequences(scale) {
@@ -27,7 +27,7 @@ pub fn check_schedule<S: Schedule>(schedule: &S, scale: f64) {
     }
 }
 
-/// ‖g_1‖, ‖g_2‖, …
+/// Sequences of norms ‖g_1‖, ‖g_2‖, …
 fn sequences(scale: f64) -> Vec<(&'static str, Vec<f64>)> {
     let rng = &mut Rng::new(21);
     let mut make = |f: &mut dyn FnMut(usize, &mut Rng) -> f64| {
@@ -54,7 +54,7 @@ fn facts(norms: &[f64], diameter: f64) -> StepFacts {
     }
 }
 
-/// 1/η_t for t = 1, 2, …, with and without knowledge of round t itself.
+/// 1/η_t for t = 1, 2, …, with or without knowledge of round t itself.
 fn inverse_steps<S: Schedule>(schedule: &S, norms: &[f64], lagged: bool) -> Vec<f64> {
     let mut before = 0.0;
     let mut steps = Vec::new();
@@ -89,7 +89,8 @@ fn check_lagged<S: Schedule>(schedule: &S, name: &str, norms: &[f64], diameter: 
     assert_above(name, schedule.lagged_energy(&facts(norms, diameter)), total);
 }
 
-/// Both sides are sums of up to `ROUNDS` rounded terms.
+/// Asserts that a closed form is at least a sum. Both sides are sums of up to `ROUNDS` rounded
+/// terms.
 fn assert_above(name: &str, closed_form: f64, sum: f64) {
     let grain = ROUNDS as f64 * f64::EPSILON * sum;
     assert!(closed_form >= sum - grain, "{name}: {closed_form:e} is below the sum {sum:e}");

@@ -1,4 +1,4 @@
-//! What every feasible set must satisfy.
+//! The contract that every feasible set must satisfy.
 
 use super::assert_close;
 use crate::rng::Rng;
@@ -8,7 +8,7 @@ use rueful_core::{Features, Weights};
 const TRIES: usize = 60;
 const ROUNDINGS: f64 = 32.0 * f64::EPSILON;
 
-/// The accuracy of the running norm of [`Weights`], which lazy projections rest on.
+/// The accuracy of the running norm of [`Weights`], on which lazy projections rest.
 const NORM: f64 = 1e-9;
 
 /// Checks the contract of [`FeasibleSet`] in the given dimension, on vectors of many sizes:
@@ -16,11 +16,11 @@ const NORM: f64 = 1e-9;
 /// - 0 is in the set;
 /// - `project_dense` gives the nearest point: it lies in the set, projecting it again changes
 ///   nothing, and no point u of the set lies beyond it, (v − p)·(u − p) ≤ 0;
-/// - `project` on [`Weights`] after a step agrees with `project_dense`, however much the step shrinks
-///   the weights;
+/// - `project` on [`Weights`] after a step agrees with `project_dense`, however much the step
+///   shrinks the weights;
 /// - `project_dot` is Π_W(k·s)·x together with s·x; `settle` changes neither;
-/// - `support` is the supremum of u·v − (κ/2)‖u‖²: no u exceeds it, and for κ > 0 it is attained at the
-///   projection of v/κ; for κ = 0 it is attained far out or infinite;
+/// - `support` is the supremum of u·v − (κ/2)‖u‖²: no u exceeds it, and for κ > 0 it is attained at
+///   the projection of v/κ; for κ = 0 it is attained far out or infinite;
 /// - `reach`, `diameter` and `extent` bound norms, distances and coordinates, and are attained;
 /// - the set covers itself.
 pub fn check_set<W: FeasibleSet>(set: &W, dimension: usize) {
@@ -39,8 +39,8 @@ pub fn check_set<W: FeasibleSet>(set: &W, dimension: usize) {
     probe.check_extents();
 }
 
-/// Checks what [`Bounded`] adds: `leader` is a point of the set with the least p·s, 0 where s is 0,
-/// and `leader_dot` is its dot product with x.
+/// Checks the additional contract of [`Bounded`]: `leader` is a point of the set with the least
+/// p·s, and 0 where s is 0, and `leader_dot` is its dot product with x.
 pub fn check_bounded<W: Bounded>(set: &W, dimension: usize) {
     let probe = Probe { set, dimension };
     let rng = &mut Rng::new(32);
@@ -65,8 +65,8 @@ pub fn check_bounded<W: Bounded>(set: &W, dimension: usize) {
     assert_eq!(set.leader(&nothing), vec![0.0; dimension], "where S decides nothing");
 }
 
-/// Checks that `covers` says whether `other` lies in `set`, by looking at points of `other` as far
-/// out as it goes in many directions.
+/// Checks that `covers` returns whether `other` lies in `set`, by looking at points of `other` as
+/// far out as it goes in many directions.
 pub fn check_covers<W: FeasibleSet, V: FeasibleSet>(set: &W, other: &V, dimension: usize) {
     let (outer, inner) = (Probe { set, dimension }, Probe { set: other, dimension });
     let rng = &mut Rng::new(33);
@@ -167,7 +167,7 @@ impl<W: FeasibleSet> Probe<'_, W> {
         self.projected(&v.iter().map(|v| stretch * v).collect::<Vec<_>>())
     }
 
-    /// A point of the set as [`Weights`], with the same as a plain vector.
+    /// A point of the set as [`Weights`] and as a plain vector.
     fn weights(&self, rng: &mut Rng) -> (Weights, Vec<f64>) {
         let mut w = Weights::default();
         w.grow(self.dimension);
@@ -182,7 +182,7 @@ impl<W: FeasibleSet> Probe<'_, W> {
         (w, plain)
     }
 
-    /// w ← shrink·w + δ·x from a point of the set, for few features and for all.
+    /// Checks w ← shrink·w + δ·x from a point of the set, for few features and for all.
     fn check_lazy_step(&self, rng: &mut Rng) {
         for shrink in [1.0, 0.9999, 0.5, 1e-9, 0.0] {
             let (mut w, _) = self.weights(rng);
@@ -237,8 +237,8 @@ impl<W: FeasibleSet> Probe<'_, W> {
         );
     }
 
-    /// The extents are attained, and the corner they make is as far out as reach and diameter
-    /// allow: no set can reach further than its bounding box.
+    /// Checks that the extents are attained, and that reach and diameter are no larger than those
+    /// of the bounding box, because no set can reach further.
     fn check_extents(&self) {
         let (mut far, mut wide) = (Vec::new(), Vec::new());
         for i in 0..self.dimension {

@@ -5,7 +5,8 @@ use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, FeasibleSet};
 use rueful_core::{Example, Round};
 
-/// w_t is the point of the set farthest against S = Σ g_s; 0 where S decides nothing.
+/// Follow the leader: w_t is the point of the set farthest against S = Σ g_s, and 0 where S decides
+/// nothing.
 #[derive(Debug, Clone)]
 pub struct DenseFollowTheLeader<L> {
     loss: L,

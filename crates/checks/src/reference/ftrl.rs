@@ -5,8 +5,8 @@ use rueful_core::loss::Loss;
 use rueful_core::set::AnySet;
 use rueful_core::{Example, NonNegative, Positive, Round};
 
-/// In every round, for every coordinate, the minimum of
-/// Σ g·w + λ|w| + (β/2α)w² + ½ Σ σ(w − w_s)², on plain vectors.
+/// FTRL-proximal on plain vectors: in every round, for every coordinate, w is the minimum of Σ
+/// g·w + λ|w| + (β/2α)w² + ½ Σ σ(w − w_s)².
 #[derive(Debug, Clone)]
 pub struct DenseFtrl<L> {
     loss: L,
@@ -14,9 +14,9 @@ pub struct DenseFtrl<L> {
     l1: f64,
     weights: Vec<f64>,
     coordinates: Vec<Coordinate>,
-    /// Σ σ_{t,i} w_{t,i}²
+    /// Σ σ_{t,i} w_{t,i}².
     drawn: f64,
-    /// Σ η_{t,i} g_{t,i}²
+    /// Σ η_{t,i} g_{t,i}².
     energy: f64,
 }
 
@@ -25,15 +25,15 @@ pub struct DenseFtrl<L> {
 struct Coordinate {
     gradients: f64,
     gradients_sq: f64,
-    /// Σ σ
+    /// Σ σ.
     curvature: f64,
-    /// Σ σ_s w_s
+    /// Σ σ_s w_s.
     centre: f64,
 }
 
 impl Coordinate {
-    /// Setting the derivative to 0: (β/α + Σσ)w = Σσ w_s − Σg ∓ λ, and 0 where that has no solution
-    /// of the right sign.
+    /// The minimum, found by setting the derivative to 0: (β/α + Σσ)w = Σσ w_s − Σg ∓ λ, and 0
+    /// where that has no solution of the right sign.
     fn minimum(&self, alpha: f64, l1: f64) -> f64 {
         let pull = self.centre - self.gradients;
         let curvature = 1.0 / alpha + self.curvature;

@@ -1,8 +1,8 @@
-//! The best fixed predictor in hindsight, for small problems, by patience.
+//! The best fixed predictor in hindsight, for small problems, by a slow search.
 //!
-//! Subgradient steps over the whole stream, keeping the best point and the average; then a search
-//! along the coordinates with shrinking steps. Whatever comes out lies in the set, so it is a valid
-//! comparator; on well-scaled problems it is also close to the best.
+//! It takes subgradient steps over the whole stream, and keeps the best point and the average. Then
+//! it searches along the coordinates with shrinking steps. The result lies in the set, so it is a
+//! valid comparator. On well-scaled problems it is also close to the best.
 
 use super::{dot, norm, project};
 use rueful_core::loss::Loss;
@@ -30,7 +30,7 @@ struct Problem<'a, L> {
     rows: Vec<Vec<f64>>,
     labels: Vec<f64>,
     importances: Vec<f64>,
-    /// A length to measure steps in.
+    /// The length in which steps are measured.
     scale: f64,
     dimension: usize,
 }
@@ -45,7 +45,8 @@ impl<'a, L: Loss> Problem<'a, L> {
         problem
     }
 
-    /// The set's diameter, or where the curvature keeps the best point of an unbounded one.
+    /// The set's diameter, or the distance at which the curvature keeps the best point of an
+    /// unbounded set.
     fn length(&self) -> f64 {
         let curvature = self.objective.sigma.get() * self.rows.len() as f64;
         let diameter = self.set.diameter(self.dimension.into());
@@ -70,7 +71,8 @@ impl<'a, L: Loss> Problem<'a, L> {
         gradient
     }
 
-    /// Steps of length scale/√t against the gradient: the best of the points and their average.
+    /// Takes steps of length scale/√t against the gradient. Returns the best of the points and
+    /// their average.
     fn descend(&self) -> Vec<f64> {
         let mut u = vec![0.0; self.dimension];
         let mut average = u.clone();
@@ -100,7 +102,7 @@ impl<'a, L: Loss> Problem<'a, L> {
         better
     }
 
-    /// Tries every coordinate both ways; halves the step when nothing helps.
+    /// Tries every coordinate both ways, and halves the step when nothing helps.
     fn polish(&self, start: Vec<f64>) -> Vec<f64> {
         let mut best = (self.value(&start), start);
         let mut step = 0.25 * self.scale;

@@ -13,9 +13,9 @@ pub struct DenseLedger {
     mistakes: u64,
     loss: Double,
     penalty: Double,
-    /// A = Σ a_t ŷ_t
+    /// A = Σ a_t ŷ_t.
     products: Double,
-    /// S = Σ a_t x_t
+    /// S = Σ a_t x_t.
     slopes: Vec<Double>,
 }
 
@@ -39,17 +39,17 @@ impl DenseLedger {
         }
     }
 
-    /// Σ ℓ_t(w_t)
+    /// The total loss Σ ℓ_t(w_t).
     pub fn loss(&self) -> f64 {
         (self.loss + self.penalty).value()
     }
 
-    /// How many predictions had the wrong sign.
+    /// The number of predictions with the wrong sign.
     pub fn mistakes(&self) -> u64 {
         self.mistakes
     }
 
-    /// S
+    /// The sum S.
     pub fn slopes(&self) -> Vec<f64> {
         self.slopes.iter().map(|s| s.value()).collect()
     }

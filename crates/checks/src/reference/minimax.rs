@@ -5,7 +5,7 @@ use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, Ball};
 use rueful_core::{Example, Positive, Round};
 
-/// w_t = −U S_{t−1}/√(‖S_{t−1}‖² + G²(T − t + 1)) on plain vectors.
+/// The minimax strategy w_t = −U S_{t−1}/√(‖S_{t−1}‖² + G²(T − t + 1)) on plain vectors.
 #[derive(Debug, Clone)]
 pub struct DenseMinimax<L> {
     loss: L,
@@ -14,7 +14,7 @@ pub struct DenseMinimax<L> {
     horizon: u64,
     sums: Vec<f64>,
     rounds: u64,
-    /// Σ (G² − ‖g_t‖²)/(2Ψ_t)
+    /// Σ (G² − ‖g_t‖²)/(2Ψ_t).
     unspent: f64,
 }
 
@@ -26,7 +26,7 @@ impl<L: Loss> DenseMinimax<L> {
         Self { loss, radius, gradient_bound, horizon, sums, rounds: 0, unspent: 0.0 }
     }
 
-    /// Ψ_t
+    /// The potential Ψ_t.
     fn potential(&self) -> f64 {
         let left = self.horizon.saturating_sub(self.rounds) as f64;
         (dot(&self.sums, &self.sums) + self.gradient_bound.powi(2) * left).sqrt()
@@ -52,7 +52,7 @@ impl<L: Loss> Reference for DenseMinimax<L> {
         self.sums.iter().map(scale).collect()
     }
 
-    /// UG√T − U Σ (G² − ‖g_t‖²)/(2Ψ_t)
+    /// UG√T − U Σ (G² − ‖g_t‖²)/(2Ψ_t).
     fn data_bound(&self, _comparators: &AnySet) -> f64 {
         let value = self.gradient_bound * (self.horizon as f64).sqrt();
         self.radius * (value - self.unspent)

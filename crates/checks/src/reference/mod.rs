@@ -1,6 +1,6 @@
-//! Every learner and the ledger once more, slow and obvious: plain vectors, full projections, norms
-//! recomputed in every round, all history kept. Nothing here is clever, so that whatever agrees
-//! with it is right.
+//! Every learner and the ledger once more, slow and obvious: with plain vectors, full projections,
+//! norms recomputed in every round, and all history kept. Nothing here is clever, so that code
+//! which agrees with it is right.
 
 mod follow_the_leader;
 mod ftrl;
@@ -31,14 +31,14 @@ use rueful_core::{Example, Round};
 
 /// A learner without any trick.
 pub trait Reference {
-    /// One round: predicts, suffers, updates.
+    /// Plays one round: predicts, suffers the loss, and updates.
     fn learn(&mut self, example: &Example<'_>) -> Round;
 
-    /// w_t
+    /// The weights w_t.
     fn weights(&self) -> Vec<f64>;
 
-    /// The data-dependent bound on the regret against `comparators`, added up from the history;
-    /// infinite where nothing is proved.
+    /// The data-dependent bound on the regret against `comparators`, added up from the history. It
+    /// is infinite where nothing is proved.
     fn data_bound(&self, comparators: &AnySet) -> f64;
 }
 
@@ -59,7 +59,7 @@ fn norm(a: &[f64]) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// (k/2)·r², where nothing times infinity is nothing.
+/// (k/2)·r², where 0 times infinity is 0.
 fn half_product(k: f64, r: f64) -> f64 {
     if k == 0.0 { 0.0 } else { 0.5 * k * r * r }
 }

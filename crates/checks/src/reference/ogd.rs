@@ -6,7 +6,7 @@ use rueful_core::schedule::Schedule;
 use rueful_core::set::AnySet;
 use rueful_core::{Example, Objective, Round};
 
-/// w ← Π_W(w − η_t(a_t x_t + σ w_t)) on plain vectors, with η_t at most 1/σ.
+/// Projected OGD, w ← Π_W(w − η_t(a_t x_t + σ w_t)), on plain vectors, with η_t at most 1/σ.
 #[derive(Debug, Clone)]
 pub struct DenseOgd<L, S> {
     objective: Objective<L>,
@@ -15,7 +15,7 @@ pub struct DenseOgd<L, S> {
     weights: Vec<f64>,
     rounds: u64,
     gradients_sq_total: f64,
-    /// Of the rounds that moved.
+    /// The squared gradient norms and the inverse steps of the rounds that moved.
     gradients_sq: Vec<f64>,
     inverse_steps: Vec<f64>,
 }
@@ -69,8 +69,8 @@ impl<L: Loss, S: Schedule> Reference for DenseOgd<L, S> {
         self.weights.clone()
     }
 
-    /// ½ Σ (1/η_t − 1/η_{t−1} − σ)₊ (distance)² + ½ Σ η_t‖g_t‖², with the first distance that of the
-    /// comparators from 0 and the others the diameter.
+    /// ½ Σ (1/η_t − 1/η_{t−1} − σ)₊ (distance)² + ½ Σ η_t‖g_t‖². The first distance is that of the
+    /// comparators from 0, and the others are the diameter.
     fn data_bound(&self, comparators: &AnySet) -> f64 {
         let sigma = self.objective.sigma.get();
         let dimension = self.weights.len();

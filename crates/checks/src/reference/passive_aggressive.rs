@@ -5,12 +5,12 @@ use rueful_core::loss::Loss;
 use rueful_core::set::AnySet;
 use rueful_core::{Example, Positive, Round};
 
-/// Which of the two it is.
+/// The two rules for the step τ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DensePassiveAggressive {
-    /// τ = min(C, φ/‖x‖²)
+    /// τ = min(C, φ/‖x‖²).
     Capped,
-    /// τ = φ/(‖x‖² + 1/(2C))
+    /// τ = φ/(‖x‖² + 1/(2C)).
     Damped,
 }
 
@@ -33,7 +33,7 @@ struct Dense<L> {
     loss: L,
     c: f64,
     weights: Vec<f64>,
-    /// For every step b_t, a_t ŷ_t and ‖g_t‖.
+    /// b_t, a_t ŷ_t and ‖g_t‖ for every step.
     bound: Vec<(f64, f64, f64)>,
 }
 

@@ -5,13 +5,13 @@ use rueful_core::loss::Loss;
 use rueful_core::set::AnySet;
 use rueful_core::{Example, Positive, Round};
 
-/// w ← w + η y_t x_t on mistakes, on plain vectors.
+/// The Perceptron, w ← w + η y_t x_t on mistakes, on plain vectors.
 #[derive(Debug, Clone)]
 pub struct DensePerceptron<L> {
     loss: L,
     eta: f64,
     weights: Vec<f64>,
-    /// Σ ‖x_t‖² over the mistakes
+    /// Σ ‖x_t‖² over the mistakes.
     mistakes_sq: f64,
 }
 
@@ -39,7 +39,7 @@ impl<L: Loss> Reference for DensePerceptron<L> {
         self.weights.clone()
     }
 
-    /// U²/(2η) + (η/2) Σ_{mistakes} ‖x_t‖², in the perceptron loss
+    /// U²/(2η) + (η/2) Σ_{mistakes} ‖x_t‖², in the perceptron loss.
     fn data_bound(&self, comparators: &AnySet) -> f64 {
         let reach = reach(comparators, self.weights.len());
         half_product(1.0 / self.eta, reach) + 0.5 * self.eta * self.mistakes_sq

@@ -6,7 +6,7 @@ use rueful_core::schedule::Schedule;
 use rueful_core::set::AnySet;
 use rueful_core::{Example, Round};
 
-/// w_t = Π_W(−S_{t−1}/α_t) on plain vectors.
+/// Regularised ERM, w_t = Π_W(−S_{t−1}/α_t), on plain vectors.
 #[derive(Debug, Clone)]
 pub struct DenseRegularizedErm<L, S> {
     loss: L,
@@ -16,7 +16,7 @@ pub struct DenseRegularizedErm<L, S> {
     gradients_sq: Vec<f64>,
     gradients_sq_total: f64,
     alphas: Vec<f64>,
-    /// D_t
+    /// The diameters D_t.
     diameters: Vec<f64>,
 }
 
@@ -35,7 +35,7 @@ impl<L: Loss, S: Schedule> DenseRegularizedErm<L, S> {
         }
     }
 
-    /// α_t of the coming round.
+    /// The α_t of the coming round.
     fn alpha(&self) -> f64 {
         let round = self.gradients_sq.len() as u64 + 1;
         self.schedule.inverse_step(round, self.gradients_sq_total)
@@ -66,7 +66,7 @@ impl<L: Loss, S: Schedule> Reference for DenseRegularizedErm<L, S> {
         weights
     }
 
-    /// (α_T/2)U² + Σ min(‖g_t‖²/(2α_t), D_t‖g_t‖)
+    /// (α_T/2)U² + Σ min(‖g_t‖²/(2α_t), D_t‖g_t‖).
     fn data_bound(&self, comparators: &AnySet) -> f64 {
         let dimension = self.sums.len();
         let last = self.alphas.last().copied().unwrap_or(0.0);

@@ -1,9 +1,9 @@
-//! Sets as dense code sees them, from nothing but a radius or the ends of the sides.
+//! Sets in dense code, computed from nothing but a radius or the ends of the sides.
 
 use super::norm;
 use rueful_core::set::{AnySet, FeasibleSet};
 
-/// The nearest point of the set.
+/// Moves w to the nearest point of the set.
 pub fn project(set: &AnySet, w: &mut [f64]) {
     match set {
         AnySet::Ball(ball) => {
@@ -22,7 +22,7 @@ pub fn project(set: &AnySet, w: &mut [f64]) {
     }
 }
 
-/// sup_{u∈W} u·v − (κ/2)‖u‖²
+/// sup_{u∈W} u·v − (κ/2)‖u‖².
 pub fn support(set: &AnySet, v: &[f64], curvature: f64) -> f64 {
     match set {
         AnySet::Ball(ball) => {

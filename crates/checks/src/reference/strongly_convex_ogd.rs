@@ -5,7 +5,7 @@ use rueful_core::loss::Loss;
 use rueful_core::set::AnySet;
 use rueful_core::{Example, Positive, Round};
 
-/// w ← w − (a_t x_t + σ w_t)/(σt) on plain vectors.
+/// OGD with steps 1/(σt), w ← w − (a_t x_t + σ w_t)/(σt), on plain vectors.
 #[derive(Debug, Clone)]
 pub struct DenseStronglyConvexOgd<L> {
     loss: L,
@@ -43,7 +43,7 @@ impl<L: Loss> Reference for DenseStronglyConvexOgd<L> {
         self.weights.clone()
     }
 
-    /// (1/2σ) Σ ‖g_t‖²/t
+    /// (1/2σ) Σ ‖g_t‖²/t.
     fn data_bound(&self, _comparators: &AnySet) -> f64 {
         let terms = (1..).zip(&self.gradients_sq).map(|(t, g)| g / f64::from(t));
         terms.sum::<f64>() / (2.0 * self.sigma)

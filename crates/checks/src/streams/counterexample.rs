@@ -4,7 +4,7 @@
 use super::{Recipe, Targets, push};
 use rueful_core::Batch;
 
-/// One feature that is always 1. Asked for signs or numbers, the labels alternate.
+/// Rows with one feature that is always 1. If the labels are signs or numbers, they alternate.
 pub(super) fn batch(recipe: &Recipe) -> Batch {
     let mut batch = Batch::default();
     for round in 0..recipe.rounds {

@@ -1,11 +1,11 @@
-//! Streams with too little in them: no features, nothing new, nothing to tell apart.
+//! Streams with too little in them: no features, nothing new, or nothing to tell apart.
 
 use super::noisy::{self, noisy_label};
 use super::{Recipe, flipped, push, row, score};
 use crate::rng::Rng;
 use rueful_core::Batch;
 
-/// Every other row, the first included, is empty; empty rows have labels all the same.
+/// Rows of which every other, the first included, is empty. Empty rows have labels all the same.
 pub(super) fn zero_rows(recipe: &Recipe, rng: &mut Rng) -> Batch {
     let target = rng.direction(recipe.dimension);
     let mut batch = Batch::default();
@@ -17,7 +17,7 @@ pub(super) fn zero_rows(recipe: &Recipe, rng: &mut Rng) -> Batch {
     batch
 }
 
-/// One row throughout, its label flipped in every fifth round or so.
+/// One row throughout. Its label is flipped in every fifth round or so.
 pub(super) fn duplicates(recipe: &Recipe, rng: &mut Rng) -> Batch {
     let x = row(rng.direction(recipe.dimension));
     let mut batch = Batch::default();
@@ -28,7 +28,7 @@ pub(super) fn duplicates(recipe: &Recipe, rng: &mut Rng) -> Batch {
     batch
 }
 
-/// The rows of a noisy stream, and the label +1 for all of them.
+/// The rows of a noisy stream, with the label +1 for all of them.
 pub(super) fn constant_labels(recipe: &Recipe, rng: &mut Rng) -> Batch {
     let mut batch = Batch::default();
     for example in noisy::batch(recipe, rng).iter() {

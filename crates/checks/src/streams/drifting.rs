@@ -7,7 +7,7 @@ use rueful_core::Batch;
 /// How far the target wanders in a round.
 const PACE: f64 = 0.01;
 
-/// Labels without noise, of a moving target.
+/// A batch with labels of a moving target, without noise.
 pub(super) fn batch(recipe: &Recipe, rng: &mut Rng) -> Batch {
     let size = 1.0 / (recipe.dimension as f64).sqrt();
     let mut target = rng.direction(recipe.dimension);

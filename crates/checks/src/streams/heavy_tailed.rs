@@ -4,7 +4,7 @@ use super::{Recipe, Targets, push, row, score};
 use crate::rng::Rng;
 use rueful_core::Batch;
 
-/// Labels of a fixed target plus heavy noise, and features with heavy tails.
+/// A batch with labels of a fixed target plus heavy noise, and features with heavy tails.
 pub(super) fn batch(recipe: &Recipe, rng: &mut Rng) -> Batch {
     let target = rng.direction(recipe.dimension);
     let mut batch = Batch::default();

@@ -1,4 +1,4 @@
-//! Streams: examples made from a seed, each kind to try something else.
+//! Streams of examples made from a seed. Each kind tests something else.
 //!
 //! ```
 //! use rueful_checks::streams::{Recipe, StreamKind, Targets};
@@ -25,27 +25,27 @@ use crate::rng::Rng;
 use rueful_core::{Batch, Importance};
 use std::fmt;
 
-/// What the labels of a stream are for.
+/// The kind of labels in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
-    /// −1 and +1: classification.
+    /// Labels −1 and +1, for classification.
     Signs,
-    /// Real numbers: regression.
+    /// Real numbers, for regression.
     Numbers,
     /// Slopes of linear losses.
     Slopes,
 }
 
-/// What a stream is asked for.
+/// The parameters of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recipe {
-    /// What the labels are for.
+    /// The kind of labels.
     pub targets: Targets,
-    /// How many examples.
+    /// The number of examples.
     pub rounds: usize,
-    /// How many features there are at most; at least 1.
+    /// The largest number of features, at least 1.
     pub dimension: usize,
-    /// Equal seeds give equal streams.
+    /// The seed. Equal seeds give equal streams.
     pub seed: u64,
 }
 
@@ -54,32 +54,32 @@ pub struct Recipe {
 pub enum StreamKind {
     /// The notes' counterexample to ERM, (2): one feature, and losses w/2, −w, +w, −w, …
     Counterexample,
-    /// Small integers, and a target that is never closer than a margin of 1.
+    /// Small integers, and a target that separates them with a margin of at least 1.
     Separable,
-    /// A target seen through noise: flipped signs, perturbed numbers.
+    /// A target seen through noise: flipped signs, and perturbed numbers.
     Noisy,
     /// A target that wanders, and turns around in the middle.
     Drifting,
     /// Features and noise without a variance.
     HeavyTailed,
-    /// Few features at a time, the first ones often and the last ones hardly ever.
+    /// Few features at a time. The first ones occur often, and the last ones hardly ever.
     Sparse,
     /// Features and labels whose sizes jump between 1e-6 and 1e6.
     Scaled,
-    /// The same between 1e-30 and 1e30.
+    /// Features and labels whose sizes jump between 1e-30 and 1e30.
     Extreme,
     /// Every other example has no features at all.
     ZeroRows,
-    /// One example over and over, its label flipping now and then.
+    /// One example over and over, whose label flips now and then.
     Duplicates,
-    /// The same label throughout.
+    /// Noisy examples that all have the same label.
     ConstantLabels,
     /// Noisy examples of which some count up to 64 times as much as others.
     Weighted,
 }
 
 impl Targets {
-    /// A label for an example the target scores with `score`. A slope is between −1 and 1 and
+    /// A label for an example with this score of the target. A slope is between −1 and 1 and
     /// rewards predictions that agree with the score.
     fn label(self, score: f64) -> f64 {
         match self {
@@ -91,7 +91,7 @@ impl Targets {
 }
 
 impl StreamKind {
-    /// All of them.
+    /// All kinds of streams.
     pub const ALL: [Self; 12] = [
         Self::Counterexample,
         Self::Separable,
@@ -107,7 +107,7 @@ impl StreamKind {
         Self::Weighted,
     ];
 
-    /// Its name, in kebab case.
+    /// The name in kebab case.
     pub fn name(self) -> &'static str {
         match self {
             Self::Counterexample => "counterexample",
@@ -125,10 +125,10 @@ impl StreamKind {
         }
     }
 
-    /// The stream.
+    /// The stream of a recipe.
     ///
     /// # Panics
-    /// When the recipe's dimension is 0.
+    /// It panics if the recipe's dimension is 0.
     pub fn batch(self, recipe: &Recipe) -> Batch {
         assert!(recipe.dimension > 0, "a stream needs at least one feature");
         let rng = &mut Rng::new(recipe.seed ^ (0x5eed << 32) ^ self as u64);

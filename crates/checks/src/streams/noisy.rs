@@ -1,4 +1,5 @@
-//! A fixed target seen through noise: one label in seven flipped, numbers off by a third.
+//! A fixed target seen through noise: one label in seven is flipped, and numbers are off by a
+//! third.
 
 use super::{Recipe, Targets, flipped, push, row, score};
 use crate::rng::Rng;
@@ -7,7 +8,7 @@ use rueful_core::Batch;
 const FLIPPED: f64 = 1.0 / 7.0;
 const NOISE: f64 = 1.0 / 3.0;
 
-/// Bell-shaped features, of norm about 1, and a fixed target of norm about 1.
+/// A batch with bell-shaped features, of norm about 1, and a fixed target of norm about 1.
 pub(super) fn batch(recipe: &Recipe, rng: &mut Rng) -> Batch {
     let size = 1.0 / (recipe.dimension as f64).sqrt();
     let target = rng.direction(recipe.dimension);
@@ -20,7 +21,7 @@ pub(super) fn batch(recipe: &Recipe, rng: &mut Rng) -> Batch {
     batch
 }
 
-/// The same, where some examples count more than others.
+/// A noisy batch in which some examples count more than others.
 pub(super) fn weighted(recipe: &Recipe, rng: &mut Rng) -> Batch {
     let alike = batch(recipe, rng);
     let mut batch = Batch::default();
@@ -28,7 +29,7 @@ pub(super) fn weighted(recipe: &Recipe, rng: &mut Rng) -> Batch {
         alike.rows(),
         |features| features,
         |example, row| {
-            // Powers of two, so that exact arithmetic stays exact.
+            // Importances are powers of two, so that exact arithmetic stays exact.
             row.weigh(2_f64.powi(rng.below(7) as i32 - 3));
             row.copy(&example.features)
         },

@@ -1,12 +1,12 @@
 //! Sizes chosen by an opponent: features and labels jump over many orders of magnitude from one
-//! round to the next. Sums forget the small ones, squares come near the ends of what a double
-//! holds, and nothing may break.
+//! round to the next. Sums forget the small ones, and squares come near the ends of what a double
+//! holds. Nothing may break.
 
 use super::{Recipe, Targets, push, row, score, sign};
 use crate::rng::Rng;
 use rueful_core::Batch;
 
-/// Rows of a size between 10^-orders and 10^orders, and numbers or slopes likewise.
+/// Rows of a size between 10^-orders and 10^orders. Numbers and slopes are of such sizes, too.
 pub(super) fn batch(recipe: &Recipe, orders: i32, rng: &mut Rng) -> Batch {
     let target = rng.direction(recipe.dimension);
     let mut batch = Batch::default();

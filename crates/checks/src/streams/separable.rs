@@ -5,8 +5,8 @@ use super::{Recipe, Targets, push, row, score};
 use crate::rng::Rng;
 use rueful_core::Batch;
 
-/// The stream and what separates it: y_t u·x_t ≥ 1 for every example with labels ±1, exactly.
-/// Numbers are u·x_t itself, without noise; slopes are those of [`Targets::Slopes`].
+/// A stream, and the predictor that separates it: y_t u·x_t ≥ 1 for every example with labels ±1,
+/// exactly. Numbers are u·x_t itself, without noise. Slopes are those of [`Targets::Slopes`].
 ///
 /// ```
 /// use rueful_checks::streams::{Recipe, Separable, Targets};
@@ -19,9 +19,9 @@ use rueful_core::Batch;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Separable {
-    /// The examples: integers between −4 and 4.
+    /// The examples, whose values are integers between −4 and 4.
     pub batch: Batch,
-    /// u: integers between −3 and 3.
+    /// The predictor u, whose weights are integers between −3 and 3.
     pub separator: Vec<f64>,
 }
 
@@ -39,7 +39,7 @@ impl Separable {
         Self { batch, separator }
     }
 
-    /// The labels are signs whatever was asked for elsewhere.
+    /// A stream whose labels are signs.
     pub fn signs(rounds: usize, dimension: usize, seed: u64) -> Self {
         Self::new(&Recipe { targets: Targets::Signs, rounds, dimension, seed })
     }

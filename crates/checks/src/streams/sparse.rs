@@ -1,4 +1,4 @@
-//! Text-like rows: many features, few at a time, their frequencies falling like 1/rank.
+//! Rows like text: many features, few at a time, with frequencies that fall like 1/rank.
 
 use super::noisy::noisy_label;
 use super::{Recipe, sign};
@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use rueful_core::{Batch, Importance};
 use std::collections::BTreeMap;
 
-/// How many features are drawn for a row; repetitions add up.
+/// The number of features that are drawn for a row. Repetitions add up.
 const DRAWS: usize = 6;
 
 /// Rows of at most six features. A feature's weight in the target depends on its index alone, and
@@ -29,8 +29,8 @@ pub(super) fn batch(recipe: &Recipe, rng: &mut Rng) -> Batch {
     batch
 }
 
-/// An index below `dimension`, about inversely proportional to its rank: first a power of two is
-/// drawn, then one of the ranks up to the next.
+/// An index below `dimension`, with a probability about inversely proportional to its rank: first a
+/// power of two is drawn, then one of the ranks up to the next.
 fn ranked(dimension: usize, rng: &mut Rng) -> usize {
     loop {
         let octave = 1 << rng.below(dimension.ilog2() as usize + 1);

@@ -1,4 +1,4 @@
-//! What several of the tests begin with.
+//! Helpers that several of the tests share.
 #![allow(dead_code, reason = "each test uses its own part")]
 
 use proptest::test_runner::{Config, RngSeed};
@@ -16,7 +16,7 @@ pub(crate) fn ball(radius: f64) -> AnySet {
     Ball { radius: positive(radius) }.into()
 }
 
-/// A box whose sides all differ, one of them a point.
+/// A box whose sides all differ. One of them is a point.
 pub(crate) fn sided_box() -> BoxSet {
     let side = |lower, upper| Interval::new(lower, upper).unwrap();
     BoxSet::new(vec![side(0.0, 2.0), side(-0.5, 0.0), side(0.0, 0.0)], side(-3.0, 1.0))

@@ -1,4 +1,4 @@
-//! A small chart of windows: both axes straight, so that what is below zero can be seen.
+//! A small chart of windows. Both axes are linear, so that values below zero can be shown.
 
 use crate::numbers::{count, measured};
 use rueful_run::WindowReport;
@@ -8,10 +8,11 @@ const WIDTH: usize = 60;
 const MARGIN: usize = 10;
 const RISK: char = '●';
 const CERTIFICATE: char = '○';
-/// Where marks fall together.
+/// The mark of a cell on which both marks fall.
 const BOTH: char = '◉';
 
-/// Draws risk and certificate of every window; empty if there is only one.
+/// Draws the risk and the certificate of every window. The chart is empty if there are fewer than
+/// two windows.
 pub(super) fn draw(windows: &[WindowReport]) -> String {
     let [first, .., last] = windows else { return String::new() };
     let frame = Frame::around(windows);
@@ -29,14 +30,14 @@ pub(super) fn draw(windows: &[WindowReport]) -> String {
     frame.render(&grid, first.from, last.to)
 }
 
-/// The values at the bottom and at the top.
+/// The values at the bottom and at the top of the chart.
 struct Frame {
     low: f64,
     high: f64,
 }
 
 impl Frame {
-    /// Room for every value, and for zero.
+    /// A frame with room for every value and for zero.
     fn around(windows: &[WindowReport]) -> Self {
         let values = || {
             let risks = windows.iter().map(|window| window.sequential_risk);
@@ -100,6 +101,7 @@ mod tests {
             examples: 10,
             sequential_risk: risk,
             mistake_rate: None,
+            figures: rueful_run::RatesReport::default(),
             certificate: Some(certificate),
             beats_every_linear_predictor: certificate < 0.0,
             regret: None,

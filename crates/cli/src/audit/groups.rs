@@ -1,4 +1,4 @@
-//! `rueful audit --by`: where the groups are, and how they are shown.
+//! `rueful audit --by`: finds the column of the groups, and shows the groups.
 
 use crate::args::AuditArgs;
 use crate::data::file_name;
@@ -10,22 +10,22 @@ use rueful_run::{
     ModelReport, SettingsError,
 };
 
-/// What groups are called that have no name.
+/// The name that is shown for the group of examples without a value.
 const MISSING: &str = "(no value)";
 
-/// Where the column of the groups is.
+/// The place of the column of the groups.
 pub(super) enum Groups {
-    /// Nobody asks.
+    /// No groups are asked for.
     None,
-    /// In the table of the predictions.
+    /// The column is in the table of the predictions.
     Beside(Box<GroupReader>),
-    /// In the table of the examples, or nowhere.
+    /// The column is in the table of the examples, if it exists at all.
     Within,
 }
 
 impl Groups {
-    /// Looks into the table of the predictions. The column is no prediction, though `all` may have
-    /// been asked for.
+    /// Looks for the column in the table of the predictions. If all columns were asked for as
+    /// predictions, the column of the groups is left out.
     pub(super) fn find(
         args: &AuditArgs,
         settings: &mut AuditSettings,
@@ -42,14 +42,14 @@ impl Groups {
         Ok(Self::Beside(Box::new(reader)))
     }
 
-    /// What is wished for the examples: a column of groups is no feature.
+    /// Drops the column of the groups from the features of the examples.
     pub(super) fn wish(&self, by: Option<&str>, reading: &mut DataSettings) {
         if let (Self::Within, Some(by), None) = (self, by, &reading.schema) {
-            reading.wishes.drop.push(by.to_owned());
+            reading.format_settings.drop.push(by.to_owned());
         }
     }
 
-    /// The reader of the groups, if anybody asks.
+    /// Opens the reader of the groups, if groups are asked for.
     pub(super) fn open(
         self,
         by: Option<&str>,
@@ -68,7 +68,8 @@ impl Groups {
         }
     }
 
-    /// What went wrong with a wish, in words of the setting that it comes from.
+    /// Rewords an error about the dropped column, so that it names the setting `by` that the person
+    /// gave.
     pub(super) fn explain(&self, error: SettingsError) -> anyhow::Error {
         let Self::Within = self else { return error.into() };
         let error = match error {
@@ -87,7 +88,7 @@ impl Groups {
     }
 }
 
-/// The groups one below the other.
+/// The section of the report with a row for every group.
 pub(super) fn section(by: &str, groups: &[GroupReport]) -> String {
     let has_names = groups.iter().any(|group| group.models.len() > 1);
     let classifies = groups.iter().any(|group| group.first.mistake_rate.is_some());

@@ -2,13 +2,15 @@
 
 use super::view::{comparators, verdict};
 use crate::args::PictureArgs;
-use crate::numbers::{at_most, count, measured, percent};
+use crate::figures;
+use crate::numbers::{count, measured, percent};
 use crate::page::{self, Document, disagreements, file_title};
 use rueful_core::Positive;
+use rueful_core::loss::Loss;
 use rueful_page::{Comparison, Fact, Interval, Page, Radius, Rival, Rung, RungKind};
 use rueful_run::{AuditReport, ModelReport, NamedReport};
 
-/// Writes what is asked for.
+/// Writes the page and the picture that are asked for.
 pub(super) fn write(report: &AuditReport, asked: &PictureArgs) -> anyhow::Result<()> {
     match &report.models[..] {
         [] => page::write_all(&Document::One(&one(report, &report.first)), asked),
@@ -49,6 +51,7 @@ fn several(report: &AuditReport, models: &[NamedReport]) -> Comparison {
         parameters: Vec::new(),
         data: data(report),
         notes: disagreements(&report.contradictions),
+        origin: page::origin(&report.data),
     }
 }
 
@@ -65,7 +68,7 @@ fn rival(report: &AuditReport, NamedReport { name, report: model }: &NamedReport
     }
 }
 
-/// The verdict is broken into lines for a terminal.
+/// Joins the lines of a verdict, which is broken into lines for a terminal.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -78,7 +81,12 @@ fn one(report: &AuditReport, model: &ModelReport) -> Page {
         subtitle: subtitle(report),
         comparators: comparators(report),
         facts: facts(report, model),
+        figures: model.figures.as_ref().map_or_else(Vec::new, figures::pairs),
         curve: model.curve.iter().map(page::point).collect(),
+        baseline: model.figures.as_ref().and_then(page::baseline),
+        is_nonnegative: report.loss.is_nonnegative(),
+        calibration: model.figures.as_ref().map_or_else(Vec::new, page::calibration),
+        origin: page::origin(&report.data),
         ladder: ladder(model),
         radii: radii(model),
         own_radius: report.comparators.radius().map(Positive::get),
@@ -97,12 +105,8 @@ fn facts(report: &AuditReport, model: &ModelReport) -> Vec<Fact> {
     };
     let note = format!("average {} loss, as the predictions were written", report.loss.name());
     let mut facts = vec![fact("sequential risk", measured(model.sequential_risk), &note)];
-    facts.extend(model.certificate.map(|certificate| {
-        fact("certificate", at_most(certificate), "no comparator saved more per round")
-    }));
-    facts.extend(model.regret.map(|regret| {
-        fact("exact regret", at_most(regret.upper), "at most, solved for afterwards")
-    }));
+    facts.extend(model.certificate.map(page::certified));
+    facts.extend(model.regret.map(|regret| page::regretted(regret.upper)));
     facts.extend(model.mistake_rate.map(|rate| {
         let mistakes = (rate * model.examples as f64).round() as u64;
         let note = format!("{} of {}", count(mistakes), count(model.examples));
@@ -111,7 +115,8 @@ fn facts(report: &AuditReport, model: &ModelReport) -> Vec<Fact> {
     facts
 }
 
-/// Nothing is known about how the model learns, so there is no rung above the certificate.
+/// The exact regret and the certificate. There is no rung above them, because nothing is known
+/// about how the model learns.
 fn ladder(model: &ModelReport) -> Vec<Rung> {
     let rung = |kind, value, meaning: &str| Rung { kind, value, meaning: meaning.to_owned() };
     let regret = model.regret.map(|regret| {

@@ -1,20 +1,22 @@
 //! The report of an audit as a person reads it.
 
 use super::chart;
+use crate::figures;
 use crate::numbers::{Figure, at_least, at_most, count, measured, percent};
 use crate::view::{headed, numbers_table, plain};
 use comfy_table::Table;
 use rueful_core::Positive;
 use rueful_core::loss::{Labels, Loss};
 use rueful_data::printable;
-use rueful_run::{AuditReport, Link, ModelReport, NamedReport, WindowReport};
+use rueful_run::{AuditReport, Link, ModelReport, NamedReport, RatesReport, WindowReport};
 use std::collections::BTreeSet;
 
-/// So many windows are shown one by one.
+/// Up to this many windows are all shown.
 const ALL_SHOWN: usize = 20;
-/// Of more windows, so many are shown from the beginning and from the end …
+/// If there are more, this many are shown from the beginning, and as many from the end.
 const AT_ENDS: usize = 3;
-/// … and so many of the worst.
+/// If there are more, this many of the highest risk are shown, and as many of the highest
+/// certificate.
 const WORST: usize = 5;
 
 /// The whole report.
@@ -38,6 +40,7 @@ pub(super) fn report(report: &AuditReport) -> String {
 fn one_model(report: &AuditReport, of: &str, model: &ModelReport) -> String {
     let title = format!("Regret against {}", comparators(report));
     let mut text = headed("What the predictions cost", &costs(model));
+    text += &figures::section("How well they predict", model.figures.as_ref());
     text += &headed(&title, &certificate(model));
     text += &format!("Verdict\n  {}\n\n", verdict(report, model));
     text + &windows(of, model)
@@ -86,6 +89,11 @@ fn costs(model: &ModelReport) -> Table {
         vec![String::new(), "per round".to_owned(), "total".to_owned()],
         vec!["sequential risk".to_owned(), risk.to_string(), risk.times(rounds).to_string()],
     ];
+    let constant = model.figures.as_ref().and_then(|figures| figures.best_constant);
+    rows.extend(constant.map(|best| {
+        let loss = Figure::measured(best.loss.upper);
+        vec!["best constant".to_owned(), loss.to_string(), loss.times(rounds).to_string()]
+    }));
     rows.extend(model.mistake_rate.map(|rate| {
         vec!["mistakes".to_owned(), percent(rate), count((rate * rounds as f64).round() as u64)]
     }));
@@ -110,11 +118,12 @@ fn shown(value: Option<Figure>) -> String {
     value.map_or("–".to_owned(), |value| value.to_string())
 }
 
-/// What is proved, in words.
+/// The verdict on a model: what is proved about it, in words.
 pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
     let them = comparators(report);
     let radius = report.comparators.radius().map_or(f64::INFINITY, Positive::get);
-    // No predictor saves more than the whole of a loss that is never negative.
+    // If losses are never negative, no predictor can save more than the whole risk, so a
+    // certificate of that size says nothing.
     let is_empty =
         |certificate: f64| certificate >= model.sequential_risk && report.loss.is_nonnegative();
     if let Some(regret) = model.regret.filter(|regret| regret.lower > 0.0) {
@@ -134,22 +143,23 @@ pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
         ),
         Some(value) if is_empty(value) => format!(
             "Nothing is proved: the certificate is no less than the whole risk, which no\n  \
-             predictor can save. A radius below {radius} asks for less."
+             predictor can save. A radius below {radius} may give a proof."
         ),
         Some(value) => format!(
             "Proved: on these examples none of them would have saved more\n  \
              than {} per round: {them}. Whether one would have saved anything is open.",
             at_most(value)
         ),
-        None => "Nothing is proved: the sums have left the finite numbers.".to_owned(),
+        None => "Nothing is proved: the sums are no longer finite.".to_owned(),
     }
 }
 
-/// Models one below the other.
+/// A table with a row for every model.
 fn compared(models: &[NamedReport]) -> Table {
     let classifies = models.iter().any(|model| model.report.mistake_rate.is_some());
     let exact = models.iter().any(|model| model.report.regret.is_some());
-    let mut title = titles("model", classifies);
+    let goodness = Goodness::of(models.iter().filter_map(|model| rates(&model.report)));
+    let mut title = titles("model", classifies, goodness);
     let regret_column = title.len() - 2;
     if exact {
         title.insert(regret_column, "exact regret".to_owned());
@@ -158,17 +168,59 @@ fn compared(models: &[NamedReport]) -> Table {
     rows.extend(models.iter().map(|NamedReport { name, report }| {
         let mut row = vec![printable(name), measured(report.sequential_risk)];
         row.extend(report.mistake_rate.map(percent));
+        row.extend(goodness.map(|goodness| goodness.told(rates(report))));
         row.extend(report.regret.map(|regret| at_most(regret.upper)));
         row.push(shown(report.certificate.map(Figure::at_most)));
         row.push(beats(report.beats_every_linear_predictor));
         row
     }));
-    numbers_table(rows, 1..=2 + usize::from(classifies) + usize::from(exact))
+    let last = 2 + usize::from(classifies) + usize::from(exact) + usize::from(goodness.is_some());
+    numbers_table(rows, 1..=last)
 }
 
-fn titles(first: &str, classifies: bool) -> Vec<String> {
+/// The figure that tells most in one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goodness {
+    /// How well scores of two classes rank.
+    Auc,
+    /// The share of the best constant's loss that was saved.
+    Explained,
+}
+
+impl Goodness {
+    /// The one that any of these have, if any.
+    fn of<'a>(mut all: impl Iterator<Item = &'a RatesReport>) -> Option<Self> {
+        all.find_map(|rates| match (rates.auc, rates.explained) {
+            (Some(_), _) => Some(Self::Auc),
+            (None, Some(_)) if rates.error_rate.is_none() => Some(Self::Explained),
+            _ => None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auc => "AUC",
+            Self::Explained => "explained",
+        }
+    }
+
+    fn told(self, rates: Option<&RatesReport>) -> String {
+        let told = rates.and_then(|rates| match self {
+            Self::Auc => rates.auc.map(figures::interval),
+            Self::Explained => rates.explained.map(figures::share),
+        });
+        told.unwrap_or_else(|| "–".to_owned())
+    }
+}
+
+fn rates(model: &ModelReport) -> Option<&RatesReport> {
+    model.figures.as_ref().map(|figures| &figures.rates)
+}
+
+fn titles(first: &str, classifies: bool, goodness: Option<Goodness>) -> Vec<String> {
     let mut names = vec![first, "sequential risk"];
     names.extend(classifies.then_some("mistakes"));
+    names.extend(goodness.map(Goodness::name));
     names.extend(["certificate", ""]);
     names.into_iter().map(str::to_owned).collect()
 }
@@ -177,7 +229,7 @@ fn beats(beats: bool) -> String {
     if beats { "beat them all".to_owned() } else { String::new() }
 }
 
-/// The windows of a model, in a table and in a chart; nothing if there are none.
+/// The windows of a model as a table and a chart. The text is empty if there are no windows.
 fn windows(of: &str, model: &ModelReport) -> String {
     let all = &model.windows[..];
     let Some(first) = all.first() else { return String::new() };
@@ -197,7 +249,7 @@ fn windows(of: &str, model: &ModelReport) -> String {
     headed(&title, &listing(all, &listed)) + &chart
 }
 
-/// The windows worth a row, in order.
+/// The places of the windows that get a row, in order.
 fn notable(windows: &[WindowReport]) -> BTreeSet<usize> {
     let count = windows.len();
     let mut listed: BTreeSet<usize> = (0..AT_ENDS).chain(count - AT_ENDS..count).collect();
@@ -215,24 +267,26 @@ fn worst(windows: &[WindowReport], value: impl Fn(&WindowReport) -> f64) -> Vec<
 
 fn listing(windows: &[WindowReport], listed: &BTreeSet<usize>) -> Table {
     let classifies = windows.iter().any(|window| window.mistake_rate.is_some());
-    let mut rows = vec![titles("examples", classifies)];
+    let goodness = Goodness::of(windows.iter().map(|window| &window.figures));
+    let mut rows = vec![titles("examples", classifies, goodness)];
     let mut next = 0;
     for &place in listed {
         if place > next {
             rows.push(vec!["…".to_owned()]);
         }
-        rows.push(window_row(&windows[place]));
+        rows.push(window_row(&windows[place], goodness));
         next = place + 1;
     }
-    numbers_table(rows, 1..=2 + usize::from(classifies))
+    numbers_table(rows, 1..=2 + usize::from(classifies) + usize::from(goodness.is_some()))
 }
 
-fn window_row(window: &WindowReport) -> Vec<String> {
+fn window_row(window: &WindowReport, goodness: Option<Goodness>) -> Vec<String> {
     let mut row = vec![
         format!("{} to {}", count(window.from), count(window.to)),
         measured(window.sequential_risk),
     ];
     row.extend(window.mistake_rate.map(percent));
+    row.extend(goodness.map(|goodness| goodness.told(Some(&window.figures))));
     row.push(shown(window.certificate.map(Figure::at_most)));
     row.push(beats(window.beats_every_linear_predictor));
     row

@@ -1,4 +1,4 @@
-//! `--alarm`: windows in which somebody was provably better.
+//! `--alarm`: windows in which some predictor was provably better.
 
 use crate::harness::{DATA, Said, ask, ask_in, number, program, root};
 use serde_json::Value;
@@ -11,14 +11,14 @@ fn list<'a>(object: &'a Value, key: &str) -> &'a Vec<Value> {
     object[key].as_array().expect("a list")
 }
 
-/// What a command with an alarm said, and its exit code.
+/// Runs a command with an alarm. Returns its JSON, its exit code and its standard error.
 fn watched(line: &str) -> (Value, Option<i32>, String) {
     let Said { code, stdout, stderr } = ask(line);
     (serde_json::from_str(&stdout).expect("the output is JSON"), code, stderr)
 }
 
-/// The exact regret of a window lies below its certificate, and alarms are the full windows whose
-/// lower end is above the threshold: one line each, when they close.
+/// Checks that the exact regret of every window is below its certificate, and that the alarms are
+/// the full windows whose regret is proved to be above the threshold.
 fn assert_alarms(report: &Value, windows: &[Value], alarms: &[Value], threshold: f64, length: u64) {
     for window in windows {
         let (lower, upper) =
@@ -62,7 +62,7 @@ fn a_run_tells_of_windows_with_regret() {
     }
 }
 
-/// A job that mails what is said must not be told what a table looks like.
+/// A job that mails the standard error must not get notes about the format of a table.
 #[test]
 fn without_an_alarm_nothing_is_said() {
     let folder = TempDir::new().expect("a directory");
@@ -78,7 +78,7 @@ fn without_an_alarm_nothing_is_said() {
     }
 }
 
-/// The exact regret is that against the best predictor of the window's own rows.
+/// The exact regret of a window is the regret against the best predictor of its own rows.
 #[test]
 fn a_window_is_solved_as_its_rows_alone_would_be() {
     let folder = TempDir::new().expect("a directory");
@@ -126,7 +126,7 @@ fn an_audit_tells_of_windows_with_regret() {
     assert!(said.contains("alarm: unplugged, rounds "), "{said}");
 }
 
-/// However short the last window is and however bad, it raises no alarm.
+/// A last window that is not full raises no alarm, however large its regret is.
 #[test]
 fn a_window_that_is_not_full_raises_none() {
     let (report, code, said) = watched(&format!("run {DATA} --window 1249 --alarm -5 --json"));
@@ -146,7 +146,7 @@ fn the_text_lists_the_windows() {
     assert!(quiet.ends_with("regret above 100.0 per round\n  none\n"), "{quiet}");
 }
 
-/// In a file that still grows, the line comes when the window closes, not when the run ends.
+/// With a file that still grows, the line comes when the window closes, and not when the run ends.
 #[cfg(unix)]
 #[test]
 fn a_line_comes_when_its_window_closes() {

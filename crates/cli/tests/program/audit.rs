@@ -1,4 +1,4 @@
-//! `rueful audit`: verdicts on models of which only the predictions are known.
+//! `rueful audit`: verdicts on models whose predictions alone are known.
 
 use crate::harness::{DATA, Said, ask, ask_in, assert_snapshot, hinge, number, root};
 use rueful_core::Batch;
@@ -57,7 +57,7 @@ fn list<'a>(object: &'a Value, key: &str) -> &'a Vec<Value> {
     object[key].as_array().expect("a list")
 }
 
-/// Slopes −1, +1 and 0: A = −0.5 − 0.5, and with the constant S = (0, −1, 2).
+/// The slopes are −1, +1 and 0. So A = −0.5 − 0.5, and with the constant S = (0, −1, 2).
 #[test]
 fn a_small_case_by_hand() {
     let desk = Desk::new("+1 1:1\n-1 2:2\n+1 1:3 2:3\n", "0.5\n-0.5\n2\n");
@@ -83,14 +83,16 @@ fn a_rule_that_is_not_linear_beats_all_that_are() {
     assert!(text.contains(told), "{text}");
     let raw = desk.audit("--radius 1000 --comparators ball").result();
     assert!(raw.contains("it beat every linear predictor with ‖u‖ ≤ 1000,"), "{raw}");
-    // Only rounding is in the way of every norm: a million times the radius is as far as one looks.
+    // Without rounding, predictors of every norm would be beaten. The report looks only as far as a
+    // million times the radius.
     assert_close(number(&report, "beats_up_to"), 1e9);
-    // The other way round, every linear predictor is better by at least 1, and that shows too.
+    // With the opposite predictions, u = 0 is better by 1, and the certificate says so.
     desk.put("predictions", &"-1\n1\n1\n-1\n".repeat(25));
     assert_close(number(&desk.report("--radius 1000"), "certificate"), 1.0);
 }
 
-/// What the default learner predicts on the carried stream, before it learns from each example.
+/// The predictions of the default learner on the stream in the repository. Each is made before the
+/// example is learned from.
 fn own_predictions(loss: &str) -> Vec<f64> {
     let settings = Settings { loss: Some(loss.to_owned()), ..Settings::default() };
     let resolved = settings.resolve(DataSpec::libsvm(DATA), &mut |_| panic!("nothing to survey"));
@@ -108,7 +110,8 @@ fn own_predictions(loss: &str) -> Vec<f64> {
     all
 }
 
-/// Predictions are all that counts: those of `rueful run`, audited, give the numbers of the run.
+/// An audit depends on the predictions alone: the predictions of `rueful run` give the numbers of
+/// the run.
 #[test]
 fn the_audit_of_a_run_is_the_run() {
     for loss in ["hinge", "logistic", "square"] {
@@ -135,7 +138,7 @@ fn the_audit_of_a_run_is_the_run() {
     }
 }
 
-/// A small source of numbers between −1 and 1.
+/// A small generator of numbers between −1 and 1.
 struct Numbers(u64);
 
 impl Numbers {
@@ -167,7 +170,7 @@ fn logistic(prediction: f64, label: f64) -> f64 {
     (-label * prediction).exp().ln_1p()
 }
 
-/// Straight from the definition of regret, for many u on and in the ball.
+/// Checks a certificate by the definition of regret, for many u in the ball.
 fn check_certificate(events: &[Event], found: &Value, radius: f64) {
     let count = events.len() as f64;
     let risk: f64 = events.iter().map(|&(_, y, p)| logistic(p, y)).sum::<f64>() / count;
@@ -211,7 +214,8 @@ fn models(flags: &str) -> Said {
     ask(&format!("{line} --radius 2 {flags}"))
 }
 
-/// Windows of any size, on batches of any size, add up to the whole; their certificates to no less.
+/// Windows of any size add up to the whole, and their certificates add up to no less than its
+/// certificate.
 #[test]
 fn windows_add_up_to_the_whole() {
     let whole = models("--prediction-column votes --json").json();
@@ -262,10 +266,29 @@ const MODEL_KEYS: [&str; 13] = [
     "windows",
 ];
 
+/// The figures that are one number each, or an interval.
+const RATE_KEYS: [&str; 10] = [
+    "auc",
+    "brier",
+    "error_rate",
+    "explained",
+    "f1",
+    "log_loss",
+    "majority_error_rate",
+    "precision",
+    "r_squared",
+    "recall",
+];
+
+/// The other figures of a model.
+const FIGURE_KEYS: [&str; 6] =
+    ["best_constant", "calibration", "calibration_error", "confusion", "counted", "remarks"];
+
 #[test]
 fn every_key_is_there() {
     let report = models("--prediction-column all --window 500 --json").json();
-    let mut expected = MODEL_KEYS.to_vec();
+    let of_model = [&MODEL_KEYS[..], &RATE_KEYS, &FIGURE_KEYS].concat();
+    let mut expected = of_model.clone();
     expected.extend([
         "data",
         "features",
@@ -284,23 +307,23 @@ fn every_key_is_there() {
     assert_eq!(report["link"], "logistic");
     assert_eq!(report["comparators"], serde_json::json!({ "name": "unit-free", "radius": 2.0 }));
 
-    let mut expected = MODEL_KEYS.to_vec();
+    let mut expected = of_model;
     expected.push("name");
     expected.sort_unstable();
     assert!(list(&report, "models").iter().all(|model| keys(model) == expected));
-    assert_eq!(
-        keys(&report["windows"][0]),
-        [
-            "beats_every_linear_predictor",
-            "certificate",
-            "examples",
-            "from",
-            "mistake_rate",
-            "sequential_risk",
-            "to"
-        ]
-    );
-    // Regression knows no mistakes, a file without columns no models.
+    let mut expected = vec![
+        "beats_every_linear_predictor",
+        "certificate",
+        "examples",
+        "from",
+        "mistake_rate",
+        "sequential_risk",
+        "to",
+    ];
+    expected.extend(RATE_KEYS);
+    expected.sort_unstable();
+    assert_eq!(keys(&report["windows"][0]), expected);
+    // Regression has no mistakes, and a file without columns has no names of models.
     let desk = Desk::new("3 1:1\n", "2\n");
     let report = desk.report("--loss square");
     assert!(report["mistake_rate"].is_null() && list(&report, "models").is_empty());
@@ -313,7 +336,8 @@ fn columns_are_judged_as_if_alone() {
         let alone = models(&format!("--prediction-column {name} --json")).json();
         let model = &both["models"][place];
         assert_eq!(model["name"], name);
-        assert!(MODEL_KEYS.iter().all(|key| model[*key] == alone[*key]));
+        let keys = [&MODEL_KEYS[..], &RATE_KEYS, &FIGURE_KEYS].concat();
+        assert!(keys.iter().all(|key| model[*key] == alone[*key]));
     }
     assert!(MODEL_KEYS.iter().all(|key| both[*key] == both["models"][0][*key]));
     let all = models("--prediction-column all --json").json();
@@ -335,7 +359,7 @@ fn probabilities_are_scores_in_other_words() {
     }
 }
 
-/// Predictions and flags that are refused, and the whole line that says so.
+/// Predictions that are refused, each with the flags that it is refused with.
 const REFUSED: [(&str, &str); 18] = [
     ("1\n\n1\n1\n", ""),
     ("1\nnan\n1\n1\n", ""),
@@ -364,7 +388,7 @@ const CONTRADICTIONS: [&str; 4] = [
     "--prediction-column a --prediction-column all",
 ];
 
-/// Flags that an audit shares with a run are checked by the same rules, in the same words.
+/// Flags that an audit shares with a run are checked by the same rules, with the same messages.
 #[test]
 fn shared_flags_are_refused_alike() {
     for flags in ["--radius 0", "--radius nan", "--tau 0.5", "--loss quantile --tau 1"] {
@@ -407,7 +431,8 @@ fn what_is_no_file_is_named() {
     assert!(ask("missing", "predictions").starts_with("error: cannot open missing: "));
     assert!(ask("stream", "missing").starts_with("error: cannot open missing: "));
     assert!(ask("stream", "folder").starts_with("error: cannot open folder: "));
-    // Numbers alone are labels without features, but examples are no predictions.
+    // A file of numbers can be read as labels without features, but a file of examples cannot be
+    // read as predictions.
     assert!(ask("predictions", "stream").starts_with("error: stream:1:1: found \"+1 1:1 2:1\""));
 }
 
@@ -419,7 +444,7 @@ fn the_flag_parser_knows_its_part() {
     }
 }
 
-/// More examples than one batch holds, read by windows that do not divide it.
+/// The stream has more examples than one batch holds, and windows do not begin where batches do.
 #[test]
 fn long_streams_are_read_batch_by_batch() {
     let desk = Desk::new(&XOR.repeat(2500), &"1\n-1\n-1\n0.5\n".repeat(2500));
@@ -453,14 +478,14 @@ fn reports_that_people_read() {
     );
 }
 
-/// The table of predictions fits the stream, and stays what the script beside it writes.
+/// The table of predictions fits the stream, and is still what the script beside it writes.
 #[test]
 fn the_carried_predictions_are_in_order() {
     let read = |name: &str| fs::read_to_string(Path::new(&root()).join(name)).expect("the file");
     let table = read(MODELS);
     assert!(table.starts_with("votes,unplugged\n0.500000,0.500000\n"));
     assert_eq!(table.lines().count(), read(DATA).lines().count() + 1);
-    // The two models are the same until the feature is lost.
+    // The two models agree until one of them loses a feature.
     let same = |line: &&str| line.split_once(',').is_some_and(|(votes, other)| votes == other);
     assert_eq!(table.lines().skip(1).take_while(same).count(), 750);
 }
@@ -471,7 +496,8 @@ fn an_audit_is_a_page_for_one_model_and_for_several() {
     let report = desk.report("--radius 1000 --window 20 --report one.html --plot one.svg");
     let read = |name: &str| fs::read_to_string(desk.0.path().join(name)).expect("it is there");
     let page = read("one.html");
-    let certificate = format!("<bdi>{:?}</bdi>", number(&report, "certificate"));
+    let certificate = format!("{:?}", number(&report, "certificate")).replace('-', "−");
+    let certificate = format!("<bdi>{certificate}</bdi>");
     assert!(page.contains(&certificate) && page.contains("Proved: on these examples it beat"));
     assert!(page.contains("Window by window") && read("one.svg").starts_with("<svg"));
 

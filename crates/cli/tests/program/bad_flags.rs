@@ -1,9 +1,10 @@
-//! Flags that contradict each other, have no effect, or make no sense. What the flag parser finds
-//! ends with code 2, as is customary; what the rules of a run find ends with code 1 and one line.
+//! Flags that contradict each other, have no effect, or make no sense. If the flag parser finds the
+//! mistake, the exit code is 2, as is customary. If the rules of a run find it, the exit code is 1,
+//! and the message is one line.
 
 use crate::harness::{DATA, ask, assert_snapshot};
 
-/// What the rules of a run refuse.
+/// Flags that the rules of a run refuse.
 const CONTRADICTIONS: [&str; 42] = [
     "--alpha 1",
     "--alpha 1 --eta 1",
@@ -49,7 +50,7 @@ const CONTRADICTIONS: [&str; 42] = [
     "--schedule constant --eta 200 --sigma 0.01",
 ];
 
-/// What the flag parser refuses.
+/// Flags that the flag parser refuses.
 const USAGE: [&str; 12] = [
     "--learner sgd",
     "--loss bent",
@@ -69,7 +70,8 @@ const USAGE: [&str; 12] = [
 fn contradictions_stop_the_run_before_it_starts() {
     let mut page = String::new();
     for flags in CONTRADICTIONS {
-        // The file does not exist: whoever looks for it first has begun too early.
+        // The file does not exist, so an error that names it shows that the flags were checked
+        // late.
         let text = ask(&format!("run nowhere {flags}")).one_line();
         assert!(!text.contains("nowhere"), "{flags}: {text}");
         page += &format!("$ rueful run FILE {flags}\n{text}\n\n");

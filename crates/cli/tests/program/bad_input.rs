@@ -1,5 +1,5 @@
 //! Files that cannot be learned from. The message is one line that names the file, the place and
-//! the remedy; nothing is printed to the standard output, and the exit code is 1.
+//! the remedy. Nothing is printed to the standard output, and the exit code is 1.
 
 use crate::harness::{ask_in, assert_snapshot, hinge};
 use std::fs;
@@ -7,12 +7,12 @@ use tempfile::TempDir;
 
 /// A broken file.
 struct Broken {
-    /// Its name, which says what is the matter.
+    /// Its name, which says what is wrong with it.
     name: &'static str,
     bytes: &'static [u8],
-    /// Line and column of the fault, as the message gives them.
+    /// The line and column of the fault, as the message gives them.
     at: &'static str,
-    /// What else the message must say.
+    /// Further words that the message must contain.
     says: &'static str,
     flags: &'static str,
 }
@@ -63,7 +63,7 @@ const FILES: [Broken; 28] = [
     broken("empty", b"", ": ", "expected examples"),
     broken("only-comments", b"\n  \n# nothing\n", ": ", "expected examples"),
     Broken {
-        // Broken already in the first of two passes.
+        // This learner makes two passes, and the first of them finds the fault.
         flags: "--learner minimax",
         ..broken("surveyed", b"+1 1:1\n-1 1:one\n", ":2:4: ", "a finite number")
     },
@@ -86,7 +86,7 @@ fn broken_files_are_explained() {
     assert_snapshot("bad-input", &page);
 }
 
-/// JSON or not makes no difference to a refusal.
+/// A refusal is the same with and without `--json`.
 #[test]
 fn a_report_in_json_is_not_begun() {
     let directory = TempDir::new().expect("a directory");
@@ -109,7 +109,7 @@ fn what_is_no_file_is_named() {
     }
 }
 
-/// The format as others write it.
+/// The program reads the format as other programs write it.
 #[test]
 fn unusual_but_good_files_are_read() {
     let directory = TempDir::new().expect("a directory");

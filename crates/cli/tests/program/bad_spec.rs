@@ -1,4 +1,4 @@
-//! Spec files that do not describe a run, or describe one that cannot end well.
+//! Spec files that do not describe a run, or describe a run that fails.
 
 use crate::harness::{DATA, Said, ask};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn ask_about_toml(text: &str) -> Said {
     ask(&format!("run --spec {}", path.display()))
 }
 
-/// A good spec; the tests spoil it.
+/// A good spec, which the tests then spoil.
 fn good() -> Value {
     json!({
         "data": { "files": [DATA], "schema": { "format": "libsvm" }, "constant": true },
@@ -37,7 +37,7 @@ fn good() -> Value {
     })
 }
 
-/// What the program says about the good spec after a change at one place.
+/// The error message for the good spec after a change at one place.
 fn spoilt(place: &str, value: Value) -> String {
     let mut spec = good();
     let (parent, key) = place.rsplit_once('/').expect("a pointer");
@@ -125,7 +125,7 @@ fn what_is_no_spec_at_all_is_refused() {
     assert!(text.starts_with("error: cannot open nowhere: "), "{text}");
 }
 
-/// Without a projection, long constant steps on the square loss grow without end.
+/// Without a projection, long constant steps on the square loss diverge.
 #[test]
 fn a_run_that_diverges_says_so_and_what_to_do() {
     let mut spec = good();
@@ -139,7 +139,8 @@ fn a_run_that_diverges_says_so_and_what_to_do() {
     }
 }
 
-/// The data named here do not exist: whoever looks for them first has begun too early.
+/// The data that this spec names do not exist, so an error that names them shows that the spec was
+/// checked late.
 const TOML: &str = "\
 sigma = 0
 
@@ -166,7 +167,7 @@ fn toml_is_refused_before_data_is_opened() {
     let text = ask_about_toml(TOML).one_line();
     assert!(text.starts_with("error: cannot open nowhere: "), "{text}");
     for (from, to, says) in [
-        ("sigma = 0", "sigma = 20", "describes a run that cannot be: a constant step of 0.1"),
+        ("sigma = 0", "sigma = 20", "describes a run that is not possible: a constant step of 0.1"),
         ("sigma = 0", "sigma = -1", "sigma: -1 is not 0, or a number between"),
         ("sigma = 0", "sigma == 0", "is not TOML: "),
         ("sigma = 0", "sigma = 0\nsigma = 0", " at line 2 column 1"),

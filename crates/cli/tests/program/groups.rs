@@ -1,4 +1,4 @@
-//! `rueful audit --by`: every group of examples judged for itself.
+//! `rueful audit --by`, which judges every group of examples for itself.
 
 use crate::harness::{DATA, ask_in, number, root};
 use serde_json::Value;
@@ -7,7 +7,8 @@ use tempfile::TempDir;
 
 const DAYS: [&str; 4] = ["mon", "tue, early", "12", ""];
 
-/// A table with label, two features, what a model said, and the day; groups are interleaved.
+/// A table with a label, two features, the prediction of a model, and the day. The groups are
+/// interleaved.
 fn table(rows: usize, has_day: bool, is_kept: impl Fn(usize) -> bool) -> String {
     let head = if has_day { "y,a,b,score,day\n" } else { "y,a,b,score\n" };
     let row = |t: usize| {
@@ -38,7 +39,8 @@ fn list<'a>(object: &'a Value, key: &str) -> &'a Vec<Value> {
 
 const AUDIT: &str = "audit x.csv --label y --prediction-column score";
 
-/// The groups add up to the whole, and each is what an audit of its rows alone would say.
+/// The groups add up to the whole, and the report of each is the same as in an audit of its rows
+/// alone.
 #[test]
 fn a_group_is_the_audit_of_its_rows() {
     let folder = desk(&[("x.csv", table(300, true, |_| true))]);
@@ -65,7 +67,7 @@ fn a_group_is_the_audit_of_its_rows() {
     }
 }
 
-/// The column of the groups is no feature, wherever it is.
+/// The column of the groups is not a feature, wherever it is.
 #[test]
 fn groups_may_be_beside_the_predictions() {
     let both = table(300, true, |_| true);
@@ -101,7 +103,7 @@ fn groups_may_be_beside_the_predictions() {
     }
 }
 
-/// The same table as JSON lines; a cell without a value is null.
+/// The table as JSON lines. A cell without a value becomes null.
 fn json_lines(table: &str) -> String {
     let row = |line: &str| {
         let cells: Vec<&str> = line.splitn(5, ',').collect();

@@ -1,14 +1,14 @@
-//! Runs the program and takes down what it says.
+//! Runs the program and records its output.
 
 use serde_json::Value;
 use snapbox::{Assert, Data};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The stream that the project carries, as seen from the root of the repository.
+/// The stream in the repository, as a path from its root.
 pub(crate) const DATA: &str = "data/phishing.libsvm";
 
-/// How a run of the program ended.
+/// The exit code and the output of a program that has ended.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -16,12 +16,12 @@ pub(crate) struct Said {
     pub(crate) stderr: String,
 }
 
-/// The root of the repository, where commands are run unless they say otherwise.
+/// The root of the repository. [`ask`] runs commands there.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The program, told nothing by the terminal of whoever runs the tests.
+/// The program, without the environment variables that a terminal may have set.
 pub(crate) fn program(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rueful"));
     command.current_dir(directory);
@@ -44,33 +44,39 @@ pub(crate) fn ask_in(directory: &Path, line: &str) -> Said {
     Said { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// The same flags, with the hinge loss unless they name another.
+/// The flags, with the hinge loss added unless they name a loss.
 pub(crate) fn hinge(flags: &str) -> String {
     let loss = if flags.contains("--loss") { "" } else { "--loss hinge" };
     format!("{flags} {loss}").trim().to_owned()
 }
 
 impl Said {
-    /// What a run that must have gone well printed.
+    /// The notes on the standard error, without the lines of progress.
+    pub(crate) fn notes(&self) -> String {
+        let notes = self.stderr.lines().filter(|line| line.starts_with("note: "));
+        notes.map(|line| format!("{line}\n")).collect()
+    }
+
+    /// The output of a command that must have succeeded.
     #[track_caller]
     pub(crate) fn result(self) -> String {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
         self.stdout
     }
 
-    /// The same as JSON.
+    /// The output of a command that must have succeeded, as JSON.
     #[track_caller]
     pub(crate) fn json(self) -> Value {
         serde_json::from_str(&self.result()).expect("the output is JSON")
     }
 
-    /// What a run that must have failed complained about: nothing on the standard output, and no
-    /// panic.
+    /// The error message of a command that must have failed. It must print nothing to the standard
+    /// output, and it must not panic.
     #[track_caller]
     pub(crate) fn refusal(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert_eq!(self.stdout, "", "{}", self.stderr);
-        // What was inferred about the data is said before, and how far it came.
+        // Notes about the data and lines of progress come before the error.
         let mut complaint = &*self.stderr;
         while let Some((first, rest)) = complaint.split_once('\n')
             && !first.starts_with("error: ")
@@ -83,7 +89,8 @@ impl Said {
         complaint.to_owned()
     }
 
-    /// A refusal in one line, as all are but those of the flag parser.
+    /// The error message of a command that must have failed with exit code 1. It is one line, as
+    /// all messages are but those of the flag parser.
     #[track_caller]
     pub(crate) fn one_line(self) -> String {
         let text = self.refusal(1);
@@ -97,12 +104,12 @@ impl Said {
 pub(crate) fn assert_snapshot(name: &str, actual: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
     let expected = Data::read_from(&folder.join(name).with_extension("txt"), None);
-    // A backslash in a message is an escape, not a path.
+    // A backslash in a message is an escape and not part of a path, so paths are not normalised.
     let assert = Assert::new().action_env("SNAPSHOTS").normalize_paths(false);
     assert.eq(actual.to_owned(), expected);
 }
 
-/// A number of a JSON object.
+/// The number under a key of a JSON object.
 #[track_caller]
 pub(crate) fn number(object: &Value, key: &str) -> f64 {
     let value = &object[key];

@@ -1,5 +1,5 @@
-//! The report as JSON: every key is there, the values agree with each other, and the rungs of the
-//! ladder are in order, for every learner, loss and flag.
+//! The report as JSON. For every learner, loss and flag, every key is there, the values agree with
+//! each other, and the rungs of the ladder are in order.
 
 use crate::harness::{DATA, ask, number};
 use rueful_run::{AnyLoss, LearnerSpec};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 const ROUNDS: u64 = 1250;
 
-/// Flags to try with a learner, one run per line; each is combined with every loss.
+/// The flags to try with a learner. Every entry is combined with every loss.
 fn flags(learner: &str) -> &'static [&'static str] {
     match learner {
         "ogd" => &[
@@ -73,7 +73,7 @@ fn losses() -> Vec<String> {
     names.chain(["--loss quantile --tau 0.9".to_owned()]).collect()
 }
 
-/// The combinations that are refused, and how. Every other one must run.
+/// Part of the error message, if the combination is refused. Every other combination must run.
 fn refused(learner: &str, loss: &str, flags: &str) -> Option<&'static str> {
     let classifies = ["hinge", "logistic", "perceptron"].iter().any(|name| loss.ends_with(name));
     match learner {
@@ -86,7 +86,8 @@ fn refused(learner: &str, loss: &str, flags: &str) -> Option<&'static str> {
         {
             Some("they take hinge or absolute")
         }
-        // Steps of 1/(σt) are far too long for a loss as curved as the square, unless σ is large.
+        // Steps of 1/(σt) are far too long for a loss as curved as the square loss, unless σ is
+        // large.
         "strongly-convex-ogd" if loss.ends_with("square") && !flags.contains("--sigma") => {
             Some("the run diverged")
         }
@@ -160,7 +161,7 @@ fn check_costs(line: &str, report: &Value) {
     }
 }
 
-/// certificate ≤ data-dependent bound ≤ theorem, as far as they are there.
+/// Checks certificate ≤ data-dependent bound ≤ theorem, as far as they are there.
 fn check_ladder(line: &str, report: &Value) {
     let bound = &report["bound"];
     for key in ["data", "theorem", "reference", "why"] {
@@ -174,7 +175,8 @@ fn check_ladder(line: &str, report: &Value) {
     assert_eq!(bound["reference"].is_string(), bound["theorem"].is_number(), "{line}");
 }
 
-/// A rung is missing exactly where its theorem does not reach, and the reason is given.
+/// Checks that a rung is missing exactly if its theorem does not apply, and that the reason is
+/// given.
 fn check_reasons(line: &str, report: &Value) {
     let bound = &report["bound"];
     let missing = (bound["data"].is_null(), bound["theorem"].is_null());
@@ -206,7 +208,8 @@ fn check_reasons(line: &str, report: &Value) {
     }
 }
 
-/// The points are at 1, 2, 4, 8, … and the end, and the last of them is the report itself.
+/// Checks that the points are at 1, 2, 4, 8, … and the end, and that the last one agrees with the
+/// report.
 fn check_curve(line: &str, report: &Value) {
     let curve = report["curve"].as_array().expect("a curve");
     let at: Vec<u64> = curve.iter().map(|point| point["t"].as_u64().expect("a round")).collect();
@@ -220,8 +223,8 @@ fn check_curve(line: &str, report: &Value) {
     assert_eq!(last["certificate"], report["certificate"], "{line}");
 }
 
-/// A declared bound that the run exceeds costs the theorem, and nothing else: AdaGrad-norm steps
-/// do not look at it.
+/// If the run exceeds a declared gradient bound, the report loses the theorem and nothing else,
+/// because AdaGrad-norm steps do not depend on the bound.
 #[test]
 fn a_gradient_bound_that_is_too_small_withdraws_the_theorem_alone() {
     let plain = ask(&format!("run {DATA} --json --loss hinge --learner ogd")).json();
@@ -239,7 +242,8 @@ fn a_gradient_bound_that_is_too_small_withdraws_the_theorem_alone() {
     );
 }
 
-/// The largest norm itself is not too small, for it is known to single precision only.
+/// A gradient bound may be the largest norm itself, rounded, because the norm is known to single
+/// precision only.
 #[test]
 fn the_largest_gradient_is_a_gradient_bound() {
     let report = ask(&format!("run {DATA} --json --gradient-bound 3.0413812 --loss hinge")).json();
@@ -264,7 +268,7 @@ fn comparators_without_a_bound_have_no_certificate() {
     assert!(report["bound"]["why"].is_string());
 }
 
-/// A single round is a run, too.
+/// A run may have a single round.
 #[test]
 fn one_example_is_enough() {
     let directory = tempfile::TempDir::new().expect("a directory");
@@ -278,15 +282,17 @@ fn one_example_is_enough() {
     }
 }
 
-/// What had to be measured beforehand is said beside the JSON, not in it.
+/// Notes about what was measured beforehand go to the standard error, and not into the JSON.
 #[test]
 fn notes_go_to_the_standard_error() {
-    let said = ask(&format!("run {DATA} --json --loss hinge --learner minimax -q"));
+    let said = ask(&format!("run {DATA} --json --loss hinge --learner minimax"));
     assert_eq!(
-        said.stderr,
+        said.notes(),
         "note: G = 3.0413812651491097 is measured in a first pass over the data\n\
          note: T = 1250 is counted in a first pass over the data\n"
     );
     assert!(said.json().is_object());
+    let quiet = ask(&format!("run {DATA} --json --learner minimax -q"));
+    assert_eq!(quiet.stderr, "", "no progress, and no notes");
     assert_eq!(ask(&format!("run {DATA} --json --loss hinge -q")).stderr, "");
 }

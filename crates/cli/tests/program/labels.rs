@@ -18,13 +18,13 @@ fn desk(name: &str, text: impl AsRef<[u8]>) -> TempDir {
     folder
 }
 
-/// Forty rows that begin with one of the labels each.
+/// Forty rows, whose labels are these in turn.
 fn lines(labels: &[&str]) -> String {
     let row = |row: usize| format!("{} 1:{} 2:{}\n", labels[row % labels.len()], row % 7, row % 3);
     (0..40).map(row).collect()
 }
 
-/// The same as a table.
+/// The rows of [`lines`] as a table.
 fn table(labels: &[&str]) -> String {
     let row = |row: usize| format!("{},{},{}\n", labels[row % labels.len()], row % 7, row % 3);
     (0..40).fold("y,a,b\n".to_owned(), |text, number| text + &row(number))
@@ -34,14 +34,14 @@ fn ask_of(name: &str, text: &str, line: &str) -> Said {
     ask_in(desk(name, text).path(), line)
 }
 
-/// What is said on the side of a run over such rows.
+/// The notes of a run over rows with these labels.
 fn notes(labels: &[&str]) -> String {
-    let said = ask_of("rows.libsvm", &lines(labels), "run rows.libsvm -q");
+    let said = ask_of("rows.libsvm", &lines(labels), "run rows.libsvm");
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    said.stderr
+    said.notes()
 }
 
-/// Loss and positive label of a report.
+/// The loss and the positive label of a report.
 fn chosen(report: &Value) -> (Value, Value) {
     let spec = if report["spec"].is_null() { report } else { &report["spec"] };
     (spec["loss"]["name"].clone(), spec["data"]["positive"].clone())
@@ -123,9 +123,9 @@ fn a_label_that_is_named_must_be_there() {
 
 #[test]
 fn a_loss_that_is_named_takes_two_labels() {
-    let said = ask_of("rows.libsvm", &lines(&["2", "1"]), "run rows.libsvm -q --loss hinge --json");
+    let said = ask_of("rows.libsvm", &lines(&["2", "1"]), "run rows.libsvm --loss hinge --json");
     assert_eq!(
-        said.stderr,
+        said.notes(),
         "note: labels are 1 and 2: 2 counts as +1, unless --positive says otherwise\n"
     );
     assert_eq!(chosen(&said.json()), ("hinge".into(), "2".into()));
@@ -135,7 +135,8 @@ fn a_loss_that_is_named_takes_two_labels() {
     assert!(three.one_line().contains("expected a label that is -1 or +1, or 0 or 1"));
 }
 
-/// More rows than are looked at, and then one with another label.
+/// More rows than the choice of a loss looks at, and then a row with another label. Also returns
+/// the number of rows.
 fn late(labels: &[&str], label: &str) -> (String, usize) {
     let text = lines(labels).repeat(1000);
     let rows = text.lines().count();
@@ -186,7 +187,7 @@ fn a_later_label_contradicts_in_a_cache_as_well() {
     }
 }
 
-/// The figures of a report, without what names the labels.
+/// The figures of a report, without the parts that name labels.
 fn figures(mut report: Value) -> Value {
     report["spec"] = Value::Null;
     report["labels"] = Value::Null;
@@ -266,7 +267,7 @@ fn audits_and_the_best_in_hindsight_have_the_same_rule() {
     }
 }
 
-/// What is said of rows from standard input.
+/// Runs the program with rows on its standard input.
 fn ask_with_input(line: &str, input: &[u8]) -> Said {
     let mut child = program(Path::new("."))
         .args(line.split_whitespace())
@@ -351,8 +352,8 @@ fn write_parquet(path: &Path) {
 #[test]
 fn rows_that_do_not_count_do_not_say_what_is_learned() {
     let text = "3 0 | a\n".to_owned() + &"1 1 | a\n2 1 | b\n".repeat(20);
-    let said = ask_of("rows.vw", &text, "run rows.vw -q --json");
-    assert!(said.stderr.starts_with("note: labels are 1 and 2"), "{}", said.stderr);
+    let said = ask_of("rows.vw", &text, "run rows.vw --json");
+    assert!(said.notes().starts_with("note: labels are 1 and 2"), "{}", said.stderr);
 }
 
 #[test]

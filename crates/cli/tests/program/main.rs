@@ -1,14 +1,16 @@
-//! The program from outside: arguments and files in; text, JSON and exit codes out.
+//! Tests of the program from outside. They give it arguments and files, and check text, JSON and
+//! exit codes.
 //!
-//! What people read is pinned in `tests/snapshots`, one file per command, written as it would look
-//! in a terminal. After a change that is meant, `SNAPSHOTS=overwrite cargo test -p rueful-cli`
-//! writes them anew; the difference is then read like any other change.
+//! The text for people is pinned in `tests/snapshots`, one file per command, as it would look in a
+//! terminal. After an intended change, `SNAPSHOTS=overwrite cargo test -p rueful-cli` writes these
+//! files anew. Review the difference like any other change.
 
 mod alarm;
 mod audit;
 mod bad_flags;
 mod bad_input;
 mod bad_spec;
+mod figures;
 mod groups;
 mod harness;
 mod json;
@@ -21,5 +23,6 @@ mod reading;
 mod shell;
 mod snapshots;
 mod spec;
+mod tables;
 mod textbook;
 mod weights;

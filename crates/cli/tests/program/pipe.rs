@@ -1,9 +1,9 @@
-//! Where the output goes: to readers who leave early, and to full disks.
+//! Output to readers that close the pipe early, and to full disks.
 
 use crate::harness::{DATA, Said, program, root};
 use std::process::Stdio;
 
-/// Runs the program with an output that nobody reads.
+/// Runs the program with an output pipe that is closed.
 fn ask_nobody(line: &str) -> Said {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);

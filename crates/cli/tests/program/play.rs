@@ -1,4 +1,4 @@
-//! The games: the numbers of the notes come out.
+//! The games give the numbers that the notes predict.
 
 use crate::harness::{ask, number};
 use serde_json::Value;
@@ -15,8 +15,8 @@ fn adversary(line: &str) -> Value {
     result
 }
 
-/// In dimension 3 or more nobody escapes UG√T, and nobody who is tuned pays more than a theorem
-/// allows. Strongly convex losses are another game, and ERM has no theorem.
+/// In dimension 3 or more, every learner has a regret of at least UG√T, and no tuned learner has
+/// more than its theorem allows. Strongly convex losses are another game, and ERM has no theorem.
 #[test]
 fn the_orthogonal_adversary_takes_the_value_of_the_game() {
     for learner in ["ogd", "regularized-erm", "minimax"] {
@@ -56,8 +56,8 @@ fn the_sign_adversary_stays_below_every_theorem() {
     }
 }
 
-/// One dimension is enough to make OGD pay more than the value of the game, √2 of it in the long
-/// run; the minimax strategy never does.
+/// In one dimension the regret of OGD is more than the value of the game, and in the long run √2
+/// times that value. The regret of the minimax strategy never is more.
 #[test]
 fn the_sign_adversary_separates_ogd_from_the_minimax_strategy() {
     let ratio = |learner: &str| {
@@ -86,7 +86,7 @@ fn erm_loses_in_every_round_and_regularised_erm_does_not() {
             found.expect("every player").clone()
         };
         let (t, best) = (f64::from(rounds), number(&result, "comparator_loss"));
-        // The slopes ½, −1, +1, … never add up to more than ½ in size.
+        // The slopes ½, −1, +1, … always add up to ½ or −½.
         assert_eq!(best, -0.5);
 
         let erm = player("ERM");
@@ -121,10 +121,10 @@ fn games_that_cannot_be_played() {
     for (line, says) in [
         ("adversary --dimension 0", "0 is not in 1..="),
         ("adversary --rounds 0", "0 is not in 1..="),
-        ("adversary --adversary kind", "[possible values: orthogonal, sign]"),
+        ("adversary --adversary kind", "is none of orthogonal, sign"),
         ("erm --rounds 0", "0 is not in 1..="),
-        ("erm --learner ogd", "unexpected argument '--learner'"),
-        ("chess", "unrecognized subcommand 'chess'"),
+        ("erm --learner ogd", "there is no flag --learner"),
+        ("chess", "there is no command chess"),
     ] {
         let text = ask(&format!("play {line}")).refusal(2);
         assert!(text.contains(says), "{text}");

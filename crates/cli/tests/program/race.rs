@@ -1,4 +1,4 @@
-//! `rueful race`: several learners on one stream, each as it would be alone.
+//! `rueful race`: several learners on one stream. Each learns as it would alone.
 
 use crate::harness::{DATA, ask, ask_in, hinge, number};
 use rueful_run::LearnerSpec;
@@ -17,13 +17,14 @@ fn learners(report: &Value) -> &Vec<Value> {
     report["learners"].as_array().expect("a list")
 }
 
-/// Every learner that takes the loss, in one race.
+/// The flags of a race of every learner but `strongly-convex-ogd`, which has another σ.
 fn all_learners() -> String {
     let all = LearnerSpec::NAMES.iter().filter(|&&name| name != "strongly-convex-ogd");
     all.map(|name| format!(" --learner {name}")).collect()
 }
 
-/// Nothing of one learner reaches another: its run alone gives the same numbers, to the last bit.
+/// The learners do not influence each other: a run of each alone gives the same numbers, to the
+/// last bit.
 #[test]
 fn a_learner_in_a_race_is_its_own_run() {
     let folder = TempDir::new().expect("a directory");
@@ -44,7 +45,8 @@ fn a_learner_in_a_race_is_its_own_run() {
 #[test]
 fn threads_change_nothing() {
     let flags = all_learners() + " --loss logistic --eta 0.1,1";
-    // A perceptron learns from its own loss, or from hinge: logistic is for the others.
+    // The passive-aggressive learners do not take the logistic loss. They and the Perceptron are
+    // left out.
     let flags = flags.replace(" --learner perceptron", "");
     let flags = flags.replace(" --learner passive-aggressive-1", "");
     let flags = flags.replace(" --learner passive-aggressive-2", "");
@@ -70,7 +72,8 @@ fn the_least_risk_comes_first_and_is_marked() {
     assert!(text.contains("Sequential risk over time"), "{text}");
 }
 
-/// One comparator for all: what a learner lost beyond it is its regret.
+/// There is one best comparator for all learners, and the regret of a learner is its loss minus
+/// that of the comparator.
 #[test]
 fn the_best_comparator_is_solved_for_once() {
     let report = race("--learner ogd --learner ftrl --learner perceptron --hindsight");
@@ -90,7 +93,7 @@ fn the_best_comparator_is_solved_for_once() {
     assert!(lower <= most && least <= upper, "the intervals do not meet");
 }
 
-/// A grid over η is for the learners that have steps; the others race once.
+/// Learners that use η race once for each value, and the others race once.
 #[test]
 fn a_grid_races_each_step_size() {
     let etas = |report: &Value| {
@@ -104,7 +107,7 @@ fn a_grid_races_each_step_size() {
     assert_eq!(etas(&mixed), [None, Some(0.1), Some(1.0)]);
 }
 
-/// Who leaves the finite numbers is told, comes last, and stops nobody.
+/// A learner whose weights are no longer finite comes last, with the reason, and the others go on.
 #[test]
 fn a_learner_that_diverges_stops_nobody() {
     let folder = TempDir::new().expect("a directory");
@@ -158,7 +161,7 @@ fn a_race_is_a_page_and_a_picture() {
             assert!(page.contains(&cell), "{cell} of {}", racer["name"]);
         }
     }
-    // Two have the same name, and are told apart.
+    // Two learners have the same name, and the page tells them apart by η.
     assert!(
         page.contains("ogd, η = 0.1000") && plot.contains("perceptron") && plot.starts_with("<svg")
     );

@@ -1,4 +1,4 @@
-//! Files of every kind, given to the program as a person would.
+//! Files of every format, given to the program as a person would give them.
 
 use crate::harness::{DATA, Said, ask, ask_in, number, program, root};
 use serde_json::Value;
@@ -34,7 +34,7 @@ fn desk() -> TempDir {
     folder
 }
 
-/// What `rueful` says when `input` is piped into it.
+/// Runs `rueful` with `input` on its standard input.
 fn ask_with_input(directory: &Path, line: &str, input: &[u8]) -> Said {
     let mut child = program(directory)
         .args(line.split_whitespace())
@@ -58,7 +58,8 @@ fn counts(look: &Value) -> (f64, f64, f64, f64) {
 fn every_format_is_looked_at() {
     let desk = desk();
     let look = |line: &str| ask_in(desk.path(), &format!("data {line} --json")).json();
-    // Four constants, four ages, three jobs, three pays; two kinds of jobs.
+    // The nonzeros are four constants, four ages, three jobs and three pays. There are two
+    // different jobs.
     for table in ["table.csv", "table.tsv"] {
         let found = look(&format!("{table} --label bought --positive yes"));
         assert_eq!(counts(&found), (4.0, 14.0, 5.0, 2.0), "{found}");
@@ -99,7 +100,7 @@ fn what_is_missing_is_asked_for() {
     assert!(text.contains("--label names \"price\""), "{text}");
 }
 
-/// Standard input, several files, compression and any number of threads: the same stream.
+/// Standard input, several files, compression and any number of threads give the same stream.
 #[test]
 fn the_same_bytes_give_the_same_report() {
     let folder = TempDir::new().expect("a directory");
@@ -137,20 +138,21 @@ fn standard_input_is_read_once_and_that_is_said() {
     let text = fs::read(root().join(DATA)).expect("the data is there");
     let said = ask_with_input(&root(), "run - --learner minimax", &text).one_line();
     assert!(said.contains("standard input can be read only once: give --horizon"), "{said}");
-    // Data that fits in memory need not be read twice.
+    // Data that fits in memory need not be read twice, so standard input can be solved for.
     let solved = ask_with_input(&root(), "run - --hindsight --json", &text).json();
     assert_eq!(solved["regret"], ask(&format!("run {DATA} --hindsight --json")).json()["regret"]);
     let said = ask_with_input(&root(), "hindsight - --keep 0", &text).one_line();
     assert!(said.contains("standard input can be read only once"), "{said}");
 }
 
-/// A schema makes the next file be read as the first was, though it looks different.
+/// With a schema the next file is read as the first one was, although it looks different.
 #[test]
 fn a_schema_reads_the_next_file_in_the_same_way() {
     let desk = desk();
     let line = "data table.csv --label bought --positive yes --write-schema schema.json --json";
     ask_in(desk.path(), line).json();
-    // Nothing but numbers for jobs: on its own it would be taken for a column of numbers.
+    // The jobs of this file are numbers. Without the schema they would be read as a column of
+    // numbers.
     fs::write(desk.path().join("next.csv"), "age,job,pay,bought\n31,7,1,yes\n47,8,2,no\n").unwrap();
     let read = "next.csv --schema schema.json --positive yes --json";
     let next = ask_in(desk.path(), &format!("data {read}")).json();
@@ -160,10 +162,10 @@ fn a_schema_reads_the_next_file_in_the_same_way() {
     assert!(text.contains("leave out --format, --label"), "{text}");
     fs::write(desk.path().join("odd.json"), "{\"format\": \"odd\"}").unwrap();
     let text = ask_in(desk.path(), "data next.csv --schema odd.json").one_line();
-    assert!(text.contains("odd.json does not say how a file is read"), "{text}");
+    assert!(text.contains("odd.json is not a schema"), "{text}");
 }
 
-/// The description of a run repeats it, format and all.
+/// The description of a run repeats the run, and includes the format of its data.
 #[test]
 fn a_spec_repeats_a_run_on_a_table() {
     let desk = desk();
@@ -173,7 +175,7 @@ fn a_spec_repeats_a_run_on_a_table() {
     assert_eq!(ask_in(desk.path(), "run --spec report.json --json").json(), report);
 }
 
-/// One table may hold the examples and what a model said about them.
+/// One table may hold the examples and the predictions of a model.
 #[test]
 fn predictions_may_be_columns_of_the_examples() {
     let folder = TempDir::new().expect("a directory");
@@ -194,7 +196,7 @@ fn predictions_may_be_columns_of_the_examples() {
     }
 }
 
-/// A file that grows is learned from until the program is interrupted, which is no failure.
+/// The program learns from a growing file until it is interrupted, and the interrupt is no failure.
 #[cfg(unix)]
 #[test]
 fn a_growing_file_is_learned_from_until_interrupted() {
@@ -207,7 +209,8 @@ fn a_growing_file_is_learned_from_until_interrupted() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    // It says when it is ready to be interrupted. What was written before that is still read.
+    // The program says when it is ready to be interrupted. It still reads everything that was
+    // written before the interrupt.
     let mut ready = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut ready).unwrap();
     assert!(ready.contains("interrupt"), "{ready}");
@@ -226,7 +229,7 @@ fn a_growing_file_is_learned_from_until_interrupted() {
     assert_eq!(number(&report, "examples"), 7.0);
 }
 
-/// Names that share an index are counted, and told beside the features.
+/// The report counts the names that share an index.
 #[test]
 fn a_report_tells_of_names_that_meet() {
     let folder = TempDir::new().expect("a directory");

@@ -1,9 +1,9 @@
-//! What people read: reports, games and help, pinned.
+//! Snapshots of the text for people: reports, games and help.
 
 use crate::harness::{DATA, ask, assert_snapshot};
 use rueful_run::LearnerSpec;
 
-/// Pins what a command prints, under the command itself.
+/// Compares a command and its output with a snapshot.
 #[track_caller]
 fn pin(name: &str, line: &str) {
     let text = ask(line).result();
@@ -71,7 +71,7 @@ fn help_for_every_command() {
     pin("help-man", "man --help");
 }
 
-/// Asked for nothing, the program says what it can do, and that this was not enough.
+/// Without a command the program prints its help and exits with 2.
 #[test]
 fn help_for_whoever_says_nothing() {
     for (line, asked) in [("", "-h"), ("play", "play -h")] {

@@ -1,5 +1,5 @@
-//! The spec of a report is the whole run: fed back, it gives the same bytes. So does the spec that
-//! is printed in place of a run, as TOML or as JSON.
+//! The spec of a report describes the whole run: `--spec` gives the same bytes again. So does the
+//! spec that `--print-spec` prints, as TOML or as JSON.
 
 use crate::harness::{DATA, ask, ask_in, assert_snapshot, hinge};
 use rueful_run::{AnyLoss, LearnerSpec};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Writes a report to a file and returns both.
+/// Writes the report of a run to a file. Returns the report and the path.
 fn report(directory: &TempDir, line: &str) -> (String, String) {
     let report = ask(line).result();
     let path = directory.path().join("report.json");
@@ -73,7 +73,7 @@ fn every_loss_is_printed_as_it_is_run() {
     }
 }
 
-/// Runs a command in a folder, then what it prints with `--print-spec`.
+/// Checks that a command and the spec that it prints give the same report.
 fn assert_repeats_in(folder: &Path, line: &str) {
     let report = ask_in(folder, &format!("run {line} --json")).result();
     let printed = ask_in(folder, &format!("run {line} --print-spec")).result();
@@ -125,11 +125,11 @@ fn a_printed_spec_is_pinned() {
     assert_snapshot("print-spec", &format!("$ rueful {line}\n{}", ask(&line).result()));
 }
 
-/// Settings that would not show in a spec are not taken for granted.
+/// Settings that a spec does not hold are refused with `--print-spec`.
 #[test]
 fn printing_a_spec_and_running_are_two_things() {
     for flag in ["--hindsight", "--curve-hindsight", "--follow"] {
         let text = ask(&format!("run {DATA} --print-spec {flag}")).refusal(2);
-        assert!(text.contains("cannot be used with"), "{text}");
+        assert!(text.contains("do not go together"), "{text}");
     }
 }

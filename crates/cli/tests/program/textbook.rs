@@ -1,10 +1,10 @@
-//! The default run, once more in the plainest code: dense vectors, one line per formula, nothing
-//! shared with the program.
+//! A run of `ogd` with its default settings, once more in the plainest code. It has dense vectors
+//! and one line per formula, and shares nothing with the program.
 
 use crate::harness::{DATA, ask, number, root};
 use std::fs;
 
-/// Nine features, and before them the constant one.
+/// The constant feature, and nine others after it.
 const DIMENSION: usize = 10;
 /// U, the default radius.
 const RADIUS: f64 = 10.0;
@@ -42,7 +42,7 @@ fn hinge(w: &[f64], row: &Row) -> f64 {
     (1.0 - row.y * dot(w, &row.x)).max(0.0)
 }
 
-/// What is left of a run of projected OGD on the hinge loss with AdaGrad-norm steps.
+/// The state of a run of projected OGD on the hinge loss with AdaGrad-norm steps.
 #[derive(Default)]
 struct Run {
     w: [f64; DIMENSION],
@@ -141,7 +141,7 @@ fn the_report_says_what_the_textbook_says() {
     assert_close(number(&report, "gradient_norm_max"), largest);
 }
 
-/// The certificate is a promise about every comparator: here are some.
+/// The certificate holds for every comparator, and this test tries some of them.
 #[test]
 fn no_comparator_escapes_the_certificate() {
     let rows = rows();

@@ -1,4 +1,5 @@
-//! Class weights: the same, to the last bit, as a file whose examples count that much by themselves.
+//! Class weights give the same results, to the last bit, as a file whose examples have these
+//! importances.
 
 use crate::harness::{DATA, ask, ask_in, number, root};
 use rueful_run::LearnerSpec;
@@ -6,8 +7,9 @@ use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
 
-/// A folder with the small stream, plain, with importances, and with these multiplied by the weights
-/// of the classes; the predictions are those of a model of one feature.
+/// A folder with the small stream in several files: without importances, with the weights of the
+/// classes as importances, with other importances, and with the products of both. There is also a
+/// file of predictions.
 fn desk(positive: f32, negative: f32) -> TempDir {
     let folder = TempDir::new().expect("a directory");
     let text = fs::read_to_string(root().join(DATA)).expect("the data is there");
@@ -16,7 +18,7 @@ fn desk(positive: f32, negative: f32) -> TempDir {
     for (row, line) in text.lines().enumerate() {
         let (label, features) = line.split_once(' ').expect("features");
         let weight = if label.starts_with('-') { negative } else { positive };
-        // Powers of two, so that products are exact.
+        // The importances are powers of two, so that products are exact.
         let importance = [0.5_f32, 1.0, 4.0][row % 3];
         let put = |text: &mut String, importance: f32| {
             *text += &format!("{label} {importance} | {features}\n");
@@ -40,7 +42,7 @@ fn desk(positive: f32, negative: f32) -> TempDir {
     folder
 }
 
-/// A report without what says where the data came from.
+/// A report without the keys that depend on where the data came from.
 fn report(folder: &TempDir, line: &str) -> Value {
     let mut report = ask_in(folder.path(), &format!("{line} --json")).json();
     for key in ["spec", "data", "collisions"] {
@@ -95,7 +97,7 @@ fn one_weight_leaves_the_other_at_1() {
     assert_same(&folder, "--positive-weight 0.7", "audit --predictions predictions --hindsight");
 }
 
-/// The Perceptron's mistakes are counted, not weighed, and so is what bounds them.
+/// The Perceptron's mistakes are counted and not weighted, and neither is the bound on them.
 #[test]
 fn a_mistake_is_a_mistake_however_little_it_counts() {
     let flags = "--learner perceptron --loss hinge --hindsight --json";
@@ -121,11 +123,11 @@ fn weights_are_in_the_spec() {
     fs::write(&path, &printed).expect("the spec is written");
     let again = ask(&format!("run --spec {} --json", path.display())).result();
     assert_eq!(again, ask(&format!("{line} --json")).result());
-    // What is not said is 1.
+    // A weight that is left out is 1.
     fs::write(&path, printed.replace("negative = 0.1\n", "")).expect("the spec is written");
     let spec = ask(&format!("run --spec {} --print-spec", path.display())).result();
     assert!(spec.contains("positive = 2.0\nnegative = 1.0\n"), "{spec}");
-    // A regression loss has no classes, whoever asks.
+    // A regression loss has no classes, also if a spec asks for class weights.
     fs::write(&path, printed.replace("\"logistic\"", "\"square\"")).expect("the spec is written");
     let text = ask(&format!("run --spec {}", path.display())).one_line();
     assert!(text.contains("class weights are for the classes +1 and -1"), "{text}");
@@ -162,6 +164,6 @@ fn what_weights_cannot_do_is_refused() {
     }
     for line in ["data", "convert --out out"] {
         let text = ask(&format!("{line} {DATA} --positive-weight 2")).refusal(2);
-        assert!(text.contains("unexpected argument '--positive-weight'"), "{text}");
+        assert!(text.contains("there is no flag --positive-weight"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! What columns are called, and which numbers they have, changes nothing.
+//! The names and the numbers of columns do not change the results.
 
 use crate::figures::{Agree, ROUNDING, assert_same, assert_solved_alike};
 use crate::harness::Desk;
@@ -8,7 +8,8 @@ use crate::stream::{
     LOSSES, Labels, Loss, csv, libsvm, own, predictions, spread, stream, vw, weighted,
 };
 
-/// A stream under the numbers 1, 2, 3, … and under numbers far apart, and predictions for it.
+/// Writes a stream whose columns have the numbers 1, 2, 3, …, the same stream with numbers far
+/// apart, and predictions for it.
 fn near_and_far(desk: &Desk, labels: Labels, seed: u64) {
     let rows = stream(labels, 50, seed);
     desk.put("near", libsvm(&rows, own));
@@ -16,7 +17,7 @@ fn near_and_far(desk: &Desk, labels: Labels, seed: u64) {
     desk.put("predictions", predictions(&rows));
 }
 
-/// All runs to which it is nothing that there could be more columns between those that there are.
+/// All runs whose set does not grow with the numbers of the columns.
 fn same_anywhere(loss: Loss) -> impl Iterator<Item = Setup> {
     setups(loss).into_iter().filter(|setup| !setup.fills_space())
 }
@@ -50,7 +51,8 @@ fn nor_do_looks_back() {
         {
             let [near, far] = ["near", "far"]
                 .map(|file| desk.json(&format!("hindsight {file} {} {set}", loss.flags)));
-            // Without a constant, what is side by side begins at 1 in one file and at 0 in the other.
+            // Without a constant, the columns that the solver sees begin at 1 in one file and at 0
+            // in the other.
             let agree = if set.contains("no-constant") { ROUNDING } else { Agree::Exactly };
             assert_same(&near, &far, agree, &format!("{} {set}", loss.flags));
         }
@@ -86,12 +88,12 @@ fn letters(column: u32) -> String {
     ["a", "b", "c", "d", "e"][column as usize - 1].to_owned()
 }
 
-/// In another order by any hash, and by the alphabet.
+/// Other names, whose order is different by hash and by the alphabet.
 fn others(column: u32) -> String {
     format!("the-{}th", 17 * (9 - column))
 }
 
-/// A stream under two sets of names.
+/// Checks that two files that differ in names only give the same figures.
 fn assert_names_do_not_matter(desk: &Desk, files: [&str; 2], labels: Labels, read: &str) {
     for loss in LOSSES.into_iter().filter(|loss| loss.labels == labels) {
         for setup in same_anywhere(loss).filter(|setup| !setup.has_sides()) {
@@ -129,7 +131,7 @@ fn names_of_columns_do_not_matter() {
     }
 }
 
-/// Norms are sums over all coordinates, and zeros between them must not change the last bit.
+/// Norms are sums over all coordinates. Zeros between the coordinates must not change the last bit.
 #[test]
 fn figures_of_columns_far_apart_are_the_same_to_the_last_bit() {
     for loss in LOSSES {
@@ -160,7 +162,8 @@ fn looks_back_at_columns_far_apart_are_the_same_to_the_last_bit() {
     }
 }
 
-/// A box has room where no column is, and what a learner promises must not depend on how much.
+/// A box also has coordinates that no column uses, and the promise of a learner must not depend on
+/// them.
 #[test]
 fn a_box_is_measured_where_columns_are() {
     for loss in LOSSES {
@@ -174,7 +177,7 @@ fn a_box_is_measured_where_columns_are() {
     }
 }
 
-/// The sides of a box go with their columns.
+/// The sides of a box stay with their columns.
 #[test]
 fn sides_of_a_box_stay_with_columns_far_apart() {
     for loss in LOSSES {
@@ -190,7 +193,7 @@ fn sides_of_a_box_stay_with_columns_far_apart() {
     }
 }
 
-/// Importances, and weights of classes, stay with rows whose columns lie far apart.
+/// Rows whose columns lie far apart keep their importances and the weights of their classes.
 #[test]
 fn rows_count_as_much_with_columns_far_apart() {
     for loss in LOSSES {

@@ -1,15 +1,15 @@
-//! The ladder holds, or a run is refused, for features, labels and weights of any size.
+//! For features, labels and weights of any size, the ladder holds or the run is refused.
 
 use crate::figures::number;
 use crate::harness::Desk;
 use crate::ladder::assert_in_order;
 use crate::stream::{COLUMNS, LOSSES, Labels, Row, learners, libsvm, own, predictions, stream, vw};
 
-/// Powers of two for the columns, the labels and the weights of a stream.
+/// The sizes of the columns, the labels and the weights of a stream, as exponents of two.
 struct Sizes {
     columns: [i32; COLUMNS as usize],
     label: i32,
-    /// Weights go from 2 to minus this power to 2 to this power.
+    /// The weights go from 2^−`weight` to 2^`weight`.
     weight: i32,
 }
 

@@ -1,9 +1,10 @@
-//! Reports compared figure by figure.
+//! Compares reports figure by figure.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What says where data came from and what things are called, and no more.
+/// The keys of a report that depend on where the data came from and on names. They are not
+/// compared.
 const NAMES: [&str; 10] = [
     "spec",
     "data",
@@ -17,7 +18,7 @@ const NAMES: [&str; 10] = [
     "largest_weights",
 ];
 
-/// Every figure of a report under its path, but for names.
+/// Every figure of a report by its path, without the keys of [`NAMES`].
 pub(crate) fn figures(report: &Value) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
     collect("", report, &mut all);
@@ -40,16 +41,16 @@ fn collect(path: &str, value: &Value, all: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// How well figures must agree.
+/// How closely figures must agree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Agree {
-    /// To the last bit.
+    /// They must agree to the last bit.
     Exactly,
-    /// To so much, relative to 1 and to their size.
+    /// The difference must be at most this, times 1 plus the size of the figures.
     Within(f64),
 }
 
-/// Rounding in a few hundred operations, and no more.
+/// The figures may differ by the rounding of a few hundred operations.
 pub(crate) const ROUNDING: Agree = Agree::Within(1e-9);
 
 impl Agree {
@@ -61,17 +62,18 @@ impl Agree {
     }
 }
 
-/// Allowances for what is too small for a double are below this, in any unit.
+/// Figures below this are not compared. Allowances for numbers that are too small for a double are
+/// below this in any unit.
 const NOTHING: f64 = 1e-230;
 
-/// Two reports have the same figures.
+/// Checks that two reports have the same figures.
 #[track_caller]
 pub(crate) fn assert_same(one: &Value, other: &Value, agree: Agree, what: &str) {
     assert_scaled(one, other, agree, |_| 1.0, what);
 }
 
-/// The figures of the other report are those of the first, each times a factor. Whole numbers, words and
-/// truths are the same.
+/// Checks that each figure of the other report is that of the first times a factor. Whole numbers,
+/// words and truth values must be the same.
 #[track_caller]
 pub(crate) fn assert_scaled(
     one: &Value,
@@ -95,26 +97,26 @@ pub(crate) fn assert_scaled(
     }
 }
 
-/// A number of a report, as a path of keys.
+/// The number of a report at a path of keys.
 #[track_caller]
 pub(crate) fn number(report: &Value, path: &str) -> f64 {
     let value = path.split('.').fold(report, |value, key| &value[key]);
     value.as_f64().unwrap_or_else(|| panic!("{path} is {value} in {report}"))
 }
 
-/// A figure per round, for all rounds.
+/// The total over all rounds of a figure that the report has per round.
 #[track_caller]
 pub(crate) fn total(report: &Value, path: &str) -> f64 {
     number(report, path) * number(report, "examples")
 }
 
-/// What the best comparator lost in all, at least and at most.
+/// The bounds on the total loss of the best comparator.
 #[track_caller]
 pub(crate) fn comparator(report: &Value) -> (f64, f64) {
     (total(report, "comparator.lower"), total(report, "comparator.upper"))
 }
 
-/// Two intervals that hold the same number: they overlap, but for the rounding of totals.
+/// Checks that two intervals can hold the same number: they overlap, up to the rounding of totals.
 #[track_caller]
 pub(crate) fn assert_overlap(one: (f64, f64), other: (f64, f64), what: &str) {
     let ends = [one.0, one.1, other.0, other.1];
@@ -123,7 +125,7 @@ pub(crate) fn assert_overlap(one: (f64, f64), other: (f64, f64), what: &str) {
     assert!(overlap, "{what}\n{one:?} and {other:?} have nothing in common");
 }
 
-/// Two solutions of one problem: each as good as asked for, and their intervals overlap.
+/// Checks two solutions of one problem: both have converged, and their intervals overlap.
 #[track_caller]
 pub(crate) fn assert_solved_alike(one: &Value, other: &Value, what: &str) {
     for report in [one, other] {

@@ -1,4 +1,4 @@
-//! The same rows say the same, whichever file they come in.
+//! The same rows give the same results, whichever format they come in.
 
 use crate::figures::{Agree, ROUNDING, assert_same, assert_solved_alike};
 use crate::harness::Desk;
@@ -15,7 +15,7 @@ fn name(column: u32) -> String {
     format!("x{column}")
 }
 
-/// Rows in which every column has a value: a table has a cell for each.
+/// Rows in which every column has a value, because a table has a cell for each.
 fn whole_rows(labels: Labels, seed: u64) -> Vec<Row> {
     let mut rows = stream(labels, 120, seed);
     rows.retain(|row| row.features.len() == COLUMNS as usize);
@@ -38,7 +38,7 @@ fn parquet(rows: &[Row]) -> Vec<u8> {
     bytes
 }
 
-/// Every way to write a stream down. Columns have names in tables, and numbers elsewhere.
+/// Writes a stream in every format. Columns have names in tables, and numbers elsewhere.
 fn write_all(desk: &Desk, rows: &[Row]) {
     desk.put("rows.libsvm", libsvm(rows, own));
     desk.put("numbers.vw", vw(rows, |i| i.to_string()));
@@ -54,8 +54,8 @@ fn write_all(desk: &Desk, rows: &[Row]) {
     desk.text("convert names.vw --bits 12 --out vw.rueful-cache");
 }
 
-/// Files with the same columns under the same numbers: one in each line, how it is read, and those
-/// that must give the same bits.
+/// Families of files, each with the flags to read it. The files of a family have the same columns
+/// under the same numbers and must give the same bits.
 const FAMILIES: [&[&str]; 3] = [
     &["rows.libsvm", "numbers.vw", "libsvm.rueful-cache"],
     &[
@@ -69,7 +69,8 @@ const FAMILIES: [&[&str]; 3] = [
     &["names.vw --bits 12", "vw.rueful-cache"],
 ];
 
-/// Bit for bit within a family; from one to the next the order of columns may differ.
+/// Checks that the figures are the same to the last bit within a family. Between families the order
+/// of columns may differ, so the figures may differ by rounding.
 fn assert_all_say_the_same(what: &str, say: impl Fn(&str) -> serde_json::Value) {
     let first = say(FAMILIES[0][0]);
     for family in FAMILIES {

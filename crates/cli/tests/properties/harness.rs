@@ -1,4 +1,4 @@
-//! Runs the program in a folder of its own and takes down what it says.
+//! Runs the program in a folder of its own and records its output.
 
 use serde_json::Value;
 use std::fs;
@@ -21,7 +21,8 @@ impl Desk {
         fs::read(self.0.path().join(name)).expect("the file is there")
     }
 
-    /// Runs `rueful` with the words of `line`, told nothing by the terminal of whoever runs the tests.
+    /// Runs `rueful` with the words of `line`, without the environment variables that a terminal
+    /// may have set.
     pub(crate) fn say(&self, line: &str) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rueful"));
         command.current_dir(self.0.path()).args(line.split_whitespace());
@@ -31,7 +32,7 @@ impl Desk {
         command.output().expect("the program starts")
     }
 
-    /// What a run that must have gone well printed.
+    /// The output of a command that must succeed.
     #[track_caller]
     pub(crate) fn text(&self, line: &str) -> String {
         let output = self.say(line);
@@ -40,14 +41,14 @@ impl Desk {
         String::from_utf8(output.stdout).expect("the program writes UTF-8")
     }
 
-    /// The same as JSON.
+    /// The output of a command that must succeed, as JSON.
     #[track_caller]
     pub(crate) fn json(&self, line: &str) -> Value {
         let text = self.text(&format!("{line} --json"));
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
     }
 
-    /// The JSON of a run that says nothing on the way.
+    /// The report of `rueful run` as JSON, without progress.
     #[track_caller]
     pub(crate) fn run(&self, line: &str) -> Value {
         self.json(&format!("run {line} -q"))

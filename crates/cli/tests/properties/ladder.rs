@@ -1,11 +1,11 @@
-//! exact regret ≤ certificate ≤ data-dependent bound ≤ theorem, in every report.
+//! Every report has exact regret ≤ certificate ≤ data-dependent bound ≤ theorem.
 
 use crate::harness::Desk;
 use crate::setups::setups;
 use crate::stream::{LOSSES, Labels, libsvm, own, spread, stream, times, vw, weighted};
 use serde_json::Value;
 
-/// The rungs that are there, from the lowest, with their names.
+/// The rungs that a report has, with their names, from the lowest to the highest.
 fn rungs(report: &Value) -> Vec<(&'static str, f64)> {
     let bound = &report["bound"];
     let rungs = [
@@ -17,8 +17,8 @@ fn rungs(report: &Value) -> Vec<(&'static str, f64)> {
     rungs.into_iter().filter_map(|(name, value)| Some((name, value.as_f64()?))).collect()
 }
 
-/// The rungs of a report are in order, at its end and wherever its curve has points. Returns how many
-/// there are at the end.
+/// Checks that the rungs of a report are in order, at the end and at every point of its curve.
+/// Returns the number of rungs at the end.
 #[track_caller]
 pub(crate) fn assert_in_order(report: &Value, what: &str) -> usize {
     let curve = report["curve"].as_array().expect("a curve");
@@ -33,7 +33,8 @@ pub(crate) fn assert_in_order(report: &Value, what: &str) -> usize {
     rungs(report).len()
 }
 
-/// Runs all that there is on some data, whose columns have these numbers if they have any; returns how many rungs were in order.
+/// Runs all setups on the file `data`, and checks their rungs. `index` gives the numbers of the
+/// columns, if these have numbers. Returns how many rungs were in order.
 fn climb(desk: &Desk, labels: Labels, more: &str, index: Option<fn(u32) -> u32>) -> usize {
     let mut climbed = 0;
     for loss in LOSSES.into_iter().filter(|loss| loss.labels == labels) {
@@ -54,7 +55,7 @@ fn climb(desk: &Desk, labels: Labels, more: &str, index: Option<fn(u32) -> u32>)
 fn of_classes() {
     let desk = Desk::new();
     desk.put("data", libsvm(&stream(Labels::Classes, 50, 1), own));
-    // 3 losses with 12 runs each, most of them with all four rungs.
+    // There are 3 losses with 12 runs each, and most of these have all four rungs.
     assert!(climb(&desk, Labels::Classes, "", Some(own)) >= 3 * 12 * 3);
 }
 
@@ -81,7 +82,8 @@ fn of_classes_that_count_more() {
     climb(&desk, Labels::Classes, " --positive-weight 5 --negative-weight 0.25", Some(own));
 }
 
-/// Names are hashed, so that columns lie scattered, and solvers see them under other numbers.
+/// The names of columns are hashed to scattered numbers, and solvers see the columns under other
+/// numbers.
 #[test]
 fn of_rows_that_count_more_under_names() {
     for labels in [Labels::Classes, Labels::Numbers] {
@@ -98,7 +100,7 @@ fn of_classes_that_count_more_far_apart() {
     climb(&desk, Labels::Classes, " --positive-weight 50 --negative-weight 0.25", Some(spread));
 }
 
-/// One row after the other that counts 50 times, against a small ball.
+/// Every row counts 50 times, and the ball of comparators is small.
 #[test]
 fn of_rows_that_count_50_times() {
     let desk = Desk::new();

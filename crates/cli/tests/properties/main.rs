@@ -1,5 +1,5 @@
-//! What must hold of the program whatever it is given: every command, loss, learner, set and format, on
-//! streams from a seed. Each property compares what is said about two forms of the same stream.
+//! Properties of the program that must hold for every command, loss, learner, set and format, on
+//! streams from a seed. Most of them compare the reports on two forms of the same stream.
 
 mod columns;
 mod extremes;

@@ -1,13 +1,14 @@
-//! A model says what it is: a description that is not its own is refused.
+//! A model is refused if its description does not fit the rest of it.
 
 use crate::harness::Desk;
 use crate::stream::{Labels, libsvm, own, stream};
 use flate2::Crc;
 
-/// The header of a model: magic, version, how many bytes follow, and the checksum of all but itself.
+/// The length of a model's header: magic, version, number of bytes that follow, and the checksum of
+/// everything but itself.
 const HEADER: usize = 28;
 
-/// The model with one part of its description replaced, and with lengths and checksum that are right.
+/// The model with one part of its description replaced, and with correct lengths and checksum.
 fn forged(model: &[u8], from: &str, to: &str) -> Vec<u8> {
     // The task is the first section: a tag of four letters, a length, and the bytes.
     let (tag, after) = model[HEADER..].split_at(4);
@@ -27,7 +28,7 @@ fn forged(model: &[u8], from: &str, to: &str) -> Vec<u8> {
     [front, checksum.sum().to_le_bytes().to_vec(), body].concat()
 }
 
-/// Saves a model, forges it and shows it to everyone who reads models.
+/// Saves a model, forges it, and checks that every command that reads models refuses it.
 #[track_caller]
 fn assert_refused(labels: Labels, flags: &str, from: &str, to: &str) {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! What is proved is true for numbers of any size: very small, very large, and sums that cancel.
+//! Bounds hold for numbers of any size: very small ones, very large ones, and sums that cancel.
 
 use crate::figures::{Agree, assert_overlap, comparator, number, total};
 use crate::harness::Desk;
@@ -9,8 +9,8 @@ fn small_logistic_loss(score: f64) -> f64 {
     (-score).exp()
 }
 
-/// Scores so sure of themselves that squares of their slopes are no longer doubles. A predictor that is
-/// surer still loses less.
+/// The scores are so large that the squares of their slopes underflow. A predictor with even larger
+/// scores loses less.
 #[test]
 fn sure_scores_do_not_beat_surer_ones() {
     for sign in [1.0, -1.0] {
@@ -44,7 +44,8 @@ fn linear_regret(rows: &[crate::stream::Row], radius: f64) -> f64 {
     lost + radius * slopes.map(|slope| slope * slope).sum::<f64>().sqrt()
 }
 
-/// Labels times a power of two are losses in another unit, however small or large that is.
+/// If labels are multiplied by a power of two, losses are in another unit, however small or large
+/// it is.
 #[test]
 fn linear_losses_of_any_size_are_regretted_in_proportion() {
     let rows = stream(Labels::Numbers, 40, 81);
@@ -63,13 +64,14 @@ fn linear_losses_of_any_size_are_regretted_in_proportion() {
         let what = format!("2^{exponent}: {regret} in [{lower}, {upper}], at most {proved}");
         assert!(proved >= regret * (1.0 - 1e-12), "{what}");
         assert_overlap((lower, upper), (regret, regret), &what);
-        // Nothing is gained by allowances that swallow what is to be proved, unless it is next to
-        // nothing: importances can multiply what is lost below the range of doubles.
+        // The certificate must be close to the regret, so allowances for rounding must be small.
+        // Only for tiny numbers they may be larger, because importances can multiply underflow
+        // errors.
         assert!(unit < 1e-230 || Agree::Within(1e-6).on(proved, regret), "{what}");
     }
 }
 
-/// S = 10^17 + 1 − 10^17 is 1, and −S²/(2σT) is what the best predictor loses.
+/// S = 10^17 + 1 − 10^17 is 1, and the best predictor loses −S²/(2σT).
 #[test]
 fn slopes_that_cancel_are_allowed_for_where_nothing_bounds_the_comparators() {
     let truth = -1.0 / (2.0 * 0.01 * 3.0);
@@ -82,7 +84,7 @@ fn slopes_that_cancel_are_allowed_for_where_nothing_bounds_the_comparators() {
     assert_overlap(comparator(&report), (truth, truth), "run");
 }
 
-/// Losses of every size leave a window what is its own.
+/// The figures of a window do not suffer from large losses in earlier windows.
 #[test]
 fn a_window_is_not_lost_behind_large_losses() {
     for size in [1e10, 1e17, 1e40] {
@@ -95,7 +97,7 @@ fn a_window_is_not_lost_behind_large_losses() {
         for window in &report["windows"].as_array().expect("windows")[2..] {
             let risk = number(window, "sequential_risk");
             assert!(Agree::Within(1e-9).on(risk, 1.0), "after losses of {size}²: {window}");
-            // u = 0 loses nothing where the model loses 1.
+            // u = 0 loses nothing, and the model loses 1 in every round.
             assert!(number(window, "certificate") >= 1.0, "after losses of {size}²: {window}");
         }
     }

@@ -1,14 +1,16 @@
-//! Without a constant feature, features times 2^k and comparators times 2^−k are the same game.
+//! Without a constant feature, nothing changes if features are multiplied by 2^k and comparators by
+//! 2^−k.
 
 use crate::figures::{Agree, assert_scaled, assert_solved_alike};
 use crate::harness::Desk;
 use crate::stream::{LOSSES, Labels, libsvm, own, predictions, scaled, stream};
 use serde_json::{Value, json};
 
-/// What examples are multiplied by where radii are divided by it.
+/// The factors by which examples are multiplied and radii are divided.
 const FACTORS: [f64; 2] = [1024.0, 0.125];
 
-/// Norms of examples are in the units of examples, and radii in those of weights.
+/// The factor of each figure. Norms of examples are in the units of examples, and radii are in the
+/// units of weights.
 fn norms(factor: f64) -> impl Fn(&str) -> f64 {
     let is_radius = |path: &str| {
         [".radius", "beats_up_to", "says_nothing_from"].iter().any(|end| path.ends_with(end))
@@ -20,7 +22,7 @@ fn norms(factor: f64) -> impl Fn(&str) -> f64 {
     }
 }
 
-/// Only norms of examples have units where comparators have none.
+/// The factor of each figure if comparators have no units. Then only norms of examples have units.
 fn examples(factor: f64) -> impl Fn(&str) -> f64 {
     move |path| if path.ends_with("norm_max") { factor } else { 1.0 }
 }
@@ -32,8 +34,8 @@ fn both_scales(desk: &Desk, labels: Labels, factor: f64, seed: u64) {
     desk.put("predictions", predictions(&rows));
 }
 
-/// What a learner is told where examples have been multiplied: η and 1/α are a weight for a gradient,
-/// σ a loss for a squared weight, G a loss for a weight.
+/// The settings of learners for examples that are multiplied by the factor. η and 1/α are weights
+/// per gradient, σ is a loss per squared weight, and G is a loss per weight.
 fn learners(labels: Labels, factor: f64) -> Vec<String> {
     let (radius, square) = (2.0 / factor, factor * factor);
     let mut all = vec![
@@ -133,7 +135,7 @@ fn audits_have_no_units_of_their_own() {
     }
 }
 
-/// Comparators without units see no difference, and neither does a learner that has none.
+/// Comparators without units do not depend on the factor, and neither does a learner without units.
 #[test]
 fn without_units_nothing_is_to_be_said_about_them() {
     for loss in LOSSES {

@@ -1,26 +1,26 @@
-//! Runs of every kind: learners, and the sets that flags and spec files can name.
+//! Runs with every learner, and with every set that flags and spec files can name.
 
 use crate::harness::Desk;
 use crate::stream::{COLUMNS, Loss, learners};
 use serde_json::{Value, json};
 
-/// What a run is told, but for its data.
+/// The settings of a run, without its data.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     /// Flags for `rueful run`.
     pub(crate) flags: String,
-    /// Where weights and comparators lie, if flags cannot say it.
+    /// The set of the weights and of the comparators, if flags cannot name it.
     set: Option<Set>,
 }
 
-/// A set that takes a spec file.
+/// A set that only a spec file can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Set {
-    /// A box with sides of its own for the constant and for every column, and no room elsewhere.
+    /// A box with its own sides for the constant and for every column. All other coordinates are 0.
     Sides,
-    /// A box with the same interval everywhere, whether or not there is a column.
+    /// A box with the same interval for every coordinate, also for those that no column uses.
     Cube,
-    /// All comparators; the weights stay where the flags say.
+    /// All comparators. The set of the weights is that of the flags.
     WholeSpace,
 }
 
@@ -29,18 +29,18 @@ impl Setup {
         Self { flags, set: None }
     }
 
-    /// Whether it has a box whose sides belong to columns, which must then have numbers.
+    /// Whether its set is a box whose sides belong to columns. The columns must then have numbers.
     pub(crate) fn has_sides(&self) -> bool {
         self.set == Some(Set::Sides)
     }
 
-    /// Whether it has a set that is the larger, the larger the numbers of columns are.
+    /// Whether its set grows with the numbers of the columns.
     pub(crate) fn fills_space(&self) -> bool {
         self.set == Some(Set::Cube)
     }
 
-    /// The words after `rueful run` for a file, and how to read it, whose columns have the numbers that
-    /// `index` gives.
+    /// The words after `rueful run`. `file` is a file with the flags to read it, and `index` gives
+    /// the numbers of its columns.
     pub(crate) fn line(&self, desk: &Desk, file: &str, index: impl Fn(u32) -> u32) -> String {
         let Some(set) = self.set else { return format!("{file} {}", self.flags) };
         let mut spec = desk.json(&format!("run {file} {} --print-spec", self.flags));
@@ -57,7 +57,7 @@ impl Setup {
     }
 }
 
-/// A box around 0 that is different in every coordinate that can be seen.
+/// A box around 0 with different sides for every column.
 fn sides(index: impl Fn(u32) -> u32) -> Value {
     let rest = [0.0, 0.0];
     let mut sides = vec![rest; index(COLUMNS) as usize + 1];
@@ -69,7 +69,7 @@ fn sides(index: impl Fn(u32) -> u32) -> Value {
     json!({ "name": "box", "sides": sides, "rest": rest })
 }
 
-/// Every learner on a loss, and every set.
+/// All setups for a loss: every learner, and every set.
 pub(crate) fn setups(loss: Loss) -> Vec<Setup> {
     let flags = |flags: String| format!("{} {flags}", loss.flags);
     let mut all: Vec<Setup> = learners(loss)

@@ -1,25 +1,25 @@
-//! Streams from a seed, and every way to write them down.
+//! Streams from a seed, and the formats to write them in.
 
 use std::fmt::Write;
 
-/// One example, and what some model said about it beforehand.
+/// One example, and the prediction of some model for it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) label: f64,
     pub(crate) weight: f64,
-    /// Columns, counted from 1 and increasing, with their values.
+    /// The columns, counted from 1 and increasing, with their values.
     pub(crate) features: Vec<(u32, f32)>,
     pub(crate) prediction: f64,
 }
 
-/// What the labels of a loss are.
+/// The kind of labels that a loss takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Labels {
     Classes,
     Numbers,
 }
 
-/// A loss, as the command line has it.
+/// A loss, with its flags.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Loss {
     pub(crate) flags: &'static str,
@@ -51,7 +51,7 @@ pub(crate) fn learners(loss: Loss) -> impl Iterator<Item = &'static str> {
     LEARNERS.into_iter().chain(perceptron)
 }
 
-/// Numbers that look random, the same for the same seed.
+/// A generator of numbers that look random and depend only on the seed.
 struct Dice(u64);
 
 impl Dice {
@@ -66,23 +66,24 @@ impl Dice {
         (self.bits() >> 16) % bound
     }
 
-    /// Between −1 and 1.
+    /// A number between −1 and 1.
     fn number(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }
 }
 
-/// How many columns streams have.
+/// The number of columns of a stream.
 pub(crate) const COLUMNS: u32 = 5;
 
-/// A noisy stream in which every column appears, and most rows lack one or the other.
+/// A noisy stream in which every column occurs, and most rows lack some columns.
 pub(crate) fn stream(labels: Labels, count: usize, seed: u64) -> Vec<Row> {
     let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d).wrapping_add(1));
     (0..count).map(|number| row(&mut dice, labels, number)).collect()
 }
 
 fn row(dice: &mut Dice, labels: Labels, number: usize) -> Row {
-    // The first rows are whole, so that the first columns seen are the first of all.
+    // The first rows have all columns, so that the columns are first seen in the order of their
+    // numbers.
     let mut features: Vec<(u32, f32)> =
         (1..=COLUMNS).map(|column| (column, (2.0 * dice.number()) as f32)).collect();
     features.retain(|_| number < 2 || dice.below(10) < 7);
@@ -95,25 +96,26 @@ fn row(dice: &mut Dice, labels: Labels, number: usize) -> Row {
     Row { label, weight: 1.0, features, prediction: 0.5 * signal + 0.5 * dice.number() }
 }
 
-/// The same rows, which count 1, 2 and 3 times.
+/// The rows with random weights of 1, 2 and 3.
 pub(crate) fn weighted(mut rows: Vec<Row>) -> Vec<Row> {
     let mut dice = Dice(77);
     rows.iter_mut().for_each(|row| row.weight = (1 + dice.below(3)) as f64);
     rows
 }
 
-/// Every row as often as it counts, each counting once.
+/// Every row repeated as often as it counts. The copies have weight 1.
 pub(crate) fn repeated(rows: &[Row]) -> Vec<Row> {
     let once = |row: &Row| Row { weight: 1.0, ..row.clone() };
     rows.iter().flat_map(|row| std::iter::repeat_n(once(row), row.weight as usize)).collect()
 }
 
-/// All rows, counting so many times as much.
+/// The rows with all weights multiplied by a factor.
 pub(crate) fn times(rows: &[Row], factor: f64) -> Vec<Row> {
     rows.iter().map(|row| Row { weight: factor * row.weight, ..row.clone() }).collect()
 }
 
-/// All values times a factor, which must be a power of two for the values to stay exact.
+/// The rows with all values multiplied by a factor. The factor must be a power of two for the
+/// values to stay exact.
 pub(crate) fn scaled(rows: &[Row], factor: f32) -> Vec<Row> {
     let scale = |row: &Row| {
         let features = row.features.iter().map(|&(i, x)| (i, factor * x)).collect();
@@ -122,8 +124,8 @@ pub(crate) fn scaled(rows: &[Row], factor: f32) -> Vec<Row> {
     rows.iter().map(scale).collect()
 }
 
-/// The rows with others between them, which do not count: at the front, in between, at the end,
-/// with columns and labels that no row has that counts.
+/// The rows with others of weight 0 at the front, in between and at the end. These have columns,
+/// and if labels are numbers also labels, that no other row has.
 pub(crate) fn haunted(rows: &[Row], labels: Labels) -> Vec<Row> {
     let ghost = |number: usize| Row {
         label: match labels {
@@ -145,7 +147,7 @@ pub(crate) fn haunted(rows: &[Row], labels: Labels) -> Vec<Row> {
     all
 }
 
-/// LIBSVM text, with columns under the numbers that `index` gives them.
+/// The rows as LIBSVM text. `index` gives the numbers of the columns.
 pub(crate) fn libsvm(rows: &[Row], index: impl Fn(u32) -> u32) -> String {
     lines(rows, |text, row| {
         write!(text, "{}", row.label)?;
@@ -153,7 +155,7 @@ pub(crate) fn libsvm(rows: &[Row], index: impl Fn(u32) -> u32) -> String {
     })
 }
 
-/// Vowpal Wabbit text, with columns under the names that `name` gives them.
+/// The rows as Vowpal Wabbit text. `name` gives the names of the columns.
 pub(crate) fn vw(rows: &[Row], name: impl Fn(u32) -> String) -> String {
     lines(rows, |text, row| {
         write!(text, "{}", row.label)?;
@@ -165,12 +167,12 @@ pub(crate) fn vw(rows: &[Row], name: impl Fn(u32) -> String) -> String {
     })
 }
 
-/// The value of a column, 0 where a row lacks it.
+/// The value of a column. It is 0 if the row lacks the column.
 pub(crate) fn cell(row: &Row, column: u32) -> f32 {
     row.features.iter().find(|&&(i, _)| i == column).map_or(0.0, |&(_, x)| x)
 }
 
-/// CSV with the label in a column `y`.
+/// The rows as CSV with the label in a column `y`.
 pub(crate) fn csv(rows: &[Row], name: impl Fn(u32) -> String) -> String {
     let head: String = (1..=COLUMNS).map(|column| name(column) + ",").collect();
     let body = lines(rows, |text, row| {
@@ -180,7 +182,7 @@ pub(crate) fn csv(rows: &[Row], name: impl Fn(u32) -> String) -> String {
     format!("{head}y\n{body}")
 }
 
-/// Lines of JSON with the label under `y`.
+/// The rows as lines of JSON with the label under `y`.
 pub(crate) fn json_lines(rows: &[Row], name: impl Fn(u32) -> String) -> String {
     lines(rows, |text, row| {
         write!(text, "{{\"y\": {}", row.label)?;
@@ -192,7 +194,7 @@ pub(crate) fn json_lines(rows: &[Row], name: impl Fn(u32) -> String) -> String {
     })
 }
 
-/// ARFF with the label in an attribute `y`.
+/// The rows as ARFF with the label in an attribute `y`.
 pub(crate) fn arff(rows: &[Row], name: impl Fn(u32) -> String) -> String {
     let attributes: String =
         (1..=COLUMNS).map(|i| format!("@attribute {} numeric\n", name(i))).collect();
@@ -201,7 +203,7 @@ pub(crate) fn arff(rows: &[Row], name: impl Fn(u32) -> String) -> String {
     format!("@relation stream\n{attributes}@attribute y numeric\n@data\n{body}")
 }
 
-/// What the model said, one number on a line.
+/// The predictions of the model, one number on a line.
 pub(crate) fn predictions(rows: &[Row]) -> String {
     lines(rows, |text, row| write!(text, "{}", row.prediction))
 }
@@ -215,12 +217,12 @@ fn lines(rows: &[Row], line: impl Fn(&mut String, &Row) -> std::fmt::Result) -> 
     text
 }
 
-/// A column under its own number.
+/// The column's own number.
 pub(crate) fn own(column: u32) -> u32 {
     column
 }
 
-/// A column far from its neighbours.
+/// A number for the column that is far from those of its neighbours.
 pub(crate) fn spread(column: u32) -> u32 {
     1000 * column + 7
 }

@@ -1,5 +1,5 @@
-//! A row of weight 2 is the row twice, weights for all are a matter of units, and a row of weight 0 is
-//! no row.
+//! A row of weight 2 counts like the same row twice. A weight for all rows changes the unit of
+//! losses. A row of weight 0 does not count.
 
 use crate::figures::{
     Agree, ROUNDING, assert_overlap, assert_same, assert_scaled, assert_solved_alike, comparator,
@@ -11,22 +11,22 @@ use crate::stream::{
     LOSSES, Labels, Row, haunted, learners, own, predictions, repeated, stream, times, vw, weighted,
 };
 
-/// Columns under names that are their numbers, which lie side by side.
+/// Names of columns that are their numbers, so that the columns lie side by side.
 pub(crate) fn side_by_side(column: u32) -> String {
     column.to_string()
 }
 
-/// Columns under names that are hashed, and lie scattered.
+/// Names of columns that are hashed, so that the columns lie scattered.
 pub(crate) fn scattered(column: u32) -> String {
     format!("column{column}")
 }
 
-/// The two files of rows that count, and of rows repeated. Few bits make a small space of indices, for
-/// speed.
+/// The file of weighted rows and the file of repeated rows, with the flags to read them. Few bits
+/// make a small space of indices, for speed.
 const BOTH: [&str; 2] = ["weighted.vw --bits 12", "repeated.vw --bits 12"];
 
-/// Rows that count 1, 2 and 3 times in one file, and as often as they count in another, with the
-/// predictions for both.
+/// Writes a file of rows with weights of 1, 2 and 3, a file in which each row is repeated as often
+/// as it counts, and the predictions for both.
 fn twice(desk: &Desk, labels: Labels, seed: u64, name: fn(u32) -> String) -> (Vec<Row>, Vec<Row>) {
     let rows = weighted(stream(labels, 40, seed));
     let each = repeated(&rows);
@@ -37,8 +37,8 @@ fn twice(desk: &Desk, labels: Labels, seed: u64, name: fn(u32) -> String) -> (Ve
     (rows, each)
 }
 
-/// The best in hindsight of both files, over a ball, and over all comparators where every loss has
-/// (σ/2)‖u‖²: there are more of these where rows are repeated, so σ is smaller there.
+/// Checks that both files have the same best predictor, in a ball, and over all predictors with
+/// (σ/2)‖u‖² added to every loss. The file of repeated rows has more losses, so σ is smaller there.
 fn assert_best_is_alike(seed: u64, name: fn(u32) -> String) {
     for loss in LOSSES {
         let desk = Desk::new();
@@ -48,7 +48,7 @@ fn assert_best_is_alike(seed: u64, name: fn(u32) -> String) {
             .into_iter()
             .chain([sigmas.map(|sigma| format!("--sigma {sigma}"))]);
         for [one, other] in settings {
-            // In memory, and read anew in every pass.
+            // The data are kept in memory, or read anew in every pass.
             for keep in ["", "--keep 0"] {
                 let flags = format!("{} --tolerance 1e-6 {keep}", loss.flags);
                 let one = desk.json(&format!("hindsight {} {flags} {one}", BOTH[0]));
@@ -64,12 +64,13 @@ fn the_best_predictor_of_rows_that_count_is_that_of_rows_repeated() {
     assert_best_is_alike(11, side_by_side);
 }
 
-/// Whatever learns, the comparators are the same; a box is for a run to name.
+/// Checks that runs on both files find the same best comparator, whatever the learner and the set
+/// are.
 fn assert_runs_look_back_alike(seed: u64, name: fn(u32) -> String) {
     for loss in LOSSES {
         let desk = Desk::new();
         twice(&desk, loss.labels, seed, name);
-        // (σ/2)‖u‖² counts once a row.
+        // Setups with σ are left out, because (σ/2)‖u‖² counts once for each row.
         for setup in setups(loss).iter().filter(|setup| {
             !setup.flags.contains("sigma") && !setup.flags.contains("strongly-convex")
         }) {
@@ -86,8 +87,8 @@ fn runs_look_back_at_rows_that_count_as_at_rows_repeated() {
     assert_runs_look_back_alike(12, side_by_side);
 }
 
-/// Learners whose steps follow the size of the gradients, for a loss with labels of a kind. Not so
-/// those with a σ, and FTRL-proximal, whose β = 1 is the size of a gradient.
+/// The learners whose steps follow the size of the gradients. Learners with a σ do not, and neither
+/// does FTRL-proximal, whose β = 1 is the size of a gradient.
 fn scale_free(loss: crate::stream::Loss) -> impl Iterator<Item = Setup> {
     let has_units = |learner: &&str| ["strongly-convex-ogd", "ftrl"].contains(learner);
     let learners = learners(loss).filter(move |learner| !has_units(learner));
@@ -95,7 +96,7 @@ fn scale_free(loss: crate::stream::Loss) -> impl Iterator<Item = Setup> {
         .map(move |learner| Setup::flags(format!("{} --learner {learner} --radius 2", loss.flags)))
 }
 
-/// What is measured in losses; rates, norms of examples and counts are not.
+/// Whether a figure is measured in units of loss. Rates, norms of examples and counts are not.
 fn in_losses(path: &str) -> bool {
     [
         "sequential_risk",
@@ -105,9 +106,14 @@ fn in_losses(path: &str) -> bool {
         "bound.theorem",
         "gradient_norm_max",
         "mixing_cost",
+        "counted.weight",
+        "best_constant.loss.lower",
+        "best_constant.loss.upper",
     ]
     .iter()
     .any(|unit| path.ends_with(unit))
+        || path.contains(".confusion.")
+        || (path.contains(".calibration.") && path.ends_with(".weight"))
 }
 
 #[test]
@@ -159,10 +165,10 @@ fn the_best_predictor_loses_in_that_unit() {
     }
 }
 
-/// The file without rows that do not count, and the one with them.
+/// The file without rows of weight 0 and the file with them, with the flags to read them.
 const HAUNTED: [&str; 2] = ["without.vw --bits 12", "with.vw --bits 12"];
 
-/// Files with and without rows that do not count, and a model that is told of all rows.
+/// Writes files with and without rows of weight 0, and predictions for all rows of each.
 fn with_and_without(desk: &Desk, labels: Labels, seed: u64) {
     let rows = weighted(stream(labels, 40, seed));
     for (file, rows) in [("without", &rows), ("with", &haunted(&rows, labels))] {
@@ -266,7 +272,8 @@ fn runs_look_back_at_rows_that_count_under_any_names() {
     assert_runs_look_back_alike(52, scattered);
 }
 
-/// What a model lost, what is proved of it and what its regret is are those of rows repeated.
+/// The loss of a model, its own certificate and its regret are the same for weighted and for
+/// repeated rows.
 #[test]
 fn an_audit_of_rows_that_count_is_that_of_rows_repeated() {
     for loss in LOSSES {
@@ -277,7 +284,8 @@ fn an_audit_of_rows_that_count_is_that_of_rows_repeated() {
                 let flags = format!("{} --radius 2 --hindsight --tolerance 1e-6", loss.flags);
                 desk.json(&format!("audit {file}.vw --bits 12 --predictions {file}.txt {flags}"))
             });
-            // A witness may take a weight in one step, as a learner may.
+            // The certificate of the witnesses is not compared: a witness makes one step for a row
+            // of weight 2 and two steps for two rows.
             for figure in ["sequential_risk", "certificate_own"] {
                 let (one, other) = (total(&one, figure), total(&other, figure));
                 assert!(ROUNDING.on(one, other), "{}\n{figure}: {one} and {other}", loss.flags);
@@ -288,7 +296,7 @@ fn an_audit_of_rows_that_count_is_that_of_rows_repeated() {
     }
 }
 
-/// A run's predictions, audited, are the run, to the last bit.
+/// An audit of a run's predictions gives the figures of the run, to the last bit.
 #[test]
 fn an_audit_of_a_run_counts_rows_as_the_run_does() {
     for loss in LOSSES {
@@ -329,7 +337,7 @@ fn a_weight_for_all_rows_is_another_unit_in_an_audit() {
     }
 }
 
-/// A model is told of rows that do not count as of all others; what it says of them is passed over.
+/// The predictions for rows of weight 0 are in the file, and the audit ignores them.
 #[test]
 fn an_audit_does_not_see_rows_that_do_not_count() {
     for loss in LOSSES {
@@ -353,7 +361,7 @@ fn labels_of_rows_that_do_not_count_are_not_counted() {
     }
 }
 
-/// 0.1 is a double, and no single.
+/// The double 0.1 is not a single, so this weight would be rounded if weights were singles.
 #[test]
 fn a_weight_of_a_class_counts_to_the_last_digit() {
     let desk = Desk::new();

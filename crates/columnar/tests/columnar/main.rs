@@ -16,7 +16,7 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use rueful_columnar::{Columnar, Format, Opened, open};
 use rueful_core::Batch;
-use rueful_data::{DataError, LabelRule, Reading, Source, Wishes};
+use rueful_data::{DataError, FormatSettings, LabelRule, Reading, Source};
 use std::num::NonZeroUsize;
 use tempfile::{NamedTempFile, TempPath};
 
@@ -95,13 +95,18 @@ fn reading(labels: LabelRule) -> Reading {
     Reading { constant: false, threads, ..Reading::new(labels) }
 }
 
-fn labelled(label: &str) -> Wishes {
-    Wishes { label: Some(label.to_owned()), ..Wishes::default() }
+fn labelled(label: &str) -> FormatSettings {
+    FormatSettings { label: Some(label.to_owned()), ..FormatSettings::default() }
 }
 
-fn open_saved(saved: Saved, batch: &RecordBatch, wishes: &Wishes) -> Result<Opened, DataError> {
+fn open_saved(
+    saved: Saved,
+    batch: &RecordBatch,
+    format_settings: &FormatSettings,
+) -> Result<Opened, DataError> {
     let path = file(&saved.bytes(std::slice::from_ref(batch)));
-    let opened = open(&[name(&path)], saved.format(), wishes, &reading(LabelRule::Numbers));
+    let opened =
+        open(&[name(&path)], saved.format(), format_settings, &reading(LabelRule::Numbers));
     opened.map_err(|error| without_path(error, &path))
 }
 
@@ -157,8 +162,8 @@ fn drain(source: &mut dyn Source) -> (Vec<Row>, Option<DataError>) {
 }
 
 /// All rows of a table that is all right.
-fn rows(saved: Saved, batch: &RecordBatch, wishes: &Wishes) -> Vec<Row> {
-    let (rows, error) = drain(&mut open_saved(saved, batch, wishes).unwrap().source);
+fn rows(saved: Saved, batch: &RecordBatch, format_settings: &FormatSettings) -> Vec<Row> {
+    let (rows, error) = drain(&mut open_saved(saved, batch, format_settings).unwrap().source);
     assert!(error.is_none(), "{error:?}");
     rows
 }
@@ -168,9 +173,10 @@ fn row(label: f64, features: &[(&str, f32)]) -> Row {
 }
 
 /// What is said when a table is opened or read.
-fn refusal(saved: Saved, batch: &RecordBatch, wishes: &Wishes) -> String {
+fn refusal(saved: Saved, batch: &RecordBatch, format_settings: &FormatSettings) -> String {
     let path = file(&saved.bytes(std::slice::from_ref(batch)));
-    let opened = open(&[name(&path)], saved.format(), wishes, &reading(LabelRule::Numbers));
+    let opened =
+        open(&[name(&path)], saved.format(), format_settings, &reading(LabelRule::Numbers));
     let error = match opened {
         Ok(mut opened) => drain(&mut opened.source).1.unwrap(),
         Err(error) => error,

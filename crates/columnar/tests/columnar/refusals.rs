@@ -22,10 +22,10 @@ fn when() -> ArrayRef {
 }
 
 /// What is said about a table however it is saved.
-fn said(batch: &RecordBatch, wishes: &Wishes) -> String {
-    let said = refusal(Saved::PLAIN, batch, wishes);
+fn said(batch: &RecordBatch, format_settings: &FormatSettings) -> String {
+    let said = refusal(Saved::PLAIN, batch, format_settings);
     for saved in Saved::ALL {
-        assert_eq!(refusal(saved, batch, wishes), said);
+        assert_eq!(refusal(saved, batch, format_settings), said);
     }
     said
 }
@@ -35,23 +35,26 @@ fn types_that_are_no_features() {
     let batch = table(vec![("tags", lists()), y(), ("when", when())]);
     assert_eq!(
         said(&batch, &labelled("y")),
-        "F: found lists in column \"tags\", timestamps in column \"when\", expected numbers, \
-         truths or words: drop tags,when leaves the rest out"
+        "F: found lists in column \"tags\", expected numbers, truths or words: drop tags leaves the \
+         rest out"
     );
-    let wishes = Wishes { drop: vec!["tags".to_owned()], ..labelled("y") };
+    let format_settings = FormatSettings { drop: vec!["tags".to_owned()], ..labelled("y") };
+    let numbers = FormatSettings { numeric: vec!["when".to_owned()], ..format_settings.clone() };
     assert_eq!(
-        said(&batch, &wishes),
-        "F: found timestamps in column \"when\", expected numbers, truths or words: categorical \
-         when takes the values as names, drop when leaves them out"
+        said(&batch, &numbers),
+        "F: found timestamps in column \"when\", expected numbers: numeric cannot be asked of \
+         dates"
     );
-    let wishes = Wishes { categorical: vec!["tags".to_owned()], ..wishes };
+    let format_settings =
+        FormatSettings { categorical: vec!["tags".to_owned()], ..format_settings };
     assert_eq!(
-        said(&batch, &wishes),
+        said(&batch, &format_settings),
         "drop and categorical both name column \"tags\", expected one of them"
     );
-    let wishes = Wishes { drop: vec!["tags".to_owned(), "3".to_owned()], ..labelled("y") };
+    let format_settings =
+        FormatSettings { drop: vec!["tags".to_owned(), "3".to_owned()], ..labelled("y") };
     for saved in Saved::ALL {
-        assert_eq!(rows(saved, &batch, &wishes), [row(1.0, &[]), row(2.0, &[])]);
+        assert_eq!(rows(saved, &batch, &format_settings), [row(1.0, &[]), row(2.0, &[])]);
     }
 }
 
@@ -59,7 +62,7 @@ fn types_that_are_no_features() {
 fn labels() {
     let batch = table(vec![("when", when()), y()]);
     assert_eq!(
-        said(&batch, &Wishes::default()),
+        said(&batch, &FormatSettings::default()),
         "F: which column is the label? Add label NAME, or label and a number from 1 on; the \
          columns are: when, y"
     );
@@ -153,14 +156,14 @@ fn files_with_other_columns() {
 #[test]
 fn settings_that_mean_nothing() {
     let batch = table(vec![y()]);
-    let wishes = Wishes { header: Some(true), ..labelled("y") };
+    let format_settings = FormatSettings { header: Some(true), ..labelled("y") };
     assert_eq!(
-        refusal(Saved::PLAIN, &batch, &wishes),
+        refusal(Saved::PLAIN, &batch, &format_settings),
         "F: header means nothing for Parquet: its columns have names already"
     );
-    let wishes = Wishes { format: Some("csv".to_owned()), ..labelled("y") };
+    let format_settings = FormatSettings { format: Some("csv".to_owned()), ..labelled("y") };
     assert_eq!(
-        refusal(Saved::Stream, &batch, &wishes),
+        refusal(Saved::Stream, &batch, &format_settings),
         "F: found Arrow, expected csv, as format says"
     );
 }

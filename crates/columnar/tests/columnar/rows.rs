@@ -28,8 +28,8 @@ fn people(start: i64, len: i64) -> RecordBatch {
     ])
 }
 
-fn wishes() -> Wishes {
-    Wishes { drop: vec!["id".to_owned()], ..labelled("y") }
+fn format_settings() -> FormatSettings {
+    FormatSettings { drop: vec!["id".to_owned()], ..labelled("y") }
 }
 
 fn expected(len: i64) -> Vec<Row> {
@@ -91,7 +91,7 @@ fn all_compressions_and_groups_give_the_same_rows() {
         for threads in [1, 2] {
             let threads = NonZeroUsize::new(threads).unwrap();
             let reading = Reading { threads, ..reading(LabelRule::Numbers) };
-            let opened = open(&[name(&path)], saved.format(), &wishes(), &reading);
+            let opened = open(&[name(&path)], saved.format(), &format_settings(), &reading);
             let mut source = opened.unwrap().source;
             let (rows, error) = drain(&mut source);
             assert!(error.is_none(), "{saved:?}: {error:?}");
@@ -107,7 +107,7 @@ fn all_compressions_and_groups_give_the_same_rows() {
 fn many_rows_come_in_small_batches() {
     let batch = people(0, 40_000);
     for saved in Saved::ALL {
-        let mut source = open_saved(saved, &batch, &wishes()).unwrap().source;
+        let mut source = open_saved(saved, &batch, &format_settings()).unwrap().source;
         let (mut largest, mut rows, mut batch) = (0, 0, Batch::default());
         while source.fill(&mut batch).unwrap() {
             largest = largest.max(batch.nonzeros() + batch.len());
@@ -124,7 +124,7 @@ fn files_come_one_after_the_other() {
         let paths = [people(0, 10), people(10, 5)].map(|batch| file(&saved.bytes(&[batch])));
         let files = [name(&paths[0]), name(&paths[1])];
         let reading = reading(LabelRule::Signs);
-        let mut opened = open(&files, saved.format(), &wishes(), &reading).unwrap();
+        let mut opened = open(&files, saved.format(), &format_settings(), &reading).unwrap();
         let (rows, error) = drain(&mut opened.source);
         assert!(error.is_none(), "{error:?}");
         let signed = |(label, features): Row| (2.0 * label - 1.0, features);
@@ -143,7 +143,8 @@ fn files_come_one_after_the_other() {
 
 #[test]
 fn what_was_found_is_told() {
-    let notes = |saved, batch: &RecordBatch| open_saved(saved, batch, &wishes()).unwrap().notes;
+    let notes =
+        |saved, batch: &RecordBatch| open_saved(saved, batch, &format_settings()).unwrap().notes;
     let batch = people(0, 10);
     let groups = Saved::Parquet(Compression::SNAPPY, 4);
     assert_eq!(notes(groups, &batch), ["Parquet, 4 columns, 10 rows in 3 groups"]);
@@ -175,13 +176,13 @@ fn what_is_dropped_is_not_decoded() {
     let mut bytes = Saved::Parquet(Compression::SNAPPY, 1 << 20).bytes(&[batch]);
     bytes[100..4000].fill(0xff);
     let path = file(&bytes);
-    let read = |wishes: &Wishes| {
+    let read = |format_settings: &FormatSettings| {
         let reading = reading(LabelRule::Numbers);
-        let opened = open(&[name(&path)], Format::Parquet, wishes, &reading);
+        let opened = open(&[name(&path)], Format::Parquet, format_settings, &reading);
         drain(&mut opened.unwrap().source)
     };
     assert!(read(&labelled("y")).1.is_some());
-    let (rows, error) = read(&Wishes { drop: vec!["noise".to_owned()], ..labelled("y") });
+    let (rows, error) = read(&FormatSettings { drop: vec!["noise".to_owned()], ..labelled("y") });
     assert!(error.is_none() && rows.len() == 2000, "{error:?}");
 }
 
@@ -192,9 +193,9 @@ fn the_first_labels_are_told_and_nothing_is_lost() {
         ("n", Arc::new(Float64Array::from(vec![0.0, 1.0, 1.0, 1.0])) as _),
         ("y", Arc::new(StringArray::from(vec!["maybe", "yes", "no", "yes"])) as _),
     ]);
-    let wishes = Wishes { importance: Some("n".to_owned()), ..labelled("y") };
+    let format_settings = FormatSettings { importance: Some("n".to_owned()), ..labelled("y") };
     for saved in Saved::ALL {
-        let mut source = open_saved(saved, &batch, &wishes).unwrap().source;
+        let mut source = open_saved(saved, &batch, &format_settings).unwrap().source;
         let first = source.first_labels();
         let counts = [("yes".to_owned(), 2), ("no".to_owned(), 1)];
         assert_eq!((first.rows, &first.labels.counts[..]), (3, &counts[..]), "{saved:?}");

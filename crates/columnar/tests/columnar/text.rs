@@ -78,25 +78,25 @@ proptest! {
         people[0].job = Some("clerk".to_owned());
         people[0].note = Some("a word".to_owned());
         people[0].age = Some(1.5);
-        let wishes = Wishes {
+        let format_settings = FormatSettings {
             label: Some("y".to_owned()),
             categorical: vec!["id".to_owned()],
             text: vec!["note".to_owned()],
             header: Some(true),
-            ..Wishes::default()
+            ..FormatSettings::default()
         };
         let reading = Reading { constant: true, ..reading(LabelRule::Any) };
         let input = std::io::Cursor::new(written(&people));
         let input = Input::new("people.csv", input, &Follow::No).unwrap();
-        let mut text = open_inputs(vec![input], &wishes, &reading).unwrap();
+        let mut text = open_inputs(vec![input], &format_settings, &reading).unwrap();
         let expected = drain(&mut text.reader);
         prop_assert!(expected.1.is_none(), "{:?}", expected.1);
 
-        let wishes = Wishes { header: None, ..wishes };
+        let format_settings = FormatSettings { header: None, ..format_settings };
         let batch = typed(&people);
         for saved in [Saved::Parquet(Compression::SNAPPY, 7), Saved::File(None), Saved::Stream] {
             let path = file(&saved.bytes(std::slice::from_ref(&batch)));
-            let opened = open(&[name(&path)], saved.format(), &wishes, &reading).unwrap();
+            let opened = open(&[name(&path)], saved.format(), &format_settings, &reading).unwrap();
             prop_assert_eq!(&opened.layout.columns[..], text.schema.columns());
             let mut source = opened.source;
             let found = drain(&mut source);

@@ -29,10 +29,10 @@ fn values(array: ArrayRef) -> Vec<Option<f32>> {
 }
 
 /// The names of the features of a column that is alone, in all formats.
-fn names(array: ArrayRef, wishes: &Wishes) -> Vec<Vec<String>> {
+fn names(array: ArrayRef, format_settings: &FormatSettings) -> Vec<Vec<String>> {
     let batch = with_label(vec![("x", array)]);
     let read = |saved| {
-        let rows = rows(saved, &batch, wishes);
+        let rows = rows(saved, &batch, format_settings);
         let names = |x: Vec<(String, f32)>| x.into_iter().map(|(name, _)| name).collect();
         rows.into_iter().map(|(_, x)| names(x)).collect::<Vec<Vec<String>>>()
     };
@@ -43,8 +43,8 @@ fn names(array: ArrayRef, wishes: &Wishes) -> Vec<Vec<String>> {
     expected
 }
 
-fn categorical() -> Wishes {
-    Wishes { categorical: vec!["x".to_owned()], ..labelled("y") }
+fn categorical() -> FormatSettings {
+    FormatSettings { categorical: vec!["x".to_owned()], ..labelled("y") }
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn strings_are_categories() {
 #[test]
 fn strings_may_be_text() {
     let array = StringArray::from(vec![Some("Don't panic, don"), None, Some("NA")]);
-    let wishes = Wishes { text: vec!["x".to_owned()], ..labelled("y") };
+    let format_settings = FormatSettings { text: vec!["x".to_owned()], ..labelled("y") };
     let expected = [vec!["x:don", "x:panic", "x:t"], vec![], vec!["x:na"]];
-    assert_eq!(names(Arc::new(array), &wishes), expected);
+    assert_eq!(names(Arc::new(array), &format_settings), expected);
 }
 
 #[test]
@@ -148,6 +148,26 @@ fn numbers_may_be_names() {
     assert_eq!(names(Arc::new(numbers), &categorical()), [vec!["x=0.1"], vec!["x=12"], vec![]]);
     let prices = Decimal128Array::from(vec![1250]).with_precision_and_scale(9, 2).unwrap();
     assert_eq!(names(Arc::new(prices), &categorical()), [["x=12.50"]]);
+}
+
+#[test]
+fn moments_are_told_by_their_parts() {
+    let parts = |array: ArrayRef| names(array, &labelled("y"));
+    let day = Date32Array::from(vec![Some(20_772), None]);
+    let expected = [vec!["x·month=11", "x·weekday=sunday", "x·years"], vec![]];
+    assert_eq!(parts(Arc::new(day)), expected);
+    let moment = ["x·hour=0", "x·month=1", "x·weekday=thursday", "x·years"];
+    let millis = TimestampMillisecondArray::from(vec![1_500]).with_timezone("Europe/Berlin");
+    assert_eq!(parts(Arc::new(millis)), [moment]);
+    let nanos = TimestampNanosecondArray::from(vec![Some(1), None]);
+    assert_eq!(parts(Arc::new(nanos)), [&moment[..], &[]]);
+    // The last hour of a Wednesday.
+    let before = ["x·hour=23", "x·month=12", "x·weekday=wednesday", "x·years"];
+    assert_eq!(parts(Arc::new(TimestampNanosecondArray::from(vec![-1]))), [before]);
+    assert_eq!(parts(Arc::new(Time32SecondArray::from(vec![3_661]))), [["x·hour=1"]]);
+    assert_eq!(parts(Arc::new(Time64MicrosecondArray::from(vec![1]))), [["x·hour=0"]]);
+    let beyond = TimestampMillisecondArray::from(vec![i64::MAX]);
+    assert!(parts(Arc::new(beyond)).iter().all(Vec::is_empty), "no calendar has it");
 }
 
 #[test]

@@ -4,12 +4,13 @@
 //! w_{t+1} = argmin_{w ∈ W} Σ_{s≤t} ℓ_s(w)
 //! ```
 //!
-//! For linear losses ℓ_s(w) = g_s·w on a ball or a box the minimiser is known in closed form: the
-//! point of W farthest against S = Σ g_s. Other losses are replaced by their linearisation at w_t.
+//! For linear losses ℓ_s(w) = g_s·w on a ball or a box the minimiser is known in closed form: it is
+//! the point of W that lies farthest in the direction of −S, where S = Σ g_s. Other losses are
+//! replaced by their linearisation at w_t.
 //!
-//! Proved: that it fails. On W = [−1, 1] with the losses w/2, −w, +w, −w, … it loses T − 1 while
-//! u = 0 loses nothing, (2) of the notes. It is here to be seen failing, and it has no bound; the
-//! certificate holds for it as for anyone.
+//! It is proved that this learner fails. On W = [−1, 1] with the losses w/2, −w, +w, −w, … it loses
+//! T − 1 while u = 0 loses nothing, (2) of the notes. It is here to demonstrate that failure, and
+//! it has no bound. The certificate holds for it as for any learner.
 
 use super::{
     AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take,
@@ -23,7 +24,7 @@ use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
 
 /// ERM on linearised losses over a ball or box. Where S decides nothing (S = 0 on a ball, S_i = 0
-/// in a box) the weights are 0.
+/// in a box), the weights are 0.
 ///
 /// ```
 /// use rueful_core::{Batch, learner::{FollowTheLeader, Learner}, loss::Linear, set::BoxSet};
@@ -99,11 +100,11 @@ impl<L: Loss, W: Bounded> Learner for FollowTheLeader<L, W> {
     }
 }
 
-/// What describes it.
+/// The parameters of follow the leader.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErmSpec {
-    /// Where the weights are kept: a ball or a box.
+    /// The set in which the weights are kept: a ball or a box.
     pub set: AnySet,
 }
 

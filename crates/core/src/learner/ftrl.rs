@@ -5,23 +5,25 @@
 //! σ_{t,i} = (r_{t,i} − r_{t−1,i})/α,    r_{t,i} = √(Σ_{s≤t} g_{s,i}²),    β = 1
 //! ```
 //!
-//! (McMahan et al., *Ad Click Prediction*, 2013.) It comes apart into coordinates. With
-//! z_i = Σ (g_{s,i} − σ_{s,i} w_{s,i}) and the rate η_i = α/(β + r_i), w_i is 0 where |z_i| ≤ λ, and
-//! η_i(±λ − z_i), with the sign of z_i, elsewhere. A round changes the coordinates of x alone.
+//! (McMahan et al., *Ad Click Prediction*, 2013.) The problem separates into coordinates. With
+//! z_i = Σ (g_{s,i} − σ_{s,i} w_{s,i}) and the rate η_i = α/(β + r_i), w_i is 0 where |z_i| ≤ λ,
+//! and η_i(±λ − z_i), with the sign of z_i, elsewhere. A round changes only the coordinates of x.
 //!
-//! Proved, about the loss without λ‖w‖₁, for every u: with P = Σ_{t,i} σ_{t,i} w_{t,i}²,
+//! The following is proved about the loss without λ‖w‖₁, for every u, with P = Σ_{t,i} σ_{t,i}
+//! w_{t,i}²:
 //!
 //! ```text
 //! R_T(u) ≤ λ‖u‖₁ + ½(√(Σ_i u_i²/η_{T,i}) + √P)² + ½ Σ_{t,i} η_{t,i} g_{t,i}²
 //! ```
 //!
-//! Let h_t be what w_{t+1} minimises. The terms that round t adds beside g_t·w are least at w_t, so
-//! that g_t is a slope of h_t at w_t, and h_t(w_t) − h_t(w_{t+1}) ≤ ½ Σ_i η_{t,i} g_{t,i}², for h_t
-//! curves by 1/η_{t,i}. Added up, h_T(u) ≥ h_T(w_{T+1}) ≥ Σ g_t·w_t − ½ Σ η_{t,i} g_{t,i}². Here
-//! h_T(u) is Σ g_t·u, λ‖u‖₁ (once, and not in every round) and half of (β/α)‖u‖² + Σ σ(u − w)²,
-//! which by Minkowski's inequality is at most the square above.
+//! Let h_t be the function that w_{t+1} minimises. Beside g_t·w, round t adds terms whose minimum
+//! is at w_t. So g_t is a slope of h_t at w_t. Since h_t has curvature 1/η_{t,i}, it follows that
+//! h_t(w_t) − h_t(w_{t+1}) ≤ ½ Σ_i η_{t,i} g_{t,i}². The sum over all rounds gives
+//! h_T(u) ≥ h_T(w_{T+1}) ≥ Σ g_t·w_t − ½ Σ η_{t,i} g_{t,i}². Here h_T(u) is the sum of Σ g_t·u, of
+//! λ‖u‖₁ (once, not in every round) and of half of (β/α)‖u‖² + Σ σ(u − w)², which by Minkowski's
+//! inequality is at most the square above.
 //!
-//! A bound from α, T and G alone is not stated: P is of the run's own weights, and no set keeps
+//! There is no bound from α, T and G alone: P depends on the run's own weights, and no set keeps
 //! them small.
 
 use super::steps::finite_bound;
@@ -39,7 +41,7 @@ use crate::sum::Sum;
 use crate::vector;
 use serde::{Deserialize, Serialize};
 
-/// β, in the units of a gradient: before the first ones the rate is α/β.
+/// β, in the units of a gradient. Before the first gradients the rate is α/β.
 const BETA: f64 = 1.0;
 
 /// FTRL-proximal with per-coordinate rates α/(β + √Σg²) and the regulariser λ‖w‖₁.
@@ -60,7 +62,7 @@ pub struct Ftrl<L> {
     loss: L,
     alpha: Positive,
     l1: NonNegative,
-    /// w_t, which follows from the cells.
+    /// w_t, which is a function of the cells.
     weights: Vec<f64>,
     cells: Vec<Cell>,
     rounds: u64,
@@ -70,7 +72,7 @@ pub struct Ftrl<L> {
     energy: Sum,
 }
 
-/// What is remembered of a coordinate.
+/// The state of one coordinate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Cell {
     /// z = Σ (g_t − σ_t w_t)
@@ -80,7 +82,7 @@ struct Cell {
 }
 
 impl Cell {
-    /// Whether a gradient was ever felt here.
+    /// Whether this coordinate ever had a gradient.
     fn is_touched(&self) -> bool {
         *self != Self::default()
     }
@@ -111,14 +113,14 @@ impl<L: Loss> Ftrl<L> {
         self.alpha.get() / (BETA + root)
     }
 
-    /// The weight that a sum makes at a rate.
+    /// The weight that belongs to a sum z and a rate η.
     #[inline]
     fn weight(&self, sum: f64, rate: f64) -> f64 {
         let l1 = self.l1.get();
         if sum.abs() <= l1 { 0.0 } else { rate * (l1.copysign(sum) - sum) }
     }
 
-    /// Takes in the gradient a·x, coordinate by coordinate.
+    /// Updates with the gradient a·x, coordinate by coordinate.
     #[inline]
     fn step(&mut self, slope: f64, x: &Features<'_>) {
         let inverse_alpha = 1.0 / self.alpha.get();
@@ -126,7 +128,8 @@ impl<L: Loss> Ftrl<L> {
         for (i, x) in x.iter() {
             let (Cell { sum, root: before }, w) = (self.cells[i], self.weights[i]);
             let g = slope * x;
-            // Rounding must not make a root smaller: the proof needs σ ≥ 0, and nothing else of it.
+            // Rounding must not make a root smaller. The proof needs σ ≥ 0, and it needs nothing
+            // else of σ.
             let root = (before * before + g * g).sqrt().max(before);
             let growth = (root - before) * inverse_alpha;
             let rate = self.rate(root);
@@ -140,9 +143,10 @@ impl<L: Loss> Ftrl<L> {
         self.energy.add(energy);
     }
 
-    /// The largest ‖u‖₁ and the largest √(Σ u_i²/η_i) of the comparators, over the coordinates that
-    /// felt a gradient: the others change nothing, for u_i = 0 does as well there. Each is the
-    /// smaller of what the norms of the comparators allow, and what the sizes of their coordinates.
+    /// The largest ‖u‖₁ and the largest √(Σ u_i²/η_i) over the comparators, on the coordinates that
+    /// had a gradient. The other coordinates do not matter, since u_i = 0 is as good there. Each of
+    /// the two is the smaller of two bounds: one from the norms of the comparators, one from the
+    /// extents of their coordinates.
     fn farthest(&self, comparators: &AnySet, reach: f64) -> (f64, f64) {
         let (mut count, mut steepest) = (0_u64, 0.0_f64);
         let (mut lengths, mut stretches) = (ExactSum::default(), ExactSum::default());
@@ -159,7 +163,7 @@ impl<L: Loss> Ftrl<L> {
         (length, (reach * steepest.sqrt()).min(stretches.root()))
     }
 
-    /// The bound above, for the u that make it largest.
+    /// The bound above, for the worst u.
     fn data_bound(&self, comparators: &AnySet, reach: f64) -> Result<Bound, NoBound> {
         let (drawn, energy) = (self.drawn.value(), self.energy.value());
         if !(drawn + energy).is_finite() {
@@ -226,7 +230,7 @@ impl<L: Loss> Learner for Ftrl<L> {
     }
 }
 
-/// What describes it.
+/// The parameters of FTRL-proximal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FtrlSpec {
@@ -245,7 +249,7 @@ impl Asked for FtrlSpec {
     }
 }
 
-/// α, unless said otherwise. Of those tried, from 0.01 to 2, this one was never far from the best on
+/// The default α. Values from 0.01 to 2 were tried, and this one was never far from the best on
 /// words and on 0/1 features.
 const DEFAULT_ALPHA: f64 = 0.5;
 
@@ -308,7 +312,7 @@ mod tests {
         assert_eq!(played(100.0).weights(), [0.0, 0.0]);
     }
 
-    /// A state from anywhere is taken only if its numbers go together.
+    /// A state from anywhere is accepted only if its numbers are consistent.
     #[test]
     fn hostile_states_are_refused() {
         let good = played(0.1);
@@ -328,7 +332,7 @@ mod tests {
         assert!(bad(|ftrl| ftrl.energy = [-1.0].into_iter().collect()));
     }
 
-    /// Where squares leave the range of doubles there is no bound, and the reason is that.
+    /// Where squares leave the range of doubles there is no bound, and the reason given says so.
     #[test]
     fn gradients_beyond_all_bounds_leave_no_bound() {
         let mut stream = Batch::default();

@@ -4,9 +4,9 @@
 //! w_t = −U S_{t−1} / √(‖S_{t−1}‖² + G²(T − t + 1)),   S = Σ g_s
 //! ```
 //!
-//! Proved, for linear (or linearised) losses with ‖g_t‖ ≤ G: R_T ≤ UG√T, which no learner can
-//! improve in dimension 3 or more. With Ψ_t² = ‖S_{t−1}‖² + G²(T − t + 1) the concavity of the root
-//! gives w_t·g_t + UΨ_{t+1} ≤ UΨ_t − U(G² − ‖g_t‖²)/(2Ψ_t), so with the run's own gradients
+//! For linear (or linearised) losses with ‖g_t‖ ≤ G it is proved that R_T ≤ UG√T, which no learner
+//! can improve in dimension 3 or more. With Ψ_t² = ‖S_{t−1}‖² + G²(T − t + 1) the concavity of the
+//! root gives w_t·g_t + UΨ_{t+1} ≤ UΨ_t − U(G² − ‖g_t‖²)/(2Ψ_t). So with the run's own gradients
 //!
 //! ```text
 //! R_T ≤ UG√T − (U/2) Σ (G² − ‖g_t‖²)/Ψ_t
@@ -28,7 +28,8 @@ use crate::words::{count, short};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
-/// The minimax strategy for T rounds with gradients of norm at most G. Losses are linearised at w_t.
+/// The minimax strategy for T rounds with gradients of norm at most G. Losses are linearised at
+/// w_t.
 ///
 /// ```
 /// use rueful_core::{Batch, Positive, learner::{Learner, Minimax}, loss::Linear, set::Ball};
@@ -69,14 +70,14 @@ impl<L: Loss> Minimax<L> {
         }
     }
 
-    /// G²(T − t + 1): what the adversary can still spend, round t included.
+    /// G²(T − t + 1): the most that the adversary can still spend, round t included.
     #[inline]
     fn budget(&self) -> f64 {
         let left = self.horizon.get().saturating_sub(self.steps.rounds());
         self.gradient_bound.get().powi(2) * left as f64
     }
 
-    /// −U/Ψ, and 0 where there is nothing to play for.
+    /// −U/Ψ, or 0 if Ψ = 0.
     #[inline]
     fn factor(&self, potential: f64) -> f64 {
         if potential == 0.0 { 0.0 } else { -self.set.radius.get() / potential }
@@ -149,7 +150,7 @@ impl<L: Loss> Learner for Minimax<L> {
             value - radius * self.unspent.value(),
             "minimax strategy with the run's own gradients: UG√T − (U/2) Σ (G² − ‖g_t‖²)/Ψ_t",
         ));
-        // Gradients a rounding error beyond G cost (G'/G)² at most: Ψ_t ≥ G√(T−t+1).
+        // If rounding puts gradients above G, the bound grows by (G'/G)² at most: Ψ_t ≥ G√(T−t+1).
         let theorem = self
             .steps
             .gradient_bound(Some(self.gradient_bound))
@@ -158,11 +159,11 @@ impl<L: Loss> Learner for Minimax<L> {
     }
 }
 
-/// What describes it.
+/// The parameters of the minimax strategy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MinimaxSpec {
-    /// The ball the weights are kept in.
+    /// The ball in which the weights are kept.
     pub set: Ball,
     /// G
     pub gradient_bound: Positive,

@@ -1,4 +1,4 @@
-//! Learners: first predict, then suffer, then update.
+//! Learners. In each round a learner first predicts, then suffers the loss, then updates.
 
 mod bank;
 mod follow_the_leader;
@@ -12,7 +12,7 @@ mod spec;
 mod steps;
 mod strongly_convex_ogd;
 
-pub use bank::{Bank, Expert};
+pub use bank::{Bank, Expert, SoftmaxBank};
 pub use follow_the_leader::FollowTheLeader;
 pub use ftrl::Ftrl;
 pub use minimax::Minimax;
@@ -37,7 +37,7 @@ use serde::de::DeserializeOwned;
 
 family! {
     asked as "learner";
-    /// Any of the learners, as it is described: its name and its parameters.
+    /// Any of the learners, described by its name and its parameters.
     #[derive(Debug, Clone, PartialEq)]
     pub enum learner::LearnerSpec, with_learner!($) {
         /// Projected online gradient descent.
@@ -52,47 +52,51 @@ family! {
         "regularized-erm" => RegularizedErm(regularized_erm::RegularizedErmSpec),
         /// The minimax strategy for a known horizon.
         "minimax" => Minimax(minimax::MinimaxSpec),
-        /// FTRL-proximal: rates by coordinate, and weights that are exactly 0.
+        /// FTRL-proximal, with a rate for each coordinate and weights that are exactly 0.
         "ftrl" => Ftrl(ftrl::FtrlSpec),
         /// Passive-aggressive, with steps of at most C.
         "passive-aggressive-1" => PassiveAggressive1(passive_aggressive::PassiveAggressive1Spec),
         /// Passive-aggressive, with steps that C dampens.
         "passive-aggressive-2" => PassiveAggressive2(passive_aggressive::PassiveAggressive2Spec),
-        /// Many learners side by side, mixed.
+        /// Many learners side by side, whose predictions are mixed.
         "bank" => Bank(bank::BankSpec),
     }
 }
 
 /// An online learner of linear predictors, starting from w_1 = 0.
 ///
-/// Contract (checked for every learner by the conformance suite): `learn` predicts before it
-/// updates, and predicts what `predict` would have said; a round costs O(nnz(x)); a learner saved
-/// and restored goes on bit for bit as if it had never stopped; no rung of its promise lies below
-/// the certificate of its run.
+/// The conformance suite checks this contract for every learner:
+///
+/// - `learn` predicts before it updates, and its prediction is that of `predict`.
+/// - A round costs O(nnz(x)).
+/// - A learner that is saved and restored goes on bit for bit as if it had never stopped.
+/// - No rung of its promise lies below the certificate of its run.
 pub trait Learner: Send + Sync {
-    /// Makes room for features below `dimension`. Needed before `learn` sees them.
+    /// Makes room for features below `dimension`. `learn` needs this before it is given such
+    /// features.
     fn grow(&mut self, dimension: usize);
 
-    /// w_t·x. Features that have not been seen weigh nothing.
+    /// w_t·x. Features that have not been seen have weight 0.
     fn predict(&self, x: &Features<'_>) -> f64;
 
-    /// The same, beside so many further features that have not been seen. They weigh nothing; but a
-    /// learner that knows how sure it is may be less so for them.
+    /// `predict`, for an example that has `_unseen` further features that have not been seen. Their
+    /// weight is 0, but a learner that tracks its own uncertainty may be less certain because of
+    /// them.
     fn predict_beside(&self, x: &Features<'_>, _unseen: usize) -> f64 {
         self.predict(x)
     }
 
-    /// One round: predicts, suffers, updates.
+    /// One round: the learner predicts, suffers the loss, and updates.
     fn learn(&mut self, example: &Example<'_>) -> Round;
 
-    /// w_t in full.
+    /// w_t as a vector.
     fn weights(&self) -> Vec<f64>;
 
-    /// How many rounds have been played.
+    /// How many rounds were played.
     fn rounds(&self) -> u64;
 
     /// The theorem that covers this run: bounds on the regret against every comparator, in exact
-    /// arithmetic, where the stream had features at these coordinates.
+    /// arithmetic, for a stream with features at these coordinates.
     fn promise(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> Promise {
         match comparators.set() {
             Some(set) => self.promise_in(set, coordinates),
@@ -102,47 +106,49 @@ pub trait Learner: Send + Sync {
         }
     }
 
-    /// The same for comparators in the data's own units.
+    /// `promise` for comparators in the data's own units.
     fn promise_in(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise;
 
-    /// What predictors of its own, that price the comparators, prove about all rounds so far.
+    /// Lower bounds on the loss of every comparator over all rounds so far. They come from the
+    /// learner's own witnesses: predictors that it runs for this purpose.
     fn witnesses(&self) -> Box<dyn Iterator<Item = Minorant> + '_> {
         Box::new(std::iter::empty())
     }
 
-    /// What these predictors prove about comparators.
+    /// The lower bounds that these witnesses prove for the given comparators.
     fn testify(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> Vec<Testimony> {
         self.witnesses().map(|witness| witness.testify(comparators, coordinates)).collect()
     }
 
-    /// The learners that it mixes, and how each of them does; none where it mixes none.
+    /// The learners that it mixes, and how well each of them does. Empty if it mixes none.
     fn experts(&self) -> Vec<Expert> {
         Vec::new()
     }
 
-    /// What mixing them is proved to have cost at most over the best of them, in total.
+    /// A proved bound on the total extra cost of mixing over that of the best of them.
     fn mixing_cost(&self) -> Option<f64> {
         None
     }
 
-    /// What each feature of an example adds to its prediction, in the order of the features:
-    /// w_i·x_i. Where the prediction is not linear, one further number makes the sum its equal.
+    /// The contribution of each feature of an example to the prediction, in the order of the
+    /// features: w_i·x_i. If the prediction is not linear, one more number makes the sum equal to
+    /// the prediction.
     fn contributions(&self, x: &Features<'_>) -> Vec<f64> {
         let weights = self.weights();
         x.iter().map(|(i, x)| weights.get(i).map_or(0.0, |weight| weight * x)).collect()
     }
 
-    /// How many of the first coordinates are told apart by the set the weights are kept in.
+    /// How many of the first coordinates are told apart by the set in which the weights are kept.
     fn named_coordinates(&self) -> usize {
         0
     }
 
-    /// Puts the coordinates of w in other places: place i gets what is at `from[i]`, and 0 where
-    /// there is nothing. What is left behind must be 0.
+    /// Moves the coordinates of w: coordinate i gets the value at `from[i]`, or 0 if there is none.
+    /// A coordinate that is not moved anywhere must be 0.
     fn rearrange(&mut self, from: &[u32]);
 
-    /// A round for every row, in order; `rounds` is overwritten. A row of importance 0 is predicted
-    /// and otherwise not there.
+    /// Plays a round for every row, in order, and overwrites `rounds`. A row of importance 0 is
+    /// predicted and otherwise ignored.
     fn learn_rows(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
         self.grow(rows.dimension());
         rounds.clear();
@@ -156,23 +162,23 @@ pub trait Learner: Send + Sync {
     }
 }
 
-/// What comes of a row that does not count. Set apart, so that the loop over rows has one prediction
-/// in it.
+/// The round of a row of importance 0. It is a function of its own so that the loop over rows
+/// contains only one prediction.
 #[cold]
 #[inline(never)]
 fn idle_round<T: Learner + ?Sized>(learner: &T, x: &Features<'_>) -> Round {
     Round::idle(learner.predict(x))
 }
 
-/// Parameters as plain data.
+/// Parameters that are plain data.
 pub trait Plain: Clone + PartialEq + Serialize + DeserializeOwned {}
 
 impl<T: Clone + PartialEq + Serialize + DeserializeOwned> Plain for T {}
 
-/// A learner that can be put away and taken out again. Its state is plain serde data; what comes
-/// back may come from anywhere, and is not to be trusted until it is compared with a fresh one.
+/// A learner that can be saved and restored. Its state is plain serde data. A state that is read
+/// may come from anywhere, so it is not trusted until it is compared with a fresh learner.
 pub trait Resumable: Learner + Clone + Serialize + DeserializeOwned {
-    /// Whether this can be a later state of `fresh`, a learner that has seen nothing: the same
-    /// parameters, and numbers that go together.
+    /// Whether this can be a later state of `fresh`, a learner that has seen nothing: the
+    /// parameters must be the same, and the numbers must be consistent.
     fn continues(&self, fresh: &Self) -> bool;
 }

@@ -1,6 +1,6 @@
 //! Projected online gradient descent.
 //!
-//! The notes' box, line by line, with any step sizes and any set:
+//! This is the algorithm of the notes, line by line, with any step sizes and any set:
 //!
 //! ```text
 //! Initialization: w_1 = 0
@@ -9,15 +9,16 @@
 //!     2. w_{t+1}  = argmin_{w ∈ W} ‖w − w'_{t+1}‖
 //! ```
 //!
-//! Proved, for every u ∈ W, from (8) of the notes with the run's own η_t and g_t = ∇ℓ_t(w_t):
+//! The following is proved for every u ∈ W, from (8) of the notes with the run's own η_t and
+//! g_t = ∇ℓ_t(w_t):
 //!
 //! ```text
 //! R_T(u) ≤ ‖u‖²/(2η_1) + (D²/2) Σ_{t<T} (1/η_{t+1} − 1/η_t) + ½ Σ η_t‖g_t‖²
 //! ```
 //!
-//! which on the ball of radius U with η_t = η/√t is at most 2U²√T/η + G²η√T, and UG√(8T), (9), for
-//! η = √2·U/G. Rounds with g_t = 0 change nothing and drop out of both sums. When the losses are
-//! σ-strongly convex, each growth of 1/η_t counts less σ, and no η_t is longer than 1/σ.
+//! On the ball of radius U with η_t = η/√t this is at most 2U²√T/η + G²η√T, and UG√(8T), (9), for
+//! η = √2·U/G. Rounds with g_t = 0 change nothing and drop out of both sums. If the losses are
+//! σ-strongly convex, σ is subtracted from each growth of 1/η_t, and no η_t is longer than 1/σ.
 
 use super::spec::with_usual_set;
 use super::steps::{Steps, finite_bound};
@@ -62,7 +63,7 @@ pub struct Ogd<L, S, W> {
 }
 
 impl<L: Loss, S: Schedule, W: FeasibleSet> Ogd<L, S, W> {
-    /// OGD at w_1 = 0.
+    /// Makes OGD at w_1 = 0.
     pub fn new(objective: Objective<L>, schedule: S, set: W) -> Self {
         Self {
             objective,
@@ -74,8 +75,8 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Ogd<L, S, W> {
         }
     }
 
-    /// Declares ‖g_t‖ ≤ G. It enters the theorem, never the learning; undeclared, the theorem is
-    /// stated for the largest gradient of the run.
+    /// Declares ‖g_t‖ ≤ G. The bound enters the theorem but not the learning. Without it the
+    /// theorem is stated for the largest gradient of the run.
     pub fn with_gradient_bound(mut self, gradient_bound: Option<Positive>) -> Self {
         self.gradient_bound = gradient_bound;
         self
@@ -161,15 +162,15 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
     }
 }
 
-/// What describes it.
+/// The parameters of projected OGD.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OgdSpec {
     /// Step sizes.
     pub schedule: AnySchedule,
-    /// Where the weights are kept.
+    /// The set in which the weights are kept.
     pub set: AnySet,
-    /// G, if declared.
+    /// G, if it is declared.
     pub gradient_bound: Option<Positive>,
 }
 

@@ -1,4 +1,5 @@
-//! Passive-aggressive learners: go as far as the example asks for, and no further than C allows.
+//! Passive-aggressive learners: each step goes as far as the example requires, within the limit of
+//! C.
 //!
 //! ```text
 //! Initialization: w_1 = 0
@@ -9,23 +10,23 @@
 //! ```
 //!
 //! (Crammer et al., *Online Passive-Aggressive Algorithms*, 2006.) The losses are the hinge for
-//! classes and |p − y| for numbers. w_{t+1} minimises ½‖w − w_t‖² + Cφ(w·x_t) in (1), and in (2)
-//! the same with φ². An importance multiplies the loss, and that is a multiple of C.
+//! classes and |p − y| for numbers. In (1), w_{t+1} minimises ½‖w − w_t‖² + Cφ(w·x_t). In (2), φ²
+//! takes the place of φ. An importance multiplies the loss, which has the same effect as
+//! multiplying C.
 //!
-//! Proved by Crammer et al.: for (1), a bound on the mistakes; for (2), Σφ_t² is at most a multiple
-//! of ‖u‖² + 2CΣφ(u·x_t)². Neither is about Σφ_t − Σφ(u·x_t). Of the regret this is proved here,
-//! for (1): let b_t = τ_t/C, the share of its step that round t took, and g_t = a_t x_t. Then the
-//! learner is OGD with the constant step C and the gradients b_t g_t, and what is left of the
-//! gradients costs, against ‖u‖ ≤ U, at most what it says here:
+//! Crammer et al. prove a bound on the mistakes for (1), and for (2) that Σφ_t² is at most a
+//! multiple of ‖u‖² + 2CΣφ(u·x_t)². Neither is about the regret Σφ_t − Σφ(u·x_t). For (1) we prove
+//! a regret bound here. Let b_t = τ_t/C, the fraction of a whole step that round t took, and
+//! g_t = a_t x_t. Then the learner is OGD with the constant step C and the gradients b_t g_t. The
+//! last sum below bounds the cost of the rest of the gradients against ‖u‖ ≤ U:
 //!
 //! ```text
 //! R_T(u) ≤ Σ g_t·(w_t − u) = Σ b_t g_t·(w_t − u) + Σ (1 − b_t) g_t·(w_t − u)
 //!        ≤ U²/(2C) + (C/2) Σ b_t²‖g_t‖² + Σ (1 − b_t)(a_t ŷ_t + U‖g_t‖)
 //! ```
 //!
-//! It is small when few rounds needed less than a whole step: because steps are short, as C is
-//! small, or because most rounds needed none. Where every step was whole it is at most
-//! U²/(2C) + (C/2)G²T.
+//! The bound is small if few rounds took only a part of a step: either steps are short because C is
+//! small, or most rounds needed no step. If every step was whole, it is at most U²/(2C) + (C/2)G²T.
 
 use super::steps::{Steps, finite_bound};
 use super::{
@@ -42,21 +43,21 @@ use crate::sum::Sum;
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
 
-/// How far a step goes: τ of a loss φ > 0 at an example with this ‖x‖², for a C.
+/// How far a step goes: τ for a loss φ > 0 at an example with a given ‖x‖², and for a given C.
 pub trait Aggression: Plain + Copy + Send + Sync + 'static {
     /// τ
     fn step(&self, loss: f64, norm_sq: f64, c: f64) -> f64;
 
-    /// Whether τ is at most C, so that a step is a share of a step of C.
+    /// Whether τ is at most C, so that every step is a fraction of a step of length C.
     const IS_CAPPED: bool;
 }
 
-/// τ = min(C, φ/‖x‖²): just far enough, unless that is farther than C.
+/// τ = min(C, φ/‖x‖²): the step goes just far enough, unless that is farther than C.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capped {}
 
-/// τ = φ/(‖x‖² + 1/(2C)): never quite far enough.
+/// τ = φ/(‖x‖² + 1/(2C)): the step never goes quite far enough.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Damped {}
@@ -79,7 +80,7 @@ impl Aggression for Damped {
     const IS_CAPPED: bool = false;
 }
 
-/// A passive-aggressive learner, over a loss whose slopes are −1, 0 and 1.
+/// A passive-aggressive learner, for a loss with slopes −1, 0 and 1.
 ///
 /// ```
 /// use rueful_core::{Batch, Positive, loss::Hinge};
@@ -107,10 +108,10 @@ pub struct PassiveAggressive<L, A> {
     short: ShortSteps,
 }
 
-/// What is left of the gradients of steps that were not whole.
+/// The rest of the gradients after steps that were not whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct ShortSteps {
-    /// How many there were.
+    /// How many such steps there were.
     count: u64,
     /// Σ (1 − b_t) a_t ŷ_t
     at_zero: Sum,
@@ -126,7 +127,7 @@ impl ShortSteps {
         self.length.add(left * (round.slope.abs() * x.norm_sq().sqrt()));
     }
 
-    /// What they can have cost against comparators that reach so far.
+    /// An upper bound on the cost of these rests against comparators of norm at most `reach`.
     fn cost(&self, reach: f64) -> f64 {
         if self.count == 0 { 0.0 } else { self.at_zero.value() + reach * self.length.value() }
     }
@@ -202,7 +203,7 @@ impl<L: Loss, A: Aggression> Learner for PassiveAggressive<L, A> {
     fn promise_in(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
         if !A::IS_CAPPED {
             return Promise::none(
-                "the theorem of passive-aggressive-2 is about squares of losses, of which it allows \
+                "the theorem of passive-aggressive-2 bounds the squares of its losses by \
                  a multiple of the comparator's: it bounds no regret",
             );
         }
@@ -224,7 +225,7 @@ impl<L: Loss, A: Aggression> Learner for PassiveAggressive<L, A> {
 }
 
 impl<L, A> PassiveAggressive<L, A> {
-    /// Refuses a theorem that is about whole steps to a run that had shorter ones.
+    /// Refuses the theorem, which is about whole steps, if the run had shorter ones.
     fn whole_steps(&self) -> Result<(), NoBound> {
         match self.short.count {
             0 => Ok(()),
@@ -236,7 +237,7 @@ impl<L, A> PassiveAggressive<L, A> {
     }
 }
 
-/// What describes the learner whose steps are min(C, φ/‖x‖²).
+/// The parameters of the learner whose steps are min(C, φ/‖x‖²).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PassiveAggressive1Spec {
@@ -244,11 +245,11 @@ pub struct PassiveAggressive1Spec {
     pub c: Positive,
 }
 
-/// What describes the learner whose steps are φ/(‖x‖² + 1/(2C)).
+/// The parameters of the learner whose steps are φ/(‖x‖² + 1/(2C)).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PassiveAggressive2Spec {
-    /// C: the larger it is, the nearer steps go to where the loss is 0.
+    /// C: the larger it is, the nearer a step comes to a loss of 0.
     pub c: Positive,
 }
 
@@ -268,10 +269,11 @@ impl Asked for PassiveAggressive2Spec {
     }
 }
 
-/// What keeps the weights finite: steps go no further than to a loss of 0.
+/// The advice on how to keep the weights finite. Smaller steps would not help: no step goes further
+/// than to a loss of 0.
 const SMALLER_NUMBERS: &str = "labels and features of a moderate size keep it finite";
 
-/// Refuses losses for which the steps are not worked out.
+/// Refuses losses other than the two for which these steps are defined.
 fn check(loss: &AnyLoss) -> Result<(), String> {
     match loss {
         AnyLoss::Hinge(_) | AnyLoss::Absolute(_) => Ok(()),
@@ -310,7 +312,7 @@ impl Recipe for PassiveAggressive1Spec {
     }
 
     fn words(&self, _sigma: NonNegative) -> String {
-        format!("passive-aggressive: steps to no loss, at most C = {}", self.c)
+        format!("passive-aggressive: steps that bring the loss to 0, at most C = {}", self.c)
     }
 }
 
@@ -366,7 +368,7 @@ mod tests {
         learner.weights()
     }
 
-    /// C times the importance, and 0 is no example.
+    /// The importance multiplies C, and an example of importance 0 is ignored.
     #[test]
     fn an_importance_multiplies_c() {
         assert_eq!(played(Capped {}, 0.01, 4.0), played(Capped {}, 0.04, 1.0));

@@ -1,4 +1,4 @@
-//! The Perceptron: learn from mistakes, and only from them.
+//! The Perceptron: it learns from mistakes, and only from them.
 //!
 //! ```text
 //! Initialization: w_1 = 0
@@ -6,13 +6,14 @@
 //!     1. if y_t w_t·x_t ≤ 0 then w_{t+1} = w_t + η y_t x_t, else w_{t+1} = w_t
 //! ```
 //!
-//! It is OGD on the hinge loss, gated on mistakes, and plain OGD with a constant step on the
-//! perceptron loss [−yp]₊. η scales all weights alike and changes no prediction's sign.
+//! It is OGD on the hinge loss that steps only on mistakes. It is also plain OGD with a constant
+//! step on the perceptron loss [−yp]₊. η scales all weights alike and changes the sign of no
+//! prediction.
 //!
-//! Proved: M ≤ H + (‖u‖X)² + ‖u‖X√H mistakes for every u, where H is u's hinge loss on the stream
-//! and X = max‖x_t‖; (‖u‖X)² when u separates the stream. These bounds speak of mistakes and of a
-//! given u: see [`MistakeWatch`](crate::ledger::MistakeWatch). In the perceptron loss, regret
-//! ≤ U²/(2η) + (η/2) Σ_{mistakes}‖x_t‖².
+//! Proved: M ≤ H + (‖u‖X)² + ‖u‖X√H mistakes for every u, where H is the hinge loss of u on the
+//! stream and X = max‖x_t‖. If u separates the stream, this is (‖u‖X)². These bounds are about
+//! mistakes, and about a given u: see [`MistakeWatch`](crate::ledger::MistakeWatch). In the
+//! perceptron loss, regret ≤ U²/(2η) + (η/2) Σ_{mistakes}‖x_t‖².
 
 use super::steps::{Steps, finite_bound};
 use super::{
@@ -28,8 +29,8 @@ use crate::weights::Weights;
 use crate::words::either;
 use serde::{Deserialize, Serialize};
 
-/// The Perceptron with step η, measured in a loss of choice: what is learned does not depend on
-/// the loss, nor on the importance of an example; what is reported does.
+/// The Perceptron with step η, measured in any loss. Neither the loss nor the importance of an
+/// example changes what is learned. Both change what is reported.
 ///
 /// ```
 /// use rueful_core::{Batch, Positive, learner::{Learner, Perceptron}, loss::Hinge};
@@ -49,12 +50,12 @@ pub struct Perceptron<L> {
     schedule: Constant,
     weights: Weights,
     steps: Steps,
-    /// Whether an example counted more or less than 1.
+    /// Whether some example had an importance other than 1.
     is_weighted: bool,
 }
 
 impl<L: Loss> Perceptron<L> {
-    /// The Perceptron at w_1 = 0.
+    /// Makes the Perceptron at w_1 = 0.
     pub fn new(loss: L, eta: Positive) -> Self {
         Self {
             loss,
@@ -72,7 +73,7 @@ impl<L: Loss> Learner for Perceptron<L> {
         let x = &example.features;
         let prediction = self.weights.dot(x);
 
-        // 1. on a mistake, w ← w + η y x: a step against the perceptron loss's slope −y
+        // 1. on a mistake, w ← w + η y x: a step against −y, the slope of the perceptron loss
         let slope = PerceptronLoss {}.at(prediction, example.label).slope;
         if slope == 0.0 {
             self.steps.rest();
@@ -136,11 +137,11 @@ impl<L: Loss> Learner for Perceptron<L> {
     }
 }
 
-/// What describes it.
+/// The parameters of the Perceptron.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PerceptronSpec {
-    /// η, which changes no mistake.
+    /// η, which does not change any mistake.
     pub eta: Positive,
 }
 

@@ -4,18 +4,19 @@
 //! w_t = argmin_{w ∈ W} Σ_{s<t} g_s·w + (α_t/2)‖w‖²  =  Π_W(−S_{t−1}/α_t),   S = Σ g_s
 //! ```
 //!
-//! α_t is 1/η_t of a schedule: constant for the notes' regularised ERM, where without a projection
-//! it *is* OGD with the constant step 1/α; growing like √t, or with the gradients seen. S is never
-//! projected, only what is read off it, hence "lazy".
+//! α_t is 1/η_t of a schedule. It is constant in the notes' regularised ERM, which without a
+//! projection *is* OGD with the constant step 1/α. It can also grow like √t, or with the gradients
+//! seen. S is never projected, only the weights computed from it are, hence "lazy".
 //!
-//! Proved, for every u ∈ W and α_t that never shrinks (each round either costs ‖g_t‖²/(2α_t), or at
-//! most the way across W, of which only the coordinates of x_t matter: D_t is the diameter there):
+//! The following is proved for every u ∈ W and α_t that never shrinks. A round costs ‖g_t‖²/(2α_t),
+//! or at most the way across W, where only the coordinates of x_t matter. D_t is the diameter of W
+//! in these coordinates:
 //!
 //! ```text
 //! R_T(u) ≤ (α_T/2)‖u‖² + Σ min(‖g_t‖²/(2α_t), D_t‖g_t‖)
 //! ```
 //!
-//! For a fixed α that is αU²/2 + TG²/(2α), which is UG√T for α = (G/U)√T.
+//! For a fixed α this is αU²/2 + TG²/(2α), which is UG√T for α = (G/U)√T.
 
 use super::spec::with_usual_set;
 use super::steps::{Steps, finite_bound};
@@ -72,19 +73,21 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> RegularizedErm<L, S, W> {
         }
     }
 
-    /// Declares ‖g_t‖ ≤ G for the theorem; undeclared, it is stated for the run's largest gradient.
+    /// Declares ‖g_t‖ ≤ G for the theorem. Without it the theorem is stated for the run's largest
+    /// gradient.
     pub fn with_gradient_bound(mut self, gradient_bound: Option<Positive>) -> Self {
         self.gradient_bound = gradient_bound;
         self
     }
 
-    /// α_t for the coming round; 0 while there is no gradient to set it, and S is 0 too.
+    /// α_t for the coming round. It is 0 while no gradient has come that could set it, and then S
+    /// is 0 too.
     #[inline]
     fn alpha(&self) -> f64 {
         self.schedule.inverse_step(self.steps.rounds() + 1, self.steps.gradients_sq())
     }
 
-    /// −1/α_t, the factor that makes weights of S.
+    /// −1/α_t, the factor that turns S into weights.
     #[inline]
     fn factor(alpha: f64) -> f64 {
         if alpha == 0.0 { 0.0 } else { -1.0 / alpha }
@@ -160,15 +163,15 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for RegularizedErm<L, S, W> {
     }
 }
 
-/// What describes it; α_t = 1/η_t.
+/// The parameters of regularised ERM, where α_t = 1/η_t.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegularizedErmSpec {
     /// η_t = 1/α_t.
     pub schedule: AnySchedule,
-    /// Where the weights are kept.
+    /// The set in which the weights are kept.
     pub set: AnySet,
-    /// G, if declared.
+    /// G, if it is declared.
     pub gradient_bound: Option<Positive>,
 }
 
@@ -187,7 +190,7 @@ impl Asked for RegularizedErmSpec {
     }
 }
 
-/// The steps 1/α.
+/// The constant schedule with steps 1/α.
 fn fixed(alpha: Positive, request: &Request<'_>) -> Result<Constant, Refusal> {
     if request.eta.is_some() || request.schedule.is_some() || request.horizon.is_some() {
         return Err(Refusal::Rule(

@@ -1,4 +1,4 @@
-//! What describes a learner, and what is made of it.
+//! Descriptions of learners, and how learners are made from them.
 
 use super::{LearnerSpec, Plain, Resumable, with_learner};
 use crate::loss::AnyLoss;
@@ -6,58 +6,59 @@ use crate::number::NonNegative;
 use crate::request::Asked;
 use crate::round::Objective;
 
-/// What keeps most learners finite.
+/// The advice for most learners on how to keep the weights finite.
 const SMALLER_STEPS: &str =
     "smaller steps (eta), a bounded set (radius) or scaled features keep it finite";
 
-/// The description of one learner: its parameters as plain data, and all that depends on which
-/// learner it is.
+/// The description of one learner: its parameters as plain data, and everything that depends on
+/// which learner it is.
 pub trait Recipe: Asked + Plain {
-    /// Hands the learner at w_1 = 0 to `take`. Which of its types are chosen here, at compile time,
-    /// is a matter of speed; what cannot be learned from is refused in words.
+    /// Makes the learner at w_1 = 0 and passes it to `take`. Its types are chosen here, at compile
+    /// time, for speed. A loss that the learner cannot learn from is refused, with the reason in
+    /// words.
     fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String>;
 
-    /// Refuses losses φ + (σ/2)‖w‖² that the learner cannot learn from, in words.
+    /// Refuses losses φ + (σ/2)‖w‖² that the learner cannot learn from, with the reason in words.
     fn check(&self, _objective: &Objective<AnyLoss>) -> Result<(), String> {
         Ok(())
     }
 
-    /// σ, where none is asked for.
+    /// The σ that is used if none is set.
     fn default_sigma(&self) -> f64 {
         0.0
     }
 
-    /// Whether its theorem is about predictors of every norm, so that its regret is measured
-    /// against all of them where no radius is asked for.
+    /// Whether its theorem covers predictors of every norm. If so, its regret is measured against
+    /// all of them unless a radius is set.
     fn answers_for_every_norm(&self) -> bool {
         false
     }
 
-    /// What keeps its weights finite.
+    /// Advice on how to keep its weights finite.
     fn advice(&self) -> &'static str {
         SMALLER_STEPS
     }
 
-    /// Whether it has witnesses of its own, of the usual radii in no units.
+    /// Whether it has witnesses of its own, for the usual unit-free radii.
     fn has_witnesses(&self) -> bool {
         false
     }
 
-    /// What it is, in words.
+    /// A description of the learner, in words.
     fn words(&self, sigma: NonNegative) -> String;
 }
 
-/// What is done with a learner once its type is known.
+/// A function that receives a learner of any type.
 pub trait Take {
-    /// What comes of it.
+    /// The result.
     type Made;
 
     /// Takes the learner.
     fn take<T: Resumable + 'static>(self, fresh: T) -> Self::Made;
 }
 
-/// Runs an expression on a set. The ball, which most learners keep to, is compiled for itself; the
-/// others are chosen anew in every round.
+/// Runs an expression on a set. The code for the ball, which most learners use, is compiled
+/// separately. The other sets share a copy that chooses the set anew in every round.
 macro_rules! with_usual_set {
     ($any:expr, $set:ident => $what:expr) => {
         match $any {
@@ -69,32 +70,32 @@ macro_rules! with_usual_set {
 pub(super) use with_usual_set;
 
 impl LearnerSpec {
-    /// What keeps its weights finite.
+    /// Advice on how to keep its weights finite.
     pub fn advice(&self) -> &'static str {
         with_learner!(self, learner => learner.advice())
     }
 
-    /// σ, where none is asked for.
+    /// The σ that is used if none is set.
     pub fn default_sigma(&self) -> f64 {
         with_learner!(self, learner => learner.default_sigma())
     }
 
-    /// Whether its theorem is about predictors of every norm.
+    /// Whether its theorem covers predictors of every norm.
     pub fn answers_for_every_norm(&self) -> bool {
         with_learner!(self, learner => learner.answers_for_every_norm())
     }
 
-    /// Whether it has witnesses of its own, of the usual radii in no units.
+    /// Whether it has witnesses of its own, for the usual unit-free radii.
     pub fn has_witnesses(&self) -> bool {
         with_learner!(self, learner => learner.has_witnesses())
     }
 
-    /// What it is, in words.
+    /// A description of the learner, in words.
     pub fn words(&self, sigma: NonNegative) -> String {
         with_learner!(self, learner => learner.words(sigma))
     }
 
-    /// Refuses losses that the learner cannot learn from, in words.
+    /// Refuses losses that the learner cannot learn from, with the reason in words.
     pub fn check(&self, objective: &Objective<AnyLoss>) -> Result<(), String> {
         let settings = Self::settings_of(self.name()).unwrap_or_default();
         if objective.sigma.get() > 0.0 && !settings.contains(&"sigma") {
@@ -107,13 +108,13 @@ impl LearnerSpec {
         with_learner!(self, learner => learner.check(objective))
     }
 
-    /// Hands the learner at w_1 = 0 to `take`, unless it is refused.
+    /// Makes the learner at w_1 = 0 and passes it to `take`, unless it is refused.
     pub fn make<T: Take>(&self, objective: Objective<AnyLoss>, take: T) -> Result<T::Made, String> {
         self.check(&objective)?;
         with_learner!(self, learner => learner.make(objective, take))
     }
 
-    /// The names of the learners that a setting has an effect on.
+    /// The names of the learners that use a setting.
     fn names_that_take(setting: &str) -> Vec<&'static str> {
         let takes = |name: &&str| Self::settings_of(name).is_ok_and(|all| all.contains(&setting));
         Self::NAMES.into_iter().filter(takes).collect()

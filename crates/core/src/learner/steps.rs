@@ -1,4 +1,4 @@
-//! What a learner remembers of its own steps, to answer for its theorem.
+//! The facts about its own steps that a learner keeps for the bounds of its theorem.
 
 use crate::bound::{Bound, NoBound};
 use crate::number::Positive;
@@ -6,11 +6,12 @@ use crate::schedule::{Schedule, StepFacts};
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 
-/// Declared gradient bounds are taken as met up to this: values are single precision, so a norm
-/// is known to about 6e-8. Within it the larger of the two goes into the theorem.
+/// A declared gradient bound counts as met up to this relative excess: values have single
+/// precision, so a norm is known to about 6e-8. Within it the larger of the two numbers goes into
+/// the theorem.
 const GRADIENT_GRAIN: f64 = 1e-6;
 
-/// The run's own step sizes and gradients, as far as the bounds ask for them.
+/// The run's own step sizes and gradients, summed up as the bounds need them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Steps {
     rounds: u64,
@@ -18,21 +19,23 @@ pub struct Steps {
     gradient_sq_max: f64,
     /// Σ η_t‖g_t‖²
     energy: Sum,
-    /// 1/η_t of the first and of the last step taken; 0 before the first.
+    /// 1/η_t of the first step that was taken, and below of the last one. They are 0 before the
+    /// first step.
     first_inverse: f64,
     last_inverse: f64,
-    /// Σ [1/η_t − 1/η_s − σ]₊ over the steps taken, s the one before t.
+    /// Σ [1/η_t − 1/η_s − σ]₊ over the steps that were taken, where s is the step before t.
     growth: f64,
-    /// Whether a round had nothing that bounds its cost.
+    /// Whether the cost of some round has no bound.
     unbounded: bool,
 }
 
 impl Steps {
-    /// Takes the gradient of round t into account and returns η_t, 0 for "no step".
+    /// Takes the gradient of round t into account and returns η_t, or 0 for "no step".
     ///
-    /// When the losses curve by σ, no step is longer than 1/σ: it would shoot beyond the minimum of
-    /// its own regulariser. 1/η_t = max(1/η_t, σ) never decreases either, and shorter steps only
-    /// lessen Σ η_t‖g_t‖², so whatever is proved about the schedule stays proved.
+    /// If the losses have curvature σ, no step is longer than 1/σ: a longer one would go beyond the
+    /// minimum of its own regulariser. The limited 1/η_t, which is max(1/η_t, σ), never decreases
+    /// either, and shorter steps only lessen Σ η_t‖g_t‖². So everything that is proved about the
+    /// schedule still holds.
     #[inline]
     pub fn take(&mut self, schedule: &impl Schedule, gradient_sq: f64, sigma: f64) -> f64 {
         let gradients_sq = self.gradients_sq.value() + gradient_sq;
@@ -48,25 +51,25 @@ impl Steps {
         eta
     }
 
-    /// Whether what was read from somewhere can be sums of squares and of steps.
+    /// Whether these numbers, which may be read from anywhere, can be sums of squares and of steps.
     pub(crate) fn are_sound(&self) -> bool {
         let sums = [self.gradients_sq.value(), self.gradient_sq_max, self.energy.value()];
         let steps = [self.first_inverse, self.last_inverse, self.growth];
         sums.iter().chain(&steps).all(|value| (0.0..=f64::MAX).contains(value))
     }
 
-    /// Counts a round in which g_t = 0, so that no step can lead anywhere.
+    /// Counts a round in which g_t = 0, so that there is no step.
     ///
-    /// The proof of (8) can do without it. 0 is a subgradient of ℓ_t at w_t, so ℓ_t(w_t) ≤ ℓ_t(u)
-    /// for every u; and w_{t+1} = w_t, so the distances to u telescope as if the rounds before
-    /// and after were neighbours. What remains is (8) over the steps that were taken.
+    /// The proof of (8) can leave this round out. 0 is a subgradient of ℓ_t at w_t, so
+    /// ℓ_t(w_t) ≤ ℓ_t(u) for every u. And w_{t+1} = w_t, so the distances to u telescope as if the
+    /// rounds before and after were neighbours. The result is (8) over the steps that were taken.
     #[inline]
     pub(crate) fn rest(&mut self) {
         self.rounds += 1;
     }
 
-    /// Takes a gradient into account that was met with the regulariser 1/η_t = `inverse`, and that
-    /// can have cost at most `cap`: adds min(½η_t‖g_t‖², cap) to half the energy.
+    /// Takes into account a gradient that met the regulariser 1/η_t = `inverse` and that cost at
+    /// most `cap`: adds min(½η_t‖g_t‖², cap) to half the energy.
     #[inline]
     pub(crate) fn take_lagged(&mut self, inverse: f64, gradient_sq: f64, cap: f64) {
         self.observe(gradient_sq);
@@ -94,7 +97,7 @@ impl Steps {
         if self.last_inverse == 0.0 {
             self.first_inverse = inverse;
         } else {
-            // Rounding must not make a growth of exactly σ look like more.
+            // Rounding must not make a growth of exactly σ look larger.
             let grain = 4.0 * f64::EPSILON * inverse;
             self.growth += (inverse - self.last_inverse - sigma - grain).max(0.0);
         }
@@ -118,25 +121,25 @@ impl Steps {
         self.gradient_sq_max.sqrt()
     }
 
-    /// Σ η_t‖g_t‖², or for lagged steps twice the sum of the capped terms.
+    /// Σ η_t‖g_t‖². For lagged steps it is twice the sum of the capped terms.
     pub fn energy(&self) -> f64 {
         if self.unbounded { f64::INFINITY } else { self.energy.value() }
     }
 
-    /// 1/η_t of the last step taken.
+    /// 1/η_t of the last step that was taken.
     pub fn last_inverse(&self) -> f64 {
         self.last_inverse
     }
 
-    /// What the distances to the comparators contribute to (8): the first from 0, the others
-    /// weighted with the growth of 1/η_t beyond the curvature σ.
+    /// The contribution of the distances to the comparators in (8). The first distance is from 0;
+    /// the others are weighted with the growth of 1/η_t beyond the curvature σ.
     pub(crate) fn distance_paid(&self, reach: f64, diameter: f64, sigma: f64) -> f64 {
         let first = (self.first_inverse - sigma).max(0.0);
         half_product(first, reach) + half_product(self.growth, diameter)
     }
 
-    /// The same in the theorem's form: D²/(2η_T) once the steps shrink, where η_T is what the
-    /// schedule says for round T, whether or not that round took a step.
+    /// `distance_paid` in the form of the theorem: D²/(2η_T) once the steps shrink. Here η_T is the
+    /// schedule's step for round T, whether or not that round took a step.
     pub(crate) fn distance_promised(
         &self,
         schedule: &impl Schedule,
@@ -152,7 +155,8 @@ impl Steps {
         }
     }
 
-    /// The facts closed forms are made of, with G as declared or, undeclared, as measured.
+    /// The quantities for the closed forms. G is the declared one or, if none is declared, the
+    /// measured one.
     pub(crate) fn facts(
         &self,
         declared: Option<Positive>,
@@ -166,7 +170,8 @@ impl Steps {
         })
     }
 
-    /// G: as measured, and not beyond what was declared.
+    /// G: the declared bound, or the measured one if that is larger or none is declared. There is
+    /// no bound if the measured one clearly exceeds the declared one.
     pub(crate) fn gradient_bound(&self, declared: Option<Positive>) -> Result<f64, NoBound> {
         let measured = self.gradient_norm_max();
         match declared.map(Positive::get) {
@@ -180,12 +185,12 @@ impl Steps {
     }
 }
 
-/// (k/2)·r², where nothing times infinity is nothing.
+/// (k/2)·r², which is 0 for k = 0 even if r is infinite.
 fn half_product(k: f64, r: f64) -> f64 {
     if k == 0.0 { 0.0 } else { 0.5 * k * r * r }
 }
 
-/// A bound, unless it says nothing.
+/// A bound, or the reason `otherwise` if the total is not finite.
 pub(crate) fn finite_bound(total: f64, reference: &str, otherwise: &str) -> Result<Bound, NoBound> {
     if total.is_finite() { Ok(Bound::new(total, reference)) } else { NoBound::because(otherwise) }
 }
@@ -199,8 +204,8 @@ mod tests {
         Positive::new(value).unwrap()
     }
 
-    /// 1/η_t = σt grows by σ, whatever σt is in doubles: in the whole space any more would make the
-    /// bound infinite.
+    /// 1/η_t = σt grows by σ, however σt is rounded. In the whole space any larger growth would
+    /// make the bound infinite.
     #[test]
     fn a_growth_of_sigma_is_paid_for_by_the_curvature() {
         for sigma in [0.1, 0.3, 0.7, 1e-7] {
@@ -209,7 +214,7 @@ mod tests {
                 steps.take(&InverseTime { sigma: positive(sigma) }, 1.0, sigma);
             }
             assert_eq!(steps.distance_paid(f64::INFINITY, f64::INFINITY, sigma), 0.0);
-            // Of a growth of 2σ there is a σ left each time, and another of the first.
+            // Of each growth by 2σ one σ is left over, and one more from the first step.
             let mut faster = Steps::default();
             for _ in 0..1000 {
                 faster.take(&InverseTime { sigma: positive(2.0 * sigma) }, 1.0, sigma);
@@ -219,8 +224,8 @@ mod tests {
         }
     }
 
-    /// A declared G that the run exceeds by less than single precision can tell is replaced by the
-    /// run's own: the theorem is about gradients that are no larger.
+    /// If the run exceeds a declared G by less than single precision can tell, the theorem takes
+    /// the run's own G, because it needs a G that no gradient exceeds.
     #[test]
     fn a_declared_gradient_bound_is_never_below_the_gradients() {
         let mut steps = Steps::default();

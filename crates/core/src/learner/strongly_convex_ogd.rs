@@ -1,4 +1,4 @@
-//! Online gradient descent for σ-strongly convex losses: no projection, nothing to tune.
+//! Online gradient descent for σ-strongly convex losses. It needs no projection and no tuning.
 //!
 //! ```text
 //! Initialization: w_1 = 0
@@ -7,10 +7,10 @@
 //! ```
 //!
 //! With ℓ_t(w) = φ(w·x_t, y_t) + (σ/2)‖w‖² the gradient is a_t x_t + σ w_t, so the step shrinks w
-//! by 1 − 1/t and adds −a_t x_t/(σt): after T rounds w_{T+1} = −(1/σT) Σ a_t x_t. With the hinge
-//! this is Pegasos, the online support vector machine.
+//! by 1 − 1/t and adds −a_t x_t/(σt). After T rounds w_{T+1} = −(1/σT) Σ a_t x_t. With the hinge
+//! loss this is Pegasos, the online support vector machine.
 //!
-//! Proved, for every u ∈ R^d: R_T(u) ≤ (1/2σ) Σ‖g_t‖²/t ≤ (G²/2σ)(1 + ln T).
+//! Proved for every u ∈ R^d: R_T(u) ≤ (1/2σ) Σ‖g_t‖²/t ≤ (G²/2σ)(1 + ln T).
 
 use super::steps::{Steps, finite_bound};
 use super::{
@@ -59,7 +59,8 @@ impl<L: Loss> StronglyConvexOgd<L> {
         }
     }
 
-    /// Declares ‖g_t‖ ≤ G for the theorem; undeclared, it is stated for the run's largest gradient.
+    /// Declares ‖g_t‖ ≤ G for the theorem. Without it the theorem is stated for the run's largest
+    /// gradient.
     pub fn with_gradient_bound(mut self, gradient_bound: Option<Positive>) -> Self {
         self.gradient_bound = gradient_bound;
         self
@@ -102,7 +103,7 @@ impl<L: Loss> Learner for StronglyConvexOgd<L> {
         self.steps.rounds()
     }
 
-    /// Covers every u, so any comparators.
+    /// The theorem covers every u, so it covers any comparators.
     fn promise_in(&self, _: &AnySet, _: Coordinates<'_>) -> Promise {
         let sigma = self.objective.sigma.get();
         let data = finite_bound(
@@ -119,14 +120,14 @@ impl<L: Loss> Learner for StronglyConvexOgd<L> {
     }
 }
 
-/// σ, where none is asked for.
+/// The σ that is used if none is set.
 const DEFAULT_SIGMA: f64 = 0.01;
 
-/// What describes it; σ is that of the losses.
+/// The parameters of OGD for strongly convex losses. Its σ is that of the losses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StronglyConvexOgdSpec {
-    /// G, if declared.
+    /// G, if it is declared.
     pub gradient_bound: Option<Positive>,
 }
 

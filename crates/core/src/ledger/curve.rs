@@ -1,4 +1,4 @@
-//! The run over time: one point at t = 1, 2, 4, 8, … and one at the end.
+//! The run over time: points at t = 1, 2, 4, 8, … and at the end.
 
 use super::line::Line;
 use super::tally::{Tally, divided_up};
@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 pub struct CurvePoint {
     rounds: u64,
     loss: f64,
-    /// What L can lack by rounding.
+    /// How much of L rounding can have lost.
     loss_slack: f64,
     mistakes: u64,
-    /// The certificate of the rounds themselves; none if it is infinite.
+    /// The certificate from the rounds themselves, or `None` if it is infinite.
     own: Option<f64>,
-    /// The best of all; none if it is infinite.
+    /// The best certificate of all, or `None` if it is infinite.
     certificate: Option<f64>,
-    /// What a certificate for another radius is made of, where the comparators are a ball: that of
-    /// the rounds themselves, and those of the witnesses.
+    /// The lines from which certificates for other radii are made, if the comparators are a ball:
+    /// that of the rounds themselves, and those of the witnesses.
     lines: Vec<Line>,
 }
 
 impl CurvePoint {
-    /// The point of some rounds, with witnesses of the same rounds.
+    /// The point for some rounds, with witnesses of the same rounds.
     pub(super) fn of(
         tally: &Tally,
         witnesses: &[Testimony],
@@ -49,6 +49,25 @@ impl CurvePoint {
         point
     }
 
+    /// The point for rounds whose sums were made elsewhere: the numbers of rounds and of mistakes, the
+    /// loss and the amount of it that rounding can have lost, their own line and those of witnesses.
+    pub(crate) fn of_lines(
+        (rounds, mistakes): (u64, u64),
+        (loss, loss_slack): (f64, f64),
+        own: Line,
+        witnesses: &[Line],
+        radius: Option<Positive>,
+    ) -> Self {
+        let lines: Vec<Line> = [own].iter().chain(witnesses).copied().collect();
+        let best = |lines: &[Line]| {
+            let floors = lines.iter().filter_map(|line| radius.map(|radius| line.floor(radius)));
+            let regret = loss + loss_slack - floors.fold(f64::NEG_INFINITY, f64::max);
+            regret.is_finite().then_some(regret)
+        };
+        let (own, certificate) = (best(&lines[..1]), best(&lines));
+        Self { rounds, loss, loss_slack, mistakes, own, certificate, lines }
+    }
+
     /// Takes in witnesses of the same rounds.
     pub(super) fn hear(&mut self, tally: &Tally, witnesses: &[Testimony]) {
         for witness in witnesses {
@@ -60,14 +79,19 @@ impl CurvePoint {
         }
     }
 
-    /// Whether what was read from somewhere can be such a point.
-    pub(super) fn is_sound(&self) -> bool {
+    /// Whether this, which may be read from anywhere, can be such a point.
+    pub(crate) fn is_sound(&self) -> bool {
         self.rounds > 0
             && self.mistakes <= self.rounds
             && self.loss.is_finite()
             && (0.0..=f64::MAX).contains(&self.loss_slack)
             && self.lines.iter().all(Line::is_sound)
             && [self.own, self.certificate].iter().flatten().all(|bound| bound.is_finite())
+    }
+
+    /// What certificates are made of.
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
     }
 
     /// t
@@ -90,45 +114,45 @@ impl CurvePoint {
         self.mistakes as f64 / self.rounds as f64
     }
 
-    /// The certificate up to t per round, for the ledger's comparators: the best of the rounds
-    /// themselves and of all witnesses.
+    /// The certificate up to t per round, for the ledger's comparators: the best of that of the
+    /// rounds themselves and those of all witnesses.
     pub fn certificate(&self) -> f64 {
         divided_up(self.certificate.unwrap_or(f64::INFINITY), self.rounds)
     }
 
-    /// The same in total; infinite where nothing can be said.
+    /// The certificate up to t in total. It is infinite if nothing can be said.
     pub fn certificate_total(&self) -> f64 {
         self.certificate.unwrap_or(f64::INFINITY)
     }
 
-    /// The certificate up to t per round that the rounds themselves make.
+    /// The certificate up to t per round, from the rounds themselves.
     pub fn own_certificate(&self) -> f64 {
         divided_up(self.own.unwrap_or(f64::INFINITY), self.rounds)
     }
 
-    /// The certificate up to t per round, for a ball of any radius, of the kind the comparators
-    /// are; infinite where they are no ball.
+    /// The certificate up to t per round, for a ball of any radius in the same units as the
+    /// comparators. It is infinite if the comparators are not a ball.
     pub fn certificate_for(&self, radius: Positive) -> f64 {
         let floors = self.lines.iter().map(|line| line.floor(radius));
         let floor = floors.fold(f64::NEG_INFINITY, f64::max);
         divided_up(self.most() - floor, self.rounds)
     }
 
-    /// The largest radius up to which the rounds provably lost less than every comparator: infinite
-    /// if that holds for every radius, and nothing if it holds for none.
+    /// The largest radius up to which the rounds provably lost less than every comparator. It is
+    /// infinite if that holds for every radius, and `None` if it holds for none.
     pub fn beats_up_to(&self) -> Option<f64> {
         self.lines.iter().filter_map(|line| line.above_up_to(self.most())).reduce(f64::max)
     }
 
     /// The radius from which on the certificate is no smaller than the loss itself, so that it says
-    /// nothing about a loss that is never negative; nothing if there is no such radius.
+    /// nothing about a loss that is never negative. `None` if there is no such radius.
     pub fn says_nothing_from(&self) -> Option<f64> {
         let reach = self.lines.iter().filter_map(|line| line.above_up_to(0.0));
         let farthest = reach.fold(0.0, f64::max);
         farthest.is_finite().then_some(farthest)
     }
 
-    /// L_t, rounding allowed for.
+    /// L_t, plus an allowance for rounding.
     fn most(&self) -> f64 {
         self.loss + self.loss_slack
     }

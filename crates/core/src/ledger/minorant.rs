@@ -1,4 +1,4 @@
-//! A function below the past: what any sequence of predictions proves about every comparator.
+//! A lower bound on the past: any sequence of predictions proves one about every comparator.
 
 use super::line::Line;
 use crate::cells::Coordinates;
@@ -20,9 +20,10 @@ use serde::{Deserialize, Serialize};
 /// Σ ℓ_t(u) ≥ Σ (φ_t(p_t) − a_t p_t) + u·S + (σT/2)‖u‖²,    S = Σ a_t x_t
 /// ```
 ///
-/// One number, one vector, no data. The predictions may be the learner's own, which gives the
-/// certificate; or those of any witness (a slower learner, an average), which gives another lower
-/// bound on what comparators lose. Minorants of disjoint parts of a stream add up.
+/// It consists of one number and one vector, without the data. The predictions may be the learner's
+/// own, which gives the certificate. They may also be those of any witness (a slower learner, an
+/// average), which gives another lower bound on the loss of comparators. Minorants of disjoint
+/// parts of a stream add up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Minorant {
     sigma: NonNegative,
@@ -31,23 +32,23 @@ pub struct Minorant {
     offset: Sum,
     /// S
     slopes: Vec<f64>,
-    /// Σ ‖a_t x_t‖: what the rounding of S is measured against.
+    /// Σ ‖a_t x_t‖. The allowance for the rounding of S is proportional to it.
     length: f64,
-    /// Σ |a_t|√(features of x_t), which is at least Σ ‖a_t x_t/N‖: the same in no units.
+    /// Σ |a_t|√(features of x_t), which is at least Σ ‖a_t x_t/N‖. It replaces the length for S/N.
     breadth: f64,
-    /// Σ (|φ_t| + |a_t p_t|): what the rounding of the offset is measured against.
+    /// Σ (|φ_t| + |a_t p_t|). The allowance for the rounding of the offset is proportional to it.
     magnitude: f64,
 }
 
-/// How far off the sums of a minorant can be. What is not known is infinite, and then nothing is
-/// proved with it.
+/// Bounds on the errors of the sums of a minorant. An unknown error is infinite, and then the sum
+/// proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OffBy {
-    /// The offset.
+    /// The error of the offset.
     pub offset: f64,
-    /// S, in norm.
+    /// The norm of the error of S.
     pub slopes: f64,
-    /// S/N, in norm.
+    /// The norm of the error of S/N.
     pub scaled_slopes: f64,
 }
 
@@ -65,7 +66,7 @@ impl Minorant {
         }
     }
 
-    /// Whether what was read from somewhere can be such sums.
+    /// Whether these numbers, which may be read from anywhere, can be such sums.
     pub fn is_sound(&self) -> bool {
         let is_size = |size: f64| (0.0..=f64::MAX).contains(&size);
         self.offset.value().is_finite()
@@ -80,7 +81,7 @@ impl Minorant {
         vector::grow(&mut self.slopes, dimension);
     }
 
-    /// The minorant of rounds that somebody else has added up.
+    /// The minorant of rounds whose sums were made elsewhere.
     pub(crate) fn of_parts(
         rounds: u64,
         offset: Sum,
@@ -91,12 +92,13 @@ impl Minorant {
         Self { sigma: NonNegative::ZERO, rounds, offset, slopes, length, breadth, magnitude }
     }
 
-    /// The minorant of rounds that somebody else has added up, who says what the sums can be off by.
-    /// With σ = 0.
+    /// The minorant of rounds whose sums were made elsewhere, with bounds on the errors of these
+    /// sums. It has σ = 0.
     pub fn of_sums(rounds: u64, offset: f64, slopes: Vec<f64>, off: OffBy) -> Self {
         let mut minorant = Self { rounds, slopes, ..Self::new(NonNegative::ZERO) };
         minorant.offset.add(offset);
-        // The sizes whose roundings are as large: see `slack_at_zero` and `slack_per_unit`.
+        // These sizes give allowances as large as those errors: see `slack_at_zero` and
+        // `slack_per_unit`.
         let size = |off: f64, relative: f64| off / relative * (1.0 + 4.0 * f64::EPSILON);
         minorant.magnitude = size(off.offset, 16.0 * f64::EPSILON);
         minorant.length = size(off.slopes, minorant.relative_slack());
@@ -104,42 +106,42 @@ impl Minorant {
         minorant
     }
 
-    /// What a round adds to the magnitude.
+    /// The summand of a round in the magnitude.
     #[inline(always)]
     pub(crate) fn size_of(value: f64, at_zero: f64, prediction: f64) -> f64 {
-        // What a slope below the range of doubles is off by, its product with the prediction is off
-        // by so many times over.
+        // A slope that is too small for a double has an absolute error. In its product with the
+        // prediction this error is multiplied by the prediction.
         value.abs() + at_zero.abs() + LEAST * (1.0 + prediction.abs())
     }
 
-    /// The same for four rounds side by side.
+    /// `size_of` for four rounds side by side.
     #[inline(always)]
     pub(crate) fn sizes_of<F: Fours>(value: F, at_zero: F, prediction: F) -> F {
         value.abs() + at_zero.abs() + F::all(LEAST) * (F::all(1.0) + prediction.abs())
     }
 
-    /// What a slope of 1 adds to the length and to the breadth.
+    /// The amounts that a slope of 1 adds to the length and to the breadth.
     #[inline(always)]
     pub(crate) fn lengths_of(x: &Features<'_>) -> (f64, f64) {
         (x.norm_sq().sqrt(), (x.len() as f64).sqrt())
     }
 
-    /// Adds the tangent of one round, for features there is room for.
-    #[inline(always)] // The loop over rows is made of it.
+    /// Adds the tangent of one round. There must be room for its features.
+    #[inline(always)] // It is called in the loop over rows.
     pub fn record(&mut self, x: &Features<'_>, round: &Round) {
         let at_zero = round.slope * round.prediction;
         let size = Self::size_of(round.value, at_zero, round.prediction);
         self.push(x, round.slope, round.value - at_zero, size);
     }
 
-    /// Adds the line p ↦ a·p − φ*(a), which lies below the loss for any a: a dual point need not
-    /// come from a prediction. The conjugate must be finite.
+    /// Adds the line p ↦ a·p − φ*(a), which lies below the loss for any a: the slope need not come
+    /// from a prediction. The conjugate must be finite.
     #[inline]
     pub fn record_dual(&mut self, x: &Features<'_>, slope: f64, conjugate: f64) {
         self.push(x, slope, -conjugate, conjugate.abs() + LEAST);
     }
 
-    #[inline(always)] // The loop over rows is made of it.
+    #[inline(always)] // It is called in the loop over rows.
     fn push(&mut self, x: &Features<'_>, slope: f64, at_zero: f64, size: f64) {
         self.rounds += 1;
         self.offset.add(at_zero);
@@ -152,9 +154,8 @@ impl Minorant {
         }
     }
 
-    /// A lower bound on what every comparator loses, Σ ℓ_t(u), that holds with rounding included,
-    /// where the features of the rounds have these coordinates. Minus infinity where nothing can be
-    /// said.
+    /// A lower bound on the loss Σ ℓ_t(u) of every comparator, rounding included, if the features
+    /// of the rounds have these coordinates. It is minus infinity if nothing can be said.
     pub fn floor(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> f64 {
         let floor = match comparators {
             Comparators::UnitFree(ball) => {
@@ -170,9 +171,9 @@ impl Minorant {
         if floor.is_nan() { f64::NEG_INFINITY } else { floor }
     }
 
-    /// How far rounding can have moved what `floor` computes. With e the error of S, the true
-    /// minimum lies at a u whose norm is at most the set's reach and, where the minorant curves, at
-    /// most (‖S‖ + ‖e‖)/(σT); there e moves the value by ‖u‖‖e‖ at most.
+    /// A bound on the rounding error of `floor`. Let e be the error of S. The true minimum lies at
+    /// a u whose norm is at most the set's reach and, if the minorant is curved, at most
+    /// (‖S‖ + ‖e‖)/(σT). There e moves the value by ‖u‖‖e‖ at most.
     pub fn slack(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> f64 {
         match comparators {
             Comparators::UnitFree(ball) => coordinates
@@ -189,8 +190,8 @@ impl Minorant {
         self.slack_at_zero() + product(farthest, per_unit)
     }
 
-    /// What it says of balls of comparators of any radius: in no units where these have none, and
-    /// in the data's own otherwise. Nothing where the units are not known.
+    /// The lower bound for balls of comparators of any radius. It is unit-free if the comparators
+    /// are, and otherwise in the data's own units. `None` if the units are not known.
     pub fn line_for(
         &self,
         comparators: &Comparators,
@@ -202,7 +203,7 @@ impl Minorant {
         coordinates.ruler().map(|ruler| self.unit_free_line(ruler))
     }
 
-    /// What it says of the balls ‖u‖ ≤ U.
+    /// The lower bound for the balls ‖u‖ ≤ U.
     fn line(&self) -> Line {
         Line {
             offset: self.offset.value(),
@@ -212,13 +213,13 @@ impl Minorant {
         }
     }
 
-    /// What it says of comparators without units. The penalty, which counts raw weights, is left
-    /// out: what remains is still below.
+    /// The lower bound for unit-free comparators. It leaves out the penalty, which is about raw
+    /// weights. Without the penalty it is still a lower bound.
     fn unit_free_line(&self, ruler: &Ruler) -> Line {
         self.unit_free_line_of(ruler, self.slopes.iter().copied())
     }
 
-    /// The same with an S that somebody else keeps.
+    /// `unit_free_line` with an S that is stored elsewhere.
     pub(super) fn unit_free_line_of<'a>(
         &self,
         ruler: &'a Ruler,
@@ -233,27 +234,27 @@ impl Minorant {
         }
     }
 
-    /// The part of the slack that u has no influence on: a few roundings of every value and slope,
+    /// The part of the slack that does not depend on u: a few roundings of every value and slope,
     /// and of the sum of the values, which is no larger than the magnitude.
     pub(crate) fn slack_at_zero(&self) -> f64 {
         16.0 * f64::EPSILON * self.magnitude
     }
 
-    /// ‖e‖: T additions into S, each to a unit in the last place of sums that are no longer than
-    /// Σ ‖a_t x_t‖; some more for the roundings of the slopes and of the support function; and what
-    /// products lose that are too small for a double. Merging rounds no more often: the first
-    /// addition of every part was to 0, and exact.
+    /// A bound on ‖e‖. There are T additions into S, each right to a unit in the last place of sums
+    /// that are no longer than Σ ‖a_t x_t‖. Some more is added for the roundings of the slopes and
+    /// of the support function, and for products that are too small for a double. Merging does not
+    /// round more often: the first addition of every part was to 0, and so exact.
     pub(crate) fn slack_per_unit(&self) -> f64 {
         self.relative_slack() * self.length + self.products_lost()
     }
 
-    /// ‖e/N‖, the same in no units.
+    /// A bound on ‖e/N‖, for unit-free comparators.
     fn slack_for(&self, breadth: f64, ruler: &Ruler) -> f64 {
         let least = ruler.largest().iter().filter(|&&n| n > 0.0).fold(f32::MAX, |a, &b| a.min(b));
         self.relative_slack() * breadth + self.products_lost() / f64::from(least)
     }
 
-    /// What products lost that are too small for a double.
+    /// A bound on the loss from products that are too small for a double.
     fn products_lost(&self) -> f64 {
         self.rounds as f64 * LEAST_PRODUCT
     }
@@ -267,7 +268,7 @@ impl Minorant {
         vector::norm(self.slopes.iter().copied())
     }
 
-    /// The value of the minorant at one u, without regard to rounding.
+    /// The value of the minorant at one u, without an allowance for rounding.
     pub fn at(&self, u: &[f64]) -> f64 {
         let linear: Sum = self.slopes.iter().zip(u).map(|(s, u)| s * u).collect();
         let norm = vector::norm(u.iter().copied());
@@ -300,14 +301,13 @@ impl Minorant {
         self.sigma.get() * self.rounds as f64
     }
 
-    /// Puts the coordinates of S in other places: place i gets what is at `from[i]`, and 0 where
-    /// there is nothing.
+    /// Moves the coordinates of S: coordinate i gets the value at `from[i]`, or 0 if there is none.
     pub fn rearrange(&mut self, from: &[u32]) {
         let at = |&from: &u32| self.slopes.get(from as usize).copied().unwrap_or(0.0);
         self.slopes = from.iter().map(at).collect();
     }
 
-    /// Adds the minorant of another part of the stream.
+    /// Adds the minorant of another, disjoint part of the stream.
     pub fn merge(&mut self, other: &Self) {
         self.grow(other.slopes.len());
         for (s, o) in self.slopes.iter_mut().zip(&other.slopes) {
@@ -321,22 +321,22 @@ impl Minorant {
     }
 }
 
-/// What the magnitude of a round is at least, so that 16ε of it cover what is lost below the range
-/// of doubles: a value, a slope and a product have a few roundings there, each of half the least
-/// double, ε·`MIN_POSITIVE`, and an importance of up to 1e30 multiplies them.
+/// The least magnitude of a round. 16ε times it covers the losses below the range of doubles: a
+/// value, a slope and a product have a few roundings there, each of half the least double,
+/// ε·`MIN_POSITIVE`, and an importance of up to 1e30 multiplies them.
 const LEAST: f64 = 1e30 * f64::MIN_POSITIVE;
 
-/// The same for the norm of a·x: a slope loses ε·`LEAST`, x has at most 2³² coordinates, and each is
-/// below 2¹²⁸.
+/// The corresponding allowance for the norm of a·x: a slope loses ε·`LEAST`, x has at most 2³²
+/// coordinates, and each is below 2¹²⁸.
 const LEAST_PRODUCT: f64 = 1e-249;
 
-/// How far out the minimum of u·S + (κ/2)‖u‖² over a set that reaches so far can lie, for an S of
-/// which the norm is known up to an error.
+/// A bound on the norm of the u that minimises u·S + (κ/2)‖u‖² over a set with this reach, where
+/// ‖S‖ is known up to `error`.
 pub(super) fn farthest(reach: f64, slopes_norm: f64, error: f64, curvature: f64) -> f64 {
     if curvature > 0.0 { reach.min((slopes_norm + error) / curvature) } else { reach }
 }
 
-/// A product where nothing times infinity is nothing.
+/// The product a·b, which is 0 for b = 0 even if a is infinite.
 pub(super) fn product(a: f64, b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { a * b }
 }

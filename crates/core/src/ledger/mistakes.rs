@@ -1,7 +1,7 @@
-//! The Perceptron's mistake bounds for a comparator chosen beforehand.
+//! The Perceptron's mistake bounds for a comparator that is chosen beforehand.
 //!
-//! With M mistakes, H = Σ_t [1 − y_t u·x_t]₊ over the whole stream, H_M the same over the mistakes,
-//! X = max ‖x_t‖ and w_M = Σ_{mistakes} y_t x_t, for every u:
+//! Let M be the number of mistakes, H = Σ_t [1 − y_t u·x_t]₊ over the whole stream, H_M the same
+//! sum over the mistakes, X = max ‖x_t‖ and w_M = Σ_{mistakes} y_t x_t. Then for every u:
 //!
 //! ```text
 //! M ≤ H_M + ‖u‖‖w_M‖                                   run time
@@ -17,11 +17,11 @@ use crate::sum::Sum;
 use crate::vector;
 use serde::{Deserialize, Serialize};
 
-/// The bounds are rounded up by this much: some of them are attained, and none may be missed by a
-/// rounding error.
+/// The bounds are rounded up by this much, relatively. Some of them are attained, and a rounding
+/// error must not put one below the truth.
 const ROUNDING: f64 = 1e-12;
 
-/// Follows the Perceptron's predictions beside a fixed comparator u.
+/// Follows the Perceptron's predictions together with a fixed comparator u.
 ///
 /// ```
 /// use rueful_core::{Batch, Positive, ledger::MistakeWatch, loss::Hinge};
@@ -49,7 +49,8 @@ pub struct MistakeWatch {
     hinge: Sum,
     hinge_on_mistakes: Sum,
     example_sq_max: f64,
-    /// w_M, and Σ ‖x_t‖ over the mistakes: what its rounding is measured against.
+    /// w_M, and below Σ ‖x_t‖ over the mistakes, to which the allowance for its rounding is
+    /// proportional.
     sums: Vec<Sum>,
     size: f64,
 }
@@ -69,7 +70,7 @@ pub struct MistakeBounds {
     pub solved: f64,
     /// H + (‖u‖X)² + ‖u‖X√H
     pub closed_form: f64,
-    /// (‖u‖X)², when u separates the stream.
+    /// (‖u‖X)², if u separates the stream.
     pub separable: Option<f64>,
 }
 
@@ -87,7 +88,7 @@ impl MistakeWatch {
         }
     }
 
-    /// One round of the Perceptron.
+    /// Records one round of the Perceptron.
     pub fn observe(&mut self, example: &Example<'_>, prediction: f64) {
         let x = &example.features;
         let hinge = Hinge {}.at(self.score(x), example.label).value;
@@ -129,8 +130,8 @@ impl MistakeWatch {
         self.size += x.norm_sq().sqrt();
     }
 
-    /// ‖w_M‖. Examples may all but cancel, so the sums are compensated, and what even that may
-    /// have lost is added.
+    /// ‖w_M‖. Examples may nearly cancel, so the sums are compensated, and an allowance for the
+    /// remaining error is added.
     fn learned_norm(&self) -> f64 {
         let norm = vector::norm(self.sums.iter().map(|sum| sum.value()));
         norm + 4.0 * self.mistakes as f64 * f64::EPSILON * f64::EPSILON * self.size
@@ -146,7 +147,7 @@ impl MistakeWatch {
 mod tests {
     use super::*;
 
-    /// The bounds where every round is a mistake, with labels +1.
+    /// The bounds for rounds that are all mistakes, with labels +1.
     fn bounds(comparator: Vec<f64>, rows: &[(Vec<u32>, Vec<f32>)]) -> MistakeBounds {
         let mut watch = MistakeWatch::new(comparator);
         for (indices, values) in rows {
@@ -155,8 +156,8 @@ mod tests {
         watch.bounds()
     }
 
-    /// On the unit vectors u = (1, …, 1) has margin 1: d mistakes, and (‖u‖X)² = d, although the
-    /// square of a rounded root can be less.
+    /// On the unit vectors u = (1, …, 1) has margin 1. There are d mistakes, and (‖u‖X)² = d,
+    /// although the square of a rounded root can be less.
     #[test]
     fn bounds_that_are_attained_are_not_missed() {
         for d in 1..200_u32 {
@@ -169,8 +170,8 @@ mod tests {
         }
     }
 
-    /// 2¹⁰⁰ and 2⁴⁰ are added, then 2⁻²⁰, and the first two taken away again: even a compensated
-    /// sum is 0 then. The margins are 0, but for the one of 2⁻²⁰.
+    /// 2¹⁰⁰ and 2⁴⁰ are added, then 2⁻²⁰, and then the first two are subtracted. Even a compensated
+    /// sum is 0 then. The margins are 0, except for the one of 2⁻²⁰.
     #[test]
     fn what_compensated_sums_lose_is_allowed_for() {
         let [large, middle, small] = [100, 40, -20].map(|power| 2_f32.powi(power));

@@ -1,17 +1,17 @@
-//! The ledger: what happened, and how much of it anyone could regret.
+//! The ledger: the record of a run, and a certificate of how large its regret can be.
 //!
-//! It takes features, labels and what predictions cost, never weights: whoever made the
-//! predictions, a learner of this crate, another library, a person, the certificate holds. The one
-//! thing a regularised run adds is its penalty (σ/2)‖w_t‖², which is part of its loss.
+//! The ledger takes features, labels and the losses of predictions, but no weights. So the
+//! certificate holds for predictions of any origin: a learner of this crate, another library, or a
+//! person. A regularised run adds only its penalty (σ/2)‖w_t‖², which is part of its loss.
 //!
-//! So a ledger that is told somebody else's predictions is an audit of them: where the certificate
+//! A ledger of somebody else's predictions is therefore an audit of them. If the certificate
 //!
 //! ```text
 //! R_T ≤ Σ a_t ŷ_t + U‖Σ a_t x_t‖,    a_t a slope of the loss at ŷ_t
 //! ```
 //!
-//! is negative, the model behind them provably beat every linear predictor with ‖u‖ ≤ U on these
-//! very rounds, as long as each prediction was made before its label was known.
+//! is negative, the model that made them provably beat every linear predictor with ‖u‖ ≤ U on these
+//! very rounds, provided that each prediction was made before its label was known.
 
 mod curve;
 mod line;
@@ -41,11 +41,11 @@ use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 use thiserror::Error;
 
-/// The books of one stream: O(nnz) time an example, memory for the features that were seen.
-/// Dereferences to its [`Tally`], the sums over all rounds.
+/// The ledger of one stream. An example takes O(nnz) time, and memory grows with the features seen.
+/// It dereferences to its [`Tally`], the sums over all rounds.
 ///
-/// Here a rule that is not linear, the sign of a product, is audited on a stream where every linear
-/// predictor is as good as a coin:
+/// The example audits a rule that is not linear, the sign of a product, on a stream where every
+/// linear predictor is as good as a coin:
 ///
 /// ```
 /// use rueful_core::{Example, Features, Ledger, Positive, loss::Hinge, set::Ball};
@@ -69,10 +69,10 @@ use thiserror::Error;
 pub struct Ledger {
     loss: AnyLoss,
     comparators: Comparators,
-    /// The features that were seen. All vectors are by cell.
+    /// The features that were seen. All vectors are indexed by cell.
     cells: Cells,
     tally: Tally,
-    /// How large features and labels were, where comparators are measured by that.
+    /// How large features and labels were, if the comparators are unit-free.
     ruler: Option<Ruler>,
     gradient_sq_max: f64,
     example_sq_max: f64,
@@ -80,17 +80,17 @@ pub struct Ledger {
     next_mark: u64,
 }
 
-/// What is known of a model after a stretch of rounds. All values are per round.
+/// The verdict on a model after a stretch of rounds. All values are per round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Verdict {
     /// T
     pub rounds: u64,
     /// (1/T) Σ φ(ŷ_t, y_t)
     pub sequential_risk: f64,
-    /// The share of predictions with the wrong sign; none where labels are not signs.
+    /// The share of predictions with the wrong sign, or `None` if labels are not signs.
     pub mistake_rate: Option<f64>,
-    /// No comparator was better than the model by more than this per round, rounding included.
-    /// Infinite where nothing can be said.
+    /// No comparator was better than the model by more than this per round, rounding included. It
+    /// is infinite if nothing can be said.
     pub certificate: f64,
 }
 
@@ -101,10 +101,10 @@ impl Verdict {
     }
 }
 
-/// Why a ledger cannot do what it was asked.
+/// The ways in which a ledger can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum LedgerError {
-    /// A prediction or a loss that is not a finite number.
+    /// A prediction or a loss is not a finite number.
     #[error(
         "round {round} has a prediction of {prediction:e} and a loss of {loss:e}, and only finite \
          numbers can be certified"
@@ -117,20 +117,20 @@ pub enum LedgerError {
         /// ℓ_t(w_t)
         loss: f64,
     },
-    /// A label that the loss does not understand.
+    /// The loss does not accept a label.
     #[error("round {round} has the label {label:e}, expected {}", expected.expected())]
     Label {
         /// The round, counted from 1.
         round: u64,
         /// y_t
         label: f64,
-        /// The labels that the loss takes.
+        /// The labels that the loss accepts.
         expected: Labels,
     },
-    /// Two ledgers that measure in different losses.
+    /// Two ledgers measure in different losses.
     #[error("ledgers under different losses cannot be merged")]
     DifferentLoss,
-    /// Two ledgers whose losses differ in their regularisation.
+    /// The losses of two ledgers differ in their regularisation.
     #[error("a ledger with sigma {own} cannot take one with sigma {other}")]
     DifferentSigma {
         /// σ here.
@@ -138,7 +138,7 @@ pub enum LedgerError {
         /// σ there.
         other: NonNegative,
     },
-    /// A witness that has not seen as many rounds.
+    /// A witness has not seen as many rounds as the ledger.
     #[error("a ledger of {own} rounds cannot take a witness of {other}")]
     DifferentRounds {
         /// Rounds here.
@@ -149,13 +149,13 @@ pub enum LedgerError {
 }
 
 impl Ledger {
-    /// An empty ledger of rounds under a loss, which certifies against `comparators`. Other
-    /// comparators can be asked for later.
+    /// An empty ledger of rounds under a loss. It certifies against `comparators`; other
+    /// comparators can be given later.
     pub fn new(loss: impl Into<AnyLoss>, comparators: impl Into<Comparators>) -> Self {
         Self::regularized(loss, NonNegative::ZERO, comparators)
     }
 
-    /// The same for losses φ + (σ/2)‖w‖².
+    /// An empty ledger for losses φ + (σ/2)‖w‖².
     pub fn regularized(
         loss: impl Into<AnyLoss>,
         sigma: NonNegative,
@@ -175,15 +175,15 @@ impl Ledger {
         }
     }
 
-    /// The same ledger, before its first round, where whoever makes the predictions tells the first
-    /// `named` coordinates apart: these keep their places.
+    /// The same ledger, before its first round, with the first `named` coordinates kept in place.
+    /// This is for a model that tells these coordinates apart.
     #[must_use]
     pub fn pinning(mut self, named: usize) -> Self {
         self.cells = Cells::pinning(named.max(self.comparators.named_coordinates()));
         self
     }
 
-    /// Enters one round.
+    /// Records one round.
     pub fn record(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
         if example.importance.is_zero() {
             return Ok(());
@@ -197,26 +197,28 @@ impl Ledger {
         self.enter_round(&Example { features, ..*example }, round)
     }
 
-    /// Enters the rounds of some rows, in order, up to the first that is not finite.
+    /// Records the rounds of some rows, in order, up to the first that is not finite.
     pub fn record_rows(&mut self, rows: Rows<'_>, rounds: &[Round]) -> Result<(), LedgerError> {
         let mut buffer = Vec::new();
         let rows = self.enter(rows, &mut buffer);
         self.record_entered(rows, rounds)
     }
 
-    /// Finds cells for the features of some rows, and hands the rows out by cell: `buffer` is where
-    /// cells are written that are not the indices themselves. What is not recorded was not seen.
+    /// Finds cells for the features of some rows and returns the rows by cell. Cells that differ
+    /// from the indices are written into `buffer`. A feature counts as seen only once its row is
+    /// recorded.
     pub fn enter<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
         self.cells.place(rows, buffer)
     }
 
-    /// Enters the rounds of rows that `enter` has handed out.
+    /// Records the rounds of rows that `enter` has returned.
     pub fn record_entered(&mut self, rows: Rows<'_>, rounds: &[Round]) -> Result<(), LedgerError> {
         self.grow(rows.dimension());
         let mut marked = 0;
         for (row, round) in rounds.iter().enumerate().take(rows.len()) {
             let example = rows.get(row);
-            // A point of the curve knows what was seen by then, and what is refused was not seen.
+            // A point of the curve needs the features seen so far. Those of a refused round do not
+            // count as seen.
             let is_refused = !example.importance.is_zero() && !round.is_finite();
             if is_refused || self.rounds() + 1 == self.next_mark {
                 self.cells.mark(rows.slice(marked..row + usize::from(!is_refused)));
@@ -228,14 +230,14 @@ impl Ledger {
         Ok(())
     }
 
-    /// Enters what a model predicted before it was told the label: one round of an audit. What is
-    /// refused does not count.
+    /// Records a prediction that a model made before it knew the label: one round of an audit. A
+    /// refused round does not count.
     pub fn observe(&mut self, example: &Example<'_>, prediction: f64) -> Result<(), LedgerError> {
         let round = self.round_of(example, prediction)?;
         self.record(example, &round)
     }
 
-    /// The round that a prediction makes under this ledger's loss.
+    /// The round of a prediction under this ledger's loss.
     #[inline]
     pub fn round_of(&self, example: &Example<'_>, prediction: f64) -> Result<Round, LedgerError> {
         let expected = self.loss.labels();
@@ -254,7 +256,7 @@ impl Ledger {
         }
     }
 
-    #[inline(always)] // The loop over rows is made of it.
+    #[inline(always)] // It is called in the loop over rows.
     fn enter_round(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
         if example.importance.is_zero() {
             return Ok(());
@@ -289,7 +291,7 @@ impl Ledger {
         self.next_mark = self.next_mark.saturating_mul(2);
     }
 
-    /// The state of the rounds so far, with witnesses of the same rounds.
+    /// The point of the curve for the rounds so far, with witnesses of the same rounds.
     pub fn point(&self, witnesses: &[Testimony]) -> CurvePoint {
         CurvePoint::of(&self.tally, witnesses, &self.comparators, self.coordinates())
     }
@@ -299,13 +301,13 @@ impl Ledger {
         self.next_mark - self.rounds()
     }
 
-    /// Whether the last point of the curve is of the rounds so far.
+    /// Whether the last point of the curve covers exactly the rounds so far.
     pub fn is_at_mark(&self) -> bool {
         self.curve.last().is_some_and(|point| point.rounds() == self.rounds())
     }
 
-    /// Lets witnesses of all rounds so far add to the point of the curve that was made last, if it
-    /// is of these rounds.
+    /// Adds witnesses of all rounds so far to the last point of the curve, if that point covers
+    /// exactly these rounds.
     pub fn hear(&mut self, witnesses: &[Testimony]) {
         let (rounds, mut curve) = (self.rounds(), std::mem::take(&mut self.curve));
         if let Some(point) = curve.last_mut().filter(|point| point.rounds() == rounds) {
@@ -315,7 +317,8 @@ impl Ledger {
     }
 
     /// Takes in the ledger of another, disjoint part of the stream. The curve stays that of the
-    /// part recorded here. Says, for every cell that there is now, which cell of the other it is.
+    /// part recorded here. Returns, for every cell that exists now, the other's cell of the same
+    /// feature.
     pub fn merge(&mut self, other: &Self) -> Result<Vec<u32>, LedgerError> {
         let (own, theirs) = (self.minorant().sigma(), other.minorant().sigma());
         if own != theirs {
@@ -340,8 +343,9 @@ impl Ledger {
         Ok(places)
     }
 
-    /// Whether this, read from somewhere, can be a later state of `fresh`, a ledger without rounds:
-    /// the same loss, comparators and σ, and numbers that go together.
+    /// Whether this ledger, which may be read from anywhere, can be a later state of `fresh`, a
+    /// ledger without rounds: loss, comparators and σ must be the same, and the numbers must be
+    /// consistent.
     pub fn continues(&self, fresh: &Self) -> bool {
         let rounds = self.rounds();
         let is_size = |size: f64| (0.0..=f64::MAX).contains(&size);
@@ -362,20 +366,20 @@ impl Ledger {
             && self.next_mark > rounds
     }
 
-    /// The rungs above the exact regret: this ledger's certificate, and above it the promise of the
-    /// learner whose rounds these are.
+    /// The bounds above the exact regret: this ledger's certificate, and above it the promise of
+    /// the learner that played these rounds.
     pub fn ladder(&self, promise: Promise) -> Ladder {
         let slack = self.tally.slack(&self.comparators, self.coordinates());
         Ladder::new(self.rounds(), self.certificate(&self.comparators), slack, promise)
     }
 
-    /// An upper bound on the regret against every comparator, rounding included, in total. Infinite
-    /// where nothing can be said.
+    /// An upper bound on the total regret against every comparator, rounding included. It is
+    /// infinite if nothing can be said.
     pub fn certificate(&self, comparators: &Comparators) -> f64 {
         self.tally.certificate(comparators, self.coordinates())
     }
 
-    /// A lower bound on what every comparator loses, rounding included, in total.
+    /// A lower bound on the total loss of every comparator, rounding included.
     pub fn floor(&self, comparators: &Comparators) -> f64 {
         self.minorant().floor(comparators, self.coordinates())
     }
@@ -385,8 +389,8 @@ impl Ledger {
         self.verdict_on(&self.tally, &[], self.coordinates())
     }
 
-    /// The verdict on a stretch of rounds of this stream, by its cells, with witnesses of the same
-    /// rounds, and with coordinates as large as they were by then.
+    /// The verdict on a stretch of rounds of this stream, by its cells. The witnesses must be of
+    /// the same rounds, and the coordinates as large as they were at the end of them.
     pub fn verdict_on(
         &self,
         rounds: &Tally,
@@ -444,7 +448,7 @@ impl Ledger {
         self.curve_with(&[])
     }
 
-    /// The same, where witnesses of all rounds so far add to the point at the end.
+    /// `curve`, where witnesses of all rounds so far add to the point at the end.
     pub fn curve_with(&self, witnesses: &[Testimony]) -> Vec<CurvePoint> {
         let mut points = self.curve.clone();
         if self.rounds() > points.last().map_or(0, CurvePoint::rounds) {

@@ -1,4 +1,4 @@
-//! A ledger as it is put away: by features in increasing order, wherever they were kept.
+//! The stored form of a ledger: by feature in increasing order, whatever the cells were.
 
 use super::{CurvePoint, Ledger, Tally};
 use crate::cells::Cells;
@@ -7,7 +7,7 @@ use crate::loss::AnyLoss;
 use crate::ruler::Ruler;
 use serde::{Deserialize, Serialize};
 
-/// Everything that is in a ledger.
+/// Everything that a ledger contains.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Stored {
@@ -25,10 +25,12 @@ pub(super) struct Stored {
     next_mark: u64,
 }
 
-/// More coordinates are not told apart: they would take memory that nothing in the file pays for.
+/// The most coordinates that a stored ledger may tell apart. More would take memory that is out of
+/// proportion to the size of the file.
 const PINNED_MAX: u32 = 1 << 24;
 
-/// Increasing numbers, as the first and how many are left out before each of the others.
+/// Increasing numbers, stored as the first one and the number of omissions before each of the
+/// others.
 #[derive(Serialize, Deserialize)]
 struct Gaps(Vec<u32>);
 
@@ -43,7 +45,7 @@ impl Gaps {
         Self(numbers.iter().map(gap).collect())
     }
 
-    /// The numbers; nothing if they go beyond the range.
+    /// The numbers, or `None` if they go beyond the range.
     fn numbers(&self) -> Option<Vec<u32>> {
         let mut next = 0_u64;
         let number = |&gap: &u32| {
@@ -87,10 +89,10 @@ impl TryFrom<Stored> for Ledger {
         let cells =
             Cells::of(&features, stored.pinned as usize).ok_or("its features are out of order")?;
         if stored.tally.minorant().slopes().len() != features.len() {
-            return Err("it has not as many slopes as features");
+            return Err("its numbers of slopes and of features differ");
         }
         if stored.ruler.as_ref().is_some_and(|ruler| ruler.largest().len() != features.len()) {
-            return Err("it has not measured as many features as it has");
+            return Err("its numbers of measured features and of features differ");
         }
         let (mut tally, mut ruler) = (stored.tally, stored.ruler);
         let places = cells.places();

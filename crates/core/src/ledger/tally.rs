@@ -1,4 +1,4 @@
-//! The sums of a stretch of rounds: what adds up across parts and subtracts across marks.
+//! The sums of a stretch of rounds. The sums of disjoint stretches add up.
 
 use super::LedgerError;
 use super::minorant::Minorant;
@@ -13,7 +13,7 @@ use crate::rows::Rows;
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 
-/// How far off, relatively, the running ‖w_t‖² behind a penalty may be.
+/// The relative error that the running ‖w_t‖² in a penalty may have.
 const PENALTY_GRAIN: f64 = 1e-9;
 
 /// Losses, mistakes and the minorant of a stretch of rounds: a whole run, a part of one, a window.
@@ -27,7 +27,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// No rounds. With σ > 0 each loss includes (σ/2)‖u‖².
+    /// A tally of no rounds. With σ > 0 each loss includes (σ/2)‖u‖².
     pub fn new(sigma: NonNegative) -> Self {
         Self {
             loss: Sum::default(),
@@ -37,7 +37,7 @@ impl Tally {
         }
     }
 
-    /// Enters rounds that a ledger has taken, of rows by cell as the ledger has them.
+    /// Records rounds that a ledger has recorded. The rows must be by the ledger's cells.
     pub fn record_rows(&mut self, rows: Rows<'_>, rounds: &[Round]) {
         self.grow(rows.dimension());
         for (example, round) in rows.iter().zip(rounds) {
@@ -51,7 +51,7 @@ impl Tally {
         self.minorant.grow(dimension);
     }
 
-    #[inline(always)] // The loop over rows is made of it.
+    #[inline(always)] // It is called in the loop over rows.
     pub(super) fn record(&mut self, example: &Example<'_>, round: &Round) {
         self.loss.add(round.value);
         if round.penalty != 0.0 {
@@ -61,7 +61,7 @@ impl Tally {
         self.minorant.record(&example.features, round);
     }
 
-    /// Adds a stretch of other rounds, whose features have the same cells.
+    /// Adds the tally of other rounds, whose features have the same cells.
     pub fn merge(&mut self, other: &Self) {
         self.loss.merge(other.loss);
         self.penalty.merge(other.penalty);
@@ -69,13 +69,13 @@ impl Tally {
         self.minorant.merge(&other.minorant);
     }
 
-    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    /// Moves the cells: cell i gets the value at `from[i]`.
     pub fn rearrange(&mut self, from: &[u32]) {
         self.minorant.rearrange(from);
     }
 
-    /// Whether what was read from somewhere can be such sums.
-    pub(super) fn is_sound(&self) -> bool {
+    /// Whether these numbers, which may be read from anywhere, can be such sums.
+    pub fn is_sound(&self) -> bool {
         self.loss.value().is_finite()
             && self.penalty.value() >= 0.0
             && self.penalty.value().is_finite()
@@ -99,12 +99,12 @@ impl Tally {
         self.penalty.value()
     }
 
-    /// L/T, and 0 before the first round.
+    /// L/T, or 0 before the first round.
     pub fn sequential_risk(&self) -> f64 {
         self.per_round(self.loss())
     }
 
-    /// How many predictions had the wrong sign; meaningful for labels ±1.
+    /// How many predictions had the wrong sign. This is meaningful for labels ±1.
     pub fn mistakes(&self) -> u64 {
         self.mistakes
     }
@@ -119,20 +119,20 @@ impl Tally {
         if self.rounds() == 0 { 0.0 } else { total / self.rounds() as f64 }
     }
 
-    /// An upper bound on a total as one per round: divided by the rounds, and rounded up.
+    /// Turns an upper bound on a total into one per round: divides by the rounds and rounds up.
     pub fn at_most_per_round(&self, total: f64) -> f64 {
         divided_up(total, self.rounds())
     }
 
-    /// Between which numbers L lies in exact arithmetic: values are rounded a few times, and so is
-    /// their sum.
+    /// An interval that contains L as it is in exact arithmetic. Values are rounded a few times,
+    /// and so is their sum.
     pub fn loss_interval(&self) -> (f64, f64) {
         let slack = self.slack_at_zero();
         (self.loss() - slack, self.loss() + slack)
     }
 
     /// The certificate: an upper bound on the regret against every comparator, rounding included.
-    /// Infinite where nothing can be said.
+    /// It is infinite if nothing can be said.
     ///
     /// ```text
     /// R_T ≤ Σ a_t ŷ_t + sup_{u} (−u·S) = L − min_u (minorant at u)
@@ -141,22 +141,22 @@ impl Tally {
         self.certificate_above(self.minorant.floor(comparators, coordinates))
     }
 
-    /// The same where the floor of the minorant is known.
+    /// `certificate`, where the floor of the minorant is known.
     pub(super) fn certificate_above(&self, floor: f64) -> f64 {
-        // The roundings of the values are in L and in the floor alike, and the floor allows for
-        // them; L lacks no more than its penalties do.
+        // The roundings of the values affect L and the floor alike, and the floor allows for them.
+        // So L needs an allowance only for its penalties.
         regret(self.loss() + self.penalty_slack(), floor)
     }
 
-    /// The certificate that a witness of the same rounds makes: it has values of its own, and does
-    /// not know how these here were rounded.
+    /// The certificate from a witness of the same rounds. The witness has values of its own, so its
+    /// floor does not allow for the roundings of the values here.
     pub(super) fn certificate_by(&self, witness: &Testimony) -> f64 {
         let (_, most) = self.loss_interval();
         regret(most, witness.floor())
     }
 
-    /// The best certificate that the rounds themselves and further witnesses of the same rounds
-    /// prove together.
+    /// The best certificate that follows from the rounds themselves or from one of the witnesses of
+    /// the same rounds.
     pub fn certificate_with<'a>(
         &self,
         comparators: &Comparators,
@@ -171,7 +171,7 @@ impl Tally {
         Ok(best)
     }
 
-    /// A witness of other rounds, or of other losses, proves nothing here.
+    /// Refuses a witness of other rounds, or of other losses, which proves nothing here.
     fn same_rounds(&self, witness: &Minorant) -> Result<(), LedgerError> {
         let (own, other) = (self.minorant.sigma(), witness.sigma());
         if own != other {
@@ -181,39 +181,39 @@ impl Tally {
         if own == other { Ok(()) } else { Err(LedgerError::DifferentRounds { own, other }) }
     }
 
-    /// How much of the certificate is allowance for rounding.
+    /// How much of the certificate is an allowance for rounding.
     pub fn slack(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> f64 {
         self.minorant.slack(comparators, coordinates) + self.penalty_slack()
     }
 
-    /// How much of it is there whatever the comparators.
+    /// The part of the slack that does not depend on the comparators.
     pub(super) fn slack_at_zero(&self) -> f64 {
         self.minorant.slack_at_zero() + self.penalty_slack()
     }
 
-    /// How far off the penalties can be: relatively, and where ‖w_t‖² or σ times it is too small for
-    /// a double.
+    /// A bound on the error of the penalties: a relative error, and a constant for where ‖w_t‖², or
+    /// σ times it, is too small for a double.
     fn penalty_slack(&self) -> f64 {
         let least = f64::MIN_POSITIVE * (1.0 + self.minorant.sigma().get());
         PENALTY_GRAIN * self.penalty() + self.rounds() as f64 * least
     }
 }
 
-/// What is regretted at most where so much was lost at most, and every comparator loses at least
-/// the floor.
+/// A bound on the regret if the loss was at most `most` and every comparator loses at least
+/// `floor`.
 fn regret(most: f64, floor: f64) -> f64 {
     let regret = most - floor;
     if regret.is_nan() { f64::INFINITY } else { regret }
 }
 
-/// The quotient of a number and a count, rounded up; 0 for no count.
+/// A total divided by a count, rounded up. It is 0 if the count is 0.
 pub(super) fn divided_up(total: f64, count: u64) -> f64 {
     if count == 0 {
         return 0.0;
     }
     let count = count as f64;
     let quotient = total / count;
-    // Fused, so the sign of what is missing is exact.
+    // The multiplication is fused, so the sign of the remainder is exact.
     if quotient.mul_add(count, -total) < 0.0 { quotient.next_up() } else { quotient }
 }
 

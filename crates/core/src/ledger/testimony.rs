@@ -1,4 +1,4 @@
-//! What a witness says of comparators, in a few numbers.
+//! The lower bound of a witness for given comparators, in a few numbers.
 
 use super::line::Line;
 use super::minorant::Minorant;
@@ -7,8 +7,8 @@ use crate::comparators::Comparators;
 use crate::number::Positive;
 use crate::ruler::Ruler;
 
-/// What a minorant proves about some comparators. A minorant has a vector over all features; once
-/// it is heard, these numbers are all that is needed of it.
+/// The lower bound that a minorant proves for some comparators. A minorant has a vector over all
+/// features; a testimony keeps only the few numbers that are needed later.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Testimony {
     rounds: u64,
@@ -17,30 +17,31 @@ pub struct Testimony {
 }
 
 impl Testimony {
-    /// That no linear predictor at all, however long, loses less in so many rounds.
+    /// The testimony that every linear predictor, of any norm, loses at least `floor` in these
+    /// rounds.
     pub fn everywhere(rounds: u64, floor: f64) -> Self {
         Self { rounds, floor, line: Some(Line::level(floor)) }
     }
 
-    /// How many rounds it is about.
+    /// How many rounds it covers.
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// No comparator loses less, rounding included, in total. Minus infinity where nothing can be
-    /// said.
+    /// No comparator loses less than this in total, rounding included. It is minus infinity if
+    /// nothing can be said.
     pub fn floor(&self) -> f64 {
         self.floor
     }
 
-    /// What it says of balls of other radii, where the comparators are a ball.
+    /// The lower bound for balls of other radii, if the comparators are a ball.
     pub fn line(&self) -> Option<&Line> {
         self.line.as_ref()
     }
 }
 
 impl Minorant {
-    /// The same about a ball without units, with an S that somebody else keeps: nothing is copied.
+    /// The testimony about a unit-free ball, with an S that is stored elsewhere and not copied.
     pub(crate) fn testify_unit_free<'a>(
         &self,
         radius: Positive,
@@ -51,8 +52,9 @@ impl Minorant {
         Testimony { rounds: self.rounds(), floor: line.floor(radius), line: Some(line) }
     }
 
-    /// What it proves about comparators, where the features of the rounds have these coordinates. A
-    /// norm of all features is dear, and one serves the comparators and balls of other radii.
+    /// The lower bound for the comparators, if the features of the rounds have these coordinates. A
+    /// norm over all features is expensive, so it is computed once for the comparators and for
+    /// balls of other radii.
     pub fn testify(&self, comparators: &Comparators, coordinates: Coordinates<'_>) -> Testimony {
         let line = self.line_for(comparators, coordinates);
         let floor = match (&line, comparators.radius()) {

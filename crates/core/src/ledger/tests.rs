@@ -6,7 +6,7 @@ use crate::number::{Importance, OpenUnit, Positive};
 use crate::set::{Ball, BoxSet, FeasibleSet, Interval, WholeSpace};
 use proptest::prelude::*;
 
-/// x, ŷ and whether the label is positive.
+/// x, ŷ, and whether the label is positive.
 type Event = ([f32; 2], f64, bool);
 
 fn ball(radius: f64) -> Ball {
@@ -97,7 +97,7 @@ proptest! {
         prop_assert!((merged.certificate - whole.certificate).abs() < 1e-11);
     }
 
-    /// Wherever features lie, near or far, in one order or another.
+    /// The result does not depend on where features lie, near or far, or in which order.
     #[test]
     fn where_columns_lie_changes_no_bit(
         events in events(), near in 0..9_u32, gap in 1..70_000_000_u32, cut in 0..40_usize,
@@ -148,7 +148,7 @@ proptest! {
 
 #[test]
 fn a_small_case_by_hand() {
-    // Slopes −1, +1, 0 (beyond the margin): A = −0.5 − 0.5 = −1, S = (−1, 2) + …
+    // The slopes are −1, +1 and 0 (beyond the margin): A = −0.5 − 0.5 = −1, S = (−1, 2) + …
     let events = [([1.0, 0.0], 0.5, true), ([0.0, 2.0], -0.5, false), ([3.0, 3.0], 2.0, true)];
     let verdict = audited(Hinge {}, &events).verdict();
     assert_eq!((verdict.rounds, verdict.mistake_rate), (3, Some(0.0)));
@@ -184,7 +184,7 @@ fn what_is_refused_does_not_count() {
     assert_eq!(ledger, before);
 }
 
-/// Of rows that are recorded together, those before the one that is refused were seen.
+/// If rows are recorded together, those before a refused one count as seen.
 #[test]
 fn rows_up_to_a_refused_one_were_seen() {
     let mut batch = crate::Batch::default();
@@ -216,7 +216,7 @@ fn a_ledger_is_stored_and_goes_on() {
     assert_eq!(resumed, audited(Logistic {}, &events));
 }
 
-/// What is proved about rounds whose exact figures are known.
+/// The certificate of rounds whose exact figures are known.
 fn certificate_of(
     loss: impl Into<AnyLoss>,
     sigma: f64,
@@ -232,28 +232,28 @@ fn certificate_of(
     ledger.certificate(ledger.comparators())
 }
 
-/// At a score of 400 the slope is some 1e-174, and its square is not a double: u = −10 saves some
-/// 5e-173, which must not be proved away.
+/// At a score of 400 the slope is about 1e-174, and its square is too small for a double. u = −10
+/// saves about 5e-173, and the certificate must allow for that.
 #[test]
 fn slopes_whose_squares_are_too_small_count() {
     let certificate = certificate_of(Logistic {}, 0.0, ball(10.0), &[(1.0, 400.0, -1.0); 3]);
     assert!(certificate > 3.0 * 399.0);
     let tiny = (-400.0_f64).exp();
     let certificate = certificate_of(Logistic {}, 0.0, ball(1000.0), &[(1.0, 400.0, 1.0); 2]);
-    // u = 1000 loses nothing, the predictions lost 2·e^−400.
+    // u = 1000 loses nothing; the predictions lost 2·e^−400.
     assert!(certificate >= 2.0 * tiny, "{certificate:e}");
 }
 
 #[test]
 fn tiny_linear_losses_count() {
-    // ŷ = 0 loses nothing, and u = −1 loses −1e-300·1e-38: smaller than any double.
+    // ŷ = 0 loses nothing, and u = −1 loses −1e-300·1e-38, which is smaller than any double.
     for (x, label) in [(1e-38_f32, 1e-300), (1.0, 1e-200), (1e30, 5e-324)] {
         let certificate = certificate_of(Linear {}, 0.0, ball(1.0), &[(x, 0.0, label)]);
         assert!(certificate > 0.0 && certificate >= f64::from(x) * label, "{x} {label}");
     }
 }
 
-/// S is 0 in doubles and is not: what cancels, 2⁶⁰ and −2⁶⁰, swallowed a 1 in between.
+/// S is 0 in doubles but not in truth: 2⁶⁰ and −2⁶⁰ cancel, and swallowed a 1 in between.
 #[test]
 fn sums_that_cancelled_are_allowed_for() {
     let large = 2_f64.powi(60);
@@ -270,7 +270,7 @@ fn sums_that_cancelled_are_allowed_for() {
     }
 }
 
-/// A penalty may be off by a billionth, for the running norm behind it may.
+/// A penalty may be off by a billionth, because the running norm in it may be.
 #[test]
 fn a_penalty_that_is_a_billionth_short_is_allowed_for() {
     let mut ledger = Ledger::regularized(Linear {}, NonNegative::new(1.0).unwrap(), ball(1e-9));
@@ -282,12 +282,12 @@ fn a_penalty_that_is_a_billionth_short_is_allowed_for() {
     assert!(ledger.certificate(ledger.comparators()) >= truth);
 }
 
-/// Values that nearly cancel: 1/3 as a slope times predictions is rounded, and the exact sum of
-/// φ − a·p is known.
+/// Values that nearly cancel: the products of the slope 1/3 with the predictions are rounded, and
+/// the exact sum of φ − a·p is known.
 #[test]
 fn roundings_of_values_are_allowed_for() {
-    // φ = a·p for the linear loss, so φ − a·p is 0 in exact arithmetic and the certificate at
-    // U → 0 is Σ a·p: the computed value may differ by a rounding each.
+    // φ = a·p for the linear loss, so φ − a·p is 0 in exact arithmetic and the certificate at U → 0
+    // is Σ a·p. The computed value may differ by one rounding per term.
     let (label, prediction) = (1.0 / 3.0, 3.0_f64.next_up());
     let rounds = vec![(1.0_f32, prediction, label); 1000];
     let certificate = certificate_of(Linear {}, 0.0, ball(1e-100), &rounds);
@@ -297,7 +297,7 @@ fn roundings_of_values_are_allowed_for() {
     assert!(exact.value() <= 0.0, "{:e}", exact.value());
 }
 
-/// A box tells its first coordinates apart, wherever the others lie.
+/// A box tells its first coordinates apart, wherever the other features lie.
 #[test]
 fn the_sides_of_a_box_stay_with_their_features() {
     let side = |end: f64| Interval::new(-end, end).unwrap();
@@ -315,7 +315,7 @@ fn the_sides_of_a_box_stay_with_their_features() {
     assert_eq!(reach, (4.0_f64 + 0.0625 + 25.0 + 4.0).sqrt());
 }
 
-/// The loss of a stretch is its own, whatever came before.
+/// The loss of a window does not depend on the rounds before it.
 #[test]
 fn a_window_after_enormous_losses_keeps_its_risk() {
     let mut ledger = Ledger::new(Square {}, ball(1.0));
@@ -331,8 +331,9 @@ fn a_window_after_enormous_losses_keeps_its_risk() {
     assert_eq!(ledger.verdict_on(&window, &[], ledger.coordinates()).sequential_risk, 4.0);
 }
 
-/// The ledger of rounds with x = 0, which every u loses alike, given as prediction, label and
-/// importance. So small a ball leaves nothing to the allowance for slopes.
+/// The ledger of rounds with x = 0, where every u has the same loss. A round is given as
+/// prediction, label and importance. In so small a ball the allowance for slopes is next to
+/// nothing.
 fn without_features(loss: impl Into<AnyLoss>, rounds: &[(f64, f64, f64)]) -> Ledger {
     let mut ledger = Ledger::new(loss, ball(1e-100));
     for &(prediction, label, importance) in rounds {
@@ -348,7 +349,7 @@ fn floor_at_zero(ledger: &Ledger) -> f64 {
     ledger.floor(ledger.comparators())
 }
 
-/// Where x = 0 the hinge of every u is 1, and fl(1 − p) + p is that up to two roundings.
+/// Where x = 0 the hinge loss of every u is 1, and fl(1 − p) + p is 1 up to two roundings.
 #[test]
 fn no_floor_is_above_the_loss_of_zero() {
     for k in 1..1000 {
@@ -363,26 +364,27 @@ fn no_floor_is_above_the_loss_of_zero() {
 }
 
 /// Values and slopes below the range of doubles, as they are and multiplied by the largest
-/// importance: nobody proves that every u loses more than it does.
+/// importance. The floor must not be above the loss of any u.
 #[test]
 fn what_is_lost_below_the_range_of_doubles_is_allowed_for() {
     let (least, most) = (f64::from_bits(1), 1e30);
     let floor_of = |loss: AnyLoss, round| floor_at_zero(&without_features(loss, &[round]));
     assert!(Importance::new(1.001 * most).is_err());
-    // 0.6 of the least double is rounded up to all of it.
+    // 0.6 of the least double is rounded up to the least double.
     assert!(floor_of(Absolute {}.into(), (0.0, least, 0.6)) < least);
-    // The slope, 0.4 of it, is rounded to 0, and the product with the prediction is not.
+    // The slope, 0.4 of the least double, is rounded to 0, but its product with the prediction is
+    // not.
     assert!(floor_of(Linear {}.into(), (1e300, least, 0.4)) <= 0.0);
-    // A value of 0.6 of it is rounded, and then counts 1e30 times.
+    // A value of 0.6 of the least double is rounded, and then counts 1e30 times.
     assert!(floor_of(Linear {}.into(), (0.6, least, most)) <= 0.0);
-    // The same of a dual point.
+    // The floor of a dual point has to allow for this, too.
     let mut minorant = Minorant::new(NonNegative::ZERO);
     minorant.record_dual(&Features::new(&[], &[]).unwrap(), 0.0, 0.6 * -least);
     assert!(minorant.floor(&ball(1e-100).into(), 0.into()) < least);
 }
 
-/// At a score of 745 the slope is 0.57 of the least double and is rounded up to all of it, so that
-/// it seems to save nearly twice what it does against scores of 744.9.
+/// At a score of 745 the slope is 0.57 of the least double and is rounded up to the least double.
+/// So it seems to save nearly twice as much as it does against scores of 744.9.
 #[test]
 fn a_slope_that_was_rounded_up_proves_no_more_than_is_true() {
     let (p, rival, size) = (745.0_f64, 744.9_f64, [1e38_f32]);
@@ -395,7 +397,7 @@ fn a_slope_that_was_rounded_up_proves_no_more_than_is_true() {
     assert!(ledger.certificate(ledger.comparators()) >= regret, "{regret:e}");
 }
 
-/// 2⁵³ + 1 is 2⁵³ in doubles: 3000 slopes of 1 are lost, one rounding each, whether they are
+/// 2⁵³ + 1 is 2⁵³ in doubles. So 3000 slopes of 1 are lost, one rounding each, whether they are
 /// recorded one after the other or merged.
 #[test]
 fn every_addition_is_allowed_for() {
@@ -415,7 +417,7 @@ fn every_addition_is_allowed_for() {
         let certificate = ledger.certificate(ledger.comparators());
         assert!(certificate >= large + 3000.0, "{}", certificate - large);
     }
-    // Taken away again, the 2⁵³ leave 0 and not the 1.
+    // Once the 2⁵³ is subtracted again, the sum is 0 and not 1.
     let mut merged = recorded(1.0, 0);
     [recorded(large, 1), recorded(1.0, 1), recorded(-large, 1)]
         .iter()
@@ -424,7 +426,7 @@ fn every_addition_is_allowed_for() {
     assert!(merged.certificate(merged.comparators()) >= 1.0);
 }
 
-/// One round of slope 1 at 0: the regret is U‖x‖ exactly, and its computation takes a root, a
+/// One round of slope 1 at 0. The regret is U‖x‖ exactly, and its computation takes a root, a
 /// product and a sum. U·x_i is exact for a U of few digits.
 #[test]
 fn the_roundings_of_the_support_function_are_allowed_for() {
@@ -443,7 +445,8 @@ fn the_roundings_of_the_support_function_are_allowed_for() {
     }
 }
 
-/// 0.4 of the least double is a slope of 0, and comparators that reach far enough tell.
+/// 0.4 of the least double becomes a slope of 0. For comparators of a large norm this makes a
+/// difference.
 #[test]
 fn slopes_too_small_for_a_double_count_far_out() {
     let (least, size) = (f64::from_bits(1), [3e38_f32]);
@@ -455,7 +458,7 @@ fn slopes_too_small_for_a_double_count_far_out() {
     assert!(ledger.certificate(ledger.comparators()) >= regret, "{regret:e}");
 }
 
-/// ‖w‖ = 1e-162 has a square too small for a double, and σ = 1e100 makes up for it.
+/// ‖w‖ = 1e-162 has a square that is too small for a double, and σ = 1e100 makes it count.
 #[test]
 fn penalties_too_small_for_a_double_are_allowed_for() {
     let (sigma, norm) = (1e100, 1e-162_f64);
@@ -469,7 +472,8 @@ fn penalties_too_small_for_a_double_are_allowed_for() {
     assert!(regret > 0.0 && ledger.certificate(ledger.comparators()) >= regret);
 }
 
-/// Losses that were all rounded down and cancel: a witness, whose values are 0, does not know.
+/// The losses were all rounded down, and they cancel. The values of the witness are 0, so its floor
+/// does not allow for these roundings.
 #[test]
 fn a_witness_does_not_hide_the_roundings_of_the_losses() {
     let mut ledger = Ledger::new(Linear {}, ball(1e-100));

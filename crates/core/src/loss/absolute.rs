@@ -1,4 +1,4 @@
-//! Absolute loss: |p − y|, regression that outliers cannot dominate.
+//! Absolute loss: |p − y|, for regression that outliers cannot dominate.
 
 use super::{Kink, Labels, Loss, Tangent};
 use crate::request::{Asked, Refusal, Request};

@@ -1,4 +1,4 @@
-//! Any of the losses, as a loss.
+//! Implements [`Loss`] for [`AnyLoss`], and gives the names of its members.
 
 use super::{AnyLoss, Kink, Labels, Loss, Tangent, with_loss};
 use crate::number::Positive;
@@ -9,12 +9,12 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 impl AnyLoss {
-    /// The labels it takes.
+    /// The labels that it accepts.
     pub fn labels(&self) -> Labels {
         Loss::labels(self)
     }
 
-    /// The names of those that classify.
+    /// The names of the losses that classify.
     pub fn classifiers() -> Vec<&'static str> {
         let request = Request::within(Ball { radius: Positive::ONE });
         let classifies = |name: &&str| {
@@ -24,7 +24,7 @@ impl AnyLoss {
     }
 }
 
-/// Its name, and its parameters.
+/// Writes its name and its parameters.
 impl fmt::Display for AnyLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.parameters() {

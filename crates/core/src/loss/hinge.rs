@@ -1,4 +1,4 @@
-//! Hinge loss: [1 − yp]₊, the convex upper bound of the zero-one loss.
+//! Hinge loss: [1 − yp]₊, a convex upper bound of the zero-one loss.
 
 use super::{Kink, Labels, Loss, Tangent};
 use crate::request::{Asked, Refusal, Request};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 /// φ(p, y) = [1 − yp]₊, slope −y while yp ≤ 1 and 0 after, conjugate a·y on ay ∈ [−1, 0].
-/// 1-Lipschitz. The kink is at yp = 1; of the valid slopes there we take −y.
+/// 1-Lipschitz. At the kink yp = 1 we choose the slope −y among the valid ones.
 ///
 /// ```
 /// use rueful_core::loss::{Hinge, Loss};
@@ -19,11 +19,12 @@ use std::ops::RangeInclusive;
 #[serde(deny_unknown_fields)]
 pub struct Hinge {}
 
-/// Where yp > 1: nothing is lost, and nothing can be learned.
+/// The tangent where yp > 1: nothing is lost, and nothing can be learned.
 ///
-/// Set apart, not because it were rare, but to keep the kink a branch: the processor then guesses
-/// the side and works on the step before the prediction is there. A branchless choice between the
-/// two slopes would make every step wait (and that is what compilers prefer when they can).
+/// This is a function of its own so that the kink stays a branch; it is marked cold although it is
+/// not rare. The processor then guesses the side and works on the step before the prediction is
+/// known. A branchless choice between the two slopes would make every step wait, and compilers
+/// prefer such a choice when they can.
 #[cold]
 #[inline(never)]
 fn beyond_the_margin() -> Tangent {
@@ -81,8 +82,8 @@ impl Loss for Hinge {
 mod tests {
     use super::*;
 
-    /// Outside its domain a conjugate is infinite, from the next double on: a line of any steeper
-    /// slope comes to lie above the loss.
+    /// The conjugate is infinite from the first double outside its domain on: a line that is any
+    /// steeper rises above the loss somewhere.
     #[test]
     fn the_conjugate_ends_where_the_slopes_do() {
         for label in [1.0, -1.0] {

@@ -7,9 +7,9 @@ use std::ops::RangeInclusive;
 pub struct Kink {
     /// The prediction at which the lines meet.
     pub at: f64,
-    /// The slope below.
+    /// The slope below that point.
     pub low: f64,
-    /// The slope above.
+    /// The slope above that point.
     pub high: f64,
 }
 
@@ -17,16 +17,16 @@ impl Kink {
     /// The proximal step of such a loss: argmax_a (a·(p − at) − (q/2)a²) over its slopes.
     #[inline]
     pub(crate) fn prox(self, prediction: f64, q: f64) -> f64 {
-        // Nobody waits for 1/q, and everybody for the prediction.
+        // Multiplying by 1/q is fast: 1/q is ready before the prediction is.
         ((prediction - self.at) * (1.0 / q)).clamp(self.low, self.high)
     }
 
-    /// The slopes from one line to the other.
+    /// All slopes between those of the two lines.
     pub(crate) fn slopes(self) -> RangeInclusive<f64> {
         self.low..=self.high
     }
 
-    /// A loss [−y(p − at)]₊ of a signed prediction.
+    /// The loss [−y(p − at)]₊ for a label y of −1 or +1.
     #[inline]
     pub(crate) fn signed(label: f64, at: f64) -> Self {
         if label > 0.0 {

@@ -1,12 +1,12 @@
-//! Linear loss: c·p, where the stream chooses the slope c. The loss of the notes' games.
+//! Linear loss: c·p, where the stream chooses the slope c. The games in the notes use this loss.
 
 use super::{Labels, Loss, Tangent};
 use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// φ(p, c) = c·p with the slope c in the place of the label; conjugate 0 at a = c and infinite
-/// elsewhere. |c|-Lipschitz, so no constant serves all streams.
+/// φ(p, c) = c·p, with the slope c in place of the label. The conjugate is 0 at a = c and infinite
+/// elsewhere. It is |c|-Lipschitz, so no constant serves all streams.
 ///
 /// ```
 /// use rueful_core::loss::{Linear, Loss};

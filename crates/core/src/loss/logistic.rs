@@ -1,4 +1,4 @@
-//! Logistic loss: ln(1 + e^{−yp}), the log-likelihood of a score.
+//! Logistic loss: ln(1 + e^{−yp}), the negative log-likelihood of a score.
 
 use super::{Labels, Loss, Tangent};
 use crate::elementary::{exp_of_negatives, ln_1p_of_shares};
@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 /// φ(p, y) = ln(1 + e^{−yp}), slope −y/(1 + e^{yp}), conjugate b ln b + (1−b) ln(1−b) with
-/// b = −ay ∈ [0, 1]. 1-Lipschitz. Evaluated so that neither tail overflows or loses digits.
+/// b = −ay ∈ [0, 1]. 1-Lipschitz. The formulas are evaluated so that neither tail overflows or
+/// loses digits.
 ///
 /// ```
 /// use rueful_core::loss::{Logistic, Loss};
@@ -30,7 +31,7 @@ impl Loss for Logistic {
     #[inline]
     fn at(&self, prediction: f64, label: f64) -> Tangent {
         let margin = label * prediction;
-        // e^{−|m|} ≤ 1 serves both tails.
+        // e^{−|m|} ≤ 1 works for both tails.
         let small = (-margin.abs()).exp();
         let wrong = if margin >= 0.0 { small / (1.0 + small) } else { 1.0 / (1.0 + small) };
         Tangent { value: (-margin).max(0.0) + small.ln_1p(), slope: -label * wrong }
@@ -51,12 +52,13 @@ impl Loss for Logistic {
         if !(0.0..=1.0).contains(&b) {
             return f64::INFINITY;
         }
-        // ln(1 − b) keeps the digits of a small b; where b is near 1, 1 − b is exact.
+        // `ln_1p` keeps the digits of a small b. Where b is near 1, 1 − b is exact.
         entropy(b) + if b == 1.0 { 0.0 } else { (1.0 - b) * (-b).ln_1p() }
     }
 
-    /// With b = −ay and s = ln(b/(1−b)) the condition is s + yp + q·b(s) = 0: increasing in s with
-    /// slope between 1 and 1 + q/4, and a root between −yp − q and −yp.
+    /// With b = −ay and s = ln(b/(1−b)) the optimality condition is s + yp + q·b(s) = 0. The
+    /// left-hand side increases in s with a slope between 1 and 1 + q/4, and its root lies between
+    /// −yp − q and −yp.
     fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
         let margin = label * prediction;
         let (mut low, mut high) = (-margin - q, -margin);
@@ -74,7 +76,8 @@ impl Loss for Logistic {
                 low = s;
             }
             let newton = s - miss / (1.0 + q * b * (1.0 - b));
-            // Newton's steps can go back and forth between the two flat ends: halve, then.
+            // Newton's steps can jump back and forth between the two flat ends. In that case the
+            // interval is halved.
             let shrinks = high - low <= 0.5 * width;
             let inside = low <= newton && newton <= high;
             s = if inside && shrinks { newton } else { 0.5 * (low + high) };
@@ -101,13 +104,13 @@ impl Loss for Logistic {
         Labels::Signs
     }
 
-    /// 1/(1 + e^{−p}), the score that the loss is the log-likelihood of.
+    /// 1/(1 + e^{−p}), the probability whose negative logarithm is the loss.
     fn probability(&self, prediction: f64) -> Option<f64> {
         Some(1.0 / (1.0 + (-prediction).exp()))
     }
 }
 
-/// b ln b, and 0 at 0.
+/// b ln b, which is 0 at b = 0.
 fn entropy(b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { b * b.ln() }
 }
@@ -132,8 +135,8 @@ mod tests {
         assert_eq!(Logistic {}.at(1e300, 1.0).value, 0.0);
     }
 
-    /// With b = 1 − e, or e itself, the conjugate is e ln e + (1 − e) ln(1 − e), which is
-    /// e ln e − e + e²/2 up to e³. At the ends it is 0, and beyond them infinite.
+    /// With b = 1 − e, or b = e, the conjugate is e ln e + (1 − e) ln(1 − e), which is e ln
+    /// e − e + e²/2 up to e³. It is 0 at both ends and infinite beyond them.
     #[test]
     fn the_conjugate_keeps_its_digits_near_both_ends() {
         for label in [1.0, -1.0] {

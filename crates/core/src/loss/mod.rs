@@ -1,8 +1,8 @@
-//! Losses φ(p, y): what a prediction p costs once the label y is known.
+//! Losses φ(p, y): the cost of a prediction p once the label y is known.
 //!
-//! Each is convex in p, and its file answers everything that is asked of it: by learners (value and
-//! slope together), by certificates (the conjugate), by solvers (the proximal step, kinks,
-//! curvature), and by those who choose and report it.
+//! Each loss is convex in p. Its file holds everything that others ask of it: learners ask for
+//! value and slope together, certificates for the conjugate, solvers for the proximal step, kinks
+//! and curvature, and settings and reports for its name and parameters.
 
 mod absolute;
 mod any;
@@ -44,8 +44,8 @@ family! {
     }
 }
 
-/// Runs an expression on a loss. Those that most streams are learned with are compiled for
-/// themselves; the others are chosen anew in every round.
+/// Runs an expression on a loss. The code is compiled separately for each of the losses that most
+/// streams use. The other losses share a copy that chooses the loss anew in every round.
 macro_rules! with_usual_loss {
     ($any:expr, $loss:ident => $what:expr) => {
         match $any {
@@ -58,7 +58,7 @@ macro_rules! with_usual_loss {
 }
 pub(crate) use with_usual_loss;
 
-/// A loss at one prediction: its value, and a slope there.
+/// The tangent of a loss at one prediction: its value and a slope there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tangent {
     /// φ(p, y)
@@ -67,18 +67,18 @@ pub struct Tangent {
     pub slope: f64,
 }
 
-/// The labels a loss understands.
+/// The labels that a loss accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Labels {
-    /// −1 and +1: classification, where a mistake is y·p ≤ 0.
+    /// −1 and +1, for classification. A mistake is y·p ≤ 0.
     Signs,
-    /// Any finite number: regression, or the slopes of linear losses.
+    /// Any finite number, for regression, or for the slopes of linear losses.
     Numbers,
 }
 
 impl Labels {
-    /// Whether `label` is one of them.
+    /// Whether `label` is an accepted label.
     #[inline]
     pub fn accept(self, label: f64) -> bool {
         match self {
@@ -87,7 +87,7 @@ impl Labels {
         }
     }
 
-    /// What is accepted, in words.
+    /// The accepted labels, in words.
     pub fn expected(self) -> &'static str {
         match self {
             Self::Signs => "-1 or +1",
@@ -98,16 +98,21 @@ impl Labels {
 
 /// A convex loss of a prediction.
 ///
-/// Contract (checked for every loss by the conformance suite): `value` is convex in p; `slope` is a
-/// subgradient of `value`, so φ(q) ≥ φ(p) + a(q − p) for all q; the conjugate is exact on slopes
-/// (Fenchel–Young: φ(p) + φ*(a) = a·p) and finite on `slopes` only; |a| never exceeds the Lipschitz
-/// constant, nor what `steepest` says; `prox` is the maximum it claims; a kink is the whole loss.
+/// The conformance suite checks this contract for every loss:
+///
+/// - `value` is convex in p.
+/// - `slope` is a subgradient of `value`, so φ(q) ≥ φ(p) + a(q − p) for all q.
+/// - The conjugate is exact on slopes (Fenchel–Young: φ(p) + φ*(a) = a·p) and finite on `slopes`
+///   only.
+/// - |a| never exceeds the Lipschitz constant, nor the bound of `steepest`.
+/// - `prox` is the maximum it claims.
+/// - If there is a kink, it describes the whole loss.
 pub trait Loss: Copy + Send + Sync + 'static {
     /// Value and slope at prediction p.
     fn at(&self, prediction: f64, label: f64) -> Tangent;
 
-    /// Value and slope at four predictions for the same label. They may differ from those of `at` by
-    /// roundings, of which there are as few: each is right to 8 units in the last place.
+    /// Values and slopes at four predictions for the same label. They may differ from those of `at`
+    /// by roundings, but each is right to 8 units in the last place.
     #[inline(always)]
     fn at_each<F: Fours>(&self, predictions: F, label: f64) -> (F, F) {
         let (mut values, mut slopes) = ([0.0; 4], [0.0; 4]);
@@ -118,39 +123,39 @@ pub trait Loss: Copy + Send + Sync + 'static {
         (F::load(&values), F::load(&slopes))
     }
 
-    /// φ*(a) = sup_p (a·p − φ(p, y)); infinite outside its domain.
+    /// φ*(a) = sup_p (a·p − φ(p, y)). It is infinite outside the domain of φ*.
     fn conjugate(&self, slope: f64, label: f64) -> f64;
 
-    /// argmax_a (a·p − φ*(a) − (q/2)a²) for q > 0: the slope at p of the loss smoothed by q, and
-    /// one step of dual coordinate ascent.
+    /// argmax_a (a·p − φ*(a) − (q/2)a²) for q > 0. This is the slope at p of the loss smoothed by
+    /// q, and also one step of dual coordinate ascent.
     fn prox(&self, prediction: f64, label: f64, q: f64) -> f64;
 
-    /// The loss as two lines that meet, if it is that.
+    /// The loss as two lines that meet, if it has that shape.
     fn kink(&self, _label: f64) -> Option<Kink> {
         None
     }
 
-    /// φ''(p) of a loss without a kink.
+    /// φ''(p), for a loss without a kink.
     fn curvature(&self, _prediction: f64, _label: f64) -> f64 {
         0.0
     }
 
-    /// Between which slopes all slopes of this label lie, whatever the prediction.
+    /// The range of all slopes for this label, over all predictions.
     fn slopes(&self, label: f64) -> RangeInclusive<f64>;
 
     /// The smallest L with |a| ≤ L for every prediction and label, if there is one.
     fn lipschitz(&self) -> Option<f64>;
 
-    /// The smallest L with |a| ≤ L where |p| ≤ `prediction` and |y| ≤ `label`. So gradients have
+    /// The smallest L with |a| ≤ L where |p| ≤ `prediction` and |y| ≤ `label`. Gradients then have
     /// norm at most L‖x‖.
     fn steepest(&self, _prediction: f64, _label: f64) -> f64 {
         self.lipschitz().unwrap_or(f64::INFINITY)
     }
 
-    /// Which labels make sense.
+    /// The labels that the loss accepts.
     fn labels(&self) -> Labels;
 
-    /// Whether φ is never negative, so that no predictor loses less than 0.
+    /// Whether φ is never negative, so that no predictor has a loss below 0.
     fn is_nonnegative(&self) -> bool {
         true
     }
@@ -160,22 +165,25 @@ pub trait Loss: Copy + Send + Sync + 'static {
         false
     }
 
-    /// Whether φ is (p − y)², so that sums of products of features and labels say all of a stream.
+    /// Whether φ is (p − y)². Then the sums of products of features and labels determine the loss
+    /// of every predictor on a stream.
     fn is_square(&self) -> bool {
         false
     }
 
-    /// Whether a gradient step on φ is the Perceptron's update, whose theorem is then about φ.
+    /// Whether a gradient step on φ is the Perceptron's update. The Perceptron's theorem then
+    /// applies to φ.
     fn moves_as_the_perceptron(&self) -> bool {
         false
     }
 
-    /// Its parameters in words, where it has any.
+    /// Its parameters in words, if it has any.
     fn parameters(&self) -> Option<String> {
         None
     }
 
-    /// How likely the label +1 is by a prediction, where the loss gives it that meaning.
+    /// The probability of the label +1 that a prediction stands for, if the loss gives it that
+    /// meaning.
     fn probability(&self, _prediction: f64) -> Option<f64> {
         None
     }
@@ -190,7 +198,7 @@ mod tests {
     use proptest::prelude::*;
     use rueful_machine::{Array, Numbers};
 
-    /// One of every name, and some that differ in their parameters.
+    /// One loss of every name, and some that differ in their parameters.
     fn losses() -> Vec<AnyLoss> {
         let ball = Ball { radius: Positive::ONE };
         let ask = |name: &str| AnyLoss::ask(name, &Request::within(ball)).unwrap();
@@ -260,7 +268,8 @@ mod tests {
     }
 
     proptest! {
-        /// Four at once are four one by one, to a few units in the last place.
+        /// Evaluating four predictions at once gives the same as one by one, to a few units in the
+        /// last place.
         #[test]
         fn four_predictions_at_once_are_each_by_itself(
             p in prop::array::uniform4(-60.0..60.0f64), far in -2000.0..2000.0f64,

@@ -30,7 +30,7 @@ impl Quantile {
     }
 }
 
-/// The median, unless another quantile is asked for.
+/// The default is the median.
 impl Asked for Quantile {
     const SETTINGS: &'static [&'static str] = &["tau"];
 

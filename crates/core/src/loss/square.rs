@@ -1,4 +1,4 @@
-//! Square loss: (p − y)², the loss of regression.
+//! Square loss: (p − y)², the usual loss of regression.
 
 use super::{Labels, Loss, Tangent};
 use crate::request::{Asked, Refusal, Request};
@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 
 /// φ(p, y) = (p − y)², slope 2(p − y), conjugate a²/4 + a·y.
 ///
-/// Not Lipschitz on the whole line; with ‖w‖ ≤ U, ‖x‖ ≤ X and |y| ≤ UX the slope is at most 4UX, and
-/// the gradient at most 4UX², the bound of the notes.
+/// It is not Lipschitz on the whole line. With ‖w‖ ≤ U, ‖x‖ ≤ X and |y| ≤ UX the slope is at most
+/// 4UX, and the gradient at most 4UX², as in the notes.
 ///
 /// ```
 /// use rueful_core::loss::{Loss, Square};

@@ -1,7 +1,8 @@
-//! Zero-one loss: was the sign right? Reported, never optimised.
+//! Zero-one loss: whether the sign was right. It is reported, never optimised.
 
-/// I{yp ≤ 0}: 1 for a mistake, and a tie is one. It is not convex and has no useful slope, so it
-/// is not a [`Loss`](super::Loss); the ledger counts it beside the loss that is learned.
+/// I{yp ≤ 0}: 1 for a mistake. A tie counts as a mistake. This loss is not convex and has no useful
+/// slope, so it is not a [`Loss`](super::Loss). The ledger counts it beside the loss that is
+/// learned.
 ///
 /// ```
 /// use rueful_core::loss::ZeroOne;
@@ -12,7 +13,7 @@
 pub struct ZeroOne {}
 
 impl ZeroOne {
-    /// Whether the prediction's sign is not the label's.
+    /// Whether the sign of the prediction differs from that of the label.
     #[inline]
     pub fn is_mistake(&self, prediction: f64, label: f64) -> bool {
         label * prediction <= 0.0

@@ -1,4 +1,5 @@
-//! AdaGrad-norm: steps that tune themselves to the gradients seen. No G, no η, no horizon.
+//! AdaGrad-norm: steps that tune themselves to the gradients seen. They need no G, no η and no
+//! horizon.
 
 use super::{Schedule, StepFacts};
 use crate::number::Positive;
@@ -6,7 +7,8 @@ use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 
 /// η_t = D/√(2 Σ_{s≤t}‖g_s‖²) on a set of diameter D. Regret ≤ D√(2 Σ‖g_t‖²), and scaling all
-/// losses by a constant changes no prediction. The default of the program.
+/// losses by a constant changes no prediction. This is the default schedule if neither η nor G is
+/// set.
 ///
 /// ```
 /// use rueful_core::{Positive, schedule::{AdaGradNorm, Schedule}};
@@ -42,7 +44,7 @@ impl Schedule for AdaGradNorm {
 
     #[inline]
     fn inverse_step(&self, _round: u64, gradients_sq: f64) -> f64 {
-        // 1/D does not wait for the gradient, a quotient would.
+        // 1/D can be computed before the gradient is known; a quotient would have to wait for it.
         (2.0 * gradients_sq).sqrt() * (1.0 / self.diameter.get())
     }
 
@@ -51,9 +53,9 @@ impl Schedule for AdaGradNorm {
         2.0 * self.reach() * run.gradients_sq.sqrt()
     }
 
-    /// With B the sum of squares before round t: while ‖g_t‖² ≤ 4B, a step of c/√B is at most √5
-    /// times c/√(B + ‖g_t‖²), which gives c√5·√Σ‖g_t‖². The other rounds more than double the
-    /// largest gradient norm each time, so their ‖g_t‖ add up to less than 2G.
+    /// Let B be the sum of squares before round t. While ‖g_t‖² ≤ 4B, a step of c/√B is at most √5
+    /// times c/√(B + ‖g_t‖²), which gives c√5·√Σ‖g_t‖². Every other round more than doubles the
+    /// largest gradient norm, so the ‖g_t‖ of those rounds add up to less than 2G.
     fn lagged_energy(&self, run: &StepFacts) -> f64 {
         self.reach() * 5_f64.sqrt() * run.gradients_sq.sqrt()
             + 2.0 * run.diameter * run.gradient_bound

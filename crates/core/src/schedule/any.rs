@@ -1,4 +1,4 @@
-//! Any of the schedules, as a schedule.
+//! Implements [`Schedule`] for [`AnySchedule`].
 
 use super::{AnySchedule, Schedule, StepFacts, with_schedule};
 use crate::number::NonNegative;

@@ -6,7 +6,7 @@ use crate::request::{Asked, Refusal, Request};
 use crate::words::short;
 use serde::{Deserialize, Serialize};
 
-/// The same step in every round. Regret ≤ U²/(2η) + (η/2) Σ‖g_t‖², projected or not.
+/// The same step in every round. Regret ≤ U²/(2η) + (η/2) Σ‖g_t‖², with or without projection.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constant {
@@ -37,7 +37,8 @@ impl Schedule for Constant {
         self.eta.get() * run.rounds * run.gradient_bound.powi(2)
     }
 
-    /// A step beyond the minimum of the regulariser would lead away from it in every round.
+    /// Refuses a step that jumps over the minimum of the regulariser: it would do so in every
+    /// round.
     fn check(&self, sigma: NonNegative) -> Result<(), String> {
         if self.eta.get() * sigma.get() < 1.0 {
             return Ok(());

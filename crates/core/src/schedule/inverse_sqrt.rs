@@ -21,7 +21,7 @@ pub struct InverseSqrt {
     pub eta: Positive,
 }
 
-/// η as it is said, or tuned to U and G.
+/// η is the one that was set, or it is tuned to U and G.
 impl Asked for InverseSqrt {
     const SETTINGS: &'static [&'static str] = &["eta", "gradient-bound"];
 

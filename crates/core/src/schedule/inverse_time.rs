@@ -5,8 +5,8 @@ use crate::number::Positive;
 use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
 
-/// η_t = 1/(σt). For σ-strongly convex losses the growth of 1/η_t is paid for by their curvature,
-/// and the regret is at most (1/2σ) Σ‖g_t‖²/t ≤ (G²/2σ)(1 + ln T).
+/// η_t = 1/(σt). For σ-strongly convex losses the curvature pays for the growth of 1/η_t, and the
+/// regret is at most (1/2σ) Σ‖g_t‖²/t ≤ (G²/2σ)(1 + ln T).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InverseTime {
@@ -38,7 +38,7 @@ impl Schedule for InverseTime {
         self.sigma.get() * round as f64
     }
 
-    /// Σ 1/t ≤ 1 + ln T. (Not ln(T+1), as one may read: that is below the sum.)
+    /// Σ 1/t ≤ 1 + ln T. The form ln(T+1), which some texts give, is below the sum.
     fn energy(&self, run: &StepFacts) -> f64 {
         run.gradient_bound.powi(2) * (1.0 + run.rounds.ln()) / self.sigma.get()
     }

@@ -1,7 +1,7 @@
 //! Schedules: how long the step of round t is.
 //!
-//! A schedule is a plain parameter. What a step may depend on, the round and the gradients so far,
-//! is handed to it, so nothing here has state to save.
+//! A schedule consists of parameters only. The round and the gradients so far are passed to it, so
+//! nothing here has state to save.
 
 mod adagrad_norm;
 mod any;
@@ -30,29 +30,29 @@ family! {
     }
 }
 
-/// Step sizes η_1, η_2, …, handed out as 1/η_t: that is the quantity whose growth the regret pays
-/// for, and the α_t of regularised ERM.
+/// Step sizes η_1, η_2, …, given as 1/η_t. The regret pays for the growth of 1/η_t, and 1/η_t is
+/// the α_t of regularised ERM.
 ///
-/// Contract (checked for every schedule by the conformance suite): 1/η_t never decreases; `energy`
-/// bounds Σ η_t‖g_t‖²; `lagged_energy` bounds what it says.
+/// The conformance suite checks this contract for every schedule: 1/η_t never decreases; `energy`
+/// bounds Σ η_t‖g_t‖²; `lagged_energy` bounds the sum it names.
 pub trait Schedule: Copy + Send + Sync + 'static {
-    /// Where the bound for OGD with these steps is proved.
+    /// The proof of the bound for OGD with these steps: where it is, and its formula.
     fn reference(&self) -> &'static str;
 
-    /// 1/η_t in round t = 1, 2, …, given Σ‖g_s‖² over the gradients this step may know of.
-    /// Zero stands for "no step": there is no gradient yet that could set its length.
+    /// 1/η_t in round t = 1, 2, …, given Σ‖g_s‖² over the gradients that this step may depend on.
+    /// Zero means "no step": no gradient has come yet that could set its length.
     fn inverse_step(&self, round: u64, gradients_sq: f64) -> f64;
 
     /// A closed form above Σ_{t≤T} η_t‖g_t‖².
     fn energy(&self, run: &StepFacts) -> f64;
 
-    /// A closed form above Σ_{t≤T} min(½ η_t‖g_t‖², D‖g_t‖) when η_t knows the gradients before
-    /// round t only. The same as half the energy for steps that depend on t alone.
+    /// A closed form above Σ_{t≤T} min(½ η_t‖g_t‖², D‖g_t‖) where η_t depends only on gradients
+    /// before round t. For steps that depend on t alone this is half the energy.
     fn lagged_energy(&self, run: &StepFacts) -> f64 {
         0.5 * self.energy(run)
     }
 
-    /// Refuses losses whose curvature σ these steps cannot cope with, in words.
+    /// Refuses curvatures σ for which these steps do not work, with the reason in words.
     fn check(&self, _sigma: NonNegative) -> Result<(), String> {
         Ok(())
     }
@@ -66,7 +66,7 @@ pub trait Schedule: Copy + Send + Sync + 'static {
     }
 }
 
-/// What the closed forms may depend on.
+/// The quantities on which the closed forms may depend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepFacts {
     /// T

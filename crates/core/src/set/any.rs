@@ -1,4 +1,4 @@
-//! Any of the sets, as a set.
+//! Implements [`FeasibleSet`] for [`AnySet`].
 
 use super::{AnySet, FeasibleSet, LazyDot, with_set};
 use crate::cells::Coordinates;

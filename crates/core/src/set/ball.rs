@@ -109,7 +109,7 @@ impl Ball {
         if norm == 0.0 { 0.0 } else { -self.radius.get() / norm }
     }
 
-    /// The support function of a vector of which only the norm is known.
+    /// The support function of a vector whose norm is known.
     pub fn support_of_norm(&self, norm: f64, curvature: f64) -> f64 {
         let radius = self.radius.get();
         if curvature * radius > norm {

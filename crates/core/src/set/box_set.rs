@@ -1,4 +1,4 @@
-//! Boxes: every coordinate in its own interval. The notes' W = [−1, 1] is one.
+//! Boxes: every coordinate has its own interval. The notes' W = [−1, 1] is one.
 
 use super::{Bounded, FeasibleSet, LazyDot};
 use crate::cells::Coordinates;
@@ -17,13 +17,13 @@ pub struct Interval {
     upper: f64,
 }
 
-/// Why two numbers do not bound a coordinate.
+/// Two numbers that cannot be the ends of an interval for a coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 #[error("[{lower}, {upper}] is not an interval around 0 with ends between -1e100 and 1e100")]
 pub struct BoxError {
-    /// The lower end given.
+    /// The lower end that was given.
     pub lower: f64,
-    /// The upper end given.
+    /// The upper end that was given.
     pub upper: f64,
 }
 
@@ -67,7 +67,7 @@ impl Interval {
         (self.upper - self.lower).powi(2)
     }
 
-    /// The end that `direction` points to, and 0 when it points nowhere.
+    /// The end to which `direction` points, or 0 if `direction` is 0.
     fn end(self, direction: f64) -> f64 {
         if direction > 0.0 {
             self.upper
@@ -104,7 +104,7 @@ impl BoxSet {
         Self { sides: Vec::new(), rest: Interval { lower: -r, upper: r } }
     }
 
-    /// Its own side for each of the first coordinates, and `rest` for all that follow.
+    /// A box with its own side for each of the first coordinates, and `rest` for all others.
     pub fn new(sides: Vec<Interval>, rest: Interval) -> Self {
         Self { sides, rest }
     }
@@ -131,7 +131,7 @@ impl BoxSet {
         LazyDot { prediction, inner }
     }
 
-    /// Adds `f` over the sides of these coordinates.
+    /// The sum of `f` over the sides of these coordinates.
     fn total(&self, coordinates: Coordinates<'_>, f: impl Fn(Interval) -> f64) -> f64 {
         let (mut named, mut own) = (0.0, 0);
         for i in coordinates.below(self.sides.len()) {
@@ -202,7 +202,8 @@ impl FeasibleSet for BoxSet {
 
     fn covers(&self, other: &impl FeasibleSet, coordinates: Coordinates<'_>) -> bool {
         let own = self.sides.len().max(other.named_coordinates());
-        // Beyond those that are told apart, one coordinate is like any other.
+        // All coordinates that are not told apart have the same sides, so one of them stands for
+        // all.
         let others = coordinates.count() > coordinates.below(own).count();
         coordinates.below(own).chain(others.then_some(own)).all(|i| {
             let (lower, upper) = other.extent(i);

@@ -1,4 +1,4 @@
-//! Feasible sets W: where the weights live, and which comparators the regret is measured against.
+//! Feasible sets W: the weights stay in such a set, and the regret is measured against its points.
 //!
 //! Every set here contains 0, the first predictor of every learner.
 
@@ -28,36 +28,38 @@ family! {
 
 /// A closed convex set that contains 0.
 ///
-/// Contract (checked for every set by the conformance suite): `project` is the nearest point;
+/// The conformance suite checks this contract for every set: `project` is the nearest point;
 /// `support` is the supremum it claims; `reach` and `diameter` bound all norms and distances.
 pub trait FeasibleSet: Clone + Send + Sync + 'static {
-    /// w ← argmin_{u∈W} ‖u − w‖ after a step w ← k·w + δ·x with 0 ≤ k ≤ 1 from a point of W. Such
-    /// a k leaves every point of W in W, 0 being one of them, so O(nnz(x)).
+    /// w ← argmin_{u∈W} ‖u − w‖ after a step w ← k·w + δ·x with 0 ≤ k ≤ 1 from a point of W.
+    /// Because W is convex and contains 0, such a factor k keeps every point of W in W. So the cost
+    /// is O(nnz(x)).
     fn project(&self, w: &mut Weights, x: &Features<'_>);
 
-    /// Π_W(k·s)·x, the prediction of a lazily projected learner, together with s·x. O(nnz(x)) when
-    /// `settle` came before.
+    /// Π_W(k·s)·x, the prediction of a lazily projected learner, together with s·x. The cost is
+    /// O(nnz(x)) after a call of `settle`.
     fn project_dot(&self, s: &Weights, k: f64, x: &Features<'_>) -> LazyDot;
 
-    /// Π_W(k·s) itself. (Adding 0 keeps −0 out of what people see.)
+    /// Π_W(k·s) itself. Adding 0 turns −0 into 0, for readers' sake.
     fn project_scaled(&self, s: &Weights, k: f64) -> Vec<f64> {
         let mut point: Vec<f64> = s.iter().map(|s| k * s + 0.0).collect();
         self.project_dense(&mut point);
         point
     }
 
-    /// Brings s up to date for a `project_dot` with this k.
+    /// Prepares s for a `project_dot` with this k.
     #[inline]
     fn settle(&self, _s: &mut Weights, _k: f64) {}
 
     /// Π_W(v) for a plain vector.
     fn project_dense(&self, v: &mut [f64]);
 
-    /// sup_{u∈W} u·v − (κ/2)‖u‖²; with κ = 0 the support function. Rounded a few times, whatever
-    /// the dimension, and the same for every order of the coordinates.
+    /// sup_{u∈W} u·v − (κ/2)‖u‖². With κ = 0 this is the support function. The number of roundings
+    /// is small and does not depend on the dimension, and the result is the same for every order of
+    /// the coordinates.
     fn support(&self, v: impl Iterator<Item = f64> + Clone, curvature: f64) -> f64;
 
-    /// The same, where ‖v‖ is known.
+    /// `support`, for a caller that knows ‖v‖.
     fn support_with(
         &self,
         v: impl Iterator<Item = f64> + Clone,
@@ -79,20 +81,20 @@ pub trait FeasibleSet: Clone + Send + Sync + 'static {
     /// The smallest and largest value of coordinate i in W.
     fn extent(&self, i: usize) -> (f64, f64);
 
-    /// What it demands of weights, in words.
+    /// The condition on the weights, in words.
     fn keeps_weights(&self) -> String;
 
-    /// Whether W contains `other`, looking at these coordinates.
+    /// Whether W contains `other`, as far as these coordinates go.
     fn covers(&self, other: &impl FeasibleSet, coordinates: Coordinates<'_>) -> bool;
 
-    /// How many of the first coordinates are told apart: their indices mean something, and must be
-    /// kept when features are renumbered.
+    /// How many of the first coordinates are told apart. Their indices mean something, so they must
+    /// be kept when features are renumbered.
     fn named_coordinates(&self) -> usize {
         0
     }
 }
 
-/// What a lazily projected prediction is made of.
+/// A lazily projected prediction and the inner product it is made from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LazyDot {
     /// Π_W(k·s)·x
@@ -101,12 +103,12 @@ pub struct LazyDot {
     pub inner: f64,
 }
 
-/// A set on which every linear function attains its maximum: what follow-the-leader needs.
+/// A set on which every linear function attains its maximum. Follow-the-leader needs such a set.
 pub trait Bounded: FeasibleSet {
-    /// p·x for the point p ∈ W that minimises p·s, together with s·x. Where s decides nothing,
-    /// p is 0.
+    /// p·x for the point p ∈ W that minimises p·s, together with s·x. Where s decides nothing, p is
+    /// 0.
     fn leader_dot(&self, s: &Weights, x: &Features<'_>) -> LazyDot;
 
-    /// That point p itself.
+    /// The point p itself.
     fn leader(&self, s: &Weights) -> Vec<f64>;
 }

@@ -1,4 +1,4 @@
-//! All of R^d: no projection at all.
+//! All of R^d, without any projection.
 
 use super::{FeasibleSet, LazyDot};
 use crate::cells::Coordinates;
@@ -7,8 +7,8 @@ use crate::vector;
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
 
-/// R^d. Its support function is infinite in every direction, unless the losses curve: with
-/// curvature κ it is ‖v‖²/(2κ), and a certificate over all of R^d is finite.
+/// R^d. Its support function is infinite in every direction, unless the losses are curved. With
+/// curvature κ it is ‖v‖²/(2κ), so a certificate over all of R^d is finite.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WholeSpace {}

@@ -1,16 +1,16 @@
-//! Exact accounts of a vector: the sum of its squares to the last bit, and where it is not zero.
+//! Exact accounts of a vector: the exact sum of its squares, and the coordinates that are not 0.
 
 use super::indices::Indices;
 use crate::exact::ExactSum;
 use crate::features::Features;
 
-/// What is known of a vector v once its accounts are open. Each change of a coordinate is entered
-/// in constant time, and both Σ v_i² and a new scale cost nothing that depends on the dimension.
+/// The accounts of a vector v. Each change of a coordinate is entered in constant time. Once they
+/// are open, neither Σ v_i² nor a new scale has a cost that depends on the dimension.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Accounts {
     open: bool,
     squares: ExactSum,
-    /// Contains every i with v_i ≠ 0, once open.
+    /// A superset of the i with v_i ≠ 0, once the accounts are open.
     support: Indices,
 }
 
@@ -20,19 +20,19 @@ impl Accounts {
         self.open
     }
 
-    /// No accounts, with room for some of coordinates below `dimension`.
+    /// Closed accounts, with room for coordinates below `dimension`.
     pub(super) fn closed(dimension: usize) -> Self {
         let mut accounts = Self::default();
         accounts.grow(dimension);
         accounts
     }
 
-    /// Makes room for coordinates below `dimension`, so that opening takes none.
+    /// Makes room for coordinates below `dimension`, so that opening allocates nothing.
     pub(super) fn grow(&mut self, dimension: usize) {
         self.support.grow(dimension);
     }
 
-    /// Begins with v as it is: one pass over all coordinates.
+    /// Opens the accounts with the present v, in one pass over all coordinates.
     pub(super) fn open(&mut self, v: &[f64]) {
         self.open = true;
         for (i, &v) in v.iter().enumerate().filter(|&(_, &v)| v != 0.0) {
@@ -42,7 +42,7 @@ impl Accounts {
         self.squares.carry();
     }
 
-    /// Makes a change to the coordinates of x, and enters it.
+    /// Makes a change to the coordinates of x, and enters it in the accounts.
     #[cold]
     pub(super) fn around<T>(
         &mut self,
@@ -61,7 +61,7 @@ impl Accounts {
         changed
     }
 
-    /// v ← k·v, where v is not zero.
+    /// v ← k·v, over the coordinates that are not 0.
     pub(super) fn scale(&mut self, v: &mut [f64], k: f64) {
         let Self { squares, support, .. } = self;
         squares.clear();

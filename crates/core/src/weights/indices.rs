@@ -1,12 +1,13 @@
-//! A set of indices that is gone through in time proportional to its size, whatever the range.
+//! A set of indices that can be traversed in time proportional to its size, whatever the range.
 //!
-//! A tree of bits: one for every index, above them one for every word of 64 that is not empty, and
-//! so on up to a single word. It takes a 64th part of the memory of the vector it describes.
+//! It is a tree of bits: one bit for every index, above them one bit for every word of 64 that is
+//! not empty, and so on up to a single word. It takes a 64th part of the memory of the vector it
+//! describes.
 
 /// A set of indices below a bound that can grow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Indices {
-    /// The finest level first. The last has one word.
+    /// The levels, the finest first. The last has one word.
     levels: Vec<Vec<u64>>,
 }
 
@@ -28,7 +29,7 @@ impl Indices {
         }
     }
 
-    /// Adds an index there is room for.
+    /// Adds an index. There must be room for it.
     #[inline]
     pub(super) fn insert(&mut self, mut index: usize) {
         for level in &mut self.levels {
@@ -41,13 +42,13 @@ impl Indices {
         }
     }
 
-    /// Goes through the set in order and keeps the indices for which `keep` says so.
+    /// Traverses the set in order and keeps the indices for which `keep` returns true.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
         retain_below(&mut self.levels, 0, &mut keep);
     }
 }
 
-/// What lies below one word of the last of these levels. Whether anything is left there.
+/// Traverses the indices below one word of the last of these levels. Returns whether any are left.
 fn retain_below(levels: &mut [Vec<u64>], word: usize, keep: &mut dyn FnMut(usize) -> bool) -> bool {
     let Some((level, finer)) = levels.split_last_mut() else { return false };
     let Some(&bits) = level.get(word) else { return false };
@@ -66,7 +67,7 @@ fn retain_below(levels: &mut [Vec<u64>], word: usize, keep: &mut dyn FnMut(usize
     left != 0
 }
 
-/// The word above a level that had one word when it was the last.
+/// The word above a level that had one word while it was the last.
 fn summary(below: &[u64]) -> u64 {
     u64::from(below.first().is_some_and(|&word| word != 0))
 }
@@ -96,7 +97,7 @@ mod tests {
             let (mut set, mut slow) = (Indices::default(), BTreeSet::new());
             let mut bound = 0;
             for (index, thin_out, every) in steps {
-                // The room grows in leaps: many small, few large.
+                // The room grows in leaps, many small and few large.
                 let index = index >> (index % 17);
                 bound = bound.max(index + 1);
                 set.grow(bound);

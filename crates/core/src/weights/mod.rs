@@ -1,35 +1,35 @@
-//! The weight vector: lazily scaled, so that shrinking and projecting are O(1), with a running
-//! norm that knows how far off it can be.
+//! The weight vector. It is lazily scaled, so that shrinking and projecting are O(1), and it has a
+//! running norm with a bound on its own error.
 //!
 //! w = c·v is kept as the number c and the vector v (Pegasos's representation). A step
 //! w ← k·w + δ·x multiplies c by k and touches v only where x is not zero. The norm follows from
-//! numbers at hand:
+//! known numbers:
 //!
 //! ```text
 //! ‖k w + δ x‖² = k²‖w‖² + 2kδ(w·x) + δ²‖x‖²
 //! ```
 //!
-//! Rounding makes this drift, and cancellation can ruin it in a single step, so a bound on the
-//! absolute error is carried along. Whoever needs the norm gets it to a relative 5e-10: while the
-//! bound is below that the running value is good, otherwise the norm is computed anew.
+//! Rounding makes this value drift, and cancellation can ruin it in a single step. So a bound on
+//! its absolute error is kept, too. The norm is always returned to a relative 5e-10: if the bound
+//! is below that, the running value is used, otherwise the norm is computed from scratch.
 //!
 //! # A step costs what its features cost
 //!
-//! Two things take a pass over all d coordinates: computing the norm anew, and bringing c back to 1
-//! when it leaves a safe range. On ordinary streams that happens once in some ten thousand rounds.
-//! Where it does not, it must not cost more than the features of the rounds: every feature of a
-//! step earns one unit of credit (and every coordinate a few, when room is made for it), and a
-//! pass takes d. When a pass comes due that the credit does not cover, exact accounts of v are
-//! opened, by one last pass:
+//! Two things take a pass over all d coordinates: computing the norm from scratch, and bringing c
+//! back to 1 when it leaves a safe range. On ordinary streams that happens once in some ten
+//! thousand rounds. On other streams it must not cost more than the features of the rounds. So
+//! every feature of a step earns one unit of credit (and every coordinate a few, when room is made
+//! for it), and a pass costs d. If a pass is due and the credit does not cover it, exact accounts
+//! of v are opened, with one last pass:
 //!
 //! - Σ v_i² without rounding. Then ‖w‖² = c² Σ v_i² needs no pass, however much cancels.
-//! - The set of i with v_i ≠ 0. Then a new c needs only these. And that is paid for: c must have
-//!   moved by 120 orders of magnitude, and a double spans 632, so after six such moves without a
+//! - The set of i with v_i ≠ 0. Then a new c needs only these. The cost is covered: c must have
+//!   moved by 120 orders of magnitude, and a double spans 632. So after six such moves without a
 //!   step on its feature a coordinate is 0 (or infinite) and out of the set.
 //!
-//! From there on a step costs several times as much per feature, and never more. Nothing else
-//! changes: squares are added up exactly with and without accounts, so every number that is handed
-//! out is the same to the last bit, and neither credit nor accounts are put away with the weights.
+//! From then on a step costs several times as much per feature, and never more. Nothing else
+//! changes: squares are added up exactly with and without accounts, so every number that is
+//! returned is the same to the last bit. Neither credit nor accounts are saved with the weights.
 
 mod accounts;
 mod indices;
@@ -40,23 +40,23 @@ use crate::vector;
 use accounts::Accounts;
 use serde::{Deserialize, Serialize};
 
-/// The largest relative error of a norm that is handed out.
+/// The largest relative error of a norm that is returned.
 const NORM_TOLERANCE: f64 = 5e-10;
 
 /// Outside this range of |c| the scale is folded into the vector.
 const SCALE_RANGE: std::ops::Range<f64> = 1e-120..1e120;
 
-/// How far off, relatively, scaling puts the norm: the roundings of k², of the product with it,
+/// The relative error that scaling adds to the norm: the roundings of k², of the product with it,
 /// and, twice, of the scale.
 const SCALE_GRAIN: f64 = 4.0 * f64::EPSILON;
 
-/// How far off, relatively, a norm is that was computed from all coordinates.
+/// The relative error of a norm that was computed from all coordinates.
 const NORM_GRAIN: f64 = 16.0 * f64::EPSILON;
 
 /// How many passes a new coordinate pays for.
 const FREE_PASSES: u64 = 4;
 
-/// A vector w = c·v with a running norm. Starts at 0, as every learner of the notes does.
+/// A vector w = c·v with a running norm. It starts at 0, as every learner of the notes does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(into = "Stored", from = "Stored")]
 pub struct Weights {
@@ -65,14 +65,14 @@ pub struct Weights {
     norm_sq: f64,
     /// An upper bound on |norm_sq − ‖w‖²|.
     norm_error: f64,
-    /// How many coordinates may be gone over beyond those of the steps.
+    /// How many more coordinates passes may visit.
     credit: u64,
-    /// How often all coordinates were gone over.
+    /// How many passes over all coordinates were made.
     passes: u64,
     accounts: Accounts,
 }
 
-/// Weights as they are put away: what the numbers that are handed out depend on.
+/// The stored form of weights: the numbers that determine all results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Stored {
     scale: f64,
@@ -96,7 +96,7 @@ impl From<Stored> for Weights {
     }
 }
 
-/// The same numbers will be handed out.
+/// Weights are equal if they will return the same numbers.
 impl PartialEq for Weights {
     fn eq(&self, other: &Self) -> bool {
         let numbers = |w: &Self| (w.scale, w.norm_sq, w.norm_error);
@@ -129,8 +129,8 @@ impl Weights {
         }
     }
 
-    /// Puts coordinates in other places: place i gets what is at `from[i]`, and 0 where there is
-    /// nothing. What is left behind must be 0.
+    /// Moves the coordinates: coordinate i gets the value at `from[i]`, or 0 if there is none. A
+    /// coordinate that is not moved anywhere must be 0.
     pub fn rearrange(&mut self, from: &[u32]) {
         let at = |&from: &u32| self.vector.get(from as usize).copied().unwrap_or(0.0);
         self.vector = from.iter().map(at).collect();
@@ -138,8 +138,8 @@ impl Weights {
         self.accounts = Accounts::closed(self.vector.len());
     }
 
-    /// Whether what was read from somewhere can be such a vector: finite, with a norm that is its
-    /// own. One pass over all coordinates.
+    /// Whether this, which may be read from anywhere, can be such a vector: all numbers are finite,
+    /// and the norm is that of the vector. This takes one pass over all coordinates.
     pub fn is_sound(&self) -> bool {
         let off = (self.norm_sq - self.measured()).abs();
         self.vector.iter().all(|v| v.is_finite())
@@ -180,8 +180,8 @@ impl Weights {
         self.vector.iter().map(|v| self.scale * v)
     }
 
-    /// w ← shrink·w + advance·x, where `dot` is w·x as it was before.
-    #[inline(always)] // The loop over rows is made of it.
+    /// w ← shrink·w + advance·x, where `dot` is w·x before the step.
+    #[inline(always)] // It is called in the loop over rows.
     pub fn step(&mut self, shrink: f64, advance: f64, x: &Features<'_>, dot: f64) {
         if shrink != 1.0 {
             self.scale_by(shrink);
@@ -201,7 +201,7 @@ impl Weights {
         }
     }
 
-    /// 1/c, known before a step is, so that a step need not wait for a quotient.
+    /// 1/c. It is known before the step is, so that the step need not wait for a quotient.
     #[inline]
     fn inverse_scale(&self) -> f64 {
         1.0 / self.scale
@@ -218,13 +218,14 @@ impl Weights {
         }
     }
 
-    /// ‖w‖², to a relative 1e-9: the running value, or computed anew where that is not good enough.
+    /// ‖w‖², to a relative 1e-9. It is the running value, or computed from scratch if that is not
+    /// precise enough.
     #[inline]
     pub fn norm_sq(&self) -> f64 {
         if self.is_settled() { self.norm_sq } else { self.measured() }
     }
 
-    /// How often all coordinates were gone over since the start, whatever for.
+    /// How many passes over all coordinates were made since the start, for any reason.
     pub fn passes(&self) -> u64 {
         self.passes
     }
@@ -254,8 +255,8 @@ impl Weights {
         self.norm_error <= NORM_TOLERANCE * self.norm_sq
     }
 
-    /// Clips the coordinates of x: w_i ← the nearest number to w_i in the interval of i, which
-    /// contains 0.
+    /// Clips the coordinates of x: w_i becomes the nearest number to w_i in the interval of i,
+    /// which contains 0.
     #[inline]
     pub(crate) fn clip_at(&mut self, x: &Features<'_>, interval: impl Fn(usize) -> (f64, f64)) {
         let scale = self.scale;
@@ -264,7 +265,7 @@ impl Weights {
         } else {
             vector::clip(&mut self.vector, scale, x, interval)
         };
-        // Every term of the sum is at most its w_i², and so is what the rounding of w_i costs.
+        // Every term of the sum is at most its w_i², and so is the cost of the rounding of w_i.
         let grain = (x.len() as f64 + 16.0) * f64::EPSILON;
         self.norm_error += grain * (self.norm_sq + self.norm_error);
         self.norm_sq = (self.norm_sq - gone).max(0.0);
@@ -285,7 +286,7 @@ impl Weights {
         }
     }
 
-    /// Computes the norm anew.
+    /// Computes the norm from scratch.
     #[cold]
     fn measure(&mut self) {
         self.norm_sq = self.measured();
@@ -293,8 +294,8 @@ impl Weights {
         self.pass();
     }
 
-    /// ‖w‖² from v: out of the accounts, or by a pass over all coordinates. Squares are added up
-    /// exactly, so where coordinates are kept makes no difference.
+    /// ‖w‖² from v: from the accounts, or by a pass over all coordinates. Squares are added up
+    /// exactly, so the order of the coordinates makes no difference.
     fn measured(&self) -> f64 {
         if self.accounts.are_open() {
             self.accounts.norm_sq(self.scale)
@@ -303,7 +304,8 @@ impl Weights {
         }
     }
 
-    /// Pays for a pass over all coordinates, or makes it the last.
+    /// Pays for a pass over all coordinates. If the credit does not cover it, it opens the
+    /// accounts, so that no further pass is needed.
     fn pass(&mut self) {
         if self.accounts.are_open() {
             return;
@@ -369,7 +371,8 @@ mod tests {
         Weights::from(Stored { scale: 1.0, vector: vector.into(), norm_sq, norm_error: 0.0 })
     }
 
-    /// The running norm is off by no more than it says, by products without rounding.
+    /// Checks, by products without rounding, that the error of the running norm is within its
+    /// bound.
     fn knows_its_error(w: &Weights) {
         let mut off = ExactSum::default();
         for &v in &w.vector {
@@ -429,7 +432,7 @@ mod tests {
         }
     }
 
-    /// ‖w‖ = 1 by the coordinates, and a running value that is off by as much as it may be.
+    /// ‖w‖ = 1 by the coordinates, and the running value is off by as much as it may be.
     #[test]
     fn a_norm_that_may_be_off_is_not_relied_on() {
         for off in [1e-12, 1e-9, 1e-3, 1.0] {

@@ -1,4 +1,4 @@
-//! What the witnesses' rounds add up to.
+//! The sums over the witnesses' rounds.
 
 use super::{Each, WITNESSES};
 use crate::sum::FourSums;
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sums {
     pub(super) rounds: u64,
-    /// ‖S/N‖² as it is carried along, and E.
+    /// The running value of ‖S/N‖², and below E.
     pub(super) square: Each,
     pub(super) energy: Each,
     /// Σ a²‖x/N‖²/D.
     pub(super) paid: Each,
-    /// What the theorem pays beyond that: for importances that came late, and for a carried ‖S/N‖²
-    /// that was below 0 and lifted to it, by its root.
+    /// The further amounts that the theorem pays: first for importances that came late, then for a
+    /// running ‖S/N‖² that was below 0 and was raised to 0, by the root of the difference.
     pub(super) excess: Each,
     pub(super) lifted: Each,
-    /// Largest |y|, where labels are numbers.
+    /// The largest |y|, if labels are numbers.
     pub(super) label: f64,
     pub(super) losses: FourSums,
-    /// What a minorant is made of.
+    /// The parts of a minorant.
     pub(super) offset: FourSums,
     pub(super) magnitude: Each,
     pub(super) length: Each,
@@ -63,7 +63,7 @@ impl Sums {
             && is_number(self.offset)
     }
 
-    /// A carried ‖S/N‖² that came out below 0 is lifted to it, and the theorem pays for that.
+    /// Pays for a running ‖S/N‖² that came out below 0 and is raised to 0.
     #[cold]
     #[inline(never)]
     pub(super) fn lift(&mut self, square: Each) {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 type F = <Plain as Registers>::Four;
 
-/// A stream whose columns have scales of their own, some of which grow by 10^12 on the way.
+/// A stream whose columns have different scales, some of which grow by 10^12 on the way.
 fn stream(seed: u64, rows: usize, growth: f64, is_classes: bool, weighted: bool) -> Batch {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut uniform = || {
@@ -56,7 +56,7 @@ fn is_classes(loss: &AnyLoss) -> bool {
     loss.labels() == crate::loss::Labels::Signs
 }
 
-/// The witnesses of a stream, and a ledger that was told what the first of them predicted.
+/// The witnesses of a stream, and a ledger of the predictions of the first of them.
 fn play(loss: AnyLoss, is_unit_free: bool, stream: &Batch) -> (Witnesses<AnyLoss>, Ledger) {
     let mut witnesses = Witnesses::new(loss, is_unit_free, [0.5, 1.0, 3.0, 30.0]);
     let mut ledger = if is_unit_free {
@@ -75,7 +75,7 @@ fn play(loss: AnyLoss, is_unit_free: bool, stream: &Batch) -> (Witnesses<AnyLoss
     (witnesses, ledger)
 }
 
-/// What a comparator loses on a stream.
+/// The loss of a comparator on a stream.
 fn cost(loss: &AnyLoss, stream: &Batch, u: &[f64]) -> f64 {
     let of = |example: Example<'_>| {
         let p: f64 = example.features.iter().map(|(i, x)| u[i] * x).sum();
@@ -84,8 +84,8 @@ fn cost(loss: &AnyLoss, stream: &Batch, u: &[f64]) -> f64 {
     stream.rows().iter().map(of).sum()
 }
 
-/// Points of the ball of a radius: towards −S of a witness, which is where its regret is largest, and
-/// the ends of the axes.
+/// Points of the ball of a radius: towards −S of a witness, where its regret is largest, and the
+/// ends of the axes.
 fn comparators(witnesses: &Witnesses<AnyLoss>, radius: f64) -> Vec<Vec<f64>> {
     let n = |i: usize| witnesses.units.as_ref().map_or(1.0, |u| f64::from(u.measure(i).largest));
     let reach = radius * witnesses.label_unit();
@@ -120,7 +120,7 @@ fn check(loss: AnyLoss, is_unit_free: bool, stream: &Batch) {
             assert!(regret <= promise.data + grain, "{loss}: {regret} {promise:?}");
         }
     }
-    // What witnesses prove holds for every radius, not only for their own.
+    // The lower bounds of witnesses hold for every radius, not only for their own.
     for radius in [0.01, 0.5, 2.0, 100.0] {
         let ball = ledger.comparators().with_radius(Positive::new(radius).unwrap());
         for minorant in witnesses.minorants() {
@@ -134,7 +134,8 @@ fn check(loss: AnyLoss, is_unit_free: bool, stream: &Batch) {
         let floor = witnesses.minorant(2).floor(&ball, ledger.coordinates());
         assert_eq!(line.floor(Positive::new(radius).unwrap()), floor);
     }
-    // The first is who the ledger was told of: the two made the same books, each its own way.
+    // The ledger recorded the first witness. So both have the same sums, each computed in its own
+    // way.
     let own = ledger.floor(ledger.comparators());
     let theirs = witnesses.minorant(0).floor(ledger.comparators(), ledger.coordinates());
     assert!((own - theirs).abs() <= 1e-12 * (own.abs() + 1.0), "{own} {theirs}");
@@ -154,7 +155,7 @@ proptest! {
         }
     }
 
-    /// Columns in other units: powers of 2 change no bit of what is predicted.
+    /// Changing the units of columns by powers of 2 changes no bit of the predictions.
     #[test]
     fn columns_have_no_units(seed: u64, rows in 1..200_usize, weighted: bool) {
         let plain = stream(seed, rows, 1.0, true, weighted);
@@ -177,7 +178,7 @@ proptest! {
     }
 }
 
-/// Labels and what is predicted of them are in the same units.
+/// Predictions are in the units of the labels.
 #[test]
 fn labels_have_no_units() {
     for loss in [AnyLoss::from(Square {}), Absolute {}.into()] {
@@ -199,7 +200,8 @@ fn labels_have_no_units() {
     }
 }
 
-/// Regret that is linear in T, once a late label is far beyond all before: no theorem is claimed.
+/// Once a late label is far larger than all before, the regret is linear in T, and no theorem is
+/// claimed.
 #[test]
 fn a_label_that_rises_late_takes_the_theorem_away() {
     let mut batch = Batch::default();
@@ -208,7 +210,8 @@ fn a_label_that_rises_late_takes_the_theorem_away() {
     }
     let (witnesses, _) = play(Absolute {}.into(), true, &batch);
     assert_eq!(witnesses.promise(0), None);
-    // In the data's own units a label is no part of the ball, and slopes stay what they are.
+    // In the data's own units the ball does not depend on labels, and the slopes of the absolute
+    // loss do not change.
     let (witnesses, _) = play(Absolute {}.into(), false, &batch);
     assert!(witnesses.promise(0).is_some());
     let (witnesses, _) = play(Square {}.into(), false, &batch);
@@ -237,7 +240,7 @@ fn witnesses_of_parts_prove_what_they_prove_together() {
     }
 }
 
-/// The largest and the least of numbers leave nothing that is none.
+/// The largest and the smallest numbers lead to no result that is not a number.
 #[test]
 fn extremes_stay_numbers() {
     let loss = AnyLoss::from(Logistic {});

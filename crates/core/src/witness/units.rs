@@ -1,4 +1,4 @@
-//! What the witnesses' features are measured by.
+//! The units in which the witnesses measure features.
 
 use super::{Each, Slopes, WITNESSES};
 use crate::features::Features;
@@ -10,18 +10,19 @@ use std::fmt::Debug;
 /// How large a feature was: N, and 1/N.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measure {
-    /// 0 before the first value.
+    /// N. It is 0 before the first value.
     pub(super) largest: f32,
-    /// 1/N, rounded; the witnesses see these units, which is for them to choose. 0 where N is.
+    /// 1/N, rounded. The witnesses may choose their units, so the rounding is harmless. It is 0 if
+    /// N is 0.
     pub(super) inverse: f32,
 }
 
-/// Whatever is kept for a feature, with its measure in it.
+/// The record that is kept for one feature. It contains the measure of the feature.
 pub trait Measured: Copy + Debug + Default + PartialEq {
     /// The measure.
     fn measure(&self) -> &Measure;
 
-    /// The measure, to change it.
+    /// The measure, mutable.
     fn measure_mut(&mut self) -> &mut Measure;
 }
 
@@ -38,31 +39,31 @@ impl Measured for Measure {
 }
 
 impl Measure {
-    /// Of a feature whose largest value is this.
+    /// The measure of a feature with this largest value.
     fn of(largest: f32) -> Self {
         let inverse = if largest > 0.0 { (1.0 / largest).min(f32::MAX) } else { 0.0 };
         Self { largest, inverse }
     }
 
-    /// Whether a value is beyond all before.
+    /// Whether a value is larger than all before.
     #[inline(always)]
     pub(crate) fn is_below(&self, value: f32) -> bool {
         value.abs() > self.largest
     }
 
-    /// x/N, and 1/N once more.
+    /// x/N, and 1/N.
     #[inline(always)]
     pub(crate) fn scaled(&self, value: f32) -> (f64, f64) {
         let inverse = f64::from(self.inverse);
         (f64::from(value) * inverse, inverse)
     }
 
-    /// What it will be when a value of a feature that was seen before is taken in.
+    /// The measure after one more value, for a feature that was seen before.
     pub(super) fn after(&self, value: f32) -> Self {
         if self.largest > 0.0 && self.is_below(value) { Self::of(value.abs()) } else { *self }
     }
 
-    /// Takes in the first value of a feature, and says (x/N)².
+    /// Takes in the first value of a feature, and returns (x/N)².
     pub(super) fn begin(&mut self, value: f32) -> f64 {
         *self = Self::of(value.abs());
         let (scaled, _) = self.scaled(value);
@@ -70,7 +71,7 @@ impl Measure {
     }
 }
 
-/// What is scaled by what: N by cell, and Y.
+/// The units of a stream: N by cell, and Y.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Stored", try_from = "Stored", bound = "M: Measured")]
 pub(super) struct Units<M> {
@@ -96,14 +97,14 @@ impl<M: Measured> Units<M> {
         self.measures[cell].measure()
     }
 
-    /// Whether some value is beyond all before.
+    /// Whether some value is larger than all before.
     #[inline(always)]
     pub(super) fn are_below(&self, x: &Features<'_>) -> bool {
         let is_below = |(&i, &x): (&u32, &f32)| self.measure(i as usize).is_below(x);
         x.indices().iter().zip(x.values()).fold(false, |any, at| any | is_below(at))
     }
 
-    /// Takes in a label; says whether it is the largest so far.
+    /// Takes in a label, and returns whether it is the largest so far.
     pub(super) fn measure_label(&mut self, label: f64) -> bool {
         let is_larger = self.label.is_measured && label.abs() > self.label.largest;
         if is_larger {
@@ -112,7 +113,7 @@ impl<M: Measured> Units<M> {
         is_larger
     }
 
-    /// v_i/N_i for a vector by cell; 0/0 is 0.
+    /// v_i/N_i for a vector by cell, where 0/0 counts as 0.
     pub(super) fn scaled(&self, v: &[f64]) -> impl Iterator<Item = f64> + Clone {
         let n = |i: usize| f64::from(self.measure(i).largest);
         v.iter().enumerate().map(move |(i, &v)| if v == 0.0 { 0.0 } else { v / n(i) })
@@ -145,7 +146,7 @@ impl<M: Measured> Units<M> {
     }
 }
 
-/// The form in which they are written: one number after the other for every cell.
+/// The stored form: one vector over the cells for each number.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     ruler: Ruler,
@@ -169,7 +170,7 @@ impl<M: Measured> TryFrom<Stored> for Units<M> {
 
     fn try_from(Stored { ruler, inverse }: Stored) -> Result<Self, Self::Error> {
         if ruler.largest().len() != inverse.len() {
-            return Err("there are as many units as inverse ones");
+            return Err("the numbers of units and of inverse units differ");
         }
         let measured = |(&largest, &inverse): (&f32, &f32)| {
             let mut measured = M::default();
@@ -181,7 +182,7 @@ impl<M: Measured> TryFrom<Stored> for Units<M> {
     }
 }
 
-/// What ‖S/N‖² becomes when 1/N of a coordinate goes from one number to a smaller one.
+/// Updates ‖S/N‖² when 1/N of a coordinate becomes smaller.
 pub(super) fn shrink(
     square: &mut Each,
     lifted: &mut Each,

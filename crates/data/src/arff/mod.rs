@@ -19,11 +19,11 @@
 mod head;
 mod row;
 
-use crate::error::excerpt;
 use crate::format::{Fault, Format, quoted};
 use crate::rows::{Rows, Space};
-use crate::schema::{Column, Columns, Role, Wishes};
+use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::Reading;
+use crate::table::date_note;
 use crate::table::plan::{Plan, argument};
 use crate::text::Text;
 use crate::{Bits, DataError, Phrase};
@@ -80,15 +80,10 @@ pub enum AttributeKind {
 }
 
 impl Arff {
-    /// The same without the attributes that only learning needs.
-    pub(crate) fn without_label(&self) -> Self {
-        let pairs = self.columns.iter().zip(&self.kinds);
-        let kept = pairs.filter(|(column, _)| column.role.is_for_predicting());
-        Self {
-            bits: self.bits,
-            columns: self.columns.without_label(),
-            kinds: kept.map(|(_, kind)| kind.clone()).collect(),
-        }
+    /// The same declarations with other columns, one for each.
+    pub(crate) fn with_columns(self, columns: Columns) -> Self {
+        debug_assert_eq!(columns.len(), self.kinds.len());
+        Self { columns, ..self }
     }
 
     /// What each attribute is declared to be.
@@ -100,13 +95,13 @@ impl Arff {
     pub(crate) fn infer(
         file: &str,
         beginning: &[u8],
-        wishes: &Wishes,
+        format_settings: &FormatSettings,
     ) -> Result<(Self, Vec<Phrase>), DataError> {
         let head = Head::parse(beginning).map_err(|fault| head_error(file, beginning, fault))?;
         let names: Vec<String> =
             head.attributes.iter().map(|attribute| attribute.name.clone()).collect();
         let mut notes = vec![Phrase::from(format!("ARFF, {} attributes", names.len()))];
-        let roles = wishes.roles(file, &names, &mut notes)?;
+        let roles = format_settings.roles(file, &names, &mut notes)?;
         let mut columns = Vec::new();
         let mut kinds = Vec::new();
         for (attribute, role) in head.attributes.into_iter().zip(roles) {
@@ -128,31 +123,20 @@ impl Arff {
                     );
                     Role::Category
                 }
-                (None, AttributeKind::Date) => return Err(date_error(file, &name)),
+                (None, AttributeKind::Date) => {
+                    notes.push(date_note(&name));
+                    Role::Date
+                }
             };
             columns.push(Column { name, role });
             kinds.push(kind);
         }
-        let columns = Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
+        let columns = Columns::checked(columns).map_err(|expected| DataError::Unsuitable {
             file: file.to_owned(),
             found: "attributes that do not go together".to_owned(),
             expected: expected.into(),
         })?;
-        Ok((Self { bits: wishes.bits, columns, kinds }, notes))
-    }
-}
-
-#[cold]
-fn date_error(file: &str, name: &str) -> DataError {
-    let word = argument(name);
-    DataError::Unsuitable {
-        file: file.to_owned(),
-        found: format!("a date in attribute \"{}\"", excerpt(name.as_bytes())),
-        expected: Phrase::from("numbers or names: ")
-            .setting("drop")
-            .and(format!(" {word} leaves it out, "))
-            .setting("categorical")
-            .and(format!(" {word} takes every date for a name")),
+        Ok((Self { bits: format_settings.bits, columns, kinds }, notes))
     }
 }
 

@@ -150,6 +150,16 @@ impl Cached {
         Ok(FirstLabels { positive: frame.provenance.positive, ..FirstLabels::default() })
     }
 
+    /// What the cache in a file was made from, by its header alone.
+    pub fn provenance_of(path: &str) -> Result<Provenance, DataError> {
+        let opened = File::open(path).and_then(Bytes::open);
+        let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
+        let header = read_header(&bytes, &mut Vec::new());
+        let (provenance, _) =
+            header.map_err(|fault| DataError::Cache { file: path.to_owned(), fault })?;
+        Ok(provenance)
+    }
+
     /// What it was made from.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance

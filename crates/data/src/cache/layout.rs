@@ -1,4 +1,4 @@
-//! The bytes of a cache, as `docs/cache.md` describes them. Whole numbers and floating-point numbers
+//! The bytes of a cache, as `docs/maintainers/files.md` describes them. Whole numbers and floating-point numbers
 //! are little-endian.
 //!
 //! ```text

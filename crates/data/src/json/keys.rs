@@ -2,9 +2,10 @@
 
 use super::parse::{Parser, Scratch, Sink};
 use crate::format::{Fault, quoted};
-use crate::schema::{Columns, listed as list};
+use crate::moment::Moment;
+use crate::schema::{Column, Columns, listed as list};
 use crate::text::lines;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// So many lines are looked at, and so many keys remembered.
 const LINES: usize = 100;
@@ -14,13 +15,16 @@ const KEYS: usize = 1000;
 #[derive(Debug, Default)]
 struct Keys {
     all: Vec<(String, Holds)>,
-    known: HashSet<Vec<u8>>,
+    known: HashMap<Vec<u8>, usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
+    Nothing,
     Numbers,
     Words,
+    /// Dates, and nothing else so far.
+    Dates,
 }
 
 impl Keys {
@@ -37,25 +41,54 @@ impl Keys {
     }
 
     fn add(&mut self, key: &[u8], holds: Holds) {
-        if self.all.len() < KEYS && !self.known.contains(key) {
-            self.known.insert(key.to_vec());
-            self.all.push((String::from_utf8_lossy(key).into_owned(), holds));
+        match self.known.get(key) {
+            Some(&place) => {
+                let known = &mut self.all[place].1;
+                *known = match (*known, holds) {
+                    (Holds::Nothing, holds) => holds,
+                    (Holds::Dates, Holds::Words | Holds::Numbers) => Holds::Words,
+                    (known, _) => known,
+                };
+            }
+            None if self.all.len() == KEYS => {}
+            None => {
+                self.known.insert(key.to_vec(), self.all.len());
+                self.all.push((String::from_utf8_lossy(key).into_owned(), holds));
+            }
         }
     }
 }
 
+/// The keys that the first lines have.
+pub(crate) fn keys_in(beginning: &[u8]) -> Vec<String> {
+    Keys::of(beginning).all.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The keys that hold dates in the first lines, but for those of which something else is known.
+pub(super) fn dates(beginning: &[u8], columns: &[Column]) -> Vec<String> {
+    let is_free = |key: &str| !columns.iter().any(|column| is_below(key, &column.name));
+    let keys = Keys::of(beginning).all.into_iter();
+    keys.filter(|(key, holds)| *holds == Holds::Dates && is_free(key)).map(|(key, _)| key).collect()
+}
+
+/// Whether a column is one of these keys, or an object or array around one.
+pub(crate) fn is_key(keys: &[String], column: &str) -> bool {
+    keys.iter().any(|key| is_below(key, column))
+}
+
+/// Whether a key is a column, or within it.
+fn is_below(key: &str, column: &str) -> bool {
+    key.strip_prefix(column).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// The keys to choose from.
 pub(super) fn listed(beginning: &[u8]) -> String {
-    let names: Vec<_> = Keys::of(beginning).all.into_iter().map(|(name, _)| name).collect();
-    list(&names)
+    list(&keys_in(beginning))
 }
 
 /// What becomes of the keys that no role was wished for.
 pub(super) fn notes(beginning: &[u8], columns: &Columns) -> Vec<String> {
     let keys = Keys::of(beginning);
-    let is_below = |key: &str, column: &str| {
-        key.strip_prefix(column).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
     let names = |wanted: Holds| {
         let free = keys.all.iter().filter(|(key, holds)| {
             *holds == wanted && !columns.iter().any(|column| is_below(key, &column.name))
@@ -86,8 +119,9 @@ impl Sink for Keys {
         Ok(())
     }
 
-    fn string(&mut self, key: &[u8], (): (), _: &[u8], _: usize) -> Result<(), Fault> {
-        self.add(key, Holds::Words);
+    fn string(&mut self, key: &[u8], (): (), text: &[u8], _: usize) -> Result<(), Fault> {
+        let holds = if Moment::is_date(text) { Holds::Dates } else { Holds::Words };
+        self.add(key, holds);
         Ok(())
     }
 
@@ -96,7 +130,8 @@ impl Sink for Keys {
         Ok(())
     }
 
-    fn null(&mut self, _: &[u8], (): (), _: usize) -> Result<(), Fault> {
+    fn null(&mut self, key: &[u8], (): (), _: usize) -> Result<(), Fault> {
+        self.add(key, Holds::Nothing);
         Ok(())
     }
 

@@ -9,15 +9,19 @@
 mod keys;
 mod parse;
 
+pub(crate) use keys::{is_key, keys_in};
+
 use crate::error::excerpt;
 use crate::format::{Fault, Format, quoted};
 use crate::labels::LabelRule;
+use crate::moment::{Moment, MomentNames};
 use crate::names::Prefix;
 use crate::number::{double_at, single_at};
 use crate::rows::{IMPORTANCE, Rows, Space, importance};
-use crate::schema::{Column, Columns, Role, Wishes};
+use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::Reading;
-use crate::table::plan::size_expected;
+use crate::table::date_note;
+use crate::table::plan::{date_fault, is_missing, number_fault, number_in, size_expected};
 use crate::table::words::Words;
 use crate::text::{Text, lines};
 use crate::{Bits, DataError, Phrase};
@@ -31,35 +35,28 @@ use serde::{Deserialize, Serialize};
 pub struct Json {
     /// How many bits the index of a feature by name has.
     pub bits: Bits,
+    /// Whether other keys are passed over, as they are where the keys are the columns of a table.
+    /// Values then are what they would be as cells: a string may be a number, or missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
     /// The keys that are not what their values say: the label, and what was wished for. Missing
     /// values under other keys are counted together, behind those of these.
     pub columns: Columns,
 }
 
 impl Json {
-    /// The same for lines that need not say how much they count, or what others predicted.
-    pub(crate) fn without_label(&self) -> Self {
-        let mut columns = Vec::from(self.columns.clone());
-        for column in &mut columns {
-            if matches!(column.role, Role::Importance | Role::Prediction) {
-                column.role = Role::Drop;
-            }
-        }
-        Self { bits: self.bits, columns: Columns::without_labels(columns) }
-    }
-
     /// What is to become of lines that begin like these.
     pub(crate) fn infer(
         file: &str,
         beginning: &[u8],
-        wishes: &Wishes,
+        format_settings: &FormatSettings,
     ) -> Result<(Self, Vec<Phrase>), DataError> {
-        if wishes.label.is_none() {
+        if format_settings.label.is_none() && !format_settings.unlabelled {
             let columns = keys::listed(beginning);
             return Err(DataError::NoLabel { file: file.to_owned(), columns });
         }
         let mut columns: Vec<Column> = Vec::new();
-        for (role, setting, names) in wishes.wished() {
+        for (role, setting, names) in format_settings.wished() {
             for name in names {
                 match columns.iter().find(|column| column.name == *name) {
                     Some(known) if known.role == role => {}
@@ -71,14 +68,18 @@ impl Json {
                 }
             }
         }
-        let columns = Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
+        let mut notes = vec![Phrase::from("JSON lines")];
+        for name in keys::dates(beginning, &columns) {
+            notes.push(date_note(&name));
+            columns.push(Column { name, role: Role::Date });
+        }
+        let columns = Columns::checked(columns).map_err(|expected| DataError::Unsuitable {
             file: file.to_owned(),
             found: "keys that do not go together".to_owned(),
             expected: expected.into(),
         })?;
-        let mut notes = vec![Phrase::from("JSON lines")];
         notes.extend(keys::notes(beginning, &columns).into_iter().map(Phrase::from));
-        Ok((Self { bits: wishes.bits, columns }, notes))
+        Ok((Self { bits: format_settings.bits, closed: false, columns }, notes))
     }
 }
 
@@ -92,11 +93,17 @@ pub(crate) struct JsonFormat {
     /// their place among these.
     importance: Option<usize>,
     predictions: Vec<usize>,
+    /// What the features are called that are made of dates, for the columns that have them.
+    dates: Vec<Option<MomentNames>>,
     space: Space,
     rule: LabelRule,
     constant: bool,
     /// Whether rows that do not count are delivered.
     idle_rows: bool,
+    /// Whether keys that are no columns are passed over.
+    closed: bool,
+    /// Whether rows need no label.
+    unlabelled: bool,
 }
 
 impl JsonFormat {
@@ -113,12 +120,15 @@ impl JsonFormat {
         Self {
             importance: with_role(Role::Importance).next(),
             predictions: with_role(Role::Prediction).collect(),
+            dates: json.columns.iter().map(date_names).collect(),
             roles,
             columns: json.columns.clone(),
             space: Space { bits: json.bits, max_index: reading.limits.max_index },
             rule: reading.labels.clone(),
             constant: reading.constant,
             idle_rows: reading.idle_rows,
+            closed: json.closed,
+            unlabelled: reading.labels == LabelRule::Ignored || !json.columns.has_label(),
         }
     }
 
@@ -129,6 +139,11 @@ impl JsonFormat {
         let column = self.roles[place].1;
         (self.columns[column].name.as_bytes() == key).then_some(column)
     }
+}
+
+/// What the features of a column are called if it has dates.
+fn date_names(column: &Column) -> Option<MomentNames> {
+    (column.role == Role::Date).then(|| MomentNames::new(&column.name))
 }
 
 impl Format for JsonFormat {
@@ -226,7 +241,56 @@ impl Filler<'_> {
     }
 
     fn role(&self, column: Option<usize>) -> Option<Role> {
-        column.map(|column| self.format.columns[column].role)
+        let unnamed = self.format.closed.then_some(Role::Drop);
+        column.map(|column| self.format.columns[column].role).or(unnamed)
+    }
+
+    /// Takes a string where a number is wanted.
+    fn number_in(
+        &mut self,
+        key: &[u8],
+        mark: Option<usize>,
+        value: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
+        match number_in(value) {
+            Some(number) => {
+                self.rows.add_named(&self.format.space, &Prefix::NONE, key, number);
+                Ok(())
+            }
+            None => {
+                let name = self.format.columns.get(mark.unwrap_or(0)).map_or("", |c| &c.name);
+                Err(number_fault(name, value, at))
+            }
+        }
+    }
+
+    /// Takes a date.
+    fn date(
+        &mut self,
+        key: &[u8],
+        mark: Option<usize>,
+        value: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
+        let format = self.format;
+        let column = mark.unwrap_or(0);
+        let names = format.dates.get(column).and_then(Option::as_ref);
+        match (Moment::parse(value), names) {
+            (Some(moment), Some(names)) => names.add(moment, &format.space, self.rows),
+            _ => return Err(date_fault(&String::from_utf8_lossy(key), value, at)),
+        }
+        Ok(())
+    }
+
+    /// Whether a string stands for no value, as a cell of a table would.
+    fn is_missing(&self, mark: Option<usize>, value: &[u8]) -> bool {
+        match self.role(mark) {
+            Some(Role::Date) => is_missing(value),
+            Some(Role::Category | Role::Number) => self.format.closed && is_missing(value),
+            Some(Role::Text) => self.format.closed && value.is_empty(),
+            _ => false,
+        }
     }
 
     /// Takes a feature `key=value`.
@@ -241,8 +305,8 @@ impl Filler<'_> {
     }
 
     fn finish(&mut self, line: &[u8], start: usize) -> Result<(), Fault> {
-        let unlabeled = (self.format.rule == LabelRule::Ignored).then_some(0.0);
-        let Some(label) = self.label.or(unlabeled) else {
+        let unlabelled = self.format.unlabelled.then_some(0.0);
+        let Some(label) = self.label.or(unlabelled) else {
             let expected = format!("a label under the key {}", quoted(self.format.columns.label()));
             return Err(Fault::new(start, &line[start..], expected));
         };
@@ -303,7 +367,7 @@ impl Sink for Filler<'_> {
                 let number = double_at(written, 0).map(|(number, _)| number);
                 self.quantity(mark, number, written, at)?;
             }
-            Some(Role::Text) => self.string(key, mark, written, at)?,
+            Some(Role::Text | Role::Date) => self.string(key, mark, written, at)?,
             Some(Role::Number) | None => {
                 let value = single_at(written, 0).map_or(f32::NAN, |(value, _)| value);
                 if !value.is_finite() {
@@ -322,6 +386,9 @@ impl Sink for Filler<'_> {
         value: &[u8],
         at: usize,
     ) -> Result<(), Fault> {
+        if self.is_missing(mark, value) {
+            return self.null(key, mark, at);
+        }
         match self.role(mark) {
             Some(Role::Drop) => {}
             Some(Role::Label) => {
@@ -333,11 +400,13 @@ impl Sink for Filler<'_> {
                 let number = double_at(value, 0).filter(|&(_, end)| end == value.len());
                 self.quantity(mark, number.map(|(number, _)| number), value, at)?;
             }
+            Some(Role::Date) => self.date(key, mark, value, at)?,
             Some(Role::Text) => {
                 self.prefix.set(&[key, b":"]);
                 self.words.add(&self.format.space, &self.prefix, value, self.rows);
             }
-            Some(Role::Number | Role::Category) | None => self.category(key, value),
+            Some(Role::Number) => self.number_in(key, mark, value, at)?,
+            Some(Role::Category) | None => self.category(key, value),
         }
         Ok(())
     }
@@ -358,7 +427,7 @@ impl Sink for Filler<'_> {
                 self.label(label, word, at)
             }
             (Some(Role::Importance | Role::Prediction), _) => self.quantity(mark, None, word, at),
-            (Some(Role::Label | Role::Category | Role::Text | Role::Drop), _) => {
+            (Some(Role::Label | Role::Category | Role::Text | Role::Date | Role::Drop), _) => {
                 self.string(key, mark, word, at)
             }
             (Some(Role::Number) | None, _) => {

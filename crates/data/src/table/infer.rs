@@ -6,17 +6,21 @@
 //!   name; or if it has a word where everything below is a number, and no number but a column's own
 //!   position, and only the first cell may be empty; or, where no column holds numbers, if none of its cells comes again in its column
 //!   although other cells do. Otherwise it is a row.
-//! - **Columns**: numbers if all cells that hold a value are numbers, categories otherwise.
+//! - **Columns**: numbers if more than nine in ten of the cells that hold a value are numbers: one
+//!   that is none is then an error, and not a reason to take every number for a name. Words for
+//!   truths, and nothing else, are numbers too: 1 and 0. Dates are told by the same rule as numbers.
+//!   Anything else is categories.
 
 use super::cells::Dialect;
-use super::plan::{argument, is_infinite, is_missing};
+use super::plan::{argument, is_infinite, is_missing, truth_in};
 use super::{Separator, Table};
 use crate::DataError;
 use crate::error::excerpt;
 use crate::format::quoted;
+use crate::moment::Moment;
 use crate::number::double_at;
 use crate::phrase::Phrase;
-use crate::schema::{Column, Columns, Role, Wishes};
+use crate::schema::{Column, Columns, FormatSettings, Role, listed_up_to};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// More columns than this are refused.
@@ -27,6 +31,9 @@ const MAX_CELLS: usize = 1 << 21;
 
 /// From this many values on it is told when almost none of them comes twice.
 const ENOUGH_VALUES: usize = 20;
+
+/// So many places of a name that comes again are told.
+const PLACES_SHOWN: usize = 6;
 
 /// A record: its cells, as they are meant.
 type Record = Vec<Vec<u8>>;
@@ -44,14 +51,17 @@ pub(crate) fn infer(
     beginning: &[u8],
     is_whole: bool,
     separators: &[Separator],
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
 ) -> Result<Inferred, DataError> {
     let (separator, quotes, records) = dialect(beginning, is_whole, separators);
-    let sample = Sample::new(name, records, wishes)?;
+    let sample = Sample::new(name, records, format_settings)?;
     let mut notes = vec![sample.header_note(separator)];
-    let columns = sample.columns(wishes, &mut notes)?;
+    let columns = sample.columns(format_settings, &mut notes)?;
     let header = sample.header;
-    Ok(Inferred { table: Table { separator, quotes, header, bits: wishes.bits, columns }, notes })
+    Ok(Inferred {
+        table: Table { separator, quotes, header, bits: format_settings.bits, columns },
+        notes,
+    })
 }
 
 /// Whether the beginning of a table has a header, or a row, and a row after it.
@@ -75,6 +85,13 @@ pub(crate) fn header_of(
     let header = records.into_iter().next()?;
     let names = header.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
     Some((separator, quotes, names.collect()))
+}
+
+/// What the first record says in a table that is written as another one was; nothing if there is
+/// no record.
+pub(crate) fn header_in(beginning: &[u8], is_whole: bool, table: &Table) -> Option<Vec<String>> {
+    let header = records(beginning, is_whole, table.dialect()).into_iter().next()?;
+    Some(header.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
 }
 
 /// The first records, and what kind they are.
@@ -156,13 +173,44 @@ fn records(beginning: &[u8], is_whole: bool, dialect: Dialect) -> Vec<Record> {
     records
 }
 
+/// Whether cells are those of a column of numbers: nearly all are numbers, or all are truths.
+fn is_numeric(values: &[&[u8]]) -> bool {
+    let count = |is: fn(&[u8]) -> bool| values.iter().filter(|cell| is(cell)).count();
+    let (numbers, truths) = (count(is_number), count(|cell| truth_in(cell).is_some()));
+    numbers == values.len() || truths == values.len() || is_nearly_all(numbers, values.len())
+}
+
+/// Whether cells are those of a column of dates: nearly all are.
+fn is_dates(values: &[&[u8]]) -> bool {
+    let dates = values.iter().filter(|cell| Moment::is_date(cell)).count();
+    is_nearly_all(dates, values.len())
+}
+
+/// What becomes of a column of dates.
+pub(crate) fn date_note(name: &str) -> Phrase {
+    let said = format!(
+        "column {} has dates: years, month, weekday and hour of them are features (",
+        quoted(name)
+    );
+    Phrase::from(said).setting("categorical").and(format!(" {}: each is a name)", argument(name)))
+}
+
+/// Whether so few cells are something else that they are mistakes.
+fn is_nearly_all(count: usize, all: usize) -> bool {
+    count * 10 > all * 9
+}
+
 /// Whether a cell is meant as a number, be it one that can be learned from or not.
 fn is_number(cell: &[u8]) -> bool {
     double_at(cell, 0).is_some_and(|(_, end)| end == cell.len()) || is_infinite(cell)
 }
 
 impl<'a> Sample<'a> {
-    fn new(file: &'a str, mut rows: Vec<Record>, wishes: &Wishes) -> Result<Self, DataError> {
+    fn new(
+        file: &'a str,
+        mut rows: Vec<Record>,
+        format_settings: &FormatSettings,
+    ) -> Result<Self, DataError> {
         let empty = || DataError::EmptyFile { file: file.to_owned() };
         let first = rows.first().cloned().ok_or_else(empty)?;
         if first.len() > MAX_COLUMNS {
@@ -171,7 +219,9 @@ impl<'a> Sample<'a> {
             return Err(DataError::Unsuitable { file: file.to_owned(), found, expected });
         }
         rows.retain(|row| row.len() == first.len());
-        let header = wishes.header.unwrap_or_else(|| is_header(&first, &rows[1..], wishes));
+        let header = format_settings
+            .header
+            .unwrap_or_else(|| is_header(&first, &rows[1..], format_settings));
         let names: Vec<String> = if header {
             rows.remove(0);
             first.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
@@ -179,12 +229,16 @@ impl<'a> Sample<'a> {
             (1..=first.len()).map(|number| number.to_string()).collect()
         };
         if let Some(twice) = Columns::repeated(&names) {
-            let found = if twice.is_empty() {
-                "two columns without a name".to_owned()
-            } else {
-                format!("two columns named {}", quoted(twice))
+            let places: Vec<_> = (1..=names.len())
+                .filter(|number| names[number - 1] == *twice)
+                .map(|number| number.to_string())
+                .collect();
+            let places = listed_up_to(PLACES_SHOWN, &places);
+            let found = match twice {
+                "" => format!("columns {places} without a name"),
+                _ => format!("columns {places} all named {}", quoted(twice)),
             };
-            let expected = Phrase::from("different names; ")
+            let expected = Phrase::from("different names in the header; ")
                 .setting("no-header")
                 .and(" takes the first line for a row");
             return Err(DataError::Unsuitable { file: file.to_owned(), found, expected });
@@ -207,8 +261,12 @@ impl<'a> Sample<'a> {
         }
     }
 
-    fn columns(&self, wishes: &Wishes, notes: &mut Vec<Phrase>) -> Result<Columns, DataError> {
-        let mut roles = wishes.roles(self.file, &self.names, notes)?;
+    fn columns(
+        &self,
+        format_settings: &FormatSettings,
+        notes: &mut Vec<Phrase>,
+    ) -> Result<Columns, DataError> {
+        let mut roles = format_settings.roles(self.file, &self.names, notes)?;
         for (column, role) in roles.iter_mut().enumerate() {
             if role.is_none() {
                 *role = Some(self.role(column, notes));
@@ -220,7 +278,7 @@ impl<'a> Sample<'a> {
             .zip(roles)
             .map(|(name, role)| Column { name: name.clone(), role: role.unwrap_or(Role::Drop) });
         let columns: Vec<_> = columns.collect();
-        Columns::try_from(columns).map_err(|expected| DataError::Unsuitable {
+        Columns::checked(columns).map_err(|expected| DataError::Unsuitable {
             file: self.file.to_owned(),
             found: "columns that do not go together".to_owned(),
             expected: expected.into(),
@@ -235,7 +293,11 @@ impl<'a> Sample<'a> {
             .map(|row| row[column].as_slice())
             .filter(|cell| !is_missing(cell))
             .collect();
-        if values.iter().all(|cell| is_number(cell)) {
+        if is_dates(&values) {
+            notes.push(date_note(&self.names[column]));
+            return Role::Date;
+        }
+        if is_numeric(&values) {
             if self.names[column].is_empty() {
                 let number = column + 1;
                 let said = format!("column {number} has no name, as row numbers have: ");
@@ -268,10 +330,11 @@ fn category_note(name: &str, values: &[&[u8]]) -> Option<Phrase> {
     if values.iter().filter(has_comma).count() * 2 > values.len() {
         let said = "has decimal commas and is taken for categories: write points to have numbers";
         Some(format!("column {name} {said}").into())
-    } else if numbers * 10 > values.len() * 9 {
+    } else if numbers * 2 > values.len() {
         let odd = odd.unwrap_or_default();
-        let said = "has numbers almost everywhere and is taken for categories because of";
-        Some(format!("column {name} {said} \"{odd}\"").into())
+        let said = "has numbers in most cells and is taken for categories because of";
+        let said = Phrase::from(format!("column {name} {said} \"{odd}\": ")).setting("numeric");
+        Some(said.and(format!(" {word} takes it for numbers")))
     } else if values.iter().map(blanks).sum::<usize>() >= 3 * values.len() {
         let features = format!(" {word} takes its words for features");
         let said = Phrase::from(format!("column {name} looks like running text: "));
@@ -290,14 +353,10 @@ fn swap_comma(cell: &[u8]) -> Vec<u8> {
 }
 
 /// Whether the first record is a header; see above.
-fn is_header(first: &Record, rows: &[Record], wishes: &Wishes) -> bool {
+fn is_header(first: &Record, rows: &[Record], format_settings: &FormatSettings) -> bool {
     let width = first.len();
-    let different: BTreeSet<_> = first.iter().collect();
-    if different.len() != width {
-        return false;
-    }
     let is_mentioned = |cell: &Vec<u8>| {
-        let mut mentions = wishes.columns();
+        let mut mentions = format_settings.columns();
         mentions.any(|name| name.as_bytes() == cell && !is_position(cell, 1..=width))
     };
     if first.iter().any(is_mentioned) {
@@ -312,12 +371,18 @@ fn is_header(first: &Record, rows: &[Record], wishes: &Wishes) -> bool {
     }
     let cells =
         |column: usize| rows.iter().map(move |row| &row[column]).filter(|cell| !is_missing(cell));
-    let is_numeric =
-        |column: usize| cells(column).next().is_some() && cells(column).all(|cell| is_number(cell));
+    let is_numeric = |column: usize| {
+        let all = cells(column).count();
+        let is_plain = |cell: &&Vec<u8>| is_number(cell) || Moment::is_date(cell);
+        is_nearly_all(cells(column).filter(is_plain).count(), all)
+    };
     if (0..width).any(is_numeric) {
-        return (0..width).any(|column| is_numeric(column) && !is_number(&first[column]));
+        let is_name = |cell: &[u8]| !is_number(cell) && !Moment::is_date(cell);
+        return (0..width).any(|column| is_numeric(column) && is_name(&first[column]));
     }
-    is_new_everywhere(first, rows)
+    // Names are different, where nothing but that tells them from cells.
+    let different: BTreeSet<_> = first.iter().collect();
+    different.len() == width && is_new_everywhere(first, rows)
 }
 
 /// Whether no cell of the first record comes again in its column, although other cells do.

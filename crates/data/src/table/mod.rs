@@ -12,7 +12,7 @@ mod infer;
 pub(crate) mod plan;
 pub(crate) mod words;
 
-pub(crate) use infer::{has_rows, header_of, infer};
+pub(crate) use infer::{date_note, has_rows, header_in, header_of, infer};
 
 use crate::Bits;
 use crate::format::{Fault, Format, quoted};

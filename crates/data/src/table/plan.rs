@@ -8,6 +8,7 @@ use super::words::Words;
 use crate::error::excerpt;
 use crate::format::{Fault, quoted};
 use crate::labels::LabelRule;
+use crate::moment::{Moment, MomentNames};
 use crate::names::{Prefix, numeric};
 use crate::number::{double_at, single_at};
 use crate::phrase::Phrase;
@@ -62,6 +63,8 @@ pub(crate) enum Action {
     Category(Prefix),
     /// Its words make features.
     Text(Prefix),
+    /// The parts of its date make features.
+    Date(Box<MomentNames>),
     /// Nothing.
     Drop,
 }
@@ -106,10 +109,14 @@ impl Plan {
                 Role::Number => Action::Number(slot(&column.name)),
                 Role::Category => Action::Category(Prefix::new(format!("{}=", column.name))),
                 Role::Text => Action::Text(Prefix::new(format!("{}:", column.name))),
+                Role::Date => Action::Date(Box::new(MomentNames::new(&column.name))),
                 Role::Drop => Action::Drop,
             })
             .collect();
-        let has_loose = actions.iter().any(|a| matches!(a, Action::Category(_) | Action::Text(_)));
+        let is_loose = |action: &Action| {
+            matches!(action, Action::Category(_) | Action::Text(_) | Action::Date(_))
+        };
+        let has_loose = actions.iter().any(is_loose);
         Self {
             has_importance: columns.iter().any(|column| column.role == Role::Importance),
             predictions: columns.predictions().count(),
@@ -274,18 +281,34 @@ impl Plan {
             }
             Action::Text(prefix) => filler.words.add(&self.space, prefix, value, rows),
             Action::Category(prefix) => rows.add_named(&self.space, prefix, value, 1.0),
-            Action::Number(place) => match single_at(value, 0) {
-                Some((number, end)) if end == value.len() && number.is_finite() => {
-                    if filler.is_sparse {
-                        rows.add(self.indices[*place], number);
-                    } else {
-                        filler.numbers[*place] += number;
-                    }
-                }
-                _ => return Err(self.number_fault(column, value, at)),
+            Action::Date(names) => match Moment::parse(value) {
+                Some(moment) => names.add(moment, &self.space, rows),
+                None => return Err(date_fault(self.name(column), value, at)),
+            },
+            Action::Number(place) => match number_in(value) {
+                Some(number) if filler.is_sparse => rows.add(self.indices[*place], number),
+                Some(number) => filler.numbers[*place] += number,
+                None => return Err(number_fault(self.name(column), value, at)),
             },
         }
         Ok(())
+    }
+
+    /// Takes a moment that needs no parsing.
+    pub(crate) fn moment(
+        &self,
+        rows: &mut Rows,
+        column: usize,
+        moment: Moment,
+        at: usize,
+    ) -> Result<(), Fault> {
+        match &self.actions[column] {
+            Action::Date(names) => {
+                names.add(moment, &self.space, rows);
+                Ok(())
+            }
+            _ => Err(number_fault(self.name(column), b"a date", at)),
+        }
     }
 
     /// Ends the row that began at `start`, where `line` is its text.
@@ -380,27 +403,56 @@ impl Plan {
             None => fault,
         }
     }
+}
 
-    #[cold]
-    fn number_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
-        let is_large = double_at(cell, 0).is_some_and(|(_, end)| end == cell.len());
-        if is_large {
-            return Fault::new(at, cell, size_expected());
-        }
-        let name = self.name(column);
-        let fault = Fault::new(at, cell, format!("a finite number in column {}", quoted(name)));
-        if is_infinite(cell) {
-            return fault.hint("an infinite value cannot be learned from");
-        }
-        let word = argument(name);
-        fault.hint(
-            Phrase::default()
-                .setting("categorical")
-                .and(format!(" {word} takes its values as names, "))
-                .setting("drop")
-                .and(format!(" {word} leaves it out")),
-        )
+/// A cell that is no date in a column of dates, and what settles how it is read.
+#[cold]
+pub(crate) fn date_fault(name: &str, cell: &[u8], at: usize) -> Fault {
+    let expected = "a date such as 2026-11-16 or 2026-11-16 13:05:00";
+    let fault = Fault::new(at, cell, format!("{expected} in column {}", quoted(name)));
+    fault.hint(other_readings(name))
+}
+
+/// The settings that read a column in another way.
+fn other_readings(name: &str) -> Phrase {
+    let word = argument(name);
+    Phrase::default()
+        .setting("categorical")
+        .and(format!(" {word} takes its values as names, "))
+        .setting("drop")
+        .and(format!(" {word} leaves it out, an empty cell is a missing value"))
+}
+
+/// The number that a cell holds: a truth is 1 or 0.
+pub(crate) fn number_in(cell: &[u8]) -> Option<f32> {
+    match single_at(cell, 0) {
+        Some((number, end)) if end == cell.len() && number.is_finite() => Some(number),
+        Some((_, end)) if end == cell.len() => None,
+        _ => truth_in(cell).map(|truth| f32::from(u8::from(truth))),
     }
+}
+
+/// What a word for a truth says.
+pub(crate) fn truth_in(cell: &[u8]) -> Option<bool> {
+    match cell {
+        b"true" | b"True" | b"TRUE" => Some(true),
+        b"false" | b"False" | b"FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// A cell that is no number in a column of numbers, and what settles how it is read.
+#[cold]
+pub(crate) fn number_fault(name: &str, cell: &[u8], at: usize) -> Fault {
+    let is_large = double_at(cell, 0).is_some_and(|(_, end)| end == cell.len());
+    if is_large {
+        return Fault::new(at, cell, size_expected());
+    }
+    let fault = Fault::new(at, cell, format!("a finite number in column {}", quoted(name)));
+    if is_infinite(cell) {
+        return fault.hint("an infinite value cannot be learned from");
+    }
+    fault.hint(other_readings(name))
 }
 
 #[cold]

@@ -10,8 +10,8 @@ use common::{
 };
 use proptest::prelude::*;
 use rueful_data::{
-    AttributeKind, Follow, LabelRule, Reading, Role, Schema, Source, Wishes, open as open_files,
-    open_inputs,
+    AttributeKind, Follow, FormatSettings, LabelRule, Reading, Role, Schema, Source,
+    open as open_files, open_inputs,
 };
 
 const HEAD: &str = "% weather\n@RELATION 'the weather'\n\n@attribute temp numeric\n\
@@ -38,8 +38,8 @@ fn broken(row: &str) -> String {
     error.expect("an error").to_string()
 }
 
-fn refused(text: &str, wishes: &Wishes) -> String {
-    open("w.arff", text, wishes).map(|_| ()).unwrap_err().to_string()
+fn refused(text: &str, format_settings: &FormatSettings) -> String {
+    open("w.arff", text, format_settings).map(|_| ()).unwrap_err().to_string()
 }
 
 #[test]
@@ -96,7 +96,8 @@ fn broken_rows_are_refused() {
         (
             "x,sunny,a,1",
             "w.arff:10:1: found \"x\", expected a finite number in column \"temp\"; categorical \
-             temp takes its values as names, drop temp leaves it out",
+             temp takes its values as names, drop temp leaves it out, an empty cell is a \
+             missing value",
         ),
         ("1,sunny,,1", "w.arff:10:9: found \",1\", expected a value, or ? for a missing one"),
         (
@@ -164,12 +165,12 @@ fn broken_headers_are_refused() {
 
 #[test]
 fn roles_come_from_declarations_and_wishes() {
-    let wishes = Wishes {
+    let format_settings = FormatSettings {
         text: vec!["note".to_owned()],
         categorical: vec!["1".to_owned()],
         ..labelled("y")
     };
-    let mut opened = open("w.arff", with_head("1,sunny,'Hi hi',2\n"), &wishes).unwrap();
+    let mut opened = open("w.arff", with_head("1,sunny,'Hi hi',2\n"), &format_settings).unwrap();
     let roles: Vec<_> = opened.schema.columns().iter().map(|column| column.role).collect();
     assert_eq!(roles, [Role::Category, Role::Category, Role::Text, Role::Label]);
     assert_eq!(
@@ -188,21 +189,20 @@ fn roles_come_from_declarations_and_wishes() {
         ]
     );
     assert_eq!(
-        refused(HEAD, &Wishes::default()),
+        refused(HEAD, &FormatSettings::default()),
         "w.arff: which column is the label? Add label NAME, or label and a number from 1 on; \
          the columns are: temp, out look, note, y"
     );
     let dated = "@relation x\n@attribute d date 'yyyy-MM-dd'\n@attribute y real\n@data\n";
-    assert_eq!(
-        refused(dated, &labelled("y")),
-        "w.arff: found a date in attribute \"d\", expected numbers or names: drop d leaves it \
-         out, categorical d takes every date for a name"
-    );
-    let wishes = Wishes { drop: vec!["d".to_owned()], ..labelled("y") };
-    let mut opened = open("w.arff", format!("{dated}'2020-01-01',3\n"), &wishes).unwrap();
+    let text = format!("{dated}'2000-01-01',3\n?,4\n");
+    let mut opened = open("w.arff", text, &labelled("y")).unwrap();
+    let parts = [("d·month=1", 1.0), ("d·weekday=saturday", 1.0)];
+    assert_eq!(named(&mut opened.reader).0, [expect(3.0, &parts), expect(4.0, &[])]);
+    let format_settings = FormatSettings { drop: vec!["d".to_owned()], ..labelled("y") };
+    let mut opened = open("w.arff", format!("{dated}'2020-01-01',3\n"), &format_settings).unwrap();
     assert_eq!(named(&mut opened.reader).0, [expect(3.0, &[])]);
     assert_eq!(
-        refused(HEAD, &Wishes { header: Some(true), ..labelled("y") }),
+        refused(HEAD, &FormatSettings { header: Some(true), ..labelled("y") }),
         "w.arff: header means nothing for ARFF: its attributes have names already"
     );
 }

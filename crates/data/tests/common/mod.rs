@@ -3,8 +3,8 @@
 
 use rueful_core::Batch;
 use rueful_data::{
-    DataError, Follow, Input, LabelRule, Limits, Opened, Reader, Reading, Schema, Source, Wishes,
-    open_inputs,
+    DataError, Follow, FormatSettings, Input, LabelRule, Limits, Opened, Reader, Reading, Schema,
+    Source, open_inputs,
 };
 use std::io::{self, Cursor, ErrorKind, Read};
 use std::num::NonZeroUsize;
@@ -80,9 +80,9 @@ pub(crate) fn input(name: &str, text: impl AsRef<[u8]>) -> Input {
 pub(crate) fn open(
     name: &str,
     text: impl AsRef<[u8]>,
-    wishes: &Wishes,
+    format_settings: &FormatSettings,
 ) -> Result<Opened, DataError> {
-    open_inputs(vec![input(name, text)], wishes, &NUMBERS)
+    open_inputs(vec![input(name, text)], format_settings, &NUMBERS)
 }
 
 /// The source for texts whose format is known.
@@ -116,8 +116,8 @@ pub(crate) fn expect(label: f64, features: &[(&str, f32)]) -> Named {
     (label, features)
 }
 
-pub(crate) fn labelled(label: &str) -> Wishes {
-    Wishes { label: Some(label.to_owned()), ..Wishes::default() }
+pub(crate) fn labelled(label: &str) -> FormatSettings {
+    FormatSettings { label: Some(label.to_owned()), ..FormatSettings::default() }
 }
 
 /// A file of the collection of real data, if that is there.
@@ -154,8 +154,13 @@ pub(crate) fn check_threads(text: &[u8], schema: &Schema, reading: &Reading) {
 }
 
 /// Reading ends, in rows or in an error of one line that can be printed.
-pub(crate) fn check_survival(name: &str, bytes: &[u8], wishes: &Wishes, reading: &Reading) {
-    let error = match open_inputs(vec![input(name, bytes)], wishes, reading) {
+pub(crate) fn check_survival(
+    name: &str,
+    bytes: &[u8],
+    format_settings: &FormatSettings,
+    reading: &Reading,
+) {
+    let error = match open_inputs(vec![input(name, bytes)], format_settings, reading) {
         Err(error) => Some(error),
         Ok(mut opened) => {
             let (rows, error) = drain(&mut opened.reader);

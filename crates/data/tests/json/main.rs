@@ -10,16 +10,16 @@ use common::{
     reader,
 };
 use proptest::prelude::*;
-use rueful_data::{DataError, LabelRule, Reading, Schema, Source, Wishes, open_inputs};
+use rueful_data::{DataError, FormatSettings, LabelRule, Reading, Schema, Source, open_inputs};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-fn y() -> Wishes {
+fn y() -> FormatSettings {
     labelled("y")
 }
 
-fn rows(text: &str, wishes: &Wishes) -> Vec<Named> {
-    let mut opened = open("data.jsonl", text, wishes).unwrap();
+fn rows(text: &str, format_settings: &FormatSettings) -> Vec<Named> {
+    let mut opened = open("data.jsonl", text, format_settings).unwrap();
     let (rows, error) = named(&mut opened.reader);
     assert!(error.is_none(), "{}", error.unwrap());
     rows
@@ -69,7 +69,7 @@ fn escapes_are_undone() {
 
 #[test]
 fn wishes_hold_for_what_is_below() {
-    let wishes = Wishes {
+    let format_settings = FormatSettings {
         drop: vec!["d".to_owned()],
         categorical: vec!["zip".to_owned(), "b".to_owned()],
         text: vec!["m.t".to_owned()],
@@ -77,7 +77,7 @@ fn wishes_hold_for_what_is_below() {
     };
     let text =
         r#"{"d":{"x":1,"z":[null]},"zip":[80331,1.50],"b":false,"m":{"t":"Hi HI","y":3},"n":null}"#;
-    let mut opened = open("data", text, &wishes).unwrap();
+    let mut opened = open("data", text, &format_settings).unwrap();
     assert_eq!(
         named(&mut opened.reader).0,
         [expect(
@@ -122,9 +122,9 @@ fn what_is_inferred_is_said() {
         open("data", text, &y()).unwrap().notes,
         ["JSON lines", "numbers in the first lines: a, c.d, e", "categories in the first lines: b"]
     );
-    let wishes = Wishes { drop: vec!["c".to_owned(), "q".to_owned()], ..y() };
+    let format_settings = FormatSettings { drop: vec!["c".to_owned(), "q".to_owned()], ..y() };
     assert_eq!(
-        open("data", text, &wishes).unwrap().notes[1..],
+        open("data", text, &format_settings).unwrap().notes[1..],
         [
             "numbers in the first lines: a, e",
             "categories in the first lines: b",
@@ -132,11 +132,11 @@ fn what_is_inferred_is_said() {
         ]
     );
     assert_eq!(
-        open("data", text, &Wishes::default()).map(|_| ()).unwrap_err().to_string(),
+        open("data", text, &FormatSettings::default()).map(|_| ()).unwrap_err().to_string(),
         "data: which column is the label? Add label NAME, or label and a number from 1 on; \
          the columns are: a, b, c.d, y, e"
     );
-    let both = Wishes { drop: vec!["y".to_owned()], ..y() };
+    let both = FormatSettings { drop: vec!["y".to_owned()], ..y() };
     assert!(matches!(open("data", text, &both), Err(DataError::Contradiction { .. })));
     assert_eq!(
         open("data", "[{\"a\":1},\n{\"a\":2}]\n", &y()).map(|_| ()).unwrap_err().to_string(),

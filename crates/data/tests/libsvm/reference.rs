@@ -3,8 +3,16 @@
 use crate::Row;
 use rueful_data::{LabelRule, Reading};
 
+/// The text with a line feed at the end of every line: carriage returns end them where there is no
+/// line feed.
+fn with_line_feeds(text: &str) -> String {
+    let is_old = text.contains('\r') && !text.contains(['\n', '\0']);
+    if is_old { text.replace('\r', "\n") } else { text.to_owned() }
+}
+
 /// The rows up to the first line that is wrong, and the number of that line if there is one.
 pub(crate) fn read(text: &str, reading: &Reading) -> (Vec<Row>, Option<u64>) {
+    let text = &with_line_feeds(text);
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut rows = Vec::new();
     let (mut has_zero, mut has_minus) = (false, false);

@@ -8,7 +8,7 @@ use common::{NUMBERS, check_survival, drain, labelled, open};
 use flate2::write::DeflateEncoder;
 use proptest::prelude::*;
 use rueful_data::{
-    Binary, DataError, Follow, Input, Recognized, Source, Wishes, open_inputs, recognize,
+    Binary, DataError, Follow, FormatSettings, Input, Recognized, Source, open_inputs, recognize,
 };
 use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
@@ -16,8 +16,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
 /// The format of a file, or what is said about it.
-fn format(name: &str, text: &[u8], wishes: &Wishes) -> Result<&'static str, String> {
-    match recognize(name, text, true, wishes) {
+fn format(
+    name: &str,
+    text: &[u8],
+    format_settings: &FormatSettings,
+) -> Result<&'static str, String> {
+    match recognize(name, text, true, format_settings) {
         Ok(Recognized::Text { schema, .. }) => Ok(schema.name()),
         Ok(Recognized::Binary(Binary::Parquet)) => Ok("parquet"),
         Ok(Recognized::Binary(Binary::Arrow)) => Ok("arrow"),
@@ -26,15 +30,15 @@ fn format(name: &str, text: &[u8], wishes: &Wishes) -> Result<&'static str, Stri
     }
 }
 
-fn wishes(format: &str) -> Wishes {
-    Wishes { format: Some(format.to_owned()), ..Wishes::default() }
+fn format_settings(format: &str) -> FormatSettings {
+    FormatSettings { format: Some(format.to_owned()), ..FormatSettings::default() }
 }
 
 #[test]
 fn formats_are_recognised_by_content() {
-    let none = Wishes::default();
+    let none = FormatSettings::default();
     let label = labelled("1");
-    for (text, expected, wishes) in [
+    for (text, expected, format_settings) in [
         (&b"+1 1:0.5 3:2\n"[..], "libsvm", &none),
         (b"# a comment\n\n-1\t2:1\n", "libsvm", &none),
         (b"1\n-1 2:1\n", "libsvm", &none),
@@ -56,7 +60,12 @@ fn formats_are_recognised_by_content() {
         (b"ARROW1\0\0", "arrow", &none),
         (b"\xef\xbb\xbf1 1:1\n", "libsvm", &none),
     ] {
-        assert_eq!(format("data", text, wishes), Ok(expected), "{:?}", text.escape_ascii());
+        assert_eq!(
+            format("data", text, format_settings),
+            Ok(expected),
+            "{:?}",
+            text.escape_ascii()
+        );
     }
 }
 
@@ -66,20 +75,20 @@ fn a_wish_or_an_extension_decides() {
     assert_eq!(format("a/b.CSV", b"1 1:2\n", &label), Ok("csv"));
     assert_eq!(format("x.tsv.gz", b"1,2\t3\n", &label), Ok("tsv"));
     assert_eq!(format("x.psv", b"1|2\n", &label), Ok("csv"));
-    assert_eq!(format("x.svm", b"1,2\n", &Wishes::default()), Ok("libsvm"));
-    assert_eq!(format("x.vw", b"1 a\n", &Wishes::default()), Ok("vw"));
+    assert_eq!(format("x.svm", b"1,2\n", &FormatSettings::default()), Ok("libsvm"));
+    assert_eq!(format("x.vw", b"1 a\n", &FormatSettings::default()), Ok("vw"));
     assert_eq!(format("x.ndjson.zst", b"", &label), Ok("jsonl"));
-    assert_eq!(format("x.csv", b"1 |a\n", &wishes("vw")), Ok("vw"));
-    assert_eq!(format("x.csv", b"", &wishes("parquet")), Ok("parquet"));
+    assert_eq!(format("x.csv", b"1 |a\n", &format_settings("vw")), Ok("vw"));
+    assert_eq!(format("x.csv", b"", &format_settings("parquet")), Ok("parquet"));
     assert_eq!(
-        format("x", b"", &wishes("excel")).unwrap_err(),
+        format("x", b"", &format_settings("excel")).unwrap_err(),
         "format: found \"excel\", expected one of libsvm, vw, csv, tsv, jsonl, arff"
     );
 }
 
 #[test]
 fn other_files_are_refused_with_advice() {
-    let none = Wishes::default();
+    let none = FormatSettings::default();
     for (text, message) in [
         (&b"BZh91AY&SY\x01"[..], "found a bzip2 file, expected text: bzcat FILE | rueful … -"),
         (b"\xfd7zXZ\0", "found an xz file, expected text: xzcat FILE | rueful … -"),
@@ -105,43 +114,44 @@ fn other_files_are_refused_with_advice() {
 #[test]
 fn settings_without_a_meaning_are_refused() {
     let list = || vec!["a".to_owned()];
-    let none = Wishes::default;
-    for (wishes, message) in [
+    let none = FormatSettings::default;
+    for (format_settings, message) in [
         (labelled("y"), "label means nothing for LIBSVM text: the label comes first on every line"),
         (
-            Wishes { drop: list(), ..none() },
+            FormatSettings { drop: list(), ..none() },
             "drop means nothing for LIBSVM text: it has no columns; leave the setting out",
         ),
         (
-            Wishes { text: list(), ..none() },
+            FormatSettings { text: list(), ..none() },
             "text means nothing for LIBSVM text: it has no columns; leave the setting out",
         ),
         (
-            Wishes { header: Some(false), ..none() },
+            FormatSettings { header: Some(false), ..none() },
             "header means nothing for LIBSVM text: it has no columns; leave the setting out",
         ),
         (
-            Wishes { bits: 18.try_into().unwrap(), ..none() },
+            FormatSettings { bits: 18.try_into().unwrap(), ..none() },
             "bits means nothing for LIBSVM text: its features have numbers, not names",
         ),
     ] {
-        assert_eq!(format("x", b"1 1:2\n", &wishes), Err(format!("x: {message}")));
+        assert_eq!(format("x", b"1 1:2\n", &format_settings), Err(format!("x: {message}")));
     }
     assert_eq!(
         format("x", b"1 |a b\n", &labelled("y")),
         Err("x: label means nothing for Vowpal Wabbit text: the label comes first on every line"
             .to_owned())
     );
-    let bits = Wishes { bits: 18.try_into().unwrap(), ..none() };
+    let bits = FormatSettings { bits: 18.try_into().unwrap(), ..none() };
     assert_eq!(format("x", b"1 |a b\n", &bits), Ok("vw"));
 }
 
 #[test]
 fn what_is_not_text_is_told_apart() {
-    let error = open("x", b"PAR1....", &Wishes::default()).map(|_| ()).unwrap_err();
+    let error = open("x", b"PAR1....", &FormatSettings::default()).map(|_| ()).unwrap_err();
     assert!(matches!(&error, DataError::Binary { kind: Binary::Parquet, file } if file == "x"));
     assert_eq!(error.to_string(), "x: found a Parquet file, expected text");
-    let error = open_inputs(Vec::new(), &Wishes::default(), &NUMBERS).map(|_| ()).unwrap_err();
+    let error =
+        open_inputs(Vec::new(), &FormatSettings::default(), &NUMBERS).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "found no file to read, expected at least one");
 }
 
@@ -161,9 +171,9 @@ impl Read for Sent {
 
 #[test]
 fn what_grows_is_not_waited_for() {
-    for (name, wishes, first, second) in [
-        ("a.libsvm", Wishes::default(), "1 1:2\n", "1 1:3\n"),
-        ("a", Wishes::default(), "1 1:2\n", "1 1:3\n"),
+    for (name, format_settings, first, second) in [
+        ("a.libsvm", FormatSettings::default(), "1 1:2\n", "1 1:3\n"),
+        ("a", FormatSettings::default(), "1 1:2\n", "1 1:3\n"),
         ("a", labelled("y"), "{\"y\":1}\n", "{\"y\":2}\n"),
         ("a", labelled("y"), "x,y\n1,2\n", "3,4\n"),
     ] {
@@ -173,7 +183,7 @@ fn what_grows_is_not_waited_for() {
         sender.send(first.as_bytes().to_vec()).unwrap();
         let source = Sent(receiver, Cursor::new(Vec::new()));
         let input = Input::new(name, source, &follow).unwrap();
-        let mut opened = open_inputs(vec![input], &wishes, &NUMBERS).unwrap();
+        let mut opened = open_inputs(vec![input], &format_settings, &NUMBERS).unwrap();
         let mut batch = rueful_core::Batch::default();
         assert!(opened.reader.fill(&mut batch).unwrap());
         let before = batch.len();
@@ -292,8 +302,8 @@ proptest! {
         ),
         label in any::<bool>(),
     ) {
-        let wishes = if label { labelled("1") } else { Wishes::default() };
+        let format_settings = if label { labelled("1") } else { FormatSettings::default() };
         prop_assume!(Input::new("x", Cursor::new(bytes.clone()), &Follow::No).is_ok());
-        check_survival("x", &bytes, &wishes, &NUMBERS);
+        check_survival("x", &bytes, &format_settings, &NUMBERS);
     }
 }

@@ -1,16 +1,16 @@
 //! What is inferred from the beginning of a table, and what is said about it.
 
 use crate::common::{drain, labelled, named, open};
-use rueful_data::{DataError, Role, Schema, Separator, Source, Table, Wishes};
+use rueful_data::{DataError, FormatSettings, Role, Schema, Separator, Source, Table};
 
-fn table(name: &str, text: &str, wishes: &Wishes) -> (Table, Vec<String>) {
-    let opened = open(name, text, wishes).unwrap();
+fn table(name: &str, text: &str, format_settings: &FormatSettings) -> (Table, Vec<String>) {
+    let opened = open(name, text, format_settings).unwrap();
     let Schema::Csv(table) = opened.schema else { panic!("{:?}", opened.schema) };
     (table, opened.notes.iter().map(ToString::to_string).collect())
 }
 
-fn error(text: &str, wishes: &Wishes) -> String {
-    open("data.csv", text, wishes).map(|_| ()).unwrap_err().to_string()
+fn error(text: &str, format_settings: &FormatSettings) -> String {
+    open("data.csv", text, format_settings).map(|_| ()).unwrap_err().to_string()
 }
 
 fn header(text: &str, label: &str) -> bool {
@@ -28,8 +28,8 @@ fn separators_are_recognised() {
     ] {
         assert_eq!(table("data.csv", text, &labelled("1")).0.separator, separator, "{text:?}");
     }
-    let wishes = Wishes { format: Some("csv".to_owned()), ..labelled("2") };
-    assert_eq!(table("data", "a|b\n1|2\n", &wishes).0.separator, Separator::Bar);
+    let format_settings = FormatSettings { format: Some("csv".to_owned()), ..labelled("2") };
+    assert_eq!(table("data", "a|b\n1|2\n", &format_settings).0.separator, Separator::Bar);
     assert_eq!(table("data", "1\t2\n3\t4\n", &labelled("2")).0.separator, Separator::Tab);
 }
 
@@ -52,10 +52,10 @@ fn headers_are_recognised() {
     assert!(header("ham,one\nspam,two\n", "ham"));
     assert!(header("2019,2020\n3,4\n", "2020"));
     // And a wish decides.
-    let wishes = Wishes { header: Some(false), ..labelled("1") };
-    assert!(!table("data.csv", "age,job\n31,clerk\n", &wishes).0.header);
-    let wishes = Wishes { header: Some(true), ..labelled("1") };
-    assert!(table("data.csv", "1,2\n3,4\n", &wishes).0.header);
+    let format_settings = FormatSettings { header: Some(false), ..labelled("1") };
+    assert!(!table("data.csv", "age,job\n31,clerk\n", &format_settings).0.header);
+    let format_settings = FormatSettings { header: Some(true), ..labelled("1") };
+    assert!(table("data.csv", "1,2\n3,4\n", &format_settings).0.header);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn what_is_inferred_is_said() {
 
 #[test]
 fn odd_columns_are_mentioned() {
-    let rows = (0..30).map(|n| format!("{n};0,5;;{};{n}\n", if n == 7 { "x" } else { "1" }));
+    let rows = (0..30).map(|n| format!("{n};0,5;;{};{n}\n", if n % 7 == 0 { "x" } else { "1" }));
     let text = format!(";d;e;m;y\n{}", rows.collect::<String>());
     let (_, notes) = table("data.csv", &text, &labelled("y"));
     assert_eq!(
@@ -89,8 +89,8 @@ fn odd_columns_are_mentioned() {
             "column \"d\" has decimal commas and is taken for categories: write points to have \
              numbers",
             "column \"e\" has no value in the first 30 rows: taken for numbers",
-            "column \"m\" has numbers almost everywhere and is taken for categories because of \
-             \"x\"",
+            "column \"m\" has numbers in most cells and is taken for categories because of \
+             \"x\": numeric m takes it for numbers",
         ]
     );
     let (table, notes) = table("data.csv", "0,1,t\n5,6,7\n", &labelled("1"));
@@ -102,7 +102,7 @@ fn odd_columns_are_mentioned() {
 fn wishes_must_fit() {
     let text = "age,job,pay\n31,clerk,7\n";
     assert_eq!(
-        error(text, &Wishes::default()),
+        error(text, &FormatSettings::default()),
         "data.csv: which column is the label? Add label NAME, or label and a number from 1 on; \
          the columns are: age, job, pay"
     );
@@ -116,20 +116,28 @@ fn wishes_must_fit() {
             Err(DataError::NoColumn { setting: "label", .. })
         ));
     }
-    let both = Wishes { drop: vec!["1".to_owned()], text: vec!["age".to_owned()], ..labelled("3") };
+    let both = FormatSettings {
+        drop: vec!["1".to_owned()],
+        text: vec!["age".to_owned()],
+        ..labelled("3")
+    };
     assert_eq!(error(text, &both), "drop and text both name column \"age\", expected one of them");
-    let label = Wishes { drop: vec!["pay".to_owned()], ..labelled("3") };
+    let label = FormatSettings { drop: vec!["pay".to_owned()], ..labelled("3") };
     assert_eq!(
         error(text, &label),
         "label and drop both name column \"pay\", expected one of them"
     );
-    assert_eq!(
-        error("a,a,b\n1,2,3\n", &Wishes { header: Some(true), ..labelled("b") }),
-        "data.csv: found two columns named \"a\", expected different names; no-header takes the \
-         first line for a row"
-    );
+    for header in [Some(true), None] {
+        assert_eq!(
+            error("a,b,a\n1,2,3\n", &FormatSettings { header, ..labelled("b") }),
+            "data.csv: found columns 1, 3 all named \"a\", expected different names in the header; \
+             no-header takes the first line for a row"
+        );
+    }
+    let unnamed = FormatSettings { unlabelled: true, ..FormatSettings::default() };
+    assert!(error("a,b,a\n1,2,3\n", &unnamed).contains("all named \"a\""));
     let columns: Vec<_> = (0..100).map(|n| format!("c{n}")).collect();
-    let message = error(&(columns.join(",") + "\n"), &Wishes::default());
+    let message = error(&(columns.join(",") + "\n"), &FormatSettings::default());
     assert!(message.ends_with(", 22, 23, … (76 more), 100"), "{message}");
 }
 

@@ -4,7 +4,7 @@ use crate::common::{
     NUMBERS, Named, check_survival, check_threads, drain, input, labelled, named, reader,
 };
 use proptest::prelude::*;
-use rueful_data::{Column, LabelRule, Reading, Role, Schema, Source, Wishes, open_inputs};
+use rueful_data::{Column, FormatSettings, LabelRule, Reading, Role, Schema, Source, open_inputs};
 
 const MISSING: [&str; 9] = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"];
 
@@ -47,7 +47,7 @@ fn obvious_row(record: &csv::StringRecord, columns: &[Column]) -> Option<Named> 
     for (cell, Column { name, role }) in record.iter().zip(columns) {
         let is_missing = MISSING.contains(&cell);
         match role {
-            Role::Drop | Role::Importance | Role::Prediction => {}
+            Role::Drop | Role::Importance | Role::Prediction | Role::Date => {}
             Role::Label => label = number(cell),
             Role::Text => {
                 let words = cell.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
@@ -169,8 +169,8 @@ proptest! {
     ) {
         let mut reading = NUMBERS;
         reading.limits.max_line_bytes = limit;
-        let wishes = Wishes { header, ..labelled("1") };
-        check_survival(name, &bytes, &wishes, &reading);
+        let format_settings = FormatSettings { header, ..labelled("1") };
+        check_survival(name, &bytes, &format_settings, &reading);
     }
 }
 

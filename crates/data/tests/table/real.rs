@@ -2,7 +2,7 @@
 //! shares nothing with this one.
 
 use crate::common::{NUMBERS, check_threads, drain, labelled, real};
-use rueful_data::{Follow, LabelRule, Reading, Role, Source, Wishes, open};
+use rueful_data::{Follow, FormatSettings, LabelRule, Reading, Role, Source, open};
 
 struct Truth<'a> {
     file: &'a str,
@@ -16,15 +16,16 @@ struct Truth<'a> {
     label_sum: f64,
 }
 
-fn check(truth: &Truth<'_>, wishes: Wishes) {
+fn check(truth: &Truth<'_>, format_settings: FormatSettings) {
     let Some(path) = real(truth.file) else { return };
     let labels = match truth.positive {
         Some(positive) => LabelRule::Positive(positive.to_owned()),
         None => LabelRule::Numbers,
     };
     let reading = Reading { labels, ..NUMBERS };
-    let wishes = Wishes { label: Some(truth.label.to_owned()), ..wishes };
-    let mut opened = open(std::slice::from_ref(&path), &wishes, &reading, &Follow::No).unwrap();
+    let format_settings = FormatSettings { label: Some(truth.label.to_owned()), ..format_settings };
+    let mut opened =
+        open(std::slice::from_ref(&path), &format_settings, &reading, &Follow::No).unwrap();
     let (_, error) = drain(&mut opened.reader);
     assert!(error.is_none(), "{}", error.unwrap());
     let census = opened.reader.census();
@@ -114,13 +115,13 @@ fn tables() {
             label_sum: 747.0 - 4827.0,
         },
     ] {
-        check(&truth, Wishes::default());
+        check(&truth, FormatSettings::default());
     }
 }
 
 #[test]
 fn messages_as_words() {
-    let wishes = Wishes { text: vec!["2".to_owned()], ..labelled("1") };
+    let format_settings = FormatSettings { text: vec!["2".to_owned()], ..labelled("1") };
     let truth = Truth {
         file: "text/sms_spam.tsv",
         label: "1",
@@ -132,5 +133,5 @@ fn messages_as_words() {
         categories: &[],
         label_sum: 747.0 - 4827.0,
     };
-    check(&truth, wishes);
+    check(&truth, format_settings);
 }

@@ -1,24 +1,26 @@
 //! The rules of the format, one by one.
 
 use crate::common::{NUMBERS, drain, expect, input, labelled, named, open, reader, row};
-use rueful_data::{Column, LabelRule, Reader, Reading, Role, Schema, Source, Wishes, open_inputs};
+use rueful_data::{
+    Column, FormatSettings, LabelRule, Reader, Reading, Role, Schema, Source, open_inputs,
+};
 
 /// The rows of a text that is all right.
-fn rows(text: &str, wishes: &Wishes) -> Vec<crate::common::Named> {
-    let mut opened = open("data.csv", text, wishes).unwrap();
+fn rows(text: &str, format_settings: &FormatSettings) -> Vec<crate::common::Named> {
+    let mut opened = open("data.csv", text, format_settings).unwrap();
     let (rows, error) = named(&mut opened.reader);
     assert!(error.is_none(), "{}", error.unwrap());
     rows
 }
 
 /// The words in which a text is refused, and how many rows came before.
-fn refusal(text: &str, wishes: &Wishes) -> (usize, String) {
-    let mut opened = open("data.csv", text, wishes).unwrap();
+fn refusal(text: &str, format_settings: &FormatSettings) -> (usize, String) {
+    let mut opened = open("data.csv", text, format_settings).unwrap();
     let (rows, error) = drain(&mut opened.reader);
     (rows.len(), error.expect("an error").to_string())
 }
 
-fn y() -> Wishes {
+fn y() -> FormatSettings {
     labelled("y")
 }
 
@@ -94,9 +96,9 @@ fn quotes_hold_separators_quotes_and_line_ends() {
 
 #[test]
 fn tabs_know_no_quotes() {
-    let wishes = Wishes { text: list(&["2"]), ..labelled("1") };
+    let format_settings = FormatSettings { text: list(&["2"]), ..labelled("1") };
     let text = "1\tI said \"no\n0\t\"Never, no\n";
-    let mut opened = open("data.tsv", text, &wishes).unwrap();
+    let mut opened = open("data.tsv", text, &format_settings).unwrap();
     assert_eq!(opened.schema.name(), "tsv");
     assert_eq!(
         named(&mut opened.reader).0,
@@ -109,9 +111,9 @@ fn tabs_know_no_quotes() {
 
 #[test]
 fn words_are_counted() {
-    let wishes = Wishes { text: list(&["t"]), ..y() };
+    let format_settings = FormatSettings { text: list(&["t"]), ..y() };
     assert_eq!(
-        rows("t,y\n\"The cat, the hat; Ça\",1\n?!,2\nNA,3\n", &wishes),
+        rows("t,y\n\"The cat, the hat; Ça\",1\n?!,2\nNA,3\n", &format_settings),
         [
             expect(1.0, &[("t:the", 2.0), ("t:cat", 1.0), ("t:hat", 1.0), ("t:ça", 1.0)]),
             expect(2.0, &[]),
@@ -140,14 +142,43 @@ fn a_word_among_numbers_is_refused() {
         (
             60_000,
             "data.csv:60002:3: found \"x\", expected a finite number in column \"my b\"; \
-             categorical 'my b' takes its values as names, drop 'my b' leaves it out"
+             categorical 'my b' takes its values as names, drop 'my b' leaves it out, an \
+             empty cell is a missing value"
                 .to_owned()
         )
     );
-    let wishes = Wishes { categorical: list(&["my b"]), ..y() };
-    let rows = rows(&format!("{text}1,x,2\n"), &wishes);
+    let format_settings = FormatSettings { categorical: list(&["my b"]), ..y() };
+    let rows = rows(&format!("{text}1,x,2\n"), &format_settings);
     assert_eq!(rows[60_000], expect(2.0, &[("a", 1.0), ("my b=x", 1.0)]));
     assert_eq!(rows[0], expect(3.0, &[("a", 1.0), ("my b=2", 1.0)]));
+}
+
+#[test]
+fn one_bad_cell_does_not_make_names_of_numbers() {
+    let text = "a,y\n".to_owned() + &"1.5,3\n".repeat(30) + "1.5O,3\n" + &"2,3\n".repeat(20_000);
+    let (before, message) = refusal(&text, &y());
+    assert_eq!(before, 30);
+    assert!(message.starts_with("data.csv:32:1: found \"1.5O\", expected a finite"), "{message}");
+    assert!(message.contains("categorical a takes its values as names"), "{message}");
+    let names = FormatSettings { categorical: list(&["a"]), ..y() };
+    assert_eq!(rows(&text, &names)[30], expect(3.0, &[("a=1.5O", 1.0)]));
+
+    // Words in one cell out of ten are no mistake, unless they are said to be.
+    let text = "a,y\n".to_owned() + &(("1,3\n".repeat(9) + "x,3\n").repeat(20));
+    assert_eq!(rows(&text, &y())[9], expect(3.0, &[("a=x", 1.0)]));
+    let numbers = FormatSettings { numeric: list(&["a"]), ..y() };
+    assert!(refusal(&text, &numbers).1.starts_with("data.csv:11:1: found \"x\""));
+}
+
+#[test]
+fn truths_are_one_and_zero() {
+    for [yes, no] in [["true", "false"], ["True", "False"], ["TRUE", "FALSE"]] {
+        let text = format!("a,y\n{yes},3\n{no},4\n,5\n{yes},6\n");
+        let one = |label| expect(label, &[("a", 1.0)]);
+        assert_eq!(rows(&text, &y()), [one(3.0), expect(4.0, &[]), expect(5.0, &[]), one(6.0)]);
+    }
+    let text = "a,y\ntrue,3\nmaybe,4\n";
+    assert_eq!(rows(text, &y())[0], expect(3.0, &[("a=true", 1.0)]));
 }
 
 #[test]
@@ -216,10 +247,10 @@ fn labels_follow_their_rule() {
 #[test]
 fn the_constant_and_colliding_columns() {
     let schema = |bits: u8| {
-        let wishes = Wishes { bits: bits.try_into().unwrap(), ..y() };
+        let format_settings = FormatSettings { bits: bits.try_into().unwrap(), ..y() };
         let text = (0..300).map(|n| format!("c{n},")).collect::<String>() + "y\n";
         let text = text + &"1,".repeat(300) + "2\n";
-        (open("data.csv", &text, &wishes).unwrap().schema, text)
+        (open("data.csv", &text, &format_settings).unwrap().schema, text)
     };
     // 300 columns cannot all have an index of their own among 255: values add up.
     let (small, text) = schema(8);
@@ -266,16 +297,19 @@ fn all_files_have_the_same_header() {
 
 #[test]
 fn columns_are_dropped() {
-    let wishes = Wishes { drop: list(&["a", "3"]), ..y() };
+    let format_settings = FormatSettings { drop: list(&["a", "3"]), ..y() };
     let text = "a,b,c,y\nx,1,\"p,\nq\",1\n,2,,2\n";
-    assert_eq!(rows(text, &wishes), [expect(1.0, &[("b", 1.0)]), expect(2.0, &[("b", 2.0)])]);
+    assert_eq!(
+        rows(text, &format_settings),
+        [expect(1.0, &[("b", 1.0)]), expect(2.0, &[("b", 2.0)])]
+    );
 }
 
 #[test]
 fn a_schema_is_written_and_read() {
-    let wishes = Wishes { text: list(&["t"]), drop: list(&["id"]), ..y() };
+    let format_settings = FormatSettings { text: list(&["t"]), drop: list(&["id"]), ..y() };
     let text = "id;t;n;c;y\n1;a b;2;x;1\n2;c d;3;y;0\n";
-    let schema = open("data.csv", text, &wishes).unwrap().schema;
+    let schema = open("data.csv", text, &format_settings).unwrap().schema;
     let json = serde_json::to_string(&schema).unwrap();
     assert_eq!(
         json,

@@ -1,4 +1,5 @@
-//! Sums and products of doubles without rounding, underflow or overflow: the oracle of what is proved.
+//! Sums and products of doubles without rounding, underflow or overflow. They check all that is
+//! proved.
 #![allow(dead_code)] // each test file uses its part
 
 use num_bigint::{BigInt, Sign};
@@ -6,7 +7,7 @@ use rueful_core::{Batch, Example};
 use std::cmp::Ordering;
 use std::ops::{Add, Mul, Neg, Sub};
 
-/// mantissa·2^exponent
+/// The number mantissa·2^exponent.
 #[derive(Debug, Clone)]
 pub(crate) struct Exact {
     mantissa: BigInt,
@@ -101,13 +102,13 @@ impl PartialOrd for Exact {
     }
 }
 
-/// u·x
+/// The prediction u·x.
 pub(crate) fn dot(u: &[f64], example: &Example<'_>) -> Exact {
     let products = example.features.iter().map(|(i, x)| Exact::from(u[i]) * x.into());
     products.fold(Exact::zero(), |total, product| total + product)
 }
 
-/// ‖u‖²
+/// ‖u‖².
 pub(crate) fn norm_sq(u: &[f64]) -> Exact {
     u.iter().fold(Exact::zero(), |total, &u| total + Exact::from(u) * u.into())
 }
@@ -146,7 +147,7 @@ pub(crate) fn linear(p: Exact, y: f64) -> Exact {
     p * y.into()
 }
 
-/// The coefficients are τ and 1 − τ as doubles.
+/// The quantile loss. Its coefficients are τ and 1 − τ as doubles.
 pub(crate) fn quantile(tau: f64) -> impl Fn(Exact, f64) -> Exact {
     move |p, y| {
         let miss = p - y.into();

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 #![allow(dead_code)] // each test file uses its part
 #![allow(clippy::unwrap_used)]
 
@@ -36,7 +36,8 @@ pub(crate) fn solve_to<L: Loss>(
     solution
 }
 
-/// The interval is one, and its upper end is what a feasible comparator costs.
+/// Asserts that the ends of the interval are in order, and that the upper end is the cost of a
+/// feasible comparator.
 pub(crate) fn is_sound<L: Loss>(
     solution: &Solution,
     comparators: &AnySet,
@@ -54,8 +55,8 @@ pub(crate) fn is_sound<L: Loss>(
     assert!(solution.upper - cost <= 1e-9 * (1.0 + cost.abs()) + 1e-12 * solution.upper.abs());
 }
 
-/// What u costs, with predictions and sums that are rounded once: where features of all scales
-/// cancel, plain ones would be further off than the solver allows itself to be.
+/// The cost of u, with predictions and sums that are rounded once. Where features of all scales
+/// cancel, plain sums would be further off than the solver allows itself to be.
 pub(crate) fn cost<L: Loss>(loss: L, sigma: f64, batch: &Batch, u: &[f64]) -> f64 {
     let mut total = Sum::default();
     for example in batch.iter() {
@@ -71,7 +72,7 @@ pub(crate) fn cost<L: Loss>(loss: L, sigma: f64, batch: &Batch, u: &[f64]) -> f6
     total.value()
 }
 
-/// Random rows of so many features out of so many columns; the labels follow a target through noise.
+/// Random rows of `per_row` features out of `columns`. The labels follow a target, with noise.
 pub(crate) fn noisy(rows: usize, per_row: usize, columns: usize, signs: bool, seed: u64) -> Batch {
     let mut rng = Rng::new(seed);
     let target: Vec<f64> = (0..columns).map(|_| rng.bell()).collect();

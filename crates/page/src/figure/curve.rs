@@ -12,11 +12,14 @@ pub(crate) const HEADING: &str = "Risk and regret over time";
 const CAPTION: &str = "Each point is an average over all rounds up to t. The sequential risk is \
     what the predictions cost; the certificate is the most that any of the compared predictors \
     could have saved of it, proved for this very stream. A certificate that falls means that the \
-    learner catches up with the best of them. The bounds are known at the end only.";
+    learner catches up with the best of them; where it is dotted it is no smaller than the risk, and \
+    says nothing. The best constant is that of the whole stream, and the bounds are known at the end \
+    only.";
 const CAPTION_SOLVED: &str = "Each point is an average over all rounds up to t. The sequential \
     risk is what the predictions cost. Best fixed is what the best predictor for just these rounds \
     would have cost, found afterwards; the regret is the difference. The certificate bounds the \
-    regret and needs no solving. The bounds are known at the end only.";
+    regret and needs no solving; where it is dotted it is no smaller than the risk, and says nothing. \
+    The best constant is that of the whole stream, and the bounds are known at the end only.";
 
 pub(crate) fn figure(page: &Page) -> Option<Section> {
     let last = page.curve.last()?;
@@ -50,7 +53,11 @@ pub(crate) fn draw(page: &Page, canvas: &mut Canvas, above: f64, margin: f64) {
 fn series(page: &Page) -> Vec<Series> {
     let mut series = vec![
         risk(page),
-        line(page, ("certificate", "certificate"), Marker::Square, |p| Some(p.certificate?.into())),
+        line(page, ("certificate", "certificate"), Marker::Square, |p| {
+            p.certificate.filter(|_| !is_empty(page, p)).map(Interval::from)
+        }),
+        empty(page),
+        baseline(page),
         line(page, ("regret", "regret"), Marker::Diamond, |p| p.regret),
         line(page, ("best fixed", "comparator"), Marker::Triangle, |p| p.comparator),
         bound(page, RungKind::Data, "data bound"),
@@ -67,6 +74,35 @@ fn line(
     of: impl Fn(&Point) -> Option<Interval>,
 ) -> Series {
     Series::new(names, marker, points(page, of), Figure::at_most)
+}
+
+/// Whether a certificate says nothing: no predictor saves more than the whole of a loss that is never
+/// negative.
+fn is_empty(page: &Page, point: &Point) -> bool {
+    page.is_nonnegative && point.certificate.is_some_and(|certificate| certificate >= point.risk)
+}
+
+/// The part of the certificate that says nothing, up to where it begins to say something.
+fn empty(page: &Page) -> Series {
+    let begins = |at: usize| {
+        let next = page.curve.get(at + 1);
+        is_empty(page, &page.curve[at])
+            || (at > 0 && is_empty(page, &page.curve[at - 1]))
+            || next.is_some_and(|next| is_empty(page, next))
+    };
+    let points = page.curve.iter().enumerate().filter(|(_, p)| p.t > 0);
+    let points = points
+        .map(|(at, p)| (p.t as f64, p.certificate.filter(|_| begins(at)).map(Interval::from)));
+    let series = Series::new(("certificate", "empty"), Marker::Square, points, Figure::at_most);
+    let ends_empty = page.curve.last().is_some_and(|last| is_empty(page, last));
+    if ends_empty { series } else { series.quiet() }
+}
+
+/// What the best constant loses, from the first round to the last.
+fn baseline(page: &Page) -> Series {
+    let ends = [page.curve.iter().find(|p| p.t > 0), page.curve.last()].into_iter().flatten();
+    let points = ends.filter(|p| p.t > 0).map(|p| (p.t as f64, page.baseline));
+    Series::new(("constant", "baseline"), Marker::Bar, points, Figure::measured)
 }
 
 /// What was measured, and is no bound.

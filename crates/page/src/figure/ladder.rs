@@ -107,8 +107,7 @@ fn finding(ladder: &[Rung]) -> String {
         return "There is no certificate.".to_owned();
     };
     let above = [RungKind::Theorem, RungKind::Data].into_iter().find_map(|k| Some((k, value(k)?)));
-    let at_most = short(Figure::at_most(certificate));
-    let mut text = format!("The certificate bounds the regret by {at_most} per round.");
+    let mut text = certified(certificate);
     if let Some((kind, bound)) = above.filter(|(_, v)| more(v.upper, certificate)) {
         text += &format!(" The {} allows {}.", kind.name(), times(bound.upper, certificate));
     }
@@ -116,6 +115,16 @@ fn finding(ladder: &[Rung]) -> String {
         text += &format!(" The exact regret is {}.", range(regret));
     }
     text
+}
+
+/// What the certificate says; where it is negative, everyone was beaten.
+fn certified(certificate: f64) -> String {
+    if certificate < 0.0 {
+        let by = short(Figure::at_least(-certificate));
+        return format!("Every comparator was beaten by at least {by} per round.");
+    }
+    let at_most = short(Figure::at_most(certificate));
+    format!("The certificate bounds the regret by {at_most} per round.")
 }
 
 /// Whether a ratio can be told.

@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::chart::narrow;
-use crate::number::{drawable, exact, short};
+use crate::number::{count, drawable, exact, short};
 use crate::scale::{Kind, Scale, extent};
 use crate::svg::{Canvas, TEXT, shortened};
 use crate::table::{Table, numbers, words};
@@ -22,7 +22,7 @@ pub(crate) fn figure(page: &Page) -> Option<Section> {
     let figure = Section {
         id: "weights",
         heading: "Largest weights",
-        finding: finding(first),
+        finding: finding(first, page.weights_left_out),
         caption: CAPTION,
         numbers: table(&page.weights),
         ..Section::default()
@@ -38,10 +38,16 @@ fn largest(weights: &[Weight]) -> Vec<&Weight> {
     weights
 }
 
-fn finding(first: &Weight) -> String {
+fn finding(first: &Weight, left_out: u64) -> String {
     let name = shortened(&first.name, TEXT, 400.0);
+    let left_out = match left_out {
+        0 => String::new(),
+        1 => "One smaller weight is left out. ".to_owned(),
+        many => format!("{} smaller weights are left out. ", count(many)),
+    };
     // The name comes last, so that one written from right to left moves nothing else.
-    format!("The largest in size, {}, belongs to {name}", short(Figure::measured(first.value)))
+    let largest = short(Figure::measured(first.value));
+    format!("{left_out}The largest in size, {largest}, belongs to {name}")
 }
 
 /// Names stand beside their bars, or above them where the screen is small.

@@ -2,13 +2,14 @@
 
 use super::report::ModelReport;
 use super::settings::{AuditSettings, AuditSpec};
-use super::{Link, Part};
+use super::{Link, OF_ALL, Part};
 use crate::bench::{Bench, SQUARE_FEATURES};
 use crate::data::DataSpec;
 use crate::settings::SettingsError;
 use crate::spec::AnyLoss;
 use crate::statistics::Statistics;
 use crate::windows::{StoredReports, StoredWindows, WindowReport, Windows};
+use rueful_core::figures::Scorecard;
 use rueful_core::{Comparators, Judge, Ledger, Positive, Rows};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
@@ -64,6 +65,7 @@ pub struct AuditorReport {
 struct Stored {
     settings: AuditSettings,
     ledger: Ledger,
+    card: Scorecard,
     judge: Option<Judge>,
     statistics: Option<Statistics>,
     windows: Option<StoredWindows>,
@@ -75,7 +77,7 @@ impl Auditor {
     /// An audit that has seen nothing.
     pub fn new(settings: &AuditSettings) -> Result<Self, SettingsError> {
         let spec = settings.resolve(DataSpec::libsvm(""), "")?;
-        let part = Part::new(&spec, 1, SQUARE_FEATURES);
+        let part = Part::new(&spec, 1, OF_ALL);
         let (merged, scores) = (Vec::new(), vec![Vec::new()]);
         Ok(Self { settings: settings.clone(), spec, part, merged, nonzeros: 0, scores })
     }
@@ -173,8 +175,10 @@ impl Auditor {
             own.merge(&theirs);
         }
         let bench = self.spec.bench(SQUARE_FEATURES);
-        let fresh = |length| Windows::new(&model.ledger, bench, Some(length));
+        let card = self.spec.scorecard(OF_ALL.distinct);
+        let fresh = |length| Windows::new(&model.ledger, bench, Some(length)).with_figures(card);
         model.windows = self.spec.window.map(fresh);
+        model.card.merge(&other.part.models[0].card);
         self.merged = merged;
         self.nonzeros += other.nonzeros;
         Ok(())
@@ -198,6 +202,7 @@ impl Auditor {
         postcard::to_allocvec(&Stored {
             settings: self.settings.clone(),
             ledger: self.ledger().clone(),
+            card: self.part.models[0].card.clone(),
             statistics: bench.as_ref().and_then(Bench::statistics).cloned(),
             judge: bench.and_then(Bench::into_judge),
             windows: windows.map(|windows| windows.stored(&order)),
@@ -219,7 +224,10 @@ impl Auditor {
         if !stored.ledger.continues(&model.ledger) {
             return Err("its ledger is not that of its settings".to_owned());
         }
-        model.ledger = stored.ledger;
+        if !stored.card.continues(&model.card, stored.ledger.rounds()) {
+            return Err("its figures are not those of its ledger".to_owned());
+        }
+        (model.ledger, model.card) = (stored.ledger, stored.card);
         let places = model.ledger.cells().places();
         auditor.part.bench = fresh.map(|bench| {
             let mut bench = bench.taking(stored.judge, stored.statistics);
@@ -229,7 +237,7 @@ impl Auditor {
         let senseless = || "its windows cannot be read".to_owned();
         model.windows = match (model.windows.take(), stored.windows) {
             (Some(fresh), Some(stored)) => {
-                Some(fresh.restored(&model.ledger, stored, &places).ok_or_else(senseless)?)
+                Some(stored.restore(fresh, &model.ledger).ok_or_else(senseless)?)
             }
             _ => None,
         };

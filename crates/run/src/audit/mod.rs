@@ -19,11 +19,26 @@ use crate::bench::{Bench, SQUARE_FEATURES, SQUARE_FEATURES_EACH};
 use crate::groups::{GroupError, GroupReader};
 use crate::session::Progress;
 use crate::windows::Windows;
+use rueful_core::figures::{SKETCHED, Scorecard};
 use rueful_core::ledger::Testimony;
 use rueful_core::{Batch, Ledger, LedgerError, Round, Rows};
 use rueful_data::{DataError, Predictions, Source, printable};
 use rueful_hindsight::Options;
 use thiserror::Error;
+
+/// How large the parts of the books are that are there once for all examples, and for every group.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    /// The most features whose products are summed, for the square loss.
+    features_max: usize,
+    /// The distinct scores and labels that sketches know.
+    distinct: usize,
+}
+
+const OF_ALL: Sizes = Sizes { features_max: SQUARE_FEATURES, distinct: SKETCHED };
+
+/// There may be a thousand groups.
+const OF_EACH: Sizes = Sizes { features_max: SQUARE_FEATURES_EACH, distinct: 2048 };
 
 /// An audit under way: of all examples, and of every group of them where they are grouped.
 pub struct AuditRun {
@@ -130,9 +145,10 @@ fn certainty(found: f64) -> &'static str {
     }
 }
 
-/// One model: its books, and its windows.
+/// One model: its books, its figures, and its windows.
 struct Model {
     ledger: Ledger,
+    card: Scorecard,
     rounds: Vec<Round>,
     windows: Option<Windows>,
     /// Where cells are written.
@@ -140,11 +156,12 @@ struct Model {
 }
 
 impl Model {
-    fn new(spec: &AuditSpec, features_max: usize) -> Self {
-        let ledger = spec.ledger();
-        let bench = || spec.bench(features_max);
-        let windows = spec.window.map(|length| Windows::new(&ledger, bench(), Some(length)));
-        Self { ledger, rounds: Vec::new(), windows, cells: Vec::new() }
+    fn new(spec: &AuditSpec, sizes: Sizes) -> Self {
+        let (ledger, card) = (spec.ledger(), spec.scorecard(sizes.distinct));
+        let bench = || spec.bench(sizes.features_max);
+        let of = |length| Windows::new(&ledger, bench(), Some(length));
+        let windows = spec.window.map(|length| of(length).with_figures(card.clone()));
+        Self { ledger, card, rounds: Vec::new(), windows, cells: Vec::new() }
     }
 
     /// Takes down what the model predicted for these rows.
@@ -155,6 +172,7 @@ impl Model {
         }
         let rows = self.ledger.enter(rows, &mut self.cells);
         self.ledger.record_entered(rows, &self.rounds)?;
+        self.card.observe_rows(rows, &self.rounds);
         if let Some(windows) = &mut self.windows {
             windows.tell(&self.ledger, rows, &self.rounds);
         }
@@ -163,9 +181,9 @@ impl Model {
 }
 
 impl Part {
-    fn new(spec: &AuditSpec, models: usize, features_max: usize) -> Self {
-        let models = (0..models).map(|_| Model::new(spec, features_max)).collect();
-        Self { bench: spec.bench(features_max), models }
+    fn new(spec: &AuditSpec, models: usize, sizes: Sizes) -> Self {
+        let models = (0..models).map(|_| Model::new(spec, sizes)).collect();
+        Self { bench: spec.bench(sizes.features_max), models }
     }
 
     /// Takes down what the models predicted for these rows, which come at a place in the batch.
@@ -233,7 +251,7 @@ impl Grouped {
                 (from, group) = (row, Some(next));
             }
             if next == self.parts.len() {
-                self.parts.push(Part::new(spec, scores.len(), SQUARE_FEATURES_EACH));
+                self.parts.push(Part::new(spec, scores.len(), OF_EACH));
             }
         }
         self.observe_run(group, rows.slice(from..rows.len()), scores, from)
@@ -256,7 +274,7 @@ impl AuditRun {
     /// An audit that has seen nothing, of one model for each column that is read.
     pub fn new(spec: AuditSpec, predictions: &Predictions) -> Self {
         let count = predictions.names().len().max(1);
-        let whole = Part::new(&spec, count, SQUARE_FEATURES);
+        let whole = Part::new(&spec, count, OF_ALL);
         Self { spec, whole, groups: None, batch: Batch::default(), scores: vec![Vec::new(); count] }
     }
 
@@ -546,7 +564,14 @@ mod tests {
             XOR,
             "1.0986122886681098\n-1.0986122886681098\n-1.0986122886681098\n1.0986122886681098\n",
         );
-        assert_eq!(report.first, scores.unwrap().first);
+        let mut scores = scores.unwrap().first;
+        let figures = report.first.figures.clone().unwrap();
+        assert_eq!(figures.rates.auc, scores.figures.as_ref().unwrap().rates.auc);
+        assert!((figures.rates.log_loss.unwrap() - (4.0_f64 / 3.0).ln()).abs() < 1e-12);
+        assert_eq!(figures.rates.brier, Some(0.0625));
+        // Scores alone have no probabilities.
+        assert_eq!(scores.figures.replace(figures).unwrap().rates.log_loss, None);
+        assert_eq!(report.first, scores);
         for (name, link) in Link::NAMES.iter().zip([Link::Identity, Link::Logistic]) {
             assert_eq!(link.name(), *name);
             assert_eq!(serde_json::to_value(link).unwrap(), *name);
@@ -646,6 +671,19 @@ mod tests {
         audit.drive(&mut source(&audit_spec, XOR), &mut predictions, count).unwrap();
         assert_eq!(audit.ledgers().next(), Some(session.ledger()));
         assert_eq!((seen, audit.spec()), (4, &audit_spec));
+    }
+
+    #[test]
+    fn what_looks_like_probabilities_is_said_to() {
+        let remarks = |settings: &AuditSettings, predictions| {
+            let report = audit(settings, XOR, predictions).unwrap();
+            report.first.figures.unwrap().remarks
+        };
+        let plain = AuditSettings::default();
+        let told = remarks(&plain, "0.75\n0.25\n0.25\n0.75\n");
+        assert!(told[0].contains("between 0 and 1") && told.len() == 1, "{told:?}");
+        assert!(remarks(&plain, "0.75\n-0.25\n0.25\n0.75\n").is_empty());
+        assert!(remarks(&logistic(), "0.75\n0.25\n0.25\n0.75\n").is_empty());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::settings::AuditSpec;
 use super::{AuditRun, Model};
 use crate::contradiction::Contradiction;
 use crate::data::DataSpec;
+use crate::figures::{FiguresReport, probable};
 use crate::hindsight::{HindsightReport, Interval};
 use crate::judged::JudgedReport;
 use crate::report::{CurveReport, finite};
@@ -105,6 +106,9 @@ pub struct ModelReport {
     pub sequential_risk: f64,
     /// The share of predictions with the wrong sign; null for regression.
     pub mistake_rate: Option<f64>,
+    /// How good the predictions were in figures that people ask for; left out before the first round.
+    #[serde(flatten)]
+    pub figures: Option<FiguresReport>,
     /// No comparator was better than this per round; null where nothing can be said.
     pub certificate: Option<f64>,
     /// The certificate that the model's own predictions make, without witnesses.
@@ -138,6 +142,7 @@ impl ModelReport {
             examples: verdict.rounds,
             sequential_risk: verdict.sequential_risk,
             mistake_rate: verdict.mistake_rate,
+            figures: figures(model, spec.link),
             certificate,
             certificate_own: finite(verdict.certificate),
             judged: JudgedReport::new(&spec.loss, &spec.comparators, &point),
@@ -168,4 +173,11 @@ impl ModelReport {
         }
         crossed
     }
+}
+
+/// The figures of a model, with a word on scores that look like probabilities.
+fn figures(model: &Model, link: Link) -> Option<FiguresReport> {
+    let mut figures = FiguresReport::new(&model.card, model.ledger.rounds())?;
+    figures.remarks.extend(probable(&model.card).filter(|_| link == Link::Identity));
+    Some(figures)
 }

@@ -5,6 +5,7 @@ use crate::bench::Bench;
 use crate::data::{DataSpec, LabelUse};
 use crate::settings::{Settings, SettingsError};
 use crate::spec::AnyLoss;
+use rueful_core::figures::Scorecard;
 use rueful_core::{Comparators, Judge, Ledger};
 use rueful_data::{Phrase, PredictionColumns};
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,12 @@ impl AuditSpec {
     /// The books of one model, before its first round.
     pub fn ledger(&self) -> Ledger {
         Ledger::new(self.loss, self.comparators.clone())
+    }
+
+    /// The figures of one model, before its first round, with sketches of so many distinct numbers.
+    pub(crate) fn scorecard(&self, distinct: usize) -> Scorecard {
+        let card = Scorecard::new(self.loss).with_sketches_of(distinct);
+        if self.link == Link::Logistic { card.with_probabilities() } else { card }
     }
 
     /// Who judges the models, before the first round, the square loss by the statistics of so many

@@ -1,26 +1,28 @@
-//! AdaHedge: a mixture of experts for any convex loss, with no rate and no range to know.
+//! AdaHedge: a mixture of experts for any convex loss. It needs no learning rate and no range of
+//! losses.
 //!
-//! The weights are π_k e^{−η L_k} with η = ln 8/Δ, where L are the losses so far and Δ is the sum of the
-//! mixability gaps: how much the mean of the experts' losses exceeded
-//! −(1/η) ln Σ w_k e^{−η ℓ_k}. Whoever plays the mean of the experts' predictions loses at most
+//! The weights are π_k e^{−η L_k} with η = ln 8/Δ, where L are the losses so far. Δ is the sum of
+//! the mixability gaps: the amounts by which the mean of the experts' losses exceeded −(1/η) ln Σ
+//! w_k e^{−η ℓ_k}. A learner that plays the mean of the experts' predictions loses at most
 //!
 //! ```text
 //! (1 + ln(1/π_k)/ln 8) Δ_T,    Δ_T ≤ s(½√(T ln 8) + 1)
 //! ```
 //!
-//! more than expert k, where s is the widest range of losses in one round. Proof: the second terms sum
-//! to at most L_k + ln(1/π_k)/η_T as η never grows, and what is above them is Δ_T; for the last,
-//! Δ_T² = Σ δ_t(2Δ_{t−1} + δ_t) with δ_t ≤ min(s, ηs²/8).
+//! more than expert k, where s is the widest range of losses in one round. Proof. The terms −(1/η)
+//! ln Σ w_k e^{−η ℓ_k} sum to at most L_k + ln(1/π_k)/η_T, because η never grows, and the mean
+//! losses exceed that sum by Δ_T. The bound on Δ_T follows from Δ_T² = Σ δ_t(2Δ_{t−1} + δ_t) with
+//! δ_t ≤ min(s, ηs²/8).
 
 use super::experts::{total, weighted};
 use crate::elementary::{exp, ln};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// ln 8: η = this/Δ.
+/// ln 8, where η = ln 8/Δ.
 const PACE: f64 = 2.079_441_541_679_835_8;
 
-/// A hedge over N experts.
+/// AdaHedge over N experts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(serialize = "[f64; N]: Serialize", deserialize = "[f64; N]: DeserializeOwned"))]
 pub(super) struct AdaHedge<const N: usize> {
@@ -46,19 +48,19 @@ impl<const N: usize> AdaHedge<N> {
         &self.losses
     }
 
-    /// The mean of what the experts say.
+    /// The mean of the experts' predictions.
     #[inline(always)]
     pub(super) fn mean(&self, said: &[f64; N]) -> f64 {
         weighted(&self.weights, said)
     }
 
-    /// Learns what each expert lost.
+    /// Learns from the losses of the experts.
     #[inline(always)]
     pub(super) fn learn(&mut self, lost: &[f64; N]) {
         let mean = self.mean(lost);
         let (least, most) = self.ends(lost);
         self.range = if most - least > self.range { most - least } else { self.range };
-        // −(1/η) ln Σ w e^{−ηℓ}, and the least loss while η is infinite.
+        // −(1/η) ln Σ w e^{−ηℓ}, which is the least loss while η is infinite.
         let mut mixed = least;
         if self.gap > 0.0 {
             let rate = PACE / self.gap;
@@ -75,7 +77,7 @@ impl<const N: usize> AdaHedge<N> {
         self.weigh();
     }
 
-    /// The least and the largest loss among experts that have a place in the prior.
+    /// The least and the largest loss among the experts with a positive prior.
     #[inline(always)]
     fn ends(&self, lost: &[f64; N]) -> (f64, f64) {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -100,28 +102,28 @@ impl<const N: usize> AdaHedge<N> {
         self.weights.iter_mut().for_each(|weight| *weight *= scale);
     }
 
-    /// Those without a place in the prior retire.
+    /// Retires the experts that have no weight in the new prior.
     pub(super) fn retire(&mut self, prior: [f64; N]) {
         self.prior = prior;
         self.weigh();
     }
 
-    /// The unit of losses changes.
+    /// Changes the unit of the losses.
     pub(super) fn stretch(&mut self, factor: f64) {
         self.losses.iter_mut().chain([&mut self.gap, &mut self.range]).for_each(|x| *x *= factor);
     }
 
-    /// (1 + ln(1/π)/ln 8) Δ: what mixing has cost at most over an expert of this prior.
+    /// (1 + ln(1/π)/ln 8) Δ: an upper bound on the cost of mixing over an expert of this prior.
     pub(super) fn cost(&self, prior: f64) -> f64 {
         (1.0 - prior.ln() / PACE) * self.gap
     }
 
-    /// The same before it is known what came: (1 + ln(1/π)/ln 8) s(½√(T ln 8) + 1).
+    /// An upper bound on that cost that does not depend on Δ: (1 + ln(1/π)/ln 8) s(½√(T ln 8) + 1).
     pub(super) fn most_cost(&self, prior: f64, rounds: f64) -> f64 {
         (1.0 - prior.ln() / PACE) * self.range * (0.5 * (rounds * PACE).sqrt() + 1.0)
     }
 
-    /// By how much roundings in doubles may have moved this, over so many rounds.
+    /// A bound on the effect of roundings in doubles on the cost, over so many rounds.
     pub(super) fn rounded(&self, rounds: f64) -> f64 {
         128.0 * f64::EPSILON * rounds * (self.range + self.gap)
     }
@@ -144,7 +146,7 @@ mod tests {
     const PRIOR: [f64; 4] = [0.5, 0.25, 0.25, 0.0];
 
     proptest! {
-        /// The bound, for losses of any size.
+        /// The bound holds for losses of any size.
         #[test]
         fn mixing_costs_no_more_than_is_proved(
             rows in prop::collection::vec((prop::array::uniform4(0.0..1.0f64), -2.0..3.0f64), 1..200),

@@ -6,17 +6,18 @@
 //! (low + high)/2 + (high − low)/4 · ln(Σ a_k e^{−η(high − z_k)²} / Σ a_k e^{−η(low − z_k)²})
 //! ```
 //!
-//! loses at most −(1/η) ln Σ a_k e^{−η(z_k − y)²} whatever the label is, so that with weights multiplied by
-//! e^{−η(c/c_max)(z_k − y)²} and a share 1/(t+1) of the prior it loses at most
+//! loses at most −(1/η) ln Σ a_k e^{−η(z_k − y)²} whatever the label is. So with weights multiplied
+//! by e^{−η(c/c_max)(z_k − y)²} and a share 1/(t+1) of the prior it loses at most
 //!
 //! ```text
 //! c_max (high − low)²/2 · (ln(1/π_k) + ln T)
 //! ```
 //!
-//! more than expert k. The range is that of the labels seen before, and a label beyond it is not
-//! covered, nor is an importance beyond c_max: by how much such a round exceeded its bound is added up
-//! in `surprise`, which the theorem then pays. When K = c_max(high − low)²/2 grows to K', weights relative to the prior are first raised to the power
-//! K/K': K' ln(a'_k/π_k) ≥ K ln(a_k/π_k) by concavity, so this costs nothing.
+//! more than expert k. The range is that of the labels seen before. A label outside it is not
+//! covered, nor is an importance above c_max. The excess of such a round over its bound is added to
+//! `surprise`, which the theorem then pays. When K = c_max(high − low)²/2 grows to K', weights
+//! relative to the prior are first raised to the power K/K'. This costs nothing, since K'
+//! ln(a'_k/π_k) ≥ K ln(a_k/π_k) by concavity.
 
 use super::experts::{EXPERTS, Each, are_weights, shared, total, weighted, without_the_retired};
 use super::targets::Targets;
@@ -29,13 +30,13 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Aggregate {
     prior: Each,
     weights: Each,
-    /// K = c_max (high − low)²/2 = c_max/η, and c_max.
+    /// K = c_max (high − low)²/2 = c_max/η, and below c_max.
     temperature: f64,
     largest: f64,
     surprise: f64,
 }
 
-/// Σ a_k e^{−(z_k − y)²/temperature} in singles, whose roundings the surprise accounts for.
+/// Σ a_k e^{−rate·(z_k − y)²} in singles. The surprise accounts for their roundings.
 #[inline(always)]
 fn evidence<V: Eights>(weights: &Each, said: &Each, label: f64, rate: f64) -> f64 {
     let mut exponents = [0.0_f32; 24];
@@ -63,7 +64,7 @@ impl Aggregate {
         &self.weights
     }
 
-    /// The prediction for what the experts say, where labels have a range.
+    /// The prediction from the experts' predictions. The labels must have a range.
     #[inline(always)]
     pub(super) fn substitute<V: Eights>(&self, said: &Each, targets: &Targets) -> f64 {
         let (low, high, range) = (targets.low, targets.high, targets.range());
@@ -73,8 +74,8 @@ impl Aggregate {
         targets.clipped(0.5 * (low + high) + 0.25 * range * ln(at_high / at_low))
     }
 
-    /// Learns from what the experts lost on a label within the range, which may have grown for it.
-    /// `own` is what the prediction lost.
+    /// Learns from the losses of the experts on a label within the range, which may have grown for
+    /// it. `own` is the loss of the prediction.
     #[inline(always)]
     pub(super) fn learn<R: Registers>(
         &mut self,
@@ -93,7 +94,8 @@ impl Aggregate {
         for (weight, loss) in self.weights.iter_mut().zip(losses) {
             *weight *= exp(-rate * (loss - own));
         }
-        // ln of this is (own loss − its bound)/temperature: at most 0 where the theorem holds.
+        // Its logarithm is (own loss − its bound)/temperature, which is at most 0 if the theorem
+        // holds.
         let excess = total(&self.weights);
         if excess > 1.0 {
             self.surprise += self.temperature * ln(excess);
@@ -113,18 +115,18 @@ impl Aggregate {
         without_the_retired(&mut self.weights, &prior);
     }
 
-    /// The unit of labels changes.
+    /// Changes the unit of the labels.
     pub(super) fn stretch(&mut self, factor: f64) {
         self.temperature *= factor * factor;
         self.surprise *= factor * factor;
     }
 
-    /// What mixing costs at most over an expert of this prior.
+    /// An upper bound on the cost of mixing over an expert of this prior.
     pub(super) fn cost(&self, prior: f64, rounds: f64) -> f64 {
         self.temperature * (rounds.max(1.0) / prior).ln() + self.surprise
     }
 
-    /// By how much roundings in doubles may have moved this, over so many rounds.
+    /// A bound on the effect of roundings in doubles on the cost, over so many rounds.
     pub(super) fn rounded(&self, rounds: f64) -> f64 {
         128.0 * f64::EPSILON * rounds * self.temperature
     }
@@ -137,7 +139,7 @@ impl Aggregate {
     }
 }
 
-/// w ← π (w/π)^power, normalised. With a power of 0 this is the prior.
+/// w ← π (w/π)^power, normalised. With a power of 0 the result is the prior.
 pub(super) fn temper(weights: &mut Each, prior: &Each, power: f64) {
     for (weight, &prior) in weights.iter_mut().zip(prior) {
         *weight = if prior > 0.0 { prior * exp(power * ln(*weight / prior)) } else { 0.0 };
@@ -153,7 +155,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The bound, for labels within a range that is known, and for labels that surprise.
+        /// The bound holds for labels within a known range, and for labels outside it.
         #[test]
         fn mixing_costs_no_more_than_is_proved(
             rows in prop::collection::vec(
@@ -185,7 +187,7 @@ mod tests {
                 let cost = aggregate.cost(prior[k], rows.len() as f64);
                 prop_assert!(mixed <= alone[k] + cost * (1.0 + 1e-12));
             }
-            // Within the range only roundings surprise.
+            // Within the range the surprise comes only from roundings.
             prop_assert!(surprises || aggregate.surprise < 1e-4 * aggregate.temperature);
         }
     }

@@ -1,18 +1,20 @@
-//! Bayes' rule over experts that predict probabilities, with a share for second thoughts.
+//! Bayes' rule over experts that predict probabilities, where a share of the weights returns to the
+//! prior.
 //!
-//! The mixture Σ π_k p_k of probabilities, whose weights are multiplied by what each expert gave the
-//! label, and of which after round t a share 1/(t+1) goes back to the prior, loses at most
+//! The prediction is the mixture Σ π_k p_k of probabilities. Each weight is multiplied by the
+//! probability that its expert gave the label. After round t a share 1/(t+1) of the weights goes
+//! back to the prior. This mixture loses at most
 //!
 //! ```text
 //! c_max (ln(1/π_k) + ln T)
 //! ```
 //!
-//! more than expert k. Importances enter as p^{c/c_max}, where c_max is the largest so far: with p^c the
-//! bound would be false for c > 1.
+//! more than expert k. Importances enter as p^{c/c_max}, where c_max is the largest so far: with
+//! p^c the bound would be false for c > 1.
 //!
-//! Proof. For C = c_max and c ≤ C, −c ln Σ w p ≤ −C ln Σ w p^{c/C} by concavity, so that after round t
-//! the mixture has lost at most C(ln(w_k/π_k) + ln(t+1)) more than expert k, where w_k are the weights
-//! for the next round: the share costs C ln((t+1)/t). Where C grows to c, the round adds
+//! Proof. For C = c_max and c ≤ C, −c ln Σ w p ≤ −C ln Σ w p^{c/C} by concavity. So after round t
+//! the mixture has lost at most C(ln(w_k/π_k) + ln(t+1)) more than expert k, where w_k are the
+//! weights for the next round: the share costs C ln((t+1)/t). If C grows to c, the round adds
 //! (c − C) ln(1/w_k) to that, and w_k ≥ π_k/t since a share of the prior was mixed in.
 
 use super::experts::{Each, are_weights, multiply, shared, weighted_each, without_the_retired};
@@ -48,7 +50,7 @@ impl Bayes {
         weighted_each::<F>(&self.weights, of)
     }
 
-    /// Learns what probability each expert gave the label of round `round`.
+    /// Learns from the probability that each expert gave the label of round `round`.
     #[inline(always)]
     pub(super) fn learn<F: Fours>(&mut self, given: &Each, importance: f64, round: f64) {
         self.largest = if importance > self.largest { importance } else { self.largest };
@@ -67,7 +69,7 @@ impl Bayes {
         without_the_retired(&mut self.weights, &prior);
     }
 
-    /// c_max (ln(1/π) + ln T): what mixing costs at most over an expert of this prior.
+    /// c_max (ln(1/π) + ln T): an upper bound on the cost of mixing over an expert of this prior.
     pub(super) fn cost(&self, prior: f64, rounds: f64) -> f64 {
         self.largest * (rounds.max(1.0) / prior).ln()
     }
@@ -93,8 +95,8 @@ mod tests {
 
     type F = rueful_machine::Array<f64, 4>;
 
-    /// An expert that was trusted until a heavy round shows it to be wrong: the bound is nearly
-    /// attained.
+    /// An expert is trusted until a round of large importance shows it to be wrong. The bound is
+    /// nearly attained.
     #[test]
     fn a_late_importance_costs_what_is_proved() {
         let prior = prior(FILTERS);
@@ -116,7 +118,7 @@ mod tests {
     }
 
     proptest! {
-        /// The bound, for streams of any probabilities and importances.
+        /// The bound holds for streams of any probabilities and importances.
         #[test]
         fn mixing_costs_no_more_than_is_proved(
             rows in prop::collection::vec(

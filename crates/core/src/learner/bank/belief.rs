@@ -1,15 +1,16 @@
 //! The posterior mean of experts that predict numbers.
 //!
-//! Each expert's loss, less that of the posterior mean itself and measured by that one's own running
-//! mean, multiplies its weight by e^{−rate·(difference)}, with the exponent kept within ±4; then a share
-//! 1/(t+1) of the prior is mixed in. In the square loss this is Bayes' rule over Gaussians.
+//! From each expert's loss that of the posterior mean is subtracted. The difference is measured in
+//! units of the running mean of the latter. It multiplies the expert's weight by
+//! e^{−rate·(difference)}, with the exponent kept within ±4. Then a share 1/(t+1) of the prior is
+//! mixed in. In the square loss this is Bayes' rule over Gaussians.
 
 use super::experts::{EXPERTS, Each, are_weights, shared, weighted_each, without_the_retired};
 use crate::elementary::exp_eight;
 use rueful_machine::{Fours, Numbers, Registers};
 use serde::{Deserialize, Serialize};
 
-/// No loss moves a weight by more than e^{±this}.
+/// No loss changes a weight by a factor beyond e^{±MOST}.
 const MOST: f64 = 4.0;
 
 /// A posterior over experts.
@@ -38,7 +39,7 @@ impl Belief {
         weighted_each::<F>(&self.weights, said)
     }
 
-    /// Learns what each expert lost, and what the mean did, in round `round`.
+    /// Learns from the loss of each expert and that of the mean in round `round`.
     #[inline(always)]
     pub(super) fn learn<R: Registers>(
         &mut self,

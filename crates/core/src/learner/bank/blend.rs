@@ -1,4 +1,4 @@
-//! The mixer where labels are numbers: in units of their spread.
+//! The mixer for labels that are numbers. It works in units of their spread.
 //!
 //! When the spread leaves [0.9, 1.1] times the unit, the unit becomes the spread.
 
@@ -9,11 +9,11 @@ use super::mixer::{MIXED, Mixer, Mixture, inputs};
 use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
 
-/// A mixer, and the unit of what it mixes.
+/// A mixer, and the unit of its inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Blend {
     mixer: Mixer,
-    /// 0 before labels have a spread.
+    /// The unit. It is 0 before labels have a spread.
     unit: f64,
 }
 
@@ -27,7 +27,7 @@ impl Blend {
         if self.unit > 0.0 { self.unit } else { 1.0 }
     }
 
-    /// What it makes of what lanes and filters say.
+    /// The mixture for the given predictions of lanes and filters.
     #[inline(always)]
     pub(super) fn see<V: Eights>(&self, said: &[f64; MIXED]) -> Mixture {
         let inverse = 1.0 / self.unit();
@@ -39,19 +39,19 @@ impl Blend {
         self.mixer.see::<V>(&inputs(lanes, filters))
     }
 
-    /// What it says, in the units of what was said.
+    /// Its prediction, in the units of its inputs.
     #[inline(always)]
     pub(super) fn mean(&self, mixture: &Mixture) -> f64 {
         f64::from(mixture.glance.mean) * self.unit()
     }
 
-    /// What is left of a label after what it said, in its own unit.
+    /// The label minus its prediction, in its own unit.
     #[inline(always)]
     pub(super) fn residual(&self, label: f64, mixture: &Mixture) -> f32 {
         (label / self.unit()) as f32 - mixture.glance.mean
     }
 
-    /// Learns, once labels have a spread.
+    /// Learns from a round, once labels have a spread.
     #[inline(always)]
     pub(super) fn learn<V: Eights>(&mut self, slope: f32, curvature: f32, mixture: &Mixture) {
         if self.unit > 0.0 {
@@ -59,7 +59,7 @@ impl Blend {
         }
     }
 
-    /// Follows the spread of the labels.
+    /// Adapts the unit to the spread of the labels.
     #[inline(always)]
     pub(super) fn follow(&mut self, spread: f64) {
         if spread > 0.0 && !(0.9 * self.unit..=1.1 * self.unit).contains(&spread) {
@@ -76,7 +76,7 @@ impl Blend {
         self.unit = spread;
     }
 
-    /// The unit of labels changes.
+    /// Changes the unit of the labels.
     pub(super) fn stretch(&mut self, factor: f64) {
         self.unit *= factor;
     }

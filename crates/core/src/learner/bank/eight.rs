@@ -1,7 +1,7 @@
-//! Eight singles side by side, as they are kept.
+//! Eight singles side by side, in memory.
 //!
 //! Loops that run for every row load them into [`Eights`], registers that are as wide as the
-//! processor has them. Here is what the rest asks for.
+//! processor allows. The functions here serve all other code.
 
 use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
@@ -21,19 +21,19 @@ impl Eight {
 
     pub(super) const ZERO: Self = Self::all(0.0);
 
-    /// What is in a register.
+    /// The contents of a register.
     #[inline(always)]
     pub(super) fn of_register<V: Eights>(register: V) -> Self {
         Self(register.array())
     }
 
-    /// A register with these numbers.
+    /// Loads the numbers into a register.
     #[inline(always)]
     pub(super) fn load<V: Eights>(&self) -> V {
         V::load(&self.0)
     }
 
-    /// The numbers of a function of the place.
+    /// Eight numbers, where number k is f(k).
     #[inline(always)]
     pub(super) fn of(f: impl Fn(usize) -> f32) -> Self {
         let mut eight = [0.0; 8];
@@ -43,7 +43,7 @@ impl Eight {
         Self(eight)
     }
 
-    /// The same with another number in the first place.
+    /// The same numbers, with another one in the first place.
     #[inline(always)]
     pub(super) fn with_first(mut self, first: f32) -> Self {
         self.0[0] = first;
@@ -73,7 +73,7 @@ impl Mul for Eight {
     }
 }
 
-/// The nearest numbers between −limit and limit.
+/// The numbers clipped to between −limit and limit.
 #[inline(always)]
 pub(super) fn within<V: Eights>(x: V, limit: f32) -> V {
     x.min(V::all(limit)).max(V::all(-limit))

@@ -1,4 +1,4 @@
-//! Who is heard at the top: lanes, filters, the mixer, the witnesses and the base rate.
+//! The experts at the top: lanes, filters, the mixer, the witnesses and the base rate.
 
 use super::filters::{self, FILTERS};
 use super::lanes::{self, LANES};
@@ -7,42 +7,42 @@ use crate::witness::{UNIT_FREE_RADII, WITNESSES};
 use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
 
-/// Room for all experts; the last places are empty.
+/// The room for all experts. The last places are empty.
 pub(super) const EXPERTS: usize = 20;
-/// Where they are. Lanes and filters come first.
+/// The places of the experts. Lanes and filters come first.
 pub(super) const MIXER: usize = MIXED;
 pub(super) const WITNESS: usize = MIXER + 1;
 pub(super) const BASE: usize = WITNESS + WITNESSES;
-/// The posterior mean of all the others, where there is such a layer.
+/// The posterior mean of all the others, in banks that have such a layer.
 pub(super) const MEAN: usize = BASE + 1;
 
-/// The radii U of the balls that the witnesses live in.
+/// The radii U of the balls of the witnesses.
 pub(super) const RADII: EachWitness = UNIT_FREE_RADII;
 
-/// A number for each expert, and 0 where there is none.
+/// A number for each expert. Empty places have 0.
 pub(super) type Each = [f64; EXPERTS];
 
 /// A number for each witness.
 pub(super) type EachWitness = [f64; WITNESSES];
 
-/// One of the learners that a bank mixes, and how it does.
+/// One of the learners that a bank mixes, and how well it does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expert {
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// Its share of the prediction now; the shares of all experts add up to 1.
+    /// Its share of the prediction now. The shares of all experts add up to 1.
     pub share: f64,
     /// The average loss of its own predictions, each made before its example was learned from.
     pub sequential_risk: f64,
 }
 
-/// The prior: ½ on the mixer, the rest spread over lanes, filters and the base rate, with half as
-/// much for a witness.
+/// The prior: ½ for the mixer, and the rest spread over lanes, filters, the base rate and the
+/// witnesses, where a witness gets half as much as the others.
 pub(super) fn prior(filters: usize) -> Each {
     prior_with(filters, 0.5)
 }
 
-/// The same where a witness counts as much as so many lanes.
+/// The prior in which a witness counts as much as `witness` lanes.
 pub(super) fn prior_with(filters: usize, witness: f64) -> Each {
     let parts = (LANES + filters + 1) as f64 + witness * WITNESSES as f64;
     let mut prior = [0.0; EXPERTS];
@@ -53,7 +53,7 @@ pub(super) fn prior_with(filters: usize, witness: f64) -> Each {
     prior
 }
 
-/// The sum over all experts, added up in a fixed order.
+/// The sum over all experts, in a fixed order of additions.
 #[inline(always)]
 pub(super) fn total<const N: usize>(all: &[f64; N]) -> f64 {
     let mut sums = [0.0; 4];
@@ -84,7 +84,7 @@ pub(super) fn weighted_each<F: Fours>(a: &Each, b: &Each) -> f64 {
     pairs.fold(F::all(0.0), |sum, (a, b)| sum + F::load(a) * F::load(b)).sum()
 }
 
-/// Multiplies each weight by a factor of its own.
+/// Multiplies each weight by its own factor.
 #[inline(always)]
 pub(super) fn multiply<F: Fours>(weights: &mut Each, factors: &Each) {
     for (weights, factors) in weights.as_chunks_mut().0.iter_mut().zip(factors.as_chunks().0) {
@@ -92,7 +92,7 @@ pub(super) fn multiply<F: Fours>(weights: &mut Each, factors: &Each) {
     }
 }
 
-/// Posterior weights after a share of the prior was mixed in: (1 − α)w/Σw + απ.
+/// The posterior weights after a share of the prior was mixed in: (1 − α)w/Σw + απ.
 #[inline(always)]
 pub(super) fn shared<F: Fours>(weights: &mut Each, prior: &Each, share: f64) {
     let sum = weights.as_chunks().0.iter().fold(F::all(0.0), |sum, w| sum + F::load(w)).sum();
@@ -102,7 +102,7 @@ pub(super) fn shared<F: Fours>(weights: &mut Each, prior: &Each, share: f64) {
     }
 }
 
-/// Weights of those who remain when others retire.
+/// The weights of the remaining experts when others retire.
 pub(super) fn without_the_retired(weights: &mut Each, prior: &Each) {
     for (weight, &prior) in weights.iter_mut().zip(prior) {
         *weight = if prior > 0.0 { *weight } else { 0.0 };
@@ -111,14 +111,15 @@ pub(super) fn without_the_retired(weights: &mut Each, prior: &Each) {
     weights.iter_mut().for_each(|weight| *weight /= sum);
 }
 
-/// Whether weights could be a posterior of this prior: theirs is what it has a place for.
+/// Whether the weights can be a posterior of this prior: they are positive exactly where the prior
+/// is.
 pub(super) fn are_weights<const N: usize>(weights: &[f64; N], prior: &[f64; N]) -> bool {
     let is_one =
         |(&w, &p): (&f64, &f64)| if p > 0.0 { w > 0.0 && w <= 1.0 + 1e-9 } else { w == 0.0 };
     weights.iter().zip(prior).all(is_one) && (total(weights) - 1.0).abs() < 1e-9
 }
 
-/// What people call an expert.
+/// The name of an expert for people.
 pub(super) fn name(place: usize) -> String {
     match place {
         _ if place < LANES => lanes::NAMES[place].to_owned(),
@@ -130,7 +131,7 @@ pub(super) fn name(place: usize) -> String {
     }
 }
 
-/// The experts that have a place in the prior.
+/// The experts with a positive prior.
 pub(super) fn described(prior: &Each, share: &Each, risk: impl Fn(usize) -> f64) -> Vec<Expert> {
     let places = (0..EXPERTS).filter(|&place| prior[place] > 0.0);
     let expert =

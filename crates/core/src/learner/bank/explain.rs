@@ -1,14 +1,13 @@
-//! Why a prediction is what it is.
+//! The contributions of the features to a prediction.
 //!
-//! What is mixed is linear in x, lane by lane and filter by filter: f_k = Σ w_ki x̃_i. The top's prediction
-//! Φ(f) is not linear in f, but along the straight way from f = 0, as if there were no features,
-//!
+//! The predictions of each lane and filter are linear in x: f_k = Σ w_ki x̃_i. The top's prediction
+//! Φ(f) is not linear in f. But along the straight line from f = 0, which stands for no features,
 //! ```text
 //! Φ(f) = Φ(0) + Σ_k f_k ∫₀¹ ∂Φ/∂f_k(θf) dθ
 //! ```
 //!
-//! so that feature i has added Σ_k w_ki x̃_i times that integral. Variances stay what they are. The
-//! witnesses are not on the way: what they add is in the remainder, with Φ(0).
+//! So feature i contributes Σ_k w_ki x̃_i times that integral. The variances are held fixed. The
+//! witnesses are not varied along the line: their contribution is in the remainder, with Φ(0).
 
 use super::experts::EachWitness;
 use super::lanes::LANES;
@@ -16,7 +15,7 @@ use super::mixer::MIXED;
 use super::top::{Top, View, opinion};
 use rueful_machine::Widest;
 
-/// Points of the integral.
+/// The number of points for the integral.
 const POINTS: usize = 32;
 /// The half width of a difference quotient, relative to 1 + |f|.
 const WIDTH: f32 = 1e-2;
@@ -47,7 +46,7 @@ impl View {
         if k < LANES { self.lanes.mean.0[k] } else { self.filters[k - LANES].mean }
     }
 
-    /// The same with another f_k.
+    /// The same view with another f_k.
     fn with_mean(&self, k: usize, mean: f32) -> Self {
         let mut view = *self;
         if k < LANES {
@@ -58,7 +57,7 @@ impl View {
         view
     }
 
-    /// The same with θf.
+    /// The same view with θf.
     fn scaled(&self, theta: f32) -> Self {
         (0..MIXED).fold(*self, |view, k| view.with_mean(k, theta * self.mean(k)))
     }

@@ -4,16 +4,17 @@
 //! f = w·x̃,    s = x̃ᵀP x̃,    w ← w + a P x̃,    P ← P − k P x̃ x̃ᵀ P,    P_ii ← P_ii + q(v₀ − P_ii)
 //! ```
 //!
-//! with k = h/(1 + h s). Two things make it cheap. Changes of P wait, and are applied eight at a time;
-//! until then P is what is stored less Σ k u uᵀ over those that wait. And P is left alone while there is
-//! little to learn about it: h·s adds up in `owed` until it is above 0.05, and the row that brings
-//! it there pays for all with k = (owed/s)/(1 + owed).
+//! with k = h/(1 + h s). Two things make it cheap. First, changes of P wait, and are applied eight
+//! at a time. Until then P is the stored matrix less Σ k u uᵀ over the waiting changes. Second, P
+//! stays unchanged while there is little to learn about it: h·s adds up in `owed` until it is above
+//! 0.05, and the row that reaches this limit pays for all with k = (owed/s)/(1 + owed).
 //!
-//! The diagonal is kept up to date by itself, and `lag` is what the drift has added to it since P was
-//! last written.
+//! The diagonal is always up to date. `lag` is the amount that the drift has added to it since P
+//! was last written.
 //!
-//! In singles P may cease to be a covariance. Then (P x̃)_i² ≤ s·P_ii, as it is for every covariance, is
-//! false for some i: s is enlarged until it is true, which bounds what any example can do to w and P.
+//! In singles P may cease to be a covariance. Then (P x̃)_i² ≤ s·P_ii, which is true for every
+//! covariance, is false for some i. In that case s is enlarged until it is true, which bounds the
+//! effect of any example on w and P.
 
 use super::eight::{Eight, dot};
 use rueful_machine::{Eights, Plain, Registers};
@@ -25,33 +26,34 @@ pub(super) const WIDEST: usize = 32;
 /// A vector by slot. Only the eights in use are read.
 pub(super) type Dense = [Eight; WIDEST];
 
-/// So many changes of P wait for each other.
+/// The number of changes of P that wait until they are applied together.
 const WAITING: usize = 8;
-/// P is left alone below this.
+/// P stays unchanged while less than this is owed.
 const LEAST: f32 = 0.05;
-/// No growing unit makes a weight larger than this.
+/// The limit for weights that grow with their unit.
 const HEAVIEST_WEIGHT: f32 = 1e15;
-/// No more than this is owed: a row of any importance has then its full effect.
+/// The most that can be owed. A row of any importance still has its full effect at this limit.
 const HEAVIEST: f32 = 1e30;
-/// Below this variance a row says nothing of P that singles could hold.
+/// A row with a smaller variance does not change P: singles could not represent the change.
 const FAINT: f32 = 1e-18;
 
-/// A full Kalman filter over slots: features in the order in which they were first seen.
+/// A full Kalman filter over slots. A slot is the place of a feature, in the order of first
+/// appearance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Filter {
-    /// v₀ and q.
+    /// v₀, and below q.
     prior: f32,
     drift: f32,
-    /// How many eights of slots are in use, and how many there is room for.
+    /// How many eights of slots are in use, and below how many there is room for.
     width: usize,
     room: usize,
-    /// w, P_ii and the lag of P_ii, by eights.
+    /// w, and below P_ii and the lag of P_ii, by eights.
     mean: Vec<Eight>,
     diagonal: Vec<Eight>,
     lag: Vec<Eight>,
-    /// P, row by row: `room` eights each.
+    /// P, row by row. A row has `room` eights.
     rows: Vec<Eight>,
-    /// The changes that wait: u, `room` eights each, and k.
+    /// The waiting changes: u, with `room` eights each, and below k.
     changes: Vec<Eight>,
     gains: [f32; WAITING],
     waiting: usize,
@@ -65,7 +67,7 @@ pub(super) struct Glance {
     pub(super) variance: f32,
 }
 
-/// f and s as they add up.
+/// f and s as running sums.
 struct Seeing<V> {
     mean: V,
     variance: V,
@@ -113,15 +115,15 @@ impl Filter {
         self.room = room;
     }
 
-    /// Takes one more slot into use. Room grows with the slots in use and with nothing else: what waits
-    /// is settled then, which rounds, and must not depend on how rows come in.
+    /// Takes one more slot into use. The room depends only on the slots in use. When it grows,
+    /// waiting changes are applied, which rounds, so this must not depend on how the rows arrive.
     pub(super) fn open(&mut self, slot: usize) {
         self.reserve((slot + 1).next_power_of_two());
         self.width = self.width.max(slot / 8 + 1);
     }
 
-    /// f and s of an example, whose values lie in `x` and whose slots are listed with their values.
-    /// P x̃ is left in `product`.
+    /// f and s of an example. `x` holds its values by slot, and `listed` lists its slots with their
+    /// values. P x̃ is left in `product`.
     #[inline(always)]
     pub(super) fn see<V: Eights>(
         &self,
@@ -149,8 +151,8 @@ impl Filter {
         Glance { mean: seeing.mean.sum(), variance }
     }
 
-    /// Some eights of P x̃, which stay in registers until they are done: the stored P times x̃, less
-    /// the share of every change that waits, and with what the drift has added.
+    /// Some eights of P x̃, which stay in registers until they are done: the stored P times x̃,
+    /// minus the share of every waiting change, plus the amount that the drift has added.
     #[inline(always)]
     fn see_block<V: Eights, const N: usize>(
         &self,
@@ -200,7 +202,7 @@ impl Filter {
         even
     }
 
-    /// Adds some eights of a row of P, times x̃ of its slot.
+    /// Adds some eights of a row of P, multiplied by x̃ of its slot.
     #[inline(always)]
     fn add_row<V: Eights, const N: usize>(&self, sums: &mut [V; N], one: (u16, f32), from: usize) {
         let (slot, value) = (usize::from(one.0), V::all(one.1));
@@ -210,7 +212,8 @@ impl Filter {
         }
     }
 
-    /// Learns from the example that was seen last: the slope a and the curvature h of its loss.
+    /// Learns from the example that was seen last, with the slope a and the curvature h of its
+    /// loss.
     #[inline(always)]
     pub(super) fn learn<V: Eights>(
         &mut self,
@@ -251,14 +254,16 @@ impl Filter {
         }
     }
 
-    /// Applies what waits to P.
+    /// Applies the waiting changes to P.
     #[inline(always)]
     fn flush<V: Eights>(&mut self) {
         let (width, room) = (self.width, self.room);
-        if room == 0 {
+        let is_settled =
+            self.waiting == 0 && self.lag[..width].iter().all(|lag| *lag == Eight::ZERO);
+        if room == 0 || is_settled {
             return;
         }
-        // Slices of one length, so that no place in them is checked.
+        // All slices have the same length, so that no index into them is checked.
         let changes: [&[Eight]; WAITING] =
             std::array::from_fn(|waiting| &self.changes[waiting * room..][..width]);
         for (slot, row) in self.rows.chunks_exact_mut(room).take(8 * width).enumerate() {
@@ -285,14 +290,14 @@ impl Filter {
         self.flush::<<Plain as Registers>::Eight>();
     }
 
-    /// What w_i is multiplied by when the unit of x̃_i grows by `growth`: no more than what leaves
-    /// its variance at most v₀.
+    /// The factor for w_i when the unit of x̃_i grows by `growth`. It is limited so that the
+    /// variance is at most v₀.
     pub(super) fn stretch_of(&self, slot: usize, growth: f32) -> f32 {
         let variance = self.diagonal[slot / 8].0[slot % 8].max(1e-30);
         growth.min((self.prior / variance).sqrt())
     }
 
-    /// The unit of x̃_i grows: w_i, and row and column i of P, are multiplied.
+    /// Lets the unit of x̃_i grow: multiplies w_i, and row and column i of P.
     #[cold]
     #[inline(never)]
     pub(super) fn stretch(&mut self, slot: usize, growth: f32) {
@@ -310,7 +315,7 @@ impl Filter {
         self.hold(slot);
     }
 
-    /// Keeps row and column i within what a covariance can have: |P_ij| ≤ √(P_ii P_jj).
+    /// Clips row and column i to the limits of a covariance: |P_ij| ≤ √(P_ii P_jj).
     fn hold(&mut self, slot: usize) {
         let own = self.diagonal[slot / 8].0[slot % 8];
         for other in (0..8 * self.width).filter(|&other| other != slot) {
@@ -322,9 +327,15 @@ impl Filter {
         }
     }
 
-    /// Multiplies all weights, when the unit of the labels changes.
+    /// Multiplies all weights when the unit of the labels changes.
     pub(super) fn stretch_all(&mut self, factor: f32) {
         self.mean.iter_mut().for_each(|w| *w = *w * Eight::all(factor));
+    }
+
+    /// The weights of the slots in use, by eights.
+    #[inline(always)]
+    pub(super) fn means(&self) -> &[Eight] {
+        &self.mean[..self.width]
     }
 
     /// The weight of a slot.
@@ -351,7 +362,7 @@ impl Filter {
     }
 }
 
-/// s, or as much more as makes p_i² ≤ s·P_ii true.
+/// s, enlarged if necessary until p_i² ≤ s·P_ii is true.
 #[inline(always)]
 pub(super) fn sound_variance<V: Eights>(
     variance: f32,
@@ -379,7 +390,7 @@ fn larger_variance(variance: f32, product: &[Eight], diagonal: &[Eight]) -> f32 
     wanted.fold(variance, f32::max).min(WIDEST_VARIANCE)
 }
 
-/// Roundings may exceed p_i² ≤ s·P_ii by that much.
+/// The factor by which roundings may exceed p_i² ≤ s·P_ii.
 const TOLERANCE: f32 = 1.01;
 const WIDEST_VARIANCE: f32 = 1e36;
 
@@ -391,7 +402,7 @@ mod tests {
 
     const SLOTS: usize = 11;
 
-    /// The textbook's filter in doubles, paying for P as the fast one does.
+    /// The textbook's filter in doubles. It pays for P as the fast one does.
     struct Textbook {
         w: Vec<f64>,
         p: Vec<Vec<f64>>,

@@ -1,7 +1,8 @@
 //! The full filters, while there are few features.
 //!
-//! Three of them, (v₀, q) = (1, 10⁻⁹), (10, 10⁻⁵), (100, 10⁻³), as long as at most 64 features were
-//! seen; the first goes on up to 256. Features have slots in the order in which they were first seen.
+//! There are three, (v₀, q) = (1, 10⁻⁹), (10, 10⁻⁵), (100, 10⁻³), as long as at most 64 features
+//! were seen. The first goes on up to 256. Features have slots in the order in which they were
+//! first seen.
 
 use super::eight::Eight;
 use super::filter::{Dense, Filter, Glance, WIDEST};
@@ -14,33 +15,33 @@ use serde::{Deserialize, Serialize};
 pub(super) const FILTERS: usize = 3;
 
 /// (v₀, q) of each.
-const PRIORS: [(f32, f32); FILTERS] = [(1.0, 1e-9), (10.0, 1e-5), (100.0, 1e-3)];
+pub(super) const PRIORS: [(f32, f32); FILTERS] = [(1.0, 1e-9), (10.0, 1e-5), (100.0, 1e-3)];
 
-/// What people call them.
+/// The names of the filters for people.
 pub(super) const NAMES: [&str; FILTERS] =
     ["full kalman 1", "full kalman 10, drift 0.00001", "full kalman 100, drift 0.001"];
 
-/// The most features of all three, and of the first.
+/// The most features for all three, and below for the first.
 const MANY: usize = 64;
 const MOST: usize = 8 * WIDEST;
 
-/// The slot of a feature that has none.
-const NOWHERE: u16 = u16::MAX;
+/// The number that stands for no slot.
+pub(super) const NOWHERE: u16 = u16::MAX;
 
-/// All of them, and the slots of the features by cell.
+/// All filters, and the slots of the features by cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Filters {
-    /// Three, one or none.
+    /// Three filters, one, or none.
     filters: Vec<Filter>,
     slots: Vec<u16>,
     used: usize,
 }
 
-/// Room for one example, laid out by slot.
+/// A buffer for one example, laid out by slot.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Desk {
     x: Dense,
-    /// The slots and their values, in the order of the row.
+    /// The slots with their values, in the order of the row.
     listed: [(u16, f32); MOST],
     len: usize,
     products: [Dense; FILTERS],
@@ -61,7 +62,7 @@ impl Default for Filters {
 }
 
 impl Filters {
-    /// How many still learn.
+    /// How many filters still learn.
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         self.filters.len()
@@ -83,7 +84,8 @@ impl Filters {
         self.slots.resize(dimension, NOWHERE);
     }
 
-    /// Gives a feature that is seen for the first time a slot. Says whether filters retired for it.
+    /// Gives a feature that is seen for the first time a slot. Returns whether filters retired
+    /// because of it.
     #[cold]
     #[inline(never)]
     pub(super) fn admit(&mut self, cell: usize) -> bool {
@@ -109,7 +111,8 @@ impl Filters {
         }
     }
 
-    /// Lays out an example: x̃ by its place in the row. Features without a slot are left out.
+    /// Lays out an example. `scaled` gives x̃ by the place in the row. Features without a slot are
+    /// left out.
     #[inline(always)]
     pub(super) fn lay_out(&self, indices: &[u32], scaled: impl Fn(usize) -> f32, desk: &mut Desk) {
         let width = self.used.div_ceil(8);
@@ -127,13 +130,13 @@ impl Filters {
         desk.len = len;
     }
 
-    /// f and s of each for the example on the desk.
+    /// f and s of each filter for the example on the desk.
     pub(super) fn see<W: Runner>(&self, desk: &mut Desk) -> [Glance; FILTERS] {
         W::run(See { filters: self, desk })
     }
 
-    /// The same before units have grown: each filter sees what it will see then. With D for what
-    /// its weights will be multiplied by, P becomes DPD, and it is shown D x̃.
+    /// `see` before units have grown: each filter sees what it will see after the growth. If D are
+    /// the factors for its weights, P becomes DPD, which is the same as showing it D x̃.
     #[cold]
     #[inline(never)]
     pub(super) fn foresee_growth(
@@ -161,7 +164,7 @@ impl Filters {
         seen
     }
 
-    /// Adds the variance of features that were never seen, where this is their Σx̃².
+    /// Adds the variance of features that were never seen. `norm_sq` is their Σx̃².
     #[inline(always)]
     pub(super) fn doubt(&self, norm_sq: f32, seen: &mut [Glance; FILTERS]) {
         for (seen, (prior, _)) in seen.iter_mut().zip(PRIORS).take(self.len()) {
@@ -169,7 +172,7 @@ impl Filters {
         }
     }
 
-    /// Learns from the example on the desk: the slope and the curvature for each.
+    /// Learns from the example on the desk, with a slope and a curvature for each filter.
     pub(super) fn learn<W: Runner>(
         &mut self,
         slopes: [f32; FILTERS],
@@ -180,7 +183,7 @@ impl Filters {
         W::run(Learn { filters: self, slopes, curvatures, seen, desk });
     }
 
-    /// The unit of a feature grows.
+    /// Lets the unit of a feature grow.
     pub(super) fn stretch(&mut self, cell: usize, growth: f32) {
         if self.len() == 0 || self.slots[cell] == NOWHERE {
             return;
@@ -189,7 +192,7 @@ impl Filters {
         self.filters.iter_mut().for_each(|filter| filter.stretch(slot, growth));
     }
 
-    /// The unit of the labels changes.
+    /// Changes the unit of the labels.
     pub(super) fn stretch_all(&mut self, factor: f32) {
         self.filters.iter_mut().for_each(|filter| filter.stretch_all(factor));
     }
@@ -211,7 +214,7 @@ impl Filters {
         }
     }
 
-    /// Whether this can be a later state of the fresh filters, for so many cells.
+    /// Whether this can be a later state of fresh filters, with so many cells.
     pub(super) fn continues(&self, fresh: &Self, cells: usize) -> bool {
         let is_one = |(filter, fresh): (&Filter, &Filter)| filter.continues(fresh, self.used);
         [0, 1, FILTERS].contains(&self.len())
@@ -228,7 +231,8 @@ impl Filters {
     }
 }
 
-/// Filters are large: they are compiled for wide registers by themselves, once for all banks.
+/// The filters' loops are large. So they are compiled for wide registers separately, once for all
+/// banks.
 struct See<'a> {
     filters: &'a Filters,
     desk: &'a mut Desk,
@@ -290,7 +294,7 @@ mod tests {
         assert!(filters.continues(&Filters::default(), 400));
     }
 
-    /// What is foreseen of a unit that grows is what is seen when it has grown.
+    /// `foresee_growth` sees what `see` sees after the unit has grown.
     #[test]
     fn growth_is_foreseen() {
         let (mut filters, mut desk) = (Filters::default(), Desk::default());

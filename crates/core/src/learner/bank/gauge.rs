@@ -1,9 +1,9 @@
-//! What is known of the sizes of one feature: the bank's unit, and that of the witnesses.
+//! The units of one feature: that of the bank, and that of the witnesses.
 
 use super::scale::Scale;
 use crate::witness::{Measure, Measured};
 
-/// Both units side by side, for they are read together.
+/// Both units side by side, because they are read together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(align(16))]
 pub(super) struct Gauge {
@@ -24,8 +24,8 @@ impl Measured for Gauge {
 }
 
 impl Gauge {
-    /// Counts one more value. Says x̃, and whether there is more to say: for the first value of a
-    /// feature, and for one beyond all before.
+    /// Counts one more value. Returns x̃, and whether more must be done: this is so for the first
+    /// value of a feature, and for a value that is larger than all before.
     #[inline(always)]
     pub(super) fn count_scaled(&mut self, value: f32) -> (f32, bool) {
         let (scaled, is_plain) = self.scale.count_scaled(value);

@@ -1,7 +1,7 @@
 //! The bank's top for two classes in the hinge loss.
 //!
-//! The bank of the logistic loss, unchanged, says how likely the classes are; AdaHedge mixes what may be
-//! made of its logit, and the witnesses of the hinge loss clipped to ±1.
+//! The top of the logistic loss, unchanged, gives the probabilities of the classes. AdaHedge mixes
+//! decisions that are made from its logit with the witnesses of the hinge loss, clipped to ±1.
 
 use super::adahedge::AdaHedge;
 use super::experts::{EachWitness, Expert, RADII};
@@ -12,14 +12,14 @@ use crate::witness::WITNESSES;
 use rueful_machine::Registers;
 use serde::{Deserialize, Serialize};
 
-/// Decisions, then witnesses.
+/// The number of experts: first the decisions, then the witnesses.
 const VOICES: usize = DECISIONS + WITNESSES;
 const DECISIONS: usize = 3;
 
-/// What people call the decisions made of a logit z.
+/// The names, for people, of the decisions that are made from a logit z.
 const NAMES: [&str; DECISIONS] = ["sign of the logit", "4 logits within 1", "logit within 1"];
 
-/// ½, ¼ and ⅛ for the decisions, and the rest for the witnesses.
+/// The prior: ½, ¼ and ⅛ for the decisions, and the rest for the witnesses.
 const PRIOR: [f64; VOICES] = [0.5, 0.25, 0.125, 0.03125, 0.03125, 0.03125, 0.03125];
 
 /// The top of a bank in the hinge loss.
@@ -29,7 +29,7 @@ pub(super) struct HingeTop {
     hedge: AdaHedge<VOICES>,
 }
 
-/// What was made of a view.
+/// The predictions that are made from a view.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HingeOpinion {
     log: LogOpinion,
@@ -53,7 +53,7 @@ impl Top for HingeTop {
 
     #[inline(always)]
     fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> HingeOpinion {
-        // The witnesses here are those of the hinge loss: the logit is made without.
+        // The witnesses here are those of the hinge loss, so the logit is made without them.
         let log = self.log.opine::<R>(view, &[0.0; WITNESSES]);
         let logit = log.logit;
         let sign = if logit == 0.0 { 0.0 } else { logit.signum() };
@@ -113,7 +113,7 @@ impl Top for HingeTop {
 
     const PROOF: &'static str = "and (1 + ln(1/π)/ln 8)Δ for mixing by AdaHedge";
 
-    /// The hinge of a score within ±1 is at most that of the score itself.
+    /// The hinge loss of a score clipped to ±1 is at most that of the score itself.
     fn cost_over_witness(&self, witness: usize, rounds: f64) -> Cost {
         let prior = PRIOR[DECISIONS + witness];
         let rounded = self.hedge.rounded(rounds);

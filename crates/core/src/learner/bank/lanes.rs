@@ -1,7 +1,7 @@
-//! Eight simple learners side by side, each with its own idea of how fast to learn.
+//! Eight simple learners side by side, each with its own learning rate.
 //!
 //! They read x̃, the features in their own units ([`Scale`]). The first is AdaGrad by coordinate in
-//! its dual-averaging form; with i = 1/√(1 + A) it keeps
+//! its dual-averaging form. With i = 1/√(1 + A) it keeps
 //!
 //! ```text
 //! θ ← θ + a x̃,    A ← A + a² x̃²,    f = gain · Σ θ i x̃
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! where the slope a and the curvature h come from the loss. A cell holds the two numbers that each
-//! of the eight has for a feature: 64 bytes that are read and written together.
+//! of the eight lanes keeps for a feature: 64 bytes that are read and written together.
 
 use super::eight::Eight;
 use rueful_machine::Eights;
@@ -23,12 +23,12 @@ use serde::{Deserialize, Serialize};
 /// How many lanes there are.
 pub(super) const LANES: usize = 8;
 
-/// v₀ of every lane; the first begins with i = 1.
-const PRIOR: Eight = Eight([1.0, 0.1, 1.0, 1.0, 10.0, 100.0, 0.1, 1.0]);
+/// v₀ of every lane. The first lane begins with i = 1.
+pub(super) const PRIOR: Eight = Eight([1.0, 0.1, 1.0, 1.0, 10.0, 100.0, 0.1, 1.0]);
 /// q of every lane.
-const DRIFT: Eight = Eight([0.0, 0.0, 0.0, 1e-3, 1e-3, 1e-3, 1.0, 1.0]);
+pub(super) const DRIFT: Eight = Eight([0.0, 0.0, 0.0, 1e-3, 1e-3, 1e-3, 1.0, 1.0]);
 
-/// What people call the lanes.
+/// The names of the lanes for people.
 pub(super) const NAMES: [&str; LANES] = [
     "adagrad",
     "kalman 0.1",
@@ -40,7 +40,7 @@ pub(super) const NAMES: [&str; LANES] = [
     "kalman 1, drift 1",
 ];
 
-/// What the lanes know of one feature: w and v, or θ and i.
+/// The numbers that the lanes keep for one feature: w and v, or θ and i.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[repr(align(64))]
 pub(super) struct Cell {
@@ -50,26 +50,26 @@ pub(super) struct Cell {
 
 const FRESH: Cell = Cell { mean: Eight::ZERO, variance: PRIOR };
 
-/// What the lanes see in an example.
+/// The lanes' view of an example.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Seen {
-    /// f, that of the first lane without its gain.
+    /// f, where that of the first lane is without its gain.
     pub(super) mean: Eight,
-    /// s, 0 for the first lane.
+    /// s, which is 0 for the first lane.
     pub(super) variance: Eight,
     /// ‖x̃‖²
     pub(super) norm_sq: f32,
 }
 
 impl Seen {
-    /// Adds the variance of features that were never seen, where this is their Σx̃².
+    /// Adds the variance of features that were never seen. `norm_sq` is their Σx̃².
     #[inline(always)]
     pub(super) fn add_doubt(&mut self, norm_sq: f32) {
         self.variance = self.variance + Eight::all(norm_sq) * PRIOR.with_first(0.0);
     }
 }
 
-/// What the lanes see, as it adds up.
+/// The lanes' view as running sums.
 #[derive(Clone, Copy)]
 pub(super) struct Seeing<V> {
     mean: V,
@@ -83,8 +83,8 @@ impl<V: Eights> Seeing<V> {
         Self { mean: V::all(0.0), variance: V::all(0.0), norm_sq: 0.0 }
     }
 
-    /// One more feature. There is one sum, in the order of the row: features that add nothing make no
-    /// difference to a bit.
+    /// Adds one more feature. Each is one sum in the order of the row, so features that add nothing
+    /// do not change a bit.
     #[inline(always)]
     pub(super) fn add(&mut self, cell: &Cell, value: f32) {
         let (x, v, w) = (V::all(value), cell.variance.load::<V>(), cell.mean.load::<V>());
@@ -103,7 +103,7 @@ impl<V: Eights> Seeing<V> {
     }
 }
 
-/// What they learn from it.
+/// The slopes and curvatures from which the lanes learn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Lesson {
     /// a
@@ -112,12 +112,12 @@ pub(super) struct Lesson {
     pub(super) curvature: Eight,
 }
 
-/// What they learn, in registers.
+/// The slopes and curvatures in registers.
 #[derive(Clone, Copy)]
 pub(super) struct Teaching<V> {
     slope: V,
     curvature: V,
-    /// 1 − q and q v₀.
+    /// 1 − q, and below q v₀.
     kept: V,
     refilled: V,
 }
@@ -134,14 +134,14 @@ impl<V: Eights> Teaching<V> {
         }
     }
 
-    /// What i of the first lane becomes for one feature, from i and x̃.
+    /// The new i of the first lane for one feature, from the old i and x̃.
     #[inline(always)]
     fn first(&self, i: f32, value: f32) -> f32 {
         let a = self.slope.array()[0];
         i / (1.0 + i * i * (a * a * (value * value))).sqrt()
     }
 
-    /// The same for eight features at once: roots are dear.
+    /// `first` for eight features at once, because roots are expensive.
     #[inline(always)]
     pub(super) fn firsts(&self, cells: [&Cell; 8], values: &[f32; 8]) -> [f32; 8] {
         let (a, x) = (V::all(self.slope.array()[0]), V::load(values));
@@ -149,14 +149,14 @@ impl<V: Eights> Teaching<V> {
         (i / (V::all(1.0) + i * i * (a * a * (x * x))).sqrt()).array()
     }
 
-    /// Teaches the cell of a feature.
+    /// Updates the cell of a feature.
     #[inline(always)]
     pub(super) fn teach(&self, cell: &mut Cell, value: f32) {
         let first = self.first(cell.variance.0[0], value);
         self.teach_with(cell, value, first);
     }
 
-    /// The same where i of the first lane is known.
+    /// `teach`, where i of the first lane is known.
     #[inline(always)]
     pub(super) fn teach_with(&self, cell: &mut Cell, value: f32, first: f32) {
         let (v, x, one) = (cell.variance.load::<V>(), V::all(value), V::all(1.0));
@@ -167,7 +167,7 @@ impl<V: Eights> Teaching<V> {
     }
 }
 
-/// All cells.
+/// The cells of all features.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Lanes {
     cells: Vec<Cell>,
@@ -181,7 +181,7 @@ impl Lanes {
         }
     }
 
-    /// f and s for features there is room for, whose values `scaled` tells by their place in the row.
+    /// f and s for features there is room for. `scaled` gives their values by the place in the row.
     #[inline(always)]
     pub(super) fn see<V: Eights>(&self, indices: &[u32], scaled: impl Fn(usize) -> f32) -> Seen {
         let mut seeing = Seeing::<V>::new();
@@ -197,13 +197,13 @@ impl Lanes {
         &self.cells
     }
 
-    /// The cells, to learn.
+    /// The cells, mutable.
     #[inline(always)]
     pub(super) fn cells_mut(&mut self) -> &mut [Cell] {
         &mut self.cells
     }
 
-    /// The weights of a feature, by lane, where x̃ is what they multiply.
+    /// The weights of a feature on x̃, by lane.
     pub(super) fn weights(&self, cell: usize) -> Eight {
         let Cell { mean, variance } = self.cells[cell];
         mean.with_first(mean.0[0] * variance.0[0])
@@ -231,7 +231,7 @@ impl Lanes {
     }
 }
 
-/// Place i gets what is at `from[i]`, and `fresh` where there is nothing.
+/// A vector whose place i gets the value at `from[i]`, or `fresh` if there is none.
 pub(super) fn gather<T: Copy>(all: &[T], from: &[u32], fresh: T) -> Vec<T> {
     from.iter().map(|&place| all.get(place as usize).copied().unwrap_or(fresh)).collect()
 }
@@ -242,7 +242,7 @@ mod tests {
 
     type V = rueful_machine::Array<f32, 8>;
 
-    /// One feature, by the formulas, in doubles.
+    /// One feature, compared with the formulas in doubles.
     #[test]
     fn the_lanes_follow_their_formulas() {
         let mut lanes = Lanes::default();

@@ -1,8 +1,8 @@
 //! The bank's top for two classes in the logistic loss.
 //!
-//! A lane's score is moderated by its own uncertainty, z = f/√(1 + πs/8), and clipped to ±12. The mixer
-//! learns from all z. Lanes, filters, mixer, base rate and witnesses are then experts whose
-//! probabilities are mixed by Bayes' rule; the witnesses are clipped to ±30 only, which gives the
+//! A lane's score is moderated by its own uncertainty, z = f/√(1 + πs/8), and clipped to ±12. The
+//! mixer learns from all z. Lanes, filters, mixer, base rate and witnesses are then experts whose
+//! probabilities are mixed by Bayes' rule. The witnesses are clipped only to ±30, which gives the
 //! bank their theorem.
 
 use super::bayes::Bayes;
@@ -24,12 +24,12 @@ use serde::{Deserialize, Serialize};
 
 /// π/8
 const MODERATION: f32 = std::f32::consts::FRAC_PI_8;
-/// Scores of lanes, filters and the mixer lie within ± this,
+/// Scores of lanes, filters and the mixer are clipped to ± this.
 const LONGEST: f32 = 12.0;
-/// and those of the witnesses within ± that.
+/// Scores of the witnesses are clipped to ± this.
 const LONGEST_WITNESS: f64 = 30.0;
 
-/// By how much roundings in doubles move the loss of a round at most.
+/// A bound on the change in the loss of a round by roundings in doubles.
 const ROUNDINGS: f64 = 128.0 * f64::EPSILON;
 
 /// The top of a bank in the logistic loss.
@@ -38,31 +38,32 @@ pub(super) struct Log {
     mixer: Mixer,
     bayes: Bayes,
     risks: LogRisks,
-    /// As how many lanes a witness counts in the prior.
+    /// The number of lanes as which a witness counts in the prior.
     witness: f64,
-    /// Importance of the labels +1, and of all.
+    /// The importance of the labels +1, and below that of all labels.
     positive: f64,
     all: f64,
 }
 
-/// What was made of a view.
+/// The predictions that are made from a view.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogOpinion {
     mixture: Mixture,
-    /// The probability of the label +1 and that of −1, by expert: each accurate for itself.
+    /// The probability of the label +1, and below that of −1, by expert. Each is computed
+    /// accurately.
     up: Each,
     down: Each,
     /// ln(p/(1−p))
     pub(super) logit: f64,
 }
 
-/// f/√(1 + πs/8), within ±12.
+/// f/√(1 + πs/8), clipped to ±12.
 #[inline(always)]
 fn moderated<V: Eights>(mean: V, variance: V) -> V {
     within(mean / (V::all(1.0) + V::all(MODERATION) * variance).sqrt(), LONGEST)
 }
 
-/// The same of one belief.
+/// `moderated` for one belief.
 #[inline(always)]
 fn moderated_alone(seen: Glance) -> f32 {
     let score = seen.mean / (1.0 + MODERATION * seen.variance).sqrt();
@@ -76,14 +77,14 @@ fn unlikely<V: Eights>(z: V) -> V {
     small / (V::all(1.0) + small)
 }
 
-/// Both probabilities of the labels +1 and −1, from that of the label which z speaks against.
+/// The probabilities of the labels +1 and −1, from that of the label that z speaks against.
 #[inline(always)]
 fn sided<F: Fours>(z: F, against: F) -> [F; 2] {
     let (zero, rest) = (F::all(0.0), F::all(1.0) - against);
     [z.above(zero, rest, against), z.above(zero, against, rest)]
 }
 
-/// f and s of the filters, and of the mixer behind them where it has spoken.
+/// f and s of the filters and, behind them, of the mixer, which may be a default.
 #[inline(always)]
 fn others<V: Eights>(filters: &[Glance; FILTERS], mixer: Glance) -> (V, V) {
     let [mut means, mut variances] = [[0.0; 8]; 2];
@@ -94,12 +95,12 @@ fn others<V: Eights>(filters: &[Glance; FILTERS], mixer: Glance) -> (V, V) {
 }
 
 impl Log {
-    /// With witnesses among the experts.
+    /// A top with witnesses among the experts.
     pub(super) fn new() -> Self {
         Self::hearing(0.5)
     }
 
-    /// Without them, where they speak of another loss.
+    /// A top without witnesses, for a bank whose witnesses have another loss.
     pub(super) fn without_witnesses() -> Self {
         Self::hearing(0.0)
     }
@@ -115,7 +116,8 @@ impl Log {
         }
     }
 
-    /// Probabilities of both labels from scores: lanes, then filters and mixer; and witnesses.
+    /// The probabilities of both labels, from the scores of the lanes, of filters and mixer, and of
+    /// the witnesses.
     #[inline(always)]
     fn probabilities<R: Registers>(
         &self,
@@ -221,7 +223,8 @@ impl Top for Log {
 
     const PROOF: &'static str = "and c(ln(1/π) + ln T) for mixing by Bayes' rule";
 
-    /// A witness within ±30 loses at most e^{−30} more than without a limit.
+    /// A witness that is clipped to ±30 loses at most e^{−30} more per round than without the
+    /// limit.
     fn cost_over_witness(&self, witness: usize, rounds: f64) -> Cost {
         let prior = prior_with(FILTERS, self.witness)[WITNESS + witness];
         let clipped = self.all * (-LONGEST_WITNESS).exp();

@@ -1,12 +1,12 @@
-//! Σ −ln p for every expert, with a logarithm in one round of sixteen.
+//! Σ −ln p for every expert, with a logarithm only in every sixteenth round.
 
 use super::experts::{EXPERTS, Each, multiply};
 use crate::elementary::ln;
 use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
 
-/// So many probabilities are multiplied before a logarithm is taken: none is below e^{−30}, so that
-/// the product stays above the smallest double.
+/// The number of probabilities that are multiplied before a logarithm is taken. None is below
+/// e^{−30}, so the product stays above the smallest double.
 const TOGETHER: u8 = 16;
 
 /// Sums of −ln p.

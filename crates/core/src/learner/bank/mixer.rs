@@ -1,7 +1,7 @@
-//! The mixer: a small full Kalman filter over what the lanes and filters say.
+//! The mixer: a small full Kalman filter over the predictions of lanes and filters.
 //!
 //! Its features are (1, z_1, …, z_m), its first weights 1/m, its prior variance 0.3 and its drift
-//! 10⁻⁹. It is what makes many middling learners one good one.
+//! 10⁻⁹. It turns many middling learners into one good one.
 
 use super::eight::Eight;
 use super::filter::{Glance, sound_variance};
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 const PRIOR: f32 = 0.3;
 const DRIFT: f32 = 1e-9;
-/// No change of units makes the bias larger than this.
+/// The limit for the bias when units change.
 const HEAVIEST_BIAS: f32 = 1e15;
 
-/// What is mixed: lanes, then filters.
+/// The number of inputs: lanes, then filters.
 pub(super) const MIXED: usize = LANES + FILTERS;
-/// Coordinates in use, the constant included, and those there is room for.
+/// The number of coordinates in use, the constant included, and below of those there is room for.
 const USED: usize = MIXED + 1;
 const ROOM: usize = 16;
 
@@ -30,11 +30,11 @@ pub(super) type Inputs = [Eight; 2];
 pub(super) struct Mixer {
     rows: [Inputs; ROOM],
     weights: Inputs,
-    /// The diagonal of P once more, side by side.
+    /// A second copy of the diagonal of P, stored contiguously.
     diagonal: Inputs,
 }
 
-/// The form in which it is written.
+/// The stored form of the mixer.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     rows: [Inputs; ROOM],
@@ -61,7 +61,7 @@ fn diagonal(rows: &[Inputs; ROOM]) -> Inputs {
     diagonal
 }
 
-/// What the mixer sees.
+/// The mixer's view of its inputs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Mixture {
     /// f and s.
@@ -91,7 +91,7 @@ impl Mixer {
         Stored { rows, weights }.into()
     }
 
-    /// f and s for what was said.
+    /// f and s for the inputs.
     #[inline(always)]
     pub(super) fn see<V: Eights>(&self, inputs: &Inputs) -> Mixture {
         let zero = [V::all(0.0); 2];
@@ -110,7 +110,7 @@ impl Mixer {
         Mixture { glance: Glance { mean, variance }, product }
     }
 
-    /// Learns from what was seen.
+    /// Learns from the inputs that were seen.
     #[inline(always)]
     pub(super) fn learn<V: Eights>(&mut self, slope: f32, curvature: f32, seen: &Mixture) {
         let gain = curvature / (1.0 + curvature * seen.glance.variance);
@@ -142,13 +142,13 @@ impl Mixer {
         }
     }
 
-    /// The weights of what is mixed.
+    /// The weights of the lanes and filters.
     pub(super) fn weights(&self) -> [f32; MIXED] {
         std::array::from_fn(|k| self.weights[(k + 1) / 8].0[(k + 1) % 8])
     }
 
-    /// Filters retired: only the first `remaining` of what is mixed go on, and share the weight of
-    /// the others.
+    /// Retires filters: only the first `remaining` inputs go on, and they share the weight of the
+    /// others.
     #[cold]
     #[inline(never)]
     pub(super) fn retire(&mut self, remaining: usize) {
@@ -160,8 +160,8 @@ impl Mixer {
         }
     }
 
-    /// What is mixed comes in units `growth` times as large: the bias shrinks, and variances grow to
-    /// at most the prior.
+    /// Changes the unit of the inputs, which becomes `growth` times as large. The bias shrinks, and
+    /// variances grow to at most the prior.
     #[cold]
     #[inline(never)]
     pub(super) fn stretch(&mut self, growth: f32) {
@@ -176,7 +176,7 @@ impl Mixer {
         self.hold();
     }
 
-    /// Keeps P within what a covariance can have: |P_ij| ≤ √(P_ii P_jj).
+    /// Clips P to the limits of a covariance: |P_ij| ≤ √(P_ii P_jj).
     fn hold(&mut self) {
         self.diagonal = diagonal(&self.rows);
         let diagonal = self.diagonal.map(|d| Eight(d.0.map(|d| d.max(0.0).sqrt())));

@@ -1,34 +1,38 @@
 //! The bank: a learner with nothing to tune.
 //!
-//! Many simple learners go side by side, each with its own idea of how fast to learn; a small learner
-//! mixes them; and Bayes' rule above sees to it that no mixture is much worse than its best part.
+//! Many simple learners run side by side, each with its own learning rate. A small learner mixes
+//! their predictions. Above it, Bayes' rule ensures that no mixture is much worse than its best
+//! part.
 //!
-//! - [`scale`]: every feature in its own unit, the largest size it has had.
-//!   [`gauge`]: that unit beside the one of the witnesses.
+//! - [`scale`]: every feature in its own unit, the largest size it has had. [`gauge`]: that unit
+//!   beside the one of the witnesses.
 //! - [`lanes`]: AdaGrad and seven diagonal Kalman filters, eight numbers side by side.
 //! - [`filters`]: three full Kalman filters, while features are few.
-//! - [`mixer`]: a small Kalman filter over what lanes and filters say.
-//! - The top, by loss: [`log`](self::log), [`hinge`], [`square`], [`pinball`]. Lanes, filters, mixer, the base rate
-//!   and the [`Witnesses`](crate::Witnesses) are experts whose predictions are mixed by Bayes' rule
-//!   ([`bayes`]), the aggregating algorithm ([`aggregate`]) or AdaHedge ([`adahedge`]).
+//! - [`mixer`]: a small Kalman filter over the predictions of lanes and filters.
+//! - The top, by loss: [`log`](self::log), [`hinge`], [`square`], [`pinball`]. Lanes, filters,
+//!   mixer, the base rate and the [`Witnesses`](crate::Witnesses) are experts whose predictions are
+//!   mixed by Bayes' rule ([`bayes`]), the aggregating algorithm ([`aggregate`]) or AdaHedge
+//!   ([`adahedge`]).
 //! - [`sweep`]: the loops over the features of a row, which all losses share.
-//! - [`stack`]: all of it, one round after the other; [`explain`]: why a prediction is what it is.
+//! - [`stack`]: the whole bank, round by round. [`explain`]: the contributions of the features to a
+//!   prediction.
 //!
-//! Proved: mixing costs little over every expert, and the witnesses have a theorem. So for comparators
-//! without units, ‖N u‖ ≤ U ≤ U_j, in the logistic loss
+//! It is proved that mixing costs little over every expert, and the witnesses have a theorem. So
+//! for unit-free comparators, ‖N u‖ ≤ U ≤ U_j, in the logistic loss
 //!
 //! ```text
 //! R_T(u) ≤ U_j(2√E_j + G) + c_max(ln(1/π_j) + ln T)
 //! ```
 //!
-//! Nothing in it depends on the processor: no fused operations, and exponentials of its own
-//! (`elementary`).
+//! No result depends on the processor: there are no fused operations, and the exponentials are our
+//! own (`elementary`).
 
 mod adahedge;
 mod aggregate;
 mod bayes;
 mod belief;
 mod blend;
+mod classes;
 mod eight;
 mod experts;
 mod explain;
@@ -50,6 +54,7 @@ mod sweep;
 mod targets;
 mod top;
 
+pub use classes::SoftmaxBank;
 pub use experts::Expert;
 
 use super::{
@@ -92,7 +97,7 @@ pub struct Bank {
     kind: Kind,
 }
 
-/// One bank for each loss that it can learn from.
+/// One variant for each kind of loss that the bank can learn from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Kind {
     Logistic(Stack<Logistic, Log>),
@@ -101,7 +106,7 @@ enum Kind {
     Pinball(Stack<AnyLoss, Pinball>),
 }
 
-/// Runs an expression on whichever bank it is.
+/// Runs an expression on whichever variant it is.
 macro_rules! with_stack {
     ($bank:expr, $stack:ident => $what:expr) => {
         match $bank {
@@ -114,7 +119,7 @@ macro_rules! with_stack {
 }
 
 impl Bank {
-    /// A bank that has seen nothing, for one of its losses.
+    /// Makes a bank that has seen nothing, for one of its losses.
     pub fn new(loss: AnyLoss) -> Result<Self, String> {
         let kind = match loss {
             AnyLoss::Logistic(loss) => Kind::Logistic(Stack::new(loss, Log::new())),
@@ -134,7 +139,7 @@ impl Bank {
         Ok(Self { kind })
     }
 
-    /// The theorem, for comparators without units of this radius.
+    /// The theorem, for unit-free comparators of this radius.
     pub fn promise_within(&self, radius: f64) -> Promise {
         with_stack!(&self.kind, stack => stack.promise_within(radius))
     }
@@ -218,7 +223,7 @@ impl Resumable for Bank {
     }
 }
 
-/// What describes it: nothing, for there is nothing to tune.
+/// The parameters of the bank. There are none, because there is nothing to tune.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BankSpec {}

@@ -1,10 +1,10 @@
 //! The bank's top for quantiles, and for medians in the absolute loss.
 //!
-//! ρ(e) = τe for a residual e ≥ 0 and (τ − 1)e below. Its slopes are two numbers only, so that a Kalman
-//! filter's step is α = min(4σ/(1 − τ), e/s) for e > 0 and −min(4σ/τ, −e/s) for e < 0: it goes to the
-//! label if that is not far, where σ is the running mean of the posterior mean's loss. Some lanes and a
-//! filter keep the square loss, for the mean is a good place to begin from. AdaHedge takes the place
-//! of the aggregating algorithm.
+//! ρ(e) = τe for a residual e ≥ 0 and (τ − 1)e below. The loss has only two slopes. So a Kalman
+//! filter's step is α = min(4σ/(1 − τ), e/s) for e > 0 and −min(4σ/τ, −e/s) for e < 0, where σ is
+//! the running mean of the posterior mean's loss. The step reaches the label if that is not far.
+//! Some lanes and a filter keep the square loss, because the mean is a good starting point.
+//! AdaHedge takes the place of the aggregating algorithm.
 
 use super::adahedge::AdaHedge;
 use super::belief::Belief;
@@ -22,36 +22,37 @@ use crate::witness::WITNESSES;
 use rueful_machine::Registers;
 use serde::{Deserialize, Serialize};
 
-/// How many mean losses a step is worth at most.
+/// The longest step, in mean losses.
 const PATIENCE: f64 = 4.0;
-/// The rate at which the posterior mean learns, over the mean loss.
+/// The rate at which the posterior mean learns, divided by the mean loss.
 const RATE: f64 = 0.3;
-/// The mean loss is that of so many rounds.
+/// The number of rounds over which the mean loss is taken.
 const MEMORY: f64 = 1000.0;
-/// From this lane and this filter on, the square loss is kept.
+/// From this lane on, and below from this filter on, the square loss is kept.
 const SQUARE_LANES: usize = 6;
 const SQUARE_FILTERS: usize = 2;
 
 /// The top of a bank in a pinball loss.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pinball {
-    /// τ, and what the loss is multiplied by: 2 makes the absolute loss of τ = ½.
+    /// τ, and below the factor of the loss: 2 makes the absolute loss for τ = ½.
     tau: f64,
     factor: f64,
     targets: Targets,
     blend: Blend,
     belief: Belief,
     hedge: AdaHedge<EXPERTS>,
-    /// σ, and a running quantile of the labels.
+    /// σ, and below a running quantile of the labels.
     mean_loss: f64,
     quantile: f64,
-    /// Losses of the experts of the first round, in the data's own units.
+    /// The loss of every expert in the first round, in the data's own units.
     first_loss: f64,
-    /// What witnesses lost because they were clipped to a range that did not hold the label.
+    /// The losses of the witnesses that come from clipping to a range that did not contain the
+    /// label.
     clipped: EachWitness,
 }
 
-/// What was made of a view.
+/// The predictions that are made from a view.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PinballOpinion {
     mixture: Mixture,
@@ -60,7 +61,7 @@ pub(super) struct PinballOpinion {
 }
 
 impl Pinball {
-    /// For the quantile τ, in a loss that is `factor` times the pinball's.
+    /// A top for the quantile τ, in a loss that is `factor` times the pinball loss.
     pub(super) fn new(tau: f64, factor: f64) -> Self {
         let prior = prior(FILTERS);
         Self {
@@ -83,8 +84,8 @@ impl Pinball {
         if residual > 0.0 { self.tau * residual } else { (self.tau - 1.0) * residual }
     }
 
-    /// A label beyond the range: what witnesses were clipped to may be farther from it than what they
-    /// said.
+    /// Handles a label outside the range: the clipped prediction of a witness may be farther from
+    /// it than the prediction itself.
     #[cold]
     #[inline(never)]
     fn widen(&mut self, said: &Each, witnesses: &EachWitness, y: f64, c: f64) {
@@ -104,7 +105,7 @@ impl Pinball {
         if self.mean_loss > 0.0 {
             self.belief.learn::<R>(&lost, mean_loss, RATE / self.mean_loss, label.round);
         }
-        // The running quantile: a step towards the label, no longer than the way there.
+        // The running quantile makes a step towards the label, but not beyond it.
         let (weight, residual) = (self.targets.weight(), y - self.quantile);
         let step = if residual > 0.0 {
             (self.mean_loss / (1.0 - self.tau)).min(residual * weight / c)

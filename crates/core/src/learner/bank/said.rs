@@ -1,4 +1,4 @@
-//! What experts say where labels are numbers.
+//! The predictions of the experts for labels that are numbers.
 
 use super::blend::Blend;
 use super::experts::{BASE, EXPERTS, Each, EachWitness, MEAN, MIXER, WITNESS};
@@ -8,7 +8,7 @@ use super::targets::Targets;
 use super::top::View;
 use rueful_machine::Eights;
 
-/// What every expert says, in units of the labels and within their range.
+/// The predictions of all experts, in units of the labels and within their range.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said {
     pub(super) said: Each,
@@ -43,14 +43,14 @@ impl Said {
     }
 }
 
-/// The prior of a layer above a posterior mean, which has half of it.
+/// The prior of a layer above a posterior mean. The posterior mean has half of it.
 pub(super) fn halved(prior: &Each) -> Each {
     let mut halved = prior.map(|prior| 0.5 * prior);
     halved[MEAN] = 0.5;
     halved
 }
 
-/// What each expert's share is when that of the posterior mean is handed out.
+/// The share of each expert when that of the posterior mean is distributed over its parts.
 pub(super) fn shares(upper: &Each, lower: &Each) -> Each {
     std::array::from_fn(|k| if k == MEAN { 0.0 } else { upper[k] + upper[MEAN] * lower[k] })
 }

@@ -1,43 +1,43 @@
 //! A feature's own unit: the largest size it has had.
 //!
-//! Everything in the bank sees x̃ = x/N, where N is the largest |x| so far, so that columns may be in
-//! any unit. One corrupted value would spoil N for good, so a value beyond 30·N is doubted: while
-//! those of this feature are fewer than 2 + 0.02·(times seen), it enters as ±1 and N stays. Otherwise
-//! N grows, at most tenfold by one example, and x̃ is clipped to ±10.
+//! Everything in the bank sees x̃ = x/N, where N is the largest |x| so far, so that columns may be
+//! in any unit. One corrupted value would spoil N for good, so a value beyond 30·N is doubted.
+//! While there are fewer than 2 + 0.02·(times seen) such values of a feature, the value enters as
+//! ±1 and N stays. Otherwise N grows, at most tenfold by one example, and x̃ is clipped to ±10.
 
 use serde::{Deserialize, Serialize};
 
-/// N grows at most so much by one example, and x̃ never leaves ± this.
+/// The limit for the growth of N by one example, and for |x̃|.
 const LONGEST: f32 = 10.0;
-/// A value beyond so many N is doubted.
+/// A value beyond so many times N is doubted.
 const DOUBTFUL: f32 = 30.0;
-/// So many may be doubted, and this share of the times seen.
+/// The number of values that may be doubted, and below this share of the times seen in addition.
 const DOUBTS: f32 = 2.0;
 const DOUBT_RATE: f32 = 0.02;
-/// 1/N is at most this.
+/// The largest 1/N.
 const FINEST: f32 = 8.507_059e37; // 2^126
 
 /// The unit of one feature.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Scale {
-    /// 1/N, rounded so that no value up to N comes out above 1; 0 before the first.
+    /// 1/N, rounded so that no value up to N comes out above 1. It is 0 before the first value.
     inverse: f32,
-    /// How often it was seen, and how often beyond 30·N.
+    /// How often the feature was seen, and below how often beyond 30·N.
     seen: u16,
     doubted: u16,
 }
 
-/// A value in its feature's own unit, and what became of the unit.
+/// A value in its feature's own unit, and the change of the unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scaled {
     /// x̃
     pub(super) value: f32,
-    /// What N was multiplied by; 1 as a rule.
+    /// The factor by which N grew. It is 1 as a rule.
     pub(super) growth: f32,
 }
 
 impl Scale {
-    /// x/N for a value that is going to be predicted for; 0 before the first value.
+    /// x/N for a value that is to be predicted. It is 0 before the first value.
     #[inline(always)]
     pub(super) fn scaled(&self, x: f32) -> Scaled {
         let value = x * self.inverse;
@@ -49,14 +49,14 @@ impl Scale {
         next.beyond(x)
     }
 
-    /// The same where the value was counted already.
+    /// `scaled` for a value that was counted already.
     pub(super) fn scaled_once_counted(&self, x: f32) -> Scaled {
         let value = x * self.inverse;
         if value.abs() <= 1.0 { Scaled { value, growth: 1.0 } } else { { *self }.beyond(x) }
     }
 
-    /// Counts one more value. Says x/N, and whether this is all that there is to say: not for the
-    /// first value, nor for one beyond N.
+    /// Counts one more value. Returns x/N, and whether nothing else must be done. Something else
+    /// must be done for the first value, and for one beyond N.
     #[inline(always)]
     pub(super) fn count_scaled(&mut self, x: f32) -> (f32, bool) {
         self.count();
@@ -85,7 +85,7 @@ impl Scale {
         if value.abs() <= 1.0 { Scaled { value, growth: 1.0 } } else { self.beyond(x) }
     }
 
-    /// A value beyond N, which was counted.
+    /// Handles a value beyond N that was counted.
     #[cold]
     #[inline(never)]
     fn beyond(&mut self, x: f32) -> Scaled {
@@ -112,7 +112,7 @@ impl Scale {
     }
 }
 
-/// 1/|x|, rounded so that |x| times it is at most 1; 0 for 0.
+/// 1/|x|, rounded so that |x| times it is at most 1. It is 0 for x = 0.
 fn unit_of(x: f32) -> f32 {
     if x == 0.0 {
         return 0.0;
@@ -133,7 +133,7 @@ mod tests {
             let (value, is_plain) = scale.count_scaled(x);
             assert_eq!(before, scale.scaled_once_counted(x));
             let admitted = if is_plain { Scaled { value, growth: 1.0 } } else { scale.admit(x) };
-            // What is predicted for is what is then learned from, but for the first value.
+            // The value for learning is the value for predicting, except for the first value.
             assert!(before == admitted || before == Scaled { value: 0.0, growth: 1.0 });
             last = admitted.value;
         }

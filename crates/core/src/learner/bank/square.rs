@@ -1,8 +1,9 @@
 //! The bank's top for numbers in the square loss.
 //!
-//! What lanes and filters say is clipped to the range of the labels seen so far. The mixer learns from
-//! all of them; the posterior mean of lanes, filters, mixer, base rate and witnesses is one more
-//! expert, with half of the prior, of the aggregating algorithm, whose prediction is the bank's.
+//! The predictions of lanes and filters are clipped to the range of the labels seen so far. The
+//! mixer learns from all of them. The posterior mean of lanes, filters, mixer, base rate and
+//! witnesses is one more expert of the aggregating algorithm, with half of the prior. The bank
+//! predicts what the aggregating algorithm does.
 
 use super::aggregate::Aggregate;
 use super::belief::Belief;
@@ -29,14 +30,16 @@ pub(super) struct SquareTop {
     aggregate: Aggregate,
     /// The running mean of the posterior mean's squared error.
     error: f64,
-    /// Losses of the experts, in squared units, and of the first round in the data's own.
+    /// The losses of the experts, in squared units, and below those of the first round in the
+    /// data's own.
     losses: Each,
     first_loss: f64,
-    /// What witnesses lost because they were clipped to a range that did not hold the label.
+    /// The losses of the witnesses that come from clipping to a range that did not contain the
+    /// label.
     clipped: EachWitness,
 }
 
-/// What was made of a view.
+/// The predictions that are made from a view.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SquareOpinion {
     mixture: Mixture,
@@ -60,8 +63,8 @@ impl SquareTop {
         }
     }
 
-    /// A label beyond the range: what witnesses were clipped to may be farther from it than what they
-    /// said.
+    /// Handles a label outside the range: the clipped prediction of a witness may be farther from
+    /// it than the prediction itself.
     #[cold]
     #[inline(never)]
     fn widen(&mut self, said: &Each, witnesses: &EachWitness, y: f64, c: f64) {
@@ -72,7 +75,7 @@ impl SquareTop {
         }
     }
 
-    /// Belief and aggregation learn once labels have a range that was known before.
+    /// Lets belief and aggregation learn, once labels have a range that was known before.
     #[inline(always)]
     fn judge<R: Registers>(&mut self, opinion: &SquareOpinion, y: f64, label: &Label) {
         let lost = opinion.said.map(|z| (z - y) * (z - y));

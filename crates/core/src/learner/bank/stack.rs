@@ -1,9 +1,9 @@
 //! One bank, for one loss: scales, lanes, filters, and the top that mixes them.
 //!
-//! A round goes from the bottom to the top and back. What is predicted is a function of the state
-//! and the features ([`Stack::predict`]); what is then learned begins from the same view, unless the
-//! row has something new in it: a feature seen for the first time, or a value beyond all before.
-//! Such rows are rare. They are predicted first, then admitted, and then seen again.
+//! A round goes from the bottom to the top and back. The prediction is a function of the state and
+//! the features ([`Stack::predict`]). Learning begins from the same view, unless the row contains
+//! something new: a feature that is seen for the first time, or a value that is larger than all
+//! before. Such rows are rare. They are predicted first, then admitted, and then seen again.
 
 use super::experts::{Expert, RADII};
 use super::explain::sensitivities;
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 /// The first lane's weights are 4·(unit of labels)·θi/R.
 const GAIN: f64 = 4.0;
-/// Room is made beforehand for rows of so many features; longer ones make it when they come.
+/// Room for rows of so many features is made beforehand. Longer rows make room when they come.
 const LONGEST_ROW: usize = 1 << 12;
 
 /// A bank in the loss L.
@@ -44,17 +44,17 @@ pub(super) struct Stack<L, T> {
     top: T,
     lanes: Lanes,
     filters: Filters,
-    /// They keep the units of all features.
+    /// The witnesses, which keep the units of all features.
     witnesses: Witnesses<L, Gauge>,
     rounds: u64,
     importance: f64,
-    /// Σ‖x̃‖², and R: the largest root of its mean so far.
+    /// Σ‖x̃‖², and below R: the largest root of its mean so far.
     norms_sq: f64,
     reach: f64,
     scratch: Scratch,
 }
 
-/// The form in which a bank is written.
+/// The stored form of a bank.
 #[derive(Serialize, Deserialize)]
 #[serde(bound(
     serialize = "L: Loss + Serialize, T: Top",
@@ -89,7 +89,7 @@ impl<L: Loss, T> TryFrom<Stored<L, T>> for Stack<L, T> {
         let Stored { loss, top, scales, lanes, filters, mut witnesses, .. } = stored;
         let gauges = witnesses.cells_mut().0;
         if gauges.len() != scales.len() {
-            return Err("lanes and witnesses have units for the same features");
+            return Err("lanes and witnesses have units for different numbers of features");
         }
         gauges.iter_mut().zip(scales).for_each(|(gauge, scale)| gauge.scale = scale);
         let Stored { rounds, importance, norms_sq, reach, .. } = stored;
@@ -109,18 +109,19 @@ impl<L: Loss, T> TryFrom<Stored<L, T>> for Stack<L, T> {
     }
 }
 
-/// Room for the row that is being learned from. Nothing in it outlives the row.
+/// A buffer for the row that is being learned from. Nothing in it outlives the row.
 #[derive(Debug, Clone, Default)]
 struct Scratch {
-    /// x̃ of the row, where in it something is odd, and where features are that were never seen.
+    /// x̃ of the row, the places with new or larger values, and the places of features never seen
+    /// before.
     scaled: Vec<f32>,
     odd: Vec<u32>,
     news: Vec<u32>,
-    /// Nothing before there are features, and while it is in use.
+    /// `None` before there are features, and while it is in use.
     desk: Option<Box<Desk>>,
 }
 
-/// What is in use while rows are learned from.
+/// The buffers while rows are learned from.
 struct Hands {
     scaled: Vec<f32>,
     odd: Vec<u32>,
@@ -184,7 +185,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.witnesses.rearrange(from);
     }
 
-    /// A round for every row, with wide registers where there are any.
+    /// Plays a round for every row, with wide registers if the processor has them.
     pub(super) fn learn_rows(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
         self.learn_rows_by::<Widest>(rows, rounds);
     }
@@ -250,7 +251,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
         }
     }
 
-    /// Measures a row, and sees it if nothing in it is new or beyond all before.
+    /// Measures a row. Sees it, too, if it has no new features and no value that is larger than all
+    /// before.
     fn measure<W: Runner>(&mut self, x: &Features<'_>, hands: &mut Hands) -> Result<Sight, usize> {
         let (gauges, slopes) = self.witnesses.cells_mut();
         W::run(Measure {
@@ -271,7 +273,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         W::run(See { gauges, slopes, cells: self.lanes.cells(), indices, values, scaled })
     }
 
-    /// What filters see, where there are any.
+    /// The filters' view of a row, if there are filters.
     fn see_by_filters<W: Runner>(
         &self,
         indices: &[u32],
@@ -285,7 +287,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.filters.see::<W>(desk)
     }
 
-    /// A round in which nothing is new.
+    /// A round without anything new.
     fn learn_plain<W: Runner>(
         &mut self,
         example: &Example<'_>,
@@ -299,7 +301,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.learn_said::<W>(example, &opinion, &view, hands)
     }
 
-    /// Witnesses and top say what they think, before the label is known.
+    /// Lets witnesses and top make their predictions, before the label is known.
     #[inline(always)]
     fn opine<W: Runner>(&mut self, view: &View, foreseen: &Foreseen) -> T::Opinion {
         self.witnesses.prepare::<<Plain as Registers>::Four>(foreseen);
@@ -310,7 +312,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         Round::on(&self.loss, T::prediction(opinion), example)
     }
 
-    /// The units of the witnesses grow before they predict, but for features that are new.
+    /// Lets the units of the witnesses grow before they predict, except for new features.
     fn lengthen(&mut self, x: &Features<'_>, odd: &[u32]) {
         for &place in odd {
             let place = place as usize;
@@ -327,8 +329,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
         &mut self.witnesses.cells_mut().0[cell].scale
     }
 
-    /// A round in which something is new that only lanes have to know of: their weights stay when a
-    /// unit grows, and what is new adds to their variance.
+    /// A round with something new that concerns only the lanes: their weights stay the same when a
+    /// unit grows, and new features add to their variance.
     #[inline(never)]
     fn learn_lean<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
         let x = &example.features;
@@ -346,7 +348,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.learn_said::<W>(example, &opinion, &view, hands)
     }
 
-    /// Takes in values beyond all before, and notes which features are new.
+    /// Takes in values that are larger than all before, and notes which features are new.
     fn admit_known(&mut self, x: &Features<'_>, hands: &mut Hands) {
         hands.news.clear();
         for &at in &hands.odd {
@@ -360,7 +362,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         }
     }
 
-    /// Takes in the features that are new, and says Σx̃² of them.
+    /// Takes in the new features, and returns Σx̃² over them.
     fn admit_news(&mut self, x: &Features<'_>, hands: &mut Hands) -> f32 {
         let mut norm_sq = 0.0;
         for &place in &hands.news {
@@ -373,8 +375,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
         norm_sq
     }
 
-    /// A round with something new in it that filters have to know of: predicted without, admitted,
-    /// and seen again.
+    /// A round with something new that concerns the filters: the row is predicted without it,
+    /// admitted, and seen again.
     #[cold]
     #[inline(never)]
     fn learn_novel<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
@@ -392,8 +394,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
         round
     }
 
-    /// What lanes and filters will see when what is new has been admitted. Features that were not
-    /// seen, and so many others, weigh nothing, and add their prior variance.
+    /// The view of lanes and filters after the new features and values are admitted. Unseen
+    /// features, here and `others` elsewhere, have weight 0 and add their prior variance.
     fn foresee(
         &self,
         indices: &[u32],
@@ -431,7 +433,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         View { lanes, filters, alive: self.filters.len() }
     }
 
-    /// Σ‖x̃‖² and R with one more row.
+    /// Σ‖x̃‖² and R, with one more row.
     #[inline(always)]
     fn reach_with(&self, norm_sq: f32) -> (f64, f64) {
         let norms_sq = self.norms_sq + f64::from(norm_sq);
@@ -439,7 +441,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         (norms_sq, if mean > self.reach * self.reach { mean.sqrt() } else { self.reach })
     }
 
-    /// The witnesses take in the features that are new, and say Σ(x/N)² of them.
+    /// Lets the witnesses take in the new features, and returns Σ(x/N)² over them.
     fn begin(&mut self, x: &Features<'_>, odd: &[u32]) -> f64 {
         let mut new_sq = 0.0;
         for &place in odd {
@@ -449,7 +451,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         new_sq
     }
 
-    /// Takes in what is new in a row that was counted.
+    /// Takes in the new features and values of a row that was counted.
     fn admit(&mut self, x: &Features<'_>, hands: &mut Hands) {
         for &place in &hands.odd {
             let place = place as usize;
@@ -465,7 +467,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         }
     }
 
-    /// The rest of a round.
+    /// The rest of a round, once its prediction is made.
     #[inline(always)]
     fn learn_said<W: Runner>(
         &mut self,
@@ -483,8 +485,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
         round
     }
 
-    /// The rest of a round whose features have just been admitted, or whose label is far beyond all
-    /// before: all is seen once more, in units that are large enough.
+    /// The rest of a round whose features have just been admitted, or whose label is far larger
+    /// than all before: everything is seen once more, in units that are large enough.
     #[cold]
     #[inline(never)]
     fn learn_anew<W: Runner>(
@@ -511,7 +513,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.learn_seen::<W>(example, &opinion, &view, hands);
     }
 
-    /// The rest of the round.
+    /// The last part of a round: everything learns.
     fn learn_seen<W: Runner>(
         &mut self,
         example: &Example<'_>,
@@ -542,7 +544,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         }
     }
 
-    /// What would be predicted next, and what it is made of. Changes nothing.
+    /// The next prediction for an example, and the view from which it is made. It changes nothing.
     #[inline(never)]
     fn opinion_on(&self, x: &Features<'_>, unseen: usize) -> (T::Opinion, View) {
         let (indices, values) = (x.indices(), x.values());
@@ -563,7 +565,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         (0..self.dimension()).map(weight).collect()
     }
 
-    /// What each feature adds to the prediction, and last what is left.
+    /// The contribution of each feature to the prediction, and last the remainder.
     pub(super) fn contributions(&self, x: &Features<'_>) -> Vec<f64> {
         let known = x.below(self.dimension());
         let (opinion, view) = self.opinion_on(&known, x.len() - known.len());
@@ -585,7 +587,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
         all
     }
 
-    /// What lanes and filters say of x̃_i = 1, where this is the gain of the first lane.
+    /// The predictions of lanes and filters for x̃_i = 1, where `gain` is the gain of the first
+    /// lane.
     fn said_by_unit(&self, cell: usize, gain: f64) -> [f64; MIXED] {
         let (lanes, filters) = (self.lanes.weights(cell), self.filters.weights(cell));
         std::array::from_fn(|k| match k {
@@ -607,7 +610,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.top.mixing_cost(self.rounds as f64)
     }
 
-    /// What the witnesses prove about comparators.
+    /// The lower bounds of the witnesses for the comparators.
     pub(super) fn testify(
         &self,
         comparators: &Comparators,
@@ -616,12 +619,13 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.witnesses.testify(comparators, coordinates)
     }
 
-    /// What the witnesses prove about all rounds so far.
+    /// The minorants of the witnesses over all rounds so far.
     pub(super) fn witness_minorants(&self) -> impl Iterator<Item = Minorant> {
         self.witnesses.minorants()
     }
 
-    /// R_T(u) ≤ U_j(2√E_j + G) + what mixing cost over witness j, for the best j whose ball holds u.
+    /// R_T(u) ≤ U_j(2√E_j + G) + the cost of mixing over witness j, for the best j whose ball
+    /// contains u.
     pub(super) fn promise_within(&self, radius: f64) -> Promise {
         let reaching = (0..WITNESSES).filter(|&j| RADII[j] >= radius);
         let promises: Vec<Promise> = reaching.map(|j| self.promise_of(j)).collect();
@@ -644,7 +648,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         Promise { data: best(|promise| &promise.data), theorem: best(|promise| &promise.theorem) }
     }
 
-    /// The same by one witness.
+    /// `promise_within` for one witness.
     fn promise_of(&self, witness: usize) -> Promise {
         let Some(own) = self.witnesses.promise(witness) else {
             return Promise::none(
@@ -669,7 +673,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         }
     }
 
-    /// Whether this can be a later state of a fresh one.
+    /// Whether this can be a later state of a fresh bank.
     pub(super) fn continues(&self, fresh: &Self) -> bool
     where
         L: PartialEq,
@@ -690,7 +694,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 }
 
-/// Top and witnesses learn from a label, and say what is to be learned about the features.
+/// Lets top and witnesses learn from a label. Returns the lessons for lanes and filters, and the
+/// slopes of the witnesses.
 struct Learn<'a, L, T: Top> {
     top: &'a mut T,
     witnesses: &'a mut Witnesses<L, Gauge>,
@@ -721,7 +726,7 @@ mod tests {
     use crate::loss::{Absolute, Logistic, Square};
     use rueful_machine::Plainly;
 
-    /// Rows of few features out of many: filters retire on the way, and units grow.
+    /// Rows of few features out of many. Filters retire on the way, and units grow.
     fn stream(rows: u32, dimension: u32) -> Batch {
         let mut batch = Batch::default();
         for t in 0..rows {
@@ -735,8 +740,8 @@ mod tests {
         batch
     }
 
-    /// The same stream with wide registers and without: the same rounds, and the same state to the
-    /// bit, as bytes show it.
+    /// Runs the same stream with wide registers and without. The rounds, and the state as bytes,
+    /// must be the same to the bit.
     fn wide_is_plain<L, T>(fresh: &Stack<L, T>)
     where
         L: Loss + PartialEq + std::fmt::Debug + Serialize,

@@ -1,18 +1,18 @@
 //! How far a Gaussian belief moves for one example.
 //!
-//! A lane believes that the score is f, with variance s. After a label y of importance c it moves to
-//! f + s·a, where a is the slope of its loss there: a = −c φ'(f + s a). The curvature of the loss at
-//! that point, c·φ'', is what the variance shrinks by.
+//! A lane believes that the score is f, with variance s. After a label y of importance c it moves
+//! to f + s·a, where a is the slope of its loss there: a = −c φ'(f + s a). The variance shrinks by
+//! the curvature of the loss at that point, c·φ''.
 
 use super::eight::{Eight, within};
 use super::lanes::Lesson;
 use crate::elementary::sigmoid_eight;
 use rueful_machine::Eights;
 
-/// Slopes are kept within ± this, so that a hostile importance leaves weights finite.
+/// Slopes are clipped to ± this, so that weights stay finite even with a hostile importance.
 pub(super) const STEEPEST: f32 = 1e15;
 
-/// Residuals are kept within ± this many units of the labels, which lie within 2^30 of each other.
+/// Residuals are clipped to ± this many units of the labels, which lie within 2^30 of each other.
 const FARTHEST: f32 = 4_294_967_296.0; // 2^32
 
 /// A slope, and the curvature there.
@@ -23,7 +23,7 @@ pub(super) struct Step<V> {
 }
 
 impl<V: Eights> Step<V> {
-    /// What lanes learn of it.
+    /// The slopes and curvatures for the lanes.
     #[inline(always)]
     pub(super) fn lesson(self) -> Lesson {
         Lesson {
@@ -33,8 +33,9 @@ impl<V: Eights> Step<V> {
     }
 }
 
-/// a = c(y − σ(f + s a)) for the label y ∈ {0, 1}, and the curvature cσ'. One Newton step from where
-/// the chord of σ through 0 and f leads, which is kept if its sign is right and its size at most c.
+/// a = c(y − σ(f + s a)) for the label y ∈ {0, 1}, and the curvature cσ'. The first guess replaces
+/// σ by its chord through 0 and f. One Newton step from there is kept if its sign is right and its
+/// size at most c.
 #[inline(always)]
 pub(super) fn logistic<V: Eights>(mean: V, variance: V, label: f32, importance: f32) -> Step<V> {
     let (one, c, y) = (V::all(1.0), V::all(importance), V::all(label));
@@ -58,15 +59,15 @@ pub(super) fn square<V: Eights>(residual: V, variance: V, importance: f32) -> V 
     within(residual / (V::all(1.0 / importance) + variance), STEEPEST)
 }
 
-/// The same for one belief.
+/// `square` for one belief.
 #[inline(always)]
 pub(super) fn square_alone(residual: f32, variance: f32, importance: f32) -> f32 {
     let residual = residual.clamp(-FARTHEST, FARTHEST);
     (residual / (1.0 / importance + variance)).clamp(-STEEPEST, STEEPEST)
 }
 
-/// The exact step of a pinball loss with the slopes `up` for residuals above 0 and −`down` for those
-/// below: it never moves past the label.
+/// The exact step of a pinball loss with the slopes `up` for residuals above 0 and −`down` for
+/// those below. It never moves past the label.
 #[inline(always)]
 pub(super) fn pinball(residual: f32, variance: f32, up: f32, down: f32) -> f32 {
     let reach = residual / variance.max(1e-20);
@@ -83,7 +84,7 @@ mod tests {
     type V = rueful_machine::Array<f32, 8>;
 
     proptest! {
-        /// The step solves its equation but for a share of the first slope.
+        /// The step solves its equation, except for a share of the first slope.
         #[test]
         fn a_logistic_step_solves_its_equation(
             f in -8.0..8.0f32, s in 0.0..4.0f32, up in any::<bool>(), c in 0.1..3.0f32,

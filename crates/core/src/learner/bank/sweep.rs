@@ -1,14 +1,15 @@
 //! The loops over the features of a row, which are the same for all losses.
 //!
-//! What is kept for a feature is in three places: its [`Gauge`], the [`Cell`] of the lanes and the [`Slopes`] of
-//! the witnesses. A row goes over them three times: to measure it, to see it, and to learn from it.
+//! The numbers that are kept for a feature are in three places: its [`Gauge`], the [`Cell`] of the
+//! lanes and the [`Slopes`] of the witnesses. There are three loops over a row: to measure it, to
+//! see it, and to learn from it.
 
 use super::gauge::Gauge;
 use super::lanes::{Cell, Lesson, Seeing, Seen, Teaching};
 use crate::witness::{Foreseen, Inner, Measured, Slopes};
 use rueful_machine::{Kernel, Numbers, Registers, prefetch};
 
-/// What lanes and witnesses see in a row.
+/// The view of a row by lanes and witnesses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sight {
     pub(super) lanes: Seen,
@@ -22,14 +23,14 @@ pub(super) struct Measure<'a> {
     pub(super) slopes: &'a [Slopes],
     pub(super) indices: &'a [u32],
     pub(super) values: &'a [f32],
-    /// Where x̃ is put, and the places of features that are new or beyond all before: as long as
-    /// the row.
+    /// The buffer for x̃, and below the one for the places of features that are new or larger than
+    /// all before. Both are as long as the row.
     pub(super) scaled: &'a mut [f32],
     pub(super) odd: &'a mut [u32],
 }
 
 impl Kernel for Measure<'_> {
-    /// How many places are odd, and what was seen if there are none.
+    /// The view of the row, or the number of odd places if there are any.
     type Out = Result<Sight, usize>;
 
     #[inline(always)]
@@ -79,14 +80,14 @@ impl Kernel for See<'_> {
     }
 }
 
-/// Lanes and witnesses learn from a row.
+/// Lets lanes and witnesses learn from a row.
 pub(super) struct Teach<'a> {
     pub(super) cells: &'a mut [Cell],
     pub(super) slopes: &'a mut [Slopes],
     pub(super) indices: &'a [u32],
     pub(super) values: &'a [f32],
     pub(super) scaled: &'a [f32],
-    /// What the lanes are to learn, and the slopes of the witnesses.
+    /// The lesson for the lanes, and below the slopes of the witnesses.
     pub(super) lesson: &'a Lesson,
     pub(super) witnesses: &'a [f64; 4],
 }

@@ -1,33 +1,34 @@
 //! Labels that are numbers, in units of their own.
 //!
-//! The offset is the first label and the unit the power of two nearest the first difference from it,
-//! so that singles hold what is learned, whatever labels are measured in. Where a label lies more
-//! than 2^30 units off, the unit grows, and everything that is measured in it is stretched.
+//! The offset is the first label. The unit is the power of two nearest the first difference from
+//! it. So singles can represent what is learned, whatever the units of the labels. If a label lies
+//! more than 2^30 units off, the unit grows, and everything that is measured in it is rescaled.
 
 use super::filters::FILTERS;
 use serde::{Deserialize, Serialize};
 
-/// Beyond so many units the unit grows.
+/// The unit grows if a label is more than so many units off.
 const FARTHEST: f64 = (1_u64 << 30) as f64;
 /// Units are powers of two between 2^−1000 and 2^1000.
 const LARGEST_POWER: i64 = 1000;
 
-/// What is known of the labels so far.
+/// Statistics of the labels so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Targets {
     offset: f64,
-    /// 0 before there were two different labels.
+    /// The unit. It is 0 before there were two different labels.
     unit: f64,
-    /// Importance of all labels, their mean, and the sum of squared differences from it.
+    /// The importance of all labels, and below their mean and the sum of squared differences from
+    /// it.
     weight: f64,
     pub(super) mean: f64,
     squares: f64,
-    /// The least and the largest.
+    /// The least label, and below the largest.
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
-/// x = m·2^e with 1 ≤ |m| < 2; for 0 the least e.
+/// The e of x = m·2^e with 1 ≤ |m| < 2. For 0 it is the least e.
 fn exponent(x: f64) -> i64 {
     (x.to_bits() >> 52 & 0x7ff) as i64 - 1023
 }
@@ -37,7 +38,7 @@ fn power_of_two(exponent: i64) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// The power of two nearest |x|, on a logarithmic scale, within what units may be.
+/// The power of two nearest |x|, on a logarithmic scale, within the limits of units.
 fn nearest_unit(x: f64) -> f64 {
     let mantissa = f64::from_bits(x.abs().to_bits() & ((1 << 52) - 1) | (1023 << 52));
     let nearest = exponent(x) + i64::from(mantissa >= 1.5);
@@ -49,14 +50,13 @@ impl Targets {
         Self { offset: 0.0, unit: 0.0, weight: 0.0, mean: 0.0, squares: 0.0, low: 0.0, high: 0.0 }
     }
 
-    /// The unit, and 1 while there is none.
+    /// The unit, or 1 while there is none.
     #[inline(always)]
     pub(super) fn unit(&self) -> f64 {
         if self.unit > 0.0 { self.unit } else { 1.0 }
     }
 
-    /// A number in units of the labels. Units are powers of two: nothing is rounded but the
-    /// difference.
+    /// A number in units of the labels. Units are powers of two, so only the difference is rounded.
     #[inline(always)]
     pub(super) fn inward(&self, number: f64) -> f64 {
         let inverse = 1.0 / self.unit();
@@ -69,7 +69,7 @@ impl Targets {
         number * self.unit() + self.offset
     }
 
-    /// The standard deviation so far; 0 after one label.
+    /// The standard deviation so far. It is 0 after one label.
     #[inline(always)]
     pub(super) fn spread(&self) -> f64 {
         if self.weight > 0.0 { (self.squares / self.weight).sqrt() } else { 0.0 }
@@ -81,25 +81,26 @@ impl Targets {
         self.high - self.low
     }
 
-    /// Importance of all labels.
+    /// The importance of all labels.
     #[inline(always)]
     pub(super) fn weight(&self) -> f64 {
         self.weight
     }
 
-    /// By how much the way into these units and back moves a number of the labels' size, at most.
+    /// A bound on the rounding error of converting a number of the labels' size into these units
+    /// and back.
     pub(super) fn rounding(&self) -> f64 {
         32.0 * f64::EPSILON * ((self.offset / self.unit()).abs() + self.range())
     }
 
-    /// The nearest number between the least and the largest label.
+    /// The number clipped to between the least and the largest label.
     #[inline(always)]
     pub(super) fn clipped(&self, z: f64) -> f64 {
         let z = if z > self.low { z } else { self.low };
         if z < self.high { z } else { self.high }
     }
 
-    /// What numbers in units must be multiplied by before this label is learned from: 1, unless it
+    /// The factor for numbers in units before this label is learned from. It is 1, unless the label
     /// lies far off.
     #[inline(always)]
     pub(super) fn stretch_for(&self, label: f64) -> f32 {
@@ -112,14 +113,14 @@ impl Targets {
     #[cold]
     #[inline(never)]
     fn far_stretch(&self, label: f64) -> f32 {
-        // Halves, whose difference is finite.
+        // The difference of the halves is always finite.
         let distance = exponent(0.5 * label - 0.5 * self.offset) + 1;
         let wanted = distance.min(LARGEST_POWER) - exponent(self.unit);
-        // 2^−126 is the smallest normal single; what is beyond it is nothing beside the label.
+        // 2^−126 is the smallest normal single. Anything smaller is negligible beside the label.
         power_of_two(-wanted.clamp(0, 126)) as f32
     }
 
-    /// The unit becomes 1/factor times as large.
+    /// Makes the unit 1/factor times as large.
     pub(super) fn stretch(&mut self, factor: f64) {
         self.unit = (self.unit / factor).min(power_of_two(LARGEST_POWER));
         for number in [&mut self.mean, &mut self.low, &mut self.high] {
@@ -128,7 +129,7 @@ impl Targets {
         self.squares *= factor * factor;
     }
 
-    /// Takes in a label, and says what it is in units.
+    /// Takes in a label, and returns it in units.
     #[inline(always)]
     pub(super) fn learn(&mut self, label: f64, importance: f64) -> f64 {
         if self.unit == 0.0 {
@@ -138,7 +139,7 @@ impl Targets {
         self.weight += importance;
         let before = y - self.mean;
         self.mean += importance * before / self.weight;
-        // Roundings may lead beyond the label.
+        // Roundings may put the mean beyond the label.
         self.squares += (importance * before * (y - self.mean)).max(0.0);
         self.low = if y < self.low { y } else { self.low };
         self.high = if y > self.high { y } else { self.high };
@@ -200,7 +201,7 @@ mod tests {
             let mut targets = Targets::new();
             for (power, up) in labels {
                 let label = 10_f64.powf(power) * if up { 1.0 } else { -1.0 };
-                // One step is as long as singles go: several may be needed.
+                // One step is limited by the range of singles, so several may be needed.
                 for _ in 0..20 {
                     targets.stretch(targets.stretch_for(label).into());
                 }

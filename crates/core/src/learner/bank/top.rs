@@ -1,4 +1,4 @@
-//! What is above the lanes: who mixes them, and what they are told to learn.
+//! The part of a bank above the lanes: it mixes them, and it says what they are to learn.
 
 use super::super::Plain;
 use super::experts::{EachWitness, Expert};
@@ -7,12 +7,12 @@ use super::filters::FILTERS;
 use super::lanes::{Lesson, Seen};
 use rueful_machine::{Kernel, Registers, Runner};
 
-/// What lanes and filters see in one example.
+/// The view of one example by lanes and filters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct View {
-    /// f and s of the lanes, the gain of the first included.
+    /// f and s of the lanes, including the gain of the first.
     pub(super) lanes: Seen,
-    /// f and s of the filters, and how many there are.
+    /// f and s of the filters, and below how many filters there are.
     pub(super) filters: [Glance; FILTERS],
     pub(super) alive: usize,
 }
@@ -25,7 +25,7 @@ impl View {
     }
 }
 
-/// A label as it came: with its importance, in a round counted from 1.
+/// A label with its importance and its round, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Label {
     pub(super) value: f64,
@@ -33,7 +33,7 @@ pub(super) struct Label {
     pub(super) round: f64,
 }
 
-/// What lanes and filters are to learn.
+/// The slopes and curvatures that lanes and filters are to learn from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Lessons {
     pub(super) lanes: Lesson,
@@ -41,7 +41,8 @@ pub(super) struct Lessons {
     pub(super) curvatures: [f32; FILTERS],
 }
 
-/// What mixing costs at most over an expert: as it was, and as it can be for so many rounds.
+/// Upper bounds on the cost of mixing over an expert: one from the run itself, and one for any run
+/// of so many rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cost {
     pub(super) data: f64,
@@ -50,30 +51,30 @@ pub(super) struct Cost {
 
 /// The part of a bank that depends on the loss.
 pub(super) trait Top: Plain + std::fmt::Debug + Send + Sync + 'static {
-    /// What it made of a view.
+    /// The predictions that are made from a view.
     type Opinion: Copy;
 
-    /// The unit of labels, which the first lane's weights are measured in.
+    /// The unit of labels, in which the first lane's weights are measured.
     fn spread(&self) -> f64;
 
-    /// What is predicted, and what each expert says. Changes nothing.
+    /// The prediction of the bank and those of the experts. It changes nothing.
     fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> Self::Opinion;
 
     /// The prediction of an opinion.
     fn prediction(opinion: &Self::Opinion) -> f64;
 
-    /// What all weights must be multiplied by before this label is learned from, where the unit of
-    /// labels is far too small for it; 1 as a rule.
+    /// The factor for all weights before this label is learned from, if the unit of labels is far
+    /// too small for it. It is 1 as a rule.
     #[inline(always)]
     fn stretch_for(&self, _label: f64) -> f32 {
         1.0
     }
 
-    /// The unit of labels changes by that much.
+    /// Changes the unit of labels by this factor.
     fn stretch(&mut self, _factor: f32) {}
 
-    /// Learns from the label, and says what lanes and filters are to learn. The view is that of
-    /// all features; the opinion may have been made without those that were new.
+    /// Learns from the label, and returns what lanes and filters are to learn. The view is that of
+    /// all features. The opinion may have been made without the new ones.
     fn learn<R: Registers>(
         &mut self,
         opinion: &Self::Opinion,
@@ -82,29 +83,30 @@ pub(super) trait Top: Plain + std::fmt::Debug + Send + Sync + 'static {
         label: &Label,
     ) -> Lessons;
 
-    /// Only so many filters remain.
+    /// Retires filters, so that only so many remain.
     fn retire(&mut self, filters: usize);
 
-    /// What the mixer makes of the lanes and filters, in units of the prediction.
+    /// The mixer's weights of lanes and filters, in units of the prediction.
     fn mixing_weights(&self) -> [f64; super::mixer::MIXED];
 
-    /// The experts, whose losses are averaged over so much importance.
+    /// The experts. Their losses are averaged over so much importance.
     fn experts(&self, importance: f64) -> Vec<Expert>;
 
-    /// What mixing is proved to cost at most over the best expert, after so many rounds.
+    /// A proved bound on the cost of mixing over the best expert, after so many rounds.
     fn mixing_cost(&self, rounds: f64) -> f64;
 
-    /// What the bank has lost at most beyond what a witness said: mixing, clipping and rounding.
+    /// A bound on the bank's loss beyond that of a witness: for mixing, clipping and rounding.
     fn cost_over_witness(&self, witness: usize, rounds: f64) -> Cost;
 
-    /// Where that is proved.
+    /// A description of the proof of that bound.
     const PROOF: &'static str;
 
-    /// Whether it can be a later state of a fresh one, where so many filters remain.
+    /// Whether it can be a later state of a fresh top, if so many filters remain.
     fn is_sound(&self, filters: usize) -> bool;
 }
 
-/// What a top makes of a view. All who ask for it share one copy of the code for each kind of register.
+/// The opinion of a top on a view. All callers share one copy of the code for each kind of
+/// register.
 pub(super) fn opinion<W: Runner, T: Top>(
     top: &T,
     view: &View,

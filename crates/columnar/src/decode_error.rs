@@ -11,7 +11,7 @@ const SAID_CHARS: usize = 200;
 
 /// What goes wrong.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum DecodeError {
     /// An error that says all there is to say.
     Told(DataError),
     /// A file that is not what is read: what was found, and what should have been there.
@@ -20,7 +20,7 @@ pub(crate) enum Trouble {
     Undecodable(String),
 }
 
-impl Trouble {
+impl DecodeError {
     pub(crate) fn unsuitable(found: impl Into<String>, expected: impl Into<Phrase>) -> Self {
         Self::Unsuitable(found.into(), expected.into())
     }
@@ -29,7 +29,7 @@ impl Trouble {
         Self::Undecodable(what.into())
     }
 
-    fn error(self, file: &str) -> DataError {
+    fn told(self, file: &str) -> DataError {
         match self {
             Self::Told(error) => error,
             Self::Unsuitable(found, expected) => {
@@ -44,25 +44,25 @@ impl Trouble {
     }
 }
 
-impl From<DataError> for Trouble {
+impl From<DataError> for DecodeError {
     fn from(error: DataError) -> Self {
         Self::Told(error)
     }
 }
 
-impl From<ParquetError> for Trouble {
+impl From<ParquetError> for DecodeError {
     fn from(error: ParquetError) -> Self {
         Self::Undecodable(error.to_string())
     }
 }
 
-impl From<ArrowError> for Trouble {
+impl From<ArrowError> for DecodeError {
     fn from(error: ArrowError) -> Self {
         Self::Undecodable(error.to_string())
     }
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for DecodeError {
     fn from(error: io::Error) -> Self {
         Self::Undecodable(error.to_string())
     }
@@ -72,9 +72,9 @@ impl From<io::Error> for Trouble {
 /// panics has met a file it cannot decode, and what it was doing is given up.
 pub(crate) fn guarded<T>(
     file: &str,
-    work: impl FnOnce() -> Result<T, Trouble>,
+    work: impl FnOnce() -> Result<T, DecodeError>,
 ) -> Result<T, DataError> {
     let result = catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(Trouble::new("what it says about itself makes no sense")));
-    result.map_err(|trouble| trouble.error(file))
+        .unwrap_or_else(|_| Err(DecodeError::new("what it says about itself makes no sense")));
+    result.map_err(|error| error.told(file))
 }

@@ -1,0 +1,149 @@
+//! Flags for how files are read.
+
+use anyhow::Context;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use rueful_data::{Bits, FormatSettings};
+use rueful_run::{ClassWeights, DataSettings, Layout, Manner};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// How the bytes of a file become examples.
+#[derive(Debug, Clone, Default, Args)]
+#[group(multiple = true)]
+#[command(next_help_heading = "Format")]
+pub(crate) struct FormatArgs {
+    /// The format [default: recognised by content and extension].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Layout::NAMES))]
+    format: Option<String>,
+
+    /// The column of the labels: its name, or its number from 1 on.
+    #[arg(long, value_name = "COLUMN")]
+    label: Option<String>,
+
+    /// The column that says how much an example counts: 0, or a number from 1e-30 to 1e30.
+    #[arg(long, value_name = "COLUMN")]
+    importance: Option<String>,
+
+    /// The label that means +1; all others mean -1.
+    #[arg(long, value_name = "LABEL", allow_hyphen_values = true)]
+    positive: Option<String>,
+
+    /// Columns to leave out.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    drop: Vec<String>,
+
+    /// Columns whose numbers are categories: one feature for each value.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    categorical: Vec<String>,
+
+    /// Columns of numbers, even if most of their first cells are not numbers.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    numeric: Vec<String>,
+
+    /// Columns of running text: one feature for each word.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    text: Vec<String>,
+
+    /// The first line names the columns [default: recognised by content].
+    #[arg(long, conflicts_with = "no_header")]
+    header: bool,
+
+    /// The first line is data.
+    #[arg(long)]
+    no_header: bool,
+
+    /// Hash the names of features to 2^BITS indices [default: 22].
+    #[arg(long, value_name = "BITS")]
+    bits: Option<u8>,
+
+    /// Do not add a feature that is always 1.
+    #[arg(long)]
+    no_constant: bool,
+
+    /// Read the file as this schema says, a JSON file that --write-schema made.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) schema: Option<PathBuf>,
+}
+
+impl FormatArgs {
+    pub(crate) fn settings(&self, files: &[String]) -> anyhow::Result<DataSettings> {
+        let bits = self.bits.map(Bits::try_from).transpose();
+        let bits = bits.map_err(|why| anyhow::anyhow!("--bits: {why}"))?;
+        let header = self.header.then_some(true).or(self.no_header.then_some(false));
+        let schema = self.schema.as_deref().map(read_schema).transpose()?;
+        let format_settings = FormatSettings {
+            format: self.format.clone(),
+            label: self.label.clone(),
+            importance: self.importance.clone(),
+            predictions: Vec::new(),
+            drop: self.drop.clone(),
+            categorical: self.categorical.clone(),
+            numeric: self.numeric.clone(),
+            text: self.text.clone(),
+            unlabelled: false,
+            header,
+            bits: bits.unwrap_or_default(),
+        };
+        Ok(DataSettings {
+            files: files.to_vec(),
+            format_settings,
+            schema,
+            positive: self.positive.clone(),
+            no_constant: self.no_constant,
+            class_weights: None,
+        })
+    }
+}
+
+fn read_schema(path: &Path) -> anyhow::Result<Layout> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    serde_json::from_str(&text).with_context(|| format!("{shown} is not a schema"))
+}
+
+/// How much the examples of a class count.
+#[derive(Debug, Clone, Default, Args)]
+#[group(multiple = true)]
+#[command(next_help_heading = "Class weights")]
+pub(crate) struct WeightArgs {
+    /// Examples of the class +1 count W times as much [default: 1].
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    positive_weight: Option<f64>,
+
+    /// Examples of the class -1 count W times as much [default: 1].
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    negative_weight: Option<f64>,
+}
+
+impl WeightArgs {
+    /// The settings of data whose classes are weighted.
+    pub(crate) fn weigh(&self, data: DataSettings) -> anyhow::Result<DataSettings> {
+        let class_weights = ClassWeights::asked(self.positive_weight, self.negative_weight)?;
+        Ok(DataSettings { class_weights, ..data })
+    }
+}
+
+/// How a file is read. None of these settings changes the examples.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct MannerArgs {
+    /// Threads that read [default: one for each core].
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
+    /// Keep a compact copy of the data beside the first file, in FILE.rueful-cache, and read that.
+    #[arg(long)]
+    cache: bool,
+
+    /// Write to a JSON file how the data are read, so that the next file can be read in the same
+    /// way.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) write_schema: Option<PathBuf>,
+}
+
+impl MannerArgs {
+    pub(crate) fn manner(&self) -> Manner {
+        Manner { threads: self.threads, cache: self.cache, ..Manner::default() }
+    }
+}

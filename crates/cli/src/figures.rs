@@ -1,0 +1,186 @@
+//! The figures that people ask for, as they read them.
+
+use crate::numbers::{Figure, at_least, at_most, measured, percent};
+use crate::view::{headed, numbers_table, plain};
+use rueful_run::{FiguresReport, Interval, RatesReport};
+
+/// What is known exactly up to rounding is as good as measured.
+const AS_GOOD_AS_EXACT: f64 = 1e-9;
+
+/// The section about the figures, with the calibration and the remarks; empty if there are none.
+pub(crate) fn section(title: &str, figures: Option<&FiguresReport>) -> String {
+    let Some(figures) = figures else { return String::new() };
+    let rows = rows(figures);
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text += &headed(title, &plain(rows));
+    }
+    let remarks = remarks(figures);
+    if !remarks.is_empty() {
+        let head = if text.is_empty() { title } else { text.trim_end() };
+        text = format!("{head}\n{remarks}\n\n");
+    }
+    text + &calibration(figures)
+}
+
+fn remarks(figures: &FiguresReport) -> String {
+    let lines = figures.remarks.iter().map(|remark| wrapped(remark));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A sentence on lines that a terminal has room for.
+fn wrapped(sentence: &str) -> String {
+    let mut lines = vec![String::from(" ")];
+    for word in sentence.split_whitespace() {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last + word.chars().count() > 96 {
+            lines.push(String::from(" "));
+        }
+        if let Some(line) = lines.last_mut() {
+            *line += " ";
+            *line += word;
+        }
+    }
+    lines.join("\n")
+}
+
+/// One line for each figure that there is: its name, the number, and what it is about.
+fn rows(figures: &FiguresReport) -> Vec<Vec<String>> {
+    let rates = &figures.rates;
+    let mut rows = Vec::new();
+    let mut row = |name: &str, value: Option<String>, says: String| {
+        rows.extend(value.map(|value| vec![name.to_owned(), value, says]));
+    };
+    row("explained", rates.explained.map(share), explained(figures));
+    row("error rate", rates.error_rate.map(percent), majority(rates));
+    row("AUC", rates.auc.map(interval), String::new());
+    row("precision", rates.precision.map(percent), taken(figures));
+    row("recall", rates.recall.map(percent), positive(figures));
+    row("F1", rates.f1.map(measured), String::new());
+    row("log loss", rates.log_loss.map(measured), String::new());
+    row("Brier score", rates.brier.map(measured), String::new());
+    let off = "the mean distance of probabilities from what came".to_owned();
+    row("calibration error", figures.calibration_error.map(measured), off);
+    rows
+}
+
+fn explained(figures: &FiguresReport) -> String {
+    let value = figures.best_constant.and_then(|best| best.value);
+    let told = value.map_or(String::new(), |value| format!(", {},", measured(value)));
+    format!("of what the best constant{told} loses")
+}
+
+fn majority(rates: &RatesReport) -> String {
+    let rate = rates.majority_error_rate.map_or(String::new(), percent);
+    format!("{rate} by always answering the larger class")
+}
+
+fn taken(figures: &FiguresReport) -> String {
+    let told = figures.confusion.map(|all| {
+        let (right, taken) = (all.true_positives, all.true_positives + all.false_positives);
+        format!("{} of {} taken for positive", whole(right), whole(taken))
+    });
+    told.unwrap_or_default()
+}
+
+fn positive(figures: &FiguresReport) -> String {
+    let told = figures.confusion.map(|all| {
+        let (right, wrong) = (whole(all.true_negatives), whole(all.false_positives));
+        let positive =
+            format!("{} of {} positive", whole(all.true_positives), whole(all.positives()));
+        format!("{positive}; of the negative, {right} were right and {wrong} wrong")
+    });
+    told.unwrap_or_default()
+}
+
+/// A weight, which is a count where all examples count once.
+fn whole(weight: f64) -> String {
+    if weight == weight.trunc() && weight < 1e15 {
+        return crate::numbers::count(weight as u64);
+    }
+    measured(weight)
+}
+
+/// A number that is known to lie between two others.
+pub(crate) fn interval(interval: Interval) -> String {
+    if interval.upper - interval.lower <= AS_GOOD_AS_EXACT {
+        return measured(interval.upper);
+    }
+    format!("{} to {}", at_least(interval.lower), at_most(interval.upper))
+}
+
+/// The same for a share.
+pub(crate) fn share(interval: Interval) -> String {
+    if interval.upper - interval.lower <= AS_GOOD_AS_EXACT {
+        return percent(interval.upper);
+    }
+    let (lower, upper) = (Figure::at_least(interval.lower), Figure::at_most(interval.upper));
+    format!("{} to {}", lower.percent(), upper.percent())
+}
+
+/// Probabilities beside what came, a column for every tenth.
+fn calibration(figures: &FiguresReport) -> String {
+    if figures.calibration.is_empty() {
+        return String::new();
+    }
+    let short = |share: f64| format!("{} %", Figure::measured(100.0 * share).decimals(1));
+    let bins = || figures.calibration.iter();
+    let row = |name: &str, cells: Vec<String>| [vec![name.to_owned()], cells].concat();
+    let rows = vec![
+        row("said", bins().map(|bin| short(bin.predicted)).collect()),
+        row("came", bins().map(|bin| short(bin.observed)).collect()),
+        row("examples", bins().map(|bin| whole(bin.weight)).collect()),
+    ];
+    let last = figures.calibration.len();
+    let title = "Calibration: how often the positive label came, by tenths of its probability";
+    headed(title, &numbers_table(rows, 1..=last))
+}
+
+/// The figures by name, for a page.
+pub(crate) fn pairs(figures: &FiguresReport) -> Vec<(String, String)> {
+    let row = |row: Vec<String>| {
+        let mut cells = row.into_iter();
+        let name = cells.next().unwrap_or_default();
+        let told: Vec<String> = cells.filter(|cell| !cell.is_empty()).collect();
+        (name, told.join("; ").replace("-", "−"))
+    };
+    let remarks = figures.remarks.iter().map(|remark| ("note".to_owned(), remark.clone()));
+    rows(figures).into_iter().map(row).chain(remarks).collect()
+}
+
+/// The figures in one line, for whoever has no table.
+pub(crate) fn in_one_line(figures: &FiguresReport) -> String {
+    let rates = &figures.rates;
+    let named = |name: &str, value: Option<String>| value.map(|value| format!("{name} {value}"));
+    let all = [
+        named("explained", rates.explained.map(share)),
+        named("error rate", rates.error_rate.map(percent)),
+        named("AUC", rates.auc.map(interval)),
+        named("precision", rates.precision.map(percent)),
+        named("recall", rates.recall.map(percent)),
+        named("F1", rates.f1.map(measured)),
+        named("Brier score", rates.brier.map(measured)),
+        named("calibration error", figures.calibration_error.map(measured)),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_rounded_outward_and_exact_numbers_to_the_nearest() {
+        let of = |lower, upper| interval(Interval { lower, upper });
+        assert_eq!(of(0.123_46, 0.123_46), "0.1235");
+        assert_eq!(of(0.123_46, 0.123_51), "0.1234 to 0.1236");
+        assert_eq!(share(Interval { lower: 0.5, upper: 0.500_01 }), "50.00 % to 50.01 %");
+    }
+
+    #[test]
+    fn sentences_are_broken_where_a_line_ends() {
+        let text = wrapped(&"word ".repeat(40));
+        assert!(text.lines().all(|line| line.starts_with("  word") && line.len() <= 97));
+        assert_eq!(text.split_whitespace().count(), 40);
+    }
+}

@@ -1,0 +1,368 @@
+//! Tables in every format and order. A model finds its columns by name in all of them.
+
+use crate::harness::ask_in;
+use arrow_array::{
+    ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use parquet::arrow::ArrowWriter;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+const ROWS: usize = 120;
+
+/// A cell of the table that all files here hold.
+fn cell(row: usize, column: &str) -> String {
+    let age = 18 + row * 37 % 60;
+    match column {
+        "age" => age.to_string(),
+        "job" => ["clerk", "nurse", "", "cook"][row % 4].to_owned(),
+        "member" => row.is_multiple_of(3).to_string(),
+        "y" => (if (age > 45) != row.is_multiple_of(11) { "yes" } else { "no" }).to_owned(),
+        "id" => format!("id{row}"),
+        other => panic!("{other}"),
+    }
+}
+
+/// The table as text, with these columns in this order.
+fn text(separator: &str, columns: &[&str]) -> String {
+    let line = |row: usize| {
+        let cells: Vec<_> = columns.iter().map(|column| cell(row, column)).collect();
+        cells.join(separator) + "\n"
+    };
+    columns.join(separator) + "\n" + &(0..ROWS).map(line).collect::<String>()
+}
+
+fn json(columns: &[&str]) -> String {
+    let value = |row: usize, column: &str| match (column, cell(row, column)) {
+        ("age" | "member", value) => value,
+        (_, empty) if empty.is_empty() => "null".to_owned(),
+        (_, word) => format!("{word:?}"),
+    };
+    let line = |row: usize| {
+        let pairs = columns.iter().map(|column| format!("{column:?}: {}", value(row, column)));
+        format!("{{{}}}\n", pairs.collect::<Vec<_>>().join(", "))
+    };
+    (0..ROWS).map(line).collect()
+}
+
+fn arff(columns: &[&str]) -> String {
+    let kind = |column: &&str| match *column {
+        "age" => "numeric".to_owned(),
+        "member" => "{false, true}".to_owned(),
+        _ => "string".to_owned(),
+    };
+    let declared = columns.iter().map(|column| format!("@attribute {column} {}\n", kind(column)));
+    let value = |row, column| Some(cell(row, column)).filter(|cell| !cell.is_empty());
+    let line = |row: usize| {
+        let cells = columns.iter().map(|column| value(row, column).unwrap_or("?".to_owned()));
+        cells.collect::<Vec<_>>().join(",") + "\n"
+    };
+    let rows: String = (0..ROWS).map(line).collect();
+    format!("@relation people\n{}@data\n{rows}", declared.collect::<String>())
+}
+
+fn batch(columns: &[&str]) -> RecordBatch {
+    let array = |column: &&str| -> (String, ArrayRef) {
+        let cells = (0..ROWS).map(|row| cell(row, column));
+        let array: ArrayRef = match *column {
+            "age" => Arc::new(cells.map(|cell| cell.parse().ok()).collect::<Int64Array>()),
+            "member" => Arc::new(cells.map(|cell| Some(cell == "true")).collect::<BooleanArray>()),
+            _ => Arc::new(
+                cells
+                    .map(|cell| Some(cell).filter(|cell| !cell.is_empty()))
+                    .collect::<StringArray>(),
+            ),
+        };
+        ((*column).to_owned(), array)
+    };
+    RecordBatch::try_from_iter_with_nullable(
+        columns.iter().map(array).map(|(name, array)| (name, array, true)),
+    )
+    .expect("columns of equal length")
+}
+
+fn write_columnar(folder: &Path, columns: &[&str]) {
+    let batch = batch(columns);
+    let file = |name: &str| File::create(folder.join(name)).expect("the file is created");
+    let mut writer = ArrowWriter::try_new(file("t.parquet"), batch.schema(), None)
+        .expect("the table is written");
+    writer.write(&batch).expect("the table is written");
+    writer.close().expect("the table is written");
+    let mut writer =
+        FileWriter::try_new(file("t.feather"), &batch.schema()).expect("the table is written");
+    writer.write(&batch).expect("the table is written");
+    writer.finish().expect("the table is written");
+    let mut writer =
+        StreamWriter::try_new(file("t.arrows"), &batch.schema()).expect("the table is written");
+    writer.write(&batch).expect("the table is written");
+    writer.finish().expect("the table is written");
+}
+
+/// A folder with the table in every format. The files differ in the order of columns, in an
+/// additional column, and in whether they have the label.
+fn desk() -> TempDir {
+    let folder = TempDir::new().expect("a directory");
+    let put = |name: &str, text: String| {
+        fs::write(folder.path().join(name), text).expect("the file is there");
+    };
+    put("first.csv", text(",", &["age", "job", "member", "y"]));
+    put("order.csv", text(",", &["y", "id", "member", "job", "age"]));
+    put("t.tsv", text("\t", &["job", "y", "age", "id", "member"]));
+    put("semicolons.txt", text(";", &["member", "y", "age", "job"]));
+    put("t.jsonl", json(&["id", "member", "job", "age", "y"]));
+    put("t.arff", arff(&["member", "id", "y", "age", "job"]));
+    put("bare.csv", text(",", &["id", "job", "member", "age"]));
+    put("bare.jsonl", json(&["age", "member", "job"]));
+    put("lacking.csv", text(",", &["job", "y"]));
+    write_columnar(folder.path(), &["y", "member", "age", "id", "job"]);
+    folder
+}
+
+const LABELLED: [&str; 8] = [
+    "order.csv",
+    "t.tsv",
+    "semicolons.txt",
+    "t.jsonl",
+    "t.arff",
+    "t.parquet",
+    "t.feather",
+    "t.arrows",
+];
+
+#[test]
+fn a_model_finds_its_columns_by_name() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    for first in ["first.csv", "t.parquet --drop id", "t.arrows --drop id", "t.tsv --drop id"] {
+        ask(&format!("run {first} --label y --save m.rueful -q")).result();
+        let expected = ask("predict m.rueful first.csv").result();
+        assert_eq!(expected.lines().count(), ROWS, "{first}");
+        for other in LABELLED {
+            let said = ask(&format!("predict m.rueful {other}"));
+            assert!(said.stderr.contains("mistakes"), "{first} {other}: {}", said.stderr);
+            assert_eq!(said.result(), expected, "{first} {other}");
+        }
+        for bare in ["bare.csv", "bare.jsonl"] {
+            let said = ask(&format!("predict m.rueful {bare}"));
+            assert_eq!(said.stderr, format!("note: {ROWS} predictions\n"), "{first} {bare}");
+            assert_eq!(said.result(), expected, "{first} {bare}");
+            let why = ask(&format!("explain m.rueful {bare} --row 7 --json")).json();
+            assert!(why.get("actual").is_none());
+        }
+    }
+}
+
+#[test]
+fn a_run_goes_on_with_any_file_of_the_same_columns() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    ask("run first.csv --label y --save m.rueful -q").result();
+    let resumed = |file: &str| {
+        ask(&format!("run {file} --resume m.rueful --save {file}.rueful -q")).result();
+        ask(&format!("predict {file}.rueful first.csv -q")).result()
+    };
+    let expected = resumed("first.csv");
+    for other in LABELLED {
+        assert_eq!(resumed(other), expected, "{other}");
+    }
+    let complaint = ask("run bare.csv --resume m.rueful -q").refusal(1);
+    assert!(complaint.contains("bare.csv: found no column \"y\" for the label"), "{complaint}");
+}
+
+#[test]
+fn a_schema_finds_its_columns_by_name() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    ask("data first.csv --label y --write-schema s.json").result();
+    let risk =
+        |flags: &str| ask(&format!("run {flags} --json -q")).json()["sequential_risk"].clone();
+    let expected = risk("first.csv --label y");
+    for other in LABELLED {
+        assert_eq!(risk(&format!("{other} --schema s.json")), expected, "{other}");
+    }
+}
+
+#[test]
+fn a_cache_stands_in_for_its_text_with_models_too() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    ask("convert first.csv --label y --positive yes --out all.cache").result();
+    ask("convert first.csv --label y --positive no --out no.cache").result();
+    ask("convert order.csv --label y --positive yes --out id.cache").result();
+    ask("run first.csv --label y --save m.rueful -q").result();
+    let expected = ask("predict m.rueful first.csv").result();
+    assert_eq!(ask("predict m.rueful all.cache").result(), expected);
+    let complaint = ask("predict m.rueful no.cache").refusal(1);
+    assert!(complaint.contains("made with --positive no"), "{complaint}");
+    let complaint = ask("predict m.rueful id.cache").refusal(1);
+    assert!(complaint.contains("rows with the column \"id\""), "{complaint}");
+    // A model that was learned from a cache also predicts text.
+    ask("run all.cache --save c.rueful -q").result();
+    for file in ["all.cache", "first.csv", "order.csv", "t.parquet", "bare.csv"] {
+        assert_eq!(ask(&format!("predict c.rueful {file}")).result(), expected, "{file}");
+    }
+    let again = |file: &str| {
+        ask(&format!("run {file} --resume c.rueful --save d.rueful -q")).result();
+        ask("predict d.rueful first.csv -q").result()
+    };
+    assert_eq!(again("all.cache"), again("t.jsonl"));
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    ask("run first.csv --label y --save m.rueful -q").result();
+    let complaint = ask("predict m.rueful lacking.csv").refusal(1);
+    assert!(complaint.contains("lacking.csv: found no columns \"age\", \"member\""), "{complaint}");
+    assert!(complaint.contains("the columns are: job, y"), "{complaint}");
+    assert!(complaint.contains("empty cells"), "{complaint}");
+    fs::write(desk.path().join("one.jsonl"), "{\"age\": 3, \"job\": null}\n")
+        .expect("the file is there");
+    let complaint = ask("predict m.rueful one.jsonl").refusal(1);
+    assert!(complaint.contains("found no column \"member\""), "{complaint}");
+    let complaint = ask(&format!(
+        "predict m.rueful {}",
+        crate::harness::root().join(crate::harness::DATA).display()
+    ))
+    .refusal(1);
+    assert!(complaint.contains("expected a table with the columns age, job"), "{complaint}");
+}
+
+/// Moments, as text has them and as numbers: an hour and a half past midnight, day after day.
+fn moment(row: usize) -> (String, i64) {
+    let (day, hour) = (1 + row % 28, row * 5 % 24);
+    let seconds = (19_723 + row as i64 % 28) * 86_400 + hour as i64 * 3600 + 1800;
+    (format!("2024-01-{day:02} {hour:02}:30:00"), seconds)
+}
+
+/// A table of moments and truths, in several formats.
+fn put_moments(folder: &Path) {
+    let rows = || (0..ROWS).map(|row| (moment(row), row * 5 % 24 > 11, row % 10 == 3));
+    let put =
+        |name: &str, text: String| fs::write(folder.join(name), text).expect("the file is there");
+    let line = |((text, _), y, is_missing): ((String, i64), bool, bool)| {
+        let (text, truth) = (if is_missing { "" } else { &text }, if y { "True" } else { "False" });
+        format!("{text},{truth}\n")
+    };
+    put("m.csv", format!("when,y\n{}", rows().map(line).collect::<String>()));
+    let line = |((text, _), y, is_missing): ((String, i64), bool, bool)| match is_missing {
+        true => format!("{{\"when\": null, \"y\": {y}}}\n"),
+        false => format!("{{\"when\": \"{}Z\", \"y\": {y}}}\n", text.replace(' ', "T")),
+    };
+    put("m.jsonl", rows().map(line).collect());
+    let seconds = |((_, seconds), _, is_missing): ((String, i64), bool, bool)| {
+        (!is_missing).then_some(seconds * 1_000_000)
+    };
+    let moments = rows().map(seconds).collect::<TimestampMicrosecondArray>().with_timezone("UTC");
+    let truths = rows().map(|(_, y, _)| Some(y)).collect::<BooleanArray>();
+    let columns: [(&str, ArrayRef, bool); 2] =
+        [("y", Arc::new(truths), true), ("when", Arc::new(moments), true)];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).expect("the table is written");
+    let file = File::create(folder.join("m.parquet")).expect("the table is written");
+    let mut writer =
+        ArrowWriter::try_new(file, batch.schema(), None).expect("the table is written");
+    writer.write(&batch).expect("the table is written");
+    writer.close().expect("the table is written");
+}
+
+#[test]
+fn moments_and_truths_are_the_same_in_every_format() {
+    let folder = TempDir::new().expect("a directory");
+    put_moments(folder.path());
+    let ask = |line: &str| ask_in(folder.path(), line);
+    const FILES: [&str; 3] = ["m.csv", "m.jsonl", "m.parquet"];
+    let mut answers = Vec::new();
+    for first in FILES {
+        let report = ask(&format!("run {first} --label y --save m.rueful --json -q")).json();
+        let risk = report["sequential_risk"].as_f64().expect("a number");
+        assert!(risk < 0.4, "the hour decides: {risk}");
+        for other in FILES {
+            let said = ask(&format!("predict m.rueful {other} --as label")).result();
+            assert_eq!(said.lines().count(), ROWS);
+            answers.push((risk, said));
+        }
+    }
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    assert!(answers[0].1.lines().all(|label| ["true", "false"].contains(&label)));
+    let weights = ask("weights m.rueful --all --json").result();
+    for name in ["when·hour=13", "when·weekday=monday", "when·month=1", "when·years"] {
+        assert!(weights.contains(name), "{name}: {weights}");
+    }
+    fs::write(folder.path().join("bad.csv"), "when,y\n2024-01-01,1\n2024-13-01,0\n")
+        .expect("the file is there");
+    let complaint = ask("predict m.rueful bad.csv").refusal(1);
+    assert!(
+        complaint.contains("bad.csv:3:1: found \"2024-13-01\", expected a date"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn a_look_needs_no_label() {
+    let folder = TempDir::new().expect("a directory");
+    let line = |row: usize| {
+        let rare = if row == 9 { "x" } else { "" };
+        format!("{},2024-01-{:02},{}e6,{},7,{rare}\n", row + 1, row % 28 + 1, row % 5, row % 3)
+    };
+    let rows: String = (0..1200).map(line).collect();
+    let text = format!("id,when,large,small,same,rare\n{rows}");
+    fs::write(folder.path().join("t.csv"), text).expect("the file is there");
+    let look = ask_in(folder.path(), "data t.csv --json").json();
+    let column = |name: &str| {
+        let columns = look["columns"].as_array().expect("an array");
+        columns.iter().find(|column| column["name"] == name).expect("the column").clone()
+    };
+    let odd = |name: &str| column(name)["oddity"].as_str().unwrap_or("none").to_owned();
+    assert_eq!(
+        (&*odd("id"), &*odd("same"), &*odd("rare")),
+        ("identifier", "constant", "nearly-all-missing")
+    );
+    assert_eq!((&*odd("large"), &*odd("when")), ("none", "none"));
+    assert_eq!(
+        (column("id")["distinct"].clone(), column("id")["distinct_is_cut"].clone()),
+        (1000.into(), true.into())
+    );
+    assert_eq!(
+        (column("large")["least"].clone(), column("large")["most"].clone()),
+        (0.0.into(), 4e6.into())
+    );
+    assert_eq!(
+        (column("small")["distinct"].clone(), column("rare")["missing"].clone()),
+        (3.into(), 1199.into())
+    );
+    assert_eq!(look["far_apart"]["large"][0], "large");
+    assert!(look["loss"].is_null() && look["first"][0]["label"].is_null());
+    let text = ask_in(folder.path(), "data t.csv").result();
+    for said in ["more than 1,000", "2024-01-28", "none yet: --label COLUMN", "have no units"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let complaint = ask_in(folder.path(), "data t.csv --write-schema s.json").refusal(1);
+    assert!(complaint.contains("add --label COLUMN"), "{complaint}");
+    // A cache knows the columns it was made from.
+    ask_in(folder.path(), "convert t.csv --label small --out t.cache").result();
+    let cached = ask_in(folder.path(), "data t.cache --json").json();
+    assert_eq!(cached["columns"][1], column("when"));
+    fs::write(folder.path().join("one.csv"), "a,y\n1,5\n2,5\n").expect("the file is there");
+    let one = ask_in(folder.path(), "data one.csv --label y").result();
+    assert!(one.contains("all labels are 5"), "{one}");
+}
+
+#[test]
+fn carriage_returns_alone_end_lines() {
+    let desk = desk();
+    let text = fs::read_to_string(desk.path().join("first.csv")).expect("the file is there");
+    fs::write(desk.path().join("old.csv"), text.replace('\n', "\r")).expect("the file is there");
+    let ask = |line: &str| ask_in(desk.path(), line);
+    let risk = |file: &str| {
+        ask(&format!("run {file} --label y --json -q")).json()["sequential_risk"].clone()
+    };
+    assert_eq!(risk("old.csv"), risk("first.csv"));
+    let bad = text.replace('\n', "\r") + "x,clerk,true,yes\r";
+    fs::write(desk.path().join("bad.csv"), bad).expect("the file is there");
+    let complaint = ask("run bad.csv --label y -q").refusal(1);
+    assert!(complaint.contains(&format!("bad.csv:{}:1: found \"x\"", ROWS + 2)), "{complaint}");
+}

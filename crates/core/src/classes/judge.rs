@@ -1,0 +1,485 @@
+//! Witnesses for many classes: predictors that price the comparators, whoever the model is.
+//!
+//! They are those of two classes with matrices in the place of vectors. With N including x_t, S = Σ g_s x_sᵀ,
+//! E = Σ ‖g_s‖²‖x_s/N_s‖² and G_t = √2·max c·max ‖x/N‖, a witness of radius U gives the classes the scores
+//!
+//! ```text
+//! z_t = −U·S(x_t/N²)/D_t,    D_t² = ‖S/N_t‖² + E + G_t²
+//! ```
+//!
+//! and predicts their softmax. Where classes are many, its slope gives those that no witness thinks likely
+//! what they have on average.
+//!
+//! **Theorem**: for every matrix u with ‖u N_T‖_F ≤ U, however the N_i grew,
+//!
+//! ```text
+//! Σ ⟨g_t, z_t − u x_t⟩ ≤ U·(Σ ‖g_t‖²‖x_t/N_t‖²/D_t + G_T) ≤ U·(2√E_T + G_T)
+//! ```
+//!
+//! The proof is that for vectors. A tangent at z_t lies below the loss, so the left side is at least what
+//! the witness lost more than u, but for what its slope strayed from its own softmax; that is added up and
+//! paid for. An importance is not known before the label: G_t is made with the largest so far, and where one
+//! exceeds that, the theorem pays for what D_t lacked.
+
+use super::class_of;
+use super::minorant::{ClassMinorants, Tangents};
+use crate::comparators::Comparators;
+use crate::elementary::{exp_of_negatives, ln};
+use crate::features::{Example, Features};
+use crate::ledger::Line;
+use crate::rows::Rows;
+use crate::ruler::{LabelSize, Ruler};
+use crate::witness::{UNIT_FREE_RADII, WITNESSES};
+use rueful_machine::{Fours, Kernel, Registers, Runner, Widest};
+use serde::{Deserialize, Serialize};
+
+/// A number for each witness.
+type Each = [f64; WITNESSES];
+
+/// No slope over classes is steeper: √2.
+const STEEPEST: f64 = std::f64::consts::SQRT_2;
+
+/// Witnesses of four radii side by side that belong to no learner, for labels of many classes in the
+/// logarithmic loss.
+///
+/// They see features and labels only, so the same judge serves a run, an audit of somebody else's model,
+/// and a part of either.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClassJudge {
+    radii: Each,
+    /// N; nothing in the data's own units.
+    ruler: Option<Ruler>,
+    /// One more than the largest class so far.
+    classes: u32,
+    minorants: ClassMinorants<Each>,
+    /// ‖S/N‖² as it is carried along, and E.
+    square: Each,
+    energy: Each,
+    /// max ‖x/N‖, and the largest importance.
+    reach: f64,
+    importance: f64,
+    /// What the theorem pays: Σ ‖g‖²‖x/N‖²/D; for importances that came late; for a carried ‖S/N‖² that was
+    /// below 0 and lifted to it, by its root; and for slopes that strayed from the softmax.
+    paid: Each,
+    excess: Each,
+    lifted: Each,
+    strayed: Each,
+    #[serde(skip)]
+    desk: JudgeDesk,
+}
+
+/// Room for one row, and what the witnesses say of it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct JudgeDesk {
+    /// ⟨S/N, x/N⟩ by class, and levels of it that wait.
+    inner: Vec<Each>,
+    steps: Vec<Each>,
+    /// The softmax of the scores, by class.
+    pub(crate) shares: Vec<Each>,
+    /// What scores are inner products times, ln Σ e^z, D, and G.
+    factor: Each,
+    log_sum: Each,
+    root: Each,
+    steepest: f64,
+    /// ‖S/N‖² in the units of this row, and what it was lifted by.
+    square: Each,
+    lifted: Each,
+    /// ‖x/N‖², and the largest with this row.
+    norm_sq: f64,
+    reach: f64,
+    tangents: Tangents<Each>,
+}
+
+/// What a witness answers for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct JudgePromise {
+    /// U·(Σ‖g‖²‖x/N‖²/D + G), with what rounding, importances and slopes that strayed add.
+    pub(crate) data: f64,
+    /// U·(2√E + G), with the same.
+    pub(crate) theorem: f64,
+}
+
+impl PartialEq for JudgeDesk {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+/// A ruler for features alone.
+pub(super) fn feature_ruler() -> Ruler {
+    Ruler::of_parts(Vec::new(), LabelSize { largest: 1.0, is_measured: false })
+}
+
+/// Takes in some rows.
+struct Observe<'a, 'b> {
+    judge: &'a mut ClassJudge,
+    rows: Rows<'b>,
+}
+
+impl Kernel for Observe<'_, '_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        for example in self.rows.iter() {
+            if let Some(class) = class_of(example.label).filter(|_| !example.importance.is_zero()) {
+                self.judge.observe::<R::Four>(&example, class);
+            }
+        }
+    }
+}
+
+impl ClassJudge {
+    /// A judge of regret against these comparators, which must be a ball. In no units it has the radii 1, 3,
+    /// 10, 30; in the data's own units U/10, U/3, U, 3U.
+    pub fn new(comparators: &Comparators) -> Option<Self> {
+        let radius = comparators.radius()?.get();
+        if comparators.is_unit_free() {
+            return Some(Self::unit_free());
+        }
+        let radii = [0.1, 1.0 / 3.0, 1.0, 3.0].map(|factor| factor * radius);
+        Some(Self::with(radii, None))
+    }
+
+    /// A judge of the radii 1, 3, 10, 30 in no units.
+    pub fn unit_free() -> Self {
+        Self::with(UNIT_FREE_RADII, Some(feature_ruler()))
+    }
+
+    fn with(radii: Each, ruler: Option<Ruler>) -> Self {
+        Self {
+            radii,
+            ruler,
+            classes: 0,
+            minorants: ClassMinorants::new(),
+            square: [0.0; WITNESSES],
+            energy: [0.0; WITNESSES],
+            reach: 0.0,
+            importance: 0.0,
+            paid: [0.0; WITNESSES],
+            excess: [0.0; WITNESSES],
+            lifted: [0.0; WITNESSES],
+            strayed: [0.0; WITNESSES],
+            desk: JudgeDesk::default(),
+        }
+    }
+
+    /// Makes room for features below `dimension`.
+    pub(crate) fn grow(&mut self, dimension: usize) {
+        self.minorants.grow(dimension);
+        if let Some(ruler) = &mut self.ruler {
+            ruler.grow(dimension);
+        }
+    }
+
+    /// Takes in rows by the cells of the ledger that it judges with. Their labels are numbers of classes;
+    /// whoever made the predictions has refused others.
+    pub fn observe_rows(&mut self, rows: Rows<'_>) {
+        self.observe_rows_by::<Widest>(rows);
+    }
+
+    fn observe_rows_by<W: Runner>(&mut self, rows: Rows<'_>) {
+        self.grow(rows.dimension());
+        W::run(Observe { judge: self, rows });
+    }
+
+    #[inline(always)]
+    fn observe<F: Fours>(&mut self, example: &Example<'_>, class: u32) {
+        let mut desk = std::mem::take(&mut self.desk);
+        self.foresee::<F>(&example.features, 0, &mut desk);
+        self.learn(example, class, &mut desk);
+        self.desk = desk;
+    }
+
+    /// What the witnesses say of features there is room for, and of so many others. Changes nothing but
+    /// the desk.
+    #[inline(always)]
+    pub(crate) fn foresee<F: Fours>(&self, x: &Features<'_>, unseen: usize, desk: &mut JudgeDesk) {
+        let new = self.look(x, desk) + unseen;
+        desk.norm_sq += new as f64;
+        desk.reach = self.reach.max(desk.norm_sq.sqrt());
+        desk.steepest = STEEPEST * self.importance * desk.reach;
+        self.predict::<F>(desk);
+    }
+
+    /// ⟨S/N, x/N⟩ of every class, in units that this row fits; says how many features are new, for which x/N
+    /// is ±1.
+    #[inline(always)]
+    fn look(&self, x: &Features<'_>, desk: &mut JudgeDesk) -> usize {
+        let classes = self.classes as usize;
+        desk.inner.clear();
+        desk.inner.resize(classes, [0.0; WITNESSES]);
+        desk.steps.clear();
+        desk.steps.resize(classes + 1, [0.0; WITNESSES]);
+        (desk.square, desk.lifted, desk.norm_sq) = (self.square, [0.0; WITNESSES], 0.0);
+        let mut new = 0;
+        for (&index, &value) in x.indices().iter().zip(x.values()) {
+            let feature = index as usize;
+            let known = self.ruler.as_ref().map_or(1.0, |ruler| ruler.largest()[feature]);
+            if known == 0.0 {
+                new += usize::from(value != 0.0);
+                continue;
+            }
+            let unit = if self.ruler.is_some() && value.abs() > known {
+                self.shrink(feature, (known, value.abs()), desk);
+                f64::from(value.abs())
+            } else {
+                f64::from(known)
+            };
+            let scaled = f64::from(value) / unit;
+            desk.norm_sq += scaled * scaled;
+            let slopes = self.minorants.slopes();
+            slopes.add_feature(feature, scaled / unit, &mut desk.inner, &mut desk.steps);
+        }
+        let mut waiting = [0.0; WITNESSES];
+        for class in (0..classes).rev() {
+            (0..WITNESSES).for_each(|k| waiting[k] += desk.steps[class + 1][k]);
+            (0..WITNESSES).for_each(|k| desk.inner[class][k] += waiting[k]);
+        }
+        new
+    }
+
+    /// N of a feature is going to grow, and ‖S/N‖² shrinks with it.
+    #[cold]
+    #[inline(never)]
+    fn shrink(&self, feature: usize, (before, after): (f32, f32), desk: &mut JudgeDesk) {
+        let (before, after) = (f64::from(before), f64::from(after));
+        for witness in 0..WITNESSES {
+            let own = self.minorants.slopes().feature_square(feature, witness);
+            let shrunk = desk.square[witness] - (own / before / before - own / after / after);
+            desk.square[witness] = shrunk.max(0.0);
+            desk.lifted[witness] += (-shrunk).max(0.0).sqrt();
+        }
+    }
+
+    /// The softmax of −U·S(x/N²)/D.
+    #[inline(always)]
+    fn predict<F: Fours>(&self, desk: &mut JudgeDesk) {
+        let steepest = F::all(desk.steepest * desk.steepest);
+        let root = (F::load(&desk.square) + F::load(&self.energy) + steepest).sqrt();
+        let factor = F::all(0.0) - F::load(&self.radii) / root;
+        // Where D is 0 or beyond doubles nothing is known.
+        let factor = F::all(f64::MAX).above(factor.abs(), factor, F::all(0.0));
+        (desk.root, desk.factor) = (root.array(), factor.array());
+        let score = |inner: &Each| {
+            let z = F::load(inner) * factor;
+            F::all(f64::MAX).above(z.abs(), z, F::all(0.0))
+        };
+        let most = |most: F, inner: &Each| most.max(score(inner));
+        let largest = desk.inner.iter().fold(F::all(f64::MIN), most);
+        let mut sum = F::all(0.0);
+        desk.shares.clear();
+        for inner in &desk.inner {
+            let e = exp_of_negatives(score(inner) - largest);
+            sum = sum + e;
+            desk.shares.push(e.array());
+        }
+        for share in &mut desk.shares {
+            (F::load(share) / sum).store(share);
+        }
+        let (largest, sum) = (largest.array(), sum.array());
+        (0..WITNESSES).for_each(|k| desk.log_sum[k] = largest[k] + ln(sum[k].max(1.0)));
+    }
+
+    /// Enters the rest of the round, once its class is known.
+    pub(crate) fn learn(&mut self, example: &Example<'_>, class: u32, desk: &mut JudgeDesk) {
+        let importance = example.importance.get();
+        if desk.shares.is_empty() {
+            // Before the first class there is nothing to give probabilities to: all are as good.
+            let equal = 1.0 / f64::from(class + 1);
+            desk.shares.resize(class as usize + 1, [equal; WITNESSES]);
+        }
+        desk.tangents.of_probabilities(&desk.shares, class, importance);
+        (self.square, self.reach) = (desk.square, desk.reach);
+        self.importance = self.importance.max(importance);
+        for witness in 0..WITNESSES {
+            self.learn_one(witness, class, importance, desk);
+        }
+        if let Some(ruler) = &mut self.ruler {
+            ruler.measure(&example.features);
+        }
+        self.minorants.record(&example.features, &desk.tangents, importance);
+        self.classes = self.classes.max(class + 1);
+    }
+
+    /// E, ‖S/N‖² as it will be, and what the theorem pays.
+    #[inline(always)]
+    fn learn_one(&mut self, witness: usize, class: u32, importance: f64, desk: &JudgeDesk) {
+        let (product, square) = products(witness, desk);
+        let gradient_sq = square * desk.norm_sq;
+        let steepest = STEEPEST * self.importance * desk.reach;
+        let more = (steepest - desk.steepest) * (steepest + desk.steepest);
+        let root = (desk.root[witness] * desk.root[witness] + more.max(0.0)).sqrt();
+        let along = desk.factor[witness] * product;
+        self.excess[witness] += finite(along.max(0.0) * (1.0 - desk.root[witness] / root).max(0.0));
+        self.paid[witness] += finite(gradient_sq / root);
+        // What the softmax lost less than the tangent says; nothing at the first sight of a class, which
+        // is for others to pay.
+        let own = desk.inner.get(class as usize).map(|inner| desk.factor[witness] * inner[witness]);
+        let lost = own.map_or(0.0, |z| importance * (desk.log_sum[witness] - z));
+        let tangent = desk.tangents.at_zero[witness] + along;
+        self.strayed[witness] += finite((lost - tangent).max(0.0));
+        self.energy[witness] += gradient_sq;
+        let next = self.square[witness] + 2.0 * product + gradient_sq;
+        self.square[witness] = next.max(0.0);
+        self.lifted[witness] += desk.lifted[witness] + (-next).max(0.0).sqrt();
+    }
+
+    /// What the theorem says of a witness, against matrices of its radius.
+    pub(crate) fn promise(&self, witness: usize) -> JudgePromise {
+        let radius = self.radii[witness];
+        let steepest = STEEPEST * self.importance * self.reach;
+        // The theorem ends at ‖S/N‖ as it was carried along.
+        let lacks = (self.length(witness) - self.square[witness].sqrt()).max(0.0);
+        let beyond =
+            radius * (lacks + self.lifted[witness]) + self.excess[witness] + self.strayed[witness];
+        JudgePromise {
+            data: radius * (self.paid[witness] + steepest) + beyond,
+            theorem: radius * (2.0 * self.energy[witness].sqrt() + steepest) + beyond,
+        }
+    }
+
+    /// ‖S/N‖, computed anew.
+    fn length(&self, witness: usize) -> f64 {
+        let unit = |f: usize| self.ruler.as_ref().map_or(1.0, |r| f64::from(r.largest()[f]));
+        self.minorants.slopes().norm(witness, unit)
+    }
+
+    /// The radii of the balls that the witnesses live in.
+    pub(crate) fn radii(&self) -> Each {
+        self.radii
+    }
+
+    /// What each witness says of balls of every radius, from all rounds so far.
+    pub fn lines(&self) -> Vec<Line> {
+        self.lines_by(self.ruler.as_ref())
+    }
+
+    /// The same where features are as large as this says.
+    pub(super) fn lines_by(&self, ruler: Option<&Ruler>) -> Vec<Line> {
+        (0..WITNESSES).map(|witness| self.minorants.line(witness, ruler)).collect()
+    }
+
+    /// One more than the largest class so far.
+    pub(crate) fn classes(&self) -> u32 {
+        self.classes
+    }
+
+    /// How many rounds it has seen.
+    pub fn rounds(&self) -> u64 {
+        self.minorants.rounds()
+    }
+
+    /// How many pairs of a feature and a class it keeps: what its memory follows.
+    pub fn cells(&self) -> usize {
+        self.minorants.slopes().cells()
+    }
+
+    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    pub fn rearrange(&mut self, from: &[u32]) {
+        self.minorants.rearrange(from);
+        self.ruler.iter_mut().for_each(|ruler| ruler.rearrange(from));
+    }
+
+    /// Takes in a judge of other rounds, by the same cells.
+    pub fn merge(&mut self, other: &Self) {
+        self.minorants.merge(&other.minorants);
+        if let (Some(own), Some(theirs)) = (&mut self.ruler, &other.ruler) {
+            own.merge(theirs);
+        }
+        self.classes = self.classes.max(other.classes);
+        self.reach = self.reach.max(other.reach);
+        self.importance = self.importance.max(other.importance);
+        for witness in 0..WITNESSES {
+            self.energy[witness] += other.energy[witness];
+            self.paid[witness] += other.paid[witness];
+            self.excess[witness] += other.excess[witness];
+            self.lifted[witness] += other.lifted[witness];
+            self.strayed[witness] += other.strayed[witness];
+            self.square[witness] = self.length(witness).powi(2);
+        }
+    }
+
+    /// Whether this, read from somewhere, can be a later state of `fresh`, after so many rounds.
+    pub fn continues(&self, fresh: &Self, rounds: u64) -> bool {
+        let is_size = |size: &f64| (0.0..=f64::MAX).contains(size);
+        let rulers = match (&self.ruler, &fresh.ruler) {
+            (None, None) => true,
+            (Some(own), Some(fresh)) => {
+                own.continues(fresh) && own.largest().len() == self.minorants.slopes().len()
+            }
+            _ => false,
+        };
+        self.radii == fresh.radii
+            && rulers
+            && self.classes <= super::MOST_CLASSES
+            && self.rounds() == rounds
+            && self.minorants.is_sound(self.classes)
+            && [&self.square, &self.energy, &self.paid, &self.excess, &self.lifted, &self.strayed]
+                .into_iter()
+                .flatten()
+                .all(is_size)
+            && [self.reach, self.importance].iter().all(is_size)
+    }
+}
+
+/// ⟨g, S(x/N²)⟩ and ‖g‖² of a witness.
+#[inline(always)]
+fn products(witness: usize, desk: &JudgeDesk) -> (f64, f64) {
+    let slope = &desk.tangents.slope;
+    let level = slope.level[witness];
+    let leveled = desk.inner.iter().take(slope.among as usize);
+    let mut product: f64 = leveled.map(|inner| level * inner[witness]).sum();
+    let mut square = f64::from(slope.among) * level * level;
+    for (class, more) in &slope.listed {
+        let own = desk.inner.get(*class as usize).map_or(0.0, |inner| inner[witness]);
+        let beneath = if *class < slope.among { level } else { 0.0 };
+        product += more[witness] * own;
+        square += more[witness] * (more[witness] + 2.0 * beneath);
+    }
+    (product, square.max(0.0))
+}
+
+/// A number, and 0 where there is none: 0/0 is nothing to pay.
+#[inline(always)]
+fn finite(number: f64) -> f64 {
+    if number.is_finite() { number } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Batch;
+    use crate::comparators::UnitFree;
+    use crate::number::Positive;
+    use rueful_machine::Plainly;
+
+    fn stream(classes: u32) -> Batch {
+        let mut batch = Batch::default();
+        for t in 0..200_u32 {
+            let value = |i: u32| ((t * 31 + i * 17) % 101) as f32 / 10.0 - 4.95;
+            let class = (t * t + t / 3) % classes.min(1 + t / 4);
+            batch.push(&[0, 1, 2], &[1.0, value(1), value(2)], f64::from(class)).unwrap();
+        }
+        batch
+    }
+
+    /// What is carried along is what is computed anew, and wide registers change no bit.
+    #[test]
+    fn norms_are_carried_along() {
+        let ball = Comparators::from(UnitFree { radius: Positive::ONE });
+        for classes in [2, 5, 40] {
+            let (mut judge, batch) = (ClassJudge::new(&ball).unwrap(), stream(classes));
+            let mut plain = judge.clone();
+            judge.observe_rows(batch.rows());
+            plain.observe_rows_by::<Plainly>(batch.rows());
+            assert_eq!(judge, plain);
+            for (witness, square) in judge.square.iter().enumerate() {
+                let unit = |f: usize| f64::from(judge.ruler.as_ref().unwrap().largest()[f]);
+                let anew = judge.minorants.slopes().norm(witness, unit).powi(2);
+                assert!((square - anew).abs() < 1e-9 * (1.0 + anew), "{classes}: {square} {anew}");
+            }
+            assert!(judge.continues(&ClassJudge::new(&ball).unwrap(), 200));
+        }
+    }
+}

@@ -1,0 +1,479 @@
+//! The ledger for many classes: what predictions cost, and how much of it anyone could regret.
+//!
+//! It takes features, labels and probabilities, never weights: whoever made them, the certificate holds.
+//! Comparators are the matrices u, one row of weights for every class, with ‖u N‖_F ≤ U; in the
+//! data's own units N = 1. A ledger that is told somebody else's probabilities is an audit of them.
+
+use super::confusion::Confusion;
+use super::judge::{ClassJudge, feature_ruler};
+use super::minorant::{ClassMinorants, Tangents};
+use super::{ClassError, ClassRound, MOST_CLASSES, class_of};
+use crate::bound::{Ladder, Promise};
+use crate::cells::Cells;
+use crate::comparators::Comparators;
+use crate::elementary::ln;
+use crate::features::Example;
+use crate::ledger::{CurvePoint, Line};
+use crate::rows::Rows;
+use crate::ruler::Ruler;
+use crate::sum::Sum;
+use serde::{Deserialize, Serialize};
+
+/// Probabilities that are told may add up to 1 but for so much: they are divided by what they add up to.
+const UNEVEN: f64 = 1e-3;
+
+/// Losses, mistakes and tangents of a stretch of rounds: a whole run, a part of one, a window. Tallies of
+/// disjoint stretches add up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClassTally {
+    loss: Sum,
+    /// Σ c(1 + loss/c): what the rounding of the losses is measured against.
+    magnitude: f64,
+    mistakes: u64,
+    minorant: ClassMinorants<[f64; 1]>,
+    #[serde(skip)]
+    desk: Desk,
+}
+
+/// Room for one round.
+#[derive(Debug, Clone, Default)]
+struct Desk {
+    shares: Vec<[f64; 1]>,
+    tangents: Tangents<[f64; 1]>,
+}
+
+impl PartialEq for Desk {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Default for ClassTally {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ClassTally {
+    /// No rounds.
+    pub fn new() -> Self {
+        Self {
+            loss: Sum::default(),
+            magnitude: 0.0,
+            mistakes: 0,
+            minorant: ClassMinorants::new(),
+            desk: Desk::default(),
+        }
+    }
+
+    /// Enters one round of a row by cell, as a ledger has handed it out: what came of it, the classes that
+    /// were seen and the probabilities that were given to each of them, which add up to 1. A row whose label
+    /// is no class, or whose importance is 0, is passed over.
+    pub fn record(&mut self, example: &Example<'_>, round: &ClassRound, said: (&[u32], &[f64])) {
+        let Some(class) = counted_class(example) else { return };
+        let mut desk = std::mem::take(&mut self.desk);
+        desk.shares.clear();
+        let classes = said.0.iter().max().map_or(class + 1, |&last| last + 1);
+        desk.shares.resize(classes as usize, [0.0]);
+        // Before the first class there is nothing that was said: whatever is, is as good.
+        desk.shares[0] = [if said.0.is_empty() { 1.0 } else { 0.0 }];
+        said.0.iter().zip(said.1).for_each(|(&at, &share)| desk.shares[at as usize] = [share]);
+        desk.tangents.of_probabilities(&desk.shares, class, example.importance.get());
+        self.enter(example, round.predicted, round.loss, &desk.tangents);
+        self.desk = desk;
+    }
+
+    /// Enters one round in the multiclass hinge.
+    pub fn record_hinge(&mut self, example: &Example<'_>, round: &HingeRound) {
+        let Some(class) = counted_class(example) else { return };
+        let mut desk = std::mem::take(&mut self.desk);
+        desk.tangents.of_hinge(class, round.rival, example.importance.get());
+        self.enter(example, round.predicted, round.loss, &desk.tangents);
+        self.desk = desk;
+    }
+
+    /// Enters probabilities of the classes 0, 1, 2, … that add up to 1 but for `whole`.
+    fn observe(&mut self, example: &Example<'_>, shares: &[f64], whole: f64) -> Option<u32> {
+        let class = counted_class(example)?;
+        let mut desk = std::mem::take(&mut self.desk);
+        desk.shares.clear();
+        desk.shares.extend(shares.iter().map(|share| [share / whole]));
+        let importance = example.importance.get();
+        desk.tangents.of_probabilities(&desk.shares, class, importance);
+        let better = |best: usize, at: usize| if shares[at] > shares[best] { at } else { best };
+        let predicted = Some((1..shares.len()).fold(0, better) as u32);
+        let loss = -importance * ln(shares[class as usize] / whole);
+        self.enter(example, predicted, loss, &desk.tangents);
+        self.desk = desk;
+        predicted
+    }
+
+    fn enter(
+        &mut self,
+        example: &Example<'_>,
+        predicted: Option<u32>,
+        loss: f64,
+        tangents: &Tangents<[f64; 1]>,
+    ) {
+        let importance = example.importance.get();
+        self.minorant.grow(example.features.dimension());
+        self.loss.add(loss);
+        self.magnitude += importance + loss;
+        self.mistakes += u64::from(predicted.map(f64::from) != Some(example.label));
+        self.minorant.record(&example.features, tangents, importance);
+    }
+
+    /// T
+    pub fn rounds(&self) -> u64 {
+        self.minorant.rounds()
+    }
+
+    /// L: what was lost in total.
+    pub fn loss(&self) -> f64 {
+        self.loss.value()
+    }
+
+    /// L/T, and 0 before the first round.
+    pub fn sequential_risk(&self) -> f64 {
+        if self.rounds() == 0 { 0.0 } else { self.loss() / self.rounds() as f64 }
+    }
+
+    /// How many rounds had another class predicted than came.
+    pub fn mistakes(&self) -> u64 {
+        self.mistakes
+    }
+
+    /// What L can be off by: a few roundings of every loss, and of their sum.
+    fn loss_slack(&self) -> f64 {
+        16.0 * f64::EPSILON * self.magnitude
+    }
+
+    /// What the rounds themselves say of balls of comparators of every radius; with a ruler in no units.
+    fn line(&self, ruler: Option<&Ruler>) -> Line {
+        self.minorant.line(0, ruler)
+    }
+
+    /// Adds a stretch of other rounds, whose features have the same cells.
+    pub fn merge(&mut self, other: &Self) {
+        self.loss.merge(other.loss);
+        self.magnitude += other.magnitude;
+        self.mistakes += other.mistakes;
+        self.minorant.merge(&other.minorant);
+    }
+
+    fn is_sound(&self) -> bool {
+        self.loss.value().is_finite()
+            && (0.0..=f64::MAX).contains(&self.magnitude)
+            && self.mistakes <= self.rounds()
+            && self.minorant.is_sound(MOST_CLASSES)
+    }
+}
+
+/// The class of a row that counts.
+fn counted_class(example: &Example<'_>) -> Option<u32> {
+    class_of(example.label).filter(|_| !example.importance.is_zero())
+}
+
+/// The books of one stream of many classes: time for the features and classes of each example, memory for
+/// those that were seen together.
+///
+/// Here somebody's probabilities are audited on a stream in which the class is the product of two signs,
+/// which no linear predictor can tell:
+///
+/// ```
+/// use rueful_core::{Batch, Comparators, Positive, UnitFree};
+/// use rueful_core::classes::{ClassJudge, ClassLedger};
+///
+/// let mut stream = Batch::default();
+/// for (a, b, class) in [(1.0, 1.0, 0.0), (1.0, -1.0, 1.0), (-1.0, 1.0, 1.0), (-1.0, -1.0, 0.0)] {
+///     stream.push(&[0, 1], &[a, b], class)?;
+/// }
+/// let ball = Comparators::from(UnitFree { radius: Positive::new(100.0)? });
+/// let mut ledger = ClassLedger::new(ball.clone());
+/// let mut judge = ClassJudge::new(&ball).ok_or("a ball")?;
+/// for example in stream.iter() {
+///     let mut said = [0.1, 0.1];
+///     said[example.label as usize] = 0.9;
+///     ledger.observe(&example, &said)?;
+/// }
+/// judge.observe_rows(stream.rows());
+/// let point = ledger.point(Some(&judge));
+/// // Every linear predictor loses ln 2 per round here.
+/// assert!(point.beats_up_to() > Some(1.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
+pub struct ClassLedger {
+    comparators: Comparators,
+    cells: Cells,
+    ruler: Option<Ruler>,
+    tally: ClassTally,
+    confusion: Confusion,
+    curve: Vec<CurvePoint>,
+    next_mark: u64,
+}
+
+impl ClassLedger {
+    /// An empty ledger, which certifies against balls of comparators.
+    pub fn new(comparators: impl Into<Comparators>) -> Self {
+        let comparators = comparators.into();
+        Self {
+            ruler: comparators.is_unit_free().then(feature_ruler),
+            cells: Cells::pinning(comparators.named_coordinates()),
+            comparators,
+            tally: ClassTally::new(),
+            confusion: Confusion::default(),
+            curve: Vec::new(),
+            next_mark: 1,
+        }
+    }
+
+    /// Finds cells for the features of some rows, and hands the rows out by cell, as learners and judges
+    /// are given them; `buffer` is where cells are written that are not the indices themselves.
+    pub fn enter<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
+        let rows = self.cells.enter(rows, buffer);
+        self.grow();
+        rows
+    }
+
+    /// Enters one round of a row that `enter` has handed out: what came of it, the classes that were seen
+    /// and the probabilities that were given to each of them, which add up to 1.
+    pub fn record(&mut self, example: &Example<'_>, round: &ClassRound, said: (&[u32], &[f64])) {
+        self.tally.record(example, round, said);
+        self.count(example, round.predicted);
+    }
+
+    /// Enters a round in the multiclass hinge.
+    pub fn record_hinge(&mut self, example: &Example<'_>, round: &HingeRound) {
+        self.tally.record_hinge(example, round);
+        self.count(example, round.predicted);
+    }
+
+    /// Enters the probabilities that a model gave the classes 0, 1, 2, … before it was told which one it is:
+    /// one round of an audit. What is refused does not count.
+    pub fn observe(&mut self, example: &Example<'_>, shares: &[f64]) -> Result<(), ClassError> {
+        let whole = self.check(example, shares)?;
+        if example.importance.is_zero() {
+            return Ok(());
+        }
+        let mut cells = Vec::new();
+        let features = self.cells.enter_one(&example.features, &mut cells);
+        self.grow();
+        let example = Example { features, ..*example };
+        let predicted = self.tally.observe(&example, shares, whole);
+        self.count(&example, predicted);
+        Ok(())
+    }
+
+    /// What probabilities add up to, if they are some and give the class any.
+    fn check(&self, example: &Example<'_>, shares: &[f64]) -> Result<f64, ClassError> {
+        let (row, label) = (self.rounds() as usize, example.label);
+        let class = class_of(label).ok_or(ClassError::Label { row, label })?;
+        let whole: Sum = shares.iter().copied().collect();
+        let whole = whole.value();
+        let are_shares = shares.iter().all(|share| (0.0..=1.0 + UNEVEN).contains(share));
+        if !are_shares || (whole - 1.0).abs() > UNEVEN || shares.len() > MOST_CLASSES as usize {
+            return Err(ClassError::NoProbabilities { row, sum: whole });
+        }
+        let given = shares.get(class as usize).copied().unwrap_or(0.0) / whole;
+        if given < f64::MIN_POSITIVE {
+            return Err(ClassError::Impossible { row, class });
+        }
+        Ok(whole)
+    }
+
+    fn grow(&mut self) {
+        self.tally.minorant.grow(self.cells.len());
+        if let Some(ruler) = &mut self.ruler {
+            ruler.grow(self.cells.len());
+        }
+    }
+
+    /// The rest of a round that the tally has taken.
+    fn count(&mut self, example: &Example<'_>, predicted: Option<u32>) {
+        let Some(class) = counted_class(example) else { return };
+        self.confusion.count(class, predicted);
+        if let Some(ruler) = &mut self.ruler {
+            ruler.measure(&example.features);
+        }
+        if self.rounds() == self.next_mark {
+            self.curve.push(self.point(None));
+            self.next_mark = self.next_mark.saturating_mul(2);
+        }
+    }
+
+    /// The state of the rounds so far, with what a judge of the same rounds proves: certificates for balls of
+    /// every radius.
+    pub fn point(&self, judge: Option<&ClassJudge>) -> CurvePoint {
+        self.point_of(&self.tally, judge)
+    }
+
+    /// The same of a stretch of rounds of this stream, by its cells, with features as large as they are by
+    /// now. A judge of another number of rounds is not heard.
+    pub fn point_of(&self, rounds: &ClassTally, judge: Option<&ClassJudge>) -> CurvePoint {
+        let own = rounds.line(self.ruler.as_ref());
+        let heard = judge.filter(|judge| judge.rounds() == rounds.rounds());
+        let witnesses = heard.map_or_else(Vec::new, |judge| judge.lines_by(self.ruler.as_ref()));
+        let (loss, slack) = (rounds.loss(), rounds.loss_slack());
+        let counts = (rounds.rounds(), rounds.mistakes());
+        CurvePoint::of_lines(counts, (loss, slack), own, &witnesses, self.comparators.radius())
+    }
+
+    /// Lets a judge of all rounds so far add to the point of the curve that was made last, if it is of these
+    /// rounds.
+    pub fn mark(&mut self, judge: &ClassJudge) {
+        if self.curve.last().is_some_and(|point| point.rounds() == self.rounds()) {
+            let point = self.point(Some(judge));
+            self.curve.pop();
+            self.curve.push(point);
+        }
+    }
+
+    /// How many rounds are left until the next point of the curve.
+    pub fn until_mark(&self) -> u64 {
+        self.next_mark - self.rounds()
+    }
+
+    /// The points at t = 1, 2, 4, 8, …, and at the end with what a judge of all rounds proves.
+    pub fn curve(&self, judge: Option<&ClassJudge>) -> Vec<CurvePoint> {
+        let mut points = self.curve.clone();
+        if self.rounds() > points.last().map_or(0, CurvePoint::rounds) {
+            points.push(self.point(judge));
+        }
+        points
+    }
+
+    /// The rungs above the exact regret: the certificate, with what a judge of the same rounds proves, and the
+    /// promise of the learner whose rounds these are.
+    pub fn ladder(&self, promise: Promise, judge: Option<&ClassJudge>) -> Ladder {
+        let point = self.point(judge);
+        let radius = self.comparators.radius();
+        let slacks = point.lines().iter().filter_map(|line| radius.map(|u| line.slack(u)));
+        let slack = slacks.fold(0.0, f64::max) + self.tally.loss_slack();
+        Ladder::new(self.rounds(), point.certificate_total(), slack, promise)
+    }
+
+    /// T
+    pub fn rounds(&self) -> u64 {
+        self.tally.rounds()
+    }
+
+    /// The sums over all rounds.
+    pub fn tally(&self) -> &ClassTally {
+        &self.tally
+    }
+
+    /// Which class was taken for which.
+    pub fn confusion(&self) -> &Confusion {
+        &self.confusion
+    }
+
+    /// The comparators of the certificate.
+    pub fn comparators(&self) -> &Comparators {
+        &self.comparators
+    }
+
+    /// The features that were seen, and where they are kept.
+    pub fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// Takes in the ledger of another, disjoint part of the stream. The curve stays that of the part
+    /// recorded here. Says, for every cell that there is now, which cell of the other it is: a judge of that
+    /// part is rearranged by this before it is merged.
+    pub fn merge(&mut self, other: &Self) -> Vec<u32> {
+        let places = self.cells.merge(&other.cells);
+        let mut part = other.tally.clone();
+        part.minorant.rearrange(&places);
+        self.grow();
+        self.tally.merge(&part);
+        self.grow();
+        self.confusion.merge(&other.confusion);
+        if let (Some(own), Some(mut theirs)) = (&mut self.ruler, other.ruler.clone()) {
+            theirs.rearrange(&places);
+            own.merge(&theirs);
+        }
+        while self.next_mark <= self.rounds() {
+            self.next_mark = self.next_mark.saturating_mul(2);
+        }
+        places
+    }
+
+    /// Whether this, read from somewhere, can be a later state of `fresh`, a ledger without rounds.
+    pub fn continues(&self, fresh: &Self) -> bool {
+        let rounds = self.rounds();
+        self.comparators == fresh.comparators
+            && self.cells.pinned() == fresh.cells.pinned()
+            && self.tally.is_sound()
+            && self.confusion.is_sound(rounds)
+            && match (&self.ruler, &fresh.ruler) {
+                (None, None) => true,
+                (Some(own), Some(fresh)) => own.continues(fresh),
+                _ => false,
+            }
+            && self.curve.iter().all(|point| point.is_sound() && point.rounds() <= rounds)
+            && self.curve.is_sorted_by(|a, b| a.rounds() < b.rounds())
+            && self.next_mark > rounds
+    }
+}
+
+/// What a round in the multiclass hinge leaves behind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HingeRound {
+    /// The class with the largest score, the first of several; none before the first.
+    pub predicted: Option<u32>,
+    /// The class whose score came within 1 of that of the true one, or beyond; none if no class did.
+    pub rival: Option<u32>,
+    /// [1 + max_{c≠y} z_c − z_y]₊, times the importance of the example.
+    pub loss: f64,
+}
+
+/// A ledger as it is put away: by features in increasing order, wherever they were kept.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    comparators: Comparators,
+    pinned: u32,
+    features: Vec<u32>,
+    tally: ClassTally,
+    ruler: Option<Ruler>,
+    confusion: Confusion,
+    curve: Vec<CurvePoint>,
+    next_mark: u64,
+}
+
+impl From<ClassLedger> for Stored {
+    fn from(ledger: ClassLedger) -> Self {
+        let ClassLedger { comparators, cells, mut ruler, mut tally, confusion, curve, .. } = ledger;
+        let order = cells.in_order();
+        tally.minorant.rearrange(&order);
+        ruler.iter_mut().for_each(|ruler| ruler.rearrange(&order));
+        let (pinned, features) = (cells.pinned() as u32, cells.features());
+        let next_mark = ledger.next_mark;
+        Self { comparators, pinned, features, tally, ruler, confusion, curve, next_mark }
+    }
+}
+
+impl TryFrom<Stored> for ClassLedger {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        let Stored { comparators, pinned, features, mut tally, mut ruler, .. } = stored;
+        if pinned as usize > comparators.named_coordinates() {
+            return Err("it tells too many coordinates apart");
+        }
+        let cells = Cells::of(&features, pinned as usize).ok_or("its features are out of order")?;
+        if tally.minorant.slopes().len() != features.len() {
+            return Err("it has not as many slopes as features");
+        }
+        if ruler.as_ref().is_some_and(|ruler| ruler.largest().len() != features.len()) {
+            return Err("it has not measured as many features as it has");
+        }
+        let places = cells.places();
+        tally.minorant.rearrange(&places);
+        ruler.iter_mut().for_each(|ruler| ruler.rearrange(&places));
+        let Stored { confusion, curve, next_mark, .. } = stored;
+        Ok(Self { comparators, cells, ruler, tally, confusion, curve, next_mark })
+    }
+}

@@ -1,0 +1,232 @@
+//! Functions below the past, for matrices of weights.
+//!
+//! The loss of scores z in a round, ln Σ_c e^{z_c} − z_y, is convex: for *every* probabilities p over the
+//! classes, and every z, it is at least
+//!
+//! ```text
+//! H(p) + ⟨p − e_y, z⟩,    H(p) = −Σ_c p_c ln p_c
+//! ```
+//!
+//! So whatever p_t were predicted, no matrix u with ‖u N‖_F ≤ U loses less over all rounds than
+//!
+//! ```text
+//! Σ H(p_t) − U‖S/N‖_F,    S = Σ (p_t − e_y) x_tᵀ
+//! ```
+//!
+//! The multiclass hinge, [1 + max_{c≠y} z_c − z_y]₊, has tangents of the same form: 1 + ⟨e_c − e_y, z⟩.
+
+use super::slopes::{Beside, ClassSlopes, OverClasses};
+use crate::elementary::ln;
+use crate::features::Features;
+use crate::ledger::Line;
+use crate::ruler::Ruler;
+use crate::sum::Sum;
+use serde::{Deserialize, Serialize};
+
+/// With so many classes or fewer all are listed.
+const FEW_CLASSES: usize = 32;
+/// Beyond that, those that somebody gives more than this.
+const LIKELY: f64 = 0.12;
+
+/// The tangents of several predictors in one round.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tangents<T: Beside> {
+    /// g
+    pub(crate) slope: OverClasses<T>,
+    /// What is added at z = 0, for each predictor.
+    pub(crate) at_zero: Vec<f64>,
+}
+
+impl<T: Beside> Tangents<T> {
+    /// The tangents that probabilities of the classes below a number make, where they are those of each
+    /// predictor by class. Where classes are many, those that nobody thinks likely are all given as much
+    /// as they have on average: that is still a prediction, and its entropy is what counts.
+    pub(crate) fn of_probabilities(&mut self, shares: &[T], truth: u32, importance: f64) {
+        let slope = &mut self.slope;
+        slope.listed.clear();
+        slope.among = shares.len() as u32;
+        let are_few = shares.len() <= FEW_CLASSES;
+        for (class, share) in shares.iter().enumerate() {
+            let is_likely = are_few || (0..T::COUNT).any(|k| share.get(k) > LIKELY);
+            if is_likely || class == truth as usize {
+                slope.listed.push((class as u32, *share));
+            }
+        }
+        self.at_zero.clear();
+        self.at_zero.resize(T::COUNT, 0.0);
+        for predictor in 0..T::COUNT {
+            self.settle(predictor, shares.len() - self.slope.listed.len(), importance);
+        }
+        let truth = self.slope.listed_mut(truth);
+        (0..T::COUNT).for_each(|k| truth.set(k, truth.get(k) - importance));
+        if shares.len() <= FEW_CLASSES {
+            (self.slope.among, self.slope.level) = (0, T::ZERO);
+        }
+    }
+
+    /// Gives the classes that are not listed what is left, and takes the level off the others.
+    fn settle(&mut self, predictor: usize, unlisted: usize, importance: f64) {
+        let whole: Sum = self.slope.listed.iter().map(|(_, share)| share.get(predictor)).collect();
+        let whole = whole.value();
+        let (scale, level) = if unlisted > 0 && whole <= 1.0 {
+            (1.0, (1.0 - whole) / unlisted as f64)
+        } else {
+            (1.0 / whole, 0.0)
+        };
+        let listed = self.slope.listed.iter().map(|(_, share)| scale * share.get(predictor));
+        let entropy: Sum =
+            listed.map(entropy_of).chain([unlisted as f64 * entropy_of(level)]).collect();
+        self.at_zero[predictor] = importance * entropy.value();
+        self.slope.level.set(predictor, importance * level);
+        for (_, share) in &mut self.slope.listed {
+            let more = importance * (scale * share.get(predictor) - level);
+            share.set(predictor, more);
+        }
+    }
+}
+
+impl Tangents<[f64; 1]> {
+    /// The tangent of the multiclass hinge where another class came within 1 of the true one, or beyond;
+    /// nothing where none did.
+    pub(crate) fn of_hinge(&mut self, truth: u32, rival: Option<u32>, importance: f64) {
+        self.slope = OverClasses::default();
+        self.at_zero.clear();
+        self.at_zero.push(if rival.is_some() { importance } else { 0.0 });
+        if let Some(rival) = rival {
+            *self.slope.listed_mut(truth) = [-importance];
+            *self.slope.listed_mut(rival) = [importance];
+        }
+    }
+}
+
+/// −p ln p
+#[inline(always)]
+fn entropy_of(p: f64) -> f64 {
+    if p >= f64::MIN_POSITIVE { -p * ln(p) } else { 0.0 }
+}
+
+/// What a predictor's tangents add up to, beside S.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+struct Sums {
+    /// Σ of what is there at z = 0.
+    offset: Sum,
+    /// Σ c(1 + H): what its rounding is measured against.
+    magnitude: f64,
+    /// Σ ‖g‖‖x‖ and Σ ‖g‖√(features of x), which is at least Σ ‖g‖‖x/N‖: what the rounding of S is
+    /// measured against.
+    length: f64,
+    breadth: f64,
+}
+
+/// Minorants of several predictors side by side. Those of disjoint parts of a stream add up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ClassMinorants<T> {
+    rounds: u64,
+    sums: Vec<Sums>,
+    /// Σ c‖x‖ and Σ c√(features of x): probabilities add up to 1 but for roundings that are as large.
+    lengths: f64,
+    breadths: f64,
+    slopes: ClassSlopes<T>,
+}
+
+impl<T: Beside> ClassMinorants<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            rounds: 0,
+            sums: vec![Sums::default(); T::COUNT],
+            lengths: 0.0,
+            breadths: 0.0,
+            slopes: ClassSlopes::new(),
+        }
+    }
+
+    pub(crate) fn grow(&mut self, dimension: usize) {
+        self.slopes.grow(dimension);
+    }
+
+    pub(crate) fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    pub(crate) fn slopes(&self) -> &ClassSlopes<T> {
+        &self.slopes
+    }
+
+    /// Enters the tangents of one round, for features there is room for.
+    #[inline(always)]
+    pub(crate) fn record(&mut self, x: &Features<'_>, tangents: &Tangents<T>, importance: f64) {
+        let (length, breadth) = (x.norm_sq().sqrt(), (x.len() as f64).sqrt());
+        self.rounds += 1;
+        self.lengths += importance * length;
+        self.breadths += importance * breadth;
+        for (predictor, (sums, &at_zero)) in self.sums.iter_mut().zip(&tangents.at_zero).enumerate()
+        {
+            let size = tangents.slope.size(predictor);
+            sums.offset.add(at_zero);
+            sums.magnitude += importance + at_zero;
+            sums.length += size * length;
+            sums.breadth += size * breadth;
+        }
+        self.slopes.add(&tangents.slope, x);
+    }
+
+    /// What a predictor's tangents say of balls of every radius: in no units where there is a ruler, and
+    /// in the data's own otherwise.
+    pub(crate) fn line(&self, predictor: usize, ruler: Option<&Ruler>) -> Line {
+        let sums = &self.sums[predictor];
+        // What was not measured has no unit, and nothing is proved with it.
+        let largest = |ruler: &Ruler, feature: usize| ruler.largest().get(feature).copied();
+        let unit = |feature| ruler.map_or(1.0, |r| f64::from(largest(r, feature).unwrap_or(0.0)));
+        let norm = self.slopes.norm(predictor, unit);
+        Line::straight(sums.offset.value(), norm, self.slack(predictor, ruler))
+    }
+
+    /// How far rounding can have moved the offset, and S in norm.
+    ///
+    /// The offset: probabilities add up to 1 but for some units in the last place, entropies have as many,
+    /// and so has their sum, which is compensated. S: T additions into each of its parts, to a unit in the
+    /// last place of sums that are no longer than Σ ‖g‖‖x‖, as many again where levels are put together,
+    /// some for the norm; and what probabilities lack of a sum of 1. The last is far above whatever is
+    /// lost of products that are too small for a double, for importances are at least 1e-30.
+    pub(crate) fn slack(&self, predictor: usize, ruler: Option<&Ruler>) -> (f64, f64) {
+        let sums = &self.sums[predictor];
+        let (size, sizes) = match ruler {
+            None => (sums.length, self.lengths),
+            Some(_) => (sums.breadth, self.breadths),
+        };
+        let additions = 2.0 * self.rounds as f64 + 400.0;
+        let per_unit = f64::EPSILON * (additions * size + 64.0 * sizes);
+        (64.0 * f64::EPSILON * sums.magnitude, per_unit)
+    }
+
+    pub(crate) fn rearrange(&mut self, from: &[u32]) {
+        self.slopes.rearrange(from);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.rounds += other.rounds;
+        self.lengths += other.lengths;
+        self.breadths += other.breadths;
+        for (own, theirs) in self.sums.iter_mut().zip(&other.sums) {
+            own.offset.merge(theirs.offset);
+            own.magnitude += theirs.magnitude;
+            own.length += theirs.length;
+            own.breadth += theirs.breadth;
+        }
+        self.slopes.merge(&other.slopes);
+    }
+
+    /// Whether this, read from somewhere, can be such sums, for so many features and classes.
+    pub(crate) fn is_sound(&self, classes: u32) -> bool {
+        let is_size = |size: f64| (0.0..=f64::MAX).contains(&size);
+        let are_sums = |sums: &Sums| {
+            sums.offset.value().is_finite()
+                && [sums.magnitude, sums.length, sums.breadth].into_iter().all(is_size)
+        };
+        self.sums.len() == T::COUNT
+            && self.sums.iter().all(are_sums)
+            && is_size(self.lengths)
+            && is_size(self.breadths)
+            && self.slopes.is_sound(classes)
+    }
+}

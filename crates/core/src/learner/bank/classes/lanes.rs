@@ -1,0 +1,313 @@
+//! The eight lanes for many classes: weights for every class, and one variance for all of them.
+//!
+//! A lane has scores f_c = off_c + Σ w_ic x̃_i and one variance s = Σ v_i x̃_i². It learns the true class
+//! y against the rest. With r_c the probabilities of the others among themselves, the score of y exceeds
+//! that of the others together by z = f_y − ln Σ_{c≠y} e^{f_c}, whose variance is S = s(1 + Σ r_c²), and
+//!
+//! ```text
+//! w_yi ← w_yi + α v_i x̃_i,    w_ci ← w_ci − α r_c v_i x̃_i,    v_i ← v_i/(1 + h v_i x̃_i²)
+//! ```
+//!
+//! where α is the step of the logistic loss at (z, S), and h the largest curvature of a class.
+//!
+//! A feature lists the classes that it has weights for: those that were its label, and those that some
+//! lane gave a slope of at least 0.03 when it was there. Where these are half of all, it has weights for
+//! every class. So memory follows what was seen together, and not features times classes.
+
+use super::super::eight::Eight;
+use super::super::lanes::{DRIFT, PRIOR, gather};
+use rueful_machine::Eights;
+use serde::{Deserialize, Serialize};
+
+/// A weight is changed where some lane's slope is larger than this,
+const FAINT: f32 = 1e-3;
+/// and a feature gets weights for a class where one is larger than this.
+const CLEAR: f32 = 0.03;
+
+/// The weights of the eight lanes.
+type Weights = [f32; 8];
+
+/// The weights of a feature for one class.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Listed {
+    slot: u32,
+    weights: Weights,
+}
+
+/// The weights of a feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum FeatureWeights {
+    /// For some classes, in the order in which they came.
+    Some(Vec<Listed>),
+    /// For all classes up to a slot.
+    All(Vec<Weights>),
+}
+
+const NO_WEIGHTS: FeatureWeights = FeatureWeights::Some(Vec::new());
+
+impl FeatureWeights {
+    /// Adds what the feature says to the scores, where these are its values for the lanes.
+    #[inline(always)]
+    fn add_to<V: Eights>(&self, scores: &mut [Eight], values: V) {
+        let add = |score: &mut Eight, weights: &Weights| {
+            (score.load::<V>() + values * V::load(weights)).store(&mut score.0);
+        };
+        match self {
+            Self::All(all) => scores.iter_mut().zip(all).for_each(|(s, w)| add(s, w)),
+            Self::Some(some) => {
+                some.iter().for_each(|w| add(&mut scores[w.slot as usize], &w.weights));
+            }
+        }
+    }
+
+    /// Half of the classes is enough for a list of all.
+    fn widen(&mut self, classes: usize) {
+        match self {
+            Self::Some(some) if 2 * some.len() >= classes => {
+                let mut all = vec![[0.0; 8]; classes];
+                some.iter().for_each(|listed| all[listed.slot as usize] = listed.weights);
+                *self = Self::All(all);
+            }
+            Self::All(all) if all.len() < classes => {
+                all.reserve_exact(classes - all.len());
+                all.resize(classes, [0.0; 8]);
+            }
+            _ => {}
+        }
+    }
+
+    /// The weights for a class.
+    fn of(&self, slot: usize) -> Weights {
+        match self {
+            Self::All(all) => all.get(slot).copied().unwrap_or_default(),
+            Self::Some(some) => {
+                let listed = some.iter().find(|listed| listed.slot as usize == slot);
+                listed.map_or([0.0; 8], |listed| listed.weights)
+            }
+        }
+    }
+
+    fn is_sound(&self, classes: usize) -> bool {
+        let is_finite = |weights: &Weights| weights.iter().all(|w| w.is_finite());
+        match self {
+            Self::All(all) => all.len() <= classes && all.iter().all(is_finite),
+            Self::Some(some) => {
+                let mut slots: Vec<u32> = some.iter().map(|listed| listed.slot).collect();
+                slots.sort_unstable();
+                slots.windows(2).all(|pair| pair[0] < pair[1])
+                    && slots.last().is_none_or(|&last| (last as usize) < classes)
+                    && some.iter().all(|listed| is_finite(&listed.weights))
+            }
+        }
+    }
+}
+
+/// What the lanes know.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct ClassLanes {
+    /// v by feature; for the first lane i = 1/√(1 + A).
+    variances: Vec<Eight>,
+    features: Vec<FeatureWeights>,
+    /// off by class.
+    offsets: Vec<Eight>,
+}
+
+/// What the lanes learn from a row.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ClassLesson {
+    /// The slope of every class, by slot.
+    pub(super) slopes: Vec<Eight>,
+    /// h
+    pub(super) curvature: Eight,
+    /// The largest slope of the first lane.
+    pub(super) steepest_first: f32,
+    /// The classes with slopes that matter, and whether they are clear, by slot.
+    active: Vec<u32>,
+    kinds: Vec<Kind>,
+    /// The last feature for which a class was found in a list.
+    found: Vec<u32>,
+    feature: u32,
+}
+
+/// How much the slope of a class matters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Nothing,
+    Faint,
+    Clear,
+}
+
+impl ClassLesson {
+    /// Sorts the classes by how much their slopes matter. The true one always does.
+    #[inline(always)]
+    pub(super) fn sort(&mut self, truth: usize) {
+        self.active.clear();
+        self.kinds.clear();
+        self.found.resize(self.slopes.len(), u32::MAX);
+        self.steepest_first = 0.0;
+        for (slot, slopes) in self.slopes.iter().enumerate() {
+            let steepest = slopes.0.iter().fold(0.0_f32, |most, slope| most.max(slope.abs()));
+            self.steepest_first = self.steepest_first.max(slopes.0[0].abs());
+            let kind = match slot {
+                _ if slot == truth || steepest > CLEAR => Kind::Clear,
+                _ if steepest > FAINT => Kind::Faint,
+                _ => Kind::Nothing,
+            };
+            self.kinds.push(kind);
+            if kind != Kind::Nothing {
+                self.active.push(slot as u32);
+            }
+        }
+    }
+
+    /// Begins with another feature.
+    #[inline(always)]
+    fn next_feature(&mut self) {
+        self.feature = self.feature.wrapping_add(1);
+        if self.feature == u32::MAX {
+            self.feature = 0;
+            self.found.fill(u32::MAX);
+        }
+    }
+
+    /// Changes the weights of a feature, where these are v x̃ of the lanes.
+    #[inline(always)]
+    fn teach<V: Eights>(&mut self, weights: &mut FeatureWeights, step: V) {
+        let slopes = &self.slopes;
+        let change = |weights: &mut Weights, slot: u32| {
+            let next = V::load(weights) + slopes[slot as usize].load::<V>() * step;
+            next.store(weights);
+        };
+        weights.widen(slopes.len());
+        match weights {
+            FeatureWeights::All(all) => {
+                self.active.iter().for_each(|&slot| change(&mut all[slot as usize], slot));
+            }
+            FeatureWeights::Some(some) => {
+                self.next_feature();
+                let slopes = &self.slopes;
+                for listed in some.iter_mut() {
+                    if self.kinds[listed.slot as usize] != Kind::Nothing {
+                        self.found[listed.slot as usize] = self.feature;
+                        let slope = slopes[listed.slot as usize].load::<V>();
+                        (V::load(&listed.weights) + slope * step).store(&mut listed.weights);
+                    }
+                }
+                for &slot in &self.active {
+                    let place = slot as usize;
+                    if self.kinds[place] == Kind::Clear && self.found[place] != self.feature {
+                        if some.len() == some.capacity() {
+                            some.reserve_exact(1 + some.len() / 8);
+                        }
+                        let weights = (slopes[place].load::<V>() * step).array();
+                        some.push(Listed { slot, weights });
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl ClassLanes {
+    /// Makes room for features below `dimension`.
+    pub(super) fn grow(&mut self, dimension: usize) {
+        if dimension > self.variances.len() {
+            self.variances.resize(dimension, PRIOR);
+            self.features.resize(dimension, NO_WEIGHTS);
+        }
+    }
+
+    /// How many features there is room for.
+    pub(super) fn len(&self) -> usize {
+        self.variances.len()
+    }
+
+    /// Writes the scores of all classes, and says s; `gain` is that of the first lane.
+    #[inline(always)]
+    pub(super) fn see<V: Eights>(
+        &self,
+        indices: &[u32],
+        scaled: &[f32],
+        gain: f32,
+        scores: &mut Vec<Eight>,
+    ) -> V {
+        scores.clone_from(&self.offsets);
+        let mut variance = V::all(0.0);
+        for (&index, &value) in indices.iter().zip(scaled) {
+            let (x, v) = (V::all(value), self.variances[index as usize].load::<V>());
+            variance = variance + x * x * v;
+            self.features[index as usize].add_to(scores, x.with_first(V::all(value * gain) * v));
+        }
+        variance.with_first(V::all(0.0))
+    }
+
+    /// The variance that so many unseen features add.
+    #[inline(always)]
+    pub(super) fn doubt<V: Eights>(unseen: usize) -> V {
+        V::all(unseen as f32) * PRIOR.with_first(0.0).load::<V>()
+    }
+
+    /// Learns from a row.
+    #[inline(always)]
+    pub(super) fn teach<V: Eights>(
+        &mut self,
+        indices: &[u32],
+        scaled: &[f32],
+        lesson: &mut ClassLesson,
+    ) {
+        let (one, drift) = (V::all(1.0), DRIFT.load::<V>());
+        let (kept, refilled) = (one - drift, drift * PRIOR.load::<V>());
+        let curvature = lesson.curvature.load::<V>();
+        let a = lesson.steepest_first;
+        for (&index, &value) in indices.iter().zip(scaled) {
+            let variances = &mut self.variances[index as usize];
+            let (x, v) = (V::all(value), variances.load::<V>());
+            lesson.teach(&mut self.features[index as usize], v.with_first(one) * x);
+            let i = variances.0[0];
+            let first = i / (1.0 + i * i * (a * a * (value * value))).sqrt();
+            let next = v / (one + v * (curvature * (x * x))) * kept + refilled;
+            next.with_first(V::all(first)).store(&mut variances.0);
+        }
+    }
+
+    /// Takes one more class in, with these scores where nothing is known.
+    pub(super) fn open(&mut self, offset: Eight) {
+        self.offsets.push(offset);
+    }
+
+    /// The weights of a feature for a class, where x̃ is what they multiply; that of the first lane
+    /// without its gain.
+    pub(super) fn weights(&self, feature: usize, slot: usize) -> Eight {
+        let (weights, variances) =
+            (Eight(self.features[feature].of(slot)), self.variances[feature]);
+        weights.with_first(weights.0[0] * variances.0[0])
+    }
+
+    pub(super) fn rearrange(&mut self, from: &[u32]) {
+        self.variances = gather(&self.variances, from, PRIOR);
+        let features = &mut self.features;
+        let take = |&place: &u32| match features.get_mut(place as usize) {
+            Some(weights) => std::mem::replace(weights, NO_WEIGHTS),
+            None => NO_WEIGHTS,
+        };
+        self.features = from.iter().map(take).collect();
+    }
+
+    /// How many pairs of a feature and a class have weights.
+    pub(super) fn cells(&self) -> usize {
+        let cells = |weights: &FeatureWeights| match weights {
+            FeatureWeights::Some(some) => some.len(),
+            FeatureWeights::All(all) => all.len(),
+        };
+        self.features.iter().map(cells).sum()
+    }
+
+    pub(super) fn is_sound(&self, classes: usize) -> bool {
+        let in_range = |v: &Eight| v.0.iter().zip(PRIOR.0).all(|(&v, most)| v >= 0.0 && v <= most);
+        self.variances.len() == self.features.len()
+            && self.offsets.len() == classes
+            && self.offsets.iter().all(|offset| offset.is_finite())
+            && self.variances.iter().all(in_range)
+            && self.features.iter().all(|weights| weights.is_sound(classes))
+    }
+}

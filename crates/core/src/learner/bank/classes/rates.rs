@@ -1,0 +1,168 @@
+//! How often classes came: on the whole, lately, and how likely a new one is.
+
+use crate::elementary::{exp, ln};
+use serde::{Deserialize, Serialize};
+
+/// How much of a recent rate is kept from one round to the next.
+const KEPT: [f64; RECENT] = [0.8, 0.98];
+/// How many recent rates there are.
+pub(super) const RECENT: usize = 2;
+/// The base rate and the recent ones.
+pub(super) const RATES: usize = RECENT + 1;
+/// Logarithms of recent rates are at least this.
+const FAINTEST: f32 = -80.0;
+
+/// What is counted of one class.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Rate {
+    /// In how many rounds it was the label, up to two.
+    seen: u8,
+    /// Σ of their importances, and its logarithm.
+    count: f64,
+    ln_count: f32,
+    /// The recent rates and their logarithms.
+    recent: [f32; RECENT],
+    ln_recent: [f32; RECENT],
+}
+
+/// The rates of all classes, by slot.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Rates {
+    rates: Vec<Rate>,
+    /// Σ of all importances.
+    total: f64,
+    /// How many classes were seen once.
+    singles: u32,
+}
+
+impl Rates {
+    pub(super) fn len(&self) -> usize {
+        self.rates.len()
+    }
+
+    /// ln of the sum of all importances.
+    #[inline(always)]
+    pub(super) fn ln_total(&self) -> f32 {
+        if self.total > 0.0 { ln(self.total) as f32 } else { 0.0 }
+    }
+
+    /// The probabilities that the three rates give a class.
+    #[inline(always)]
+    pub(super) fn shares(&self, slot: usize) -> [f32; RATES] {
+        let rate = &self.rates[slot];
+        [(rate.count / self.total) as f32, rate.recent[0], rate.recent[1]]
+    }
+
+    /// Their logarithms, where ln of the total is known.
+    #[inline(always)]
+    pub(super) fn logs(&self, slot: usize, ln_total: f32) -> [f32; RATES] {
+        let rate = &self.rates[slot];
+        [rate.ln_count - ln_total, rate.ln_recent[0], rate.ln_recent[1]]
+    }
+
+    /// The probability that the next class is a new one, after so many rounds: by how many classes
+    /// came only once.
+    pub(super) fn escape(&self, rounds: u64) -> f64 {
+        if self.rates.is_empty() {
+            return 1.0;
+        }
+        (f64::from(self.singles) + 0.5) / (rounds as f64 + 1.0)
+    }
+
+    /// Takes one more class in.
+    pub(super) fn open(&mut self) {
+        self.rates.push(Rate {
+            seen: 0,
+            count: 0.0,
+            ln_count: 0.0,
+            recent: [0.0; RECENT],
+            ln_recent: [FAINTEST; RECENT],
+        });
+    }
+
+    /// Counts the class of a round.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, slot: usize, importance: f64) {
+        let is_first = self.total == 0.0;
+        let kept = KEPT.map(|kept| if is_first { 0.0 } else { exp(importance * ln(kept)) });
+        let ln_kept = KEPT.map(|kept| (importance * ln(kept)) as f32);
+        for rate in &mut self.rates {
+            for k in 0..RECENT {
+                rate.recent[k] *= kept[k] as f32;
+                rate.ln_recent[k] = (rate.ln_recent[k] + ln_kept[k]).max(FAINTEST);
+            }
+        }
+        self.total += importance;
+        let rate = &mut self.rates[slot];
+        for (k, kept) in kept.into_iter().enumerate() {
+            rate.recent[k] += (1.0 - kept) as f32;
+            let recent = f64::from(rate.recent[k]);
+            rate.ln_recent[k] = if recent > 1e-34 { ln(recent) as f32 } else { FAINTEST };
+        }
+        rate.count += importance;
+        rate.ln_count = ln(rate.count) as f32;
+        match rate.seen {
+            0 => self.singles += 1,
+            1 => self.singles -= 1,
+            _ => {}
+        }
+        rate.seen = (rate.seen + 1).min(2);
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        let is_rate = |rate: &Rate| {
+            (1..=2).contains(&rate.seen)
+                && (0.0..=self.total).contains(&rate.count)
+                && rate.ln_count.is_finite()
+                && rate.recent.iter().all(|x| (0.0..=1.01).contains(x))
+                && rate.ln_recent.iter().all(|x| (FAINTEST..=0.01).contains(x))
+        };
+        self.total.is_finite()
+            && self.rates.iter().all(is_rate)
+            && self.singles as usize == self.rates.iter().filter(|rate| rate.seen == 1).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_counted() {
+        let mut rates = Rates::default();
+        assert_eq!(rates.escape(0), 1.0);
+        for (round, class) in (1..).zip([0, 1, 0, 0, 2, 0]) {
+            while rates.len() <= class {
+                rates.open();
+            }
+            rates.learn(class, 1.0);
+            assert!(rates.is_sound());
+            let whole: f32 = (0..rates.len()).map(|slot| rates.shares(slot)[1]).sum();
+            assert!((whole - 1.0).abs() < 1e-6, "recent rates add up to 1: {whole} in {round}");
+        }
+        assert_eq!(rates.shares(0)[0], 4.0 / 6.0);
+        assert_eq!(rates.escape(6), 2.5 / 7.0, "two classes were seen once");
+        for slot in 0..3 {
+            for (share, log) in rates.shares(slot).iter().zip(rates.logs(slot, rates.ln_total())) {
+                assert!((share.ln() - log).abs() < 1e-5, "{share} {log}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_weight_of_two_counts_twice() {
+        let (mut once, mut twice) = (Rates::default(), Rates::default());
+        for rates in [&mut once, &mut twice] {
+            (0..2).for_each(|_| rates.open());
+            rates.learn(0, 1.0);
+        }
+        once.learn(1, 2.0);
+        twice.learn(1, 1.0);
+        twice.learn(1, 1.0);
+        for slot in 0..2 {
+            for (one, other) in once.shares(slot).iter().zip(twice.shares(slot)) {
+                assert!((one - other).abs() < 1e-6);
+            }
+        }
+    }
+}
