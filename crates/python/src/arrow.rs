@@ -16,13 +16,13 @@ use rueful_data::{
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// What a table in memory is called where files have names.
+/// The name of a table in memory, for errors that name a file.
 const NAME: &str = "X";
 
 /// The column of how much rows count.
 const IMPORTANCE: &str = "\u{0}importance";
 
-/// What is said where a table goes on after the last label.
+/// The error of a table that goes on after the last label.
 const MORE_ROWS: &str = "X has more rows than y";
 
 /// Record batches that somebody hands over.
@@ -42,7 +42,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
     Ok(Box::new(reader))
 }
 
-/// What becomes of the columns of a frame, and of the labels beside it, which are called `label`.
+/// Decides the roles of the columns of a frame. The settings name the labels beside it.
 pub(crate) fn layout(batches: &dyn RecordBatchReader, wishes: &FormatSettings) -> Outcome<Layout> {
     let label = wishes.label.as_deref().unwrap_or_default();
     let schema = beside(&batches.schema(), label, false);
@@ -138,7 +138,7 @@ impl RecordBatchReader for Labelled {
     }
 }
 
-/// What those say who hand over a table in memory: no file is damaged.
+/// Turns an error about a table in memory into one that speaks of no damaged file.
 fn told(error: DataError, side: Option<&Side<'_>>) -> Trouble {
     let (text, labels) = (error.to_string(), side.map_or(0, |side| side.labels.len()));
     match error {

@@ -1,11 +1,11 @@
-//! What goes wrong, as Python's exceptions.
+//! Errors, and the exceptions of Python that they become.
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rueful_data::{DataError, NamesSettings};
 use rueful_run::{ModelError, RunError, SessionError, SettingsError, SpecError};
 
-/// What goes wrong while the interpreter may be doing something else.
+/// An error that can be made without the interpreter.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// An argument that cannot be used.
@@ -14,11 +14,11 @@ pub(crate) enum Trouble {
     System(String),
     /// A state that cannot be gone on with.
     Runtime(String),
-    /// What Python itself says, such as that somebody pressed Ctrl-C.
+    /// An exception of Python itself, such as that of Ctrl-C.
     Python(PyErr),
 }
 
-/// What happens to be wrong, or a result.
+/// A result, or an error.
 pub(crate) type Outcome<T> = Result<T, Trouble>;
 
 impl Trouble {
@@ -27,7 +27,7 @@ impl Trouble {
     }
 }
 
-/// What Python calls a setting.
+/// Returns the name that a setting has in Python.
 pub(crate) fn argument(setting: &str) -> String {
     setting.replace('-', "_")
 }

@@ -30,21 +30,21 @@ type Weights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Model {
     held: RwLock<Held>,
-    /// What the dicts have held that were learned from, and those that were only predicted: names that
-    /// nothing was learned of are no part of the stream.
+    /// The keys of the dicts that were learned from.
     dicts: Dicts,
+    /// The keys of the dicts that were only predicted. They are no part of the stream.
     predicted: Dicts,
 }
 
-/// What changes while it learns.
+/// The part of a model that changes while it learns.
 pub(crate) struct Held {
     pub(crate) model: rueful_run::Model,
-    /// What settings were taken to mean, in words.
+    /// Notes on how the settings were understood.
     pub(crate) notes: Vec<String>,
 }
 
 impl Held {
-    /// How the columns of tables become features.
+    /// Returns the way in which columns become features.
     fn way(&self) -> Way<'_> {
         way(&self.model.data)
     }
@@ -67,7 +67,7 @@ impl Held {
         watch.end(|| (ledger.rounds(), 0, ledger.sequential_risk()))
     }
 
-    /// What each row of a table is predicted.
+    /// Predicts the rows of a table.
     fn predict(&self, view: View<'_>, way: &Way<'_>, watch: &mut Watch) -> Outcome<Vec<f64>> {
         let (mut all, mut part) = (Vec::with_capacity(view.rows().unwrap_or(0)), Vec::new());
         let run = &self.model.run;
@@ -79,7 +79,7 @@ impl Held {
         Ok(all)
     }
 
-    /// What comes now is no part of the files that came before.
+    /// Ends the files that came before. The next rows are no part of them.
     fn leave_files(&mut self) {
         let data = &self.model.data;
         if !data.files.is_empty() {
@@ -111,7 +111,7 @@ fn take_down(stream: &mut Stream, rows: Rows<'_>) {
     stream.position += rows.len() as u64;
 }
 
-/// How the columns of tables become features, by the data that a model has learned from.
+/// Returns the way in which columns become features, by the data that a model has learned from.
 pub(crate) fn way(data: &DataSpec) -> Way<'_> {
     let constant = data.constant;
     match &data.schema {
@@ -135,7 +135,7 @@ fn numbered(constant: bool, positive: Option<String>) -> DataSpec {
     DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None }
 }
 
-/// What is wrong with names, as an error.
+/// Makes the error about names that are wrong.
 fn wrong_names(what: String) -> Trouble {
     Trouble::value(format!("X: expected {what}"))
 }
@@ -161,7 +161,7 @@ pub(crate) fn resolve(
     Ok((spec.task(), notes))
 }
 
-/// How long and large a stream is.
+/// Measures how long a stream is and how large its values are.
 fn survey(view: View<'_>, way: &Way<'_>, side: &Side<'_>) -> Outcome<Survey> {
     let mut survey = Survey::default();
     view.each(way, Some(side), &mut |rows| {
@@ -178,7 +178,7 @@ fn survey(view: View<'_>, way: &Way<'_>, side: &Side<'_>) -> Outcome<Survey> {
     Ok(survey)
 }
 
-/// How the columns of a table become features, as a description that a model keeps.
+/// Describes how the columns of a table become features. A model keeps the description.
 fn described(
     table: &Table<'_>,
     columns: AskedColumns,
@@ -244,7 +244,7 @@ impl Model {
         Ok(py.detach(|| Ok::<_, Trouble>(question(&*self.read()?)))?)
     }
 
-    /// What was seen is told to the run, which reports on it.
+    /// Tells the run what was seen, for its report.
     fn settle(&self, held: &mut Held) {
         let names = self.dicts.names();
         held.model.stream.now.extend(&names);
@@ -260,7 +260,7 @@ fn broken() -> Trouble {
     )
 }
 
-/// How many bits the indices of names have.
+/// Returns how many bits the indices of names have.
 fn bits_of(data: &DataSpec) -> Bits {
     match &data.schema {
         Layout::Columnar(layout) => layout.bits,
@@ -385,8 +385,8 @@ impl Model {
         Ok(py.detach(|| self.write()?.learn(view, &side, &mut watch))?)
     }
 
-    /// What each row of a table is predicted; `columns` say what becomes of columns with names, where
-    /// it is not what became of those before.
+    /// Predicts the rows of a table. Where `columns` are given, they decide the roles of its columns
+    /// in place of the roles that columns had before.
     #[pyo3(signature = (table, columns=None, names=None))]
     fn predict<'py>(
         &self,
@@ -409,7 +409,8 @@ impl Model {
         Ok(PyArray1::from_vec(py, predictions))
     }
 
-    /// How likely the label +1 is at each score, by the loss; nothing where the loss does not say.
+    /// Returns how likely the label +1 is at each score. Returns nothing for a loss without
+    /// probabilities.
     fn probabilities<'py>(
         &self,
         py: Python<'py>,
@@ -491,7 +492,7 @@ impl Model {
         }
     }
 
-    /// What can be said so far.
+    /// Returns the report so far.
     fn report(&self, py: Python<'_>) -> PyResult<Snapshot> {
         Ok(py.detach(|| {
             let mut held = self.write()?;
@@ -587,12 +588,12 @@ impl Model {
         self.ask(py, |held| labels::classes(&held.model))
     }
 
-    /// How many examples were learned from.
+    /// Returns how many examples were learned from.
     fn examples(&self, py: Python<'_>) -> PyResult<u64> {
         self.ask(py, |held| held.model.run.ledger().rounds())
     }
 
-    /// Whether labels are signs, rather than numbers.
+    /// Tells whether labels are signs, rather than numbers.
     fn classifies(&self, py: Python<'_>) -> PyResult<bool> {
         self.ask(py, |held| held.model.run.task().loss.labels() == Labels::Signs)
     }
@@ -603,7 +604,7 @@ impl Model {
             .map_err(|error| Trouble::Runtime(error.to_string()).into())
     }
 
-    /// How data are read, as JSON.
+    /// Returns the description of the data, as JSON.
     fn data(&self, py: Python<'_>) -> PyResult<String> {
         self.ask(py, |held| serde_json::to_string(&held.model.data))?
             .map_err(|error| Trouble::Runtime(error.to_string()).into())
@@ -614,7 +615,7 @@ impl Model {
         self.ask(py, |held| held.model.stream.seen().census.dimension)
     }
 
-    /// Whether every example gets one more feature that is always 1.
+    /// Tells whether every example gets one more feature that is always 1.
     fn constant(&self, py: Python<'_>) -> PyResult<bool> {
         self.ask(py, |held| held.model.data.constant)
     }

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 /// A batch has about so many features.
 const ENOUGH: usize = 1 << 14;
 
-/// What dicts have held so far.
+/// The keys of dicts so far.
 pub(crate) struct Dicts {
     keys: Mutex<Keys>,
 }
@@ -28,7 +28,7 @@ struct Keys {
     bits: Bits,
     constant: bool,
     assembler: Assembler,
-    /// What assemblers before this one were told.
+    /// The names that earlier assemblers met.
     before: Seen,
 }
 
@@ -162,7 +162,7 @@ fn of_row<'a, 'py>(dict: &'a Bound<'py, PyAny>, row: usize) -> PyResult<&'a Boun
     })
 }
 
-/// What is wrong with the value of a key.
+/// Returns the message about a wrong value of a key.
 fn told(wrong: &Wrong, row: usize, key: &str) -> String {
     format!("row {row}, {key}: found {}, expected {}", wrong.found, wrong.expected)
 }
