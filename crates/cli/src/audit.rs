@@ -15,8 +15,8 @@ use rueful_core::NonNegative;
 use rueful_data::Predictions;
 use rueful_hindsight::Start;
 use rueful_run::{
-    Alarm, AlarmReport, AuditReport, AuditRun, Data, GroupReport, LabelUse, Manner, NamedReport,
-    Replay, withhold_contradictions,
+    Alarm, AlarmReport, AuditReport, AuditRun, Data, GroupReport, LabelUse, NamedReport,
+    ReadingOptions, Replay, withhold_contradictions,
 };
 use std::num::NonZeroU64;
 use std::process::ExitCode;
@@ -26,9 +26,9 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     settings.check()?;
     args.pictures.check()?;
     let alarm = alarm::asked(args.alarm, settings.window.and_then(NonZeroU64::new))?;
-    let manner = Manner { idle_rows: true, ..args.manner.manner() };
+    let reading_options = ReadingOptions { idle_rows: true, ..args.reading.options() };
     let by = args.by.as_deref();
-    let groups = Groups::find(args, &mut settings, &manner)?;
+    let groups = Groups::find(args, &mut settings, &reading_options)?;
     let files = [args.file.clone()];
     let mut reading = args.weights.weigh(args.format.settings(&files)?)?;
     // If the predictions have no file of their own, they are columns of the examples' table, and
@@ -41,18 +41,19 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         }
     };
     groups.wish(by, &mut reading);
-    let opened =
-        reading.open(settings.labels()?, &manner).map_err(|error| groups.explain(error))?;
+    let opened = reading
+        .open(settings.labels()?, &reading_options)
+        .map_err(|error| groups.explain(error))?;
     if alarm.is_none() {
         tell(&opened);
     }
     let Data { spec: data, mut source, loss, .. } = opened;
-    write_schema(&args.manner, &data)?;
+    write_schema(&args.reading, &data)?;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
     let spec = settings.resolve(data, &said)?;
     let labels = LabelUse::Learn(spec.loss.labels());
     let options = hindsight::options(&args.solver, args.hindsight || alarm.is_some())?;
-    let reopen = || reopen(&spec.data, labels, &manner);
+    let reopen = || reopen(&spec.data, labels, &reading_options);
     let comparators = spec.comparators.clone();
     let kept = hindsight::kept_nonzeros(&args.solver);
     let mut replay = Replay::new(&reopen, kept, &comparators);
@@ -61,7 +62,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     if alarm.is_some() {
         run = run.with_windows_solved(&options);
     }
-    if let Some(reader) = groups.open(by, &spec.data, &manner)? {
+    if let Some(reader) = groups.open(by, &spec.data, &reading_options)? {
         run = run.grouped(reader);
     }
     let bar = progress_bar(&spec.data);

@@ -8,7 +8,7 @@ use anyhow::bail;
 use rueful_core::Batch;
 use rueful_core::loss::Labels;
 use rueful_data::CacheWriter;
-use rueful_run::{Data, DataSpec, LabelUse, Manner};
+use rueful_run::{Data, DataSpec, LabelUse, ReadingOptions};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -28,8 +28,8 @@ pub(crate) fn convert(args: &ConvertArgs) -> anyhow::Result<()> {
     }
     let mut settings = args.format.settings(&args.files)?;
     settings.no_constant = true;
-    let manner = Manner { threads: args.threads, ..Manner::default() };
-    let data = settings.open(LabelUse::Learn(Labels::Numbers), &manner)?;
+    let reading_options = ReadingOptions { threads: args.threads, ..ReadingOptions::default() };
+    let data = settings.open(LabelUse::Learn(Labels::Numbers), &reading_options)?;
     tell(&data);
     let Data { spec, mut source, .. } = data;
 

@@ -1,6 +1,6 @@
 //! `rueful data`, and opening data for the other commands.
 
-use crate::args::{DataArgs, MannerArgs};
+use crate::args::{DataArgs, ReadingArgs};
 use crate::numbers::{count, measured};
 use crate::{output, view};
 use anyhow::{Context, bail};
@@ -10,7 +10,7 @@ use rueful_data::{
     ColumnProfile, DataError, FarApart, Names, NamesSettings, Oddity, Role, Source, argument,
     printable,
 };
-use rueful_run::{Data, DataSettings, DataSpec, LabelUse, Manner};
+use rueful_run::{Data, DataSettings, DataSpec, LabelUse, ReadingOptions};
 use serde::Serialize;
 use std::path::Path;
 
@@ -64,8 +64,8 @@ struct FeatureLook {
 
 pub(crate) fn data(args: &DataArgs) -> anyhow::Result<()> {
     let Data { spec, notes, loss, label_notes, mut source } =
-        args.format.settings(&args.files)?.open(LabelUse::Look, &args.manner.manner())?;
-    write_schema(&args.manner, &spec)?;
+        args.format.settings(&args.files)?.open(LabelUse::Look, &args.reading.options())?;
+    write_schema(&args.reading, &spec)?;
     let bar = progress_bar(&spec);
     let mut batch = Batch::default();
     let mut first: Vec<ExampleLook> = Vec::new();
@@ -98,13 +98,13 @@ pub(crate) fn name_of(names: &Names, constant: bool, index: u32) -> Option<Strin
 /// Opens what a command learns from, saying what was inferred.
 pub(crate) fn open(
     settings: &DataSettings,
-    manner_args: &MannerArgs,
-    manner: &Manner,
+    reading_args: &ReadingArgs,
+    reading_options: &ReadingOptions,
     labels: LabelUse,
 ) -> anyhow::Result<Data> {
-    let data = settings.open(labels, manner)?;
+    let data = settings.open(labels, reading_options)?;
     tell(&data);
-    write_schema(manner_args, &data.spec)?;
+    write_schema(reading_args, &data.spec)?;
     Ok(data)
 }
 
@@ -120,15 +120,15 @@ pub(crate) fn tell(data: &Data) {
 pub(crate) fn reopen(
     spec: &DataSpec,
     labels: LabelUse,
-    manner: &Manner,
+    reading_options: &ReadingOptions,
 ) -> Result<Box<dyn Source>, DataError> {
     match spec.once_only() {
         Some(file) => Err(DataError::OnceOnly { file: file.to_owned() }),
-        None => spec.open(labels, manner),
+        None => spec.open(labels, reading_options),
     }
 }
 
-pub(crate) fn write_schema(args: &MannerArgs, spec: &DataSpec) -> anyhow::Result<()> {
+pub(crate) fn write_schema(args: &ReadingArgs, spec: &DataSpec) -> anyhow::Result<()> {
     let Some(path) = &args.write_schema else { return Ok(()) };
     if !spec.schema.has_label() {
         bail!("--write-schema: which column is the label? A schema says it: add --label COLUMN");

@@ -23,7 +23,7 @@ struct Explained {
 
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
-    let data = predict::open(&model, &args.files, args.no_label, &args.manner())?;
+    let data = predict::open(&model, &args.files, args.no_label, &args.reading_options())?;
     let explained = find(&model, data, args)?;
     if args.json {
         output::print_json(&explained)

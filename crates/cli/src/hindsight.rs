@@ -37,14 +37,14 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
         ..Settings::default()
     };
     settings.comparison()?;
-    let manner = args.manner.manner();
+    let reading_options = args.reading.options();
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
     let Data { spec, mut source, loss, .. } =
-        data::open(&reading, &args.manner, &manner, settings.labels()?)?;
+        data::open(&reading, &args.reading, &reading_options, settings.labels()?)?;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
     let (loss, sigma, comparators) = settings.comparison()?;
     let labels = LabelUse::Learn(loss.labels());
-    let reopen = || data::reopen(&spec, labels, &manner);
+    let reopen = || data::reopen(&spec, labels, &reading_options);
     let kept = kept_nonzeros(&args.solver);
     let mut data = Replay::read(&mut *source, &reopen, kept, &comparators)?;
     let question = Question { loss: &loss, sigma, comparators: &comparators };

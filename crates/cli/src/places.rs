@@ -1,6 +1,6 @@
 //! Checks that a command writes no file that it reads, and writes no two results to one file.
 
-use crate::args::{Command, FormatArgs, MannerArgs, PictureArgs, RunArgs};
+use crate::args::{Command, FormatArgs, PictureArgs, ReadingArgs, RunArgs};
 use anyhow::bail;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,21 +22,21 @@ pub(crate) fn check(command: &Command) -> anyhow::Result<()> {
         Command::Race(args) => drop(
             places
                 .reading(&args.files)
-                .with_schemas(&args.format, &args.manner)?
+                .with_schemas(&args.format, &args.reading)?
                 .with_pictures(&args.pictures)?,
         ),
         Command::Audit(args) => drop(
             places
                 .reading([&args.file])
                 .reading_as("predictions", args.predictions.as_deref())
-                .with_schemas(&args.format, &args.manner)?
+                .with_schemas(&args.format, &args.reading)?
                 .with_pictures(&args.pictures)?,
         ),
         Command::Data(args) => {
-            drop(places.reading(&args.files).with_schemas(&args.format, &args.manner)?);
+            drop(places.reading(&args.files).with_schemas(&args.format, &args.reading)?);
         }
         Command::Hindsight(args) => {
-            drop(places.reading(&args.files).with_schemas(&args.format, &args.manner)?);
+            drop(places.reading(&args.files).with_schemas(&args.format, &args.reading)?);
         }
         Command::Convert(args) => drop(
             places
@@ -67,7 +67,7 @@ pub(crate) fn check_run(args: &RunArgs, data: &[String]) -> anyhow::Result<()> {
         .reading_as("model", resumed.filter(|_| !is_same))
         .writing("--save", saved)?
         .writing("--predictions", keep.predictions.as_deref())?
-        .with_schemas(&args.format, &args.manner)?
+        .with_schemas(&args.format, &args.reading)?
         .with_pictures(&keep.pictures)?;
     Ok(())
 }
@@ -125,9 +125,13 @@ impl Places {
     }
 
     /// Adds the schema that is read, and the schema that is written.
-    fn with_schemas(self, format: &FormatArgs, manner: &MannerArgs) -> anyhow::Result<Self> {
+    fn with_schemas(
+        self,
+        format: &FormatArgs,
+        reading_options: &ReadingArgs,
+    ) -> anyhow::Result<Self> {
         self.reading_as("schema", format.schema.as_deref())
-            .writing("--write-schema", manner.write_schema.as_deref())
+            .writing("--write-schema", reading_options.write_schema.as_deref())
     }
 
     fn with_pictures(self, pictures: &PictureArgs) -> anyhow::Result<Self> {

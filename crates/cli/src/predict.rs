@@ -8,7 +8,7 @@ use rueful_core::figures::Scorecard;
 use rueful_core::loss::{Loss, ZeroOne};
 use rueful_core::{Batch, Round};
 use rueful_data::{NewFile, Source};
-use rueful_run::{DataSpec, FiguresReport, Manner, Model, Scored, Unlearned};
+use rueful_run::{DataSpec, FiguresReport, Model, ReadingOptions, Scored, Unlearned};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }
     let Unlearned { mut source, has_labels } =
-        open(&model, &args.files, args.no_label, &args.manner())?;
+        open(&model, &args.files, args.no_label, &args.reading_options())?;
     let mut tally = Judgement::of(&model);
     let mut write = |out: &mut dyn Write| go_through(&model, &mut *source, args, out, &mut tally);
     match &args.out {
@@ -41,13 +41,13 @@ pub(crate) fn open(
     model: &Model,
     files: &[String],
     no_label: bool,
-    manner: &Manner,
+    reading_options: &ReadingOptions,
 ) -> anyhow::Result<Unlearned> {
     // Weights are for learning: here every row counts, and none is left out.
-    let manner = &Manner { idle_rows: true, ..manner.clone() };
+    let reading_options = &ReadingOptions { idle_rows: true, ..reading_options.clone() };
     let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.data.clone() };
     let labels = (!no_label).then(|| model.task().loss.labels());
-    let opened = data.open_to_predict(labels, manner);
+    let opened = data.open_to_predict(labels, reading_options);
     opened.with_context(|| "the data are read as those the model has learned from")
 }
 

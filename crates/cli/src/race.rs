@@ -13,8 +13,8 @@ use rueful_data::{DataError, Source, survey};
 use rueful_hindsight::{Options, Start};
 use rueful_page::{Comparison, Rival};
 use rueful_run::{
-    AnyLoss, Data, DataSpec, HindsightReport, LabelUse, Manner, Race, RaceReport, RaceSpec,
-    RacerReport, Replay, SettingsError,
+    AnyLoss, Data, DataSpec, HindsightReport, LabelUse, Race, RaceReport, RaceSpec, RacerReport,
+    ReadingOptions, Replay, SettingsError,
 };
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -28,13 +28,13 @@ pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<ExitCode> {
     let options = hindsight::options(&args.solver, args.hindsight)?;
     args.pictures.check()?;
     let stop = interrupt::listen()?;
-    let manner = args.manner.manner();
+    let reading_options = args.reading.options();
     let Ready { spec: RaceSpec { learners, notes }, data: read, labels, mut source } =
-        ready(args, &manner)?;
-    let reopen = || data::reopen(&read, labels, &manner);
+        ready(args, &reading_options)?;
+    let reopen = || data::reopen(&read, labels, &reading_options);
     let comparators = learners[0].comparators.clone();
     let mut replay = Replay::new(&reopen, hindsight::kept_nonzeros(&args.solver), &comparators);
-    let threads = manner.threads.or_else(|| available_parallelism().ok());
+    let threads = reading_options.threads.or_else(|| available_parallelism().ok());
     let mut race = Race::new(&learners, threads.unwrap_or(NonZeroUsize::MIN))?;
 
     let bar = data::progress_bar(&read);
@@ -76,15 +76,16 @@ struct Ready {
     source: Box<dyn Source>,
 }
 
-fn ready(args: &RaceArgs, manner: &Manner) -> anyhow::Result<Ready> {
+fn ready(args: &RaceArgs, reading_options: &ReadingOptions) -> anyhow::Result<Ready> {
     let mut settings = args.settings();
     settings.check()?;
     let labels = settings.shared.labels()?;
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
-    let Data { spec: data, source, loss, .. } = data::open(&reading, &args.manner, manner, labels)?;
+    let Data { spec: data, source, loss, .. } =
+        data::open(&reading, &args.reading, reading_options, labels)?;
     settings.shared.loss = settings.shared.loss.or(loss.map(str::to_owned));
     let labels = LabelUse::Learn(settings.shared.loss()?.labels());
-    let mut look_ahead = |_: &AnyLoss| survey(&mut *data::reopen(&data, labels, manner)?);
+    let mut look_ahead = |_: &AnyLoss| survey(&mut *data::reopen(&data, labels, reading_options)?);
     let resolved = settings.resolve(&data, &mut look_ahead);
     if let Err(SettingsError::Data(DataError::OnceOnly { file })) = &resolved {
         let file = if file == "-" { "standard input" } else { file };

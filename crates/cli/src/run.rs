@@ -12,7 +12,7 @@ use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::Options;
 use rueful_run::{
-    Alarm, AlarmReport, AnyLoss, Data, DataSpec, LabelUse, Manner, Model, Notation, Report,
+    Alarm, AlarmReport, AnyLoss, Data, DataSpec, LabelUse, Model, Notation, ReadingOptions, Report,
     Resolved, Session, SettingsError, Spec, WindowReport, Windows, withhold_contradictions,
 };
 use std::path::Path;
@@ -25,17 +25,18 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         return print_spec(args).map(|()| ExitCode::SUCCESS);
     }
     let stop = interrupt::listen()?;
-    let manner = Manner { follow: follow(args, &stop), idle_rows: true, ..args.manner.manner() };
-    let Begun { mut session, mut source, manner } = begin(args, manner)?;
+    let reading_options =
+        ReadingOptions { follow: follow(args, &stop), idle_rows: true, ..args.reading.options() };
+    let StartedRun { mut session, mut source, reading_options } = begin(args, reading_options)?;
     let resumed = args.keep.resume.as_ref().map(|_| session.ledger().rounds());
     let spec = session.spec();
     places::check_run(args, &spec.data.files)?;
     let task = spec.task();
     let labels = LabelUse::Learn(spec.loss.labels());
-    let reopen = || data::reopen(&spec.data, labels, &manner);
+    let reopen = || data::reopen(&spec.data, labels, &reading_options);
 
     session.companions_mut().windows = windows(args, &mut session, &options);
-    let mut around = Around {
+    let mut listeners = Listeners {
         teller: alarm.map(|alarm| Teller::new(alarm, session.windows())),
         look_back: LookBack::new(args, options, &task, &reopen),
         // With `--alarm` only alarms go to the standard error, so that silence means no alarm.
@@ -45,8 +46,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     // With `--follow` an interrupt ends the stream after what has come, and the loop reads to
     // there.
     let is_told = || stop.is_told() && !args.follow;
-    let finished = learn(&mut session, &mut *source, &mut around, is_told);
-    let Around { look_back, watch, keeper, .. } = around;
+    let finished = learn(&mut session, &mut *source, &mut listeners, is_told);
+    let Listeners { look_back, watch, keeper, .. } = listeners;
     watch.finish();
     keeper.finish(&mut session, &*source, finished)?;
     let was_interrupted = is_told();
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The parts of the program that look at every batch after it was learned from.
-struct Around<'a> {
+struct Listeners<'a> {
     look_back: Option<LookBack<'a>>,
     teller: Option<Teller>,
     watch: Watch,
@@ -115,19 +116,19 @@ fn windows(args: &RunArgs, session: &mut Session, options: &Options) -> Option<W
 fn learn(
     session: &mut Session,
     source: &mut dyn Source,
-    around: &mut Around<'_>,
+    listeners: &mut Listeners<'_>,
     is_told: impl Fn() -> bool,
 ) -> anyhow::Result<()> {
     while session.advance(source)? {
         let (rows, rounds) = session.last();
-        if let Some(look_back) = &mut around.look_back {
+        if let Some(look_back) = &mut listeners.look_back {
             look_back.observe(rows, rounds);
         }
-        if let Some((teller, windows)) = around.teller.as_mut().zip(session.windows()) {
+        if let Some((teller, windows)) = listeners.teller.as_mut().zip(session.windows()) {
             teller.tell(windows);
         }
-        around.watch.tell(session, source);
-        around.keeper.keep(session, source)?;
+        listeners.watch.tell(session, source);
+        listeners.keeper.keep(session, source)?;
         if is_told() {
             break;
         }
@@ -172,25 +173,29 @@ fn follow(args: &RunArgs, stop: &Stop) -> Follow {
 }
 
 /// A run that is ready to learn: its session, and its data from the place where it begins.
-struct Begun {
+struct StartedRun {
     session: Session,
     source: Box<dyn Source>,
-    manner: Manner,
+    reading_options: ReadingOptions,
 }
 
 /// Begins a new run, or resumes a saved one.
-fn begin(args: &RunArgs, manner: Manner) -> anyhow::Result<Begun> {
+fn begin(args: &RunArgs, reading_options: ReadingOptions) -> anyhow::Result<StartedRun> {
     if let Some(path) = &args.keep.resume {
-        return go_on(args, Model::open(path)?, manner);
+        return go_on(args, Model::open(path)?, reading_options);
     }
-    let Described { spec, notes, source } = describe(args, &manner)?;
+    let PlannedRun { spec, notes, source } = describe(args, &reading_options)?;
     let mut session = Session::new(&spec)?;
     session.companions_mut().notes = notes;
-    Ok(Begun { session, source, manner })
+    Ok(StartedRun { session, source, reading_options })
 }
 
 /// Resumes a run, in its own data or in the files that are named.
-fn go_on(args: &RunArgs, model: Model, manner: Manner) -> anyhow::Result<Begun> {
+fn go_on(
+    args: &RunArgs,
+    model: Model,
+    reading_options: ReadingOptions,
+) -> anyhow::Result<StartedRun> {
     let labels = LabelUse::Learn(model.task().loss.labels());
     let before = if args.files.is_empty() {
         if let Some(file) = model.data.once_only() {
@@ -202,30 +207,30 @@ fn go_on(args: &RunArgs, model: Model, manner: Manner) -> anyhow::Result<Begun> 
         model.stream.seen().labels
     };
     let known_labels = before.counts.into_iter().map(|(label, _)| label).collect();
-    let manner = Manner { known_labels, ..manner };
+    let reading_options = ReadingOptions { known_labels, ..reading_options };
     let session = if args.files.is_empty() {
         Session::resume(model)
     } else {
         let data = DataSpec { files: args.files.clone(), ..model.data.clone() };
         Session::resume_with(model, data)
     };
-    let source = session.data().open(labels, &manner)?;
-    Ok(Begun { session, source, manner })
+    let source = session.data().open(labels, &reading_options)?;
+    Ok(StartedRun { session, source, reading_options })
 }
 
 /// The description of a new run, the notes about it, and its data.
-struct Described {
+struct PlannedRun {
     spec: Spec,
     notes: Vec<String>,
     source: Box<dyn Source>,
 }
 
 /// Finds the description of a new run, from the flags or from a spec file, and opens its data.
-fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
+fn describe(args: &RunArgs, reading_options: &ReadingOptions) -> anyhow::Result<PlannedRun> {
     if let Some(path) = &args.spec {
         let spec = read_spec(path, &args.files)?;
-        let source = spec.data.open(LabelUse::Learn(spec.loss.labels()), manner)?;
-        return Ok(Described { spec, notes: Vec::new(), source });
+        let source = spec.data.open(LabelUse::Learn(spec.loss.labels()), reading_options)?;
+        return Ok(PlannedRun { spec, notes: Vec::new(), source });
     }
     let mut settings = args.settings();
     settings.check()?;
@@ -233,17 +238,17 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
     let labels = settings.labels()?;
     let opened = if args.keep.alarm.is_some() {
         // `data::open` would print notes, and with `--alarm` only alarms are printed.
-        let opened = reading.open(labels, manner)?;
-        data::write_schema(&args.manner, &opened.spec)?;
+        let opened = reading.open(labels, reading_options)?;
+        data::write_schema(&args.reading, &opened.spec)?;
         opened
     } else {
-        data::open(&reading, &args.manner, manner, labels)?
+        data::open(&reading, &args.reading, reading_options, labels)?
     };
     let Data { spec: read, source, loss, .. } = opened;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
     let labels = LabelUse::Learn(settings.loss()?.labels());
     let mut look_ahead = |_: &AnyLoss| -> Result<Survey, DataError> {
-        survey(&mut *data::reopen(&read, labels, manner)?)
+        survey(&mut *data::reopen(&read, labels, reading_options)?)
     };
     let resolved = settings.resolve(read.clone(), &mut look_ahead);
     if let Err(SettingsError::Data(DataError::OnceOnly { file })) = &resolved {
@@ -251,7 +256,7 @@ fn describe(args: &RunArgs, manner: &Manner) -> anyhow::Result<Described> {
         bail!("{file} can be read only once: give --horizon and --gradient-bound");
     }
     let Resolved { spec, notes } = resolved?;
-    Ok(Described { spec, notes, source })
+    Ok(PlannedRun { spec, notes, source })
 }
 
 /// Reads a spec file. If `files` is not empty, it replaces the files of the spec.
@@ -268,7 +273,7 @@ fn print_spec(args: &RunArgs) -> anyhow::Result<()> {
     let spec = match &args.spec {
         Some(path) => read_spec(path, &args.files)?,
         None => {
-            let described = describe(args, &args.manner.manner())?;
+            let described = describe(args, &args.reading.options())?;
             described.notes.iter().for_each(|note| output::note(note));
             described.spec
         }

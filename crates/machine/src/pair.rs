@@ -14,7 +14,7 @@ const BEFORE: usize = 16;
 const WINDOW: usize = 32;
 
 /// A token with the bytes before and behind it that may be read.
-type Around = [u8; BEFORE + WINDOW];
+type Neighbourhood = [u8; BEFORE + WINDOW];
 
 /// The largest number of decimals.
 const DECIMALS: usize = 16;
@@ -111,12 +111,12 @@ fn pairs_with<M: Machine>(
 }
 
 #[inline(always)]
-fn around(text: &[u8], at: usize) -> Option<&Around> {
+fn around(text: &[u8], at: usize) -> Option<&Neighbourhood> {
     text.get(at.wrapping_sub(BEFORE)..)?.first_chunk()
 }
 
 #[inline(always)]
-fn byte(around: &Around, place: usize) -> u8 {
+fn byte(around: &Neighbourhood, place: usize) -> u8 {
     around[BEFORE + (place & (WINDOW - 1))]
 }
 
@@ -124,7 +124,7 @@ fn byte(around: &Around, place: usize) -> u8 {
 /// window begins. Returns their number and their length.
 #[inline(always)] // The machine's instructions come from the caller.
 fn short_pairs(
-    around: &Around,
+    around: &Neighbourhood,
     marks: &Marks,
     indices: &mut [u32],
     values: &mut [f32],
@@ -152,7 +152,7 @@ fn short_pairs(
 /// Reads the token with which the window begins. It must consist of up to eight digits, a colon,
 /// perhaps a minus sign, a digit, and perhaps a point and up to sixteen digits.
 #[inline(always)] // So the caller's instructions apply, and the answer stays in registers.
-fn pair<M: Machine>(around: &Around, marks: &Marks) -> Option<Pair> {
+fn pair<M: Machine>(around: &Neighbourhood, marks: &Marks) -> Option<Pair> {
     let byte = |place| byte(around, place);
     let &Marks { others, minuses } = marks;
     let colon = others.trailing_zeros() as usize;
@@ -221,14 +221,14 @@ struct Marks {
 /// The operations that depend on the processor. All implementations give the same results.
 trait Machine {
     /// The kinds of the bytes in the window.
-    fn marks(around: &Around) -> Marks;
+    fn marks(around: &Neighbourhood) -> Marks;
 
     /// The number formed by the `count` ≤ 8 digits with which the window begins.
-    fn eight_digits(around: &Around, count: usize) -> u64;
+    fn eight_digits(around: &Neighbourhood, count: usize) -> u64;
 
     /// The number formed by the `colon` ≤ 8 digits with which the window begins, and the number
     /// formed by the `decimals` ≤ 16 digits before `end`.
-    fn digits(around: &Around, colon: usize, end: usize, decimals: usize) -> (u32, u64);
+    fn digits(around: &Neighbourhood, colon: usize, end: usize, decimals: usize) -> (u32, u64);
 }
 
 /// The version for any processor: eight bytes at a time in ordinary registers.
@@ -239,7 +239,7 @@ impl Plain {
 
     /// The eight bytes before place `end` of the window.
     #[inline(always)]
-    fn eight_before(around: &Around, end: usize) -> u64 {
+    fn eight_before(around: &Neighbourhood, end: usize) -> u64 {
         let start = BEFORE + (end & (WINDOW - 1)) - 8;
         u64::from_le_bytes(around[start..].first_chunk().copied().unwrap_or_default())
     }
@@ -258,7 +258,7 @@ impl Plain {
 
 impl Machine for Plain {
     #[inline(always)]
-    fn marks(around: &Around) -> Marks {
+    fn marks(around: &Neighbourhood) -> Marks {
         let mut marks = Marks { others: 0, minuses: 0 };
         for (place, &byte) in around[BEFORE..].iter().enumerate() {
             let is_minus = byte == b'-';
@@ -269,12 +269,12 @@ impl Machine for Plain {
     }
 
     #[inline(always)]
-    fn eight_digits(around: &Around, count: usize) -> u64 {
+    fn eight_digits(around: &Neighbourhood, count: usize) -> u64 {
         Self::number(Self::eight_before(around, count), count)
     }
 
     #[inline(always)]
-    fn digits(around: &Around, colon: usize, end: usize, decimals: usize) -> (u32, u64) {
+    fn digits(around: &Neighbourhood, colon: usize, end: usize, decimals: usize) -> (u32, u64) {
         let low_count = decimals.min(8);
         let low = Self::number(Self::eight_before(around, end), low_count);
         let high = Self::number(Self::eight_before(around, end - low_count), decimals - low_count);
@@ -292,7 +292,7 @@ struct Avx2 {
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod avx2 {
-    use super::{Around, Avx2, BEFORE, Machine, Marks, SHIFTS, WINDOW};
+    use super::{Avx2, BEFORE, Machine, Marks, Neighbourhood, SHIFTS, WINDOW};
     use std::arch::x86_64::{
         __m128i, __m256i, _mm_cvtsi128_si64, _mm_loadu_si128, _mm256_add_epi8, _mm256_and_si256,
         _mm256_andnot_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8,
@@ -355,7 +355,7 @@ mod avx2 {
 
     impl Machine for Avx2 {
         #[inline(always)]
-        fn marks(around: &Around) -> Marks {
+        fn marks(around: &Neighbourhood) -> Marks {
             let window: &[u8; WINDOW] = around.last_chunk().unwrap_or(&[0; WINDOW]);
             // SAFETY: only a processor with these instructions gets here, because only `detect`
             // makes an `Avx2`. There are 32 bytes to read, and the load needs no alignment.
@@ -374,12 +374,12 @@ mod avx2 {
         }
 
         #[inline(always)]
-        fn eight_digits(around: &Around, count: usize) -> u64 {
+        fn eight_digits(around: &Neighbourhood, count: usize) -> u64 {
             super::Plain::eight_digits(around, count)
         }
 
         #[inline(always)]
-        fn digits(around: &Around, colon: usize, end: usize, decimals: usize) -> (u32, u64) {
+        fn digits(around: &Neighbourhood, colon: usize, end: usize, decimals: usize) -> (u32, u64) {
             let index = sixteen(around, colon & 31);
             let fraction = sixteen(around, end & 31);
             let index_mask = sixteen(&MASKS, colon & 15);

@@ -1,6 +1,6 @@
 //! Frames of pandas, polars and others, by Arrow's C interface.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
 use crate::table::{Told, Way};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -16,13 +16,13 @@ use rueful_data::{
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// The name of a table in memory, for errors that name a file.
+/// What a table in memory is called where files have names.
 const NAME: &str = "X";
 
 /// The column of how much rows count.
 const IMPORTANCE: &str = "\u{0}importance";
 
-/// The error of a table that goes on after the last label.
+/// What is said where a table goes on after the last label.
 const MORE_ROWS: &str = "X has more rows than y";
 
 /// Record batches that somebody hands over.
@@ -38,11 +38,11 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
     // SAFETY: a capsule of this name holds a valid stream, by the protocol. `from_raw` moves it out
     // and leaves a released one behind, which the capsule then does not release again.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream) };
-    let reader = reader.map_err(|error| Trouble::value(format!("X: {error}")))?;
+    let reader = reader.map_err(|error| PythonError::value(format!("X: {error}")))?;
     Ok(Box::new(reader))
 }
 
-/// Decides the roles of the columns of a frame. The settings name the labels beside it.
+/// What becomes of the columns of a frame, and of the labels beside it, which are called `label`.
 pub(crate) fn layout(batches: &dyn RecordBatchReader, wishes: &FormatSettings) -> Outcome<Layout> {
     let label = wishes.label.as_deref().unwrap_or_default();
     let schema = beside(&batches.schema(), label, false);
@@ -138,14 +138,14 @@ impl RecordBatchReader for Labelled {
     }
 }
 
-/// Turns an error about a table in memory into one that speaks of no damaged file.
-fn told(error: DataError, side: Option<&Side<'_>>) -> Trouble {
+/// What those say who hand over a table in memory: no file is damaged.
+fn told(error: DataError, side: Option<&Side<'_>>) -> PythonError {
     let (text, labels) = (error.to_string(), side.map_or(0, |side| side.labels.len()));
     match error {
         DataError::Read { .. } if text.contains(MORE_ROWS) => {
-            Trouble::value(format!("{MORE_ROWS}, which has {labels}"))
+            PythonError::value(format!("{MORE_ROWS}, which has {labels}"))
         }
-        DataError::Read { .. } => Trouble::Value(text),
+        DataError::Read { .. } => PythonError::Value(text),
         error => error.into(),
     }
 }
@@ -158,7 +158,9 @@ pub(crate) fn each(
     visit: &mut Visit<'_>,
 ) -> Outcome<Told> {
     let Way::Named { columns, bits, constant } = way else {
-        return Err(Trouble::value("X has names, and the model was fitted to numbered columns"));
+        return Err(PythonError::value(
+            "X has names, and the model was fitted to numbered columns",
+        ));
     };
     let mut source = match side {
         Some(side) => labelled(batches, columns, *bits, *constant, side)?,
@@ -199,5 +201,5 @@ pub(crate) fn with_importance(columns: &Columns, side: &Side<'_>) -> Outcome<Col
     if !side.importances.is_empty() {
         columns.push(Column { name: IMPORTANCE.to_owned(), role: Role::Importance });
     }
-    Columns::try_from(columns).map_err(|what| Trouble::value(format!("X: expected {what}")))
+    Columns::try_from(columns).map_err(|what| PythonError::value(format!("X: expected {what}")))
 }

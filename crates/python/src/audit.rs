@@ -1,6 +1,6 @@
 //! The audit of any model, from what it predicted.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::model::{table_alone, way};
 use crate::named::Dicts;
 use crate::settings::{AskedAudit, AskedColumns};
@@ -30,7 +30,7 @@ impl Audit {
 
     fn lock(&self) -> Outcome<MutexGuard<'_, Auditor>> {
         let broken = "this audit was left half changed by an error: begin it anew";
-        self.auditor.lock().map_err(|_| Trouble::Runtime(broken.to_owned()))
+        self.auditor.lock().map_err(|_| PythonError::Runtime(broken.to_owned()))
     }
 }
 
@@ -39,13 +39,13 @@ impl Audit {
     /// An audit that has seen nothing.
     #[new]
     fn new(settings: AskedAudit, constant: bool) -> PyResult<Self> {
-        Ok(Self::of(Auditor::new(&settings.into()).map_err(Trouble::from)?, constant))
+        Ok(Self::of(Auditor::new(&settings.into()).map_err(PythonError::from)?, constant))
     }
 
     /// An audit from bytes.
     #[staticmethod]
     fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<Self> {
-        let wrong = |what: &str| Trouble::value(format!("the audit: {what}"));
+        let wrong = |what: &str| PythonError::value(format!("the audit: {what}"));
         let Some((&first, rest)) = bytes.as_bytes().split_first() else {
             return Err(wrong("there are no bytes").into());
         };
@@ -57,7 +57,7 @@ impl Audit {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| {
             let bytes = self.lock()?.to_bytes();
-            bytes.map_err(|error| Trouble::Runtime(error.to_string()))
+            bytes.map_err(|error| PythonError::Runtime(error.to_string()))
         })?;
         Ok(PyBytes::new(py, &[&[u8::from(self.constant)], &bytes[..]].concat()))
     }
@@ -90,18 +90,18 @@ impl Audit {
         if scores.len() != side.labels.len() {
             let (found, wanted) = (scores.len(), side.labels.len());
             let what = format!("there are {found} predictions for {wanted} labels");
-            return Err(Trouble::value(what).into());
+            return Err(PythonError::value(what).into());
         }
         Ok(py.detach(|| {
             let mut auditor = self.lock()?;
             let mut from = 0;
-            auditor.check(&side.labels, &scores).map_err(Trouble::Value)?;
+            auditor.check(&side.labels, &scores).map_err(PythonError::Value)?;
             view.each(&way(&data), Some(&side), &mut |rows| {
                 let part = &scores[from..from + rows.len()];
                 from += rows.len();
-                auditor.observe(rows, part).map_err(Trouble::Value)
+                auditor.observe(rows, part).map_err(PythonError::Value)
             })?;
-            Ok::<_, Trouble>(())
+            Ok::<_, PythonError>(())
         })?)
     }
 
@@ -109,31 +109,31 @@ impl Audit {
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         Ok(py.detach(|| {
             let report = self.lock()?.report();
-            serde_json::to_string(&report).map_err(|error| Trouble::Runtime(error.to_string()))
+            serde_json::to_string(&report).map_err(|error| PythonError::Runtime(error.to_string()))
         })?)
     }
 
     /// No comparator of norm at most `radius` was better than this per round.
     #[pyo3(signature = (radius=None))]
     fn certificate(&self, py: Python<'_>, radius: Option<f64>) -> PyResult<f64> {
-        let out = |why| Trouble::value(format!("radius: {why}"));
+        let out = |why| PythonError::value(format!("radius: {why}"));
         let radius = radius.map(Positive::new).transpose().map_err(out)?;
-        Ok(py.detach(|| Ok::<_, Trouble>(self.lock()?.certificate(radius)))?)
+        Ok(py.detach(|| Ok::<_, PythonError>(self.lock()?.certificate(radius)))?)
     }
 
     /// Takes in an audit of other rounds under the same settings.
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         if std::ptr::eq(self, other) {
-            return Err(Trouble::value("an audit cannot be merged with itself").into());
+            return Err(PythonError::value("an audit cannot be merged with itself").into());
         }
         if self.constant != other.constant {
-            return Err(Trouble::value("audits of different settings cannot be merged").into());
+            return Err(PythonError::value("audits of different settings cannot be merged").into());
         }
         let bytes = other.to_bytes(py)?;
         let other = Self::from_bytes(&bytes)?;
         Ok(py.detach(|| {
             let theirs = other.lock()?;
-            self.lock()?.merge(&theirs).map_err(Trouble::Value)
+            self.lock()?.merge(&theirs).map_err(PythonError::Value)
         })?)
     }
 }

@@ -1,55 +1,55 @@
-//! Errors, and the exceptions of Python that they become.
+//! What goes wrong, as Python's exceptions.
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rueful_data::{DataError, NamesSettings};
 use rueful_run::{ModelError, RunError, SessionError, SettingsError, SpecError};
 
-/// An error that can be made without the interpreter.
+/// What goes wrong while the interpreter may be doing something else.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum PythonError {
     /// An argument that cannot be used.
     Value(String),
     /// A file that cannot be read or written.
     System(String),
     /// A state that cannot be gone on with.
     Runtime(String),
-    /// An exception of Python itself, such as that of Ctrl-C.
+    /// What Python itself says, such as that somebody pressed Ctrl-C.
     Python(PyErr),
 }
 
-/// A result, or an error.
-pub(crate) type Outcome<T> = Result<T, Trouble>;
+/// What happens to be wrong, or a result.
+pub(crate) type Outcome<T> = Result<T, PythonError>;
 
-impl Trouble {
+impl PythonError {
     pub(crate) fn value(what: impl Into<String>) -> Self {
         Self::Value(what.into())
     }
 }
 
-/// Returns the name that a setting has in Python.
+/// What Python calls a setting.
 pub(crate) fn argument(setting: &str) -> String {
     setting.replace('-', "_")
 }
 
-impl From<Trouble> for PyErr {
-    fn from(trouble: Trouble) -> Self {
+impl From<PythonError> for PyErr {
+    fn from(trouble: PythonError) -> Self {
         match trouble {
-            Trouble::Value(what) => PyValueError::new_err(what),
-            Trouble::System(what) => PyOSError::new_err(what),
-            Trouble::Runtime(what) => PyRuntimeError::new_err(what),
-            Trouble::Python(error) => error,
+            PythonError::Value(what) => PyValueError::new_err(what),
+            PythonError::System(what) => PyOSError::new_err(what),
+            PythonError::Runtime(what) => PyRuntimeError::new_err(what),
+            PythonError::Python(error) => error,
         }
     }
 }
 
-impl From<PyErr> for Trouble {
+impl From<PyErr> for PythonError {
     fn from(error: PyErr) -> Self {
         Self::Python(error)
     }
 }
 
-impl From<SettingsError> for Trouble {
+impl From<SettingsError> for PythonError {
     fn from(error: SettingsError) -> Self {
         match error {
             SettingsError::Data(error) => error.into(),
@@ -58,7 +58,7 @@ impl From<SettingsError> for Trouble {
     }
 }
 
-impl From<DataError> for Trouble {
+impl From<DataError> for PythonError {
     fn from(error: DataError) -> Self {
         let text = error.text(&argument);
         match error {
@@ -75,7 +75,7 @@ impl From<DataError> for Trouble {
     }
 }
 
-impl From<RunError> for Trouble {
+impl From<RunError> for PythonError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Diverged { .. } => Self::Runtime(error.to_string()),
@@ -84,7 +84,7 @@ impl From<RunError> for Trouble {
     }
 }
 
-impl From<SessionError> for Trouble {
+impl From<SessionError> for PythonError {
     fn from(error: SessionError) -> Self {
         match error {
             SessionError::Data(error) => error.into(),
@@ -94,13 +94,13 @@ impl From<SessionError> for Trouble {
     }
 }
 
-impl From<SpecError> for Trouble {
+impl From<SpecError> for PythonError {
     fn from(error: SpecError) -> Self {
         Self::Value(error.to_string())
     }
 }
 
-impl From<ModelError> for Trouble {
+impl From<ModelError> for PythonError {
     fn from(error: ModelError) -> Self {
         match error {
             ModelError::Read { .. } | ModelError::Write { .. } => Self::System(error.to_string()),

@@ -1,6 +1,6 @@
 //! Files, read by rueful's own readers.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::model::Held;
 use crate::settings::AskedFiles;
 use crate::watch::Watch;
@@ -11,27 +11,28 @@ use rueful_core::Batch;
 use rueful_core::loss::Labels;
 use rueful_data::{DataError, LabelsSeen, Source, survey};
 use rueful_run::{
-    Data, DataSettings, DataSpec, LabelUse, Layout, Manner, Model, Resolved, Session, Settings,
+    Data, DataSettings, DataSpec, LabelUse, Layout, Model, ReadingOptions, Resolved, Session,
+    Settings,
 };
 use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// On how many threads files are read; on all cores unless told.
-pub(crate) fn manner(threads: Option<usize>) -> Outcome<Manner> {
-    let none = || Trouble::value("threads: at least 1");
+pub(crate) fn reading_options(threads: Option<usize>) -> Outcome<ReadingOptions> {
+    let none = || PythonError::value("threads: at least 1");
     let threads = threads.map(|count| NonZeroUsize::new(count).ok_or_else(none)).transpose()?;
-    Ok(Manner { threads, idle_rows: true, ..Manner::default() })
+    Ok(ReadingOptions { threads, idle_rows: true, ..ReadingOptions::default() })
 }
 
 /// Opens files once more, unless that cannot be done.
 fn reopen(
     data: &DataSpec,
     labels: LabelUse,
-    manner: &Manner,
+    reading_options: &ReadingOptions,
 ) -> Result<Box<dyn Source>, DataError> {
     match data.once_only() {
         Some(file) => Err(DataError::OnceOnly { file: file.to_owned() }),
-        None => data.open(labels, manner),
+        None => data.open(labels, reading_options),
     }
 }
 
@@ -53,15 +54,16 @@ fn progress(session: &Session, source: &dyn Source) -> (u64, u64, f64) {
 pub(crate) fn run(
     mut settings: Settings,
     reading: &DataSettings,
-    manner: &Manner,
+    reading_options: &ReadingOptions,
     watch: &mut Watch,
-) -> Outcome<(Model, Vec<String>, Option<Trouble>)> {
+) -> Outcome<(Model, Vec<String>, Option<PythonError>)> {
     settings.check()?;
-    let Data { spec: data, mut source, loss, .. } = reading.open(settings.labels()?, manner)?;
+    let Data { spec: data, mut source, loss, .. } =
+        reading.open(settings.labels()?, reading_options)?;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
     let labels = LabelUse::Learn(settings.loss()?.labels());
-    let resolved =
-        settings.resolve(data.clone(), &mut |_| survey(&mut *reopen(&data, labels, manner)?))?;
+    let resolved = settings
+        .resolve(data.clone(), &mut |_| survey(&mut *reopen(&data, labels, reading_options)?))?;
     let Resolved { spec, notes } = resolved;
     let mut session = Session::new(&spec)?;
     let stopped = learn(&mut session, &mut *source, watch).err();
@@ -73,7 +75,7 @@ pub(crate) fn run(
 pub(crate) fn go_on(
     held: &mut Held,
     files: Vec<String>,
-    manner: Manner,
+    reading_options: ReadingOptions,
     watch: &mut Watch,
 ) -> Outcome<()> {
     let model = &held.model;
@@ -81,9 +83,10 @@ pub(crate) fn go_on(
     let counts = model.stream.seen().labels.counts;
     // Classes that were announced, and not seen, are no labels that came before.
     let seen = counts.into_iter().filter(|&(_, count)| count > 0);
-    let manner = Manner { known_labels: seen.map(|(label, _)| label).collect(), ..manner };
+    let reading_options =
+        ReadingOptions { known_labels: seen.map(|(label, _)| label).collect(), ..reading_options };
     let data = DataSpec { schema: schema(&model.data, &files), files, ..model.data.clone() };
-    let mut source = data.open(labels, &manner)?;
+    let mut source = data.open(labels, &reading_options)?;
     let empty = Model::new(model.run.task().clone(), model.data.clone())?;
     let model = std::mem::replace(&mut held.model, empty);
     let mut session = Session::resume_with(model, data);
@@ -110,13 +113,13 @@ fn schema(data: &DataSpec, files: &[String]) -> Layout {
 pub(crate) fn predict(
     held: &Held,
     files: Vec<String>,
-    manner: &Manner,
+    reading_options: &ReadingOptions,
     watch: &mut Watch,
 ) -> Outcome<Vec<f64>> {
     let data = &held.model.data;
     let data =
         DataSpec { schema: schema(data, &files), files, class_weights: None, ..data.clone() };
-    let mut source = data.open_to_predict(None, manner)?.source;
+    let mut source = data.open_to_predict(None, reading_options)?.source;
     let (mut batch, mut part, mut all) = (Batch::default(), Vec::new(), Vec::new());
     while source.fill(&mut batch)? {
         held.model.run.predict_rows(batch.rows(), &mut part);
@@ -174,11 +177,11 @@ pub(crate) fn read_files<'py>(
 ) -> PyResult<(Parts<'py>, usize, Option<(Vec<(String, u64)>, Option<String>)>, Vec<(u32, String)>)>
 {
     let reading = DataSettings { no_constant: true, ..reading.settings()? };
-    let manner = manner(threads)?;
+    let reading_options = reading_options(threads)?;
     let settings = Settings { loss, ..Settings::default() };
     let (matrix, seen, positive, names) = py.detach(|| {
         let labels = settings.labels()?;
-        let Data { mut source, spec, loss, .. } = reading.open(labels, &manner)?;
+        let Data { mut source, spec, loss, .. } = reading.open(labels, &reading_options)?;
         let loss = settings.loss.clone().or(loss.map(str::to_owned));
         let loss = Settings { loss, ..Settings::default() }.loss()?;
         let mut matrix = Matrix { offsets: vec![0], ..Matrix::default() };
@@ -191,7 +194,7 @@ pub(crate) fn read_files<'py>(
         let name = |index: u32| known.get(index).map(|name| (index - 1, name));
         let names = source.census().indices().filter_map(name).collect();
         let seen = (loss.labels() == Labels::Signs).then(|| source.labels());
-        Ok::<_, Trouble>((matrix, seen, spec.positive, names))
+        Ok::<_, PythonError>((matrix, seen, spec.positive, names))
     })?;
     let parts = (
         PyArray1::from_vec(py, matrix.offsets),

@@ -1,6 +1,6 @@
 //! The best fixed predictor of a table, and the exact regret of a run over it.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::model::{table_alone, way};
 use crate::settings::{Asked, AskedColumns};
 use crate::side::Side;
@@ -21,14 +21,14 @@ pub(crate) fn options(tolerance: Option<f64>, max_passes: Option<u64>) -> Outcom
     let mut options = Options::default();
     if let Some(tolerance) = tolerance {
         if !(tolerance > 0.0 && tolerance < 1.0) {
-            return Err(Trouble::value(format!(
+            return Err(PythonError::value(format!(
                 "tolerance: {tolerance} is not a number between 0 and 1"
             )));
         }
         options.tolerance = tolerance;
     }
     if max_passes == Some(0) {
-        return Err(Trouble::value(
+        return Err(PythonError::value(
             "max_passes: at least 1, for one pass gives an interval already",
         ));
     }
@@ -138,7 +138,7 @@ pub(crate) fn best_in_hindsight(
     let view = table.view(&dicts)?;
     let side = Side::new(&labels, importances.as_ref())?;
     let settings = Settings::from(settings);
-    let (loss, sigma, comparators) = settings.comparison().map_err(Trouble::from)?;
+    let (loss, sigma, comparators) = settings.comparison().map_err(PythonError::from)?;
     let answer = py.detach(|| {
         let mut replay = Replay::new(&never, u64::MAX, &comparators);
         let mut census = Census::default();
@@ -151,10 +151,10 @@ pub(crate) fn best_in_hindsight(
         replay.settle(&census);
         let question = Question { loss: &loss, sigma, among: &comparators };
         let found = question.answer(&mut replay, &[], Start::default(), &options)?;
-        Ok::<_, Trouble>(found.named(&names))
+        Ok::<_, PythonError>(found.named(&names))
     })?;
     let answer = Answer { found: answer, loss, sigma: sigma.get(), comparators };
-    serde_json::to_string(&answer).map_err(|error| Trouble::Runtime(error.to_string()).into())
+    serde_json::to_string(&answer).map_err(|error| PythonError::Runtime(error.to_string()).into())
 }
 
 /// Refuses labels that a loss does not understand.
@@ -162,8 +162,9 @@ fn check_labels(loss: &AnyLoss, labels: &[f64]) -> Outcome<()> {
     let taken = loss.labels();
     match labels.iter().find(|&&label| !taken.accept(label)) {
         None => Ok(()),
-        Some(label) => {
-            Err(Trouble::value(format!("y has the label {label}, expected {}", taken.expected())))
-        }
+        Some(label) => Err(PythonError::value(format!(
+            "y has the label {label}, expected {}",
+            taken.expected()
+        ))),
     }
 }

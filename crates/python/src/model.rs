@@ -1,6 +1,6 @@
 //! A run that Python holds: it is shown tables, and predicts, reports, and is put away.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::files;
 use crate::labels;
 use crate::named::Dicts;
@@ -30,21 +30,21 @@ type Weights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Model {
     held: RwLock<Held>,
-    /// The keys of the dicts that were learned from.
+    /// What the dicts have held that were learned from, and those that were only predicted: names that
+    /// nothing was learned of are no part of the stream.
     dicts: Dicts,
-    /// The keys of the dicts that were only predicted. They are no part of the stream.
     predicted: Dicts,
 }
 
-/// The part of a model that changes while it learns.
+/// What changes while it learns.
 pub(crate) struct Held {
     pub(crate) model: rueful_run::Model,
-    /// Notes on how the settings were understood.
+    /// What settings were taken to mean, in words.
     pub(crate) notes: Vec<String>,
 }
 
 impl Held {
-    /// Returns the way in which columns become features.
+    /// How the columns of tables become features.
     fn way(&self) -> Way<'_> {
         way(&self.model.data)
     }
@@ -67,7 +67,7 @@ impl Held {
         watch.end(|| (ledger.rounds(), 0, ledger.sequential_risk()))
     }
 
-    /// Predicts the rows of a table.
+    /// What each row of a table is predicted.
     fn predict(&self, view: View<'_>, way: &Way<'_>, watch: &mut Watch) -> Outcome<Vec<f64>> {
         let (mut all, mut part) = (Vec::with_capacity(view.rows().unwrap_or(0)), Vec::new());
         let run = &self.model.run;
@@ -79,7 +79,7 @@ impl Held {
         Ok(all)
     }
 
-    /// Ends the files that came before. The next rows are no part of them.
+    /// What comes now is no part of the files that came before.
     fn leave_files(&mut self) {
         let data = &self.model.data;
         if !data.files.is_empty() {
@@ -111,7 +111,7 @@ fn take_down(stream: &mut Stream, rows: Rows<'_>) {
     stream.position += rows.len() as u64;
 }
 
-/// Returns the way in which columns become features, by the data that a model has learned from.
+/// How the columns of tables become features, by the data that a model has learned from.
 pub(crate) fn way(data: &DataSpec) -> Way<'_> {
     let constant = data.constant;
     match &data.schema {
@@ -135,9 +135,9 @@ fn numbered(constant: bool, positive: Option<String>) -> DataSpec {
     DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None }
 }
 
-/// Makes the error about names that are wrong.
-fn wrong_names(what: String) -> Trouble {
-    Trouble::value(format!("X: expected {what}"))
+/// What is wrong with names, as an error.
+fn wrong_names(what: String) -> PythonError {
+    PythonError::value(format!("X: expected {what}"))
 }
 
 /// Completes settings; where a learner must know the stream beforehand, `survey` says what it is.
@@ -161,7 +161,7 @@ pub(crate) fn resolve(
     Ok((spec.task(), notes))
 }
 
-/// Measures how long a stream is and how large its values are.
+/// How long and large a stream is.
 fn survey(view: View<'_>, way: &Way<'_>, side: &Side<'_>) -> Outcome<Survey> {
     let mut survey = Survey::default();
     view.each(way, Some(side), &mut |rows| {
@@ -178,7 +178,7 @@ fn survey(view: View<'_>, way: &Way<'_>, side: &Side<'_>) -> Outcome<Survey> {
     Ok(survey)
 }
 
-/// Describes how the columns of a table become features. A model keeps the description.
+/// How the columns of a table become features, as a description that a model keeps.
 fn described(
     table: &Table<'_>,
     columns: AskedColumns,
@@ -241,10 +241,10 @@ impl Model {
         py: Python<'_>,
         question: impl FnOnce(&Held) -> T + Send,
     ) -> PyResult<T> {
-        Ok(py.detach(|| Ok::<_, Trouble>(question(&*self.read()?)))?)
+        Ok(py.detach(|| Ok::<_, PythonError>(question(&*self.read()?)))?)
     }
 
-    /// Tells the run what was seen, for its report.
+    /// What was seen is told to the run, which reports on it.
     fn settle(&self, held: &mut Held) {
         let names = self.dicts.names();
         held.model.stream.now.extend(&names);
@@ -254,13 +254,13 @@ impl Model {
 }
 
 /// A call before this one failed in the middle of a change.
-fn broken() -> Trouble {
-    Trouble::Runtime(
+fn broken() -> PythonError {
+    PythonError::Runtime(
         "this model was left half changed by an error: make or load it anew".to_owned(),
     )
 }
 
-/// Returns how many bits the indices of names have.
+/// How many bits the indices of names have.
 fn bits_of(data: &DataSpec) -> Bits {
     match &data.schema {
         Layout::Columnar(layout) => layout.bits,
@@ -302,7 +302,7 @@ impl Model {
             let view = table.view(&dicts)?;
             py.detach(|| survey(view, &way(&data), side)).map(Some)
         })?;
-        let mut model = rueful_run::Model::new(task, data).map_err(Trouble::from)?;
+        let mut model = rueful_run::Model::new(task, data).map_err(PythonError::from)?;
         if let Some(classes) = &classes {
             labels::announce(&mut model.stream.now.labels, classes);
         }
@@ -313,13 +313,13 @@ impl Model {
     #[staticmethod]
     fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<Self> {
         let model = rueful_run::Model::decode(bytes.as_bytes(), "the model");
-        Ok(Self::of(model.map_err(Trouble::from)?, Vec::new()))
+        Ok(Self::of(model.map_err(PythonError::from)?, Vec::new()))
     }
 
     /// A run from a model's file.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let model = py.detach(|| rueful_run::Model::open(&path)).map_err(Trouble::from)?;
+        let model = py.detach(|| rueful_run::Model::open(&path)).map_err(PythonError::from)?;
         Ok(Self::of(model, Vec::new()))
     }
 
@@ -328,7 +328,7 @@ impl Model {
         let bytes = py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            Ok::<_, Trouble>(held.model.to_bytes()?)
+            Ok::<_, PythonError>(held.model.to_bytes()?)
         })?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -338,7 +338,7 @@ impl Model {
         Ok(py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            Ok::<_, Trouble>(held.model.save(&path)?)
+            Ok::<_, PythonError>(held.model.save(&path)?)
         })?)
     }
 
@@ -363,7 +363,7 @@ impl Model {
                 companions: companions.clone(),
                 written_by: written_by.clone(),
             };
-            Ok::<_, Trouble>((model, held.notes.clone()))
+            Ok::<_, PythonError>((model, held.notes.clone()))
         })?;
         Ok(Self::of(model, notes))
     }
@@ -385,8 +385,8 @@ impl Model {
         Ok(py.detach(|| self.write()?.learn(view, &side, &mut watch))?)
     }
 
-    /// Predicts the rows of a table. Where `columns` are given, they decide the roles of its columns
-    /// in place of the roles that columns had before.
+    /// What each row of a table is predicted; `columns` say what becomes of columns with names, where
+    /// it is not what became of those before.
     #[pyo3(signature = (table, columns=None, names=None))]
     fn predict<'py>(
         &self,
@@ -409,8 +409,7 @@ impl Model {
         Ok(PyArray1::from_vec(py, predictions))
     }
 
-    /// Returns how likely the label +1 is at each score. Returns nothing for a loss without
-    /// probabilities.
+    /// How likely the label +1 is at each score, by the loss; nothing where the loss does not say.
     fn probabilities<'py>(
         &self,
         py: Python<'py>,
@@ -436,7 +435,7 @@ impl Model {
         let data = described(&Table::of(table)?, columns, names, constant, positive)?;
         Ok(py.detach(|| {
             self.write()?.turn_to(data);
-            Ok::<_, Trouble>(())
+            Ok::<_, PythonError>(())
         })?)
     }
 
@@ -449,12 +448,12 @@ impl Model {
         threads: Option<usize>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let manner = files::manner(threads)?;
+        let reading_options = files::reading_options(threads)?;
         let mut watch = Watch::new(listener);
         Ok(py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            files::go_on(&mut held, files, manner, &mut watch)
+            files::go_on(&mut held, files, reading_options, &mut watch)
         })?)
     }
 
@@ -466,9 +465,10 @@ impl Model {
         files: Vec<String>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let manner = files::manner(threads)?;
+        let reading_options = files::reading_options(threads)?;
         let mut watch = Watch::new(None);
-        let scores = py.detach(|| files::predict(&*self.read()?, files, &manner, &mut watch))?;
+        let scores =
+            py.detach(|| files::predict(&*self.read()?, files, &reading_options, &mut watch))?;
         Ok(PyArray1::from_vec(py, scores))
     }
 
@@ -482,9 +482,9 @@ impl Model {
         threads: Option<usize>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let (reading, manner) = (reading.settings()?, files::manner(threads)?);
+        let (reading, reading_options) = (reading.settings()?, files::reading_options(threads)?);
         let mut watch = Watch::new(listener);
-        let run = || files::run(settings.into(), &reading, &manner, &mut watch);
+        let run = || files::run(settings.into(), &reading, &reading_options, &mut watch);
         let (model, notes, stopped) = py.detach(run)?;
         match stopped {
             None => Ok(Self::of(model, notes)),
@@ -492,7 +492,7 @@ impl Model {
         }
     }
 
-    /// Returns the report so far.
+    /// What can be said so far.
     fn report(&self, py: Python<'_>) -> PyResult<Snapshot> {
         Ok(py.detach(|| {
             let mut held = self.write()?;
@@ -501,7 +501,7 @@ impl Model {
             if !held.model.data.files.is_empty() {
                 report.spec.data = Some(held.model.data.clone());
             }
-            Ok::<_, Trouble>(Snapshot::new(report, held.model.run.clone(), held.notes.clone()))
+            Ok::<_, PythonError>(Snapshot::new(report, held.model.run.clone(), held.notes.clone()))
         })?)
     }
 
@@ -509,7 +509,7 @@ impl Model {
     /// can be said. Without a radius it is about the comparators of the run.
     #[pyo3(signature = (radius=None))]
     fn certificate(&self, py: Python<'_>, radius: Option<f64>) -> PyResult<f64> {
-        let out = |why| Trouble::value(format!("radius: {why}"));
+        let out = |why| PythonError::value(format!("radius: {why}"));
         let radius = radius.map(Positive::new).transpose().map_err(out)?;
         Ok(py.detach(|| {
             let held = self.read()?;
@@ -520,7 +520,7 @@ impl Model {
                 Some(_) if !report.contradictions.is_empty() => None,
                 Some(radius) => Some(held.model.run.point().certificate_for(radius)),
             };
-            Ok::<_, Trouble>(proved.filter(|value| !value.is_nan()).unwrap_or(f64::INFINITY))
+            Ok::<_, PythonError>(proved.filter(|value| !value.is_nan()).unwrap_or(f64::INFINITY))
         })?)
     }
 
@@ -543,13 +543,13 @@ impl Model {
             let held = self.read()?;
             let task = held.model.run.task().clone();
             let found = hindsight::replayed(task, view, &held.way(), &side, &options)?;
-            Ok::<_, Trouble>(Snapshot::new(found.0, found.1, held.notes.clone()))
+            Ok::<_, PythonError>(Snapshot::new(found.0, found.1, held.notes.clone()))
         })?)
     }
 
     /// The weights of the features that were seen: indices, and what they weigh.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Weights<'py>> {
-        let weights = py.detach(|| Ok::<_, Trouble>(self.read()?.model.run.weights()))?;
+        let weights = py.detach(|| Ok::<_, PythonError>(self.read()?.model.run.weights()))?;
         let (indices, values) = weights.into_iter().unzip();
         Ok((PyArray1::from_vec(py, indices), PyArray1::from_vec(py, values)))
     }
@@ -559,7 +559,7 @@ impl Model {
         let weights = py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            Ok::<_, Trouble>(held.model.weights())
+            Ok::<_, PythonError>(held.model.weights())
         })?;
         let named = weights.into_iter().map(|weight| {
             let name = weight.name.unwrap_or_else(|| weight.index.to_string());
@@ -571,7 +571,7 @@ impl Model {
     /// Takes in the books of another run of the same task; the weights stay this run's own.
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         if std::ptr::eq(self, other) {
-            return Err(Trouble::value("a run cannot be merged with itself").into());
+            return Err(PythonError::value("a run cannot be merged with itself").into());
         }
         let other = other.copy(py)?;
         Ok(py.detach(|| {
@@ -579,7 +579,7 @@ impl Model {
             held.model.run.merge(&other.model.run)?;
             let seen = other.model.stream.seen();
             held.model.stream.now.extend(&seen);
-            Ok::<_, Trouble>(())
+            Ok::<_, PythonError>(())
         })?)
     }
 
@@ -588,12 +588,12 @@ impl Model {
         self.ask(py, |held| labels::classes(&held.model))
     }
 
-    /// Returns how many examples were learned from.
+    /// How many examples were learned from.
     fn examples(&self, py: Python<'_>) -> PyResult<u64> {
         self.ask(py, |held| held.model.run.ledger().rounds())
     }
 
-    /// Tells whether labels are signs, rather than numbers.
+    /// Whether labels are signs, rather than numbers.
     fn classifies(&self, py: Python<'_>) -> PyResult<bool> {
         self.ask(py, |held| held.model.run.task().loss.labels() == Labels::Signs)
     }
@@ -601,13 +601,13 @@ impl Model {
     /// The description of the task, as JSON.
     fn task(&self, py: Python<'_>) -> PyResult<String> {
         self.ask(py, |held| serde_json::to_string(held.model.run.task()))?
-            .map_err(|error| Trouble::Runtime(error.to_string()).into())
+            .map_err(|error| PythonError::Runtime(error.to_string()).into())
     }
 
-    /// Returns the description of the data, as JSON.
+    /// How data are read, as JSON.
     fn data(&self, py: Python<'_>) -> PyResult<String> {
         self.ask(py, |held| serde_json::to_string(&held.model.data))?
-            .map_err(|error| Trouble::Runtime(error.to_string()).into())
+            .map_err(|error| PythonError::Runtime(error.to_string()).into())
     }
 
     /// One more than the largest index of a feature that was seen.
@@ -615,7 +615,7 @@ impl Model {
         self.ask(py, |held| held.model.stream.seen().census.dimension)
     }
 
-    /// Tells whether every example gets one more feature that is always 1.
+    /// Whether every example gets one more feature that is always 1.
     fn constant(&self, py: Python<'_>) -> PyResult<bool> {
         self.ask(py, |held| held.model.data.constant)
     }

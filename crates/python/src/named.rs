@@ -1,14 +1,16 @@
 //! Rows by the names of their features: dicts, and matrices whose columns have names.
 
 use crate::arrow::with_importance;
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
 use crate::table::Told;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
 use rueful_core::Batch;
-use rueful_data::{Assembler, Bits, Cell, Column, Columns, LabelRule, Reading, Role, Seen, Wrong};
+use rueful_data::{
+    Assembler, Bits, Cell, Column, Columns, LabelRule, Reading, Role, RowError, Seen,
+};
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 /// A batch has about so many features.
 const ENOUGH: usize = 1 << 14;
 
-/// The keys of dicts so far.
+/// What dicts have held so far.
 pub(crate) struct Dicts {
     keys: Mutex<Keys>,
 }
@@ -28,7 +30,7 @@ struct Keys {
     bits: Bits,
     constant: bool,
     assembler: Assembler,
-    /// The names that earlier assemblers met.
+    /// What assemblers before this one were told.
     before: Seen,
 }
 
@@ -116,15 +118,16 @@ impl Keys {
             for (key, value) in of_row(&dict, row)?.iter() {
                 let key = key.str()?;
                 let place = self.places.get(key.to_str()?).copied().unwrap_or_default();
-                let wrong = |wrong: Wrong| Trouble::value(told(&wrong, row, &key.to_string()));
+                let wrong =
+                    |wrong: RowError| PythonError::value(told(&wrong, row, &key.to_string()));
                 self.give(place, &value, row, &key)?.map_err(wrong)?;
             }
-            let wrong = |wrong: Wrong| Trouble::value(told(&wrong, row, "of this row"));
+            let wrong = |wrong: RowError| PythonError::value(told(&wrong, row, "of this row"));
             self.assembler.finish_row().map_err(wrong)?;
         }
         let mut batch = Batch::default();
         let taken = self.assembler.take(&mut batch);
-        taken.map_err(|wrong| Trouble::value(told(&wrong, wrong.row, "")))?;
+        taken.map_err(|wrong| PythonError::value(told(&wrong, wrong.row, "")))?;
         Ok(Collected { batch })
     }
 
@@ -135,7 +138,7 @@ impl Keys {
         value: &Bound<'_, PyAny>,
         row: usize,
         key: &Bound<'_, PyString>,
-    ) -> PyResult<Result<(), Wrong>> {
+    ) -> PyResult<Result<(), RowError>> {
         if let Ok(number) = value.extract::<f64>() {
             let cell = match value.is_instance_of::<PyBool>() {
                 true => Cell::Truth(number != 0.0),
@@ -151,19 +154,19 @@ impl Keys {
         }
         let kind = value.get_type().name()?;
         let what = format!("row {row}, {key}: found {kind}, expected a number, a truth or a word");
-        Err(Trouble::value(what).into())
+        Err(PythonError::value(what).into())
     }
 }
 
 fn of_row<'a, 'py>(dict: &'a Bound<'py, PyAny>, row: usize) -> PyResult<&'a Bound<'py, PyDict>> {
     dict.cast::<PyDict>().map_err(|_| {
         let kind = dict.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
-        Trouble::value(format!("row {row}: found {kind}, expected a dict")).into()
+        PythonError::value(format!("row {row}: found {kind}, expected a dict")).into()
     })
 }
 
-/// Returns the message about a wrong value of a key.
-fn told(wrong: &Wrong, row: usize, key: &str) -> String {
+/// What is wrong with the value of a key.
+fn told(wrong: &RowError, row: usize, key: &str) -> String {
     format!("row {row}, {key}: found {}, expected {}", wrong.found, wrong.expected)
 }
 
@@ -212,7 +215,7 @@ pub(crate) fn matrix(
     let features: Vec<usize> = features(columns);
     if width != features.len() {
         let wanted = features.len();
-        return Err(Trouble::value(format!("X has {width} columns, expected {wanted}")));
+        return Err(PythonError::value(format!("X has {width} columns, expected {wanted}")));
     }
     let label = columns.iter().position(|column| column.role == Role::Label);
     let all = with_importance(columns, side)?;
@@ -224,7 +227,7 @@ pub(crate) fn matrix(
     };
     let mut assembler = Assembler::new(&all, bits, &reading);
     let mut batch = Batch::default();
-    let wrong = |wrong: Wrong, row| Trouble::value(told(&wrong, row, "X"));
+    let wrong = |wrong: RowError, row| PythonError::value(told(&wrong, row, "X"));
     for row in 0..rows {
         for (column, &place) in features.iter().enumerate() {
             let number = Cell::Number(cell(row, column));

@@ -77,7 +77,7 @@ impl AskedColumns {
 
 /// How many bits the index of a feature by name has.
 pub(crate) fn bits(asked: Option<u8>) -> Outcome<Bits> {
-    let out_of_range = |why| crate::error::Trouble::value(format!("bits: {why}"));
+    let out_of_range = |why| crate::error::PythonError::value(format!("bits: {why}"));
     asked.map_or(Ok(Bits::default()), |bits| Bits::try_from(bits).map_err(out_of_range))
 }
 

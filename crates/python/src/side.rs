@@ -1,6 +1,6 @@
 //! The labels and importances that stand beside a table.
 
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rueful_core::{Importance, Rows};
@@ -30,7 +30,7 @@ impl<'a> Side<'a> {
             Some(all) => {
                 let (found, wanted) = (all.len(), labels.len());
                 let what = format!("sample_weight has {found} numbers, expected {wanted}");
-                return Err(Trouble::value(what).into());
+                return Err(PythonError::value(what).into());
             }
         };
         Ok(Self { labels, importances })
@@ -52,13 +52,13 @@ impl<'a> Side<'a> {
         if rows == labels {
             return Ok(());
         }
-        Err(Trouble::value(format!("X has {rows} rows and y has {labels}")))
+        Err(PythonError::value(format!("X has {rows} rows and y has {labels}")))
     }
 }
 
 fn importances_of(all: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<Importance>> {
     let one = |(row, &weight): (usize, &f64)| {
-        let wrong = |why| Trouble::value(format!("sample_weight, row {row}: {why}"));
+        let wrong = |why| PythonError::value(format!("sample_weight, row {row}: {why}"));
         Importance::new(weight).map_err(wrong)
     };
     Ok(all.as_array().iter().enumerate().map(one).collect::<Outcome<Vec<_>>>()?)

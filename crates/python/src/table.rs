@@ -5,7 +5,7 @@
 //! it needs no constant; of everything else some rows at a time are copied.
 
 use crate::arrow::{self, Batches};
-use crate::error::{Outcome, Trouble};
+use crate::error::{Outcome, PythonError};
 use crate::named::{self, Dicts};
 use crate::side::{Side, Visit};
 use numpy::ndarray::{ArrayView1, ArrayView2};
@@ -245,7 +245,7 @@ impl View<'_> {
         let Some(side) = side.or(unknown.as_ref()) else { return Ok(Told::default()) };
         match (self, way) {
             (Self::Batch(_), Way::Numbered { .. }) => {
-                return Err(Trouble::value(
+                return Err(PythonError::value(
                     "X is a list of dicts, and the model was fitted to numbered columns",
                 ));
             }
@@ -269,7 +269,7 @@ impl View<'_> {
                 parts.each(*constant, side, visit)?;
             }
             (Self::Sparse(_), Way::Named { .. }) | (_, Way::Keys) => {
-                return Err(Trouble::value(
+                return Err(PythonError::value(
                     "X is a matrix whose columns have no names, and the model was fitted to names",
                 ));
             }
@@ -283,7 +283,7 @@ fn check_width(width: usize) -> Outcome<()> {
     if width <= COLUMNS_MAX {
         return Ok(());
     }
-    Err(Trouble::value(format!("X has {width} columns, expected at most {COLUMNS_MAX}")))
+    Err(PythonError::value(format!("X has {width} columns, expected at most {COLUMNS_MAX}")))
 }
 
 /// Refuses a matrix with a value that single precision does not hold.
@@ -298,17 +298,17 @@ fn check_values<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>) -> Outcome<()> {
 
 /// A value that no feature can have.
 #[cold]
-pub(crate) fn refused(row: usize, column: usize, value: f64) -> Trouble {
+pub(crate) fn refused(row: usize, column: usize, value: f64) -> PythonError {
     let why = if value.is_nan() {
         "NaN, expected a number"
     } else if value.is_infinite() {
         "infinity, expected a finite number"
     } else {
-        return Trouble::value(format!(
+        return PythonError::value(format!(
             "X, row {row}, column {column}: found {value:e}, which is too large for single precision"
         ));
     };
-    Trouble::value(format!("X, row {row}, column {column}: found {why}"))
+    PythonError::value(format!("X, row {row}, column {column}: found {why}"))
 }
 
 /// Rows that are used where they lie.
@@ -329,10 +329,10 @@ fn in_place(values: &[f32], width: usize, side: &Side<'_>, visit: &mut Visit<'_>
 
 /// Makes the error about a wrong row in a part of a matrix.
 #[cold]
-fn wrong_row(error: RowError, part: &[f32], width: usize, from: usize) -> Trouble {
+fn wrong_row(error: RowError, part: &[f32], width: usize, from: usize) -> PythonError {
     match part.iter().position(|value| !value.is_finite()) {
         Some(at) => refused(from + at / width, at % width, f64::from(part[at])),
-        None => Trouble::value(format!("X: {error}")),
+        None => PythonError::value(format!("X: {error}")),
     }
 }
 
@@ -399,7 +399,7 @@ impl SparseView<'_> {
                 let value = self.values.get(place);
                 let pushed = open.push(column as u32 + 1, value as f32);
                 pushed.map_err(|why| match (value as f32).is_finite() {
-                    true => Trouble::value(format!("X, row {row}: {why}")),
+                    true => PythonError::value(format!("X, row {row}: {why}")),
                     false => refused(row, column, value),
                 })?;
             }
@@ -422,7 +422,7 @@ impl SparseView<'_> {
         let ends = (self.offsets.get(row), self.offsets.get(row + 1));
         match ends {
             (Some(from), Some(to)) if from <= to && to <= self.len() => Ok((from, to)),
-            _ => Err(Trouble::value(format!(
+            _ => Err(PythonError::value(format!(
                 "X, row {row}: its offsets are {ends:?}, expected numbers that increase up to {}",
                 self.len()
             ))),
@@ -433,7 +433,9 @@ impl SparseView<'_> {
         let column = self.indices.get(place).filter(|&column| column < self.width);
         column.ok_or_else(|| {
             let width = self.width;
-            Trouble::value(format!("X, row {row}: an index is not from 0 to {width}, exclusive"))
+            PythonError::value(format!(
+                "X, row {row}: an index is not from 0 to {width}, exclusive"
+            ))
         })
     }
 }

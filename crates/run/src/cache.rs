@@ -1,6 +1,6 @@
 //! The cache: text kept beside itself in a compact binary file, for reading it again and again.
 
-use crate::data::{DataSpec, LabelUse, Layout, Manner};
+use crate::data::{DataSpec, LabelUse, Layout, ReadingOptions};
 use rueful_core::loss::Labels;
 use rueful_data::{
     CacheFault, CacheSummary, Cached, DataError, Follow, LabelRule, Limits, Provenance, Reading,
@@ -12,19 +12,31 @@ const EXTENSION: &str = "rueful-cache";
 
 impl DataSpec {
     /// Reads the files to their end into a cache at `path`. A cache that is there is replaced.
-    pub fn convert(&self, path: &str, manner: &Manner) -> Result<CacheSummary, DataError> {
+    pub fn convert(
+        &self,
+        path: &str,
+        reading_options: &ReadingOptions,
+    ) -> Result<CacheSummary, DataError> {
         self.refuse_predictions()?;
         let provenance = self.provenance()?;
-        let mut source = self.open_for_storing(manner)?;
+        let mut source = self.open_for_storing(reading_options)?;
         write_cache(path, &provenance, &mut *source, false)
     }
 
     /// Opens the rows as a cache has them: without the constant or class weights, and with labels
     /// as the numbers that they are.
-    fn open_for_storing(&self, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
+    fn open_for_storing(
+        &self,
+        reading_options: &ReadingOptions,
+    ) -> Result<Box<dyn Source>, DataError> {
         let bare = Self { constant: false, class_weights: None, ..self.clone() };
-        let manner = Manner { follow: Follow::No, cache: false, idle_rows: true, ..manner.clone() };
-        bare.open(LabelUse::Learn(Labels::Numbers), &manner)
+        let reading_options = ReadingOptions {
+            follow: Follow::No,
+            cache: false,
+            idle_rows: true,
+            ..reading_options.clone()
+        };
+        bare.open(LabelUse::Learn(Labels::Numbers), &reading_options)
     }
 
     /// Opens the rows from the cache beside the first file. The cache is made, or made anew, if it
@@ -32,7 +44,7 @@ impl DataSpec {
     pub(crate) fn open_cache(
         &self,
         reading: &Reading,
-        manner: &Manner,
+        reading_options: &ReadingOptions,
     ) -> Result<Box<dyn Source>, DataError> {
         self.refuse_predictions()?;
         if let Some(file) = self.once_only() {
@@ -47,7 +59,7 @@ impl DataSpec {
             (rule, _) => rule.clone(),
         };
         let reading_cache = Reading { labels: stored, ..reading.clone() };
-        let cached = self.cache(&path, &reading_cache, manner)?;
+        let cached = self.cache(&path, &reading_cache, reading_options)?;
         self.check_labels(&cached, &reading.labels)?;
         Ok(Box::new(cached))
     }
@@ -66,7 +78,12 @@ impl DataSpec {
     }
 
     /// Opens the cache at `path`, as it is or made anew.
-    fn cache(&self, path: &str, reading: &Reading, manner: &Manner) -> Result<Cached, DataError> {
+    fn cache(
+        &self,
+        path: &str,
+        reading: &Reading,
+        reading_options: &ReadingOptions,
+    ) -> Result<Cached, DataError> {
         if std::fs::exists(path).is_ok_and(|is_there| is_there) {
             match Cached::open(path, reading) {
                 Ok(cached) if cached.provenance().difference(&self.provenance()?).is_none() => {
@@ -79,7 +96,7 @@ impl DataSpec {
                 _ => {}
             }
         }
-        self.convert(path, manner)?;
+        self.convert(path, reading_options)?;
         Cached::open(path, reading)
     }
 

@@ -78,7 +78,7 @@ pub struct DataSettings {
 
 /// How reading goes about it, which makes no difference to the rows.
 #[derive(Debug, Clone, Default)]
-pub struct Manner {
+pub struct ReadingOptions {
     /// On how many threads; all cores if left out.
     pub threads: Option<NonZeroUsize>,
     /// Whether files are still growing.
@@ -177,12 +177,16 @@ struct Decided {
 
 impl DataSettings {
     /// Opens the files, finding out what is not said.
-    pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Data, SettingsError> {
+    pub fn open(
+        &self,
+        labels: LabelUse,
+        reading_options: &ReadingOptions,
+    ) -> Result<Data, SettingsError> {
         if let Some(positive) = self.positive.as_deref()
             && canonical_label(positive) != positive
         {
             let positive = Some(canonical_label(positive).to_owned());
-            return Self { positive, ..self.clone() }.open(labels, manner);
+            return Self { positive, ..self.clone() }.open(labels, reading_options);
         }
         // Before anything is opened, as far as the labels are known.
         match labels {
@@ -192,12 +196,13 @@ impl DataSettings {
                 let format_settings =
                     FormatSettings { unlabelled: true, ..self.format_settings.clone() };
                 if format_settings != self.format_settings && self.schema.is_none() {
-                    return Self { format_settings, ..self.clone() }.open(labels, manner);
+                    return Self { format_settings, ..self.clone() }.open(labels, reading_options);
                 }
             }
         }
-        let mut reading = manner.reading(labels, self.positive.as_deref(), !self.no_constant);
-        let (schema, notes, mut opening) = self.begin(&reading, &manner.follow)?;
+        let mut reading =
+            reading_options.reading(labels, self.positive.as_deref(), !self.no_constant);
+        let (schema, notes, mut opening) = self.begin(&reading, &reading_options.follow)?;
         let decided = self.decide(labels, &reading, &mut opening)?;
         if labels == LabelUse::Infer {
             self.check_weights(decided.takes())?;
@@ -211,8 +216,8 @@ impl DataSettings {
             class_weights: self.class_weights,
         };
         reading.labels = rule;
-        let source = if manner.cache {
-            spec.open_cache(&reading, manner)?
+        let source = if reading_options.cache {
+            spec.open_cache(&reading, reading_options)?
         } else {
             opening.read(&reading)?
         };
@@ -463,13 +468,18 @@ impl DataSpec {
     }
 
     /// Opens the files once more.
-    pub fn open(&self, labels: LabelUse, manner: &Manner) -> Result<Box<dyn Source>, DataError> {
-        let reading = manner.reading(labels, self.positive.as_deref(), self.constant);
-        let source = if manner.cache {
-            self.open_cache(&reading, manner)?
+    pub fn open(
+        &self,
+        labels: LabelUse,
+        reading_options: &ReadingOptions,
+    ) -> Result<Box<dyn Source>, DataError> {
+        let reading = reading_options.reading(labels, self.positive.as_deref(), self.constant);
+        let source = if reading_options.cache {
+            self.open_cache(&reading, reading_options)?
         } else {
             let purpose = purpose_of(&reading.labels);
-            let fitted = self.schema.fit(&self.files, purpose, &reading, &manner.follow)?;
+            let fitted =
+                self.schema.fit(&self.files, purpose, &reading, &reading_options.follow)?;
             fitted.1.read(&reading)?
         };
         Ok(self.weigh(source))
@@ -502,7 +512,7 @@ impl DataSpec {
     }
 }
 
-impl Manner {
+impl ReadingOptions {
     pub(crate) fn reading(
         &self,
         labels: LabelUse,

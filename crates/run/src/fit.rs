@@ -3,7 +3,9 @@
 //! A model, a schema or a description of a run says what becomes of every column. The files that
 //! come next may be of any format: a column is found in them by its name.
 
-use crate::data::{CacheLayout, DataSpec, Layout, Manner, Opening, only_cache, refuse_follow};
+use crate::data::{
+    CacheLayout, DataSpec, Layout, Opening, ReadingOptions, only_cache, refuse_follow,
+};
 use rueful_core::loss::Labels;
 use rueful_data::{
     CacheFault, Cached, DataError, Follow, KnownColumns, LabelRule, Profile, Purpose, Reading,
@@ -154,21 +156,25 @@ impl DataSpec {
     pub fn open_to_predict(
         &self,
         labels: Option<Labels>,
-        manner: &Manner,
+        reading_options: &ReadingOptions,
     ) -> Result<Unlearned, DataError> {
         let positive = self.positive.as_deref();
         let unlabelled = Reading {
             labels: LabelRule::Ignored,
-            ..manner.reading_of(LabelRule::Ignored, self.constant)
+            ..reading_options.reading_of(LabelRule::Ignored, self.constant)
         };
         let Some(labels) = labels else {
-            let (_, opening) =
-                self.schema.fit(&self.files, Purpose::Predict, &unlabelled, &manner.follow)?;
+            let (_, opening) = self.schema.fit(
+                &self.files,
+                Purpose::Predict,
+                &unlabelled,
+                &reading_options.follow,
+            )?;
             return Ok(Unlearned { source: opening.read(&unlabelled)?, has_labels: false });
         };
-        let reading = manner.reading_of(LabelRule::new(labels, positive), self.constant);
+        let reading = reading_options.reading_of(LabelRule::new(labels, positive), self.constant);
         let (layout, mut opening) =
-            self.schema.fit(&self.files, Purpose::Compare, &reading, &manner.follow)?;
+            self.schema.fit(&self.files, Purpose::Compare, &reading, &reading_options.follow)?;
         let has_labels = opening.has_labels(&layout, &reading)?;
         let reading = if has_labels { reading } else { unlabelled };
         Ok(Unlearned { source: opening.read(&reading)?, has_labels })

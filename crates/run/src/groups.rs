@@ -3,7 +3,7 @@
 //! The groups are the values of a column, read in a separate pass beside the examples, so that no
 //! group is a feature. Each group is judged by itself, with a ledger and a judge of its own.
 
-use crate::data::{Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
+use crate::data::{Data, DataSettings, DataSpec, LabelUse, Layout, ReadingOptions};
 use crate::settings::SettingsError;
 use rueful_core::Batch;
 use rueful_data::{Column, DataError, FormatSettings, Role, Source, printable};
@@ -95,17 +95,26 @@ pub struct GroupReader {
 
 impl GroupReader {
     /// Reads a column of a table, by its name or by its number from 1 on.
-    pub fn open(data: &DataSpec, column: &str, manner: &Manner) -> Result<Self, GroupError> {
-        Ok(Self::read(data, find(data, column)?, manner)?)
+    pub fn open(
+        data: &DataSpec,
+        column: &str,
+        reading_options: &ReadingOptions,
+    ) -> Result<Self, GroupError> {
+        Ok(Self::read(data, find(data, column)?, reading_options)?)
     }
 
-    fn read(data: &DataSpec, column: String, manner: &Manner) -> Result<Self, DataError> {
+    fn read(
+        data: &DataSpec,
+        column: String,
+        reading_options: &ReadingOptions,
+    ) -> Result<Self, DataError> {
         let file = data.name();
         let schema = only(&data.schema, &column);
         let data = DataSpec { schema, constant: false, class_weights: None, ..data.clone() };
-        let manner = Manner { cache: false, idle_rows: true, ..manner.clone() };
+        let reading_options =
+            ReadingOptions { cache: false, idle_rows: true, ..reading_options.clone() };
         Ok(Self {
-            source: data.open(LabelUse::Ignore, &manner)?,
+            source: data.open(LabelUse::Ignore, &reading_options)?,
             file,
             prefix: format!("{column}="),
             column,
@@ -123,7 +132,7 @@ impl GroupReader {
     pub fn beside_predictions(
         file: &str,
         column: &str,
-        manner: &Manner,
+        reading_options: &ReadingOptions,
     ) -> Result<Option<(Self, Vec<String>)>, SettingsError> {
         // A table needs a label to be understood, and none is read.
         let format_settings = FormatSettings {
@@ -133,15 +142,15 @@ impl GroupReader {
         };
         let settings =
             DataSettings { files: vec![file.to_owned()], format_settings, ..Default::default() };
-        let manner = &Manner { cache: false, ..manner.clone() };
-        let Data { spec, .. } = settings.open(LabelUse::Ignore, manner)?;
+        let reading_options = &ReadingOptions { cache: false, ..reading_options.clone() };
+        let Data { spec, .. } = settings.open(LabelUse::Ignore, reading_options)?;
         let columns = spec.schema.columns();
         if !columns.iter().any(|one| one.name == column) {
             return Ok(None);
         }
         let others = columns.iter().filter(|one| one.name != column);
         let others = others.map(|one| one.name.clone()).collect();
-        Ok(Some((Self::read(&spec, column.to_owned(), manner)?, others)))
+        Ok(Some((Self::read(&spec, column.to_owned(), reading_options)?, others)))
     }
 
     /// The groups so far, in the order in which they came.

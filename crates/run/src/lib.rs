@@ -46,7 +46,7 @@ pub use bench::Bench;
 pub use columns::Columns;
 pub use companions::Companions;
 pub use contradiction::{Claim, Contradiction};
-pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, Manner};
+pub use data::{CacheLayout, Data, DataSettings, DataSpec, LabelUse, Layout, ReadingOptions};
 pub use dispatch::{SavedLearner, build};
 pub use figures::{ConstantReport, CountedReport, FiguresReport, RatesReport};
 pub use fit::Unlearned;

@@ -1,7 +1,7 @@
 //! The flags of `rueful audit`.
 
 use super::task::{JudgeArgs, TaskArgs};
-use super::{FormatArgs, MannerArgs, PictureArgs, SolverArgs, WeightArgs};
+use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use rueful_run::{AuditSettings, Link};
@@ -83,7 +83,7 @@ pub(crate) struct AuditArgs {
     pub(crate) format: FormatArgs,
 
     #[command(flatten)]
-    pub(crate) manner: MannerArgs,
+    pub(crate) reading: ReadingArgs,
 
     #[command(flatten)]
     pub(crate) pictures: PictureArgs,

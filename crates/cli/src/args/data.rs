@@ -1,6 +1,6 @@
 //! The flags of `rueful data` and `rueful convert`.
 
-use super::{FormatArgs, MannerArgs};
+use super::{FormatArgs, ReadingArgs};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(crate) struct DataArgs {
     pub(crate) format: FormatArgs,
 
     #[command(flatten)]
-    pub(crate) manner: MannerArgs,
+    pub(crate) reading: ReadingArgs,
 
     /// How many examples to show.
     #[arg(long, value_name = "N", default_value_t = 3)]

@@ -1,7 +1,7 @@
 //! The flags of `rueful hindsight`, and of the solver.
 
 use super::task::TaskArgs;
-use super::{FormatArgs, MannerArgs, WeightArgs};
+use super::{FormatArgs, ReadingArgs, WeightArgs};
 use clap::Args;
 
 /// How accurately, and for how long, to solve for the best comparator.
@@ -49,7 +49,7 @@ pub(crate) struct HindsightArgs {
     pub(crate) format: FormatArgs,
 
     #[command(flatten)]
-    pub(crate) manner: MannerArgs,
+    pub(crate) reading: ReadingArgs,
 
     #[command(flatten)]
     pub(crate) solver: SolverArgs,

@@ -20,7 +20,7 @@ pub(crate) use models::{ExplainArgs, InspectArgs, PredictArgs, Wanted, WeightsAr
 pub(crate) use output::PictureArgs;
 pub(crate) use play::{AdversaryArgs, AdversaryName, ErmArgs, Game};
 pub(crate) use race::RaceArgs;
-pub(crate) use reading::{FormatArgs, MannerArgs, WeightArgs};
+pub(crate) use reading::{FormatArgs, ReadingArgs, WeightArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 

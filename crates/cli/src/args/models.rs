@@ -1,7 +1,7 @@
 //! The flags of the commands that use a saved model.
 
 use clap::{Args, ValueEnum};
-use rueful_run::Manner;
+use rueful_run::ReadingOptions;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -76,8 +76,8 @@ pub(crate) struct PredictArgs {
 }
 
 impl PredictArgs {
-    pub(crate) fn manner(&self) -> Manner {
-        Manner { threads: self.threads, ..Manner::default() }
+    pub(crate) fn reading_options(&self) -> ReadingOptions {
+        ReadingOptions { threads: self.threads, ..ReadingOptions::default() }
     }
 }
 
@@ -140,8 +140,8 @@ pub(crate) struct ExplainArgs {
 }
 
 impl ExplainArgs {
-    pub(crate) fn manner(&self) -> Manner {
+    pub(crate) fn reading_options(&self) -> ReadingOptions {
         // Only the rows up to one are needed, so reading ahead on several threads would be a waste.
-        Manner { threads: Some(NonZeroUsize::MIN), ..Manner::default() }
+        ReadingOptions { threads: Some(NonZeroUsize::MIN), ..ReadingOptions::default() }
     }
 }

@@ -1,7 +1,7 @@
 //! The flags of `rueful race`.
 
 use super::task::{JudgeArgs, TaskArgs, TuningArgs};
-use super::{FormatArgs, MannerArgs, PictureArgs, SolverArgs, WeightArgs};
+use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use rueful_run::{LearnerSpec, RaceSettings};
@@ -47,7 +47,7 @@ pub(crate) struct RaceArgs {
     pub(crate) format: FormatArgs,
 
     #[command(flatten)]
-    pub(crate) manner: MannerArgs,
+    pub(crate) reading: ReadingArgs,
 
     #[command(flatten)]
     pub(crate) solver: SolverArgs,

@@ -4,7 +4,7 @@ use anyhow::Context;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use rueful_data::{Bits, FormatSettings};
-use rueful_run::{ClassWeights, DataSettings, Layout, Manner};
+use rueful_run::{ClassWeights, DataSettings, Layout, ReadingOptions};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -127,7 +127,7 @@ impl WeightArgs {
 /// How a file is read. None of these settings changes the examples.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Reading")]
-pub(crate) struct MannerArgs {
+pub(crate) struct ReadingArgs {
     /// Threads that read [default: one for each core].
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -142,8 +142,8 @@ pub(crate) struct MannerArgs {
     pub(crate) write_schema: Option<PathBuf>,
 }
 
-impl MannerArgs {
-    pub(crate) fn manner(&self) -> Manner {
-        Manner { threads: self.threads, cache: self.cache, ..Manner::default() }
+impl ReadingArgs {
+    pub(crate) fn options(&self) -> ReadingOptions {
+        ReadingOptions { threads: self.threads, cache: self.cache, ..ReadingOptions::default() }
     }
 }

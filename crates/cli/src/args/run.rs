@@ -1,7 +1,7 @@
 //! The flags of `rueful run`.
 
 use super::task::{JudgeArgs, TaskArgs, TuningArgs};
-use super::{FormatArgs, MannerArgs, PictureArgs, SolverArgs, WeightArgs};
+use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args};
 use rueful_run::{LearnerSpec, Settings};
@@ -80,7 +80,7 @@ pub(crate) struct RunArgs {
     pub(crate) format: FormatArgs,
 
     #[command(flatten)]
-    pub(crate) manner: MannerArgs,
+    pub(crate) reading: ReadingArgs,
 
     /// Learn from files that are still growing, as they grow, until interrupted.
     #[arg(long, conflicts_with_all = ["hindsight", "curve_hindsight"])]

@@ -6,8 +6,8 @@ use crate::numbers::{Figure, count, measured, percent};
 use crate::view::{headed, numbers_table};
 use rueful_data::{DataError, printable};
 use rueful_run::{
-    AuditSettings, DataSettings, DataSpec, GroupError, GroupReader, GroupReport, Manner,
-    ModelReport, SettingsError,
+    AuditSettings, DataSettings, DataSpec, GroupError, GroupReader, GroupReport, ModelReport,
+    ReadingOptions, SettingsError,
 };
 
 /// The name that is shown for the group of examples without a value.
@@ -29,12 +29,12 @@ impl Groups {
     pub(super) fn find(
         args: &AuditArgs,
         settings: &mut AuditSettings,
-        manner: &Manner,
+        reading_options: &ReadingOptions,
     ) -> anyhow::Result<Self> {
         let Some(by) = &args.by else { return Ok(Self::None) };
         let path = args.predictions.as_ref().filter(|_| !settings.columns.is_empty());
         let Some(path) = path else { return Ok(Self::Within) };
-        let reader = GroupReader::beside_predictions(&file_name(path)?, by, manner)?;
+        let reader = GroupReader::beside_predictions(&file_name(path)?, by, reading_options)?;
         let Some((reader, others)) = reader else { return Ok(Self::Within) };
         if settings.columns == ["all"] {
             settings.columns = others;
@@ -54,7 +54,7 @@ impl Groups {
         self,
         by: Option<&str>,
         data: &DataSpec,
-        manner: &Manner,
+        reading_options: &ReadingOptions,
     ) -> anyhow::Result<Option<GroupReader>> {
         match (self, by) {
             (Self::Beside(reader), _) => Ok(Some(*reader)),
@@ -62,7 +62,7 @@ impl Groups {
                 if let Some(file) = data.once_only() {
                     return Err(DataError::OnceOnly { file: file.to_owned() }.into());
                 }
-                Ok(Some(GroupReader::open(data, by, manner)?))
+                Ok(Some(GroupReader::open(data, by, reading_options)?))
             }
             _ => Ok(None),
         }

@@ -60,7 +60,7 @@ fn batches_in_memory_give_the_rows_of_a_file() {
         Box::new(RecordBatchIterator::new(batches, people(0, 0).schema()))
     };
     let reading = reading(LabelRule::Numbers);
-    let mut opened = open_batches("X", handed_over(), &wishes(), &reading).unwrap();
+    let mut opened = open_batches("X", handed_over(), &format_settings(), &reading).unwrap();
     let again = Columnar::of_batches("X", handed_over(), &opened.layout, &reading);
     for source in [&mut opened.source, &mut again.unwrap()] {
         let (rows, error) = drain(source);
