@@ -36,7 +36,7 @@ __all__ = [
     "run",
 ]
 
-#: Where things are. They are imported when they are asked for, so that the program starts at once.
+#: The modules of the public names. They are imported on demand, so that the program starts at once.
 _HOMES = {
     "Audit": "_audit",
     "OnlineClassifier": "_estimators",

@@ -29,7 +29,7 @@ SETTINGS = (
     "horizon",
 )
 
-#: What becomes of the columns of a frame.
+#: The settings that decide the roles of columns.
 COLUMNS = ("drop", "categorical", "text", "bits")
 
 

@@ -42,7 +42,7 @@ def _has_probabilities(estimator: Online) -> bool:
 
 
 class Online(BaseEstimator):
-    """What the estimators have in common. All settings of the program have the same name here."""
+    """The common part of the estimators. All settings of the program have the same name here."""
 
     _usual_loss: ClassVar[str]
     _model: Model
@@ -92,7 +92,7 @@ class Online(BaseEstimator):
         self.drop = drop
         self.bits = bits
 
-    # What is learned from.
+    # Learning.
 
     def _settings(self) -> dict[str, Any]:
         settings = _data.pick(vars(self), _data.SETTINGS)
@@ -282,7 +282,7 @@ class Online(BaseEstimator):
                 self._partial_fit(part[0], part[1], weights, classes, bar.listener)
         return self
 
-    # What is predicted.
+    # Predicting.
 
     def _scores(self, X: Any) -> _data.Doubles:
         check_is_fitted(self)
@@ -292,7 +292,7 @@ class Online(BaseEstimator):
         table, _ = self._table(X, reset=False)
         return self._model.predict(table)
 
-    # What was learned.
+    # Weights.
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
@@ -331,7 +331,7 @@ class Online(BaseEstimator):
         found = values[indices == 0]
         return float(found[0]) if self._model.constant() and len(found) else 0.0
 
-    # What is proved.
+    # Proofs.
 
     def report(self) -> Report:
         """Returns what can be said of the run so far: what it cost, and what is proved of it."""
@@ -371,7 +371,7 @@ class Online(BaseEstimator):
         found = self._model.regret(table, labels, importances, tolerance, max_passes)
         return Report._of(found)
 
-    # What is kept.
+    # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Puts the run in a file, which the program `rueful` opens as well."""
@@ -731,7 +731,7 @@ def _data_files(data: Any) -> list[str] | None:
 
 
 def _size(files: list[str]) -> int | None:
-    """How many bytes some files have together, where that is known."""
+    """Returns how many bytes some files have together, where that is known."""
     try:
         return sum(os.path.getsize(file) for file in files)
     except OSError:

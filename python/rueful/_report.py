@@ -1,4 +1,4 @@
-"""What a run can say for itself."""
+"""Reports of runs and audits."""
 
 from __future__ import annotations
 

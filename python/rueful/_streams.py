@@ -19,7 +19,7 @@ from ._progress import Progress
 from ._report import Report
 from ._rueful import Model, best_in_hindsight, read_files
 
-#: How files are read, under the names of the program.
+#: The settings of reading files, under the names of the program.
 _READING = (
     "format",
     "label",
@@ -57,7 +57,7 @@ def _estimator(model: Model) -> OnlineClassifier | OnlineRegressor:
 
 
 def _reading(files: list[str], given: dict[str, Any]) -> dict[str, Any]:
-    """How files are read; what is said otherwise is refused."""
+    """Returns the settings of reading files."""
     reading = _data.pick(given, _READING)
     for name in ("drop", "categorical", "text"):
         reading[name] = _data.as_names(name, reading[name])

@@ -1,4 +1,4 @@
-"""The same learners for River: one dict at a time, or a frame at a time, with the same bits.
+"""Learners for River. One dict at a time and a frame at a time give the same bits.
 
 >>> from river import datasets, evaluate, metrics
 >>> import rueful.river
@@ -26,7 +26,7 @@ __all__ = ["OnlineClassifier", "OnlineRegressor"]
 
 
 class _Online:
-    """What the models have in common. All settings of the program have the same name here."""
+    """The common part of the models. All settings of the program have the same name here."""
 
     _usual_loss: ClassVar[str]
 

@@ -1,4 +1,4 @@
-"""What is proved, and how it is shown."""
+"""Certificates, regrets, audits, and how reports show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written: types, docstrings, and the page of documentation."""
+"""Types, docstrings, and the page of documentation."""
 
 from __future__ import annotations
 

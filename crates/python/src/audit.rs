@@ -105,7 +105,7 @@ impl Audit {
         })?)
     }
 
-    /// What can be said so far, as JSON.
+    /// Returns the report so far, as JSON.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         Ok(py.detach(|| {
             let report = self.lock()?.report();

@@ -109,7 +109,7 @@ fn schema(data: &DataSpec, files: &[String]) -> Layout {
     }
 }
 
-/// What the rows of files are predicted. They may have labels, which are passed over.
+/// Predicts the rows of files. The files may have labels, which are passed over.
 pub(crate) fn predict(
     held: &Held,
     files: Vec<String>,

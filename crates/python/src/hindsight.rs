@@ -36,7 +36,7 @@ pub(crate) fn options(tolerance: Option<f64>, max_passes: Option<u64>) -> Outcom
     Ok(options)
 }
 
-/// What is in memory needs not be opened again.
+/// Refuses to open a table again. A table in memory needs no second opening.
 fn never() -> Result<Box<dyn Source>, DataError> {
     Err(DataError::OnceOnly { file: "X".to_owned() })
 }
@@ -83,7 +83,7 @@ pub(crate) fn replayed(
     Ok((report, run))
 }
 
-/// What is looked for.
+/// The question that the solver answers.
 struct Question<'a> {
     loss: &'a AnyLoss,
     sigma: NonNegative,

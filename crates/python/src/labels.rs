@@ -18,7 +18,7 @@ pub(crate) fn count(seen: &mut Seen, labels: &[f64], is_idle: impl Fn(usize) -> 
     }
 }
 
-/// What the classes −1 and +1 are called, as far as that is known.
+/// Returns the names of the classes −1 and +1, as far as they are known.
 pub(crate) fn classes(model: &Model) -> (Option<String>, Option<String>) {
     (model.class_of(false), model.class_of(true))
 }

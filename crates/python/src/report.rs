@@ -1,4 +1,4 @@
-//! What a run can say for itself, for Python to show.
+//! The report of a run, for Python to show.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! What was asked for, from Python's arguments.
+//! Settings, from the arguments of Python.
 
 use crate::error::Outcome;
 use pyo3::prelude::*;
@@ -46,7 +46,7 @@ impl From<Asked> for Settings {
     }
 }
 
-/// What becomes of the columns of a table.
+/// The settings that decide the roles of columns.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct AskedColumns {
@@ -62,7 +62,7 @@ impl AskedColumns {
         self.bits
     }
 
-    /// The same as wishes, the label being the column called that.
+    /// Returns the settings of a format whose labels have this name.
     pub(crate) fn wishes(self, label: &str) -> Outcome<FormatSettings> {
         Ok(FormatSettings {
             label: Some(label.to_owned()),
@@ -81,7 +81,7 @@ pub(crate) fn bits(asked: Option<u8>) -> Outcome<Bits> {
     asked.map_or(Ok(Bits::default()), |bits| Bits::try_from(bits).map_err(out_of_range))
 }
 
-/// How files are read.
+/// The settings of reading files.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct AskedFiles {
@@ -101,7 +101,7 @@ pub(crate) struct AskedFiles {
 }
 
 impl AskedFiles {
-    /// The same as the program has it.
+    /// Returns the settings as the program has them.
     pub(crate) fn settings(self) -> Outcome<DataSettings> {
         Ok(DataSettings {
             class_weights: ClassWeights::asked(self.positive_weight, self.negative_weight)?,

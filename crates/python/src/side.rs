@@ -1,4 +1,4 @@
-//! What stands beside a table: the label of every row, and how much it counts.
+//! The labels and importances that stand beside a table.
 
 use crate::error::{Outcome, PythonError};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};

@@ -111,7 +111,7 @@ impl<'py> Table<'py> {
         Err(PyTypeError::new_err(format!("X is {kind}, expected an array, a matrix or a frame")))
     }
 
-    /// The same for threads that do not hold the interpreter.
+    /// Returns a view of the table for work without the interpreter.
     pub(crate) fn view(&self, dicts: &Dicts) -> PyResult<View<'_>> {
         Ok(match self {
             Self::Singles(array) => View::Singles(array.as_array()),
@@ -185,7 +185,7 @@ impl Values<'_> {
     }
 }
 
-/// How the columns of a table become features.
+/// A way in which the columns of a table become features.
 pub(crate) enum Way<'a> {
     /// By their numbers, perhaps with a constant before them.
     Numbered { constant: bool },
@@ -195,7 +195,7 @@ pub(crate) enum Way<'a> {
     Named { columns: &'a Columns, bits: Bits, constant: bool },
 }
 
-/// What a table by name has told besides its rows.
+/// The names and the missing cells that a table has shown.
 #[derive(Default)]
 pub(crate) struct Told {
     pub(crate) names: Names,
@@ -327,7 +327,7 @@ fn in_place(values: &[f32], width: usize, side: &Side<'_>, visit: &mut Visit<'_>
     Ok(())
 }
 
-/// What is wrong with rows that lie at a place in their matrix.
+/// Makes the error about a wrong row in a part of a matrix.
 #[cold]
 fn wrong_row(error: RowError, part: &[f32], width: usize, from: usize) -> PythonError {
     match part.iter().position(|value| !value.is_finite()) {
@@ -417,7 +417,7 @@ impl SparseView<'_> {
         self.indices.len().min(self.values.len())
     }
 
-    /// Where the features of a row lie.
+    /// Returns the range of places where the features of a row lie.
     fn range(&self, row: usize) -> Outcome<(usize, usize)> {
         let ends = (self.offsets.get(row), self.offsets.get(row + 1));
         match ends {

@@ -1,15 +1,15 @@
-//! What is done now and then during long work: Ctrl-C is heeded, and progress is told.
+//! Long work: Ctrl-C is heeded now and then, and progress is told.
 
 use crate::error::Outcome;
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
-/// How often that is.
+/// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Somebody who waits for work to be done.
+/// An observer of long work.
 pub(crate) struct Watch {
-    /// Is told examples, bytes and the average loss so far.
+    /// A callable that is given the examples, the bytes and the average loss so far.
     listener: Option<Py<PyAny>>,
     last: Instant,
 }
@@ -26,7 +26,8 @@ impl Watch {
             return Ok(());
         }
         self.last = Instant::now();
-        Python::attach(Python::check_signals)?;
+        #[expect(clippy::redundant_closure_for_method_calls, reason = "it must take any lifetime")]
+        Python::attach(|py| py.check_signals())?;
         self.tell(progress)
     }
 
