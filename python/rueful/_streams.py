@@ -27,6 +27,7 @@ _READING = (
     "header",
     "drop",
     "categorical",
+    "numeric",
     "text",
     "bits",
     "positive",
@@ -59,7 +60,7 @@ def _estimator(model: Model) -> OnlineClassifier | OnlineRegressor:
 def _reading(files: list[str], given: dict[str, Any]) -> dict[str, Any]:
     """Returns the settings of reading files."""
     reading = _data.pick(given, _READING)
-    for name in ("drop", "categorical", "text"):
+    for name in ("drop", "categorical", "numeric", "text"):
         reading[name] = _data.as_names(name, reading[name])
     for name in ("label", "importance", "positive"):
         reading[name] = None if reading[name] is None else str(reading[name])

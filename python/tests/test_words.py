@@ -28,15 +28,15 @@ def test_examples_in_docstrings_run(name):
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
 
 
-def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "at_least"), [("docs/python.md", 40), ("README.md", 4)])
+def test_examples_of_the_documentation_run(tmp_path, monkeypatch, name, at_least):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").symlink_to(ROOT / "data")
-    page = (ROOT / "docs" / "python.md").read_text()
-    # A fence would pass for output.
-    page = "\n".join("" if line.startswith("```") else line for line in page.splitlines())
-    examples = doctest.DocTestParser().get_doctest(page, {}, "python.md", "docs/python.md", 0)
+    blocks = (ROOT / name).read_text().split("```python\n")[1:]
+    page = "\n".join(block.split("```")[0] for block in blocks)
+    examples = doctest.DocTestParser().get_doctest(page, {}, name, name, 0)
     ran = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples)
-    assert ran.failed == 0 and ran.attempted > 40
+    assert ran.failed == 0 and ran.attempted >= at_least
 
 
 def test_types_are_right(tmp_path):

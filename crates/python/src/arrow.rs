@@ -43,12 +43,15 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
 }
 
 /// What becomes of the columns of a frame, and of the labels beside it, which are called `label`.
-pub(crate) fn layout(batches: &dyn RecordBatchReader, wishes: &FormatSettings) -> Outcome<Layout> {
-    let label = wishes.label.as_deref().unwrap_or_default();
+pub(crate) fn layout(
+    batches: &dyn RecordBatchReader,
+    format_settings: &FormatSettings,
+) -> Outcome<Layout> {
+    let label = format_settings.label.as_deref().unwrap_or_default();
     let schema = beside(&batches.schema(), label, false);
     let none = Empty(schema);
     let reading = reading(LabelRule::Ignored, true);
-    let opened = rueful_columnar::open_batches(NAME, Box::new(none), wishes, &reading)?;
+    let opened = rueful_columnar::open_batches(NAME, Box::new(none), format_settings, &reading)?;
     Ok(opened.layout)
 }
 

@@ -190,21 +190,26 @@ fn described(
         (Table::Arrow(object), _) => {
             let batches = arrow::import(object)?;
             let label = label_beside(batches.schema().fields().iter().map(|field| &**field.name()));
-            Layout::Columnar(arrow::layout(&*batches, &columns.wishes(&label)?)?)
+            Layout::Columnar(arrow::layout(&*batches, &columns.format_settings(&label)?)?)
         }
         (Table::Dicts(_), _) => {
-            let wishes = columns.wishes(LABEL)?;
+            let format_settings = columns.format_settings(LABEL)?;
             let label = Column { name: LABEL.to_owned(), role: Role::Label };
             let columns = Columns::try_from(vec![label]).map_err(wrong_names)?;
-            Layout::Text(Schema::Jsonl(Json { bits: wishes.bits, closed: false, columns }))
+            Layout::Text(Schema::Jsonl(Json { bits: format_settings.bits, closed: false, columns }))
         }
         (_, Some(names)) => {
             let label = label_beside(names.iter().map(String::as_str));
-            let wishes = columns.wishes(&label)?;
+            let format_settings = columns.format_settings(&label)?;
             let all: Vec<String> = names.into_iter().chain([label]).collect();
-            let columns = Columns::wished("X", &all, &wishes, &mut Vec::new(), |_| Role::Number)?;
+            let columns =
+                Columns::wished("X", &all, &format_settings, &mut Vec::new(), |_| Role::Number)?;
             let format = rueful_columnar::Format::Arrow;
-            Layout::Columnar(rueful_columnar::Layout { format, bits: wishes.bits, columns })
+            Layout::Columnar(rueful_columnar::Layout {
+                format,
+                bits: format_settings.bits,
+                columns,
+            })
         }
         _ => return Ok(numbered(constant, positive)),
     };

@@ -63,7 +63,7 @@ impl AskedColumns {
     }
 
     /// Returns the settings of a format whose labels have this name.
-    pub(crate) fn wishes(self, label: &str) -> Outcome<FormatSettings> {
+    pub(crate) fn format_settings(self, label: &str) -> Outcome<FormatSettings> {
         Ok(FormatSettings {
             label: Some(label.to_owned()),
             drop: self.drop,
@@ -92,6 +92,7 @@ pub(crate) struct AskedFiles {
     header: Option<bool>,
     drop: Vec<String>,
     categorical: Vec<String>,
+    numeric: Vec<String>,
     text: Vec<String>,
     bits: Option<u8>,
     positive: Option<String>,
@@ -112,6 +113,7 @@ impl AskedFiles {
                 header: self.header,
                 drop: self.drop,
                 categorical: self.categorical,
+                numeric: self.numeric,
                 text: self.text,
                 bits: bits(self.bits)?,
                 ..FormatSettings::default()
