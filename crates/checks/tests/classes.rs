@@ -181,8 +181,7 @@ proptest! {
         prop_assert!((ledger.tally().loss() - other.loss()).abs() < 1e-9 * (1.0 + other.loss()));
     }
 
-    /// A row of importance 2 is the row twice: in losses, in what is proved by the same predictions, and
-    /// nearly so for witnesses, who learn from both copies.
+    /// A row of importance 2 is the row twice, in losses and in what the same predictions prove.
     #[test]
     fn an_importance_of_two_is_the_row_twice(seed in any::<u64>(), rows in 1..60usize) {
         let batch = stream(seed, rows, 4, 3, false);
