@@ -183,7 +183,7 @@ proptest! {
     }
 
     /// A row of importance 2 is the row twice: in losses, and in the bounds that the same
-    /// predictions prove. For witnesses, which learn from both copies, it is nearly so.
+    /// predictions prove.
     #[test]
     fn an_importance_of_two_is_the_row_twice(seed in any::<u64>(), rows in 1..60usize) {
         let batch = stream(seed, rows, 4, 3, false);
