@@ -226,7 +226,12 @@ fn label_beside<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
 }
 
 impl Model {
-    pub(crate) fn of(model: rueful_run::Model, notes: Vec<String>) -> Self {
+    pub(crate) fn of(mut model: rueful_run::Model, notes: Vec<String>) -> Self {
+        // A model that was loaded brings its notes along.
+        if !notes.is_empty() {
+            model.companions.notes = notes;
+        }
+        let notes = model.companions.notes.clone();
         let dicts = || Dicts::new(bits_of(&model.data), model.data.constant);
         let (dicts, predicted) = (dicts(), dicts());
         Self { held: RwLock::new(Held { model, notes }), dicts, predicted }
