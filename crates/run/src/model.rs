@@ -716,7 +716,7 @@ mod tests {
         assert!(refusal(&seal(&sections)).contains("\"Bank\""));
         let mut twice = taken_apart(&bytes);
         twice.push(twice[2].clone());
-        assert!(refusal(&seal(&twice)).contains("come twice"));
+        assert!(refusal(&seal(&twice)).contains("comes twice"));
         let mut fewer = taken_apart(&bytes);
         fewer.remove(3);
         assert!(refusal(&seal(&fewer)).contains("missing"));
