@@ -1,9 +1,9 @@
-//! Rows out of typed cells, for files that are tables but not text.
+//! Makes rows from typed cells, for files that are tables but not text.
 //!
-//! The rules are those of tables as text: the same names go to the same indices, the same cells
-//! are missing, the same labels are taken, and what is wrong is told in the same words. So a table
-//! has the same rows however it was saved. What a format's own types add: a number needs no
-//! parsing, and a truth is 1 or 0, or `true` or `false` where a name is wanted.
+//! The rules are those of tables as text: the same names go to the same indices, the same cells are
+//! missing, the same labels are taken, and errors have the same words. So a table has the same rows
+//! however it was saved. Typed cells differ in two ways. A number needs no parsing. A boolean is 1
+//! or 0, or `true` or `false` where a name is wanted.
 
 use crate::error::excerpt;
 use crate::format::{Fault, FaultFacts};
@@ -16,36 +16,37 @@ use crate::{Bits, Census, DataError, Moment, Names, Phrase};
 use rueful_core::Batch;
 use std::mem;
 
-/// What a cell holds.
+/// The content of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell<'a> {
-    /// Nothing.
+    /// There is no value.
     Missing,
-    /// A number; NaN is nothing as well.
+    /// A number. NaN means that there is no value.
     Number(f64),
-    /// A truth.
+    /// A boolean.
     Truth(bool),
-    /// A date, a time or both, in a column of the role for that.
+    /// A date, a time or both, in a column of the role [`Role::Date`].
     Moment(Moment),
-    /// Text, as it would be in a table of text: `NA` and the like are nothing.
+    /// Text, as it would be in a table of text. `NA` and the like mean that there is no value.
     Text(&'a str),
 }
 
-/// What is wrong with a row.
+/// The fault of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowError {
-    /// The row, counted from 0 and from the last [`take`](Assembler::take) on.
+    /// The number of the row, counted from 0 and from the last [`take`](Assembler::take) on.
     pub row: usize,
-    /// What was found: its beginning if it is long, and nothing that could upset a terminal.
+    /// The text that was found. Long text is cut after its beginning, and characters that could
+    /// upset a terminal are escaped.
     pub found: String,
-    /// What should have been there.
+    /// A description of the value that should have been there.
     pub expected: String,
-    /// How it might be put right.
+    /// A way to put it right, if one is known.
     pub hint: Option<Phrase>,
 }
 
 impl RowError {
-    /// The error about it, in a file of which `before` rows came before that take.
+    /// The error about this row, in a file that had `before` rows before the last take.
     pub fn error(self, file: &str, before: u64) -> DataError {
         DataError::Row {
             file: file.to_owned(),
@@ -87,20 +88,20 @@ pub struct Assembler {
     /// The row being put together.
     filler: Filler,
     is_begun: bool,
-    /// The columns that every row must have, label, importance and predictions, and how many of
-    /// them this one has.
+    /// The columns that every row must have (label, importance and predictions), and which columns
+    /// this row has so far.
     needed: Vec<usize>,
     given: Vec<bool>,
     /// The rows since the last take.
     rows: Rows,
-    /// Of all rows that were taken.
+    /// The labels, names and counts of all rows that were taken.
     labels: LabelCounts,
     names: Names,
     missing: Vec<u64>,
     census: Census,
-    /// How many rows were finished since the last take, those of importance 0 included.
+    /// The number of rows finished since the last take, including those of importance 0.
     finished: usize,
-    /// What came with the rows of the last take: predictions, and the number of each row.
+    /// The predictions that came with the rows of the last take, and the number of each row.
     predictions: Vec<f64>,
     numbers: Vec<usize>,
 }
@@ -117,7 +118,7 @@ fn needed(columns: &Columns, reading: &Reading) -> Vec<usize> {
 }
 
 impl Assembler {
-    /// For a table of these columns.
+    /// An assembler for a table of these columns.
     pub fn new(columns: &Columns, bits: Bits, reading: &Reading) -> Self {
         let space = Space { bits, max_index: reading.limits.max_index };
         let plan = Plan::new(columns, space, reading);
@@ -141,11 +142,12 @@ impl Assembler {
         }
     }
 
-    /// Takes the next cell of a row, in any order of the columns; one for each column but those
-    /// that are dropped, which may be left out. If it is wrong, so is the row: it is forgotten.
+    /// Takes the next cell of a row, in any order of the columns. Columns that are dropped may be
+    /// left out, and every other column gets one cell. If a cell is wrong, the whole row is
+    /// forgotten.
     ///
     /// # Panics
-    /// When there is no such column.
+    /// If there is no such column.
     #[inline]
     pub fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), RowError> {
         if !self.is_begun {
@@ -195,7 +197,7 @@ impl Assembler {
             Action::Label => {
                 match rows.labels.take_number(rule, number, rows.batch.len(), at) {
                     Some(label) => filler.label = label,
-                    // Said in the words of the plan.
+                    // The plan words the fault.
                     None => plan.value(filler, rows, column, written(number).as_bytes(), at)?,
                 }
             }
@@ -232,24 +234,24 @@ impl Assembler {
         RowError { row: self.finished, found, expected, hint }
     }
 
-    /// How many rows there are since the last take.
+    /// The number of rows since the last take.
     pub fn rows(&self) -> usize {
         self.rows.batch.len()
     }
 
-    /// How many rows were finished since the last take: those of importance 0, which are left out,
-    /// count here.
+    /// The number of rows finished since the last take. Rows of importance 0 count here, even if
+    /// they were left out.
     pub fn finished(&self) -> usize {
         self.finished
     }
 
-    /// How many features these rows have together.
+    /// The number of features that the rows since the last take have together.
     pub fn nonzeros(&self) -> usize {
         self.rows.batch.nonzeros()
     }
 
-    /// Hands over the rows since the last take in place of what the batch holds, and counts them.
-    /// If a label does not go with those before it, they end before its row.
+    /// Replaces the content of the batch with the rows since the last take, and counts them. If a
+    /// label contradicts earlier ones, the rows end before the row that has it.
     pub fn take(&mut self, batch: &mut Batch) -> Result<(), RowError> {
         let result = self.labels.absorb(&self.rows.labels, &self.rule).map_err(|conflict| {
             self.rows.truncate(conflict.row);
@@ -275,40 +277,41 @@ impl Assembler {
         result
     }
 
-    /// At the end of the data: the labels, and what was expected, if one of them should have become
-    /// +1 and none did.
+    /// To be asked at the end of the data. If one label should have become +1 and none did, returns
+    /// the labels and what was expected.
     pub fn without_positive(&self) -> Option<(String, Phrase)> {
         self.labels.without_positive(&self.rule)
     }
 
-    /// Counts over the rows taken.
+    /// Counts over the rows that were taken.
     pub fn census(&self) -> &Census {
         &self.census
     }
 
-    /// What the features of the rows taken are called.
+    /// The names of the features of the rows that were taken.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// The labels of the rows taken, as they are written, where they are counted one by one.
+    /// The labels of the rows that were taken, as they are written, as far as they are counted one
+    /// by one.
     pub fn labels(&self) -> LabelsSeen {
         self.labels.seen()
     }
 
-    /// What other models predicted for the rows of the last take: row after row, and in each row in
-    /// the order of the columns.
+    /// The predictions of other models for the rows of the last take: row after row, and within a
+    /// row in the order of the columns.
     pub fn predictions(&self) -> &[f64] {
         &self.predictions
     }
 
-    /// The number of a row of the last take that has predictions, counted from 0 and from the take
-    /// before on; rows of importance 0, which were left out, count.
+    /// The number of a row of the last take, if it has predictions. It is counted from 0 and from
+    /// the previous take on, and rows of importance 0 that were left out count.
     pub fn number(&self, row: usize) -> Option<usize> {
         self.numbers.get(row).copied()
     }
 
-    /// How many cells of the rows taken held nothing, by column.
+    /// The number of cells without a value in the rows that were taken, by column.
     pub fn missing(&self) -> &[u64] {
         &self.missing
     }
@@ -320,8 +323,9 @@ fn written(number: f64) -> String {
 }
 
 impl Columns {
-    /// The columns called `names`: what becomes of each is what is wished for, or else what
-    /// `usual` says. There must be a label. `notes` is told what a wish was taken to mean.
+    /// The columns called `names`. The role of each is the one that the settings ask for, or else
+    /// the one that `usual` gives. There must be a label, unless the settings say that the data may
+    /// lack one. `notes` receives how ambiguous wishes were understood.
     pub fn wished(
         file: &str,
         names: &[String],

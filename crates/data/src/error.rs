@@ -1,4 +1,4 @@
-//! What can go wrong between bytes and batches, told to the one who has to fix it.
+//! The errors of reading and writing data, in words for the person who has to fix them.
 
 use crate::cache::CacheFault;
 use crate::phrase::{NamesSettings, Phrase, listed, plain};
@@ -8,132 +8,133 @@ use std::fmt;
 use std::io;
 use std::str::Utf8Chunk;
 
-/// How many characters of the input an error repeats.
+/// The largest number of characters of the input that an error repeats.
 const EXCERPT_CHARS: usize = 40;
 
-/// Why data could not be read. Each is displayed as one line that names the file.
+/// The reason why data could not be read or written. Each error is displayed as one line, which
+/// names the file if there is one.
 ///
-/// The cause of an [`Open`](Self::Open) or [`Read`](Self::Read) is part of that line, so it is not
-/// told a second time as a source.
+/// The line of an [`Open`](Self::Open) or [`Read`](Self::Read) includes its cause, so the cause is
+/// not reported a second time as a source.
 #[derive(Debug)]
 pub enum DataError {
-    /// A file that cannot be opened: missing, forbidden, or no file.
+    /// The file cannot be opened: it is missing or forbidden, or it is not a file.
     Open {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// A file that could not be read to its end.
+    /// The file could not be read to its end.
     Read {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// A file that was read to its end and held no row.
+    /// The file was read to its end and held no row.
     EmptyFile {
         /// The file.
         file: String,
     },
-    /// A line beyond [`Limits::max_line_bytes`](crate::Limits::max_line_bytes).
+    /// A line is longer than [`Limits::max_line_bytes`](crate::Limits::max_line_bytes).
     LineTooLong {
         /// The file.
         file: String,
         /// The line, counted from 1.
         line: u64,
-        /// How many bytes a line may have.
+        /// The largest number of bytes that a line may have.
         limit: usize,
     },
-    /// Text that is not what the format has at this place.
+    /// The text is not what the format allows at this place.
     Parse {
         /// The file.
         file: String,
         /// The line, counted from 1.
         line: u64,
-        /// The byte of the line where the text that was found begins, counted from 1.
+        /// The byte of the line at which the text that was found begins, counted from 1.
         column: usize,
-        /// The text that was found: its beginning if it is long, and nothing that could upset a
-        /// terminal.
+        /// The text that was found. Long text is cut after its beginning, and characters that could
+        /// upset a terminal are escaped.
         found: String,
-        /// What should have been there.
+        /// A description of the text that should have been there.
         expected: String,
-        /// How it might be put right.
+        /// A way to put it right, if one is known.
         hint: Option<Phrase>,
     },
-    /// A piece of a file that was being read when a fault of the program's own was found.
+    /// A fault of the program itself was found while it read a piece of the file.
     Lost {
         /// The file.
         file: String,
-        /// The piece, counted from 1 and from the first file on: a few thousand lines, rows or
-        /// bytes, as the format has it.
+        /// The number of the piece, counted from 1 and from the first file on. A piece is a few
+        /// thousand lines, rows or bytes, depending on the format.
         piece: u64,
-        /// What the program noticed.
+        /// The message of the fault.
         said: String,
     },
-    /// Data that would have to be read a second time.
+    /// The data would have to be read a second time, and cannot be.
     OnceOnly {
         /// The file.
         file: String,
     },
-    /// A row of a file without lines that is not as it should be.
+    /// A row of a file without lines is not as it should be.
     Row {
         /// The file.
         file: String,
         /// The row, counted from 1.
         row: u64,
-        /// What was found.
+        /// The text that was found.
         found: String,
-        /// What should have been there.
+        /// A description of the value that should have been there.
         expected: String,
-        /// How it might be put right.
+        /// A way to put it right, if one is known.
         hint: Option<Phrase>,
     },
-    /// A file that should be a cache and is none that can be read.
+    /// The file should be a cache, and it cannot be read as one.
     Cache {
         /// The file.
         file: String,
-        /// What is wrong with it.
+        /// The fault of the cache.
         fault: CacheFault,
     },
-    /// A file that could not be written.
+    /// The file could not be written.
     Write {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// No input to read from.
+    /// There is no input to read from.
     NoInput,
-    /// A file of a kind that is not read as it is.
+    /// The file is of a kind that is not read as it is.
     Unsuitable {
         /// The file.
         file: String,
-        /// What it is, or has.
+        /// A description of the file, or of what it contains.
         found: String,
-        /// What should have been there, or what to do.
+        /// A description of what should have been there, or advice on what to do.
         expected: Phrase,
     },
-    /// A file that is not text, but one of the formats that are read in another way.
+    /// The file is not text. It has one of the formats that are read in another way.
     Binary {
         /// The file.
         file: String,
-        /// Which format it is.
+        /// The format of the file.
         kind: Binary,
     },
-    /// A format that does not exist.
+    /// There is no format of this name.
     UnknownFormat {
-        /// What was asked for.
+        /// The name that was asked for.
         format: String,
     },
-    /// Settings beside one that leaves nothing to set.
+    /// One setting already says how the file is read, so the others cannot be given beside it.
     Settled {
-        /// The setting that says it all.
+        /// The setting that says how the file is read.
         by: &'static str,
-        /// What is to be left out.
+        /// The settings to leave out.
         settings: &'static [&'static str],
     },
-    /// Settings that mean nothing for the format of the file.
+    /// The settings mean nothing for the format of the file.
     Useless {
         /// The file.
         file: String,
@@ -141,37 +142,37 @@ pub enum DataError {
         settings: &'static [&'static str],
         /// The format.
         format: &'static str,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         reason: &'static str,
     },
-    /// A table without a word on which column holds the labels.
+    /// No setting says which column of the table holds the labels.
     NoLabel {
         /// The file.
         file: String,
-        /// What there is to choose from.
+        /// The columns to choose from.
         columns: String,
     },
-    /// A file without columns that are known from the data before it.
+    /// The file lacks columns that are known from earlier data.
     MissingColumns {
         /// The file.
         file: String,
-        /// The columns it lacks.
+        /// The columns that the file lacks.
         missing: Vec<Column>,
-        /// Those it has.
+        /// The columns that the file has.
         columns: String,
     },
-    /// A setting that names a column which does not exist.
+    /// A setting names a column that does not exist.
     NoColumn {
         /// The file.
         file: String,
         /// The setting.
         setting: &'static str,
-        /// What it names.
+        /// The column that it names.
         column: String,
-        /// What there is to choose from.
+        /// The columns to choose from.
         columns: String,
     },
-    /// Two settings that cannot both be followed.
+    /// Two settings name the same column and cannot both be followed.
     Contradiction {
         /// The column.
         column: String,
@@ -182,7 +183,7 @@ pub enum DataError {
     },
 }
 
-/// What there is to say after a semicolon.
+/// The hint after a semicolon, or nothing if there is no hint.
 fn tail(hint: &Option<Phrase>, name: &dyn Fn(&str) -> String) -> String {
     hint.as_ref().map(|hint| format!("; {}", hint.text(name))).unwrap_or_default()
 }
@@ -234,7 +235,7 @@ impl NamesSettings for DataError {
 }
 
 impl DataError {
-    /// What is said of those errors that are about settings.
+    /// The messages of the errors that are about settings.
     fn about_settings(&self, name: &dyn Fn(&str) -> String) -> String {
         match self {
             Self::Unsuitable { file, found, expected } => {
@@ -283,7 +284,7 @@ impl DataError {
     }
 }
 
-/// What is said of columns that are not there.
+/// The message about columns that a file lacks.
 fn missing_columns(file: &str, missing: &[Column], columns: &str) -> String {
     const SHOWN: usize = 4;
     let told = |column: &Column| {
@@ -315,7 +316,7 @@ impl fmt::Display for DataError {
 
 impl std::error::Error for DataError {}
 
-/// A name on its way to a terminal: control characters become escapes.
+/// Returns a name that is safe to print on a terminal: control characters become escapes.
 pub fn printable(name: &str) -> String {
     let mut text = String::new();
     for char in name.chars() {
@@ -324,10 +325,10 @@ pub fn printable(name: &str) -> String {
     text
 }
 
-/// The beginning of `bytes` as printable text: what is not is escaped, and a cut is marked.
+/// The beginning of `bytes` as printable text. Other characters are escaped, and a cut is marked.
 #[cold]
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
-    // A character takes four bytes at most, so what lies further on is beyond the cut.
+    // A character takes at most four bytes, so bytes further on are beyond the cut.
     let bytes = &bytes[..bytes.len().min(4 * EXCERPT_CHARS + 4)];
     let mut text = String::new();
     for piece in bytes.utf8_chunks().flat_map(|chunk| pieces(&chunk)) {
@@ -342,7 +343,7 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
 
 fn pieces<'a>(chunk: &Utf8Chunk<'a>) -> impl Iterator<Item = String> + use<'a> {
     let text = chunk.valid().chars().map(|char| match char {
-        // Between double quotes the single quote needs no escape.
+        // The single quote needs no escape between double quotes.
         '\'' => char.to_string(),
         _ => char.escape_debug().to_string(),
     });

@@ -1,8 +1,8 @@
-//! Readers: bytes to batches of examples.
+//! Readers that turn bytes into batches of examples.
 //!
 //! A [`Source`] fills one reused [`Batch`](rueful_core::Batch) after the other and takes a
-//! [`Census`] on the way. What it cannot read it refuses, saying where, what it found and what it
-//! expected; nothing is repaired, guessed or skipped in silence.
+//! [`Census`] on the way. It refuses data that it cannot read, and the error says where the fault
+//! is, what was found and what was expected. Nothing is repaired, guessed or skipped in silence.
 //!
 //! ```
 //! use rueful_core::Batch;

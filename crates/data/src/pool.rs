@@ -1,4 +1,4 @@
-//! Pieces that several threads work on, handed out in the order of the stream.
+//! A pool of threads that work on pieces of a stream and hand them out in the order of the stream.
 //!
 //! ```text
 //! feed ─cut, one thread at a time→ pieces ─work, on any thread→ pieces ─in order→ next
@@ -6,12 +6,12 @@
 //!
 //! Every thread does the same: it takes an empty piece, cuts the next one off the feed, works on
 //! it, and lays it down under its number. [`next`](Pool::next) picks the pieces up by number, and
-//! instead of waiting for one it does the work of a thread itself. Working is a function of the
-//! piece alone, so what comes out, and in which order, does not depend on the number of threads.
-//! There are never more pieces than there were at the beginning, however fast they are cut.
+//! instead of waiting for one it does the work of a thread itself. The work on a piece depends on
+//! that piece alone, so the results and their order do not depend on the number of threads. There
+//! are never more pieces than at the beginning, however fast they are cut.
 //!
-//! A thread that panics loses nothing but its piece: the piece is handed out in its turn, and says
-//! what happened to it.
+//! A thread that panics loses nothing but its piece. That piece is handed out in its turn with the
+//! message of the panic.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -19,30 +19,30 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Pieces beyond one for each thread: what is finished may wait while threads go on.
+/// The number of pieces beyond one for each thread. Finished pieces may wait while threads go on.
 const SPARE: usize = 2;
 
-/// What is done with pieces.
+/// The cutting of a feed into pieces, and the work on each piece.
 pub trait Job: Send + Sync + 'static {
-    /// A piece, and the memory that is needed to work on it. It is used again and again.
+    /// A piece, and the memory that is needed to work on it. Pieces are reused.
     type Piece: Default + Send;
-    /// What pieces are cut from.
+    /// The input from which pieces are cut.
     type Feed: Send;
 
-    /// Makes `piece` the next one of the feed. One thread at a time does this, in the order of the
-    /// stream.
+    /// Makes `piece` the next one of the feed. Only one thread at a time does this, in the order of
+    /// the stream.
     fn cut(&self, feed: &mut Self::Feed, piece: &mut Self::Piece) -> Cut;
 
     /// Works on a piece that was cut.
     fn work(&self, piece: &mut Self::Piece);
 }
 
-/// What was cut.
+/// The result of cutting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// A piece to be worked on; there may be more.
+    /// A piece to work on. There may be more after it.
     Piece,
-    /// The last piece, which is handed out as it is: it says how the feed ends.
+    /// The last piece. Nobody works on it, and it says how the feed ends.
     Last,
 }
 
@@ -53,24 +53,25 @@ pub struct Handed<P> {
     pub piece: P,
     /// Its number, counted from 0.
     pub number: u64,
-    /// What was said when the work on it was given up, if it was: the piece is then half done.
+    /// The message of the panic that ended the work on this piece, if there was one. The piece is
+    /// then half done.
     pub panic: Option<String>,
-    /// Whether it is the last.
+    /// Whether it is the last piece.
     is_last: bool,
 }
 
-/// How many threads help whoever takes the pieces, and whether that one works too.
+/// The number of threads that help the taker of the pieces, and whether the taker works too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crew {
-    /// Threads beside the one that takes the pieces.
+    /// The number of threads beside the one that takes the pieces.
     pub helpers: usize,
-    /// Whether the one that takes the pieces cuts and works instead of waiting. It should not where
-    /// cutting may take forever, as it does on input that is still growing.
+    /// Whether the taker cuts and works instead of waiting. It should not do so if cutting may take
+    /// forever, as it may on input that is still growing.
     pub taker_works: bool,
 }
 
-/// Threads at work. When the pool is dropped they end after the piece they are at; nobody waits for
-/// them.
+/// Threads at work. When the pool is dropped, each thread ends after its current piece. Nobody
+/// waits for them.
 pub struct Pool<J: Job> {
     shared: Arc<Shared<J>>,
     taker_works: bool,
@@ -85,7 +86,7 @@ impl<J: Job> std::fmt::Debug for Pool<J> {
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared<J: Job> {
     job: J,
     cutter: Mutex<Cutter<J::Feed>>,
@@ -100,16 +101,16 @@ struct Cutter<F> {
     has_ended: bool,
 }
 
-/// Where pieces lie while nobody works on them.
+/// The pieces on which nobody is working.
 struct Table<P> {
     empty: Vec<P>,
     done: BTreeMap<u64, Handed<P>>,
-    /// Whether no more pieces are to be cut: the feed has ended, or nobody wants them.
+    /// Whether no more pieces are to be cut, because the feed has ended or nobody wants them.
     is_closed: bool,
 }
 
 impl<J: Job> Pool<J> {
-    /// Sets the threads to work.
+    /// Starts the threads.
     pub fn new(job: J, feed: J::Feed, crew: Crew) -> Self {
         let empty = (0..crew.helpers + 1 + SPARE).map(|_| J::Piece::default()).collect();
         let shared = Arc::new(Shared {
@@ -123,7 +124,7 @@ impl<J: Job> Pool<J> {
             thread::Builder::new().spawn(move || shared.help()).is_ok()
         };
         let helpers = (0..crew.helpers).filter(start).count();
-        // Where the system gives us no thread there is nobody else to do the work.
+        // If the system gives us no thread, there is nobody else to do the work.
         let taker_works = crew.taker_works || helpers == 0;
         Self { shared, taker_works, next: 0, is_over: false }
     }
@@ -134,8 +135,8 @@ impl<J: Job> Pool<J> {
     }
 
     /// The next piece. It should be [put back](Self::put_back) when it is no longer needed, before
-    /// the one after it is asked for.
-    #[allow(clippy::should_implement_trait)] // What is handed out should come back.
+    /// the following one is asked for.
+    #[allow(clippy::should_implement_trait)] // Pieces should come back.
     pub fn next(&mut self) -> Option<Handed<J::Piece>> {
         if self.is_over {
             return None;
@@ -146,13 +147,13 @@ impl<J: Job> Pool<J> {
         Some(handed)
     }
 
-    /// Gives a piece back, to be used again.
+    /// Gives a piece back so that it can be reused.
     pub fn put_back(&self, piece: J::Piece) {
         self.shared.table().empty.push(piece);
         self.shared.changed.notify_one();
     }
 
-    /// Lets the threads end: nobody will ask for more.
+    /// Lets the threads end, because nobody will ask for more pieces.
     pub fn close(&self) {
         self.shared.close();
     }
@@ -165,7 +166,7 @@ impl<J: Job> Drop for Pool<J> {
 }
 
 impl<J: Job> Shared<J> {
-    /// The table. Nothing is done under this lock that could panic halfway.
+    /// The table. No operation under this lock can panic halfway.
     fn table(&self) -> MutexGuard<'_, Table<J::Piece>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -178,7 +179,7 @@ impl<J: Job> Shared<J> {
         }
     }
 
-    /// An empty piece, as soon as there is one; none if no more are needed.
+    /// Waits for an empty piece. Returns none if no more pieces are needed.
     fn empty_piece(&self) -> Option<J::Piece> {
         let mut table = self.table();
         loop {
@@ -217,7 +218,7 @@ impl<J: Job> Shared<J> {
         self.changed.notify_all();
     }
 
-    /// The piece of that number. Whoever waits for it works meanwhile, if it may.
+    /// Waits for the piece of that number. If `may_work`, the caller works in the meantime.
     fn pick_up(&self, number: u64, may_work: bool) -> Handed<J::Piece> {
         let mut table = self.table();
         loop {
@@ -245,13 +246,13 @@ impl<J: Job> Shared<J> {
     }
 }
 
-/// What `work` answers, or what it said when it panicked.
+/// The result of `work`, or the message of its panic.
 fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    // A piece that is half done is handed out as such, and a feed is not cut from again.
+    // A piece that is half done is handed out as such, and a feed is not cut again after a panic.
     catch_unwind(AssertUnwindSafe(work)).map_err(|said| words(&*said))
 }
 
-/// What a panic says, if it says anything.
+/// The message of a panic, if it has one.
 fn words(said: &(dyn Any + Send)) -> String {
     let text = said.downcast_ref::<&str>().copied();
     let text = text.or_else(|| said.downcast_ref::<String>().map(String::as_str));
@@ -266,12 +267,12 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::{Duration, Instant};
 
-    /// Squares the numbers of a feed, and comes to grief over some of them.
+    /// Squares the numbers of a feed, and panics at some of them.
     #[derive(Default)]
     struct Squares {
         cannot_cut: Option<u64>,
         cannot_work: Option<u64>,
-        /// How often a piece was asked for.
+        /// The number of times that a piece was asked for.
         cut: AtomicUsize,
     }
 
@@ -306,7 +307,7 @@ mod tests {
         Pool::new(job, 0..numbers, Crew { helpers, taker_works })
     }
 
-    /// The squares up to the end or to a panic, and what that said.
+    /// The squares up to the end or to a panic, and the number and message of that panic.
     fn drain(mut pool: Pool<Squares>) -> (Vec<u64>, Option<(u64, String)>) {
         let mut squares = Vec::new();
         while let Some(Handed { piece, number, panic, is_last }) = pool.next() {
@@ -367,7 +368,7 @@ mod tests {
         assert_eq!(pool.job().cut.load(Ordering::Relaxed), 3 + 1 + SPARE);
     }
 
-    /// Whether nobody holds what the threads share any more, within a while.
+    /// Whether nobody holds the shared state any more, after a short wait.
     fn is_let_go(shared: &Weak<Shared<Squares>>) -> bool {
         let start = Instant::now();
         while shared.strong_count() > 0 && start.elapsed() < Duration::from_secs(20) {

@@ -1,4 +1,4 @@
-//! What was decided about a file's format, so that the next file is read the same way.
+//! The decisions about a file's format. They are kept so that the next file is read the same way.
 
 use crate::arff::{Arff, ArffFormat};
 use crate::error::excerpt;
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A format and everything about it that is not in the rows themselves.
+/// A format, and everything about it that the rows themselves do not say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "format", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Schema {
     /// LIBSVM or svmlight text.
     Libsvm {},
-    /// Comma-separated values and their relatives.
+    /// Comma-separated values, or values with another separator.
     Csv(Table),
     /// ARFF, the format of Weka.
     Arff(Arff),
@@ -28,43 +28,43 @@ pub enum Schema {
     Jsonl(Json),
     /// Vowpal Wabbit text.
     Vw {
-        /// How many bits the index of a feature by name has.
+        /// The number of bits in the index of a feature that has a name.
         #[serde(default)]
         bits: Bits,
     },
 }
 
-/// A column of a table, and what becomes of it.
+/// A column of a table, and how its cells are used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// Its name in the header; without a header, its number, from 1 on.
+    /// Its name in the header. Without a header, its number, counted from 1.
     pub name: String,
-    /// What becomes of its cells.
+    /// How its cells are used.
     pub role: Role,
 }
 
-/// The columns of a table: at least one, with different names, one of them the label, and at most
-/// one that says how much a row counts.
+/// The columns of a table. Their names are different, at most one of them is the label, and at most
+/// one holds the importances. Columns that are converted from a list have exactly one label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Column>", into = "Vec<Column>")]
 pub struct Columns(Vec<Column>);
 
 impl Columns {
-    /// The name of the label.
+    /// The name of the label, or an empty string if there is no label.
     pub fn label(&self) -> &str {
         self.iter().find(|column| column.role == Role::Label).map_or("", |column| &column.name)
     }
 
-    /// The columns of the same table without what only learning needs: labels, importances, and the
-    /// predictions of others.
+    /// The columns of the same table without those that only learning needs: labels, importances,
+    /// and the predictions of other models.
     #[must_use]
     pub fn without_label(&self) -> Self {
         Self(self.iter().filter(|column| column.role.is_for_predicting()).cloned().collect())
     }
 
-    /// The same columns in other roles. None of them need be the label: for whoever reads something
-    /// else of the same table.
+    /// The same columns in other roles. None of them need be the label, so a caller can read
+    /// something else from the same table.
     #[must_use]
     pub fn with_roles(&self, role: impl Fn(&Column) -> Role) -> Self {
         let column = |column: &Column| Column { name: column.name.clone(), role: role(column) };
@@ -77,7 +77,7 @@ impl Columns {
         Self(columns)
     }
 
-    /// Whether one of them is the label.
+    /// Whether one of the columns is the label.
     pub fn has_label(&self) -> bool {
         self.iter().any(|column| column.role == Role::Label)
     }
@@ -88,7 +88,7 @@ impl Columns {
         columns.map(|column| column.name.as_str())
     }
 
-    /// A name that is there twice.
+    /// A name that occurs twice, if there is one.
     pub(crate) fn repeated(names: &[String]) -> Option<&str> {
         let mut seen = HashSet::new();
         names.iter().map(String::as_str).find(|&name| !seen.insert(name))
@@ -122,8 +122,8 @@ impl TryFrom<Vec<Column>> for Columns {
 }
 
 impl Columns {
-    /// Columns with different names, at most one of them the label and at most one that says how
-    /// much a row counts.
+    /// Checks that the names are different, that at most one column is the label, and that at most
+    /// one column holds the importances.
     pub(crate) fn checked(columns: Vec<Column>) -> Result<Self, String> {
         let names: Vec<_> = columns.iter().map(|column| column.name.clone()).collect();
         if let Some(name) = Self::repeated(&names) {
@@ -140,36 +140,37 @@ impl Columns {
     }
 }
 
-/// What becomes of a cell.
+/// How the cells of a column are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The label of the row.
     Label,
-    /// How much the row counts: 0, or a number from 1e-30 to 1e30. A row of importance 0 is there to
-    /// be predicted, and counted nowhere.
+    /// The importance of the row: 0, or a number from 1e-30 to 1e30. A row of importance 0 is there
+    /// to be predicted, and everything else ignores it.
     Importance,
-    /// What another model predicted for the row: a number, and no feature.
+    /// The number that another model predicted for the row. It is not a feature.
     Prediction,
     /// A feature with the column's name and this value.
     Number,
     /// A feature `column=value` with the value 1.
     Category,
-    /// A date, a time or both: features for the [parts](crate::Moment) of it.
+    /// A date, a time or both. Its [parts](crate::Moment) become features.
     Date,
-    /// A feature `column:word` for every word, lower-cased, whose value is how often it occurs.
+    /// A feature `column:word` for every word, lower-cased. Its value is the number of times that
+    /// the word occurs.
     Text,
-    /// Nothing.
+    /// The cells are ignored.
     Drop,
 }
 
 impl Role {
-    /// Whether a row that is only predicted has such a column.
+    /// Whether rows that are only predicted have a column of this role.
     pub(crate) fn is_for_predicting(self) -> bool {
         !matches!(self, Self::Label | Self::Importance | Self::Prediction)
     }
 
-    /// The setting that asks for it.
+    /// The name of the setting that asks for this role.
     pub(crate) fn setting(self) -> &'static str {
         match self {
             Self::Label => "label",
@@ -184,42 +185,43 @@ impl Role {
     }
 }
 
-/// What a person says about the data; everything may be left out.
+/// The settings with which a person describes the data. Each of them may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FormatSettings {
-    /// A name of [`Schema::NAMES`]; recognised by content and extension if left out.
+    /// A name of [`Schema::NAMES`]. If it is left out, the format is recognised by content and
+    /// extension.
     pub format: Option<String>,
-    /// The column of the labels, by name or by number from 1 on.
+    /// The column of the labels, by its name or by its number, counted from 1.
     pub label: Option<String>,
-    /// Whether there need be no label: for data that are only looked at, or predicted.
+    /// Whether the data may lack a label, because they are only looked at or predicted.
     pub unlabelled: bool,
-    /// The column that says how much a row counts.
+    /// The column that holds the importances.
     pub importance: Option<String>,
-    /// Columns of what other models predicted.
+    /// Columns that hold the predictions of other models.
     pub predictions: Vec<String>,
     /// Columns to leave out, by name or number.
     pub drop: Vec<String>,
-    /// Columns whose numbers are names.
+    /// Columns whose numbers are names of categories.
     pub categorical: Vec<String>,
-    /// Columns of numbers, be they numbers at the beginning or not.
+    /// Columns of numbers, even if the first rows do not look like numbers.
     pub numeric: Vec<String>,
     /// Columns of running text.
     pub text: Vec<String>,
-    /// Whether the first line names the columns.
+    /// Whether the first line names the columns. If it is left out, this is inferred.
     pub header: Option<bool>,
-    /// How many bits the index of a feature by name has.
+    /// The number of bits in the index of a feature that has a name.
     pub bits: Bits,
 }
 
 impl FormatSettings {
-    /// The columns that are mentioned.
+    /// The columns that the settings mention.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
         let lists = [&self.predictions, &self.drop, &self.categorical, &self.numeric, &self.text];
         let single = self.label.iter().chain(&self.importance);
         single.chain(lists.into_iter().flatten()).map(String::as_str)
     }
 
-    /// What is wished for columns: a role, the setting that asks for it, and the columns.
+    /// The wishes for columns: a role, the setting that asks for it, and the columns.
     pub(crate) fn wished(&self) -> [(Role, &'static str, &[String]); 7] {
         [
             (Role::Label, "label", self.label.as_slice()),
@@ -232,8 +234,8 @@ impl FormatSettings {
         ]
     }
 
-    /// What is wished for each of the columns called `names`. There must be a label, unless the
-    /// settings say that there need be none.
+    /// The role that is wished for each of the columns called `names`. There must be a label,
+    /// unless the settings say that the data may lack one.
     pub(crate) fn roles(
         &self,
         file: &str,
@@ -261,7 +263,7 @@ impl FormatSettings {
     }
 }
 
-/// The column a person means: the one of that name, or else the one of that number.
+/// Finds the column that a person means: the one of that name, or else the one of that number.
 pub(crate) fn find(
     file: &str,
     names: &[String],
@@ -286,12 +288,12 @@ pub(crate) fn find(
     })
 }
 
-/// Names for a person to choose from; the last one, often the label, is always among them.
+/// Lists names for a person to choose from. The last one, often the label, is always included.
 pub(crate) fn listed(names: &[String]) -> String {
     listed_up_to(24, names)
 }
 
-/// The same, so many of them at most.
+/// Lists at most `most` of the names. The last one is always included.
 pub(crate) fn listed_up_to(most: usize, names: &[String]) -> String {
     let quoted = |names: &[String]| {
         names.iter().map(|name| excerpt(name.as_bytes())).collect::<Vec<_>>().join(", ")
@@ -321,7 +323,7 @@ impl Schema {
     /// The names of the formats.
     pub const NAMES: [&'static str; 6] = ["libsvm", "vw", "csv", "tsv", "jsonl", "arff"];
 
-    /// Which of them this is.
+    /// The name of this format.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Libsvm {} => "libsvm",
@@ -333,7 +335,7 @@ impl Schema {
         }
     }
 
-    /// The columns and what becomes of each, where the format has columns.
+    /// The columns and the role of each. A format without columns has none.
     pub fn columns(&self) -> &[Column] {
         match self {
             Self::Csv(table) => &table.columns,
@@ -343,7 +345,7 @@ impl Schema {
         }
     }
 
-    /// The reader of rows.
+    /// The reader of rows of this format.
     pub(crate) fn format(&self, reading: &Reading) -> Arc<dyn Format> {
         match self {
             Self::Csv(table) => Arc::new(Csv::new(table, reading)),
