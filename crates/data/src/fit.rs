@@ -1,8 +1,8 @@
-//! Known columns, found again by name in another file.
+//! Finds known columns by name in another file.
 //!
-//! What becomes of a column was decided when the first file was read. The next file may be of
-//! another format, have its columns in another order and have others beside them: what it is itself
-//! only says where each column is.
+//! The roles of the columns were decided when the first file was read. The next file may have
+//! another format, another order of columns, and further columns. Its own content only says where
+//! each column is.
 
 use crate::json::Json;
 use crate::recognize::recognize_as;
@@ -11,22 +11,22 @@ use crate::table::{Table, header_in};
 use crate::{Bits, DataError};
 use std::collections::{HashMap, HashSet};
 
-/// So many columns are told where one is missing.
+/// The number of columns that an error about a missing column shows.
 const SHOWN: usize = 8;
 
-/// What the rows of a file are for, which decides what columns it must have.
+/// The purpose of the rows of a file, which decides what columns the file must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// They are learned from: label, importance and predictions are needed.
+    /// The rows are learned from. Label, importance and predictions are needed.
     Learn,
-    /// They are predicted, and the label is compared with the prediction where there is one.
+    /// The rows are predicted, and a label is compared with the prediction if there is one.
     Compare,
-    /// They are predicted, and a label is passed over.
+    /// The rows are predicted, and a label is ignored.
     Predict,
 }
 
 impl Purpose {
-    /// What becomes of a column that is known to have this role.
+    /// The role that a column of the role `known` gets for this purpose.
     fn role(self, known: Role) -> Role {
         match (self, known) {
             (Self::Compare, Role::Prediction) => Role::Drop,
@@ -44,7 +44,7 @@ impl Purpose {
     }
 }
 
-/// Columns whose roles were decided before, by whatever file came first.
+/// Columns whose roles were decided before, by whichever file came first.
 ///
 /// ```
 /// use rueful_data::{Bits, Column, Columns, KnownColumns, Purpose, Role};
@@ -65,19 +65,20 @@ impl Purpose {
 pub struct KnownColumns {
     columns: Columns,
     bits: Bits,
-    /// Whether other columns are features as well, as the keys of JSON lines are.
+    /// Whether other columns are features as well, like the keys of JSON lines.
     is_open: bool,
-    /// Whether they are known by their position alone, as those of a table without a header.
+    /// Whether the columns are known by their position alone, like those of a table without a
+    /// header.
     is_positional: bool,
 }
 
 impl KnownColumns {
-    /// Columns that are all there are.
+    /// These columns, and no others.
     pub fn new(columns: Columns, bits: Bits) -> Self {
         Self { columns, bits, is_open: false, is_positional: false }
     }
 
-    /// The columns that a format knows; none if it has no columns.
+    /// The columns of a format. Returns none if the format has no columns.
     pub fn of(schema: &Schema) -> Option<Self> {
         match schema {
             Schema::Csv(table) => Some(Self {
@@ -103,12 +104,12 @@ impl KnownColumns {
         self.is_open
     }
 
-    /// How many bits the index of a feature by name has.
+    /// The number of bits in the index of a feature that has a name.
     pub fn bits(&self) -> Bits {
         self.bits
     }
 
-    /// What becomes of the columns that a file has: what is known about each by its name.
+    /// Gives each column of a file the role that is known for its name.
     pub fn fit(
         &self,
         file: &str,
@@ -128,8 +129,8 @@ impl KnownColumns {
         Ok(Columns::unlabelled(fitted.collect()))
     }
 
-    /// The first thing that rows read in another way would tell apart: a column that is a feature
-    /// here and not there, or there and not here, or another one.
+    /// The first difference that rows read with `other` would show: names that go to another number
+    /// of indices, a column that is a feature in only one of the two, or a column in another role.
     pub fn difference(&self, other: &Self) -> Option<String> {
         if self.bits != other.bits {
             return Some(format!("names that go to 2^{} indices", u8::from(other.bits)));
@@ -171,8 +172,9 @@ impl KnownColumns {
         Err(DataError::MissingColumns { file: file.to_owned(), missing, columns })
     }
 
-    /// How a text is read that has these columns, found by its beginning. Where it is written like
-    /// `own`, how the first file was, it is taken for that without a second look.
+    /// Finds out from its beginning how a text with these columns is read. `own` is the format of
+    /// the first file. A text that is written like it is read in the same way, without a second
+    /// look.
     pub(crate) fn fit_text(
         &self,
         own: Option<&Schema>,
@@ -210,8 +212,8 @@ impl KnownColumns {
         }
     }
 
-    /// The table as it was written before, if this one has the columns where its own way of writing
-    /// puts them.
+    /// The table with the separator, quotes and header of `own`, if the text has the known columns
+    /// when it is read like that.
     fn fit_own(&self, own: &Table, text: &Beginning<'_>, purpose: Purpose) -> Option<Table> {
         let names = header_in(text.bytes, text.is_whole, own)?;
         if !own.header {
@@ -223,8 +225,8 @@ impl KnownColumns {
         Some(Table { columns, ..own.clone() })
     }
 
-    /// A table of so many columns without names: all columns, or all but those that only learning
-    /// needs.
+    /// A table of `width` columns without names. They are all known columns, or all but the label,
+    /// or all but those that only learning needs.
     fn fit_width(&self, table: &Table, width: usize, purpose: Purpose) -> Option<Table> {
         let whole = self.columns.with_roles(|column| purpose.role(column.role));
         let is_label = |column: &Column| column.role == Role::Label;
@@ -246,14 +248,15 @@ impl KnownColumns {
         }
     }
 
-    /// Lines of JSON, whose keys are the columns. One that no line at the beginning has is missing,
-    /// if other lines had to have it.
+    /// Lines of JSON, whose keys are the columns. If no other keys are features, some line at the
+    /// beginning must have each column that the purpose needs.
     fn fit_keys(&self, text: &Beginning<'_>, purpose: Purpose) -> Result<Schema, DataError> {
         let keys = crate::json::keys_in(text.bytes);
         let is_there = |name: &str| crate::json::is_key(&keys, name);
         let named = |column: &&Column| is_there(&column.name);
         let names: Vec<_> = match self.is_open {
-            // A key that is seldom there may come later; the label says whether there are labels.
+            // A rare key may come later. Whether the label is there says whether the file has
+            // labels.
             true => self.columns.iter().map(|column| column.name.clone()).collect(),
             false => self.columns.iter().filter(named).map(|column| column.name.clone()).collect(),
         };
@@ -286,7 +289,7 @@ fn is_feature(role: Role) -> bool {
 
 /// The beginning of a file that is text.
 pub(crate) struct Beginning<'a> {
-    /// What the file is called, and the data in it.
+    /// The name of the file, and the name of the data in it.
     pub(crate) file: &'a str,
     pub(crate) name: &'a str,
     pub(crate) bytes: &'a [u8],
@@ -294,8 +297,8 @@ pub(crate) struct Beginning<'a> {
 }
 
 impl Beginning<'_> {
-    /// The name of the format that was read before, if this begins as it does: then neither
-    /// extension nor content need tell.
+    /// The name of the earlier format, if this text begins like it. Then neither extension nor
+    /// content need be looked at.
     fn begins_as(&self, own: Option<&Schema>) -> Option<&'static str> {
         let start = self.bytes.trim_ascii_start().first().copied();
         match own? {

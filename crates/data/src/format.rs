@@ -1,4 +1,4 @@
-//! What every text format answers: how its rows are read, and where it may be cut.
+//! The interface of every text format: how its rows are read, and where it may be cut.
 
 use crate::phrase::Phrase;
 use crate::rows::Rows;
@@ -7,52 +7,52 @@ use crate::text::Text;
 /// A text format with everything that was decided about it, such as which column is the label.
 ///
 /// Contract: `read` is a function of the text alone. Pieces are read on any thread, so nothing is
-/// carried from one to the next; what belongs to the whole stream (distinct labels, names) is
-/// reported in [`Rows`] and put together in the order of the stream.
+/// carried from one piece to the next. Facts about the whole stream, such as distinct labels and
+/// names, are reported in [`Rows`] and put together in the order of the stream.
 pub(crate) trait Format: Send + Sync {
-    /// Adds the rows of a text. On a fault the rows before it have been added.
+    /// Adds the rows of a text. If there is a fault, the rows before it have been added.
     fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault>;
 
-    /// The length of the longest beginning of `text`, itself the beginning of a piece, that is
-    /// made of whole records; none if the first record does not end here.
+    /// The length of the longest beginning of `text` that consists of whole records. `text` is the
+    /// beginning of a piece. Returns none if the first record does not end in it.
     fn cut(&self, text: &[u8]) -> Option<usize> {
         memchr::memrchr(b'\n', text).map(|end| end + 1)
     }
 
-    /// The length of the first record of `text`, its end included; of what there is, if it does
-    /// not end here.
+    /// The length of the first record of `text`, including its line end. If the record does not end
+    /// in `text`, the length of the part that is there.
     fn first_record(&self, text: &[u8]) -> usize {
         memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1)
     }
 
-    /// Whether the beginning of a file holds everything that comes before its rows.
+    /// Whether the beginning of a file contains everything that comes before its rows.
     fn has_head(&self, _beginning: &[u8]) -> bool {
         true
     }
 }
 
-/// A name out of the data, to be part of a message: between quotes, cut where it gets long, and
-/// without anything that could upset a terminal.
+/// A name from the data as part of a message: in quotes, cut if it is long, and without characters
+/// that could upset a terminal.
 #[cold]
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", crate::error::excerpt(name.as_bytes()))
 }
 
-/// What is wrong with a text, and where. It is behind a pointer, so that those who answer with what
-/// they have read or with a fault do so in registers.
+/// The fault of a text, and its place. It is behind a pointer, so that a function that returns
+/// either a value or a fault does so in registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault(Box<FaultFacts>);
 
-/// What there is to say of a fault.
+/// The facts about a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FaultFacts {
-    /// Where in the text the part begins that is wrong.
+    /// The place in the text where the faulty part begins.
     pub(crate) at: usize,
-    /// That part, as [`excerpt`](crate::error::excerpt) shows it.
+    /// The faulty part, as [`excerpt`](crate::error::excerpt) shows it.
     pub(crate) found: String,
-    /// What should have been there.
+    /// A description of the text that should have been there.
     pub(crate) expected: String,
-    /// How it might be put right.
+    /// A way to put it right, if one is known.
     pub(crate) hint: Option<Phrase>,
 }
 
@@ -64,13 +64,13 @@ impl Fault {
         Self(Box::new(FaultFacts { at, found, expected: expected.into(), hint: None }))
     }
 
-    /// The same with a hint.
+    /// The same fault with a hint.
     pub(crate) fn hint(mut self, hint: impl Into<Phrase>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// What there is to say of it.
+    /// The facts about this fault.
     pub(crate) fn facts(self) -> FaultFacts {
         *self.0
     }

@@ -7,26 +7,26 @@
 //! | `column·weekday=monday` … `sunday` | 1 |
 //! | `column·hour=0` … `23` | 1, where there is a time of day |
 //!
-//! Moments are written as ISO 8601 has them, `2026-11-16`, `2026-11-16 13:05:00.25`,
-//! `2026-11-16T13:05Z`, `2026/11/16 13:05+01:00`, or as a time of day alone, `13:05`. One that says
-//! how far it is from UTC is taken in UTC, as a file that stores moments has it.
+//! Moments are written as in ISO 8601: `2026-11-16`, `2026-11-16 13:05:00.25`, `2026-11-16T13:05Z`,
+//! `2026/11/16 13:05+01:00`, or as a time of day alone, `13:05`. A moment that says how far it is
+//! from UTC is converted to UTC, like the moments that binary files store.
 
 use crate::names::Prefix;
 use crate::rows::{Rows, Space};
 
-/// Seconds of a day.
+/// The seconds of a day.
 const DAY: i64 = 86_400;
 
-/// The day 2000-01-01, from 1970-01-01 on.
+/// The day 2000-01-01, counted from 1970-01-01.
 const DAY_2000: i64 = 10_957;
 
-/// The days of a year, on average.
+/// The average number of days in a year.
 const YEAR_DAYS: f64 = 365.2425;
 
 const WEEKDAYS: [&[u8]; 7] =
     [b"monday", b"tuesday", b"wednesday", b"thursday", b"friday", b"saturday", b"sunday"];
 
-/// Whole numbers as they are written.
+/// Whole numbers as text.
 const NUMBERS: [&[u8]; 24] = [
     b"0", b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"10", b"11", b"12", b"13", b"14",
     b"15", b"16", b"17", b"18", b"19", b"20", b"21", b"22", b"23",
@@ -47,22 +47,23 @@ impl Moment {
         Self { day: Some(day), second: None }
     }
 
-    /// A time of day, in whole units of which there are `per_second` in a second; none beyond a day.
+    /// A time of day, in whole units of which `per_second` make a second. Returns none outside a
+    /// day.
     pub fn time(units: i64, per_second: i64) -> Option<Self> {
         let second = units as f64 / per_second as f64;
         let is_time = (0.0..DAY as f64).contains(&second);
         is_time.then_some(Self { day: None, second: Some(second) })
     }
 
-    /// A moment, in whole units since 1970 of which there are `per_second` in a second; none that
-    /// is millions of years away.
+    /// A moment in whole units since 1970, of which `per_second` make a second. Returns none for a
+    /// moment that is millions of years away.
     pub fn since_1970(units: i64, per_second: i64) -> Option<Self> {
         let day = units.div_euclid(per_second * DAY);
         let second = units.rem_euclid(per_second * DAY) as f64 / per_second as f64;
         Some(Self { day: Some(i32::try_from(day).ok()?), second: Some(second) })
     }
 
-    /// The moment that a text says.
+    /// Reads the moment that a text says.
     ///
     /// ```
     /// use rueful_data::Moment;
@@ -94,7 +95,7 @@ impl Moment {
         Some(Self { day: Some(day), second: Some(second - days * DAY as f64) })
     }
 
-    /// Whether a text says a date, with a time of day or without.
+    /// Whether a text is a date, with or without a time of day.
     pub(crate) fn is_date(text: &[u8]) -> bool {
         Self::parse(text).is_some_and(|moment| moment.day.is_some())
     }
@@ -106,14 +107,14 @@ impl Moment {
     }
 }
 
-/// The date that is so many years after the beginning of 2000, as it is written.
+/// The date that is `years` years after the beginning of 2000, as text.
 pub(crate) fn date_after(years: f64) -> String {
     let day = (years * YEAR_DAYS).round() as i64 + DAY_2000;
     let (year, month, day) = calendar(day);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// What the features of a column of moments are called.
+/// The names of the features of a column of moments.
 #[derive(Debug)]
 pub(crate) struct MomentNames {
     trend: Prefix,
@@ -122,10 +123,10 @@ pub(crate) struct MomentNames {
     hour: Prefix,
 }
 
-/// What comes after the name of the column in the name of the trend.
+/// The part of the trend's name that follows the name of the column.
 pub(crate) const TREND: &str = "years";
 
-/// What stands between the name of a column and the part of the date.
+/// The text between the name of a column and the name of the part.
 pub(crate) const PART: &str = "·";
 
 impl MomentNames {
@@ -139,7 +140,7 @@ impl MomentNames {
         }
     }
 
-    /// Adds the features of a moment.
+    /// Adds the features of a moment to a row.
     pub(crate) fn add(&self, moment: Moment, space: &Space, rows: &mut Rows) {
         if let (Some(day), Some(years)) = (moment.day, moment.years()) {
             rows.add_named(space, &self.trend, TREND.as_bytes(), years as f32);
@@ -156,8 +157,8 @@ impl MomentNames {
     }
 }
 
-/// Year, month and day of a day counted from 1970-01-01, as the Gregorian calendar has them at all
-/// times. Years begin in March here, so that the day that is not always there is the last.
+/// Year, month and day of a day counted from 1970-01-01. The Gregorian calendar is used for all
+/// times. Years begin in March here, so that a leap day is the last day of its year.
 fn calendar(day: i64) -> (i64, u32, u32) {
     let since = day + 719_468; // from 0000-03-01 on
     let (era, of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
@@ -169,7 +170,7 @@ fn calendar(day: i64) -> (i64, u32, u32) {
     (year + era * 400, month as u32, day as u32)
 }
 
-/// The day, counted from 1970-01-01, of a date that exists.
+/// The day, counted from 1970-01-01, of a date. Returns none if the date does not exist.
 fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) {
         return None;
@@ -182,7 +183,7 @@ fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
     exists.then_some(since)
 }
 
-/// What is left of a text.
+/// The part of a text that is not read yet.
 struct Rest<'a> {
     text: &'a [u8],
 }
@@ -198,7 +199,7 @@ impl Rest<'_> {
         is
     }
 
-    /// A number of exactly so many digits.
+    /// A number of exactly `count` digits.
     fn digits(&mut self, count: usize) -> Option<i64> {
         let (digits, rest) = self.text.split_at_checked(count)?;
         let is_number = digits.iter().all(u8::is_ascii_digit);
@@ -206,7 +207,7 @@ impl Rest<'_> {
         is_number.then(|| digits.iter().fold(0, |sum, byte| 10 * sum + i64::from(byte - b'0')))
     }
 
-    /// `2026-11-16` or `2026/11/16`.
+    /// Reads `2026-11-16` or `2026/11/16`.
     fn date(&mut self) -> Option<i64> {
         let year = self.digits(4)?;
         let mark = self.text.first().copied().filter(|mark| b"-/".contains(mark))?;
@@ -216,21 +217,21 @@ impl Rest<'_> {
         day_of(year, month, self.digits(2)?)
     }
 
-    /// `13:05`, `13:05:59` or `13:05:59.25`, in seconds.
+    /// Reads `13:05`, `13:05:59` or `13:05:59.25`, in seconds.
     fn time(&mut self) -> Option<f64> {
         let hour = self.digits(2).filter(|&hour| hour < 24)?;
         self.take(b':').then_some(())?;
         let minute = self.digits(2).filter(|&minute| minute < 60)?;
         let mut seconds = (60 * (60 * hour + minute)) as f64;
         if self.take(b':') {
-            // A second that was put in counts as the one before it.
+            // A leap second counts as the second before it.
             let second = self.digits(2).filter(|&second| second <= 60)?;
             seconds += second.min(59) as f64 + self.fraction()?;
         }
         Some(seconds)
     }
 
-    /// What comes after a point or comma, below 1; 0 where there is neither.
+    /// The fraction after a point or comma, below 1. It is 0 if there is neither.
     fn fraction(&mut self) -> Option<f64> {
         if !self.take(b'.') && !self.take(b',') {
             return Some(0.0);
@@ -240,11 +241,12 @@ impl Rest<'_> {
         self.text = rest;
         let fraction =
             digits.iter().rev().fold(0.0, |sum, byte| (sum + f64::from(byte - b'0')) / 10.0);
-        // However many digits, it stays below the next second.
+        // The fraction stays below the next second, however many digits it has.
         (!digits.is_empty()).then_some(fraction.min(0.999_999_999))
     }
 
-    /// How many seconds the time is ahead of UTC: `Z`, `+01`, `+0100`, `-01:30`, or nothing.
+    /// The number of seconds that the time is ahead of UTC: `Z`, `+01`, `+0100`, `-01:30`, or
+    /// nothing.
     fn offset(&mut self) -> Option<f64> {
         if self.is_empty() || self.take(b'Z') || self.take(b'z') {
             return Some(0.0);

@@ -1,8 +1,9 @@
 //! A first look at the columns of a table: how far their values reach, how many differ, and what is
 //! odd about them.
 //!
-//! It is taken of rows as they are delivered, whatever the format. A feature tells by its name which
-//! column it is of. Memory is bounded: beyond a limit, values are no longer told apart.
+//! The profile is made from rows as they are delivered, whatever the format. The name of a feature
+//! tells which column it belongs to. Memory is bounded: beyond a limit, values are no longer told
+//! apart.
 
 use crate::fit::KnownColumns;
 use crate::moment::{PART, TREND, date_after};
@@ -12,23 +13,24 @@ use rueful_core::Rows;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
-/// How many different numbers of a column are told apart, and of all columns together.
+/// The number of different values that are told apart in one column of numbers, and in all columns
+/// together.
 const NUMBERS_MAX: usize = 1000;
 const NUMBERS_IN_ALL: usize = 1 << 22;
 
-/// How many features are told apart by their names.
+/// The number of features that are told apart by their names.
 const FEATURES_MAX: usize = 1 << 20;
 
-/// How many columns a table may turn out to have that were not known before.
+/// A table that has this many columns gets no new ones from the names of features.
 const NEW_COLUMNS_MAX: usize = 1000;
 
-/// From so many values on it is odd if none comes twice.
+/// The number of rows from which on a column can be odd for its missing or different values.
 const ENOUGH: u64 = 20;
 
-/// Columns whose largest values are so far apart are told.
+/// The ratio of largest values from which on two columns are reported as far apart.
 const FAR_APART: f64 = 1e6;
 
-/// What the rows of a table hold, column by column.
+/// A summary of the rows of a table, column by column.
 ///
 /// ```
 /// use rueful_data::{
@@ -55,7 +57,8 @@ const FAR_APART: f64 = 1e6;
 #[derive(Debug)]
 pub struct Profile {
     columns: Vec<Seen>,
-    /// Which column a feature is of, and whether it is a number or the value of a category.
+    /// The column of each feature, and whether the feature is its number or the value of a
+    /// category.
     places: HashMap<u32, Place>,
     by_name: HashMap<String, usize>,
     /// Whether features of other columns make columns of their own.
@@ -63,7 +66,7 @@ pub struct Profile {
     rows: u64,
     /// Whether there were more features than are told apart.
     is_cut: bool,
-    /// How many different numbers are told apart in each column.
+    /// The number of different numbers that are told apart in each column.
     room: usize,
 }
 
@@ -73,32 +76,33 @@ enum Place {
     Number(usize),
     /// One of the values of a column.
     Value(usize),
-    /// Something else.
+    /// The feature belongs to no column that is counted.
     Elsewhere,
 }
 
-/// What was seen of a column.
+/// The record of one column.
 #[derive(Debug)]
 struct Seen {
     column: Column,
-    /// Whether it was known before the first row.
+    /// Whether the column was known before the first row.
     is_known: bool,
-    /// Numbers that are not 0: how many, how far they reach, and which.
+    /// Numbers that are not 0: how many there are, how far they reach, and which ones.
     count: u64,
     least: f64,
     most: f64,
     numbers: HashSet<u32>,
-    /// Whether no number came twice, as far as they are told apart, and whether all are whole.
+    /// Whether no number occurred twice, as far as they are told apart, and whether all are whole.
     is_new: bool,
     is_whole: bool,
     /// Whether there are more different values than are told apart.
     is_more: bool,
-    /// Values of a category, or words: how many different ones, and how many in all.
+    /// Values of a category, or words: the number of different ones, and the number of all
+    /// occurrences.
     values: u64,
     occurrences: u64,
 }
 
-/// What can be odd about a column.
+/// The oddities of a column that are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Oddity {
@@ -106,27 +110,27 @@ pub enum Oddity {
     Constant,
     /// It has a value in fewer than one row in twenty.
     NearlyAllMissing,
-    /// It has another value in every row.
+    /// It has a different value in every row.
     Identifier,
 }
 
-/// What there is to say of a column.
+/// The profile of one column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnProfile {
-    /// Its name, and what becomes of it.
+    /// Its name and its role.
     #[serde(flatten)]
     pub column: Column,
-    /// How many cells have no value.
+    /// The number of cells without a value.
     pub missing: u64,
-    /// The smallest and the largest number; for dates, in years since the beginning of 2000.
+    /// The smallest number. For dates, it is in years since the beginning of 2000.
     pub least: Option<f64>,
-    /// See above.
+    /// The largest number. For dates, it is in years since the beginning of 2000.
     pub most: Option<f64>,
-    /// How many different values there are; for running text, words.
+    /// The number of different values. For running text, the number of different words.
     pub distinct: Option<u64>,
-    /// Whether there are more than that: no more are told apart.
+    /// Whether there are more different values than `distinct`, because no more are told apart.
     pub distinct_is_cut: bool,
-    /// What is odd about it.
+    /// The oddity of the column, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oddity: Option<Oddity>,
 }
@@ -134,14 +138,14 @@ pub struct ColumnProfile {
 /// Two columns of numbers whose sizes are far apart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FarApart {
-    /// The column of the largest numbers, and how large they are.
+    /// The column of the largest number, and the size of that number.
     pub large: (String, f64),
-    /// The column whose largest number is the smallest, and how large that is.
+    /// The column whose largest number is the smallest, and the size of that number.
     pub small: (String, f64),
 }
 
 impl Profile {
-    /// Of a table with these columns.
+    /// An empty profile of a table with these columns.
     pub fn new(known: &KnownColumns) -> Self {
         let columns: Vec<_> = known.columns().iter().cloned().map(Seen::new).collect();
         let max_index = crate::Limits::default().max_index;
@@ -163,7 +167,7 @@ impl Profile {
         }
     }
 
-    /// Takes in rows, where features are called as `names` says. The constant is no column.
+    /// Adds rows whose features have the names in `names`. The constant is not a column.
     pub fn see(&mut self, rows: Rows<'_>, names: &Names) {
         for example in rows.iter().filter(|example| !example.importance.is_zero()) {
             self.rows += 1;
@@ -182,7 +186,7 @@ impl Profile {
         }
     }
 
-    /// Finds the column of a feature that was not met before.
+    /// Finds the column of a feature that is new.
     fn meet(&mut self, index: u32, names: &Names) -> Place {
         if self.places.len() >= FEATURES_MAX {
             self.is_cut = true;
@@ -216,7 +220,7 @@ impl Profile {
         self.new_column(name)
     }
 
-    /// A column that was not known before, if there may be such.
+    /// Makes a column that was not known before, if that is allowed.
     fn new_column(&mut self, name: &str) -> Place {
         if !self.is_open || self.columns.len() >= NEW_COLUMNS_MAX {
             return Place::Elsewhere;
@@ -235,14 +239,15 @@ impl Profile {
         if role == Role::Number { Place::Number(place) } else { Place::Value(place) }
     }
 
-    /// What there is to say of the columns, where so many cells of each have no value.
+    /// The profiles of the columns. `missing` is the number of cells without a value in each of
+    /// them.
     pub fn columns(&self, missing: &[u64]) -> Vec<ColumnProfile> {
         let columns = self.columns.iter().enumerate();
         let missing = |place: usize| missing.get(place).copied().unwrap_or(0);
         columns.map(|(place, seen)| seen.profile(self.rows, missing(place), self.is_cut)).collect()
     }
 
-    /// Two columns whose numbers are of very different sizes, if there are such.
+    /// Two columns whose numbers are of very different sizes, if there are such columns.
     pub fn far_apart(&self) -> Option<FarApart> {
         let numbers = self.columns.iter().filter(|s| s.column.role == Role::Number && s.count > 0);
         let mut sizes: Vec<_> = numbers
@@ -289,7 +294,7 @@ impl Seen {
     fn profile(&self, rows: u64, missing: u64, is_cut: bool) -> ColumnProfile {
         let is_number = matches!(self.column.role, Role::Number | Role::Date);
         let is_named = matches!(self.column.role, Role::Category | Role::Text);
-        // A value of 0 is not stored; nor is one that is not there.
+        // Neither a value of 0 nor a missing value is stored.
         let zeros = rows.saturating_sub(missing + self.count);
         let has_zeros = zeros > 0 && self.column.role == Role::Number;
         let reach = |value: f64, with: fn(f64, f64) -> f64| {
@@ -333,7 +338,7 @@ impl Seen {
 }
 
 impl ColumnProfile {
-    /// The date that a column of dates begins with, and the one it ends with.
+    /// The first and the last date of a column of dates.
     pub fn dates(&self) -> Option<(String, String)> {
         let is_date = self.column.role == Role::Date;
         let both = self.least.zip(self.most).filter(|_| is_date);

@@ -1,59 +1,59 @@
-//! What a piece of text becomes: a batch, and what is to be known about it.
+//! The rows that a piece of text becomes: a batch, its labels and its names.
 
 use crate::labels::{LabelCounts, LabelMark};
 use crate::names::{Bits, NewNames, Prefix, numeric};
 use rueful_core::{Batch, Importance};
 
-/// What is expected of an importance, in words.
+/// The description of an importance in errors.
 pub(crate) const IMPORTANCE: &str = "an importance that is 0, or a number from 1e-30 to 1e30";
 
-/// How much a row counts, if it can count so much.
+/// The importance with this number, if it is one that is allowed.
 #[inline]
 pub(crate) fn importance(number: f64) -> Option<Importance> {
     Importance::new(number).ok()
 }
 
-/// Rows out of a piece of text. Used again and again, so that reading allocates nothing once it is
-/// under way.
+/// Rows from a piece of text. They are reused, so that reading allocates nothing once it is under
+/// way.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     /// The rows.
     pub(crate) batch: Batch,
-    /// Their labels, counted.
+    /// The counts of their labels.
     pub(crate) labels: LabelCounts,
     /// Names of features that may be new.
     pub(crate) names: NewNames,
-    /// How many cells had no value, by column.
+    /// The number of cells without a value, by column.
     pub(crate) missing: Vec<u64>,
-    /// What other models predicted, row after row, where there are such columns.
+    /// The predictions of other models, row after row, if there are columns for them.
     pub(crate) predictions: Vec<f64>,
-    /// Where rows begin in the text, where there are such columns.
+    /// The places in the text where rows begin, if there are columns of predictions.
     pub(crate) starts: Vec<usize>,
     /// Indices that may be new.
     pub(crate) indices: Vec<u32>,
-    /// One bit per index: reported already.
+    /// One bit per index, which says whether the index was reported already.
     reported: Vec<u64>,
-    /// The row being put together, in any order.
+    /// The features of the row being put together, in any order.
     loose: Vec<(u32, f32)>,
-    /// What was there before it, and its cells without a value.
+    /// The state before that row, and the columns in which it has no value.
     mark: Mark,
     missed: Vec<usize>,
 }
 
-/// What the rows before one have left.
+/// The state of labels and names before a row.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mark {
     labels: LabelMark,
     names: usize,
 }
 
-/// Why a row cannot be finished: its values for one index add up to more than single precision
-/// holds.
+/// The values of a row for one index add up to more than single precision holds, so the row cannot
+/// be finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLarge;
 
 impl Rows {
-    /// Forgets the rows, keeps the memory.
+    /// Forgets the rows and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.batch.clear();
         self.labels.clear();
@@ -65,14 +65,14 @@ impl Rows {
         self.missed.clear();
     }
 
-    /// Takes note of what is there, before a row that may turn out to be none.
+    /// Remembers the state before a row, in case the row turns out not to count.
     #[inline]
     pub(crate) fn mark(&mut self) {
         self.mark = Mark { labels: self.labels.mark(), names: self.names.mark() };
         self.missed.clear();
     }
 
-    /// Forgets what came since the mark: a row that counts nothing leaves no trace.
+    /// Forgets everything since the mark, because a row of importance 0 leaves no trace.
     #[cold]
     pub(crate) fn forget_row(&mut self) {
         self.labels.forget_since(&self.mark.labels);
@@ -80,7 +80,7 @@ impl Rows {
         self.missed.drain(..).for_each(|column| self.missing[column] -= 1);
     }
 
-    /// Keeps the first `rows` rows only, of which each has so many predictions.
+    /// Keeps only the first `rows` rows and their predictions.
     #[cold]
     pub(crate) fn truncate(&mut self, rows: usize) {
         let predictions = self.predictions.len().checked_div(self.batch.len()).unwrap_or(0);
@@ -91,7 +91,7 @@ impl Rows {
         self.indices.extend_from_slice(self.batch.indices());
     }
 
-    /// Begins a row whose features come in any order; with the constant, if it is to have one.
+    /// Begins a row whose features come in any order, with the constant if `constant` says so.
     #[inline]
     pub(crate) fn begin(&mut self, constant: bool) {
         self.loose.clear();
@@ -100,13 +100,13 @@ impl Rows {
         }
     }
 
-    /// Adds a feature to the row begun. Values for the same index are added up.
+    /// Adds a feature to the current row. Values for the same index are added up.
     #[inline]
     pub(crate) fn add(&mut self, index: u32, value: f32) {
         self.loose.push((index, value));
     }
 
-    /// Adds a feature by name.
+    /// Adds a feature that has a name.
     #[inline]
     pub(crate) fn add_named(&mut self, space: &Space, prefix: &Prefix, name: &[u8], value: f32) {
         let number = if *prefix == Prefix::NONE { numeric(name, space.max_index) } else { None };
@@ -129,14 +129,15 @@ impl Rows {
         self.missed.push(column);
     }
 
-    /// Ends the row begun, which counts as much as `importance` says. One that counts nothing is
-    /// there to be predicted, and leaves no other trace.
+    /// Ends the current row and gives it its importance. A row of importance 0 is there to be
+    /// predicted, and leaves no other trace.
     pub(crate) fn finish(&mut self, label: f64, importance: Importance) -> Result<(), TooLarge> {
         if importance.is_zero() {
             self.forget_row();
         }
         if !self.loose.is_sorted_by(|a, b| a.0 < b.0) {
-            // Stable, so that values for the same index are added in the order they came.
+            // The sort is stable, so values for the same index are added in the order in which they
+            // came.
             self.loose.sort_by_key(|&(index, _)| index);
             self.loose.dedup_by(|next, kept| {
                 let same = next.0 == kept.0;
@@ -161,13 +162,13 @@ impl Rows {
             self.reported.resize(words, 0);
         }
         if self.batch.rows().importances().iter().any(|importance| importance.is_zero()) {
-            // Features of rows that do not count are not seen.
+            // Features of rows of importance 0 are not seen.
             for row in self.batch.iter().filter(|row| !row.importance.is_zero()) {
                 report(row.features.indices(), &mut self.reported, &mut self.indices);
             }
             return;
         }
-        // After a while hardly any index is new: most are passed over eight at a time.
+        // After a while hardly any index is new, so most are skipped eight at a time.
         let (eights, rest) = self.batch.indices().as_chunks::<8>();
         for eight in eights {
             let all = eight.iter().fold(1, |all, &index| all & bit_of(&self.reported, index));
@@ -179,7 +180,7 @@ impl Rows {
     }
 }
 
-/// Whether an index was reported before, in the lowest bit.
+/// Returns in the lowest bit whether an index was reported before.
 #[inline(always)]
 fn bit_of(reported: &[u64], index: u32) -> u64 {
     reported[index as usize / 64] >> (index % 64)
@@ -194,11 +195,11 @@ fn report(indices: &[u32], reported: &mut [u64], new: &mut Vec<u32>) {
     }
 }
 
-/// The space of indices that features by name go to.
+/// The space of indices for features that have a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Space {
     pub(crate) bits: Bits,
-    /// The largest index a name that is a number may stand for.
+    /// The largest index that a name which is a number may stand for.
     pub(crate) max_index: u32,
 }
 

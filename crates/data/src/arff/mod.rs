@@ -10,11 +10,12 @@
 //! {1 rainy}
 //! ```
 //!
-//! A row gives its values in order, between commas, or in braces those that are not zero, each
-//! after the number of its attribute, from 0 on; what such a row leaves out is 0, or the first value
-//! that was declared. Words are quoted with `'` or `"`, where a backslash takes the next character
-//! as it is. `?` is a missing value, and `%` outside quotes begins a comment. Every file has a
-//! header of its own, and all must declare the same.
+//! A row gives its values in order, between commas. Or it gives in braces only those that are not
+//! zero, each after the number of its attribute, counted from 0. An attribute that such a row
+//! leaves out is 0, or the first value that was declared. Words are quoted with `'` or `"`, and
+//! within quotes a backslash takes the next character as it is. `?` is a missing value, and `%`
+//! outside quotes begins a comment. Every file has a header of its own, and all files must declare
+//! the same.
 
 mod head;
 mod row;
@@ -32,19 +33,19 @@ pub(crate) use head::has_data;
 use row::{Checks, Rows as ArffRows};
 use serde::{Deserialize, Serialize};
 
-/// What an ARFF file declares, and what becomes of it.
+/// The declarations of an ARFF file, and the roles of its attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Parts")]
 pub struct Arff {
-    /// How many bits the index of a feature by name has.
+    /// The number of bits in the index of a feature that has a name.
     pub bits: Bits,
-    /// The attributes, and what becomes of each.
+    /// The attributes and their roles.
     pub columns: Columns,
-    /// What each is declared to be.
+    /// The declared kind of each attribute.
     kinds: Vec<AttributeKind>,
 }
 
-/// The same before it is checked.
+/// The fields of [`Arff`] before they are checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parts {
@@ -65,13 +66,13 @@ impl TryFrom<Parts> for Arff {
     }
 }
 
-/// What an attribute is declared to be.
+/// The declared kind of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AttributeKind {
     /// `numeric`, `real` or `integer`.
     Numeric,
-    /// One of these.
+    /// One of these names.
     Nominal(Vec<String>),
     /// `string`.
     String,
@@ -80,18 +81,18 @@ pub enum AttributeKind {
 }
 
 impl Arff {
-    /// The same declarations with other columns, one for each.
+    /// The same declarations with other columns, one for each attribute.
     pub(crate) fn with_columns(self, columns: Columns) -> Self {
         debug_assert_eq!(columns.len(), self.kinds.len());
         Self { columns, ..self }
     }
 
-    /// What each attribute is declared to be.
+    /// The declared kind of each attribute.
     pub fn kinds(&self) -> &[AttributeKind] {
         &self.kinds
     }
 
-    /// What the header at the beginning of a file declares, and what is to become of it.
+    /// Reads the header at the beginning of a file, and decides on the roles of its attributes.
     pub(crate) fn infer(
         file: &str,
         beginning: &[u8],
@@ -155,7 +156,7 @@ fn head_error(file: &str, text: &[u8], fault: Fault) -> DataError {
     }
 }
 
-/// The format, and what is to be done with its rows.
+/// The format, and how its rows are read.
 #[derive(Debug)]
 pub(crate) struct ArffFormat {
     arff: Arff,
@@ -184,7 +185,7 @@ impl Format for ArffFormat {
 }
 
 impl ArffFormat {
-    /// Compares the header of a file with what was declared; says where the rows begin.
+    /// Compares the header of a file with the declarations. Returns where the rows begin.
     fn check_head(&self, text: &[u8]) -> Result<usize, Fault> {
         const SAME: &str = "all files must declare the same attributes";
         if text.is_empty() {

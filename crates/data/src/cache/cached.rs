@@ -1,7 +1,7 @@
 //! A cache as a source of rows.
 //!
-//! As text is read, blocks are decoded on several threads and delivered in their order: a
-//! [`Pool`] sees to that.
+//! A [`Pool`] decodes blocks on several threads and delivers them in their order, as it does with
+//! pieces of text.
 
 use super::bytes::Bytes;
 use super::decode::{Block, Fault, Plan, parse_head};
@@ -17,13 +17,14 @@ use crate::{Census, DataError, FirstLabels, LabelsSeen, Names, Phrase, Reading, 
 use rueful_core::Batch;
 use std::fs::File;
 
-/// More threads than these, and the one who delivers, have nothing to do: decoding is as fast as
-/// learning.
+/// The largest number of threads beside the one that delivers. More would have nothing to do,
+/// because decoding is as fast as learning.
 const HELPERS_MAX: usize = 2;
 
 /// The rows of a cache.
 ///
-/// Header and footer are checked when it is opened, every block when it is read.
+/// The header and the footer are checked when the cache is opened. Every block is checked when it
+/// is read.
 pub struct Cached {
     name: String,
     pool: Pool<Decode>,
@@ -35,7 +36,7 @@ pub struct Cached {
     bytes_read: u64,
     /// Whether rows of importance 0 are delivered.
     idle_rows: bool,
-    /// What is to be told when the rows before it have been.
+    /// The error to report after the rows that precede it.
     broken: Option<DataError>,
     is_over: bool,
 }
@@ -50,16 +51,16 @@ impl std::fmt::Debug for Cached {
     }
 }
 
-/// Blocks become rows.
+/// The job that decodes blocks into rows.
 struct Decode {
     bytes: Bytes,
     plan: Plan,
 }
 
-/// Where the next block begins, and the number of its first row.
+/// The place of the next block, and the number of its first row.
 struct Blocks {
     at: u64,
-    /// Where the blocks end.
+    /// The place where the blocks end.
     end: u64,
     row: u64,
     head: Vec<u8>,
@@ -81,19 +82,19 @@ enum Outcome {
     Rows,
     /// The rows end with a fault.
     Fault(Fault),
-    /// There is no such block.
+    /// There are no more blocks.
     End,
 }
 
 impl Cached {
-    /// Opens a file: maps it, checks header and footer, and begins to read.
+    /// Opens a file, maps it into memory, checks header and footer, and begins to read.
     pub fn open(path: &str, reading: &Reading) -> Result<Self, DataError> {
         let opened = File::open(path).and_then(Bytes::open);
         let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
         Self::begin(path.to_owned(), bytes, reading)
     }
 
-    /// The same for a cache in memory, called `name` in errors.
+    /// Opens a cache in memory, which errors call `name`.
     pub fn from_bytes(
         name: impl Into<String>,
         bytes: Vec<u8>,
@@ -137,7 +138,7 @@ impl Cached {
         let decode = Decode { bytes, plan };
         let mut blocks = Blocks { at: frame.first_block, end: frame.end, row: 0, head: Vec::new() };
         let mut work = Work::default();
-        // What is wrong with a block is told when it is read.
+        // A fault of a block is reported when the block is read.
         while let Cut::Piece = decode.cut(&mut blocks, &mut work) {
             decode.work(&mut work);
             let counted = work.block.batch.iter().filter(|row| !row.importance.is_zero()).count();
@@ -150,7 +151,7 @@ impl Cached {
         Ok(FirstLabels { positive: frame.provenance.positive, ..FirstLabels::default() })
     }
 
-    /// What the cache in a file was made from, by its header alone.
+    /// The provenance of the cache in a file. Only the header is read.
     pub fn provenance_of(path: &str) -> Result<Provenance, DataError> {
         let opened = File::open(path).and_then(Bytes::open);
         let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
@@ -160,17 +161,17 @@ impl Cached {
         Ok(provenance)
     }
 
-    /// What it was made from.
+    /// The data that the cache was made from.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance
     }
 
-    /// Counts over all of its rows, known from the start.
+    /// Counts over all rows of the cache, known from the start.
     pub fn summary(&self) -> &CacheSummary {
         &self.summary
     }
 
-    /// Takes over the rows of a block; says whether there may be more.
+    /// Takes over the rows of a block. Returns whether there may be more.
     fn take(&mut self, handed: &mut Handed<Work>, batch: &mut Batch) -> bool {
         if let Some(said) = handed.panic.take() {
             let file = self.name.clone();
@@ -203,7 +204,7 @@ impl Cached {
         self.broken.is_none()
     }
 
-    /// Whether the rows were as many as the footer says.
+    /// The error if there are no rows, or not those that the footer counts.
     fn contradiction(&self) -> Option<DataError> {
         let constant = u64::from(self.pool.job().plan.constant);
         let Census { examples, nonzeros, features, dimension, .. } = self.census;
@@ -219,7 +220,7 @@ impl Cached {
         (!agrees).then(|| DataError::Cache { file: self.name.clone(), fault })
     }
 
-    /// Labels of which none is the one that should become +1.
+    /// The error if one label should become +1 and no row has it.
     fn without_positive(&self) -> Option<DataError> {
         let (found, expected) = self.labels.without_positive(&self.pool.job().plan.rule)?;
         Some(DataError::Unsuitable { file: self.name.clone(), found, expected })
@@ -281,13 +282,13 @@ impl Source for Cached {
         self.bytes_read
     }
 
-    /// All of them, from the start.
+    /// The names of all rows, known from the start.
     fn names(&self) -> &Names {
         &self.names
     }
 
-    /// Those of the rows delivered; of a cache made with a positive label, those of all rows, as
-    /// they were written in the data.
+    /// The labels of the rows delivered so far. For a cache that was made with a positive label,
+    /// they are the labels of all rows, as the data had them.
     fn labels(&self) -> LabelsSeen {
         if self.provenance.positive.is_some() {
             return self.summary.labels_seen();
@@ -295,13 +296,13 @@ impl Source for Cached {
         self.labels.seen()
     }
 
-    /// Those of all rows, from the start.
+    /// The missing cells of all rows, known from the start.
     fn missing(&self) -> &[u64] {
         &self.summary.missing
     }
 }
 
-/// Leaves out the rows that do not count, if there are any.
+/// Leaves out the rows of importance 0, if there are any.
 fn leave_out_idle(batch: &mut Batch) {
     if !batch.rows().importances().iter().any(|importance| importance.is_zero()) {
         return;
@@ -309,14 +310,14 @@ fn leave_out_idle(batch: &mut Batch) {
     let mut counted = Batch::default();
     for row in batch.iter().filter(|row| !row.importance.is_zero()) {
         let (x, importance) = (row.features, row.importance);
-        // What is in a batch goes into any other.
+        // A row that is in a batch can be pushed into any other batch.
         let _ = counted.push_weighted(x.indices(), x.values(), row.label, importance);
     }
     *batch = counted;
 }
 
-/// The rule for the labels that are stored: those of a cache made with a positive label are +1 and
-/// −1 already.
+/// The rule for the labels as they are stored. A cache that was made with a positive label stores
+/// +1 and −1.
 fn stored_rule(wished: &LabelRule, provenance: &Provenance) -> Result<LabelRule, CacheFault> {
     let Some(positive) = &provenance.positive else { return Ok(wished.clone()) };
     let number = |label: &str| label.trim().parse::<f64>().ok();
@@ -335,12 +336,12 @@ fn stored_rule(wished: &LabelRule, provenance: &Provenance) -> Result<LabelRule,
     }
 }
 
-/// What is before the blocks and after them.
+/// The content of the file before and after the blocks.
 struct Frame {
     provenance: Provenance,
     summary: CacheSummary,
     names: Names,
-    /// Where the blocks begin and end.
+    /// The places where the blocks begin and end.
     first_block: u64,
     end: u64,
 }
@@ -354,7 +355,7 @@ impl Frame {
     }
 }
 
-/// The header, and where it ends.
+/// Reads the header and the place where it ends.
 fn read_header(bytes: &Bytes, buffer: &mut Vec<u8>) -> Result<(Provenance, u64), CacheFault> {
     let start = bytes.len().min(HEADER as u64) as usize;
     copy(bytes, 0, start, buffer)?;
@@ -387,7 +388,7 @@ fn read_header(bytes: &Bytes, buffer: &mut Vec<u8>) -> Result<(Provenance, u64),
     Ok((provenance, end))
 }
 
-/// Where the blocks end, and what comes after them.
+/// Reads the place where the blocks end, and the content after them.
 fn read_footer(
     bytes: &Bytes,
     first_block: u64,
@@ -405,7 +406,7 @@ fn read_footer(
     if !(first_block..trailer).contains(&footer) {
         return Err(damaged(trailer, "no footer is where it should be"));
     }
-    // All that is left of the file: to the checksum, which covers it, and the end mark.
+    // This is the rest of the file. It ends with the checksum over it and the end mark.
     copy(bytes, footer, (bytes.len() - footer) as usize, buffer)?;
     let (body, sum) = buffer.split_at(buffer.len() - END.len() - 4);
     if crc(&[body]) != u32_at(sum, 0) {
@@ -452,7 +453,7 @@ impl Job for Decode {
 }
 
 impl Blocks {
-    /// The length of the next block, if there is one, and steps over it.
+    /// Returns the length of the next block, if there is one, and steps over it.
     fn find(&mut self, bytes: &Bytes) -> Result<Option<usize>, &'static str> {
         if self.at == self.end {
             return Ok(None);

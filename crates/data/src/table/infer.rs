@@ -1,15 +1,16 @@
-//! What a table is, told from its beginning.
+//! Infers how a table is written, and what its columns hold, from its beginning.
 //!
-//! - **Separator**: of comma, tab, semicolon and bar the one that gives every record the same
-//!   number of cells, and the most of them.
-//! - **Header**: the first record names the columns if a setting refers to one of its cells by
-//!   name; or if it has a word where everything below is a number, and no number but a column's own
-//!   position, and only the first cell may be empty; or, where no column holds numbers, if none of its cells comes again in its column
+//! - **Separator**: comma, tab, semicolon or bar. The one is chosen that gives every record the
+//!   same number of cells, and the most of them.
+//! - **Header**: the first record names the columns in three cases. First, if a setting refers to
+//!   one of its cells by name. Second, if it has a word in a column of numbers or dates, no number
+//!   but a column's own position, and no empty cell except perhaps the first. Third, if no column
+//!   holds numbers or dates, its cells are different, and none of them occurs again in its column
 //!   although other cells do. Otherwise it is a row.
-//! - **Columns**: numbers if more than nine in ten of the cells that hold a value are numbers: one
-//!   that is none is then an error, and not a reason to take every number for a name. Words for
-//!   truths, and nothing else, are numbers too: 1 and 0. Dates are told by the same rule as numbers.
-//!   Anything else is categories.
+//! - **Columns**: a column holds numbers if more than nine in ten of the cells with a value are
+//!   numbers. A cell that is not a number is then an error, and not a reason to take every number
+//!   for a name. A column that holds only words for true and false holds numbers too: 1 and 0.
+//!   Dates are recognised by the same rule as numbers. Any other column holds categories.
 
 use super::cells::Dialect;
 use super::plan::{argument, is_infinite, is_missing, truth_in};
@@ -23,29 +24,29 @@ use crate::phrase::Phrase;
 use crate::schema::{Column, Columns, FormatSettings, Role, listed_up_to};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// More columns than this are refused.
+/// A table with more columns than this is refused.
 const MAX_COLUMNS: usize = 1 << 20;
 
-/// More cells than this are not looked at.
+/// Cells beyond this number are not looked at.
 const MAX_CELLS: usize = 1 << 21;
 
-/// From this many values on it is told when almost none of them comes twice.
+/// From this many values on, a note is made if almost every value is new.
 const ENOUGH_VALUES: usize = 20;
 
-/// So many places of a name that comes again are told.
+/// The number of places that are shown for a name that occurs again.
 const PLACES_SHOWN: usize = 6;
 
-/// A record: its cells, as they are meant.
+/// The contents of the cells of a record, without quotes.
 type Record = Vec<Vec<u8>>;
 
-/// What is inferred about a table.
+/// The inferred table, and notes about it.
 pub(crate) struct Inferred {
     pub(crate) table: Table,
     pub(crate) notes: Vec<Phrase>,
 }
 
-/// The table that begins with `beginning`, whole if it `is_whole`. `separators` are those in
-/// question.
+/// Infers the table that begins with `beginning`, which is the whole table if `is_whole`. The
+/// separator is one of `separators`.
 pub(crate) fn infer(
     name: &str,
     beginning: &[u8],
@@ -64,17 +65,17 @@ pub(crate) fn infer(
     })
 }
 
-/// Whether the beginning of a table has a header, or a row, and a row after it.
+/// Whether the beginning of a table holds a header or a row, and another row after it.
 pub(crate) fn has_rows(beginning: &[u8], separators: &[Separator]) -> bool {
-    // Records cannot be more than lines.
+    // There cannot be more records than lines.
     let is_whole = |(start, line): &(usize, &[u8])| start + line.len() < beginning.len();
     let lines = crate::text::lines(beginning).filter(|(_, line)| !line.is_empty());
     lines.take_while(is_whole).take(2).count() == 2
         && dialect(beginning, false, separators).2.len() >= 2
 }
 
-/// How a table with a header is written, and what its columns are called; nothing if it has no
-/// record.
+/// The separator of a table with a header, whether it has quotes, and the names of its columns.
+/// Returns none if the table has no record.
 pub(crate) fn header_of(
     beginning: &[u8],
     is_whole: bool,
@@ -87,24 +88,24 @@ pub(crate) fn header_of(
     Some((separator, quotes, names.collect()))
 }
 
-/// What the first record says in a table that is written as another one was; nothing if there is
+/// The cells of the first record, in a table that is written like `table`. Returns none if there is
 /// no record.
 pub(crate) fn header_in(beginning: &[u8], is_whole: bool, table: &Table) -> Option<Vec<String>> {
     let header = records(beginning, is_whole, table.dialect()).into_iter().next()?;
     Some(header.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
 }
 
-/// The first records, and what kind they are.
+/// The first records, the names of their columns, and whether there is a header.
 struct Sample<'a> {
     file: &'a str,
-    /// How the columns are called.
+    /// The names of the columns.
     names: Vec<String>,
     header: bool,
-    /// The records as wide as the first, the header left out.
+    /// The records that are as wide as the first, without the header.
     rows: Vec<Record>,
 }
 
-/// Chooses between the separators.
+/// Chooses one of the separators.
 fn dialect(
     beginning: &[u8],
     is_whole: bool,
@@ -127,8 +128,8 @@ fn dialect(
     best.map_or((Separator::Comma, true, Vec::new()), |(_, candidate)| candidate)
 }
 
-/// Tab-separated text seldom has quotes that mean something: only if the whole first record is in
-/// quotes.
+/// Whether quotes have a meaning. In tab-separated text they seldom have one: only if the whole
+/// first record is in quotes.
 fn has_quotes(beginning: &[u8], separator: Separator) -> bool {
     if separator != Separator::Tab {
         return true;
@@ -140,7 +141,8 @@ fn has_quotes(beginning: &[u8], separator: Separator) -> bool {
     })
 }
 
-/// The records of a beginning, but for one that may not be whole; up to one that is broken.
+/// The records at the beginning of a table, without a last one that may be cut. Reading stops at a
+/// broken record.
 fn records(beginning: &[u8], is_whole: bool, dialect: Dialect) -> Vec<Record> {
     let end = if is_whole { beginning.len() } else { dialect.cut(beginning).unwrap_or(0) };
     let text = &beginning[..end];
@@ -173,20 +175,20 @@ fn records(beginning: &[u8], is_whole: bool, dialect: Dialect) -> Vec<Record> {
     records
 }
 
-/// Whether cells are those of a column of numbers: nearly all are numbers, or all are truths.
+/// Whether the cells form a column of numbers: nearly all are numbers, or all are booleans.
 fn is_numeric(values: &[&[u8]]) -> bool {
     let count = |is: fn(&[u8]) -> bool| values.iter().filter(|cell| is(cell)).count();
     let (numbers, truths) = (count(is_number), count(|cell| truth_in(cell).is_some()));
     numbers == values.len() || truths == values.len() || is_nearly_all(numbers, values.len())
 }
 
-/// Whether cells are those of a column of dates: nearly all are.
+/// Whether the cells form a column of dates: nearly all are dates.
 fn is_dates(values: &[&[u8]]) -> bool {
     let dates = values.iter().filter(|cell| Moment::is_date(cell)).count();
     is_nearly_all(dates, values.len())
 }
 
-/// What becomes of a column of dates.
+/// The note about a column of dates.
 pub(crate) fn date_note(name: &str) -> Phrase {
     let said = format!(
         "column {} has dates: years, month, weekday and hour of them are features (",
@@ -195,12 +197,12 @@ pub(crate) fn date_note(name: &str) -> Phrase {
     Phrase::from(said).setting("categorical").and(format!(" {}: each is a name)", argument(name)))
 }
 
-/// Whether so few cells are something else that they are mistakes.
+/// Whether `count` of `all` cells are so many that the others must be mistakes.
 fn is_nearly_all(count: usize, all: usize) -> bool {
     count * 10 > all * 9
 }
 
-/// Whether a cell is meant as a number, be it one that can be learned from or not.
+/// Whether a cell is meant as a number, even if it is one that cannot be learned from.
 fn is_number(cell: &[u8]) -> bool {
     double_at(cell, 0).is_some_and(|(_, end)| end == cell.len()) || is_infinite(cell)
 }
@@ -285,7 +287,7 @@ impl<'a> Sample<'a> {
         })
     }
 
-    /// What an unmentioned column is.
+    /// The role of a column that no setting mentions.
     fn role(&self, column: usize, notes: &mut Vec<Phrase>) -> Role {
         let values: Vec<&[u8]> = self
             .rows
@@ -318,7 +320,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// What is odd about a category.
+/// A note about a category that looks odd, if it does.
 fn category_note(name: &str, values: &[&[u8]]) -> Option<Phrase> {
     let (name, word) = (quoted(name), argument(name));
     let blanks = |cell: &&[u8]| cell.iter().filter(|&&byte| byte == b' ').count();
@@ -352,7 +354,7 @@ fn swap_comma(cell: &[u8]) -> Vec<u8> {
     cell.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect()
 }
 
-/// Whether the first record is a header; see above.
+/// Whether the first record is a header. The rules are at the top of this file.
 fn is_header(first: &Record, rows: &[Record], format_settings: &FormatSettings) -> bool {
     let width = first.len();
     let is_mentioned = |cell: &Vec<u8>| {
@@ -380,12 +382,12 @@ fn is_header(first: &Record, rows: &[Record], format_settings: &FormatSettings) 
         let is_name = |cell: &[u8]| !is_number(cell) && !Moment::is_date(cell);
         return (0..width).any(|column| is_numeric(column) && is_name(&first[column]));
     }
-    // Names are different, where nothing but that tells them from cells.
+    // If nothing else tells names from cells, names must at least be different.
     let different: BTreeSet<_> = first.iter().collect();
     different.len() == width && is_new_everywhere(first, rows)
 }
 
-/// Whether no cell of the first record comes again in its column, although other cells do.
+/// Whether no cell of the first record occurs again in its column, although other cells do.
 fn is_new_everywhere(first: &Record, rows: &[Record]) -> bool {
     let mut others_repeat = false;
     for (column, cell) in first.iter().enumerate() {
@@ -401,7 +403,7 @@ fn is_new_everywhere(first: &Record, rows: &[Record]) -> bool {
     others_repeat
 }
 
-/// Whether a cell is one of these numbers.
+/// Whether a cell is a number in this range.
 fn is_position(cell: &[u8], range: std::ops::RangeInclusive<usize>) -> bool {
     str::from_utf8(cell).ok().and_then(|text| text.parse().ok()).is_some_and(|n| range.contains(&n))
 }
