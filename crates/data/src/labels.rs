@@ -1,4 +1,4 @@
-//! Labels: from what is written to what is learned from.
+//! Turns labels as they are written into the numbers that are learned from.
 
 use crate::error::excerpt;
 use crate::number::double_at;
@@ -7,29 +7,31 @@ use crate::source::LabelsSeen;
 use crate::table::plan::truth_in;
 use rueful_core::loss::Labels;
 
-/// So many different labels are counted one by one.
+/// The largest number of different labels that are counted one by one.
 const COUNTED: usize = 64;
 
-/// Which labels are taken, and what they become.
+/// Which labels are taken, and the numbers they become.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LabelRule {
-    /// Numbers, as they are.
+    /// Numbers are taken as they are.
     Numbers,
-    /// −1 and +1 as they are, or 0 and 1 as −1 and +1. Not −1 and 0 in one stream.
+    /// −1 and +1 are taken as they are, or 0 and 1 as −1 and +1. A stream may not have both −1 and
+    /// 0.
     Signs,
-    /// This one becomes +1, and every other label −1.
+    /// This label becomes +1, and every other label −1.
     Positive(String),
-    /// What the labels at the beginning of the data were taken for.
+    /// The rule that was inferred from the labels at the beginning of the data.
     Inferred(Inferred),
-    /// For looking only: numbers as they are, anything else counted and taken for 0.
+    /// For looking only: numbers are taken as they are, and anything else is counted and taken as
+    /// 0.
     Any,
-    /// For predicting only: there may be none, and those there are are passed over.
+    /// For predicting only: rows need no label, and labels are ignored.
     Ignored,
 }
 
 impl LabelRule {
-    /// The rule for a loss that takes `labels`, with `positive` as the label for +1 if there is
-    /// one.
+    /// The rule for a loss that takes `labels`. `positive` is the label that becomes +1, if one was
+    /// named.
     pub fn new(labels: Labels, positive: Option<&str>) -> Self {
         match (positive, labels) {
             (Some(positive), _) => Self::Positive(canonical_label(positive).to_owned()),
@@ -38,8 +40,8 @@ impl LabelRule {
         }
     }
 
-    /// Whether labels are taken as the numbers they are, be they signs or any: a truth is then 1 or
-    /// 0, and otherwise a name.
+    /// Whether labels are taken as numbers, be they signs or any numbers. A boolean is then 1 or 0,
+    /// and otherwise a name.
     pub(crate) fn takes_numbers(&self) -> bool {
         match self {
             Self::Numbers | Self::Signs => true,
@@ -48,7 +50,7 @@ impl LabelRule {
         }
     }
 
-    /// What is taken, in words.
+    /// A description of the labels that are taken.
     pub(crate) fn expected(&self) -> String {
         match self {
             Self::Inferred(Inferred { taken: Taken::Numbers, .. }) => Self::Numbers.expected(),
@@ -64,7 +66,7 @@ impl LabelRule {
         }
     }
 
-    /// How a label that is not taken might be.
+    /// A hint on how to read a label that is not taken.
     pub(crate) fn hint(&self) -> Option<Phrase> {
         match self {
             Self::Signs => Some(
@@ -78,8 +80,8 @@ impl LabelRule {
     }
 }
 
-/// What the labels at the beginning of the data were taken for, and why. A label that contradicts
-/// it later is refused, and the reason told.
+/// The rule that was inferred from the labels at the beginning of the data, and the reason for it.
+/// A later label that contradicts it is refused with that reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inferred {
     taken: Taken,
@@ -92,12 +94,12 @@ enum Taken {
     Numbers,
     /// As [`LabelRule::Signs`].
     Signs,
-    /// The first becomes −1 and the second +1, and there are no others.
+    /// The first label becomes −1 and the second +1, and there are no others.
     Two(Box<[Class; 2]>),
 }
 
 impl Inferred {
-    /// Labels that were taken for what a loss takes.
+    /// The rule that labels are what a loss takes.
     pub fn new(labels: Labels, reason: Phrase) -> Self {
         let taken = match labels {
             Labels::Numbers => Taken::Numbers,
@@ -106,12 +108,12 @@ impl Inferred {
         Self { taken, reason }
     }
 
-    /// Why a label that contradicts it is refused.
+    /// The reason why a label that contradicts the rule is refused.
     pub fn reason(&self) -> &Phrase {
         &self.reason
     }
 
-    /// What should have been there in place of a label that contradicts it, if this one does.
+    /// If a label contradicts the rule, returns what should have been there.
     pub fn contradiction(&self, label: &str) -> Option<Phrase> {
         let rule = LabelRule::Inferred(self.clone());
         let taken = LabelCounts::default().take(&rule, label.as_bytes(), 0, 0);
@@ -119,7 +121,7 @@ impl Inferred {
         taken.is_none().then(said)
     }
 
-    /// Two labels that were taken for two classes.
+    /// The rule that two labels are two classes.
     pub fn two(negative: &str, positive: &str, reason: Phrase) -> Self {
         Self { taken: Taken::Two(Box::new([negative, positive].map(Class::new))), reason }
     }
@@ -146,51 +148,51 @@ impl Class {
     }
 }
 
-/// The labels of the rows at the beginning of the data, those of importance 0 left out.
+/// The labels of the rows at the beginning of the data, without rows of importance 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FirstLabels {
-    /// How many rows were looked at.
+    /// The number of rows that were looked at.
     pub rows: u64,
     /// Their labels as they are written.
     pub labels: LabelsSeen,
-    /// The label that was made +1 where all others were made −1 before they were stored.
+    /// The label that was stored as +1, if all others were stored as −1.
     pub positive: Option<String>,
 }
 
-/// The labels of some rows, counted.
+/// The counts of the labels of some rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LabelCounts {
     entries: Vec<LabelCount>,
-    /// Which entry was counted last.
+    /// The entry that was counted last.
     last: usize,
     /// Whether there were more labels than are counted one by one.
     pub(crate) is_cut: bool,
 }
 
-/// A moment of counting.
+/// The state of the counts at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LabelMark {
     entries: usize,
     last: usize,
-    /// How often the label was counted that was counted last.
+    /// The count of the entry that was counted last.
     count: u64,
     is_cut: bool,
 }
 
-/// A label, as it is written or, for numbers, as they are printed.
+/// A label and its count. The label is as it was written, or for numbers as they are printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LabelCount {
     pub(crate) label: String,
     pub(crate) count: u64,
-    /// The row it came with first, and where in the text.
+    /// The row in which it came first, and the place in the text.
     pub(crate) first_row: usize,
     pub(crate) first_at: usize,
 }
 
 impl LabelCounts {
-    /// The number a label becomes, if the rule takes it; counts it.
+    /// Counts a label, and returns the number that it becomes if the rule takes it.
     ///
-    /// `row` and `at` are where it was found.
+    /// `row` and `at` are the place where it was found.
     #[inline]
     pub(crate) fn take(
         &mut self,
@@ -209,7 +211,8 @@ impl LabelCounts {
         }
     }
 
-    /// The same for a label that is a number.
+    /// Counts a label that is a number, and returns the number that it becomes if the rule takes
+    /// it.
     #[inline]
     pub(crate) fn take_number(
         &mut self,
@@ -218,7 +221,8 @@ impl LabelCounts {
         row: usize,
         at: usize,
     ) -> Option<f64> {
-        // Labels are kept to the size of values, so that no product of the two can overflow.
+        // Labels must fit in single precision like values, so that no product of the two can
+        // overflow.
         if number.is_nan() || number.abs() > f64::from(f32::MAX) {
             return None;
         }
@@ -251,7 +255,8 @@ impl LabelCounts {
         }
     }
 
-    /// The same for a number that is there `times` times, in `row` first.
+    /// Counts a number that occurs `times` times, first in `row`, and returns the number that it
+    /// becomes.
     pub(crate) fn take_number_times(
         &mut self,
         rule: &LabelRule,
@@ -291,7 +296,7 @@ impl LabelCounts {
         }
     }
 
-    /// −1 or +1 for the class that a label is.
+    /// −1 or +1 for the class that a label names.
     #[inline]
     fn take_class(
         &mut self,
@@ -331,13 +336,13 @@ impl LabelCounts {
         }
     }
 
-    /// Where counting stands.
+    /// The state of the counts.
     pub(crate) fn mark(&self) -> LabelMark {
         let count = self.entries.get(self.last).map_or(0, |entry| entry.count);
         LabelMark { entries: self.entries.len(), last: self.last, count, is_cut: self.is_cut }
     }
 
-    /// Forgets what was counted since the mark: one label at most.
+    /// Forgets what was counted since the mark, which is at most one label.
     pub(crate) fn forget_since(&mut self, mark: &LabelMark) {
         let LabelMark { entries, last, count, is_cut } = *mark;
         let is_counted = self.last != last
@@ -349,7 +354,7 @@ impl LabelCounts {
         (self.last, self.is_cut) = (last, is_cut);
     }
 
-    /// Labels that came before those that are counted here.
+    /// Counts that begin after these earlier labels.
     pub(crate) fn after(known: &[String]) -> Self {
         let entry = |label: &String| LabelCount {
             label: label.clone(),
@@ -360,7 +365,7 @@ impl LabelCounts {
         Self { entries: known.iter().take(COUNTED).map(entry).collect(), ..Self::default() }
     }
 
-    /// The labels counted.
+    /// The labels that were counted.
     pub(crate) fn seen(&self) -> LabelsSeen {
         let counted = self.entries.iter().filter(|entry| entry.count > 0);
         let counts = counted.map(|entry| (entry.label.clone(), entry.count));
@@ -373,8 +378,9 @@ impl LabelCounts {
         self.is_cut = false;
     }
 
-    /// Adds what the next piece of the stream held. If that contradicts the rule, the stream ends
-    /// before the row that does, and that is left out.
+    /// Adds the counts of the next piece of the stream. A label that contradicts the rule is returned
+    /// as a conflict, and the stream ends before its row. Then neither that label nor any label that
+    /// comes first in a later row is counted.
     pub(crate) fn absorb(&mut self, next: &Self, rule: &LabelRule) -> Result<(), Conflict> {
         let mut news: Vec<&LabelCount> = next.entries.iter().collect();
         news.sort_by_key(|entry| entry.first_row);
@@ -395,7 +401,7 @@ impl LabelCounts {
         Ok(())
     }
 
-    /// Why a label does not go with those before it.
+    /// The reason why a label contradicts the rule or those before it, if it does.
     fn conflict(&self, rule: &LabelRule, label: &str) -> Option<Phrase> {
         let has = |label: &str| self.entries.iter().any(|known| known.label == label);
         if !(label == "0" && has("-1") || label == "-1" && has("0")) {
@@ -412,8 +418,8 @@ impl LabelCounts {
         }
     }
 
-    /// At the end of the data: labels of which none was the one that should become +1, and what was
-    /// expected. One label alone may be of the other class.
+    /// To be asked at the end of the data. If one label should have become +1 and none did, returns
+    /// the labels and what was expected. One label alone may be of the other class.
     pub(crate) fn without_positive(&self, rule: &LabelRule) -> Option<(String, Phrase)> {
         let LabelRule::Positive(positive) = rule else { return None };
         let has_positive = self.entries.iter().any(|known| is_label(positive, &known.label));
@@ -435,12 +441,12 @@ fn is_label(named: &str, label: &str) -> bool {
     named == label || number_of(named).is_some_and(|number| number_of(label) == Some(number))
 }
 
-/// The number that a label is; a truth is 1 or 0.
+/// The number that a label is. A boolean is 1 or 0.
 fn number_of(label: &str) -> Option<f64> {
     label.trim().parse().ok().or_else(|| truth_number(label))
 }
 
-/// Truths, and the numbers they are.
+/// The booleans, and their numbers.
 const TRUTHS: [(&str, f64); 2] = [("false", 0.0), ("true", 1.0)];
 
 fn truth_number(label: &str) -> Option<f64> {
@@ -448,7 +454,7 @@ fn truth_number(label: &str) -> Option<f64> {
     TRUTHS.iter().find(|(truth, _)| *truth == label).map(|(_, number)| *number)
 }
 
-/// A label as all formats write it: `True` and `TRUE` are `true`, as a truth of Parquet is.
+/// A label as all formats write it: `True` and `TRUE` become `true`, like a boolean of Parquet.
 pub fn canonical_label(label: &str) -> &str {
     match truth_in(label.as_bytes()) {
         Some(true) => TRUTHS[1].0,
@@ -459,10 +465,10 @@ pub fn canonical_label(label: &str) -> &str {
 
 const SIGNS: [(f64, &str); 3] = [(1.0, "1"), (-1.0, "-1"), (0.0, "0")];
 
-/// A label that does not go with those before it.
+/// A label that contradicts those before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Conflict {
-    /// The row that has it, and where it is in the text.
+    /// The row that has it, and its place in the text.
     pub(crate) row: usize,
     pub(crate) at: usize,
     pub(crate) label: String,
@@ -576,7 +582,7 @@ mod tests {
             assert_eq!(taken, signs, "{rule:?}");
             let counts = counts.seen().counts;
             assert_eq!(counts, [("true".to_owned(), 2), ("false".to_owned(), 2)], "{rule:?}");
-            // A file may hold them as numbers.
+            // A file may hold the labels as numbers.
             let (taken, counts) = take(rule, &["1", "1", "0", "0"]);
             assert_eq!(taken, signs, "{rule:?}");
             assert_eq!(counts.seen().counts[0], ("true".to_owned(), 2), "{rule:?}");

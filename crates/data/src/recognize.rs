@@ -1,11 +1,11 @@
-//! Which format a file has.
+//! Recognises the format of a file.
 //!
-//! First come the bytes that only one kind of file begins with. Then what a person says with the
-//! setting `format`, then the extension, and for an extension that says nothing the first lines:
+//! Bytes with which only one kind of file begins come first. Then comes the setting `format`, then
+//! the extension. If the extension says nothing, the first lines decide:
 //!
-//! - `{` begins JSON, `@relation` ARFF, perhaps after comments that begin with `%`;
-//! - a line with a bar is Vowpal Wabbit text, unless all lines have as many and nothing like a label
-//!   before the first;
+//! - `{` begins JSON, and `@relation` begins ARFF, perhaps after comments that begin with `%`;
+//! - a line with a bar is Vowpal Wabbit text, unless all lines have the same number of bars and
+//!   nothing like a label before the first;
 //! - `index:value` after a label and a blank make it LIBSVM text;
 //! - commas, tabs or semicolons make it a table.
 
@@ -20,10 +20,10 @@ use crate::text::lines;
 use crate::{Bits, DataError, FormatSettings};
 use std::fmt;
 
-/// So many lines are looked at.
+/// The number of lines that are looked at.
 const LINES: usize = 32;
 
-/// How files begin that are not read as they are, what they are, and what to do.
+/// The first bytes of files that are not read as they are, the kind of file, and what to do.
 const REFUSED: [(&[u8], &str, &str); 10] = [
     (b"BZh", "a bzip2 file", "text: bzcat FILE | rueful … -"),
     (b"\xfd7zXZ", "an xz file", "text: xzcat FILE | rueful … -"),
@@ -37,22 +37,22 @@ const REFUSED: [(&[u8], &str, &str); 10] = [
     (b"\x93NUMPY", "a NumPy array", "text, Parquet or Arrow"),
 ];
 
-/// What a file is.
+/// The result of recognising a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recognized {
-    /// Text, to be read in this way.
+    /// The file is text, and is read in this way.
     Text {
         /// How it is read.
         schema: Schema,
-        /// What was inferred, in words.
+        /// Notes on what was inferred, in words.
         notes: Vec<Phrase>,
     },
-    /// Something that is not text.
+    /// The file is not text.
     Binary(Binary),
 }
 
 impl Recognized {
-    /// How text is read; anything else is an error that says what it is.
+    /// The schema of text. Anything else is an error that says what the file is.
     pub(crate) fn into_schema(self, file: &str) -> Result<Schema, DataError> {
         match self {
             Self::Text { schema, .. } => Ok(schema),
@@ -68,12 +68,12 @@ pub enum Binary {
     Parquet,
     /// Apache Arrow's file format, also called Feather, or its stream format.
     Arrow,
-    /// A file of rows as [`Cached`](crate::Cached) reads it.
+    /// A cache of rows, which [`Cached`](crate::Cached) reads.
     Cache,
 }
 
 impl Binary {
-    /// Their names, for the setting `format`, and their first bytes.
+    /// Their names for the setting `format`, and their first bytes.
     const ALL: [(Self, &'static str, &'static [u8]); 4] = [
         (Self::Parquet, "parquet", b"PAR1"),
         (Self::Arrow, "arrow", b"ARROW1"),
@@ -93,7 +93,7 @@ impl fmt::Display for Binary {
     }
 }
 
-/// A text format, before its details are known.
+/// A text format whose details are not known yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Libsvm,
@@ -103,8 +103,8 @@ enum Kind {
     Json,
 }
 
-/// Finds out what the file called `name` is from its `beginning`, which `is_whole` if nothing
-/// follows it.
+/// Finds out what the file called `name` is from its `beginning`. `is_whole` says that nothing
+/// follows the beginning.
 ///
 /// ```
 /// use rueful_data::{Recognized, Schema, FormatSettings, recognize};
@@ -128,7 +128,7 @@ pub fn recognize(
     recognize_as(name, name, beginning, is_whole, format_settings)
 }
 
-/// The same for a file that is called something else inside.
+/// Recognises a file whose data have a name of their own, such as a file in an archive.
 pub(crate) fn recognize_as(
     file: &str,
     name: &str,
@@ -182,7 +182,7 @@ pub(crate) fn has_enough(name: &str, beginning: &[u8], format_settings: &FormatS
 }
 
 impl Kind {
-    /// What the setting `format` calls it.
+    /// The format that the setting `format` calls by this name.
     fn by_name(name: &str) -> Option<Self> {
         Some(match name {
             "libsvm" => Self::Libsvm,
@@ -244,7 +244,7 @@ impl Kind {
             Self::Arff => Enough::No,
             Self::Libsvm | Self::Vw => Enough::Yes,
             Self::Json => Enough::AtLeast,
-            // A header, and one row to compare it with.
+            // A header, and one row to compare it with, are enough.
             Self::Table(separators) if has_rows(text, separators) => Enough::AtLeast,
             Self::Table(_) => Enough::No,
         }
@@ -299,7 +299,7 @@ impl Kind {
     }
 }
 
-/// Which text format it is, as far as that can be told.
+/// The text format, as far as it can be told.
 fn kind(
     name: &str,
     text: &[u8],
@@ -322,7 +322,7 @@ pub(crate) fn binary(text: &[u8], format_settings: &FormatSettings) -> Option<Bi
     all.find(|(_, name, start)| text.starts_with(start) || is_named(name)).map(|(kind, ..)| *kind)
 }
 
-/// What a file is that is not read, and what to do about it.
+/// The kind of a file that is not read, and what to do about it.
 fn refusal(text: &[u8]) -> Option<(&'static str, &'static str)> {
     let known = REFUSED.iter().find(|(start, ..)| text.starts_with(start));
     if let Some((start, found, expected)) = known
@@ -364,15 +364,15 @@ fn unknown(file: &str, text: &[u8]) -> DataError {
     }
 }
 
-/// Whether lines with bars are Vowpal Wabbit text: the bar begins a namespace, and before the first
-/// one there is nothing, or a label and a blank.
+/// Whether lines with bars are Vowpal Wabbit text. There a bar begins a namespace, and before the
+/// first bar there is nothing, or a label and a blank.
 fn is_vw(rows: &[&[u8]]) -> bool {
     let bars = |row: &&[u8]| row.iter().filter(|&&byte| byte == b'|').count();
     let begins_namespace = |row: &&[u8]| {
         let before = row.split(|&byte| byte == b'|').next().unwrap_or_default();
         before.is_empty() || before.ends_with(b" ") || before.ends_with(b"\t")
     };
-    // A tag may touch the bar, after a label.
+    // After a label, a tag may touch the bar.
     let has_tag = |row: &&[u8]| {
         let before = row.split(|&byte| byte == b'|').next().unwrap_or_default();
         let mut words = before.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
@@ -385,19 +385,19 @@ fn is_vw(rows: &[&[u8]]) -> bool {
         || rows.iter().any(|row| bars(row) != count)
 }
 
-/// Whether lines begin an ARFF file, comments passed over.
+/// Whether lines begin an ARFF file. Comments are skipped.
 fn is_arff(rows: &[&[u8]]) -> bool {
     let word = b"@relation";
     let row = rows.iter().find(|row| !row.starts_with(b"%"));
     match row {
         Some(row) => row.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word)),
-        // So many comments: nothing else has them.
+        // No other format begins with so many comments.
         None => rows.len() == LINES,
     }
 }
 
-/// Whether a line is LIBSVM text: after the first token come features and nothing else; or that is
-/// a number, and something with a colon comes after it, be it right or not.
+/// Whether a line is LIBSVM text. Either only features come after the first token, or the first
+/// token is a number and something with a colon comes after it, correct or not.
 fn is_libsvm(line: &[u8]) -> bool {
     let text = line.split(|&byte| byte == b'#').next().unwrap_or_default();
     let mut tokens =

@@ -1,4 +1,4 @@
-//! Where batches come from, and how their rows are read.
+//! The source of batches, and the rules by which their rows are read.
 
 use crate::names::Names;
 use crate::{Census, DataError, LabelRule};
@@ -8,41 +8,41 @@ use std::num::NonZeroUsize;
 
 /// A stream of examples, read batch by batch.
 ///
-/// Contract: rows come in the order of the stream, each exactly once, and how the bytes arrive
-/// makes no difference. Rows that precede an error are delivered before the error is. After an
-/// error, or after the end, the stream is over: `fill` answers `false`.
+/// Contract: rows come in the order of the stream, each exactly once, and it makes no difference
+/// how the bytes arrive. Rows that precede an error are delivered before the error. After an error,
+/// or after the end, the stream is over, and `fill` returns `false`.
 pub trait Source {
-    /// Clears the batch and fills it with the next rows: as many as keep it small enough for a
-    /// processor's cache. Answers whether there were any.
+    /// Clears the batch and fills it with the next rows. It takes as many as fit in a processor's
+    /// cache. Returns whether there were any.
     fn fill(&mut self, batch: &mut Batch) -> Result<bool, DataError>;
 
     /// Counts over the rows delivered so far.
     fn census(&self) -> &Census;
 
-    /// How many bytes were taken from the input so far, those read ahead included.
+    /// The number of bytes taken from the input so far, including those read ahead.
     fn bytes_read(&self) -> u64;
 
-    /// What the features are called, where they have names.
+    /// The names of the features that have names.
     fn names(&self) -> &Names;
 
-    /// The labels seen so far as they are written, where they are counted one by one.
+    /// The labels seen so far, as they are written, as far as they are counted one by one.
     fn labels(&self) -> LabelsSeen {
         LabelsSeen::default()
     }
 
-    /// What other models predicted for the rows of the last batch, where the data have columns for
-    /// that: row after row, and in each row in the order of the columns.
+    /// The predictions of other models for the rows of the last batch, if the data have columns for
+    /// them: row after row, and within a row in the order of the columns.
     fn predictions(&self) -> &[f64] {
         &[]
     }
 
-    /// Where a row of the last batch is in the data, as errors say it, if anybody may ask: that is
-    /// where there are predictions.
+    /// The place of a row of the last batch in the data, as errors write it. It is known only if
+    /// there are predictions.
     fn place(&self, _row: usize) -> Option<String> {
         None
     }
 
-    /// How many cells without a value there were so far, by column.
+    /// The number of cells without a value so far, by column.
     fn missing(&self) -> &[u64] {
         &[]
     }
@@ -51,32 +51,32 @@ pub trait Source {
 /// Labels as they are written, and how often each was seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelsSeen {
-    /// The labels in the order they came.
+    /// The labels in the order in which they came, each with its count.
     pub counts: Vec<(String, u64)>,
-    /// Whether there were more than are counted one by one.
+    /// Whether there were more labels than are counted one by one.
     pub is_cut: bool,
 }
 
-/// How rows are to be read, whatever the format.
+/// The rules by which rows are read, whatever the format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// Which labels are taken, and what they become.
+    /// Which labels are taken, and the numbers they become.
     pub labels: LabelRule,
-    /// Labels that came before in the stream: what comes now must go with them.
+    /// Labels from earlier in the stream. Labels that come now must not contradict them.
     pub known_labels: Vec<String>,
     /// Whether every row gets a feature of index 0 and value 1, whose weight is the intercept.
     pub constant: bool,
-    /// Whether rows of importance 0 are delivered: they can be predicted, and are otherwise not
-    /// there. Without, they are left out.
+    /// Whether rows of importance 0 are delivered. They can be predicted, and everything else
+    /// ignores them. If not, they are left out.
     pub idle_rows: bool,
-    /// What is refused for its size.
+    /// The sizes beyond which input is refused.
     pub limits: Limits,
-    /// On how many threads. The rows are the same for any number.
+    /// The number of threads. The rows are the same for any number.
     pub threads: NonZeroUsize,
 }
 
 impl Reading {
-    /// With the constant, the usual limits and all cores.
+    /// Reading with the constant, the default limits and all cores.
     pub fn new(labels: LabelRule) -> Self {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self {
@@ -90,13 +90,13 @@ impl Reading {
     }
 }
 
-/// What keeps memory bounded, whatever the input.
+/// Limits that keep memory bounded, whatever the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest index a feature may have; 2^26 unless told otherwise. Learners and the census
-    /// keep memory in proportion to the largest index they see.
+    /// The largest index that a feature may have, by default 2^26. Learners and the census keep
+    /// memory in proportion to the largest index they see.
     pub max_index: u32,
-    /// How many bytes a line may have, its end not counted; 16 MiB unless told otherwise.
+    /// The largest number of bytes in a line, without its line end, by default 16 MiB.
     pub max_line_bytes: usize,
 }
 

@@ -1,8 +1,8 @@
-//! From cells to rows: what every column does, worked out before the first row.
+//! Turns cells into rows. The action for every column is worked out before the first row.
 //!
-//! The features of number columns are the same in every row, so their indices are hashed and
-//! sorted once; a row then only fills in the values. What categories and words add comes in any
-//! order, and only rows that have such columns pay for sorting.
+//! The features of number columns are the same in every row, so their indices are hashed and sorted
+//! once. A row then only fills in the values. Features from categories and words come in any order,
+//! and only rows with such columns pay for sorting.
 
 use super::words::Words;
 use crate::error::excerpt;
@@ -17,7 +17,7 @@ use crate::schema::{Columns, Role};
 use crate::source::Reading;
 use rueful_core::Importance;
 
-/// Cells that hold no value, besides the empty one.
+/// The cells that hold no value, besides the empty one.
 const MISSING: [&[u8]; 8] = [b"?", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None"];
 
 /// Whether a cell holds no value.
@@ -26,50 +26,50 @@ pub(crate) fn is_missing(cell: &[u8]) -> bool {
     cell.is_empty() || (cell.len() <= 4 && MISSING.contains(&cell))
 }
 
-/// What is done with the cells of a table.
+/// The actions for the cells of a table.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) actions: Vec<Action>,
     columns: Columns,
-    /// The indices of the numbers, increasing.
+    /// The indices of the number columns, in increasing order.
     indices: Vec<u32>,
-    /// Names to be reported for those that have one: index, hash, name.
+    /// The index, hash and name of each number column whose name is to be reported.
     names: Vec<(u32, u64, String)>,
     /// Whether some column adds features that differ from row to row.
     has_loose: bool,
-    /// Whether some column says how much a row counts.
+    /// Whether some column holds importances.
     has_importance: bool,
-    /// How many columns hold predictions.
+    /// The number of columns that hold predictions.
     predictions: usize,
     space: Space,
     rule: LabelRule,
     constant: bool,
-    /// Whether rows that do not count are delivered.
+    /// Whether rows of importance 0 are delivered.
     idle_rows: bool,
 }
 
-/// What is done with a cell.
+/// The action for a cell.
 #[derive(Debug)]
 pub(crate) enum Action {
     /// It is the label.
     Label,
-    /// It says how much the row counts.
+    /// It is the importance of the row.
     Importance,
-    /// It is the prediction of this one of the models.
+    /// It is the prediction of the model with this number.
     Prediction(usize),
-    /// Its number goes to this place among the numbers.
+    /// It is a number, which goes to this place among the numbers.
     Number(usize),
-    /// Its value makes a feature.
+    /// Its value becomes a feature.
     Category(Prefix),
-    /// Its words make features.
+    /// Its words become features.
     Text(Prefix),
-    /// The parts of its date make features.
+    /// The parts of its date become features.
     Date(Box<MomentNames>),
-    /// Nothing.
+    /// It is ignored.
     Drop,
 }
 
-/// The row being put together, and what is needed for it.
+/// The row being put together, and the memory that this needs.
 #[derive(Debug)]
 pub(crate) struct Filler {
     pub(crate) numbers: Vec<f32>,
@@ -132,7 +132,7 @@ impl Plan {
         }
     }
 
-    /// Begins to fill rows; the names of the numbers are reported.
+    /// Begins to fill rows, and reports the names of the number columns.
     pub(crate) fn filler(&self, rows: &mut Rows) -> Filler {
         for (index, hash, name) in &self.names {
             rows.names.note(*index, *hash, &Prefix::NONE, name.as_bytes());
@@ -147,7 +147,7 @@ impl Plan {
         }
     }
 
-    /// Whether there is nothing but one prediction in a row.
+    /// Whether a row is one prediction and nothing else.
     #[inline]
     pub(crate) fn is_one_prediction(&self) -> bool {
         matches!(self.actions[..], [Action::Prediction(_)])
@@ -157,7 +157,8 @@ impl Plan {
         &self.columns[column].name
     }
 
-    /// Begins a row that mentions few of its columns: numbers are taken as they come.
+    /// Begins a row that mentions few of its columns. Numbers are added in the order in which they
+    /// come.
     pub(crate) fn begin_sparse(&self, filler: &mut Filler, rows: &mut Rows) {
         filler.is_sparse = true;
         rows.begin(self.constant);
@@ -179,8 +180,8 @@ impl Plan {
         }
     }
 
-    /// The number at `at` in `text`, taken if `is_end` says that it ends where its cell does;
-    /// where that is.
+    /// Takes the number at `at` in `text`, if `is_end` says that it ends where its cell does.
+    /// Returns where that is.
     #[inline(always)]
     pub(crate) fn number_at(
         &self,
@@ -198,7 +199,8 @@ impl Plan {
         Some(end)
     }
 
-    /// The same for a label.
+    /// Takes the label at `at` in `text`, if it is a number and `is_end` says that it ends where
+    /// its cell does. Returns where that is.
     #[inline]
     pub(crate) fn label_at(
         &self,
@@ -216,7 +218,7 @@ impl Plan {
         Some(end)
     }
 
-    /// Takes the content of a cell that begins at `at`, be it a value or not.
+    /// Takes the content of a cell that begins at `at`, whether it is a value or not.
     pub(crate) fn cell(
         &self,
         filler: &mut Filler,
@@ -254,7 +256,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes a value.
+    /// Takes a cell that has a value.
     pub(crate) fn value(
         &self,
         filler: &mut Filler,
@@ -294,7 +296,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes a moment that needs no parsing.
+    /// Takes a date or time that needs no parsing.
     pub(crate) fn moment(
         &self,
         rows: &mut Rows,
@@ -311,7 +313,7 @@ impl Plan {
         }
     }
 
-    /// Ends the row that began at `start`, where `line` is its text.
+    /// Ends the row that began at `start`. `line` is its text.
     #[inline]
     pub(crate) fn finish(
         &self,
@@ -365,7 +367,7 @@ impl Plan {
     }
 }
 
-/// The explanations.
+/// The faults, with explanations.
 impl Plan {
     #[cold]
     fn no_label_fault(&self, cell: &[u8], at: usize) -> Fault {
@@ -405,7 +407,8 @@ impl Plan {
     }
 }
 
-/// A cell that is no date in a column of dates, and what settles how it is read.
+/// The fault of a cell that is not a date in a column of dates, with the settings that would read
+/// it.
 #[cold]
 pub(crate) fn date_fault(name: &str, cell: &[u8], at: usize) -> Fault {
     let expected = "a date such as 2026-11-16 or 2026-11-16 13:05:00";
@@ -423,7 +426,7 @@ fn other_readings(name: &str) -> Phrase {
         .and(format!(" {word} leaves it out, an empty cell is a missing value"))
 }
 
-/// The number that a cell holds: a truth is 1 or 0.
+/// The number in a cell. A boolean is 1 or 0.
 pub(crate) fn number_in(cell: &[u8]) -> Option<f32> {
     match single_at(cell, 0) {
         Some((number, end)) if end == cell.len() && number.is_finite() => Some(number),
@@ -432,7 +435,7 @@ pub(crate) fn number_in(cell: &[u8]) -> Option<f32> {
     }
 }
 
-/// What a word for a truth says.
+/// The boolean that a word stands for.
 pub(crate) fn truth_in(cell: &[u8]) -> Option<bool> {
     match cell {
         b"true" | b"True" | b"TRUE" => Some(true),
@@ -441,7 +444,8 @@ pub(crate) fn truth_in(cell: &[u8]) -> Option<bool> {
     }
 }
 
-/// A cell that is no number in a column of numbers, and what settles how it is read.
+/// The fault of a cell that is not a number in a column of numbers, with the settings that would
+/// read it.
 #[cold]
 pub(crate) fn number_fault(name: &str, cell: &[u8], at: usize) -> Fault {
     let is_large = double_at(cell, 0).is_some_and(|(_, end)| end == cell.len());
@@ -462,7 +466,7 @@ fn sum_fault(line: &[u8], start: usize) -> Fault {
     Fault::new(start, line, expected).hint(hint.setting("bits").and(" parts them"))
 }
 
-/// The number that a cell is, if it is one.
+/// The number in a cell, if the whole cell is a number.
 fn whole_number(cell: &[u8]) -> Option<f64> {
     double_at(cell, 0).filter(|&(_, end)| end == cell.len()).map(|(number, _)| number)
 }
@@ -480,7 +484,7 @@ pub(crate) fn is_infinite(cell: &[u8]) -> bool {
 
 /// A name as an argument on a command line.
 pub(crate) fn argument(name: &str) -> String {
-    // A name that is cut or has escapes is no longer the name, but harms no terminal.
+    // A name that is cut or has escapes is no longer the name, but it harms no terminal.
     let name = excerpt(name.as_bytes());
     let is_plain = |c: char| c.is_alphanumeric() || "_-.+:/@%=,".contains(c);
     if !name.is_empty() && name.chars().all(is_plain) {
