@@ -1,4 +1,4 @@
-//! Inputs cut into pieces of whole records, each small enough to be read by one thread.
+//! Cuts inputs into pieces of whole records, each small enough for one thread to read.
 
 use crate::format::Format;
 use crate::input::Input;
@@ -8,28 +8,29 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many bytes a piece has, unless one record needs more.
+/// The number of bytes in a piece, unless one record needs more.
 const CHUNK: usize = 1 << 17;
 
-/// How many bytes the first piece of a file has: less, so that the first rows are there soon.
+/// The number of bytes in the first piece of a file. It is smaller, so that the first rows come
+/// soon.
 const FIRST_CHUNK: usize = 1 << 14;
 
-/// What some editors put before text, to say that it is UTF-8.
+/// The bytes that some editors put before text to mark it as UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Where a byte of a file goes in memory has the same remainder as its place in the file: then the
-/// system copies three times as fast, on some machines.
+/// A byte's place in memory and its place in the file have the same remainder by this number. On
+/// some machines the system then copies three times as fast.
 const ALIGNMENT: usize = 64;
 
 /// A piece of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     buffer: Vec<u8>,
-    /// Where the text begins in the buffer.
+    /// The place where the text begins in the buffer.
     start: usize,
     len: usize,
     is_first: bool,
-    /// Which of the files it is from.
+    /// The number of the file that it is from.
     pub(crate) file: usize,
 }
 
@@ -42,7 +43,7 @@ impl Chunk {
         self.is_first
     }
 
-    /// Begins with `carry`. What is read behind it comes from place `offset` of the file.
+    /// Begins with `carry`. The bytes read after it come from place `offset` of the file.
     fn begin(&mut self, carry: &[u8], room: usize, offset: u64) {
         let size = room + ALIGNMENT + PADDING;
         if self.buffer.len() > 4 * size {
@@ -56,7 +57,7 @@ impl Chunk {
         self.bytes()[..carry.len()].copy_from_slice(carry);
     }
 
-    /// Makes room for so many bytes.
+    /// Makes room for `room` bytes.
     fn grow(&mut self, room: usize) {
         self.buffer.resize(self.start + room + PADDING, 0);
     }
@@ -66,7 +67,7 @@ impl Chunk {
         &mut self.buffer[self.start..]
     }
 
-    /// Puts the padding behind the text, a line end first.
+    /// Puts the padding after the text. It begins with a line end.
     fn seal(&mut self, len: usize) {
         self.len = len;
         let end = self.start + len;
@@ -76,10 +77,10 @@ impl Chunk {
     }
 }
 
-/// Why there is no next piece.
+/// The reason why there is no next piece.
 #[derive(Debug)]
 pub(crate) enum ChunkFault {
-    /// A file failed.
+    /// A file could not be read.
     Io(io::Error),
     /// A record is longer than allowed.
     TooLong,
@@ -89,17 +90,18 @@ pub(crate) enum ChunkFault {
 pub(crate) struct Chunker {
     inputs: VecDeque<Input>,
     format: Arc<dyn Format>,
-    /// What follows the last cut.
+    /// The bytes after the last cut.
     carry: Vec<u8>,
-    /// Which file the next piece is from, and whether it is its first.
+    /// The number of the file that the next piece is from, and whether it is the file's first
+    /// piece.
     file: usize,
     is_first: bool,
     limit: usize,
-    /// How many bytes of the file have been taken.
+    /// The number of bytes taken from the file.
     offset: u64,
-    /// What went wrong behind the bytes that were read.
+    /// The error that came after the bytes that were read.
     failed: Option<io::Error>,
-    /// Bytes taken from each file.
+    /// The counters of the bytes taken from each file.
     taken: Vec<Arc<AtomicU64>>,
 }
 
@@ -119,13 +121,13 @@ impl Chunker {
         }
     }
 
-    /// Who counts the bytes taken from the files.
+    /// The counters of the bytes taken from the files.
     pub(crate) fn taken(&self) -> Vec<Arc<AtomicU64>> {
         self.taken.clone()
     }
 
-    /// The next piece, if there is one. A file without a single byte has one piece too: an empty
-    /// one.
+    /// Cuts the next piece. Returns whether there is one. Even a file without a single byte has one
+    /// piece, which is empty.
     pub(crate) fn next(&mut self, chunk: &mut Chunk) -> Result<bool, ChunkFault> {
         if let Some(error) = self.failed.take() {
             chunk.seal(0);
@@ -204,8 +206,8 @@ impl Chunker {
 }
 
 impl Chunker {
-    /// Where the first record begins that is too long, if one is. Pieces that are smaller than the
-    /// limit need not be searched.
+    /// The place where the first record begins that is too long, if there is one. Pieces that are
+    /// smaller than the limit need not be searched.
     fn before_long_record(&self, piece: &[u8]) -> Option<usize> {
         if piece.len() <= self.limit {
             return None;

@@ -1,4 +1,4 @@
-//! Where bytes come from: files, standard input, compressed or not, growing or not.
+//! Sources of bytes: files and standard input, compressed or not, growing or not.
 
 use crate::DataError;
 use crate::line_ends::LineEnds;
@@ -11,23 +11,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The beginnings of compressed files.
+/// The first bytes of compressed files.
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
-/// How often a file that is followed is looked at again.
+/// The pause before a followed file is looked at again.
 const FOLLOW_PAUSE: Duration = Duration::from_millis(50);
 
-/// A named stream of bytes, decompressed if it was compressed; in text, lines end with line feeds.
+/// A named stream of bytes, decompressed if it was compressed. Lines of text end with line feeds.
 pub struct Input {
     name: String,
-    /// What the one file in an archive is called.
+    /// The name of the one file in an archive.
     inner_name: Option<String>,
     reader: Box<dyn Read + Send>,
-    /// What was read to be looked at: it comes again.
+    /// Bytes that were read only to look at them. They are delivered again.
     ahead: Cursor<Vec<u8>>,
     is_ended: bool,
-    /// How many bytes came from the file, before they were decompressed.
+    /// The number of bytes taken from the file, before decompression.
     taken: Arc<AtomicU64>,
     follows: bool,
 }
@@ -41,10 +41,10 @@ impl std::fmt::Debug for Input {
 /// Whether a file is still growing.
 #[derive(Debug, Clone, Default)]
 pub enum Follow {
-    /// It is read to its end.
+    /// The file is read to its end.
     #[default]
     No,
-    /// At its end more is waited for, until the flag is set.
+    /// At the end of the file, reading waits for more until the flag is set.
     Until(Arc<AtomicBool>),
 }
 
@@ -60,7 +60,7 @@ impl Input {
         }
     }
 
-    /// Bytes from any reader, called `name` in errors. They are read in large blocks.
+    /// Reads bytes from any reader, which errors call `name`. They are read in large blocks.
     pub fn new(
         name: impl Into<String>,
         reader: impl Read + Send + 'static,
@@ -88,19 +88,20 @@ impl Input {
         }
     }
 
-    /// What it is called.
+    /// The name of the input.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the data is called: the file, or what an archive has inside.
+    /// The name of the data: that of the file, or that of the file inside an archive.
     pub(crate) fn data_name(&self) -> &str {
         self.inner_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// Looks at the beginning of what is to be read: `usual` bytes or all there are, unless less
-    /// is `enough`; more if that is not enough, and never more than `most`. Says whether it is all
-    /// there is. What may still grow is not waited for once there is enough.
+    /// Looks at the beginning of the input, without taking it. This is `usual` bytes or all there
+    /// are, unless fewer are enough. It is more if that is not enough, and never more than `most`.
+    /// Returns the bytes, and whether they are the whole input. A growing input is not waited for
+    /// once there is enough.
     pub(crate) fn peek(
         &mut self,
         usual: usize,
@@ -128,7 +129,7 @@ impl Input {
         Ok((self.ahead.get_ref(), is_end))
     }
 
-    /// Reads until there are `goal` bytes, or only once where more may be long in coming. Says
+    /// Reads until there are `goal` bytes, or only once if more may be long in coming. Returns
     /// whether the end was met.
     fn read_ahead(&mut self, goal: usize) -> Result<bool, DataError> {
         let bytes = self.ahead.get_mut();
@@ -157,7 +158,7 @@ impl Input {
         self.follows
     }
 
-    /// Counts the bytes taken from the file.
+    /// The counter of the bytes taken from the file.
     pub(crate) fn taken(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.taken)
     }
@@ -181,18 +182,19 @@ impl Read for Input {
     }
 }
 
-/// Whether the beginning of an input tells what is asked.
+/// Whether the beginning of an input answers a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Enough {
-    /// It does, and nothing that follows could change it.
+    /// It does, and nothing that follows could change the answer.
     Yes,
-    /// It does, and more would tell it better.
+    /// It does, and more bytes would make the answer better.
     AtLeast,
     /// It does not.
     No,
 }
 
-/// Opens what can be read. A directory can be opened on some systems, and only fails later.
+/// Opens a file that can be read. On some systems a directory can be opened too, and fails only
+/// later.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
@@ -201,7 +203,7 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Puts a decompressor around what begins like a compressed file.
+/// Puts a decompressor around a reader whose bytes begin like a compressed file.
 fn decompressed(
     mut reader: Box<dyn Read + Send>,
 ) -> io::Result<(Box<dyn Read + Send>, Option<String>)> {
@@ -237,7 +239,7 @@ fn decompressed(
     })
 }
 
-/// A reader that counts.
+/// A reader that counts its bytes.
 struct Counted<R> {
     reader: R,
     taken: Arc<AtomicU64>,
@@ -251,7 +253,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A file that is known by its end: one that has become shorter is not what it was.
+/// A file that is read to its end. If it has become shorter in the meantime, that is an error.
 struct Ended {
     file: File,
     position: u64,
@@ -275,7 +277,7 @@ impl Read for Ended {
     }
 }
 
-/// A reader that waits at the end until it is told not to.
+/// A reader that waits at the end until a flag tells it to stop.
 struct Patient<R> {
     reader: R,
     stop: Arc<AtomicBool>,

@@ -378,9 +378,9 @@ impl LabelCounts {
         self.is_cut = false;
     }
 
-    /// Adds the counts of the next piece of the stream. A label that contradicts the rule is returned
-    /// as a conflict, and the stream ends before its row. Then neither that label nor any label that
-    /// comes first in a later row is counted.
+    /// Adds the counts of the next piece of the stream. A label that contradicts the rule is
+    /// returned as a conflict, and the stream ends before its row. Then neither that label nor any
+    /// label that comes first in a later row is counted.
     pub(crate) fn absorb(&mut self, next: &Self, rule: &LabelRule) -> Result<(), Conflict> {
         let mut news: Vec<&LabelCount> = next.entries.iter().collect();
         news.sort_by_key(|entry| entry.first_row);

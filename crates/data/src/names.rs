@@ -1,27 +1,27 @@
-//! Features by name: where a name goes among the indices, and which names were seen.
+//! Features that have names: the index of a name, and the names that were seen.
 //!
-//! A name that is a whole number from 1 to the largest index allowed is that index. Any other is
-//! hashed to one of 2^bits − 1 indices from 1 on; index 0 is the constant's. Two names can meet:
-//! what is known about that is counted.
+//! A name that is a whole number from 1 to the largest index allowed is that index. Any other name
+//! is hashed to one of 2^bits − 1 indices from 1 on. Index 0 belongs to the constant. Two names can
+//! collide, and collisions are counted as far as names are kept.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The names kept for reports, in number and in bytes.
+/// The largest number of names that are kept for reports, and the largest number of their bytes.
 const NAMES_KEPT: usize = 1 << 20;
 const NAME_BYTES_KEPT: usize = 32 << 20;
 
-/// How many names a reader remembers to have reported, as a power of two.
+/// The number of names that a reader remembers to have reported, as a power of two.
 const REPORTED_BITS: u32 = 16;
 
-/// How many bits an index made from a name has: from 8 to 26, and 22 unless told otherwise.
+/// The number of bits in an index made from a name: from 8 to 26, by default 22.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub struct Bits(u8);
 
 impl Bits {
-    /// The range allowed.
+    /// The range that is allowed.
     pub const RANGE: std::ops::RangeInclusive<u8> = 8..=26;
 }
 
@@ -59,7 +59,7 @@ impl Bits {
     }
 }
 
-/// What names of a kind have in common: `column=` before the values of a category, `namespace^`
+/// The text before names of one kind: `column=` before the values of a category, `namespace^`
 /// before the features of a namespace, nothing before the name of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Prefix {
@@ -77,14 +77,14 @@ impl Prefix {
         Self { text, seed }
     }
 
-    /// Makes this the prefix of another text, in the memory it has.
+    /// Makes this the prefix with another text, and reuses its memory.
     pub(crate) fn set(&mut self, parts: &[&[u8]]) {
         self.text.clear();
         parts.iter().for_each(|part| self.text.extend_from_slice(part));
         self.seed = if self.text.is_empty() { 0 } else { xxh3_64_with_seed(&self.text, 0) };
     }
 
-    /// Its text.
+    /// The text of the prefix.
     pub(crate) fn text(&self) -> &[u8] {
         &self.text
     }
@@ -96,8 +96,8 @@ impl Prefix {
     }
 }
 
-/// The index a name stands for by itself: a whole number, written as numbers are, within the
-/// limit.
+/// The index that a name stands for by itself: a whole number within the limit, without leading
+/// zeros.
 #[inline]
 pub(crate) fn numeric(name: &[u8], max_index: u32) -> Option<u32> {
     if name.len() > 9 || !matches!(name.first(), Some(b'1'..=b'9')) {
@@ -114,18 +114,18 @@ pub(crate) fn numeric(name: &[u8], max_index: u32) -> Option<u32> {
     (number <= max_index).then_some(number)
 }
 
-/// Names that a piece of text showed, those reported before left out where that is remembered.
+/// The names in a piece of text, without those that are remembered as reported before.
 #[derive(Debug, Default)]
 pub(crate) struct NewNames {
-    /// Hashes reported already, each at a place of its own; 0 for none.
+    /// Hashes that were reported already, each at its own place. 0 means none.
     reported: Vec<u64>,
-    /// Index, hash, and where the name ends in `bytes`.
+    /// The index, the hash, and the end of the name in `bytes`.
     entries: Vec<(u32, u64, usize)>,
     bytes: Vec<u8>,
 }
 
 impl NewNames {
-    /// Takes note that `index` is called prefix + name.
+    /// Records that `index` has the name prefix + name.
     #[inline]
     pub(crate) fn note(&mut self, index: u32, hash: u64, prefix: &Prefix, name: &[u8]) {
         let place = (hash >> (64 - REPORTED_BITS)) as usize;
@@ -143,12 +143,12 @@ impl NewNames {
         self.entries.push((index, hash, self.bytes.len()));
     }
 
-    /// How many names there are.
+    /// The number of names so far.
     pub(crate) fn mark(&self) -> usize {
         self.entries.len()
     }
 
-    /// Forgets the names that came after the first `mark`, and that they were reported.
+    /// Forgets the names after the first `mark`, and that they were reported.
     pub(crate) fn forget_since(&mut self, mark: usize) {
         for &(_, hash, _) in &self.entries[mark..] {
             self.reported[(hash >> (64 - REPORTED_BITS)) as usize] = 0;
@@ -157,7 +157,7 @@ impl NewNames {
         self.bytes.truncate(self.entries.last().map_or(0, |&(_, _, end)| end));
     }
 
-    /// Forgets the names, but not that they were reported.
+    /// Forgets the names, but remembers that they were reported.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.bytes.clear();
@@ -173,15 +173,15 @@ impl NewNames {
     }
 }
 
-/// The names of a stream's features, the first come first: as many as fit.
+/// The names of a stream's features, in the order in which they came, as many as fit.
 ///
-/// What is kept is bounded. Beyond that, names are unknown and their collisions uncounted, and
-/// [`is_full`](Self::is_full) says so.
+/// Memory is bounded. Beyond the bound, names are unknown and their collisions are not counted, and
+/// [`is_full`](Self::is_full) returns true.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     by_index: HashMap<u32, Entry>,
     bytes: Vec<u8>,
-    /// The hashes of names that came second to their index.
+    /// The hashes of names whose index already had another name.
     seconds: HashSet<u64>,
     is_full: bool,
 }
@@ -217,7 +217,7 @@ impl Names {
         }
     }
 
-    /// The names kept, in the order they came: index, hash, name.
+    /// The names that are kept, in the order in which they came: index, hash, name.
     pub(crate) fn kept(&self) -> Vec<(u32, u64, &[u8])> {
         let mut entries: Vec<_> = self.by_index.iter().collect();
         entries.sort_unstable_by_key(|&(&index, entry)| (entry.start, entry.end, index));
@@ -227,15 +227,15 @@ impl Names {
         kept.collect()
     }
 
-    /// The hashes of the names that came second to their index, in their own order.
+    /// The hashes of the names whose index already had another name, sorted.
     pub(crate) fn seconds(&self) -> Vec<u64> {
         let mut seconds: Vec<_> = self.seconds.iter().copied().collect();
         seconds.sort_unstable();
         seconds
     }
 
-    /// The names that were taken apart by [`kept`](Self::kept) and [`seconds`](Self::seconds);
-    /// nothing if no names can be taken apart into these.
+    /// Rebuilds names from the results of [`kept`](Self::kept) and [`seconds`](Self::seconds).
+    /// Returns none if no names could give these results.
     pub(crate) fn put_together<'a>(
         kept: impl IntoIterator<Item = (u32, u64, &'a [u8])>,
         seconds: impl IntoIterator<Item = u64>,
@@ -263,7 +263,7 @@ impl Names {
         for (index, hash, name) in later.kept() {
             self.add(index, hash, name);
         }
-        // What came second there may be what came first here.
+        // A name that came second there may have come first here.
         let firsts: HashSet<u64> = self.by_index.values().map(|entry| entry.hash).collect();
         for hash in later.seconds() {
             if firsts.contains(&hash) || self.seconds.contains(&hash) {
@@ -278,23 +278,23 @@ impl Names {
         self.is_full |= later.is_full;
     }
 
-    /// The name of an index: that of the feature which came to it first.
+    /// The name of an index: that of the feature that came to it first.
     pub fn get(&self, index: u32) -> Option<String> {
         let entry = self.by_index.get(&index)?;
         Some(String::from_utf8_lossy(&self.bytes[entry.start..entry.end]).into_owned())
     }
 
-    /// How many different names were seen, as far as they are kept.
+    /// The number of different names that were seen, as far as they are kept.
     pub fn len(&self) -> usize {
         self.by_index.len() + self.seconds.len()
     }
 
-    /// Whether there is no name.
+    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.by_index.is_empty()
     }
 
-    /// How many names share their index with one that came before.
+    /// The number of names that share their index with an earlier one.
     pub fn collisions(&self) -> usize {
         self.seconds.len()
     }
@@ -305,7 +305,8 @@ impl Names {
     }
 }
 
-/// Names as they are put away: those kept in the order they came, and who came second.
+/// Names as they are saved: those that are kept, in the order in which they came, and the hashes of
+/// those that came second to their index.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PutAway {
@@ -336,7 +337,7 @@ impl<'de> Deserialize<'de> for Names {
 mod tests {
     use super::*;
 
-    /// Models depend on these: they must never change. They agree with the reference
+    /// Models depend on these hashes, so they must never change. They agree with the reference
     /// implementation of XXH3, seeded with the hash of the prefix.
     #[test]
     fn hashes_are_frozen() {

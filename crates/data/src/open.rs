@@ -1,4 +1,4 @@
-//! From the names of files to a source of rows.
+//! Turns the names of files into a source of rows.
 
 use crate::fit::Beginning;
 use crate::format::Format;
@@ -12,22 +12,22 @@ use crate::{
     Purpose, Reader, Reading, Schema,
 };
 
-/// How much of a file is looked at to find out how it is to be read.
+/// The number of bytes that are looked at to find out how a file is read.
 const SAMPLE: usize = 1 << 18;
 
 /// A source of rows, and what was found out about it.
 #[derive(Debug)]
 pub struct Opened {
-    /// How it is read: [`Reader::open`] reads the same files, or others, in the same way.
+    /// How it is read. [`Reader::open`] reads the same files, or others, in the same way.
     pub schema: Schema,
-    /// What was inferred, in words.
+    /// Notes on what was inferred, in words.
     pub notes: Vec<Phrase>,
     /// The rows.
     pub reader: Reader,
 }
 
-/// Opens files, `-` being standard input, to be read one after the other. How, the first of them
-/// tells by its beginning, as far as the settings leave it open.
+/// Opens files to be read one after the other. `-` is standard input. The beginning of the first
+/// file decides how they are read, as far as the settings leave it open.
 pub fn open(
     paths: &[String],
     format_settings: &FormatSettings,
@@ -37,7 +37,7 @@ pub fn open(
     open_inputs(inputs(paths, follow)?, format_settings, reading)
 }
 
-/// The same for inputs that are open already.
+/// Opens inputs as [`open`] opens files.
 ///
 /// ```
 /// use rueful_data::{Follow, Input, LabelRule, Reading, Source, FormatSettings, open_inputs, survey};
@@ -60,8 +60,8 @@ pub fn open_inputs(
     Ok(Opened { schema, notes, reader })
 }
 
-/// Files that are open, before their first row is read: what labels they begin with can still be
-/// looked at, and made part of how they are read.
+/// Open files whose first row is not read yet. Their first labels can still be looked at, and can
+/// decide how the files are read.
 ///
 /// ```
 /// use rueful_data::{TextFiles, Follow, Input, LabelRule, Reading, FormatSettings, survey};
@@ -79,12 +79,12 @@ pub fn open_inputs(
 pub struct TextFiles {
     /// How they are read.
     pub schema: Schema,
-    /// What was inferred, in words.
+    /// Notes on what was inferred, in words.
     pub notes: Vec<Phrase>,
     inputs: Vec<Input>,
 }
 
-/// Opens files as [`open`] does, and reads nothing yet.
+/// Opens files as [`open`] does, and reads no rows yet.
 pub fn begin(
     paths: &[String],
     format_settings: &FormatSettings,
@@ -99,7 +99,7 @@ fn inputs(paths: &[String], follow: &Follow) -> Result<Vec<Input>, DataError> {
 }
 
 impl TextFiles {
-    /// Inputs that are open already; the first of them tells by its beginning how it is read.
+    /// Looks at open inputs. The beginning of the first one decides how they are read.
     pub fn look(
         mut inputs: Vec<Input>,
         format_settings: &FormatSettings,
@@ -110,9 +110,9 @@ impl TextFiles {
         Ok(Self { schema, notes, inputs })
     }
 
-    /// Opens files whose columns are known: the first of them only says where each column is.
-    /// `own` is how the data before it were read, where that was text. A file that is not text is
-    /// an error that says what it is; one without columns is read as those before it were.
+    /// Opens files whose columns are known. The first file only says where each column is. `own` is
+    /// the format of the earlier data, if that was text. A file that is not text is an error that
+    /// says what it is. A file without columns is read like the earlier ones.
     pub fn fit(
         paths: &[String],
         own: Option<&Schema>,
@@ -123,7 +123,7 @@ impl TextFiles {
         Self::fit_inputs(inputs(paths, follow)?, own, known, purpose)
     }
 
-    /// The same for inputs that are open already.
+    /// Fits open inputs as [`fit`](Self::fit) fits files.
     pub fn fit_inputs(
         mut inputs: Vec<Input>,
         own: Option<&Schema>,
@@ -135,8 +135,8 @@ impl TextFiles {
         Ok(Self { schema, notes: Vec::new(), inputs })
     }
 
-    /// The labels that the first file begins with. That is a function of its bytes, as far as they
-    /// are there: what still grows is waited for only until there is a row.
+    /// The labels at the beginning of the first file. They depend only on its bytes, as far as
+    /// these are there. A growing file is waited for only until there is a row.
     pub fn first_labels(&mut self, reading: &Reading) -> Result<FirstLabels, DataError> {
         let reading = Reading {
             labels: LabelRule::Any,
@@ -164,8 +164,8 @@ impl TextFiles {
     }
 }
 
-/// The labels of the rows that the beginning of a file holds; none where there is no row yet, nor
-/// anything wrong. What is wrong, the reader tells.
+/// The labels of the rows at the beginning of a file. Returns none if there is neither a row nor a
+/// fault yet. The reader reports faults.
 fn labels_in(format: &dyn Format, beginning: &[u8], is_whole: bool) -> Option<FirstLabels> {
     let text = without_mark(beginning);
     let len = match is_whole {

@@ -1,9 +1,9 @@
-//! Predictions that somebody else's models made, in a file of their own: one number per line, or
-//! columns of a table.
+//! Reads the predictions of other models from a file of their own: one number per line, or columns
+//! of a table.
 //!
-//! The file is read as every table is (see [`table`](crate::table)): the same separators, quotes and
-//! cells without a value. Nothing is passed over in a file with a single column, for an empty line
-//! there is a prediction that is missing.
+//! The file is read like every table (see [`table`](crate::table)): it has the same separators,
+//! quotes and cells without a value. In a file with a single column no line is skipped, because an
+//! empty line there is a missing prediction.
 
 use crate::error::excerpt;
 use crate::input::{Enough, Input};
@@ -13,21 +13,22 @@ use crate::{Bits, DataError, Follow, LabelRule, Phrase, Reader, Reading, Schema,
 use rueful_core::Batch;
 use std::num::NonZeroUsize;
 
-/// How much of a file is looked at to find out what its columns are called.
+/// The number of bytes that are looked at to find the names of the columns.
 const SAMPLE: usize = 1 << 16;
 
-/// Where in a file the predictions are.
+/// The place of the predictions in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PredictionColumns {
     /// The file has one number per line and nothing else.
     Bare,
-    /// The file is a table; these columns are read, in this order: by name, or by number from 1 on.
+    /// The file is a table, and these columns are read in this order. They are given by name, or by
+    /// number, counted from 1.
     Named(Vec<String>),
-    /// The file is a table; every column is read.
+    /// The file is a table, and every column is read.
     All,
 }
 
-/// A reader of predictions, one row per example, one number per model.
+/// A reader of predictions: one row per example, and one number per model.
 ///
 /// ```
 /// use rueful_data::{Follow, Input, PredictionColumns, Predictions};
@@ -47,19 +48,19 @@ pub enum PredictionColumns {
 pub struct Predictions {
     name: String,
     is_bare: bool,
-    /// What the models are called, and where their numbers are among the predictions of a row.
+    /// The names of the models, and the places of their numbers among the predictions of a row.
     names: Vec<String>,
     order: Vec<usize>,
-    /// How many predictions a row has in the file.
+    /// The number of predictions in a row of the file.
     width: usize,
     reader: Reader,
     batch: Batch,
-    /// The row of the batch that comes next.
+    /// The next row of the batch.
     next: usize,
     line: u64,
 }
 
-/// A table of predictions, the names of those that are read, and their places.
+/// A table of predictions, the names of the columns that are read, and their places.
 struct Picked {
     table: Table,
     names: Vec<String>,
@@ -67,12 +68,12 @@ struct Picked {
 }
 
 impl Predictions {
-    /// Opens a file, `-` being standard input; of a table, reads the header.
+    /// Opens a file and, if it is a table, reads the header. `-` is standard input.
     pub fn open(path: &str, columns: &PredictionColumns) -> Result<Self, DataError> {
         Self::new(Input::open(path, &Follow::No)?, columns)
     }
 
-    /// Reads from an input; of a table, reads the header.
+    /// Reads from an input. If it is a table, reads the header.
     pub fn new(mut input: Input, columns: &PredictionColumns) -> Result<Self, DataError> {
         let name = input.name().to_owned();
         let is_bare = *columns == PredictionColumns::Bare;
@@ -91,30 +92,32 @@ impl Predictions {
         &self.name
     }
 
-    /// The names of the columns that are read; none where there is no table.
+    /// The names of the columns that are read. There are none if the file is not a table.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// How many predictions there are for each example.
+    /// The number of predictions for each example.
     pub fn models(&self) -> usize {
         self.order.len()
     }
 
-    /// The line where the row begins that was read last, counted from 1; 0 before the first.
+    /// The line where the last row that was read begins, counted from 1. It is 0 before the first
+    /// row.
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// Replaces `row` by the predictions for the next example, all finite. Answers whether there
-    /// were any.
+    /// Replaces `row` by the predictions for the next example, all of them finite. Returns whether
+    /// there were any.
     pub fn next_row(&mut self, row: &mut Vec<f64>) -> Result<bool, DataError> {
         row.clear();
         if self.next == self.batch.len() {
             self.next = 0;
             match self.reader.fill(&mut self.batch) {
                 Ok(true) => {}
-                // Whoever has examples knows how many there should have been.
+                // The caller has the examples and knows how many predictions there should have
+                // been.
                 Ok(false) | Err(DataError::EmptyFile { .. }) => return Ok(false),
                 Err(error) => return Err(self.explain(error)),
             }
@@ -126,7 +129,7 @@ impl Predictions {
         Ok(true)
     }
 
-    /// A table that was taken for one number per line is told to be one.
+    /// If a table was read as one number per line, the error says that it is a table.
     #[cold]
     fn explain(&self, mut error: DataError) -> DataError {
         if let DataError::Parse { found, hint, .. } = &mut error
@@ -141,14 +144,14 @@ impl Predictions {
 }
 
 impl Picked {
-    /// One number per line.
+    /// A file with one number per line.
     fn bare() -> Self {
         let column = Column { name: "1".to_owned(), role: Role::Prediction };
         let table = table(Separator::Comma, true, false, vec![column]);
         Self { table, names: Vec::new(), order: vec![0] }
     }
 
-    /// What is asked for, of a table with a header.
+    /// The columns that are asked for, in a table with a header.
     fn new(input: &mut Input, columns: &PredictionColumns) -> Result<Self, DataError> {
         let file = input.name().to_owned();
         let limit = Reading::new(LabelRule::Ignored).limits.max_line_bytes;

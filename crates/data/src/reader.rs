@@ -1,11 +1,11 @@
-//! Text read on all cores, delivered in the order of the stream.
+//! Reads text on all cores, and delivers rows in the order of the stream.
 //!
 //! ```text
 //! inputs ─cut→ pieces ─read, on any thread→ rows ─in order→ fill
 //! ```
 //!
-//! Pieces are cut, read and put in order by a [`Pool`]: the rows and their order depend on nothing
-//! but the bytes.
+//! A [`Pool`] cuts pieces, reads them and puts them in order. The rows and their order depend on
+//! nothing but the bytes.
 
 use crate::chunk::{Chunk, ChunkFault, Chunker, total};
 use crate::format::{Fault, Format};
@@ -33,11 +33,11 @@ pub struct Reader {
     census: Census,
     limits: Limits,
     taken: Vec<Arc<AtomicU64>>,
-    /// What came with the rows of the last batch: predictions, the file, and the line of each row.
+    /// The predictions of the rows of the last batch, their file, and the line of each row.
     predictions: Vec<f64>,
     file: usize,
     row_lines: Vec<u64>,
-    /// What is to be told when the rows before it have been.
+    /// The error to report after the rows that precede it.
     broken: Option<DataError>,
     is_over: bool,
 }
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-/// What has been delivered of a file.
+/// The counts of what has been delivered from a file.
 #[derive(Debug)]
 struct FileSoFar {
     name: String,
@@ -56,12 +56,12 @@ struct FileSoFar {
     rows: u64,
 }
 
-/// Pieces of text become rows.
+/// The job that turns pieces of text into rows.
 struct ReadText {
     format: Arc<dyn Format>,
 }
 
-/// A piece of the input on its way to becoming rows.
+/// A piece of the input that is being turned into rows.
 #[derive(Default)]
 struct Work {
     chunk: Chunk,
@@ -78,12 +78,12 @@ enum Outcome {
     Fault(Fault),
     /// The input fails before any row.
     Broken(ChunkFault),
-    /// There is no such piece: the input has ended.
+    /// There are no more pieces, because the input has ended.
     End,
 }
 
 impl Reader {
-    /// Opens files, `-` being standard input, to be read one after the other.
+    /// Opens files to be read one after the other. `-` is standard input.
     pub fn open(
         paths: &[String],
         schema: &Schema,
@@ -112,8 +112,8 @@ impl Reader {
         let helpers = if follows { threads.get().max(1) } else { threads.get() - 1 };
         let chunker = Chunker::new(inputs, Arc::clone(&format), limits.max_line_bytes);
         let taken = chunker.taken();
-        // Whoever delivers rows must not cut a file that is still growing: it would wait for input
-        // while rows are waiting for it.
+        // The thread that delivers rows must not cut a file that is still growing. It would wait
+        // for input while finished rows wait to be delivered.
         let crew = Crew { helpers, taker_works: !follows };
         Self {
             pool: Pool::new(ReadText { format }, chunker, crew),
@@ -133,7 +133,7 @@ impl Reader {
         }
     }
 
-    /// Takes over the rows of the next piece; says whether there may be more.
+    /// Takes over the rows of the next piece. Returns whether there may be more.
     fn take(&mut self, handed: &mut Handed<Work>, batch: &mut Batch) -> bool {
         if let Some(said) = handed.panic.take() {
             self.broken = Some(self.lost(handed, said));
@@ -176,12 +176,12 @@ impl Reader {
         self.broken.is_none()
     }
 
-    /// The line where a row of the last batch begins, if anybody may ask.
+    /// The line where a row of the last batch begins. It is known only if there are predictions.
     pub(crate) fn line(&self, row: usize) -> Option<u64> {
         self.row_lines.get(row).copied()
     }
 
-    /// On which lines the rows of a piece are, where somebody may ask.
+    /// Finds the lines of the rows of a piece, if there are predictions.
     fn find_rows(&mut self, work: &Work) {
         self.file = work.chunk.file;
         self.row_lines.clear();
@@ -201,7 +201,7 @@ impl Reader {
         self.missing.iter_mut().zip(missing).for_each(|(sum, count)| *sum += count);
     }
 
-    /// Every file must have had a row by its end: checks the one before `file`.
+    /// Checks that the file before `file` had a row, as every file must.
     fn end(&mut self, file: usize) {
         if let Some(ended) = file.checked_sub(1).map(|before| &self.files[before])
             && ended.rows == 0
@@ -210,7 +210,7 @@ impl Reader {
         }
     }
 
-    /// All labels are known at the end: one of them should have been the one that was named.
+    /// Checks at the end that the label that was named as positive occurred, if it had to.
     fn end_labels(&mut self) {
         if self.broken.is_none()
             && let Some((found, expected)) = self.labels.without_positive(&self.rule)
@@ -337,7 +337,7 @@ mod tests {
     use std::io::Cursor;
     use std::num::NonZeroUsize;
 
-    /// LIBSVM text that cannot be read where it says so.
+    /// A format of LIBSVM text that panics where the text says so.
     struct Trap(Libsvm);
 
     impl Format for Trap {
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_panics_is_an_error_after_the_rows_before_it() {
-        // The first piece is small and the others are not: the trap is in the third.
+        // The first piece is small and the others are not. The trap is in the third.
         let before: String = (0..40_000).map(|row| format!("{row} 1:1\n")).collect();
         let text = format!("{before}1 1:trap\n");
         let alone = read(&text, 1);

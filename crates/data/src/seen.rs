@@ -1,5 +1,4 @@
-//! What a stream held, put away with what was learned from it, and put together with what comes
-//! later.
+//! The record of a stream. It is saved with the model, and extended by later parts of the stream.
 
 use crate::names::Names;
 use crate::{Census, LabelsSeen, Source};
@@ -8,18 +7,18 @@ use serde::{Deserialize, Serialize};
 /// Counts, names, labels and missing cells of the rows so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Rows, features, indices.
+    /// Counts of rows, features and indices.
     pub census: Census,
-    /// What the features are called, where they have names.
+    /// The names of the features that have names.
     pub names: Names,
-    /// The labels as they are written, where they are counted one by one.
+    /// The labels as they are written, as far as they are counted one by one.
     pub labels: LabelsSeen,
-    /// Cells without a value, by column.
+    /// The number of cells without a value, by column.
     pub missing: Vec<u64>,
 }
 
 impl Seen {
-    /// What a source has delivered so far.
+    /// The record of the rows that a source has delivered so far.
     pub fn of(source: &dyn Source) -> Self {
         Self {
             census: source.census().clone(),
@@ -29,7 +28,7 @@ impl Seen {
         }
     }
 
-    /// Adds what came later in the stream.
+    /// Adds the record of a later part of the stream.
     pub fn extend(&mut self, later: &Self) {
         self.census.extend(&later.census);
         self.names.extend(&later.names);
@@ -73,7 +72,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// With 255 indices, names meet.
+        /// There are only 255 indices, so names collide.
         #[test]
         fn parts_put_together_are_the_whole(
             rows in prop::collection::vec(prop::collection::vec(0_u16..400, 0..12), 2..40),

@@ -1,14 +1,15 @@
-//! The one file in a zip archive, unpacked as it is read.
+//! Unpacks the one file in a zip archive as it is read.
 //!
-//! An archive is read from its front, so standard input is as good as a file. Folders before the
-//! file are passed over, and so are the shadow files that one system adds. A second file is an
-//! error, told when the first has been read: which of them is meant is not to be guessed.
+//! An archive is read from its front, so standard input works as well as a file. Folders before the
+//! file are skipped, and so are the shadow files that one system adds. A second file is an error,
+//! because the program does not guess which one is meant. It is reported after the first file has
+//! been read.
 
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 use std::io::{self, BufRead, ErrorKind, Read, Take};
 
-/// How an archive with something in it begins.
+/// The first bytes of an archive that is not empty.
 pub(crate) const BEGINNING: &[u8] = FILE;
 
 const FILE: &[u8; 4] = b"PK\x03\x04";
@@ -29,7 +30,7 @@ pub(crate) struct Unzip<R: BufRead> {
     len: u64,
 }
 
-/// What is said before a file.
+/// The header before a file.
 #[derive(Debug)]
 struct Entry {
     flags: u16,
@@ -69,7 +70,7 @@ impl<R: BufRead> Unzip<R> {
         Ok(Self { entry, body, crc: Crc::new(), len: 0 })
     }
 
-    /// What the file is called.
+    /// The name of the file.
     pub(crate) fn name(&self) -> &str {
         &self.entry.name
     }
@@ -134,7 +135,7 @@ impl<R: BufRead> Read for Unzip<R> {
 }
 
 impl Entry {
-    /// Reads what comes after the mark of a file.
+    /// Reads the header that follows the mark of a file.
     fn read(archive: &mut impl Read) -> io::Result<Self> {
         let head = take::<26>(archive)?;
         let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
@@ -155,7 +156,7 @@ impl Entry {
         Ok(entry)
     }
 
-    /// Sizes beyond 32 bits are in an extra field, numbered 1.
+    /// Sizes beyond 32 bits are in the extra field with number 1.
     fn read_large_sizes(&mut self, mut extra: &[u8]) {
         while let [a, b, c, d, rest @ ..] = extra {
             let len = usize::from(u16::from_le_bytes([*c, *d])).min(rest.len());

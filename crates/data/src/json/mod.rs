@@ -1,10 +1,10 @@
 //! JSON lines: one object per line.
 //!
-//! A number is a feature under its key, `true` is 1 and `false` is 0, a string makes the feature
-//! `key=string`, and `null` is missing. Keys within objects are joined with a point, as in `user.age`;
-//! the elements of an array are numbered, as in `scores.0`, but for strings, which are features
-//! `key=string` each. Roles that were wished for hold for everything below their key. A key twice in
-//! one row is an error.
+//! A number is a feature under its key. `true` is 1 and `false` is 0. A string makes the feature
+//! `key=string`, and `null` is missing. Keys within objects are joined with a point, as in
+//! `user.age`. The elements of an array are numbered, as in `scores.0`, except for strings, each of
+//! which makes a feature `key=string`. A role that a setting gives to a key holds for everything
+//! below that key. A key that occurs twice in one row is an error.
 
 mod keys;
 mod parse;
@@ -29,23 +29,23 @@ use parse::{Parser, Scratch, Sink};
 use rueful_core::Importance;
 use serde::{Deserialize, Serialize};
 
-/// What is to become of the values of JSON lines.
+/// The roles of the values of JSON lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Json {
-    /// How many bits the index of a feature by name has.
+    /// The number of bits in the index of a feature that has a name.
     pub bits: Bits,
-    /// Whether other keys are passed over, as they are where the keys are the columns of a table.
-    /// Values then are what they would be as cells: a string may be a number, or missing.
+    /// Whether other keys are ignored, as they are if the keys are the columns of a table. Values
+    /// are then treated like cells: a string may be a number, or missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
-    /// The keys that are not what their values say: the label, and what was wished for. Missing
-    /// values under other keys are counted together, behind those of these.
+    /// The keys whose role does not follow from their values: the label, and those that settings
+    /// mention. Missing values under other keys are counted together, after those of these columns.
     pub columns: Columns,
 }
 
 impl Json {
-    /// What is to become of lines that begin like these.
+    /// Infers the roles for lines that begin like these.
     pub(crate) fn infer(
         file: &str,
         beginning: &[u8],
@@ -83,24 +83,24 @@ impl Json {
     }
 }
 
-/// The format, and what is to be done with its rows.
+/// The format, and how its rows are read.
 #[derive(Debug)]
 pub(crate) struct JsonFormat {
-    /// Hash, key and role of the columns, in the order of the hashes.
+    /// The hash and the number of each column, in the order of the hashes.
     roles: Vec<(u64, usize)>,
     columns: Columns,
-    /// The columns that a row must have beside its label: the importance, and the predictions with
-    /// their place among these.
+    /// The numbers of the columns that a row must have beside its label: the importance and the
+    /// predictions.
     importance: Option<usize>,
     predictions: Vec<usize>,
-    /// What the features are called that are made of dates, for the columns that have them.
+    /// The names of the features that are made from dates, for the columns that hold dates.
     dates: Vec<Option<MomentNames>>,
     space: Space,
     rule: LabelRule,
     constant: bool,
-    /// Whether rows that do not count are delivered.
+    /// Whether rows of importance 0 are delivered.
     idle_rows: bool,
-    /// Whether keys that are no columns are passed over.
+    /// Whether keys that are not columns are ignored.
     closed: bool,
     /// Whether rows need no label.
     unlabelled: bool,
@@ -141,7 +141,7 @@ impl JsonFormat {
     }
 }
 
-/// What the features of a column are called if it has dates.
+/// The names of the features of a column, if it holds dates.
 fn date_names(column: &Column) -> Option<MomentNames> {
     (column.role == Role::Date).then(|| MomentNames::new(&column.name))
 }
@@ -193,8 +193,8 @@ impl Filler<'_> {
         }
     }
 
-    /// Takes a number that is no feature, for the column that says how much the row counts or for
-    /// one of predictions.
+    /// Takes a number that is not a feature, for the column of the importances or a column of
+    /// predictions.
     fn quantity(
         &mut self,
         mark: Option<usize>,
@@ -227,7 +227,7 @@ impl Filler<'_> {
         Fault::new(at, found, format!("{expected}, under the key {}", quoted(&column.name)))
     }
 
-    /// Refuses a row that does not say what it must.
+    /// Refuses a row without its importance or a prediction.
     fn check_quantities(&self, line: &[u8], start: usize) -> Result<(), Fault> {
         let format = self.format;
         let importance = format.importance.filter(|_| self.importance.is_none());
@@ -245,7 +245,7 @@ impl Filler<'_> {
         column.map(|column| self.format.columns[column].role).or(unnamed)
     }
 
-    /// Takes a string where a number is wanted.
+    /// Takes a string in a column of numbers.
     fn number_in(
         &mut self,
         key: &[u8],
@@ -283,7 +283,7 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Whether a string stands for no value, as a cell of a table would.
+    /// Whether a string stands for a missing value, as it would in a cell of a table.
     fn is_missing(&self, mark: Option<usize>, value: &[u8]) -> bool {
         match self.role(mark) {
             Some(Role::Date) => is_missing(value),
@@ -339,7 +339,7 @@ impl Filler<'_> {
 }
 
 impl Sink for Filler<'_> {
-    /// The column whose role holds here.
+    /// The column whose role holds at this place.
     type Mark = Option<usize>;
 
     #[inline]

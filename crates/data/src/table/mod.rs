@@ -1,11 +1,13 @@
 //! Tables as text: comma-separated values and their relatives.
 //!
-//! One record per row, as many cells in each as there are columns; lines without a byte are passed
-//! over. Cells may be quoted as RFC 4180 has it (see [`cells`]). What becomes of a cell is up to
-//! the [`Role`](crate::Role) of its column. Where the only column is one of predictions, a line
-//! without a byte is a cell without a value, for predictions must not be passed over; cells that are empty or one of `?`, `NA`, `N/A`, `NaN`,
-//! `nan`, `null`, `NULL`, `None` hold no value, are absent from the row and counted. In a column of
-//! running text only the empty cell is missing.
+//! There is one record per row, and it has as many cells as there are columns. Empty lines are
+//! skipped. But if the only column is one of predictions, an empty line is a cell without a value,
+//! because predictions must not be skipped. Cells may be quoted as in RFC 4180 (see [`cells`]). The
+//! [`Role`](crate::Role) of a column decides how its cells are used.
+//!
+//! Cells that are empty or one of `?`, `NA`, `N/A`, `NaN`, `nan`, `null`, `NULL`, `None` hold no
+//! value. They are absent from the row, and counted. In a column of running text only the empty
+//! cell is missing.
 
 pub(crate) mod cells;
 mod infer;
@@ -24,23 +26,23 @@ use cells::{Cell, Dialect, QuoteFault};
 use plan::{Action, Filler, Plan};
 use serde::{Deserialize, Serialize};
 
-/// How a table is written, and what becomes of its columns.
+/// How a table is written, and the roles of its columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// What stands between two cells.
+    /// The character between two cells.
     pub separator: Separator,
-    /// Whether a cell that begins with a quote goes on to the quote that closes it.
+    /// Whether a cell that begins with a quote goes on to the closing quote.
     pub quotes: bool,
     /// Whether the first record of every file names the columns.
     pub header: bool,
-    /// How many bits the index of a feature by name has.
+    /// The number of bits in the index of a feature that has a name.
     pub bits: Bits,
     /// The columns, from left to right.
     pub columns: Columns,
 }
 
-/// What stands between two cells.
+/// The character between two cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Separator {
@@ -55,7 +57,7 @@ pub enum Separator {
 }
 
 impl Separator {
-    /// All of them, the most usual first.
+    /// All separators, the most usual first.
     pub const ALL: [Self; 4] = [Self::Comma, Self::Tab, Self::Semicolon, Self::Bar];
 
     pub(crate) fn byte(self) -> u8 {
@@ -67,7 +69,7 @@ impl Separator {
         }
     }
 
-    /// What it makes of text.
+    /// The word for text with this separator.
     pub(crate) fn adjective(self) -> &'static str {
         match self {
             Self::Comma => "comma-separated",
@@ -78,7 +80,7 @@ impl Separator {
     }
 }
 
-/// The format, and what is to be done with its rows.
+/// The format, and how its rows are read.
 #[derive(Debug)]
 pub(crate) struct Csv {
     dialect: Dialect,
@@ -133,20 +135,20 @@ impl Format for Csv {
     }
 }
 
-/// A text on its way into rows.
+/// A text that is being turned into rows.
 struct Records<'a> {
     format: &'a Csv,
     text: Text<'a>,
-    /// The text without what lies behind it.
+    /// The text without the padding behind it.
     bytes: &'a [u8],
 }
 
 impl Records<'_> {
-    /// Adds the row of the record that begins at `start`, if it has one; says where the next
+    /// Adds the row of the record that begins at `start`, if it has one. Returns where the next
     /// record begins.
     ///
-    /// A number is read first and its cell found by the way, since numbers are the most frequent;
-    /// where that fails, and for other cells, the cell is found first.
+    /// Numbers are the most frequent cells. So a number is read first, and its end is the end of
+    /// the cell. If that fails, and for other cells, the end of the cell is found first.
     #[inline]
     fn read(
         &self,
@@ -194,7 +196,7 @@ impl Records<'_> {
         self.format.dialect.cell(self.bytes, at).map_err(|fault| self.quote_fault(fault))
     }
 
-    /// Compares the header with the names of the columns; says where the first row begins.
+    /// Compares the header with the names of the columns. Returns where the first row begins.
     fn check_header(&self, buffer: &mut Vec<u8>) -> Result<usize, Fault> {
         let mut at = self.format.dialect.skip_empty_lines(self.bytes);
         if at >= self.bytes.len() {
@@ -219,9 +221,9 @@ impl Records<'_> {
     }
 }
 
-/// The explanations.
+/// The faults, with explanations.
 impl Records<'_> {
-    /// A record of the wrong width is told to be that, and not what follows from it.
+    /// If a record has the wrong width, the fault says that, and not what follows from it.
     #[cold]
     fn explain(&self, start: usize, fault: Fault) -> Fault {
         match self.width(start) {
@@ -247,7 +249,7 @@ impl Records<'_> {
         self.width_fault(start).hint(SAME_HEADER)
     }
 
-    /// How many cells the record has that begins at `start`, and where it ends.
+    /// The number of cells in the record that begins at `start`, and the place where it ends.
     fn width(&self, start: usize) -> Result<(usize, usize), QuoteFault> {
         let dialect = self.format.dialect;
         let (mut width, mut at) = (0, start);

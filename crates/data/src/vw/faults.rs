@@ -1,4 +1,4 @@
-//! The explanations: what was found, what was expected, what may help.
+//! The faults, with explanations: what was found, what was expected, what may help.
 
 use super::line::Lines;
 use crate::error::excerpt;
@@ -10,12 +10,12 @@ const LINE_FORM: &str = "a line is: label [importance] ['tag]|namespace name:val
 
 const TAG_FORM: &str = "a tag touches the | or begins with '";
 
-/// What fits, as the other formats say it too.
+/// The description of a number that fits, in the same words as in other formats.
 fn single_precision() -> String {
     format!("a number that fits in single precision (at most {:e} in size)", f32::MAX)
 }
 
-/// Before the first bar.
+/// Faults before the first bar.
 impl Lines<'_> {
     #[cold]
     pub(super) fn no_bar_fault(&self, start: usize) -> Fault {
@@ -83,7 +83,7 @@ impl Lines<'_> {
     }
 }
 
-/// From the first bar on.
+/// Faults from the first bar on.
 impl Lines<'_> {
     #[cold]
     pub(super) fn namespace_fault(&self, at: usize) -> Fault {
@@ -91,7 +91,7 @@ impl Lines<'_> {
         Fault::new(at - 1, token, "a namespace or a space after the |")
     }
 
-    /// What follows the colon after `name` is no number, or none that fits.
+    /// The text after the colon that follows `name` is not a number, or not one that fits.
     #[cold]
     pub(super) fn value_fault(&self, name: Range<usize>) -> Fault {
         let token = self.token(name.start, name.end);
@@ -133,7 +133,7 @@ impl Lines<'_> {
         &self.text.bytes()[start..end.min(self.text.len())]
     }
 
-    /// The line, from `start` on.
+    /// The line from `start` on.
     fn line(&self, start: usize) -> &[u8] {
         let rest = &self.text.bytes()[start..];
         let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];

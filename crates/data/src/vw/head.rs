@@ -1,4 +1,4 @@
-//! What comes before the first `|`: label, importance, base, tag.
+//! Reads the part before the first `|`: label, importance, base, tag.
 
 use super::line::Lines;
 use crate::format::Fault;
@@ -8,16 +8,16 @@ use crate::rows::{Rows, importance};
 use rueful_core::Importance;
 use std::ops::Range;
 
-/// How a row without a label is counted where rows are only looked at.
+/// The name under which rows without a label are counted, if rows are only looked at.
 pub(crate) const NO_LABEL: &[u8] = b"(none)";
 
-/// What a line says before its features.
+/// The content of a line before its features.
 pub(super) struct Head {
     pub(super) label: f64,
     pub(super) importance: Importance,
 }
 
-/// The words of a head: where the first few are, and the last.
+/// The words of a head: the places of the first few, and of the last.
 #[derive(Default)]
 struct Words {
     first: [Range<usize>; 4],
@@ -26,8 +26,8 @@ struct Words {
 }
 
 impl Lines<'_> {
-    /// Reads the head of the line, which begins at `start` with something other than a blank and
-    /// ends with the bar.
+    /// Reads the head of the line. It begins at `start` with something other than a blank, and ends
+    /// at the bar.
     #[inline]
     pub(super) fn head(&self, start: usize, bar: usize, rows: &mut Rows) -> Result<Head, Fault> {
         let mut words = self.words(start, bar)?;
@@ -89,7 +89,7 @@ impl Lines<'_> {
         let taken = if words.count > 0 {
             let place = words.first[0].clone();
             let word = &self.text.bytes()[place.clone()];
-            // Labels with colons belong to other kinds of learning, and say more than one number.
+            // Labels with colons belong to other kinds of learning, and hold more than one number.
             if word.contains(&b':') {
                 return Err(self.label_fault(place));
             }
@@ -116,7 +116,7 @@ impl Lines<'_> {
         }
     }
 
-    /// The number that a word is, if it is one.
+    /// The number that a word is, if the whole word is one.
     #[inline]
     pub(super) fn whole_number(&self, place: &Range<usize>) -> Option<f64> {
         let (number, end) = double_at(self.text.padded(), place.start)?;

@@ -1,4 +1,4 @@
-//! One line of Vowpal Wabbit text, and its features.
+//! Reads one line of Vowpal Wabbit text, and its features.
 
 use super::Vw;
 use crate::format::Fault;
@@ -8,35 +8,35 @@ use crate::rows::Rows;
 use crate::text::Text;
 use std::ops::Range;
 
-/// A text on its way into rows.
+/// A text that is being turned into rows.
 pub(super) struct Lines<'a> {
     pub(super) text: Text<'a>,
     pub(super) format: &'a Vw,
-    /// That of the current namespace.
+    /// The prefix of the current namespace.
     pub(super) prefix: Prefix,
-    /// That of a feature within it whose value is a word.
+    /// The prefix of a feature in that namespace whose value is a word.
     pub(super) inner: Prefix,
 }
 
-/// A namespace, as far as its features need to know.
+/// The facts about a namespace that its features need.
 struct Namespace {
     scale: f32,
     /// Whether it has no name, so that whole numbers are indices.
     is_nameless: bool,
-    /// How many of its features had no name.
+    /// The number of its features that had no name.
     unnamed: u32,
 }
 
-/// What a feature has after its name.
+/// The value after the name of a feature.
 enum Value {
-    /// A number, 1 if nothing is written, and where the feature ends.
+    /// A number, which is 1 if nothing is written, and the place where the feature ends.
     Number(f32, usize),
-    /// Something else, and where it ends.
+    /// A word that is not a number, and its place.
     Word(Range<usize>),
 }
 
 impl Lines<'_> {
-    /// Adds the row of the line that begins at `at`, if it has one; says where the next line
+    /// Adds the row of the line that begins at `at`, if it has one. Returns where the next line
     /// begins.
     #[inline]
     pub(super) fn read_line(&mut self, at: usize, rows: &mut Rows) -> Result<usize, Fault> {
@@ -65,14 +65,14 @@ impl Lines<'_> {
         Ok(self.next_line(end))
     }
 
-    /// Where the first `|` of the line is.
+    /// The place of the first `|` of the line.
     #[inline]
     fn bar(&self, start: usize) -> Option<usize> {
         let at = start + memchr::memchr2(b'|', b'\n', &self.text.padded()[start..])?;
         (self.byte(at) == b'|').then_some(at)
     }
 
-    /// Adds the features of the namespace that begins with the bar at `bar`; says where it ends:
+    /// Adds the features of the namespace whose bar is at `bar`. Returns where the namespace ends:
     /// at another bar, the end of the line, or a carriage return.
     #[inline]
     fn read_namespace(&mut self, bar: usize, rows: &mut Rows) -> Result<usize, Fault> {
@@ -98,7 +98,7 @@ impl Lines<'_> {
         }
     }
 
-    /// The scale that follows the name of a namespace, and where it ends.
+    /// The scale that follows the name of a namespace, and the place where it ends.
     #[inline]
     fn scale(&self, name: Range<usize>) -> Result<(f32, usize), Fault> {
         if name.is_empty() {
@@ -110,7 +110,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Adds the feature at `at`; says where it ends.
+    /// Adds the feature at `at`. Returns where it ends.
     #[inline(always)]
     fn read_feature(
         &mut self,
@@ -140,7 +140,7 @@ impl Lines<'_> {
         self.read_other(at, namespace, rows)
     }
 
-    /// The same for a feature without a name, or with a word for its value.
+    /// Adds a feature that has no name, or a word for its value. Returns where it ends.
     #[inline(never)]
     fn read_other(
         &mut self,
@@ -167,7 +167,7 @@ impl Lines<'_> {
         }
     }
 
-    /// The index that the name at `at` is, and where it ends, if it is one.
+    /// If the name at `at` is an index, returns the index and where the name ends.
     #[inline(always)]
     fn index(&self, at: usize) -> Option<(u32, usize)> {
         if !matches!(self.byte(at), b'1'..=b'9') {
@@ -180,7 +180,7 @@ impl Lines<'_> {
         is_index.then_some((number as u32, end))
     }
 
-    /// What comes after a name.
+    /// Reads the value after a name.
     #[inline(always)]
     fn value(&self, name: Range<usize>) -> Result<Value, Fault> {
         if self.byte(name.end) != b':' {
@@ -192,7 +192,7 @@ impl Lines<'_> {
         }
     }
 
-    /// The word that is the value of a feature, if it is one that cannot be taken for a number.
+    /// The word that is the value of a feature, if it cannot be mistaken for a number.
     #[inline(never)]
     fn word(&self, name: Range<usize>) -> Result<Value, Fault> {
         let start = name.end + 1;
@@ -215,7 +215,7 @@ impl Lines<'_> {
         if value.is_finite() { Ok(value) } else { Err(self.size_fault(at, namespace.scale)) }
     }
 
-    /// Where the name that begins at `at` ends.
+    /// The place where the name that begins at `at` ends.
     #[inline(always)]
     pub(super) fn name_end(&self, at: usize) -> usize {
         let text = self.text.padded();
@@ -226,7 +226,7 @@ impl Lines<'_> {
         end
     }
 
-    /// Whether a name or a value is over at `at`.
+    /// Whether a name or a value ends at `at`.
     #[inline(always)]
     pub(super) fn is_token_end(&self, at: usize) -> bool {
         let byte = self.byte(at);
@@ -251,20 +251,20 @@ impl Lines<'_> {
         }
     }
 
-    /// Where the next line begins, from the end of this one.
+    /// The place where the next line begins, given the end of this one.
     #[inline]
     fn next_line(&self, end: usize) -> usize {
         end + 1 + usize::from(self.byte(end) == b'\r')
     }
 
-    /// The byte at `at`. Beyond the text there is a line end.
+    /// The byte at `at`. After the text there is a line end.
     #[inline(always)]
     pub(super) fn byte(&self, at: usize) -> u8 {
         self.text.padded().get(at).copied().unwrap_or(b'\n')
     }
 }
 
-/// The bytes that a name does not have.
+/// The bytes that end a name.
 const ENDS_NAME: [bool; 256] = {
     let mut ends = [false; 256];
     ends[b' ' as usize] = true;
@@ -276,7 +276,7 @@ const ENDS_NAME: [bool; 256] = {
     ends
 };
 
-/// Whether a word stands for a number that is none.
+/// Whether a word stands for something like a number that is not finite.
 fn is_number_word(word: &[u8]) -> bool {
     [&b"nan"[..], b"inf", b"infinity"].iter().any(|number| word.eq_ignore_ascii_case(number))
 }
