@@ -1,11 +1,11 @@
-//! What a stream held.
+//! Counts over the rows of a stream.
 
 use crate::index_set::IndexSet;
 use rueful_core::{Rows, Sum};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Counts over the rows a source has delivered. A value of 0 is an absent feature and is not
-/// counted; the constant feature is one like any other.
+/// Counts over the rows that a source has delivered. A value of 0 is an absent feature and is not
+/// counted. The constant feature counts like any other.
 ///
 /// ```
 /// use rueful_core::Batch;
@@ -21,28 +21,28 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Census {
-    /// Rows.
+    /// The number of rows.
     pub examples: u64,
-    /// Features stored, in all rows together.
+    /// The number of features that are stored, in all rows together.
     pub nonzeros: u64,
-    /// Distinct indices seen.
+    /// The number of distinct indices.
     pub features: u64,
     /// One more than the largest index seen.
     pub dimension: u64,
-    /// Σ y_t, of the labels as they are learned from; not put away with the rest.
+    /// Σ y_t, the sum of the labels as they are learned from. It is not saved with the rest.
     #[serde(skip)]
     pub label_sum: Sum,
-    /// The indices seen.
+    /// The indices that were seen.
     seen: IndexSet,
 }
 
 impl Census {
-    /// Adds some rows. Those of importance 0 are none.
+    /// Adds some rows. Rows of importance 0 do not count.
     pub fn count(&mut self, rows: Rows<'_>) {
         self.count_with(rows, None);
     }
 
-    /// The same, told which of the indices may be new.
+    /// Adds some rows. `new` holds the indices that may be new, if the caller knows them.
     pub(crate) fn count_with(&mut self, rows: Rows<'_>, new: Option<&[u32]>) {
         if rows.importances().iter().any(|importance| importance.is_zero()) {
             let counted = (0..rows.len()).filter(|&row| !rows.importances()[row].is_zero());
@@ -55,7 +55,7 @@ impl Census {
         self.count_all(rows, new, rows.dimension());
     }
 
-    /// The same for rows that all count.
+    /// Adds rows none of which has importance 0.
     fn count_all(&mut self, rows: Rows<'_>, new: &[u32], dimension: usize) {
         self.examples += rows.len() as u64;
         self.nonzeros += rows.nonzeros() as u64;
@@ -64,7 +64,7 @@ impl Census {
         self.features += new.iter().map(|&index| self.seen.insert(index)).sum::<u64>();
     }
 
-    /// Adds what another part of the stream held.
+    /// Adds the counts of another part of the stream.
     pub fn extend(&mut self, later: &Self) {
         self.examples += later.examples;
         self.nonzeros += later.nonzeros;
@@ -79,13 +79,13 @@ impl Census {
         self.seen.has(index)
     }
 
-    /// The indices seen, from the smallest on.
+    /// The indices that were seen, from the smallest on.
     pub fn indices(&self) -> impl Iterator<Item = u32> {
         self.seen.iter()
     }
 }
 
-/// What is read must not contradict itself.
+/// A census that contradicts itself is refused.
 impl<'de> Deserialize<'de> for Census {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]

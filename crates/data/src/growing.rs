@@ -1,8 +1,9 @@
 //! A file that grows over several runs of the program.
 //!
-//! It grows beside its place, as `.part`, and takes its name at the end. A program that is killed
-//! leaves the part behind. Whoever saves a state now and then notes how far the file was written at
-//! that moment; a program that goes on from this state cuts the file there and continues it.
+//! The file grows beside its place, as `.part`, and takes its name at the end. A killed program
+//! leaves the part behind. A program that saves a state from time to time notes how far the file
+//! was written at that moment. A program that continues from this state cuts the file there and
+//! continues it.
 
 use crate::replace::{Beside, Replacement};
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ pub struct Written {
     pub crc: u32,
 }
 
-/// A file that is being written, and may be put down and continued.
+/// A file that is being written, and can be left and continued later.
 pub struct GrowingFile {
     out: BufWriter<Replacement>,
     start: u64,
@@ -30,12 +31,12 @@ pub struct GrowingFile {
 }
 
 impl GrowingFile {
-    /// Begins a new file beside its place. A file that is there stays as it is until the end.
+    /// Begins a new file beside its place. An existing file stays as it is until the end.
     pub fn begin(path: &Path) -> io::Result<Self> {
         Ok(Self::from_nothing(Replacement::begin(path, Beside::Nobody)?, 0))
     }
 
-    /// Writes to the file in its place, behind what it holds, so that others can follow it.
+    /// Writes to the file in its place, after its content, so that others can follow it.
     pub fn append(path: &Path) -> io::Result<Self> {
         let mut file = File::options().append(true).create(true).open(path)?;
         // Pipes have no end to seek.
@@ -43,8 +44,8 @@ impl GrowingFile {
         Ok(Self::from_nothing(Replacement::InPlace(file), start))
     }
 
-    /// Continues the file that was written so far: its part, or the whole under its name. Answers
-    /// nothing if neither begins with what was written. Pipes and devices are just written to.
+    /// Continues a file that was written so far: its part, or the whole file under its name.
+    /// Returns none if neither begins with what was written. Pipes and devices are just written to.
     pub fn go_on(path: &Path, written: &Written) -> io::Result<Option<Self>> {
         if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
             return Self::begin(path).map(Some);
@@ -62,7 +63,7 @@ impl GrowingFile {
         Ok(Some(Self::from_parts(part, written, hasher)))
     }
 
-    /// Continues a file in its place.
+    /// Continues a file in its place. Returns none if the file does not hold what was written.
     pub fn go_on_appending(path: &Path, written: &Written) -> io::Result<Option<Self>> {
         if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
             return Self::append(path).map(Some);
@@ -82,7 +83,7 @@ impl GrowingFile {
         Self { out: BufWriter::new(file), start, bytes, hasher }
     }
 
-    /// Makes sure that everything so far is on the disk, and tells how far that is.
+    /// Makes sure that everything so far is on the disk, and returns how far that is.
     pub fn put_down(&mut self) -> io::Result<Written> {
         self.out.flush()?;
         self.out.get_ref().sync()?;
@@ -95,7 +96,7 @@ impl GrowingFile {
         self.out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
     }
 
-    /// Leaves the part where it is, for somebody who goes on later.
+    /// Leaves the part where it is, so that somebody can continue it later.
     pub fn leave(self) -> io::Result<()> {
         self.out.into_inner().map_err(io::IntoInnerError::into_error)?.leave();
         Ok(())
@@ -115,7 +116,7 @@ impl Write for GrowingFile {
     }
 }
 
-/// The file, if it holds what was written, and the checksum of that.
+/// The file and the checksum of its bytes, if it holds what was written.
 fn known(path: &Path, written: &Written) -> io::Result<Option<(File, crc32fast::Hasher)>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -129,7 +130,7 @@ fn known(path: &Path, written: &Written) -> io::Result<Option<(File, crc32fast::
     Ok(is_it.then_some((file, hasher.0)))
 }
 
-/// A place that remembers the checksum of what was written to it, and nothing else.
+/// A writer that remembers only the checksum of the bytes.
 #[derive(Default)]
 struct Checksum(crc32fast::Hasher);
 
@@ -144,7 +145,7 @@ impl Write for Checksum {
     }
 }
 
-/// Copies everything, and says how much that was.
+/// Copies everything, and returns the number of bytes.
 fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<u64> {
     io::copy(&mut io::BufReader::with_capacity(1 << 16, from), to)
 }
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\nthree\n");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
-        // One that ended is continued too, and stays until the next end.
+        // A finished file is continued too, and stays as it is until the next end.
         let mut file = GrowingFile::go_on(&path, &written).unwrap().unwrap();
         writeln!(file, "four").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\nthree\n");

@@ -1,35 +1,35 @@
-//! Sets of indices that cost what is in them, and not what the largest is.
+//! Sets of indices whose memory depends on how many indices they hold, not on the largest.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How many indices a page has, and how many words of 64 that takes.
+/// The number of indices in a page, and the number of 64-bit words that this takes.
 const PAGE: u64 = 1 << 12;
 const WORDS: usize = PAGE as usize / 64;
 
-/// A set of indices: pages of bits, of which only those exist that hold something.
+/// A set of indices as pages of bits. Only pages that hold something exist.
 ///
-/// Whether a page exists takes four bytes for each 4096 indices up to the largest. Put away, a set
-/// is a list of runs: how many indices are left out before each, and how many follow one another.
+/// The table of pages takes four bytes for each 4096 indices up to the largest. A saved set is a
+/// list of runs: how many indices are left out before each run, and how many the run has.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IndexSet {
-    /// Which page holds the indices from so many thousands on.
+    /// The page for each stretch of 4096 indices.
     places: Vec<Place>,
     pages: Vec<[u64; WORDS]>,
 }
 
-/// Where the bits of a page are.
+/// The place of the bits of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place(u32);
 
 impl Place {
-    /// None of the indices is there.
+    /// The page holds none of its indices.
     const EMPTY: Self = Self(u32::MAX);
-    /// All of them are.
+    /// The page holds all of its indices.
     const FULL: Self = Self(u32::MAX - 1);
 }
 
 impl IndexSet {
-    /// Puts an index into the set; says whether it is new, by 1 or 0.
+    /// Puts an index into the set. Returns 1 if it is new, and otherwise 0.
     #[inline]
     pub(crate) fn insert(&mut self, index: u32) -> u64 {
         let number = (u64::from(index) / PAGE) as usize;
@@ -80,12 +80,12 @@ impl IndexSet {
         }
     }
 
-    /// How many indices there are.
+    /// The number of indices in the set.
     pub(crate) fn count(&self) -> u64 {
         self.runs().map(|(_, count)| count).sum()
     }
 
-    /// One more than the largest index; 0 if there is none.
+    /// One more than the largest index. It is 0 if the set is empty.
     pub(crate) fn end(&self) -> u64 {
         self.runs().last().map_or(0, |(start, count)| start + count)
     }
@@ -95,7 +95,7 @@ impl IndexSet {
         self.runs().flat_map(|(start, count)| (start..start + count).map(|index| index as u32))
     }
 
-    /// Puts indices that follow one another into the set; whole pages take no memory of their own.
+    /// Puts consecutive indices into the set. Whole pages take no memory of their own.
     fn insert_run(&mut self, start: u64, count: u64) {
         let end = start + count;
         let mut at = start;
@@ -116,7 +116,7 @@ impl IndexSet {
         }
     }
 
-    /// Where indices begin that follow one another, and how many.
+    /// The runs of consecutive indices: where each begins, and how many indices it has.
     fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -127,8 +127,8 @@ impl IndexSet {
         })
     }
 
-    /// The first place from `at` on that is in the set, or one that is not; none up to the last
-    /// page.
+    /// The first index from `at` on that is in the set, or, if `is_absent`, that is not. Returns
+    /// none if there is no such index up to the last page.
     fn next(&self, at: u64, is_absent: bool) -> Option<u64> {
         let (boring, flip) = match is_absent {
             true => (Place::FULL, u64::MAX),
@@ -152,7 +152,7 @@ impl IndexSet {
     }
 }
 
-/// The same indices, however they came in.
+/// Two sets are equal if they hold the same indices, however these came in.
 impl PartialEq for IndexSet {
     fn eq(&self, other: &Self) -> bool {
         self.runs().eq(other.runs())

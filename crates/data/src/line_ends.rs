@@ -1,22 +1,23 @@
-//! Lines that end with a carriage return alone, as some old programs write them.
+//! Handles lines that end with a carriage return alone, as some old programs write them.
 
 use memchr::{memchr2, memchr3};
 use std::io::{self, Read};
 
-/// So many bytes after the first carriage return may pass without a line feed, until it is clear
-/// that there are none.
+/// The number of bytes without a line feed after the first carriage return from which it is clear
+/// that lines end with carriage returns.
 const HELD_MAX: usize = 1 << 16;
 
 /// A reader of text in which all lines end with a line feed.
 ///
-/// Where the first carriage return comes before any line feed, and no line feed follows it for
-/// long, carriage returns end the lines, and become line feeds. A zero byte is no text, and leaves
-/// everything as it is. That is a function of the bytes, however they arrive.
+/// If the first carriage return comes before any line feed, and no line feed follows it for long,
+/// carriage returns end the lines. They then become line feeds. A zero byte means that the bytes
+/// are not text, and everything is left as it is. The result depends on the bytes, and not on how
+/// they arrive.
 pub(crate) struct LineEnds<R> {
     reader: R,
     state: State,
-    /// What was read from the first carriage return on, to be looked at, and how much of it was
-    /// handed out.
+    /// The bytes from the first carriage return on, which were read only to look at them, and the
+    /// number of them that were handed out.
     held: Vec<u8>,
     handed: usize,
 }
@@ -25,7 +26,7 @@ pub(crate) struct LineEnds<R> {
 enum State {
     /// Neither kind of line end has been seen.
     Undecided,
-    /// A carriage return was seen, and what follows it is held back.
+    /// A carriage return was seen, and the bytes after it are held back.
     Holding,
     /// Bytes are handed on as they are.
     AsIs,
@@ -74,7 +75,7 @@ impl<R: Read> LineEnds<R> {
         }
     }
 
-    /// Hands out what was held back.
+    /// Hands out the bytes that were held back.
     fn hand_out(&mut self, buffer: &mut [u8]) -> usize {
         let rest = &self.held[self.handed..];
         let count = rest.len().min(buffer.len());
@@ -146,7 +147,7 @@ mod tests {
         }
         let long = b"a,b\r".repeat(40_000);
         assert!(!read(&long[..]).contains(&b'\r'));
-        // Beyond the limit it stays what it was.
+        // Beyond the limit the decision stays as it was.
         let late = [&long[..], b"c\n"].concat();
         assert_eq!(read(&late[..]).len(), late.len());
         assert!(!read(&late[..]).contains(&b'\r'));

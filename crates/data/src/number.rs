@@ -1,16 +1,16 @@
-//! Decimal numbers within a piece of text.
+//! Reads decimal numbers within a piece of text.
 //!
-//! Each function is given the whole text and the place where a number should begin, and answers
-//! with the place where it ends: one length and one position are all that the fast paths carry
-//! along. Almost all numbers are settled by one multiplication or division; the rest go the long
-//! way through `fast_float2`.
+//! Each function takes the whole text and the place where a number should begin, and returns the
+//! place where it ends. So the fast paths carry only one length and one position along. One
+//! multiplication or division settles almost all numbers. The rest go the long way through
+//! `fast_float2`.
 
 use rueful_machine::rounds_like_its_neighbours;
 
-/// Integers up to here are exact as `f64`.
+/// Integers up to this one are exact as `f64`.
 const EXACT_MANTISSA: u64 = 1 << 53;
 
-/// Any run of this many digits fits in 63 bits: integers with a sign become `f64` faster.
+/// Any run of this many digits fits in 63 bits. Signed integers become `f64` faster.
 const EXACT_DIGITS: usize = 18;
 
 /// The powers of ten that are exact as `f64`.
@@ -19,16 +19,16 @@ const POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// By how much appending so many digits multiplies an integer.
+/// The factor by which appending this many digits multiplies an integer.
 const SHIFTS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// An exponent of this size decides the value, whatever the digits of any line that fits in
-/// memory; larger ones are as good.
+/// An exponent of this size decides the value, whatever the digits of any line that fits in memory.
+/// Larger ones have the same effect.
 const EXPONENT_CAP: i64 = 1 << 50;
 
-/// The number at `at`, correctly rounded, and where it ends: an optional sign, digits with an
-/// optional point among or around them, an optional exponent. No words, no hexadecimals. A number
-/// that is too large is infinite.
+/// Reads the number at `at`, correctly rounded, and returns where it ends. A number has an optional
+/// sign, digits with an optional point among or around them, and an optional exponent. Words and
+/// hexadecimals are not numbers. A number that is too large is infinite.
 #[inline]
 pub(crate) fn double_at(text: &[u8], at: usize) -> Option<(f64, usize)> {
     let decimal = Decimal::at(text, at)?;
@@ -36,8 +36,8 @@ pub(crate) fn double_at(text: &[u8], at: usize) -> Option<(f64, usize)> {
     Some((value.unwrap_or_else(|| the_long_way(&text[at..decimal.end])), decimal.end))
 }
 
-/// The same in single precision: the `f32` that is nearest to what is written, not to the `f64`
-/// that is.
+/// Reads the number at `at` in single precision, and returns where it ends. The result is the `f32`
+/// that is nearest to the written number, not the one nearest to its `f64`.
 #[inline(always)] // A call would pass its result through memory.
 pub(crate) fn single_at(text: &[u8], at: usize) -> Option<(f32, usize)> {
     let decimal = Decimal::at(text, at)?;
@@ -48,7 +48,8 @@ pub(crate) fn single_at(text: &[u8], at: usize) -> Option<(f32, usize)> {
     Some((value, decimal.end))
 }
 
-/// The integer at `at`, at most `u64::MAX`, and where it ends: at `at`, if there is none.
+/// The integer at `at`, at most `u64::MAX`, and the place where it ends, which is `at` if there is
+/// none.
 #[inline(always)]
 pub(crate) fn integer_at(text: &[u8], at: usize) -> (u64, usize) {
     let (number, end) = append_digits(text, at, 0);
@@ -62,17 +63,17 @@ fn saturating(digits: &[u8]) -> u64 {
     digits.iter().fold(0, append)
 }
 
-// The syntax has been checked before one goes the long way, so there always is a value. Should
-// there be none after all, NaN is what every caller refuses.
+// The syntax has been checked before a number goes the long way, so there always is a value. If
+// there were none after all, the result is NaN, which every caller refuses.
 
 #[cold]
 fn the_long_way(number: &[u8]) -> f64 {
     fast_float2::parse(number).unwrap_or(f64::NAN)
 }
 
-/// Whole numbers beyond 2^24 often lie in the middle of two singles: those are exact as doubles, so
-/// that one rounding decides. What is known of the number is worked out anew, so that the fast way
-/// need not keep it.
+/// Whole numbers beyond 2^24 often lie in the middle of two singles. They are exact as doubles, so
+/// a single rounding decides. The facts about the number are worked out again here, so that the
+/// fast way need not keep them.
 #[cold]
 #[inline(never)]
 fn single_the_long_way(number: &[u8]) -> f32 {
@@ -89,7 +90,7 @@ fn single_the_long_way(number: &[u8]) -> f32 {
 struct Decimal {
     negative: bool,
     mantissa: u64,
-    /// Whether `mantissa` holds all the digits; otherwise it means nothing.
+    /// Whether `mantissa` holds all the digits. If not, its value is meaningless.
     is_whole: bool,
     exponent: i64,
     end: usize,
@@ -126,8 +127,8 @@ impl Decimal {
         self.is_whole && self.mantissa <= EXACT_MANTISSA
     }
 
-    /// Its value, with one rounding for a mantissa above 2^53 and one for the power of ten: less
-    /// than three units in the last place from what is written. None if digits are
+    /// Its value, with one rounding for a mantissa above 2^53 and one for the power of ten. It is
+    /// less than three units in the last place from the written number. Returns none if digits are
     /// missing or the power is not exact.
     #[inline(always)]
     fn nearly(self) -> Option<f64> {
@@ -144,7 +145,7 @@ impl Decimal {
     }
 }
 
-/// ±size, without a branch: in many files as many numbers are negative as not.
+/// Returns ±size without a branch, because in many files half of the numbers are negative.
 #[inline(always)]
 fn signed(size: f64, negative: bool) -> f64 {
     f64::from_bits(size.to_bits() ^ u64::from(negative) << 63)
@@ -160,7 +161,7 @@ fn after_sign(text: &[u8], at: usize) -> (bool, usize) {
     }
 }
 
-/// The exponent after its letter, capped, and where it ends.
+/// The exponent after its letter, capped, and the place where it ends.
 #[inline(always)]
 fn exponent_at(text: &[u8], at: usize) -> Option<(i64, usize)> {
     let (negative, start) = after_sign(text, at);
@@ -169,8 +170,8 @@ fn exponent_at(text: &[u8], at: usize) -> Option<(i64, usize)> {
     (end > start).then_some((if negative { -size } else { size }, end))
 }
 
-/// Appends the digits from `at` on to `number`, and says where they end. Wraps when there are too
-/// many.
+/// Appends the digits from `at` on to `number`, and returns where they end. The number wraps around
+/// if there are too many.
 #[inline(always)]
 fn append_digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
     while let Some(byte) = text.get(at) {
@@ -184,8 +185,8 @@ fn append_digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
     (number, at)
 }
 
-/// The same, for digits after a point: they are many, and how many cannot be predicted, so they
-/// are taken eight at a time and counted by arithmetic.
+/// Appends digits after a point. They are many, and their number cannot be predicted, so they are
+/// taken eight at a time and counted by arithmetic.
 #[inline(always)]
 fn append_fraction(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
     while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk()) {
@@ -199,14 +200,14 @@ fn append_fraction(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) 
     append_digits(text, at, number)
 }
 
-/// The integer that eight bytes begin with, and how many digits it has.
+/// The integer with which eight bytes begin, and the number of its digits.
 #[inline(always)]
 fn leading_of_eight(chunk: [u8; 8]) -> (u64, usize) {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    // The first byte is the lowest. A digit is now 0 to 9, anything else is more.
+    // The first byte is the lowest. A digit is now 0 to 9, and anything else is more.
     let bytes = u64::from_le_bytes(chunk) ^ (0x30 * ONES);
-    // The top bit of a byte tells that it is 10 or more. Carries spoil only the bytes above such a
-    // byte, and the lowest is all that counts.
+    // The top bit of a byte says that the byte is 10 or more. Carries spoil only the bytes above
+    // such a byte, and only the lowest such byte counts.
     let others = (bytes.wrapping_add(0x76 * ONES) | bytes) & (0x80 * ONES);
     let bits = others.trailing_zeros() & !7;
     // The last digit goes to the top byte, and zeros lead the number.
@@ -217,7 +218,7 @@ fn leading_of_eight(chunk: [u8; 8]) -> (u64, usize) {
     (eight, bits as usize / 8)
 }
 
-/// How many digits follow the zeros that lead a number.
+/// The number of digits after the leading zeros of a number.
 #[cold]
 fn significant(digits_and_point: &[u8]) -> usize {
     let digits = digits_and_point.iter().filter(|&&byte| byte != b'.');
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What the standard library makes of the whole text, words left out.
+    /// The value that the standard library reads from the whole text. Words are not numbers.
     fn obvious(text: &str) -> Option<f64> {
         let is_word = text.contains(|char: char| char.is_alphabetic() && !"eE".contains(char));
         if is_word { None } else { text.parse().ok() }
@@ -347,7 +348,7 @@ mod tests {
         assert_eq!(whole(&text), Some(1.0));
     }
 
-    /// Each of these becomes another single if it becomes a double first.
+    /// Each of these becomes a different single if it becomes a double first.
     #[test]
     fn what_two_roundings_get_wrong() {
         for (text, one, two) in [

@@ -1,12 +1,12 @@
-//! Messages that mention settings, in the words of whoever shows them.
+//! Messages that mention settings, each in the words of the program that shows them.
 
 use std::fmt;
 
-/// A message that mentions settings, told in the words of whoever shows it.
+/// A message that mentions settings, in the words of the program that shows it.
 ///
-/// A library knows a setting by its name alone. The program calls the setting `label` by its flag
-/// `--label`, a notebook by its argument, and a spec file by its key, so each of them says what a
-/// name becomes.
+/// A library knows a setting by its name alone. The command line calls the setting `label` by its
+/// flag `--label`, a notebook by its argument, and a spec file by its key. So each of them says how
+/// a name is shown.
 ///
 /// ```
 /// use rueful_data::{DataError, NamesSettings};
@@ -16,8 +16,8 @@ use std::fmt;
 /// assert!(error.text(&|name| format!("--{name}")).starts_with("--format: found \"xls\""));
 /// ```
 pub trait NamesSettings {
-    /// The message, in which `name` has the say on what a setting is called. What `Display` writes
-    /// is this text with the plain names.
+    /// The message, in which `name` turns the name of a setting into the words to show. `Display`
+    /// writes this text with the plain names.
     fn text(&self, name: &dyn Fn(&str) -> String) -> String;
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn plain(name: &str) -> String {
     name.to_owned()
 }
 
-/// Words among which settings are named.
+/// Words that mention settings by name.
 ///
 /// ```
 /// use rueful_data::{NamesSettings, Phrase};
@@ -45,21 +45,21 @@ enum Part {
 }
 
 impl Phrase {
-    /// The same with a setting behind it.
+    /// The phrase, followed by a setting.
     #[must_use]
     pub fn setting(mut self, name: &'static str) -> Self {
         self.0.push(Part::Setting(name));
         self
     }
 
-    /// The same with more words behind it.
+    /// The phrase, followed by more words.
     #[must_use]
     pub fn and(mut self, words: impl Into<String>) -> Self {
         self.0.push(Part::Words(words.into()));
         self
     }
 
-    /// The same with another phrase behind it.
+    /// The phrase, followed by another phrase.
     #[must_use]
     pub fn join(mut self, other: &Self) -> Self {
         self.0.extend_from_slice(&other.0);
@@ -79,7 +79,7 @@ impl From<&str> for Phrase {
     }
 }
 
-/// A phrase is the words that it displays.
+/// A phrase equals the words that it displays.
 impl PartialEq<&str> for Phrase {
     fn eq(&self, words: &&str) -> bool {
         self.text(&plain).as_str() == *words
@@ -102,7 +102,7 @@ impl fmt::Display for Phrase {
     }
 }
 
-/// Settings one after the other: `label, drop and bits`.
+/// A list of settings: `label, drop and bits`.
 pub(crate) fn listed(settings: &[&str], name: &dyn Fn(&str) -> String) -> String {
     let names: Vec<_> = settings.iter().map(|setting| name(setting)).collect();
     match names.split_last() {

@@ -1,45 +1,45 @@
 //! Files that are there whole or not at all.
 //!
-//! A file is written under another name beside its place and moved there at the end: until then,
-//! and whatever happens, a file that was there stays as it was.
+//! A file is written under another name beside its place, and moved there at the end. Until then,
+//! and whatever happens, an existing file stays as it was.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Under which name a file is written before it takes its place.
+/// The name under which a file is written before it takes its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beside {
-    /// One that no one else uses. What a killed program leaves behind stays there.
+    /// A name that nobody else uses. The file that a killed program leaves behind stays there.
     Anyone,
-    /// Always the same, `.part` behind its own: what a killed program leaves behind is written
-    /// over. Only one program can be at it.
+    /// Always the same name, with `.part` appended. The file that a killed program leaves behind is
+    /// overwritten. Only one program at a time can write it.
     Nobody,
 }
 
 /// Writes a file that takes the place of another when all of it is there.
 ///
-/// A link stays one: what it points to is replaced. What is there and is not a file, such as a
-/// pipe, is written to directly.
+/// A link stays a link: the file that it points to is replaced. If something is there that is not a
+/// file, such as a pipe, it is written to directly.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = Replacement::begin(path, Beside::Nobody)?;
     file.write_all(bytes)?;
     file.finish()
 }
 
-/// A file that is written piece by piece, beside the one it is to replace, and has its name once it
-/// is whole. Pipes and devices are written directly. What is not finished is removed.
+/// A file that is written piece by piece beside the one that it replaces. It gets that name once it
+/// is whole. Pipes and devices are written to directly. A file that is not finished is removed.
 #[derive(Debug)]
 pub struct NewFile(Replacement);
 
 impl NewFile {
-    /// Begins to write; a file that is there stays as it is for now.
+    /// Begins to write. An existing file stays as it is for now.
     pub fn begin(path: &Path) -> io::Result<Self> {
         Replacement::begin(path, Beside::Nobody).map(Self)
     }
 
-    /// All of it is written.
+    /// Ends the file and gives it its name.
     pub fn finish(self) -> io::Result<()> {
         self.0.finish()
     }
@@ -55,14 +55,14 @@ impl Write for NewFile {
     }
 }
 
-/// Whether [`replace_file`] could begin, as far as that can be told.
+/// Checks whether [`replace_file`] could begin, as far as that can be told.
 pub fn can_replace_file(path: &Path) -> io::Result<()> {
     Replacement::begin(path, Beside::Nobody).map(|_| ())
 }
 
 /// A file that is being written.
 pub(crate) enum Replacement {
-    /// Somewhere that is no file.
+    /// A writer that is not a file.
     Stream(Box<dyn Write + Send>),
     /// A pipe, a device, or a file that is written in its place.
     InPlace(File),
@@ -81,14 +81,15 @@ impl Write for Replacement {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Stream(stream) => stream.flush(),
-            // Nothing is held back here; what the system holds back, `sync` and `finish` ask for.
+            // Nothing is held back here. `sync` and `finish` ask for the bytes that the system
+            // holds back.
             Self::InPlace(_) | Self::Beside(_) => Ok(()),
         }
     }
 }
 
-/// A file under another name than it is to have. It is removed unless it gets that name, or is left
-/// on purpose.
+/// A file under a temporary name. It is removed unless it gets its final name, or is left on
+/// purpose.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     file: File,
@@ -105,7 +106,7 @@ impl Replacement {
         Ok(file)
     }
 
-    /// Opens the file beside its place, with whatever it holds.
+    /// Opens the file beside its place, and keeps its content.
     pub(crate) fn open(path: &Path, beside: Beside) -> io::Result<Self> {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(&target).is_ok_and(|facts| !facts.is_file()) {
@@ -127,7 +128,7 @@ impl Replacement {
         Ok(Self::Beside(Unfinished { file, path, target, is_kept: false }))
     }
 
-    /// Cuts what the file holds to so many bytes, and goes on behind them.
+    /// Cuts the file to this many bytes, and continues after them.
     pub(crate) fn cut(&mut self, bytes: u64) -> io::Result<()> {
         if let Self::Beside(Unfinished { file, .. }) = self {
             file.set_len(bytes)?;
@@ -136,7 +137,7 @@ impl Replacement {
         Ok(())
     }
 
-    /// Asks the system to put on the disk what it holds back.
+    /// Asks the system to put the bytes that it holds back on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         match self {
             Self::InPlace(file) | Self::Beside(Unfinished { file, .. })
@@ -161,7 +162,8 @@ impl Replacement {
             Self::Stream(mut stream) => stream.flush(),
             Self::InPlace(_) => Ok(()),
             Self::Beside(mut unfinished) => {
-                // A full disk may be told only now; and the name must not come before the bytes.
+                // The system may report a full disk only now. And the file must not get its name
+                // before its bytes.
                 unfinished.file.sync_all()?;
                 fs::rename(&unfinished.path, &unfinished.target)?;
                 unfinished.is_kept = true;
@@ -172,8 +174,8 @@ impl Replacement {
     }
 }
 
-/// Makes the new name last, where folders can be told to. If this fails, a power cut now may bring
-/// the old file back, whole.
+/// Makes the new name last, if the system can do that for folders. If this fails, a power cut now
+/// may bring the old file back, whole.
 fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
@@ -181,11 +183,11 @@ fn sync_folder(path: &Path) {
     }
 }
 
-/// How many files this process has begun.
+/// The number of files that this process has begun.
 static WRITERS: AtomicU64 = AtomicU64::new(0);
 
 impl Beside {
-    /// The name beside a place.
+    /// The temporary name for a file that belongs at `target`.
     pub(crate) fn name(self, target: &Path) -> PathBuf {
         let mut name = target.file_name().unwrap_or_default().to_owned();
         match self {
@@ -212,7 +214,7 @@ impl std::fmt::Debug for Replacement {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if !self.is_kept {
-            // If it cannot be removed, its name tells what it is.
+            // If it cannot be removed, its name says what it is.
             let _ = fs::remove_file(&self.path);
         }
     }

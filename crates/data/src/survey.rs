@@ -1,18 +1,18 @@
-//! One pass over the data for learners that must know the horizon beforehand.
+//! One pass over the data for learners that must know the horizon before they begin.
 
 use crate::{DataError, Source};
 use rueful_core::{Batch, Example};
 
-/// What the theory asks of a stream before its first round: its length and its size.
+/// The facts that theorems need before the first round: the length of the stream and its sizes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Survey {
     /// T, the number of examples.
     pub examples: u64,
-    /// max ‖x_t‖
+    /// max ‖x_t‖.
     pub example_norm_max: f64,
-    /// max c_t‖x_t‖, where c_t is how much the example counts
+    /// max c_t‖x_t‖, where c_t is the importance of the example.
     pub weighted_norm_max: f64,
-    /// max |y_t|
+    /// max |y_t|.
     pub label_abs_max: f64,
 }
 

@@ -1,11 +1,11 @@
-//! A piece of text that formats read rows from: whole lines, and room behind them.
+//! A piece of text from which formats read rows: whole lines, and padding behind them.
 
-/// How many bytes there are behind the text that may be loaded and mean nothing. Whoever reads
-/// several bytes at a time can do so up to the last byte of the text.
+/// The number of bytes behind the text that may be loaded and mean nothing. So a reader can load
+/// several bytes at a time up to the last byte of the text.
 pub(crate) const PADDING: usize = 32;
 
-/// Whole lines. The last one ends like the others: where the input has no line end, one follows
-/// behind the text.
+/// Whole lines. The last line ends like the others: if the input has no line end there, one follows
+/// the text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Text<'a> {
     padded: &'a [u8],
@@ -21,26 +21,26 @@ impl<'a> Text<'a> {
         Self { padded, len, is_first }
     }
 
-    /// The text and nothing more.
+    /// The text without the padding.
     #[inline]
     pub(crate) fn bytes(self) -> &'a [u8] {
         &self.padded[..self.len]
     }
 
-    /// The text, a line end if it has none of its own, and bytes that mean nothing.
+    /// The text, a line end if it has none of its own, and padding.
     #[inline]
     pub(crate) fn padded(self) -> &'a [u8] {
         self.padded
     }
 
-    /// How many bytes it has.
+    /// The number of bytes of the text.
     #[inline]
     pub(crate) fn len(self) -> usize {
         self.len
     }
 
-    /// The place of byte `at` in lines: how many come before its own, and how many bytes of its
-    /// own.
+    /// The place of byte `at`: the number of lines before its own, and the number of bytes before
+    /// it in its own line.
     #[cold]
     pub(crate) fn place(self, at: usize) -> (u64, usize) {
         let before = &self.bytes()[..at.min(self.len)];
@@ -50,7 +50,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The lines of a text: where each begins, and its bytes without `\n` or `\r\n`.
+/// The lines of a text: the place where each begins, and its bytes without `\n` or `\r\n`.
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The header.
+//! Reads the header of an ARFF file.
 
 use super::AttributeKind;
 use super::row::{Word, is_blank, skip_blanks, word_at};
@@ -6,19 +6,19 @@ use crate::format::Fault;
 use crate::schema::Columns;
 use crate::text::lines;
 
-/// More attributes than this are refused.
+/// A header with more attributes than this is refused.
 const MAX_ATTRIBUTES: usize = 1 << 20;
 
-/// A header, and where things are in it.
+/// A header, and the places of its parts.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) attributes: Vec<Attribute>,
-    /// Where `@data` is, and where the rows begin.
+    /// The place of `@data`, and the place where the rows begin.
     pub(super) data: usize,
     pub(super) rows: usize,
 }
 
-/// A declaration.
+/// The declaration of an attribute.
 #[derive(Debug)]
 pub(super) struct Attribute {
     pub(super) at: usize,
@@ -106,7 +106,7 @@ fn check_names(attributes: &[Attribute], at: usize) -> Result<(), Fault> {
     }
 }
 
-/// The declaration whose name and type are in a part of the text.
+/// Reads the declaration whose name and type are in a part of the text.
 fn attribute(text: &[u8], from: usize, end: usize) -> Result<Attribute, Fault> {
     let text = &text[..end];
     let at = skip_blanks(text, from);

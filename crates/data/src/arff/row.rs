@@ -1,4 +1,4 @@
-//! The rows.
+//! Reads the rows of an ARFF file.
 
 use super::{Arff, AttributeKind};
 use crate::format::{self, Fault};
@@ -8,18 +8,18 @@ use crate::table::plan::{Action, Filler, Plan};
 use crate::text::Text;
 use std::collections::HashSet;
 
-/// So many values are searched one by one.
+/// The largest number of declared values that are searched one by one.
 const FEW: usize = 12;
 
-/// What is checked of values, and what stands for those a sparse row leaves out.
+/// The checks of values, and the values that a sparse row leaves out.
 #[derive(Debug)]
 pub(super) struct Checks {
     declared: Vec<Declared>,
-    /// The columns whose absence from a sparse row means something, and what.
+    /// The columns whose absence from a sparse row has a meaning, and the value that it stands for.
     defaults: Vec<(usize, Option<Vec<u8>>)>,
 }
 
-/// The values a column may have.
+/// The values that a column may have.
 #[derive(Debug)]
 enum Declared {
     Any,
@@ -62,16 +62,16 @@ impl Checks {
     }
 }
 
-/// A text on its way into rows.
+/// A text that is being turned into rows.
 pub(super) struct Rows<'a> {
     pub(super) text: Text<'a>,
-    /// The text without what lies behind it.
+    /// The text without the padding behind it.
     pub(super) bytes: &'a [u8],
     pub(super) plan: &'a Plan,
     pub(super) checks: &'a Checks,
 }
 
-/// A row on its way.
+/// A row that is being put together.
 struct Row<'a> {
     start: usize,
     filler: &'a mut Filler,
@@ -98,7 +98,7 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// Reads a row of values in order; says where it ends.
+    /// Reads a row of values in order. Returns where it ends.
     fn dense(&self, row: &mut Row<'_>) -> Result<usize, Fault> {
         self.plan.begin(row.filler, row.rows);
         let padded = self.text.padded();
@@ -136,7 +136,7 @@ impl Rows<'_> {
         self.plan.finish(row.filler, row.rows, row.start, line)
     }
 
-    /// Takes the value of a column that begins at `at`; says where it ends.
+    /// Takes the value of a column that begins at `at`. Returns where it ends.
     fn value(&self, row: &mut Row<'_>, column: usize, at: usize) -> Result<usize, Fault> {
         let word = self.word(at)?;
         if self.is_missing(&word) {
@@ -163,7 +163,7 @@ impl Rows<'_> {
         word.end - word.start == 1 && self.bytes[word.start] == b'?'
     }
 
-    /// Reads a row of numbered values in braces; says where it ends.
+    /// Reads a row of numbered values in braces. Returns where it ends.
     fn sparse(&self, row: &mut Row<'_>) -> Result<usize, Fault> {
         self.plan.begin_sparse(row.filler, row.rows);
         let columns = self.plan.actions.len();
@@ -223,7 +223,7 @@ impl Rows<'_> {
     }
 }
 
-/// The explanations.
+/// The faults, with explanations.
 impl Rows<'_> {
     #[cold]
     fn fault(&self, at: usize, expected: &str) -> Fault {
@@ -232,7 +232,7 @@ impl Rows<'_> {
         Fault::new(at, line.strip_suffix(b"\r").unwrap_or(line), expected)
     }
 
-    /// A dense row of the wrong width is told to be that, and not what follows from it.
+    /// If a dense row has the wrong width, the fault says that, and not what follows from it.
     #[cold]
     fn explain(&self, start: usize, fault: Fault) -> Fault {
         let is_wide = self.width(start).is_none_or(|width| width == self.plan.actions.len());
@@ -248,7 +248,7 @@ impl Rows<'_> {
         }
     }
 
-    /// How many values the dense row has that begins at `start`, if it is one.
+    /// The number of values in the row that begins at `start`, if it is a dense row.
     fn width(&self, start: usize) -> Option<usize> {
         let mut at = start;
         let mut width = 0;
@@ -274,16 +274,16 @@ impl Rows<'_> {
 /// A word in a text, quoted or not.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word {
-    /// Its content.
+    /// The place of its content.
     pub(super) start: usize,
     pub(super) stop: usize,
     is_escaped: bool,
-    /// Where it ends, quotes included.
+    /// The place where it ends, including quotes.
     pub(super) end: usize,
 }
 
 impl Word {
-    /// Its content, in `buffer` if it has to be put together.
+    /// Its content. If escapes have to be removed, it is put together in `buffer`.
     pub(super) fn content<'a>(&self, text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
         let raw = &text[self.start..self.stop];
         if !self.is_escaped {
@@ -307,7 +307,8 @@ impl Word {
     }
 }
 
-/// The word at `at`: an empty one where none begins, none where a quote is not closed on the line.
+/// The word at `at`. It is empty if no word begins there. Returns none if a quote is not closed on
+/// the line.
 pub(super) fn word_at(text: &[u8], at: usize) -> Option<Word> {
     match text.get(at) {
         Some(&quote @ (b'\'' | b'"')) => quoted(text, at + 1, quote),
@@ -344,7 +345,7 @@ fn ends_word(byte: Option<&u8>) -> bool {
     matches!(byte, None | Some(b',' | b' ' | b'\t' | b'\n' | b'\r' | b'}' | b'%'))
 }
 
-/// Blanks separate nothing that is on two lines.
+/// Whether a byte is a blank. A line feed is not one.
 #[inline]
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
@@ -358,7 +359,7 @@ pub(super) fn skip_blanks(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Whether the line, or what counts of it, ends at `at`.
+/// Whether the line ends at `at`, or a comment begins.
 #[inline]
 fn is_end(text: &[u8], at: usize) -> bool {
     matches!(text.get(at), None | Some(b'\n' | b'%'))

@@ -1,4 +1,4 @@
-//! The bytes of a cache: a file that is mapped, or memory.
+//! The bytes of a cache: a mapped file, or memory.
 
 use rueful_machine::MappedFile;
 use std::fs::File;
@@ -12,7 +12,7 @@ pub(super) enum Bytes {
 }
 
 impl Bytes {
-    /// A file to be mapped. One that cannot be, such as a pipe, is read.
+    /// Maps a file into memory. A file that cannot be mapped, such as a pipe, is read.
     pub(super) fn open(mut file: File) -> io::Result<Self> {
         if file.metadata()?.is_file() {
             return Ok(Self::Mapped(MappedFile::new(file)?));
@@ -29,7 +29,7 @@ impl Bytes {
         }
     }
 
-    /// Makes `buffer` hold `length` bytes from `at` on; says whether they are there.
+    /// Copies `length` bytes from `at` on into `buffer`. Returns whether they are there.
     pub(super) fn copy(&self, at: u64, length: usize, buffer: &mut Vec<u8>) -> bool {
         match self {
             Self::Mapped(mapped) => mapped.copy(at, length, buffer),

@@ -1,13 +1,13 @@
-//! The bytes of a block to rows.
+//! Decodes the bytes of a block into rows.
 
 use super::layout::{BLOCK_CRC, BLOCK_HEAD, BlockHead, crc};
 use crate::labels::{LabelCounts, LabelRule};
 use rueful_core::{Batch, FeatureError, Importance};
 
-/// How many indices the rows have together that are copied at a time, where all are the same.
+/// The number of indices up to which equal rows are joined, to be copied together.
 const PATTERN: usize = 200;
 
-/// How rows are to be read: what of [`Reading`](crate::Reading) concerns a block.
+/// How rows are read: the parts of [`Reading`](crate::Reading) that concern a block.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) rule: LabelRule,
@@ -15,33 +15,33 @@ pub(super) struct Plan {
     pub(super) max_index: u32,
 }
 
-/// A block on its way to becoming rows. Used again and again, so that reading allocates nothing
-/// once it is under way.
+/// A block that is being decoded into rows. It is reused, so that reading allocates nothing once it
+/// is under way.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     /// Head and payload.
     pub(super) bytes: Vec<u8>,
     /// The rows.
     pub(super) batch: Batch,
-    /// Their labels, counted.
+    /// The counts of their labels.
     pub(super) counts: LabelCounts,
     /// Indices that may be new.
     pub(super) new: Vec<u32>,
     lengths: Vec<u32>,
     labels: Vec<f64>,
     importances: Vec<Importance>,
-    /// The indices of every row, where they are the same for all: a few times over.
+    /// The indices of one row, repeated a few times, if they are the same for all rows.
     pattern: Vec<u32>,
 }
 
-/// Why a block does not become rows, or not all of them.
+/// The reason why a block does not become rows, or not all of them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fault {
-    /// It is not what was written.
+    /// The bytes are not those that were written.
     Damage(&'static str),
-    /// The rows before this one are all right; its label is not one that is taken.
+    /// The rows before this one are fine. The label of this row is not one that is taken.
     Label { row: usize, label: f64 },
-    /// The rows before this one are all right; it has an index beyond the limit.
+    /// The rows before this one are fine. This row has an index beyond the limit.
     Index { row: usize, index: u32 },
 }
 
@@ -53,8 +53,8 @@ impl Block {
         self.new.clear();
     }
 
-    /// Reads the rows. They are all those of the block, those before the fault, or none if it is
-    /// damaged.
+    /// Reads the rows. They are all rows of the block, or those before the fault, or none if the
+    /// block is damaged.
     pub(super) fn decode(&mut self, plan: &Plan) -> Result<(), Fault> {
         self.forget();
         let bytes = std::mem::take(&mut self.bytes);
@@ -84,7 +84,7 @@ impl Block {
         }
     }
 
-    /// How many features each row has, the constant included.
+    /// Reads the number of features in each row, including the constant.
     fn read_lengths(&mut self, head: &BlockHead, bytes: &[u8], plan: &Plan) -> Result<(), Fault> {
         let constant = u32::from(plan.constant);
         self.lengths.clear();
@@ -105,7 +105,7 @@ impl Block {
         Ok(())
     }
 
-    /// The labels by the rule, each counted; says which row has the first that is not taken.
+    /// Reads and counts the labels by the rule. Returns the first row whose label is not taken.
     fn read_labels(&mut self, head: &BlockHead, bytes: &[u8], rule: &LabelRule) -> Option<usize> {
         let bad = match head.widths.labels {
             1 => self.read_small_labels(bytes, rule),
@@ -115,7 +115,7 @@ impl Block {
         bad
     }
 
-    /// Counts labels anew where some rows do not count: theirs leave no trace.
+    /// Counts labels anew if some rows have importance 0, because these leave no trace.
     fn recount_labels(&mut self, head: &BlockHead, bytes: &[u8], rule: &LabelRule) {
         if !self.importances.iter().any(|importance| importance.is_zero()) {
             return;
@@ -130,7 +130,7 @@ impl Block {
         }
     }
 
-    /// Labels of one byte: the rule is asked once for each that appears.
+    /// Reads labels of one byte. The rule is asked once for each distinct label.
     fn read_small_labels(&mut self, bytes: &[u8], rule: &LabelRule) -> Option<usize> {
         let mut times = [0_u32; 256];
         bytes.iter().for_each(|&byte| times[usize::from(byte)] += 1);
@@ -146,7 +146,8 @@ impl Block {
             match self.counts.take_number_times(rule, number, row, times) {
                 Some(label) => becomes[usize::from(byte)] = label,
                 None => {
-                    // Labels were counted to the end of the block: once more, to this row.
+                    // Labels were counted to the end of the block, so they are counted again, up to
+                    // this row.
                     self.counts.clear();
                     return self.read_small_labels(&bytes[..row], rule).or(Some(row));
                 }
@@ -168,7 +169,7 @@ impl Block {
         None
     }
 
-    /// Puts the features of all rows in their place.
+    /// Puts the features of all rows in their places.
     fn read_features(
         &mut self,
         head: &BlockHead,
@@ -181,7 +182,7 @@ impl Block {
             self.pattern.clear();
             self.pattern.extend_from_slice(&[0][..constant]);
             self.pattern.extend(indices.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)));
-            // Many short copies take longer than a few longer ones.
+            // Many short copies take longer than a few long ones.
             let row = self.pattern.len();
             while row > 0 && self.pattern.len() < PATTERN {
                 self.pattern.extend_from_within(..row);
@@ -222,7 +223,7 @@ impl Block {
         self.batch.iter().any(|row| row.features.indices().first() == Some(&0))
     }
 
-    /// How much the rows count, unless all count 1.
+    /// Reads the importances of the rows, unless all are 1.
     fn read_importances(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         self.importances.clear();
         for &bytes in bytes.as_chunks().0 {
@@ -233,7 +234,7 @@ impl Block {
         Ok(())
     }
 
-    /// Indices that appear for the first time.
+    /// Reads the indices that occur for the first time.
     fn read_new(&mut self, bytes: &[u8], plan: &Plan) -> Result<(), Fault> {
         self.new.extend_from_slice(&[0][..usize::from(plan.constant)]);
         self.new.extend(bytes.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)));
@@ -268,7 +269,7 @@ impl Block {
         Fault::Label { row, label: f64::NAN }
     }
 
-    /// Keeps the rows before a fault, and what was counted of them.
+    /// Keeps the rows before a fault, and their counts.
     #[cold]
     fn cut(&mut self, head: &BlockHead, labels: &[u8], fault: Fault, plan: &Plan) -> Fault {
         let (Fault::Label { row, .. } | Fault::Index { row, .. }) = fault else { return fault };
@@ -296,14 +297,14 @@ fn stored_label(head: &BlockHead, labels: &[u8], row: usize) -> f64 {
     }
 }
 
-/// The same rows over and over, the last time perhaps not all of them.
+/// Repeats the rows until `to` is full. The last repetition may be cut.
 fn repeat(rows: &[u32], to: &mut [u32]) {
     if !rows.is_empty() {
         to.chunks_mut(rows.len()).for_each(|place| place.copy_from_slice(&rows[..place.len()]));
     }
 }
 
-/// Indices from how many are left out before each.
+/// Reads indices from the numbers of indices that are left out before each.
 #[inline]
 fn read_gaps<const WIDTH: usize>(
     lengths: &[u32],
@@ -321,7 +322,8 @@ fn read_gaps<const WIDTH: usize>(
     }
 }
 
-/// Four at a time, which is faster. Sums that wrap around do not increase, and the batch notices.
+/// Adds four at a time, which is faster. Sums that wrap around do not increase, and the batch
+/// notices that.
 #[inline]
 fn add_up<const WIDTH: usize>(gaps: &[[u8; WIDTH]], to: &mut [u32]) {
     let mut last = 0_u32;
@@ -339,7 +341,7 @@ fn add_up<const WIDTH: usize>(gaps: &[[u8; WIDTH]], to: &mut [u32]) {
     rest_places.iter_mut().zip(rest).for_each(|(place, gap)| *place = next(gap));
 }
 
-/// Words of four bytes, with `first` before those of each row if there is a constant.
+/// Copies words of four bytes, with `first` before those of each row if there is a constant.
 #[inline]
 fn copy_words<T: Copy>(
     lengths: &[u32],
@@ -360,7 +362,7 @@ fn copy_words<T: Copy>(
     }
 }
 
-/// The head at the beginning of a block, if there can be one.
+/// Reads the head at the beginning of a block, if it can be valid.
 pub(super) fn parse_head(bytes: &[u8]) -> Result<BlockHead, &'static str> {
     BlockHead::parse(bytes.first_chunk().ok_or("its head is cut")?)
 }

@@ -1,4 +1,4 @@
-//! Rows to the bytes of a block.
+//! Encodes rows into the bytes of a block.
 
 use super::layout::{BLOCK_FEATURES, BLOCK_HEAD, BLOCK_ROWS, BlockHead, Widths, crc};
 
@@ -10,9 +10,9 @@ pub(super) struct Pending {
     values: Vec<f32>,
     labels: Vec<f64>,
     importances: Vec<f64>,
-    /// Indices that appear here for the first time.
+    /// Indices that occur here for the first time.
     new: Vec<u32>,
-    /// One bit per index: appeared.
+    /// One bit per index, which says whether the index has occurred.
     seen: Vec<u64>,
 }
 
@@ -21,13 +21,13 @@ impl Pending {
         self.lengths.is_empty()
     }
 
-    /// Whether a row of `length` features goes with those that are there.
+    /// Whether a row of `length` features fits into the block.
     pub(super) fn has_room(&self, length: usize) -> bool {
         self.is_empty()
             || self.lengths.len() < BLOCK_ROWS && self.indices.len() + length <= BLOCK_FEATURES
     }
 
-    /// Adds a row of features that increase from 1 on.
+    /// Adds a row. Its indices increase, and begin at 1 or above.
     pub(super) fn push(&mut self, indices: &[u32], values: &[f32], label: f64, importance: f64) {
         self.lengths.push(indices.len() as u32);
         self.indices.extend_from_slice(indices);
@@ -53,8 +53,8 @@ impl Pending {
         }
     }
 
-    /// Writes the block, head included, into `bytes`, and forgets the rows. Says how many indices
-    /// are new.
+    /// Writes the block, including its head, into `bytes`, and forgets the rows. Returns the number
+    /// of new indices.
     pub(super) fn encode(&mut self, bytes: &mut Vec<u8>) -> u64 {
         let widths = self.widths();
         let head = BlockHead {
@@ -105,7 +105,7 @@ impl Pending {
         })
     }
 
-    /// As few bytes as will do.
+    /// The smallest widths that suffice.
     fn widths(&self) -> Widths {
         let is_small = |label: &f64| f64::from(*label as i8) == *label;
         let is_even = self.lengths.windows(2).all(|pair| pair[0] == pair[1]);
@@ -146,7 +146,8 @@ impl Pending {
     }
 }
 
-/// How many indices are left out before each one, 0 not counted among them: it is the constant's.
+/// The number of indices that are left out before each one. Index 0 does not count, because it
+/// belongs to the constant.
 fn gaps(row: &[u32]) -> impl Iterator<Item = u32> {
     let mut next = 1;
     row.iter().map(move |&index| {
@@ -156,7 +157,7 @@ fn gaps(row: &[u32]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// How many bytes hold numbers up to `largest`.
+/// The number of bytes that hold numbers up to `largest`.
 fn width(largest: u32) -> u8 {
     match largest {
         0..=0xff => 1,
@@ -165,7 +166,7 @@ fn width(largest: u32) -> u8 {
     }
 }
 
-/// The lower `width` bytes of a number.
+/// Appends the lower `width` bytes of a number.
 fn put(number: u32, width: u8, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&number.to_le_bytes()[..usize::from(width)]);
 }

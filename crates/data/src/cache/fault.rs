@@ -1,38 +1,38 @@
-//! What can be wrong with a cache.
+//! The faults of a cache.
 
 use super::layout::VERSION;
 use crate::phrase::{NamesSettings, plain};
 use std::fmt;
 
-/// Why a file is not read as a cache.
+/// The reason why a file is not read as a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CacheFault {
-    /// It does not begin like one.
+    /// The file does not begin like a cache.
     NotACache,
-    /// It is of a version that is not known here.
+    /// The cache is of a newer version, which is not known here.
     Newer {
         /// Its version.
         version: u32,
     },
-    /// It is of a version that is no longer read.
+    /// The cache is of an older version, which is no longer read.
     Older {
         /// Its version.
         version: u32,
     },
-    /// It breaks off: the disk was full, or the copy was not finished.
+    /// The file breaks off, because the disk was full or the copy was not finished.
     Partial,
-    /// Its bytes are not those that were written.
+    /// The bytes are not those that were written.
     Damaged {
-        /// Where the part begins that is damaged.
+        /// The place where the damaged part begins.
         at: u64,
-        /// What was noticed.
+        /// The contradiction that was noticed.
         what: &'static str,
     },
-    /// Its labels have become +1 and −1 by another choice.
+    /// The labels became +1 and −1 by another choice of the positive label.
     Positive {
         /// The label that is +1 in the cache.
         made_with: String,
-        /// The label that should be.
+        /// The label that should be +1.
         wished: String,
     },
 }

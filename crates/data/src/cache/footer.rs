@@ -1,33 +1,33 @@
-//! What a cache says at its end: counts of everything, and the names.
+//! The footer of a cache: counts over all rows, and the names.
 
 use super::layout::{self, FOOTER, TAG_FOOTER, crc, u32_at, u64_at};
 use crate::{LabelsSeen, Names};
 use serde::{Deserialize, Serialize};
 
-/// What the rows of a cache hold, all of them together, without the constant feature.
+/// Counts over all rows of a cache, without the constant feature.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSummary {
-    /// Rows.
+    /// The number of rows.
     pub examples: u64,
-    /// Features stored, in all rows together.
+    /// The number of features that are stored, in all rows together.
     pub nonzeros: u64,
-    /// Distinct indices.
+    /// The number of distinct indices.
     pub features: u64,
     /// One more than the largest index.
     pub dimension: u64,
     /// The sum of the labels as they are stored.
     pub label_sum: f64,
-    /// The labels as they were written in the data, in the order they came.
+    /// The labels as they were written in the data, in the order in which they came.
     pub labels: Vec<(String, u64)>,
     /// Whether there were more labels than are counted one by one.
     pub labels_are_cut: bool,
-    /// How many cells without a value there were, by column.
+    /// The number of cells without a value, by column.
     pub missing: Vec<u64>,
 }
 
 impl CacheSummary {
-    /// The labels, as a source tells them.
+    /// The labels in the form in which a source gives them.
     pub(super) fn labels_seen(&self) -> LabelsSeen {
         LabelsSeen { counts: self.labels.clone(), is_cut: self.labels_are_cut }
     }
@@ -35,7 +35,7 @@ impl CacheSummary {
 
 /// Footer and trailer of a file whose blocks end at `at`.
 pub(super) fn write(at: u64, summary: &CacheSummary, names: &Names) -> Vec<u8> {
-    // Strings, whole numbers and a finite sum: that has no way to fail.
+    // Strings, whole numbers and a finite sum can always be written.
     let summary = serde_json::to_vec(summary).unwrap_or_default();
     let names = write_names(names);
     let mut bytes = Vec::with_capacity(FOOTER + summary.len() + names.len() + layout::TRAILER);
@@ -50,7 +50,7 @@ pub(super) fn write(at: u64, summary: &CacheSummary, names: &Names) -> Vec<u8> {
     bytes
 }
 
-/// The same back, from the footer alone.
+/// Reads summary and names from the footer.
 pub(super) fn read(footer: &[u8]) -> Result<(CacheSummary, Names), &'static str> {
     const CONTRADICTION: &str = "the footer's lengths contradict each other";
     let body = footer.get(FOOTER..).filter(|_| footer.starts_with(TAG_FOOTER));
@@ -64,8 +64,9 @@ pub(super) fn read(footer: &[u8]) -> Result<(CacheSummary, Names), &'static str>
     Ok((summary, read_names(rest).ok_or("the names are none")?))
 }
 
-/// Whether there were more names, how many there are, how many hashes; the names with index, hash
-/// and length before each; the hashes of names that came second to their index.
+/// Writes whether there were more names, the number of names and the number of hashes. Then come
+/// the names, each after its index, hash and length, and then the hashes of names that came second
+/// to their index.
 fn write_names(names: &Names) -> Vec<u8> {
     let (kept, seconds) = (names.kept(), names.seconds());
     let mut bytes = vec![u8::from(names.is_full())];

@@ -1,5 +1,5 @@
-//! The bytes of a cache, as `docs/maintainers/files.md` describes them. Whole numbers and floating-point numbers
-//! are little-endian.
+//! The bytes of a cache, as `docs/maintainers/files.md` describes them. Whole numbers and
+//! floating-point numbers are little-endian.
 //!
 //! ```text
 //! MAGIC version length crc provenance      the header
@@ -10,47 +10,46 @@
 
 use super::CacheFault;
 
-/// How a cache begins: no text does, and no transfer as text leaves it whole.
+/// The first bytes of a cache. No text begins with them, and a transfer as text would change them.
 pub(crate) const MAGIC: &[u8] = b"\x8drueful\r\n\x1a\n\0";
-/// How it ends.
+/// The last bytes of a cache.
 pub(super) const END: &[u8] = b"\x8dend\r\n\x1a\n";
 /// The version that is written, and the only one that is read.
 pub(super) const VERSION: u32 = 2;
 
-/// Magic, version, length, checksum.
+/// The bytes of magic, version, length and checksum.
 pub(super) const HEADER: usize = 24;
 pub(super) const TAG_FOOTER: &[u8; 4] = b"last";
-/// Tag, length of the summary, length of the names.
+/// The bytes of the tag, the length of the summary and the length of the names.
 pub(super) const FOOTER: usize = 16;
-/// Offset, checksum, end mark.
+/// The bytes of the offset, the checksum and the end mark.
 pub(super) const TRAILER: usize = 20;
 
 const TAG_BLOCK: &[u8; 4] = b"rows";
-/// A block's head, and where its checksum is in it.
+/// The bytes of a block's head, and the place of its checksum.
 pub(super) const BLOCK_HEAD: usize = 32;
 pub(super) const BLOCK_CRC: usize = 28;
 
 /// A block is ended when the next row would go beyond one of these.
 pub(super) const BLOCK_ROWS: usize = 1 << 12;
 pub(super) const BLOCK_FEATURES: usize = 1 << 15;
-/// So many features a row may have that is written: with index and value its bytes are counted in
-/// 32 bits.
+/// The largest number of features in a row that is written. With index and value, the bytes of a
+/// row are then counted in 32 bits.
 pub(super) const ROW_MAX: usize = 1 << 28;
-/// What a block may have: so many rows, and so many features unless it has one row only. What is
-/// left out because it is the same for all rows takes no bytes, so the length of the file is no
-/// limit to it.
+/// The largest number of rows in a block, and of features unless it has only one row. Parts that
+/// are the same for all rows take no bytes, so the length of the file does not limit these numbers.
 const ROWS_MAX: u32 = 1 << 16;
 const FEATURES_MAX: u32 = 1 << 16;
 
-/// Bytes for each label, length, index, value and importance; 0 for what is left out.
+/// The bytes for each label, length, index, value and importance. 0 means that they are left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Widths {
     /// 1: whole numbers from −128 to 127; 8: double precision.
     pub(super) labels: u8,
     /// 0: all rows have the same number of features; else 1, 2 or 4 for each row.
     pub(super) lengths: u8,
-    /// 0: all rows have the same indices, which are there once, in 4 bytes each; 1 or 2: how many
-    /// indices are left out before each one; 4: the indices.
+    /// 0: all rows have the same indices, which are there once, in 4 bytes each; 1 or 2: the number
+    /// of indices that are left out before each one; 4: the indices.
     pub(super) indices: u8,
     /// 0: all are 1; 4: single precision.
     pub(super) values: u8,
@@ -58,19 +57,19 @@ pub(super) struct Widths {
     pub(super) importance: u8,
 }
 
-/// What a block says about itself.
+/// The description of a block in its head.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct BlockHead {
     pub(super) rows: u32,
     pub(super) nonzeros: u32,
-    /// How many indices appear here for the first time.
+    /// The number of indices that occur here for the first time.
     pub(super) new: u32,
     pub(super) widths: Widths,
     pub(super) crc: u32,
 }
 
 impl BlockHead {
-    /// Everything but the checksum.
+    /// The bytes of the head, without the checksum.
     pub(super) fn to_bytes(self) -> [u8; BLOCK_CRC] {
         let Widths { labels, lengths, indices, values, importance } = self.widths;
         let mut bytes = [0; BLOCK_CRC];
@@ -83,7 +82,7 @@ impl BlockHead {
         bytes
     }
 
-    /// A head that can be true, or what is wrong with it.
+    /// Reads a head. If it cannot be valid, returns what is wrong with it.
     pub(super) fn parse(bytes: &[u8; BLOCK_HEAD]) -> Result<Self, &'static str> {
         if !bytes.starts_with(TAG_BLOCK) {
             return Err("no block begins there");
@@ -127,18 +126,18 @@ impl BlockHead {
         Ok(head)
     }
 
-    /// How many features each row has, where that is the same for all.
+    /// The number of features in each row, if it is the same for all rows.
     pub(super) fn row_length(&self) -> u32 {
         self.nonzeros.checked_div(self.rows).unwrap_or(0)
     }
 
-    /// How many bytes follow the head.
+    /// The number of bytes that follow the head.
     pub(super) fn payload(&self) -> u64 {
         self.parts().iter().sum()
     }
 
-    /// How many bytes labels, lengths, indices, values, importances and new indices take, in this
-    /// order.
+    /// The number of bytes of labels, lengths, indices, values, importances and new indices, in
+    /// this order.
     pub(super) fn parts(&self) -> [u64; 6] {
         let times = |count: u32, width: u8| u64::from(count) * u64::from(width);
         let indices = match self.widths.indices {
@@ -168,24 +167,24 @@ impl BlockHead {
     }
 }
 
-/// The number at a place that exists.
+/// The number at a place that must exist.
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
 }
 
-/// The number at a place that exists.
+/// The number at a place that must exist.
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
 }
 
-/// The checksum of several pieces in a row.
+/// The checksum of several pieces, one after the other.
 pub(super) fn crc(pieces: &[&[u8]]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     pieces.iter().for_each(|piece| hasher.update(piece));
     hasher.finalize()
 }
 
-/// Damage at a place.
+/// The fault of damage at a place.
 #[cold]
 pub(super) fn damaged(at: u64, what: &'static str) -> CacheFault {
     CacheFault::Damaged { at, what }

@@ -1,6 +1,6 @@
-//! A compact binary file of rows, for reading the same data again: labels and features as they
-//! were read, checksummed, with what they were made from. `docs/maintainers/files.md`
-//! describes every byte.
+//! A compact binary file of rows, for reading the same data again. It holds labels and features as
+//! they were read, checksums, and a description of the data that they were made from.
+//! `docs/maintainers/files.md` describes every byte.
 //!
 //! ```
 //! use rueful_core::Batch;

@@ -1,23 +1,23 @@
-//! What a cache was made from, to tell whether it still stands for that.
+//! The data that a cache was made from, to tell whether the cache is still valid.
 
 use crate::{DataError, LabelRule, Phrase};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// Everything the rows of a cache depend on.
+/// Everything that the rows of a cache depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// The files, in the order they were read.
+    /// The files, in the order in which they were read.
     pub sources: Vec<SourceFile>,
-    /// How they were read: a [`Schema`](crate::Schema), or whatever else says it.
+    /// How they were read: a [`Schema`](crate::Schema), or another description.
     pub schema: serde_json::Value,
-    /// The label that became +1, if that was said; all others became −1. Without it, labels are
-    /// kept as the numbers they are in the files.
+    /// The label that became +1, if one was named. All others became −1. Without it, labels are
+    /// stored as the numbers they are in the files.
     pub positive: Option<String>,
-    /// The largest index a feature was allowed to have: beyond it, a name that is a number is
-    /// hashed like any other.
+    /// The largest index that a feature was allowed to have. A name that is a larger number is
+    /// hashed like any other name.
     pub max_index: u32,
 }
 
@@ -29,12 +29,12 @@ pub struct SourceFile {
     pub name: String,
     /// Its size, if it is a file.
     pub bytes: Option<u64>,
-    /// When it was changed last, in nanoseconds since 1970, if that is known.
+    /// The time of its last change, in nanoseconds since 1970, if that is known.
     pub modified: Option<u64>,
 }
 
 impl SourceFile {
-    /// Looks at a file, or takes note of standard input for `-`.
+    /// Looks at a file. `-` is standard input.
     pub fn look(name: &str) -> Result<Self, DataError> {
         let unknown = Self { name: name.to_owned(), bytes: None, modified: None };
         if name == "-" {
@@ -50,14 +50,15 @@ impl SourceFile {
         Ok(Self { bytes: Some(facts.len()), modified, ..unknown })
     }
 
-    /// The last part of its name: a folder may be moved with all that is in it.
+    /// The last part of its name. A folder may be moved with all its files.
     fn last_name(&self) -> &str {
         Path::new(&self.name).file_name().and_then(|name| name.to_str()).unwrap_or(&self.name)
     }
 }
 
 impl Provenance {
-    /// Looks at the files. To be done before they are read, so that a change meanwhile is noticed.
+    /// Looks at the files. This must be done before they are read, so that a later change is
+    /// noticed.
     pub fn look(
         paths: &[String],
         schema: &impl Serialize,
@@ -66,7 +67,7 @@ impl Provenance {
     ) -> Result<Self, DataError> {
         let sources = paths.iter().map(|path| SourceFile::look(path)).collect::<Result<_, _>>()?;
         let positive = positive.map(str::to_owned);
-        // What has no JSON is told apart by nothing.
+        // A schema that cannot be written as JSON is the same as any other such schema.
         let schema = serde_json::to_value(schema).unwrap_or_default();
         Ok(Self { sources, schema, positive, max_index })
     }
@@ -79,8 +80,8 @@ impl Provenance {
         }
     }
 
-    /// Why a cache made from `self` does not stand for what is there `now`, in words; nothing if
-    /// it does.
+    /// The reason, in words, why a cache made from `self` is not valid for the data that are there
+    /// `now`. Returns none if it is valid.
     ///
     /// ```
     /// use rueful_data::{Provenance, Schema, SourceFile};

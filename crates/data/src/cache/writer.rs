@@ -1,4 +1,4 @@
-//! A cache being written.
+//! Writes a cache.
 
 use super::encode::Pending;
 use super::footer::{self, CacheSummary};
@@ -10,21 +10,21 @@ use rueful_core::{Batch, Example, Sum};
 use std::io::Write;
 use std::path::Path;
 
-/// So many different labels are counted one by one.
+/// The largest number of different labels that are counted one by one.
 const LABELS_COUNTED: usize = 64;
 
 /// Writes rows to a cache.
 ///
-/// A file is written under another name beside its place and moved there at the end: until then,
-/// and whatever happens, a file that was there stays as it was.
+/// A file is written under another name beside its place, and moved there at the end. Until then,
+/// and whatever happens, an existing file stays as it was.
 #[derive(Debug)]
 pub struct CacheWriter {
     name: String,
     out: Replacement,
-    /// How many bytes have been written.
+    /// The number of bytes that have been written.
     at: u64,
     pending: Pending,
-    /// The bytes of a block, kept for the next.
+    /// The bytes of a block. The memory is reused for the next one.
     block: Vec<u8>,
     summary: CacheSummary,
     label_sum: Sum,
@@ -32,14 +32,15 @@ pub struct CacheWriter {
 }
 
 impl CacheWriter {
-    /// Begins a file. What is there and is not a file, such as a pipe, is written to directly.
+    /// Begins a file. If something is there that is not a file, such as a pipe, it is written to
+    /// directly.
     pub fn create(path: &str, provenance: &Provenance) -> Result<Self, DataError> {
         let out = Replacement::begin(Path::new(path), Beside::Anyone)
             .map_err(|error| DataError::Write { file: path.to_owned(), error })?;
         Self::begin(path.to_owned(), out, provenance)
     }
 
-    /// Writes to anything, called `name` in errors. It is written to in large pieces.
+    /// Writes to any writer, which errors call `name`. It is written to in large pieces.
     pub fn new(
         name: impl Into<String>,
         out: impl Write + Send + 'static,
@@ -59,7 +60,7 @@ impl CacheWriter {
             label_sum: Sum::default(),
             labels: Vec::new(),
         };
-        // Strings and whole numbers: that has no way to fail.
+        // Strings and whole numbers can always be written.
         let text = serde_json::to_vec(provenance).unwrap_or_default();
         let mut head = Vec::with_capacity(HEADER + text.len());
         head.extend_from_slice(MAGIC);
@@ -71,8 +72,8 @@ impl CacheWriter {
         Ok(writer)
     }
 
-    /// Appends the rows of a batch. If they have the constant feature, say so: it is not stored,
-    /// but added again when the cache is read. Their labels should be as
+    /// Appends the rows of a batch. `constant` says whether they have the constant feature. It is
+    /// not stored, but added again when the cache is read. The labels should be as
     /// [`Provenance::label_rule`] makes them.
     pub fn append(&mut self, batch: &Batch, constant: bool) -> Result<(), DataError> {
         batch.iter().try_for_each(|example| self.append_row(&example, constant))
@@ -142,9 +143,9 @@ impl CacheWriter {
         written.map_err(|error| DataError::Write { file: self.name.clone(), error })
     }
 
-    /// Writes what is still to be written and puts the file in its place. The names are those of
-    /// the features; the labels, as they were written in the data, may be left empty where they
-    /// are the numbers in the rows; `missing` counts cells without a value, by column.
+    /// Writes the rest and puts the file in its place. `names` are those of the features. The
+    /// labels are as the data have them, and may be empty if they are the numbers in the rows.
+    /// `missing` counts cells without a value, by column.
     pub fn finish(
         mut self,
         names: &Names,
@@ -170,8 +171,8 @@ impl CacheWriter {
     }
 }
 
-/// Reads a source to its end into a cache. Its rows have the constant feature if `constant` says
-/// so, and labels as [`Provenance::label_rule`] makes them.
+/// Reads a source to its end into a cache. `constant` says whether its rows have the constant
+/// feature. Their labels should be as [`Provenance::label_rule`] makes them.
 pub fn write_cache(
     path: &str,
     provenance: &Provenance,

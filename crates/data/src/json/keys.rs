@@ -1,4 +1,4 @@
-//! The keys that the first lines have, for a person to see.
+//! The keys of the first lines, to show to a person.
 
 use super::parse::{Parser, Scratch, Sink};
 use crate::format::{Fault, quoted};
@@ -7,11 +7,11 @@ use crate::schema::{Column, Columns, listed as list};
 use crate::text::lines;
 use std::collections::HashMap;
 
-/// So many lines are looked at, and so many keys remembered.
+/// The number of lines that are looked at, and the number of keys that are remembered.
 const LINES: usize = 100;
 const KEYS: usize = 1000;
 
-/// Keys, and what they hold.
+/// Keys, and the kinds of their values.
 #[derive(Debug, Default)]
 struct Keys {
     all: Vec<(String, Holds)>,
@@ -23,7 +23,7 @@ enum Holds {
     Nothing,
     Numbers,
     Words,
-    /// Dates, and nothing else so far.
+    /// Only dates so far.
     Dates,
 }
 
@@ -34,7 +34,7 @@ impl Keys {
         let rows = lines(beginning).filter(|(_, line)| !line.trim_ascii().is_empty());
         for (start, line) in rows.take(LINES) {
             let text = &beginning[..start + line.len()];
-            // What is wrong with a row is told when it is read.
+            // A fault of a row is reported when the row is read.
             let _ = Parser { text, at: start, scratch: &mut scratch }.row(&mut keys);
         }
         keys
@@ -59,19 +59,19 @@ impl Keys {
     }
 }
 
-/// The keys that the first lines have.
+/// The keys of the first lines.
 pub(crate) fn keys_in(beginning: &[u8]) -> Vec<String> {
     Keys::of(beginning).all.into_iter().map(|(name, _)| name).collect()
 }
 
-/// The keys that hold dates in the first lines, but for those of which something else is known.
+/// The keys that hold dates in the first lines, without those that belong to a known column.
 pub(super) fn dates(beginning: &[u8], columns: &[Column]) -> Vec<String> {
     let is_free = |key: &str| !columns.iter().any(|column| is_below(key, &column.name));
     let keys = Keys::of(beginning).all.into_iter();
     keys.filter(|(key, holds)| *holds == Holds::Dates && is_free(key)).map(|(key, _)| key).collect()
 }
 
-/// Whether a column is one of these keys, or an object or array around one.
+/// Whether a column is one of these keys, or an object or array that contains one.
 pub(crate) fn is_key(keys: &[String], column: &str) -> bool {
     keys.iter().any(|key| is_below(key, column))
 }
@@ -86,7 +86,7 @@ pub(super) fn listed(beginning: &[u8]) -> String {
     list(&keys_in(beginning))
 }
 
-/// What becomes of the keys that no role was wished for.
+/// Notes about the keys for which no setting asks for a role.
 pub(super) fn notes(beginning: &[u8], columns: &Columns) -> Vec<String> {
     let keys = Keys::of(beginning);
     let names = |wanted: Holds| {

@@ -1,45 +1,45 @@
-//! One line of JSON, handed on value by value.
+//! Reads one line of JSON, and hands it on value by value.
 
 use crate::format::Fault;
 use crate::names::Prefix;
 use memchr::memchr3;
 
-/// Objects and arrays within each other, at most.
+/// The largest depth of objects and arrays within each other.
 const MAX_DEPTH: usize = 64;
 
-/// Takes the values of a row, each with the key it has in the whole.
+/// Takes the values of a row, each with its full key.
 pub(super) trait Sink {
-    /// What is known about a key and everything below it.
+    /// The facts about a key that hold for everything below it.
     type Mark: Copy + Default;
 
-    /// A key, below one with the mark `outer`.
+    /// Enters a key below one with the mark `outer`.
     fn enter(&mut self, key: &[u8], hash: u64, outer: Self::Mark) -> Self::Mark;
-    /// A number, as it is written.
+    /// Takes a number, as it is written.
     fn number(&mut self, key: &[u8], mark: Self::Mark, text: &[u8], at: usize)
     -> Result<(), Fault>;
-    /// A string.
+    /// Takes a string.
     fn string(&mut self, key: &[u8], mark: Self::Mark, text: &[u8], at: usize)
     -> Result<(), Fault>;
-    /// A truth value.
+    /// Takes a boolean.
     fn boolean(&mut self, key: &[u8], mark: Self::Mark, is: bool, at: usize) -> Result<(), Fault>;
-    /// No value.
+    /// Takes a `null`.
     fn null(&mut self, key: &[u8], mark: Self::Mark, at: usize) -> Result<(), Fault>;
-    /// An object or array begins that is not the row itself.
+    /// Begins an object or array that is not the row itself.
     fn open(&mut self, mark: Self::Mark, found: &[u8], at: usize) -> Result<(), Fault>;
 }
 
-/// What is used again from row to row.
+/// Memory that is reused from row to row.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// The key, dotted.
+    /// The full key, with points.
     key: Vec<u8>,
     /// A string without its escapes.
     string: Vec<u8>,
-    /// The keys of the row: hash, and where.
+    /// The keys of the row: the hash and the place of each.
     seen: Vec<(u64, usize)>,
 }
 
-/// A line on its way; `text` ends with it.
+/// A line that is being read. It ends where `text` ends.
 pub(super) struct Parser<'a> {
     pub(super) text: &'a [u8],
     pub(super) at: usize,
@@ -65,7 +65,7 @@ impl Parser<'_> {
         self.check_keys()
     }
 
-    /// Refuses a key that is there twice.
+    /// Refuses a key that occurs twice.
     fn check_keys(&mut self) -> Result<(), Fault> {
         let seen = &mut self.scratch.seen;
         seen.sort_unstable();
@@ -182,8 +182,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Goes over the string that begins here, and says where its content is: in the text, or
-    /// without its escapes in the buffer for strings.
+    /// Passes over the string that begins here. Returns where its content is in the text, or none
+    /// if the content, without its escapes, is in the buffer for strings.
     fn string_at(&mut self) -> Result<Option<(usize, usize)>, Fault> {
         let open = self.at;
         let start = open + 1;
@@ -192,7 +192,7 @@ impl Parser<'_> {
         let mut copied = start;
         let is_plain = loop {
             let rest = &self.text[at.min(self.text.len())..];
-            // A tab is the control character most often met.
+            // A tab is the most frequent control character.
             let Some(distance) = memchr3(b'"', b'\\', b'\t', rest) else {
                 self.at = open;
                 return Err(self.unfinished("a double quote that closes this one"));
@@ -227,7 +227,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Takes the escape whose letter is at `at`; says where it ends.
+    /// Takes the escape whose letter is at `at`. Returns where it ends.
     fn escape(&mut self, at: usize) -> Option<usize> {
         let byte = match self.text.get(at)? {
             byte @ (b'"' | b'\\' | b'/') => *byte,
@@ -266,7 +266,7 @@ impl Parser<'_> {
         digits.iter().try_fold(0, |sum, &digit| Some(16 * sum + char::from(digit).to_digit(16)?))
     }
 
-    /// Where the number that begins here ends, if it is written as JSON has it.
+    /// The place where the number that begins here ends, if it is written as JSON demands.
     fn number_end(&self) -> Option<usize> {
         let digits = |at: usize| {
             let rest = &self.text[at.min(self.text.len())..];
@@ -336,7 +336,7 @@ impl Parser<'_> {
         Fault::new(self.at, self.rest(), expected)
     }
 
-    /// The same, and where the line ends too early, what may be the matter.
+    /// The fault, and a hint if the line ends too early.
     #[cold]
     fn unfinished(&self, expected: &str) -> Fault {
         let fault = self.fault(expected);

@@ -1,9 +1,9 @@
 //! LIBSVM text, also called svmlight: one example per line, `label index:value index:value …`.
 //!
-//! Labels and values are decimal numbers; indices are integers from 1 on that increase along the
-//! line. Tokens are separated by spaces or tabs, `#` begins a comment, lines without a row are
-//! passed over. Index i of the file is index i of the batch, which leaves index 0 to the constant.
-//! A value is rounded to `f64` and then to `f32`, as other readers of the format do.
+//! Labels and values are decimal numbers. Indices are integers from 1 on that increase along the
+//! line. Tokens are separated by spaces or tabs, `#` begins a comment, and lines without a row are
+//! skipped. Index i of the file is index i of the batch, so index 0 is free for the constant. A
+//! value becomes the `f32` that is nearest to the written number.
 
 mod row;
 
@@ -13,7 +13,7 @@ use crate::rows::Rows;
 use crate::text::Text;
 use row::Lines;
 
-/// The format, and what is to be done with its rows.
+/// The format, and how its rows are read.
 #[derive(Debug, Clone)]
 pub(crate) struct Libsvm {
     pub(crate) rule: LabelRule,

@@ -1,8 +1,8 @@
-//! One line of LIBSVM text.
+//! Reads one line of LIBSVM text.
 //!
-//! The way through a valid line is short and branches little. When it meets something it does not
-//! know it stops, and the explanation is worked out afterwards, at leisure, from the token it
-//! stopped at.
+//! The code for a valid line is short and branches little. It stops when it meets something that it
+//! does not know. The explanation is then worked out separately, from the token at which it
+//! stopped.
 
 use super::Libsvm;
 use crate::format::Fault;
@@ -14,7 +14,7 @@ use rueful_machine::pairs_at;
 
 const LINE_FORM: &str = "a line is: label index:value index:value …";
 
-/// A text on its way into rows.
+/// A text that is being turned into rows.
 pub(super) struct Lines<'a> {
     pub(super) text: Text<'a>,
     pub(super) format: &'a Libsvm,
@@ -24,12 +24,12 @@ pub(super) struct Lines<'a> {
 struct Feature {
     index: u32,
     value: f32,
-    /// Where the next token may begin.
+    /// The place where the next token may begin.
     next: usize,
 }
 
 impl Lines<'_> {
-    /// Adds the row of the line that begins at `at`, if it has one; says where the next line
+    /// Adds the row of the line that begins at `at`, if it has one. Returns where the next line
     /// begins.
     #[inline(always)]
     pub(super) fn read_line(&self, at: usize, rows: &mut Rows) -> Result<usize, Fault> {
@@ -40,7 +40,7 @@ impl Lines<'_> {
         let Some((label, next)) = self.label(start, rows) else {
             return Err(self.label_fault(start));
         };
-        // A feature takes four bytes at least, its blank included.
+        // A feature takes at least four bytes, including its blank.
         let mut features = rows.batch.open_row((self.text.len() - start) / 4 + 2);
         if self.format.constant {
             self.store(&mut features, start, 0, 1.0)?;
@@ -50,8 +50,9 @@ impl Lines<'_> {
         Ok(self.next_line(end))
     }
 
-    /// Reads the features from `at` on; says where the line ends. Ordinary features are read in
-    /// one go. Where that is refused, one of them is wrong, and it is found one by one.
+    /// Reads the features from `at` on. Returns where the line ends. Ordinary features are read in
+    /// one go. If that is refused, one of them is wrong, and it is found by reading them one by
+    /// one.
     #[inline]
     fn read_features(&self, mut at: usize, row: &mut OpenRow<'_>) -> Result<usize, Fault> {
         let text = self.text.padded();
@@ -77,14 +78,13 @@ impl Lines<'_> {
         }
     }
 
-    /// Whether indices that increase lie within the limits.
+    /// Whether increasing indices lie within the limits.
     fn are_allowed(&self, indices: &[u32]) -> bool {
         let ends = indices.first().zip(indices.last());
         ends.is_none_or(|(&first, &last)| first > 0 && last <= self.format.max_index)
     }
 
-    /// Reads a feature of any form, or one that is wrong, or the end of the line: says where that
-    /// is.
+    /// Reads a feature of any form, even a wrong one. If the line ends instead, returns where.
     fn read_feature(&self, at: &mut usize, row: &mut OpenRow<'_>) -> Result<Option<usize>, Fault> {
         let start = self.skip_blanks(*at);
         if self.is_end(start) {
@@ -101,12 +101,12 @@ impl Lines<'_> {
         }
     }
 
-    /// Order has been checked already, so all the batch can object to is an infinite value.
+    /// The order has been checked already, so the batch can only refuse an infinite value.
     fn store(&self, row: &mut OpenRow<'_>, at: usize, index: u32, value: f32) -> Result<(), Fault> {
         row.push(index, value).map_err(|_| self.size_fault(at))
     }
 
-    /// The label at `at` and where to go on after it, if it is one that is taken.
+    /// The label at `at` and the place after it, if it is one that is taken.
     #[inline]
     fn label(&self, at: usize, rows: &mut Rows) -> Option<(f64, usize)> {
         let row = rows.batch.len();
@@ -118,14 +118,14 @@ impl Lines<'_> {
         Some((rows.labels.take_number(&self.format.rule, number, row, at)?, next))
     }
 
-    /// The number at `at` and where to go on after it, if it is one.
+    /// The number at `at` and the place after it, if there is a number.
     #[inline]
     fn number(&self, at: usize) -> Option<(f64, usize)> {
         let (number, end) = double_at(self.text.padded(), at)?;
         Some((number, self.after_token(end)?))
     }
 
-    /// The feature at `at`, if it is one.
+    /// The feature at `at`, if there is one.
     fn feature(&self, at: usize) -> Option<Feature> {
         let (index, colon) = integer_at(self.text.padded(), at);
         if self.byte(colon) != b':' || index > u64::from(self.format.max_index) {
@@ -136,7 +136,7 @@ impl Lines<'_> {
         Some(Feature { index: index as u32, value, next })
     }
 
-    /// Where to go on after a token that should end at `at`, if it does.
+    /// The place to continue after a token that should end at `at`, if it ends there.
     #[inline(always)]
     fn after_token(&self, at: usize) -> Option<usize> {
         match self.byte(at) {
@@ -153,7 +153,7 @@ impl Lines<'_> {
         at
     }
 
-    /// Whether the line, or what counts of it, ends at `at`.
+    /// Whether the line ends at `at`, or a comment begins.
     #[inline]
     fn is_end(&self, at: usize) -> bool {
         match self.byte(at) {
@@ -163,7 +163,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Where the next line begins, from the end of what counts of this one.
+    /// The place where the next line begins, given the end of this one without its comment.
     #[inline]
     fn next_line(&self, at: usize) -> usize {
         if self.byte(at) == b'\n' {
@@ -173,7 +173,7 @@ impl Lines<'_> {
         at + memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1)
     }
 
-    /// The byte at `at`. Beyond the text there is a line end.
+    /// The byte at `at`. After the text there is a line end.
     #[inline(always)]
     fn byte(&self, at: usize) -> u8 {
         self.text.padded().get(at).copied().unwrap_or(b'\n')
@@ -185,7 +185,7 @@ fn is_feature(token: &[u8]) -> bool {
     token.contains(&b':')
 }
 
-/// The explanations.
+/// The faults, with explanations.
 impl Lines<'_> {
     #[cold]
     fn label_fault(&self, at: usize) -> Fault {

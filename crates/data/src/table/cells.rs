@@ -1,14 +1,14 @@
-//! Where cells and records end.
+//! Finds the ends of cells and records.
 //!
 //! A quote is special only as the first byte of a cell. The cell then goes on to the next quote
-//! that is not doubled, over separators and line ends, and nothing but blanks may stand between
-//! that quote and the end of the cell. Blanks around a cell without quotes do not belong to it.
+//! that is not doubled, over separators and line ends. Only blanks may stand between that quote and
+//! the end of the cell. Blanks around a cell without quotes do not belong to it.
 
 use memchr::{memchr, memchr2, memrchr};
 
 const QUOTE: u8 = b'"';
 
-/// How records are written.
+/// The way in which records are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialect {
     pub(crate) separator: u8,
@@ -19,26 +19,26 @@ pub(crate) struct Dialect {
 /// A cell in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cell {
-    /// Where its content begins and ends.
+    /// The places where its content begins and ends.
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Whether doubled quotes in it stand for one.
+    /// Whether two quotes in its content stand for one.
     pub(crate) is_doubled: bool,
-    /// Where its separator is, or the end of its record.
+    /// The place of its separator, or of the end of its record.
     pub(crate) next: usize,
 }
 
-/// What is wrong with a cell in quotes.
+/// The fault of a cell in quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QuoteFault {
     /// The quote at this place is never closed.
     Open(usize),
-    /// Something follows the closing quote, from here on.
+    /// Something follows the closing quote, from this place on.
     Behind(usize),
 }
 
 impl Cell {
-    /// Its content, in `buffer` if it has to be put together.
+    /// Its content. If doubled quotes have to be removed, it is put together in `buffer`.
     #[inline]
     pub(crate) fn content<'a>(&self, text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
         let raw = &text[self.start..self.end];
@@ -57,7 +57,7 @@ impl Cell {
 }
 
 impl Dialect {
-    /// Whether a record ends at `at`. Beyond the text one does.
+    /// Whether a record ends at `at`. A record also ends where the text ends.
     #[inline(always)]
     pub(crate) fn is_record_end(self, text: &[u8], at: usize) -> bool {
         match text.get(at) {
@@ -79,7 +79,7 @@ impl Dialect {
         at + 1 + usize::from(text.get(at) == Some(&b'\r'))
     }
 
-    /// Where the first record begins that has a byte, at most the end of the text.
+    /// The place where the first record that is not empty begins, at most the end of the text.
     pub(crate) fn skip_empty_lines(self, text: &[u8]) -> usize {
         let mut at = 0;
         while at < text.len() && self.is_record_end(text, at) {
@@ -124,8 +124,9 @@ impl Dialect {
         Ok(Cell { start, end, is_doubled, next })
     }
 
-    /// The length of the longest beginning of `text` that is made of whole records, if there is
-    /// one. What lies behind a quote that is out of place may be cut anywhere: it is not read.
+    /// The length of the longest beginning of `text` that consists of whole records, if there is
+    /// one. After a quote that is out of place the text may be cut anywhere, because it is not
+    /// read.
     pub(crate) fn cut(self, text: &[u8]) -> Option<usize> {
         let mut cut = None;
         let mut at = 0;
@@ -142,7 +143,7 @@ impl Dialect {
         last_line_end(text, at, text.len()).or(cut)
     }
 
-    /// The length of the first record of `text`, if it ends there.
+    /// The length of the first record of `text`, if the record ends in it.
     pub(crate) fn first_record(self, text: &[u8]) -> Option<usize> {
         let mut at = 0;
         loop {
@@ -166,13 +167,13 @@ impl Dialect {
     }
 }
 
-/// Behind the last line end in a range.
+/// The place after the last line end in a range.
 fn last_line_end(text: &[u8], from: usize, to: usize) -> Option<usize> {
     memrchr(b'\n', &text[from..to]).map(|distance| from + distance + 1)
 }
 
-/// Where the quote is that closes a cell whose content begins at `at`, and whether there are
-/// doubled ones before it.
+/// The place of the quote that closes a cell whose content begins at `at`, and whether there are
+/// doubled quotes before it.
 fn closing_quote(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
     let mut is_doubled = false;
     loop {

@@ -1,19 +1,19 @@
 //! Running text: its words, lower-cased.
 //!
-//! A word is a run of letters and digits, as Unicode has them; everything else separates. So
-//! `Don't` is `don` and `t`, and `Über-App` is `über` and `app`.
+//! A word is a run of letters and digits, as Unicode defines them. Everything else separates words.
+//! So `Don't` is `don` and `t`, and `Über-App` is `über` and `app`.
 
 use crate::names::Prefix;
 use crate::rows::{Rows, Space};
 
-/// Finds words, in a buffer that is used again and again.
+/// Finds words, in a buffer that is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     word: Vec<u8>,
 }
 
 impl Words {
-    /// Adds a feature for every word of `text`; the same word twice adds up.
+    /// Adds a feature for every word of `text`. The counts of a repeated word add up.
     pub(crate) fn add(&mut self, space: &Space, prefix: &Prefix, text: &[u8], rows: &mut Rows) {
         if text.is_ascii() {
             self.each_ascii(text, |word| rows.add_named(space, prefix, word, 1.0));
@@ -30,7 +30,7 @@ impl Words {
         }
     }
 
-    /// The same for any text; bytes that are not UTF-8 separate words.
+    /// Calls `take` with every word of any text. Bytes that are not UTF-8 separate words.
     fn each(&mut self, text: &[u8], mut take: impl FnMut(&[u8])) {
         for chunk in text.utf8_chunks() {
             let runs = chunk.valid().split(|char: char| !char.is_alphanumeric());

@@ -1,23 +1,24 @@
 //! Vowpal Wabbit text: one example per line,
 //! `label [importance [base]] ['tag]|namespace[:scale] name[:value] … |namespace …`.
 //!
-//! - Before the first `|`: the label, its importance (1 if left out) and a base prediction, which
-//!   can only be 0. The last word is a tag, and means nothing here, if it touches the `|` or begins
-//!   with `'`. Words are separated by spaces; a tab is refused, as Vowpal Wabbit drops what comes
-//!   before one.
-//! - A namespace touches its `|`; without one the features belong to the namespace without a name.
-//!   The same one may come again. Its scale multiplies the values of its features.
-//! - A feature is a name and a value: 1 if left out. A value that is no number and does not begin
-//!   like one is part of the name: `city:paris` is the feature `city^paris` of value 1, whatever
-//!   the scale. The n-th feature of a namespace without a name, as in `:0.5`, is called `:n`.
+//! - Before the first `|` come the label, its importance (1 if left out) and a base prediction,
+//!   which can only be 0. The last word is a tag, which is ignored, if it touches the `|` or begins
+//!   with `'`. Words are separated by spaces. A tab is refused, because Vowpal Wabbit drops the
+//!   text before one.
+//! - A namespace touches its `|`. Without one, the features belong to the namespace without a name.
+//!   The same namespace may come again. Its scale multiplies the values of its features.
+//! - A feature is a name and a value, which is 1 if left out. A value that is not a number, and
+//!   does not begin like one, is part of the name: `city:paris` is the feature `city^paris` of
+//!   value 1, whatever the scale. The n-th feature without a name in a namespace, as in `:0.5`, is
+//!   called `:n`.
 //! - Feature `name` of namespace `space` is the feature `space^name`. In the namespace without a
 //!   name it is `name`, and a whole number is the index itself. Values of features that share an
 //!   index are added up.
-//! - Empty lines and lines of blanks are passed over. A line without a label is refused, unless
-//!   rows are only looked at.
+//! - Empty lines and lines of blanks are skipped. A line without a label is refused, unless rows
+//!   are only looked at or predicted.
 //!
-//! Vowpal Wabbit counts a feature each time it is written with a value other than 0. A row here
-//! has it once, so there are fewer where a name is repeated in a line.
+//! Vowpal Wabbit counts a feature each time it is written with a value other than 0. A row here has
+//! it once, so there are fewer features if a name is repeated in a line.
 
 mod faults;
 pub(crate) mod head;
@@ -30,12 +31,12 @@ use crate::rows::{Rows, Space};
 use crate::text::Text;
 use line::Lines;
 
-/// The format, and what is to be done with its rows.
+/// The format, and how its rows are read.
 #[derive(Debug, Clone)]
 pub(crate) struct Vw {
     pub(crate) rule: LabelRule,
     pub(crate) constant: bool,
-    /// Whether rows that do not count are delivered.
+    /// Whether rows of importance 0 are delivered.
     pub(crate) idle_rows: bool,
     pub(crate) space: Space,
 }
