@@ -1,4 +1,4 @@
-//! Caches: the same rows to the last bit, and no bytes that are taken for rows they are not.
+//! Caches: they give the same rows to the last bit, and damaged bytes are not read as rows.
 #![allow(clippy::unwrap_used)] // In a test a panic is the report.
 
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// A row to the last bit: its label, its features, its norm, its importance.
+/// The bits of a row: its label, its features, its norm and its importance.
 type Row = (u64, Vec<(u32, u32)>, u64, u64);
 
 fn reading(labels: LabelRule, constant: bool, threads: usize) -> Reading {
@@ -33,7 +33,7 @@ fn provenance() -> Provenance {
     Provenance { sources, schema, positive: None, max_index: 1 << 26 }
 }
 
-/// Bytes that are kept, to be looked at after they were written.
+/// A writer that keeps its bytes, so that they can be looked at afterwards.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -54,7 +54,7 @@ impl Write for Kept {
     }
 }
 
-/// The cache of some batches, and of names.
+/// The cache of some batches, with names.
 fn written(provenance: &Provenance, batches: &[Batch], constant: bool, names: &Names) -> Vec<u8> {
     let kept = Kept::default();
     let mut writer = CacheWriter::new("cache", kept.clone(), provenance).unwrap();
@@ -99,7 +99,7 @@ fn rows_of(batch: &Batch) -> Vec<Row> {
     batch.iter().map(row).collect()
 }
 
-/// Reads to the end or to an error, and checks what a source promises about both.
+/// Reads to the end or to an error, and checks the promises of a source about both.
 fn drain(source: &mut Cached) -> (Vec<Row>, Option<DataError>) {
     let mut census = Census::default();
     let outcome = drain_with(source, |source, batch| {
@@ -145,7 +145,7 @@ fn read(bytes: &[u8], reading: &Reading) -> Result<Vec<Row>, String> {
     }
 }
 
-/// The words in which a cache is refused, and how many rows came before.
+/// The words in which a cache is refused, and the number of rows before the fault.
 fn refusal(bytes: &[u8], reading: &Reading) -> (usize, String) {
     let (rows, error) = drain(&mut Cached::from_bytes("cache", bytes.to_vec(), reading).unwrap());
     (rows.len(), error.expect("an error").to_string())
@@ -167,7 +167,8 @@ fn batch(rows: &[Plain], constant: bool) -> Batch {
     batch
 }
 
-/// Rows of every kind that is stored in a way of its own; those with large labels count more.
+/// Rows of every kind that is stored in its own way. Rows with large labels have a larger
+/// importance.
 fn any_rows() -> impl Strategy<Value = Vec<Plain>> {
     let value = prop_oneof![
         Just(1.0f32),
@@ -201,7 +202,7 @@ fn any_rows() -> impl Strategy<Value = Vec<Plain>> {
     })
 }
 
-/// Numbers as good as random (xorshift).
+/// Pseudorandom numbers (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -251,7 +252,7 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        // With checksums put right, so that what is behind them is reached.
+        // The checksums are put right, so that the checks behind them are reached.
         seal(&mut bytes);
         check_survival(&bytes, constant);
     }
@@ -409,7 +410,7 @@ fn other_files_and_other_versions_are_told_apart() {
     );
 }
 
-/// The bytes of a small cache, one by one: other bytes are another version.
+/// Checks the bytes of a small cache one by one. If they change, the version must change.
 #[test]
 fn the_bytes_are_frozen() {
     let (bytes, rows) = small();
@@ -429,7 +430,7 @@ fn the_bytes_are_frozen() {
     assert_eq!(crc32fast::hash(&bytes), 0xde3b_5fcd, "{rows:?}");
 }
 
-/// Text and its cache give the same rows, counts, names and labels.
+/// Checks that a text and its cache give the same rows, counts, names and labels.
 fn check_text(text: &str, schema: &Schema, positive: Option<&str>, rules: &[LabelRule]) {
     let schema_said = serde_json::to_value(schema).unwrap();
     let provenance = Provenance { schema: schema_said, ..provenance() };
@@ -561,7 +562,7 @@ fn indices_are_kept_to_the_limit() {
         refusal(&bytes, &limited),
         (1, "cache: row 2: found \"101\", expected an index of at most 100, the limit".to_owned())
     );
-    // Of two faults the first is told.
+    // If there are two faults, the first one is reported.
     let bytes = cache_of_text("1 100:1\n7 99:1\n1 101:1\n");
     assert!(refusal(&bytes, &limited).1.contains("row 2: found \"7\""));
     let bytes = cache_of_text("1 100:1\n1 101:1\n7 99:1\n");
@@ -667,7 +668,7 @@ fn what_is_not_finished_leaves_no_trace() {
     drop(writer);
     assert_eq!(names_in(folder.path()), ["a.rueful-cache", "a.txt"]);
     assert_eq!(std::fs::read(&cache).unwrap(), before);
-    // A source that breaks off is no cache.
+    // A source that breaks off does not become a cache.
     let mut source = text_reader("1 1:1\nx\n", &Schema::Libsvm {}, &numbers());
     assert!(write_cache(&cache, &made, &mut source, false).is_err());
     assert_eq!(std::fs::read(&cache).unwrap(), before);

@@ -1,4 +1,4 @@
-//! What is the same in every text format.
+//! Rules that are the same in every text format.
 #![allow(clippy::unwrap_used)] // In a test a panic is the report.
 
 mod common;
@@ -79,7 +79,8 @@ proptest! {
     }
 }
 
-/// How a table of the columns y, w, p, b and q is written: rows of cells, as CSV has them.
+/// A table of the columns y, w, p, b and q in every format that has columns. The cells are written
+/// as in CSV.
 fn tables(rows: &[[&str; 5]]) -> [(&'static str, String); 4] {
     let names = ["y", "w", "p", "b", "q"];
     let lines =
@@ -111,10 +112,10 @@ fn tables(rows: &[[&str; 5]]) -> [(&'static str, String); 4] {
     ]
 }
 
-/// What a file held: label, importance, features, predictions and place of every row.
+/// A row of a file: label, importance, number of features, predictions and place.
 type Told = (f64, f64, usize, Vec<f64>, String);
 
-/// The rows of a file, and what was counted on the way: missing cells and names too.
+/// The rows of a file, and the counts over them: census, missing cells and names.
 type Held = (Vec<Told>, Census, Vec<u64>, Vec<String>);
 
 fn tell(format: &str, text: &str, labels: LabelRule, threads: usize) -> Result<Held, DataError> {
@@ -239,7 +240,7 @@ fn formats_without_columns_have_no_column_of_importances() {
     }
 }
 
-/// A row that counts nothing: `w` is 0 for half of the rows.
+/// A row of random cells. The importance `w` is 0 in a third of the rows.
 fn row() -> impl Strategy<Value = [String; 5]> {
     let weight = prop::sample::select(vec!["0", "1", "0.5", "3e4", "0e9", "1e-30"]);
     let word = prop::sample::select(vec!["a", "b", "c", ""]);
@@ -301,7 +302,7 @@ fn first_labels(format: &str, text: &str) -> FirstLabels {
     let mut files =
         TextFiles::look(vec![input("data", text)], &format_settings(format), &NUMBERS).unwrap();
     let first = files.first_labels(&NUMBERS).unwrap();
-    // Whoever looked has taken nothing away.
+    // Looking at the labels has taken no rows away.
     let any = Reading { labels: LabelRule::Any, ..NUMBERS };
     let (rows, error) = drain(&mut files.read(&any));
     assert!(error.is_none() && rows.len() as u64 >= first.rows, "{format}: {error:?}");
@@ -328,7 +329,7 @@ fn the_first_labels_are_those_of_the_beginning_alone() {
         assert!(first.rows > 8000 && first.rows < 60_000, "{format}: {}", first.rows);
         assert_eq!(first.labels.counts, [("yes".to_owned(), first.rows)], "{format}");
     }
-    // A first row that is longer than what is looked at is looked at as a whole.
+    // A first row that is longer than the usual sample is looked at as a whole.
     let long: String = (1..60_000).map(|index| format!(" {index}:1")).collect();
     let first = first_labels("libsvm", &format!("7{long}\n8{long}\n"));
     assert_eq!(first.labels.counts[0], ("7".to_owned(), 1));

@@ -471,7 +471,7 @@ fn whole_number(cell: &[u8]) -> Option<f64> {
     double_at(cell, 0).filter(|&(_, end)| end == cell.len()).map(|(number, _)| number)
 }
 
-/// What is expected of a number that is too large.
+/// The description of a number that fits, for one that is too large.
 pub(crate) fn size_expected() -> String {
     format!("a number that fits in single precision (at most {:e} in size)", f32::MAX)
 }

@@ -1,4 +1,4 @@
-//! ARFF: what is declared, what is read, and what is refused in which words.
+//! ARFF: the tests say what is declared, what is read, and what is refused in which words.
 #![allow(clippy::unwrap_used)] // In a test a panic is the report.
 
 #[path = "../common/mod.rs"]
@@ -29,7 +29,7 @@ fn rows(rows: &str) -> Vec<Named> {
     rows
 }
 
-/// How a row after a good one is refused.
+/// The error for a row after a good one.
 fn broken(row: &str) -> String {
     let text = with_head(&format!("1,sunny,a,1\n{row}\n"));
     let mut opened = open("w.arff", text, &labelled("y")).unwrap();
@@ -64,7 +64,7 @@ fn sparse_rows_leave_out_zeros() {
         rows("{0 5, 1 rainy,2 'a b', 3 7}\n{ 3 1 }\n{}\n{2 ?}\n"),
         [
             expect(7.0, &[("temp", 5.0), ("out look=rainy", 1.0), ("note=a b", 1.0)]),
-            // What is left out is 0, or the first value declared.
+            // An attribute that is left out is 0, or the first value declared.
             expect(1.0, &[("out look=sunny", 1.0)]),
             expect(0.0, &[("out look=sunny", 1.0)]),
             expect(0.0, &[("out look=sunny", 1.0)]),

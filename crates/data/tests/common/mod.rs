@@ -1,4 +1,4 @@
-//! What the tests of several formats share.
+//! Functions that the tests of several formats share.
 #![allow(dead_code)] // No test needs all of it.
 
 use rueful_core::Batch;
@@ -10,7 +10,7 @@ use std::io::{self, Cursor, ErrorKind, Read};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// A row to the last bit: its label, its features.
+/// The bits of a row: its label and its features.
 pub(crate) type Row = (u64, Vec<(u32, u32)>);
 
 pub(crate) const NUMBERS: Reading = Reading {
@@ -26,8 +26,8 @@ pub(crate) fn row(label: f64, features: &[(u32, f32)]) -> Row {
     (label.to_bits(), features.iter().map(|&(index, value)| (index, value.to_bits())).collect())
 }
 
-/// Reads to the end or to an error, whichever comes first, and checks what a source promises about
-/// both.
+/// Reads to the end or to an error, whichever comes first, and checks the promises of a source
+/// about both.
 pub(crate) fn drain(source: &mut impl Source) -> (Vec<Row>, Option<DataError>) {
     let mut batch = Batch::default();
     let mut rows = Vec::new();
@@ -91,10 +91,10 @@ pub(crate) fn reader(texts: &[&[u8]], schema: &Schema, reading: &Reading) -> Rea
     Reader::new(inputs.collect(), schema, reading)
 }
 
-/// Rows by name: the label, and each feature's name and value, in the order of names.
+/// A row by name: the label, and the name and value of each feature, in the order of names.
 pub(crate) type Named = (f64, Vec<(String, f32)>);
 
-/// Reads to the end; features without a name are called by their index.
+/// Reads to the end. A feature without a name is called by its index.
 pub(crate) fn named(source: &mut impl Source) -> (Vec<Named>, Option<DataError>) {
     let (rows, error) = drain(source);
     let name = |index: u32| source.names().get(index).unwrap_or_else(|| index.to_string());
@@ -109,7 +109,7 @@ pub(crate) fn named(source: &mut impl Source) -> (Vec<Named>, Option<DataError>)
     (rows.collect(), error)
 }
 
-/// The same, written for comparison.
+/// A row by name, for comparison.
 pub(crate) fn expect(label: f64, features: &[(&str, f32)]) -> Named {
     let mut features: Vec<_> = features.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
     features.sort_by(|a, b| a.0.cmp(&b.0));
@@ -120,14 +120,14 @@ pub(crate) fn labelled(label: &str) -> FormatSettings {
     FormatSettings { label: Some(label.to_owned()), ..FormatSettings::default() }
 }
 
-/// A file of the collection of real data, if that is there.
+/// A file of the collection of real data, if the collection is there.
 pub(crate) fn real(path: &str) -> Option<String> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let file = root.join(path);
     file.exists().then(|| file.to_string_lossy().into_owned())
 }
 
-/// The same rows, names and counts whatever the pieces and the threads.
+/// Checks that rows, names and counts are the same for all sizes of pieces and numbers of threads.
 pub(crate) fn check_threads(text: &[u8], schema: &Schema, reading: &Reading) {
     let outcome = |sizes: Option<Vec<usize>>, threads: usize| {
         let rest = Cursor::new(text.to_vec());
@@ -153,7 +153,7 @@ pub(crate) fn check_threads(text: &[u8], schema: &Schema, reading: &Reading) {
     }
 }
 
-/// Reading ends, in rows or in an error of one line that can be printed.
+/// Reading must end, either in rows or in a printable error of one line.
 pub(crate) fn check_survival(
     name: &str,
     bytes: &[u8],

@@ -1,5 +1,5 @@
-//! JSON lines: what is read, what is refused and in which words, and that the reader agrees with
-//! another library.
+//! JSON lines: the tests say what is read, and what is refused in which words. The reader must
+//! agree with another library.
 #![allow(clippy::unwrap_used)] // In a test a panic is the report.
 
 #[path = "../common/mod.rs"]
@@ -25,7 +25,7 @@ fn rows(text: &str, format_settings: &FormatSettings) -> Vec<Named> {
     rows
 }
 
-/// How a line after a good one is refused.
+/// The error for a line after a good one.
 fn broken(line: &str) -> String {
     let mut opened = open("data.jsonl", format!("{{\"y\":1}}\n{line}\n"), &y()).unwrap();
     let (rows, error) = drain(&mut opened.reader);
@@ -85,7 +85,7 @@ fn wishes_hold_for_what_is_below() {
             &[("zip.0=80331", 1.0), ("zip.1=1.50", 1.0), ("b=false", 1.0), ("m.t:hi", 2.0)]
         )]
     );
-    // One for each column, and one for all other keys.
+    // There is one count for each column, and one for all other keys.
     assert_eq!(opened.reader.missing(), [0, 0, 0, 0, 0, 1]);
     let json = serde_json::to_string(&opened.schema).unwrap();
     assert_eq!(
@@ -179,7 +179,7 @@ fn broken_lines_are_refused() {
     assert_eq!(rows(&deepest, &y()).len(), 1);
 }
 
-/// The obvious reader of one line, on top of another library.
+/// The obvious reader of one line, built on another library.
 fn obvious(line: &str) -> Option<Named> {
     let Ok(Value::Object(object)) = serde_json::from_str(line) else { return None };
     let mut features = Vec::new();
@@ -252,7 +252,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Lines that are mostly right, with changes that make them wrong, or not.
+/// Lines that are mostly right, with changes that may make them wrong.
 fn soup() -> impl Strategy<Value = String> {
     let label = prop_oneof![
         8 => (-9i32..9).prop_map(Value::from),
@@ -286,8 +286,8 @@ fn soup() -> impl Strategy<Value = String> {
         })
 }
 
-/// Whether two keys are written alike, anywhere in a line: another library forgets the first of two
-/// in one object, whatever its value is.
+/// Whether two keys are written alike, anywhere in a line. The other library forgets the first of
+/// two equal keys in one object, whatever its value is.
 fn has_equal_keys(line: &str) -> bool {
     let mut known = BTreeSet::new();
     let pieces: Vec<&str> = line.split("\":").collect();
@@ -312,7 +312,7 @@ proptest! {
         let is_repeated = error
             .as_ref()
             .is_some_and(|error| error.to_string().contains("a key that is not in the row yet"));
-        // A key under a key that is a number by itself has a name; another library takes the last
+        // A key below a key that is a number by itself has a name. The other library takes the last
         // of two equal keys.
         if !is_repeated && !has_equal_keys(&line) {
             let expected: Vec<Named> = obvious(&line).into_iter().collect();
@@ -343,13 +343,13 @@ proptest! {
 
     #[test]
     fn a_cut_gives_an_error_or_a_prefix(lines in prop::collection::vec(soup(), 1..5)) {
-        // What is no object may become one when it is cut: `{"y":0}}`.
+        // A text that is not an object may become one when it is cut: `{"y":0}}`.
         let lines: Vec<_> = lines.into_iter().filter(|line| obvious(line).is_some()).collect();
         let text = lines.join("\n");
         let (whole, _) = drain(&mut reader(&[text.as_bytes()], &schema(), &NUMBERS));
         for cut in 0..text.len() {
             let (found, _) = drain(&mut reader(&[&text.as_bytes()[..cut]], &schema(), &NUMBERS));
-            // An object that is cut is none, so nothing can be read differently.
+            // An object that is cut is not an object, so nothing can be read differently.
             prop_assert!(found.len() <= whole.len());
             prop_assert_eq!(&found[..], &whole[..found.len()]);
         }

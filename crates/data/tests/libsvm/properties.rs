@@ -1,4 +1,4 @@
-//! What holds for random input.
+//! Properties that hold for random input.
 
 use crate::{NUMBERS, Row, drain, read_from, reference, row, rows, source};
 use proptest::prelude::*;
@@ -82,8 +82,8 @@ fn soup() -> impl Strategy<Value = String> {
         let mut text = label;
         let mut sum = 0;
         for (blank, index, value) in features {
-            // Plain indices are steps, so that most lines increase, but for a step that stands
-            // still; the odd ones stay as they are.
+            // Plain indices are taken as steps, so that most lines increase, unless a step is 0.
+            // The odd indices stay as they are.
             let index = match index.parse::<u64>() {
                 Ok(step) if (1..40).contains(&step) && !index.starts_with('0') => {
                     sum += step % 39;
@@ -117,7 +117,7 @@ fn readings() -> impl Strategy<Value = Reading> {
     )
 }
 
-/// Where an error points, or nothing for an error that is about the whole file.
+/// The line to which an error points. Returns none for an error about the whole file.
 fn line_of(error: &DataError) -> Option<u64> {
     match error {
         DataError::Parse { line, .. } | DataError::LineTooLong { line, .. } => Some(*line),
@@ -171,8 +171,7 @@ proptest! {
         for cut in 0..text.len() {
             let (found, error) = drain(&mut source(&text[..cut], &NUMBERS));
             let (reference, broken_line) = reference::read(&text[..cut], &NUMBERS);
-            // The cut line is the only one that can be read differently, and only as what it
-            // says.
+            // Only the cut line can be read differently, and only as the text that is left of it.
             let ended = text[..cut].matches('\n').count();
             prop_assert_eq!(&found[..ended], &whole[..ended]);
             prop_assert!(found.len() <= ended + 1);
@@ -206,7 +205,7 @@ proptest! {
     }
 }
 
-/// Reading ends, in rows or in an error of one line that can be printed.
+/// Reading must end, either in rows or in a printable error of one line.
 fn check_survival(bytes: &[u8], reading: &Reading) -> Result<(), TestCaseError> {
     let (rows, error) = drain(&mut source(bytes, reading));
     prop_assert!(error.is_some() || !rows.is_empty());

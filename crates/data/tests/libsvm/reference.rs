@@ -1,10 +1,10 @@
-//! The obvious reader.
+//! The obvious reader, with which the fast one must agree.
 
 use crate::Row;
 use rueful_data::{LabelRule, Reading};
 
-/// The text with a line feed at the end of every line: carriage returns end them where there is no
-/// line feed.
+/// The text with a line feed at the end of every line. If there is no line feed, carriage returns
+/// end the lines.
 fn with_line_feeds(text: &str) -> String {
     let is_old = text.contains('\r') && !text.contains(['\n', '\0']);
     if is_old { text.replace('\r', "\n") } else { text.to_owned() }
@@ -29,7 +29,7 @@ pub(crate) fn read(text: &str, reading: &Reading) -> (Vec<Row>, Option<u64>) {
     (rows, None)
 }
 
-/// The row of a line, if it has one; nothing if it is wrong.
+/// The row of a line, if it has one. Returns none if the line is wrong.
 fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let line = line.split('#').next()?;
@@ -63,7 +63,7 @@ fn integer(text: &str) -> Option<u32> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-/// What the standard library takes for a number, but for its words.
+/// The number that the standard library reads from a text. Words are not numbers.
 fn single(text: &str) -> Option<f32> {
     number(text)?;
     text.parse().ok()

@@ -11,7 +11,7 @@ const NO_SIGN: &str = "expected a label that is -1 or +1, or 0 or 1; of two othe
                        which is +1 with positive LABEL; regression losses such as square take \
                        any number";
 
-/// How a line after a good one is refused.
+/// The error for a line after a good one.
 fn broken(line: &str, reading: &Reading) -> String {
     let (before, error) = refusal(format!("1 1:1\n{line}\n"), reading);
     assert_eq!(before, 1, "{error}");
@@ -133,7 +133,7 @@ fn values_that_do_not_fit_are_refused() {
 
 #[test]
 fn values_are_rounded_once() {
-    // Just above the middle of two singles; the nearest double is the middle itself.
+    // The number is just above the middle of two singles. The nearest double is the middle itself.
     let above = f32::from_bits(1.0_f32.to_bits() + 1);
     assert_eq!(
         rows("1 1:1.00000005960464477540 2:1.0000000596046448 3:0.1 4:16777217", &NUMBERS),
@@ -404,7 +404,7 @@ fn what_cannot_be_opened_is_named() {
     let missing = folder.path().join("missing.txt");
     let error = refused(&missing);
     assert!(error.starts_with(&format!("cannot open {}: ", missing.display())), "{error}");
-    // Some systems refuse to open a directory before it can be asked what it is.
+    // Some systems refuse to open a directory before its kind can be asked.
     let error = refused(folder.path());
     assert!(error.starts_with(&format!("cannot open {}: ", folder.path().display())), "{error}");
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! Which format a file has, and what is said about files that have none.
+//! The format of a file, and the errors about files that have none.
 #![allow(clippy::unwrap_used)] // In a test a panic is the report.
 
 #[path = "../common/mod.rs"]
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
-/// The format of a file, or what is said about it.
+/// The format of a file, or the error about it.
 fn format(
     name: &str,
     text: &[u8],
@@ -155,7 +155,7 @@ fn what_is_not_text_is_told_apart() {
     assert_eq!(error.to_string(), "found no file to read, expected at least one");
 }
 
-/// A reader that gives what it is sent, piece by piece, and has ended when there is nothing.
+/// A reader of the pieces that are sent to it. It ends when no piece is waiting.
 struct Sent(Receiver<Vec<u8>>, Cursor<Vec<u8>>);
 
 impl Read for Sent {
@@ -196,7 +196,7 @@ fn what_grows_is_not_waited_for() {
     }
 }
 
-/// An archive: names, contents, whether packed, whether the sizes come later.
+/// An archive of files: name, content, whether it is packed, and whether the sizes come later.
 fn archive(files: &[(&str, &[u8], bool, bool)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for &(name, content, packs, later) in files {

@@ -1,4 +1,4 @@
-//! What is inferred from the beginning of a table, and what is said about it.
+//! Facts that are inferred from the beginning of a table, and the notes about them.
 
 use crate::common::{drain, labelled, named, open};
 use rueful_data::{DataError, FormatSettings, Role, Schema, Separator, Source, Table};
@@ -35,23 +35,23 @@ fn separators_are_recognised() {
 
 #[test]
 fn headers_are_recognised() {
-    // A word above numbers.
+    // There is a word above numbers.
     assert!(header("age,job\n31,clerk\n", "1"));
     assert!(header("0,1,target\n0.5,1,0\n", "target"));
     assert!(header("0,1,target\n0.5,1,0\n", "3"));
     assert!(header(",x\n0,1.5\n1,2.5\n", "x"));
-    // Numbers above numbers, words above words.
+    // There are numbers above numbers, and words above words.
     assert!(!header("1,2\n3,4\n", "1"));
     assert!(!header("M,0.5\nF,0.25\n", "2"));
     assert!(!header("0.5,word\n2,1\n3,2\n", "1"));
-    // Words everywhere: names come once, values again.
+    // There are words everywhere. Names occur once, and values occur again.
     assert!(header("class,color\nyes,red\nno,red\nyes,blue\n", "1"));
     assert!(!header("yes,red\nno,red\nyes,blue\n", "1"));
     assert!(!header("ham,one\nspam,two\n", "1"));
-    // Who names a column says that there are names.
+    // A setting that names a column says that there are names.
     assert!(header("ham,one\nspam,two\n", "ham"));
     assert!(header("2019,2020\n3,4\n", "2020"));
-    // And a wish decides.
+    // The setting `header` decides.
     let format_settings = FormatSettings { header: Some(false), ..labelled("1") };
     assert!(!table("data.csv", "age,job\n31,clerk\n", &format_settings).0.header);
     let format_settings = FormatSettings { header: Some(true), ..labelled("1") };

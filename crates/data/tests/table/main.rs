@@ -1,5 +1,5 @@
-//! Tables: what is inferred, what is read, what is refused and in which words, and that the reader
-//! agrees with others.
+//! Tables: the tests say what is inferred, what is read, and what is refused in which words. The
+//! reader must agree with others.
 #![allow(clippy::unwrap_used)] // In a test a panic is the report.
 
 #[path = "../common/mod.rs"]

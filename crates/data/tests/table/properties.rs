@@ -1,4 +1,4 @@
-//! What holds for random input.
+//! Properties that hold for random input.
 
 use crate::common::{
     NUMBERS, Named, check_survival, check_threads, drain, input, labelled, named, reader,
@@ -18,8 +18,8 @@ fn schema(separator: &str, quotes: bool, header: bool) -> Schema {
     serde_json::from_str(&json).unwrap()
 }
 
-/// The obvious reader: the records as another library has them, and the rules on top. Says whether
-/// a record is wrong.
+/// The obvious reader: another library finds the records, and the rules are applied to them.
+/// Returns the rows, and whether a record is wrong.
 fn obvious(text: &str, separator: u8, quotes: bool, columns: &[Column]) -> (Vec<Named>, bool) {
     let mut rows = Vec::new();
     let mut reader = csv::ReaderBuilder::new()
@@ -80,8 +80,8 @@ fn number(text: &str) -> Option<f64> {
     if is_word { None } else { text.parse().ok() }
 }
 
-/// A cell as it is written. Blanks around cells, and text behind a closing quote, are where
-/// libraries differ: not here.
+/// A cell as it is written. Libraries differ on blanks around cells and on text after a closing
+/// quote, so these do not occur here.
 fn cell(plain: impl Strategy<Value = String> + 'static) -> BoxedStrategy<String> {
     (plain, 0..10)
         .prop_map(|(cell, how)| {
@@ -144,7 +144,7 @@ proptest! {
     #[test]
     fn without_quotes_too(text in soup()) {
         let text = text.replace(',', "\t").replace('\r', "");
-        // Blanks around cells belong to them elsewhere.
+        // In the other library, blanks around cells belong to them.
         let text: String = text.split('\n').map(|line| {
             let cells: Vec<&str> = line.split('\t').map(str::trim).collect();
             cells.join("\t") + "\n"
@@ -183,7 +183,7 @@ proptest! {
         let (whole, _) = named(&mut reader(&[text.as_bytes()], &schema, &NUMBERS));
         for cut in (0..text.len()).filter(|&cut| text.is_char_boundary(cut)) {
             let (found, _) = named(&mut reader(&[&text.as_bytes()[..cut]], &schema, &NUMBERS));
-            // The last record may be read as what is left of it says.
+            // The last record may be read as the text that is left of it.
             let sure = found.len().saturating_sub(1);
             prop_assert!(sure <= whole.len());
             prop_assert_eq!(&found[..sure], &whole[..sure]);
@@ -202,7 +202,7 @@ proptest! {
     }
 }
 
-/// Rows from the beginning, whatever is recognised.
+/// Rows are read from the beginning, whatever is recognised.
 #[test]
 fn what_was_looked_at_is_read() {
     for rows in [1, 2, 1000, 50_000] {

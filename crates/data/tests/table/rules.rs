@@ -5,7 +5,7 @@ use rueful_data::{
     Column, FormatSettings, LabelRule, Reader, Reading, Role, Schema, Source, open_inputs,
 };
 
-/// The rows of a text that is all right.
+/// The rows of a text without faults.
 fn rows(text: &str, format_settings: &FormatSettings) -> Vec<crate::common::Named> {
     let mut opened = open("data.csv", text, format_settings).unwrap();
     let (rows, error) = named(&mut opened.reader);
@@ -13,7 +13,7 @@ fn rows(text: &str, format_settings: &FormatSettings) -> Vec<crate::common::Name
     rows
 }
 
-/// The words in which a text is refused, and how many rows came before.
+/// The words in which a text is refused, and the number of rows before the fault.
 fn refusal(text: &str, format_settings: &FormatSettings) -> (usize, String) {
     let mut opened = open("data.csv", text, format_settings).unwrap();
     let (rows, error) = drain(&mut opened.reader);
@@ -50,7 +50,7 @@ fn without_a_header_columns_have_numbers() {
             expect(7.0, &[("1=F", 1.0), ("2", 1.0), ("3", 2.0)]),
         ]
     );
-    // Numbers are the indices themselves.
+    // Names that are numbers are the indices themselves.
     let text = "0.5,2,1\n";
     let mut opened = open("data.csv", text, &labelled("3")).unwrap();
     assert_eq!(drain(&mut opened.reader).0, [row(1.0, &[(1, 0.5), (2, 2.0)])]);
@@ -163,7 +163,7 @@ fn one_bad_cell_does_not_make_names_of_numbers() {
     let names = FormatSettings { categorical: list(&["a"]), ..y() };
     assert_eq!(rows(&text, &names)[30], expect(3.0, &[("a=1.5O", 1.0)]));
 
-    // Words in one cell out of ten are no mistake, unless they are said to be.
+    // Words in one cell of ten are not mistakes, unless a setting says that they are.
     let text = "a,y\n".to_owned() + &(("1,3\n".repeat(9) + "x,3\n").repeat(20));
     assert_eq!(rows(&text, &y())[9], expect(3.0, &[("a=x", 1.0)]));
     let numbers = FormatSettings { numeric: list(&["a"]), ..y() };
@@ -252,7 +252,8 @@ fn the_constant_and_colliding_columns() {
         let text = text + &"1,".repeat(300) + "2\n";
         (open("data.csv", &text, &format_settings).unwrap().schema, text)
     };
-    // 300 columns cannot all have an index of their own among 255: values add up.
+    // There are only 255 indices for 300 columns, so some columns share one and their values add
+    // up.
     let (small, text) = schema(8);
     let reading = Reading { constant: true, ..NUMBERS };
     let mut source = reader(&[text.as_bytes()], &small, &reading);

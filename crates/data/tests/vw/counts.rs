@@ -1,13 +1,14 @@
-//! Counts as Vowpal Wabbit itself gives them: examples, features, and the sum of the labels.
+//! Compares counts with those of Vowpal Wabbit itself: examples, features, and the sum of the
+//! labels.
 
 use crate::{NUMBERS, drain, source};
 use rueful_data::{Reading, Source};
 use std::path::Path;
 
-/// A file of the collection, and what Vowpal Wabbit counts in it, the constant included.
+/// A file of the collection, and Vowpal Wabbit's counts for it, including the constant.
 ///
-/// It reads and adds labels in single precision, more or less: its sum for the first file differs
-/// from the exact one, 526.517588, in the fifth place.
+/// Vowpal Wabbit reads and adds labels in single precision, more or less. Its sum for the first
+/// file differs from the exact one, 526.517588, in the fifth place.
 struct Case {
     file: &'static str,
     examples: u64,
@@ -61,11 +62,11 @@ fn files_have_the_counts_that_vowpal_wabbit_gives() {
     }
 }
 
-/// The same kinds of lines, counted by Vowpal Wabbit too.
+/// Lines of the same kinds, which Vowpal Wabbit has counted too.
 #[test]
 fn lines_have_the_counts_that_vowpal_wabbit_gives() {
     for (text, examples, features, label_sum) in [
-        // A value of 0 is no feature.
+        // A value of 0 is not a feature.
         (
             "0.521144 1 PFF/20091028|T PFF |f t1:-0.0236849 t5:0 r5:0.727735\n\
              0.535251 1 WIP/20091028|T WIP |f t1:-0.00195191 t5:-0.112359 r5:0.0279508\n",
@@ -87,7 +88,7 @@ fn lines_have_the_counts_that_vowpal_wabbit_gives() {
     }
 }
 
-/// Vowpal Wabbit counts 4 here: it keeps both, and learns from their sum.
+/// Vowpal Wabbit counts 4 here. It keeps both features, and learns from their sum.
 #[test]
 fn a_name_that_is_repeated_is_one_feature() {
     assert_eq!(counts(b"1 | a a b:0 c:1\n"), ([(1, 3), (1, 2)], 1.0));

@@ -1,5 +1,5 @@
-//! Vowpal Wabbit text: what is read, what is refused and in which words, that the fast reader
-//! agrees with an obvious one, and that the counts are Vowpal Wabbit's own.
+//! Vowpal Wabbit text: the tests say what is read, and what is refused in which words. The fast
+//! reader must agree with an obvious one, and the counts with those of Vowpal Wabbit itself.
 #![allow(clippy::unwrap_used)] // In a test a panic is the report.
 
 mod counts;
@@ -14,7 +14,7 @@ use rueful_data::{
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
 
-/// A row to the last bit: its label, its features.
+/// The bits of a row: its label and its features.
 type Row = (u64, Vec<(u32, u32)>);
 
 const NUMBERS: Reading = Reading {
@@ -39,8 +39,8 @@ fn row(label: f64, features: &[(u32, f32)]) -> Row {
     (label.to_bits(), features.iter().map(|&(index, value)| (index, value.to_bits())).collect())
 }
 
-/// Reads to the end or to an error, whichever comes first, and checks what a source promises about
-/// both.
+/// Reads to the end or to an error, whichever comes first, and checks the promises of a source
+/// about both.
 fn drain(source: &mut impl Source) -> (Vec<Row>, Option<DataError>) {
     let mut batch = Batch::default();
     let mut rows = Vec::new();
@@ -75,14 +75,14 @@ fn source(text: impl AsRef<[u8]>, reading: &Reading) -> Reader {
     source_from(Cursor::new(text.as_ref().to_vec()), reading)
 }
 
-/// The rows of a text that is all right.
+/// The rows of a text without faults.
 fn rows(text: impl AsRef<[u8]>, reading: &Reading) -> Vec<Row> {
     let (rows, error) = drain(&mut source(text, reading));
     assert!(error.is_none(), "{}", error.unwrap());
     rows
 }
 
-/// The rows of a text that is all right, its features by name and in the order of their names.
+/// The rows of a text without faults, with features by name and in the order of their names.
 fn named(text: impl AsRef<[u8]>, reading: &Reading) -> Vec<(f64, Vec<(String, f32)>)> {
     let mut source = source(text, reading);
     let (rows, error) = drain(&mut source);
@@ -96,12 +96,12 @@ fn named(text: impl AsRef<[u8]>, reading: &Reading) -> Vec<(f64, Vec<(String, f3
     rows.into_iter().map(by_name).collect()
 }
 
-/// What an index is called: its number, if it has no name.
+/// The name of an index, or its number if it has no name.
 fn name_of(names: &Names, index: u32) -> String {
     names.get(index).unwrap_or_else(|| index.to_string())
 }
 
-/// The words in which a text is refused, and how many rows came before.
+/// The words in which a text is refused, and the number of rows before the fault.
 fn refusal(text: impl AsRef<[u8]>, reading: &Reading) -> (usize, String) {
     let (rows, error) = drain(&mut source(text, reading));
     (rows.len(), error.expect("an error").to_string())

@@ -1,4 +1,4 @@
-//! What holds for random input.
+//! Properties that hold for random input.
 
 use crate::{NUMBERS, Row, drain, reference, source, source_from};
 use proptest::prelude::*;
@@ -91,7 +91,7 @@ fn readings() -> impl Strategy<Value = Reading> {
     )
 }
 
-/// Where an error points, or nothing for an error that is about the whole file.
+/// The line to which an error points. Returns none for an error about the whole file.
 fn line_of(error: &DataError) -> Option<u64> {
     match error {
         DataError::Parse { line, .. } | DataError::LineTooLong { line, .. } => Some(*line),
@@ -132,8 +132,7 @@ proptest! {
         for cut in (0..text.len()).filter(|&cut| text.is_char_boundary(cut)) {
             let (found, error) = drain(&mut source(&text[..cut], &reading));
             let (reference, broken_line) = reference::read(&text[..cut], &reading);
-            // The cut line is the only one that can be read differently, and only as what it
-            // says.
+            // Only the cut line can be read differently, and only as the text that is left of it.
             let shared = found.len().min(whole.len()).saturating_sub(1);
             prop_assert_eq!(&found[..shared], &whole[..shared]);
             prop_assert!(found.len() <= whole.len() + 1);
@@ -174,7 +173,7 @@ proptest! {
     }
 }
 
-/// A text of many pieces, with names that are new now and then, and a fault at its end.
+/// A text of many pieces, with a new name from time to time, and a fault at its end.
 #[test]
 fn threads_make_no_difference() {
     let mut text = String::new();

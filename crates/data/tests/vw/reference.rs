@@ -1,11 +1,11 @@
-//! The obvious reader.
+//! The obvious reader, with which the fast one must agree.
 
 use crate::Row;
 use rueful_data::{LabelRule, Reading};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The text with a line feed at the end of every line: carriage returns end them where there is no
-/// line feed.
+/// The text with a line feed at the end of every line. If there is no line feed, carriage returns
+/// end the lines.
 fn with_line_feeds(text: &str) -> String {
     let is_old = text.contains('\r') && !text.contains(['\n', '\0']);
     if is_old { text.replace('\r', "\n") } else { text.to_owned() }
@@ -20,7 +20,7 @@ pub(crate) fn read(text: &str, reading: &Reading) -> (Vec<Row>, Option<u64>) {
     for (number, line) in (1..).zip(text.split('\n')) {
         let label = line.split([' ', '\t']).find(|word| !word.is_empty()).and_then(self::number);
         let Some(row) = read_line(line, reading) else { return (rows, Some(number)) };
-        // What leaves no row leaves no label either.
+        // A line that leaves no row leaves no label either.
         let is_one =
             |sign: f64| row.is_some() && reading.labels == LabelRule::Signs && label == Some(sign);
         has_zero |= is_one(0.0);
@@ -33,7 +33,7 @@ pub(crate) fn read(text: &str, reading: &Reading) -> (Vec<Row>, Option<u64>) {
     (rows, None)
 }
 
-/// The row of a line, if it has one; nothing if it is wrong.
+/// The row of a line, if it has one. Returns none if the line is wrong.
 fn read_line(line: &str, reading: &Reading) -> Option<Option<Row>> {
     let line = line.strip_suffix('\r').unwrap_or(line).trim_start_matches([' ', '\t']);
     if line.is_empty() {
@@ -128,7 +128,7 @@ fn is_word(value: &str) -> bool {
     ["nan", "inf", "infinity"].contains(&value.to_ascii_lowercase().as_str())
 }
 
-/// Where a name goes.
+/// The index of a name.
 fn index(prefix: &str, name: &str, reading: &Reading) -> u32 {
     let is_number = !name.starts_with('0') && name.bytes().all(|byte| byte.is_ascii_digit());
     match name.parse::<u32>() {
@@ -146,7 +146,7 @@ fn single(text: &str) -> Option<f32> {
     text.parse().ok().filter(|number: &f32| number.is_finite())
 }
 
-/// What the standard library takes for a number, but for its words.
+/// The number that the standard library reads from a text. Words are not numbers.
 fn number(text: &str) -> Option<f64> {
     let is_word = text.contains(|char: char| char.is_alphabetic() && !"eE".contains(char));
     if is_word { None } else { text.parse().ok() }

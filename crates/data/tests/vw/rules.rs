@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 const FORM: &str = "a line is: label [importance] ['tag]|namespace name:value name …";
 
-/// How a line after a good one is refused.
+/// The error for a line after a good one.
 fn broken(line: &str, reading: &Reading) -> String {
     let (before, error) = refusal(format!("1 | a\n{line}\n"), reading);
     assert_eq!(before, 1, "{error}");
@@ -216,7 +216,7 @@ fn examples_count_as_much_as_is_said() {
     assert!(source.fill(&mut batch).unwrap());
     let all: Vec<_> =
         batch.iter().map(|example| (example.label, example.importance.get())).collect();
-    // The one that counts nothing leaves no trace.
+    // The row of importance 0 leaves no trace.
     assert_eq!(all, [(1.0, 1.0), (1.0, 2.5), (-1.0, 0.5)]);
     assert!(broken("1 0 x | a", &NUMBERS).starts_with("data.vw:2:5"), "though it must be right");
 }
