@@ -3,10 +3,11 @@
 //! - **Separator**: comma, tab, semicolon or bar. The one is chosen that gives every record the
 //!   same number of cells, and the most of them.
 //! - **Header**: the first record names the columns in three cases. First, if a setting refers to
-//!   one of its cells by name. Second, if it has a word in a column of numbers or dates, no number
-//!   but a column's own position, and no empty cell except perhaps the first. Third, if no column
-//!   holds numbers or dates, its cells are different, and none of them occurs again in its column
-//!   although other cells do. Otherwise it is a row.
+//!   one of its cells by name. The other two cases need a record in which no cell is a number,
+//!   except for a column's own position, and only the first cell may be empty. Second, if such a
+//!   record has a word in a column of numbers or dates. Third, if no column holds numbers or dates,
+//!   the cells of the record are different, and none of them occurs again in its column although
+//!   other cells do. Otherwise the record is a row.
 //! - **Columns**: a column holds numbers if more than nine in ten of the cells with a value are
 //!   numbers. A cell that is not a number is then an error, and not a reason to take every number
 //!   for a name. A column that holds only words for true and false holds numbers too: 1 and 0.
