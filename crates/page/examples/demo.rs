@@ -1,5 +1,5 @@
-//! Writes a page and a picture of a run on a stream like a9a, with made-up numbers: `cargo run -p
-//! rueful-page --example demo -- page.html picture.svg`
+//! Writes a page and a picture of a run on a stream like a9a, with made-up numbers:
+//! `cargo run -p rueful-page --example demo -- page.html picture.svg`
 
 use rueful_page::{
     Bin, Fact, Interval, Origin, Page, Point, Radius, Rung, RungKind, Share, Weight, Window,

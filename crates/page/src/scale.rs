@@ -15,9 +15,9 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind that suits the values. It is logarithmic if all are positive and they span more than
-    /// one decade, but not too many. Other values that differ much get a symmetric axis. Values that
-    /// are alike get a linear one.
+    /// The kind that suits the values. It is logarithmic if all are positive and span more than one
+    /// decade, but not too many. Other values that differ much get a symmetric axis. Values that are
+    /// alike get a linear one.
     pub(crate) fn of(values: &[f64]) -> Self {
         let (low, high) = extent(values);
         if values.is_empty() || (low > 0.0 && high <= 10.0 * low) {

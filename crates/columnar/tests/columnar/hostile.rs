@@ -69,7 +69,7 @@ fn a_file_that_is_cut_anywhere_is_refused() {
         for end in (0..bytes.len()).rev() {
             file.set_len(end as u64).unwrap();
             let (rows, error) = slate.read_again(saved.format());
-            // A stream may end after any message, so a cut stream can have all its rows and no error.
+            // A stream may end after any message, so a cut one can have all its rows and no error.
             let is_whole = saved == Saved::Stream && rows == 12;
             let error = if is_whole { "one line".to_owned() } else { error.unwrap() };
             assert!(!error.contains('\n'), "{saved:?} cut at {end}: {error}");

@@ -13,7 +13,8 @@
 //! Σ H(p_t) − U‖S/N‖_F,    S = Σ (p_t − e_y) x_tᵀ
 //! ```
 //!
-//! The multiclass hinge, [1 + max_{c≠y} z_c − z_y]₊, has tangents of the same form: 1 + ⟨e_c − e_y, z⟩.
+//! The multiclass hinge, [1 + max_{c≠y} z_c − z_y]₊, has tangents of the same form:
+//! 1 + ⟨e_c − e_y, z⟩.
 
 use super::slopes::{Beside, ClassSlopes, OverClasses};
 use crate::elementary::ln;
@@ -64,8 +65,8 @@ impl<T: Beside> Tangents<T> {
         }
     }
 
-    /// Gives the classes that are not listed the remaining probability, and subtracts it from the
-    /// others.
+    /// Gives the classes that are not listed the remaining probability in equal parts. This level is
+    /// subtracted from the listed classes.
     fn settle(&mut self, predictor: usize, unlisted: usize, importance: f64) {
         let whole: Sum = self.slope.listed.iter().map(|(_, share)| share.get(predictor)).collect();
         let whole = whole.value();

@@ -2,8 +2,8 @@
 //!
 //! A lane has scores f_c = off_c + Σ w_ic x̃_i and one variance s = Σ v_i x̃_i². It learns the true
 //! class y against the rest. Let r_c be the probabilities of the others among themselves. The score
-//! of y exceeds that of the others together by z = f_y − ln Σ_{c≠y} e^{f_c}, whose variance is S =
-//! s(1 + Σ r_c²). The update is
+//! of y exceeds that of the others together by z = f_y − ln Σ_{c≠y} e^{f_c}, whose variance is
+//! S = s(1 + Σ r_c²). The update is
 //! ```text
 //! w_yi ← w_yi + α v_i x̃_i,    w_ci ← w_ci − α r_c v_i x̃_i,    v_i ← v_i/(1 + h v_i x̃_i²)
 //! ```

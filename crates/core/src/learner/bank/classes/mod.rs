@@ -563,9 +563,9 @@ impl SoftmaxBank {
         self.bayes.cost(prior(true)[best], self.rounds as f64)
     }
 
-    /// What each feature of an example adds to ln(p/(1 − p)), the log-odds of a class against all
-    /// others. The last number is the rest, so that all of them add up to the log-odds. It is
-    /// `None` if the class has not been seen.
+    /// The amounts that the features of an example add to ln(p/(1 − p)), the log-odds of a class
+    /// against all others. The last number is the rest, so that all of them add up to the log-odds.
+    /// It is `None` if the class has not been seen.
     ///
     /// Lanes and filters are linear in the features, and the pool is linear in their scores. So a
     /// feature adds Σ_k β_k (w_kic − Σ_{j≠c} r_j w_kij) x̃_i, where r are the probabilities of the
