@@ -114,7 +114,7 @@ pub(crate) fn open_all(files: &[String], format: Format) -> Result<Vec<Table>, D
     files.iter().map(|file| Table::open(file, format)).collect()
 }
 
-/// Refuses settings that mean nothing for columnar files.
+/// Refuses settings that ask for another format, or that mean nothing for columnar files.
 fn check_wishes(
     file: &str,
     format: Format,

@@ -172,7 +172,7 @@ impl ClassLesson {
         }
     }
 
-    /// Updates the weights of a feature. `step` is v x̃ for each lane.
+    /// Updates the weights of a feature. `step` is v x̃ for each lane, and x̃ for the first.
     #[inline(always)]
     fn teach<V: Eights>(&mut self, weights: &mut FeatureWeights, step: V) {
         let slopes = &self.slopes;
