@@ -1,4 +1,4 @@
-//! From arrays of every type to the few that rows are made of.
+//! Converts arrays of every Arrow type to the few types that rows are made of.
 
 use crate::decode_error::DecodeError;
 use crate::kind::Kind;
@@ -10,23 +10,23 @@ use arrow_select::take::take;
 use rueful_data::{Cell, Moment, Role};
 use std::sync::Arc;
 
-/// Powers of ten that are exact in double precision.
+/// The powers of ten up to this one are exact in double precision.
 const EXACT_POWERS: usize = 22;
 
-/// The cells of a column, in some rows.
+/// The cells of one column, for some rows.
 #[derive(Debug)]
 pub(crate) enum Cells {
-    /// Numbers; NaN for nothing.
+    /// Numbers. A missing cell is NaN.
     Numbers(Vec<f64>),
     Truths(BooleanArray),
     Words(StringViewArray),
     Moments(Vec<Option<Moment>>),
-    /// Nothing at all.
+    /// No row has a value.
     Nothing,
 }
 
 impl Cells {
-    /// The cells of an array, for a column of that role.
+    /// Converts an array to the cells of a column with this role.
     pub(crate) fn new(array: &ArrayRef, role: Role) -> Result<Self, DecodeError> {
         if let DataType::Dictionary(..) = array.data_type() {
             return Self::new(&spread(array)?, role);
@@ -45,7 +45,7 @@ impl Cells {
         })
     }
 
-    /// The cell of a row.
+    /// The cell of one row.
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Cell<'_> {
         match self {
@@ -58,7 +58,8 @@ impl Cells {
     }
 }
 
-/// The values that the keys of a dictionary stand for; strings share their bytes.
+/// The values that the keys of a dictionary stand for. Strings are views, so that
+/// repeated values share their bytes.
 fn spread(array: &ArrayRef) -> Result<ArrayRef, DecodeError> {
     let dictionary = array.as_any_dictionary();
     let values = dictionary.values();
@@ -78,8 +79,8 @@ fn words(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {
     })
 }
 
-/// Numbers that become features, and so singles: those that are not exact as doubles become singles
-/// at once, as a text of them would. Rounding them again then changes nothing.
+/// Numbers that become features, and therefore singles. A number that is not exact as a double is
+/// rounded to a single at once, as its text would be. Rounding it again then changes nothing.
 fn singles(array: &ArrayRef) -> Result<Vec<f64>, DecodeError> {
     use DataType as D;
     Ok(match array.data_type() {
@@ -93,8 +94,8 @@ fn singles(array: &ArrayRef) -> Result<Vec<f64>, DecodeError> {
     })
 }
 
-/// Decimals that become features. Where the nearest double lies in the middle of two singles it
-/// does not tell which of them is nearer to the decimal: then the text is parsed.
+/// Decimals that become features. If the nearest double lies in the middle of two singles, it does
+/// not tell which of them is nearer to the decimal. In that case the text of the decimal is parsed.
 fn decimal_singles<T: DecimalType>(array: &ArrayRef) -> Result<Vec<f64>, DecodeError> {
     let decimals = array.as_primitive::<T>();
     let mut values = numbers(array)?;
@@ -107,8 +108,8 @@ fn decimal_singles<T: DecimalType>(array: &ArrayRef) -> Result<Vec<f64>, DecodeE
     Ok(values)
 }
 
-/// Whether a double lies in the middle of two neighbouring singles: there, and only there, it may
-/// be rounded to another single than the number it stands for.
+/// Whether a double lies in the middle of two neighbouring singles. Only there can it be rounded to
+/// a single other than the one nearest to the number it stands for.
 fn is_middle_of_singles(value: f64) -> bool {
     let single = value as f32;
     f64::from(single) != value && {
@@ -117,7 +118,7 @@ fn is_middle_of_singles(value: f64) -> bool {
     }
 }
 
-/// Numbers in double precision: correctly rounded, as a text of them would be.
+/// Numbers in double precision. They are correctly rounded, as their text would be.
 fn numbers(array: &ArrayRef) -> Result<Vec<f64>, DecodeError> {
     use DataType as D;
     Ok(match array.data_type() {
@@ -154,7 +155,8 @@ fn each<T: ArrowPrimitiveType>(array: &ArrayRef, number: impl Fn(T::Native) -> f
     }
 }
 
-/// A quotient of exact numbers is correctly rounded; where they are not exact, the text is parsed.
+/// Decimals in double precision. A quotient of two exact numbers is correctly rounded. If the
+/// numbers are not exact, the text of the decimal is parsed.
 fn decimals<T: DecimalType>(
     array: &ArrayRef,
     scale: i8,
@@ -173,7 +175,7 @@ fn decimals<T: DecimalType>(
     (0..array.len()).map(|row| if array.is_valid(row) { value(row) } else { f64::NAN }).collect()
 }
 
-/// Numbers as names: whole ones with all their digits.
+/// Numbers as names. Whole numbers keep all their digits.
 fn number_names(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {
     use DataType as D;
     Ok(match array.data_type() {
@@ -196,7 +198,7 @@ fn number_names(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {
     })
 }
 
-/// What is not a number has the name `NaN`, which counts as missing.
+/// The names of numbers. A value that is not a number gets the name `NaN`, which counts as missing.
 fn names<T: ArrowPrimitiveType>(array: &arrow_array::PrimitiveArray<T>) -> StringViewArray
 where
     T::Native: std::fmt::Display,
@@ -213,7 +215,7 @@ fn named(array: &dyn Array, name: impl Fn(usize) -> String) -> StringViewArray {
     (0..array.len()).map(|row| array.is_valid(row).then(|| name(row))).collect()
 }
 
-/// Dates and times; none where there is nothing, or what lies beyond the calendar.
+/// Dates and times. A null and a moment beyond the calendar give `None`.
 fn moments(array: &ArrayRef) -> Result<Vec<Option<Moment>>, DecodeError> {
     use DataType as D;
     const MILLI: i64 = 1000;
@@ -254,8 +256,8 @@ fn moments(array: &ArrayRef) -> Result<Vec<Option<Moment>>, DecodeError> {
     })
 }
 
-/// Dates and times as names: `2026-11-15`, `23:30:00`, `2026-11-15 23:30:00`; those with a time
-/// zone in UTC. One beyond the calendar is called by its number.
+/// Dates and times as names: `2026-11-15`, `23:30:00`, `2026-11-15 23:30:00`. Those with a time
+/// zone are written in UTC. The name of a moment beyond the calendar is its number.
 fn moment_names(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {
     use DataType as D;
     macro_rules! named_as {

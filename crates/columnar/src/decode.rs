@@ -1,4 +1,4 @@
-//! Files decoded piece by piece.
+//! Decodes files piece by piece.
 
 use crate::cells::Cells;
 use crate::decode_error::{DecodeError, guarded};
@@ -13,22 +13,22 @@ use rueful_data::pool::{Cut, Job};
 use rueful_data::{DataError, Role};
 use std::vec;
 
-/// A piece has at most so many rows, and about so many cells if they are wide.
+/// The most rows in a piece, and about the most cells if the rows are wide.
 const PIECE_ROWS: usize = 1 << 13;
 const PIECE_CELLS: usize = 1 << 19;
 
-/// How many rows of so many columns are decoded at a time.
+/// How many rows are decoded at a time from a table with this many columns.
 pub(crate) fn piece_rows(columns: usize) -> usize {
     (PIECE_CELLS / columns.max(1)).clamp(1, PIECE_ROWS)
 }
 
-/// A file that is open.
+/// An open file, or a table in memory.
 pub(crate) struct Table {
-    /// What it is called.
+    /// The name of the file, for messages.
     pub(crate) name: String,
     pub(crate) schema: SchemaRef,
     pub(crate) meter: Meter,
-    /// What there is to say about its size.
+    /// A description of the file's size.
     pub(crate) note: String,
     inner: Inner,
 }
@@ -64,7 +64,7 @@ impl Table {
         })
     }
 
-    /// A table that somebody hands over in memory.
+    /// A table that the caller hands over in memory.
     pub(crate) fn memory(name: &str, batches: Box<dyn RecordBatchReader + Send>) -> Self {
         let schema = batches.schema();
         let note = count(schema.fields().len() as u64, "column");
@@ -72,7 +72,7 @@ impl Table {
         Self { name: name.to_owned(), schema, meter: Meter::default(), note, inner }
     }
 
-    /// Refuses what cannot be decoded, as far as that is known before.
+    /// Refuses files that are known to be undecodable before decoding begins.
     pub(crate) fn check(&self, projection: &[usize]) -> Result<(), DataError> {
         guarded(&self.name, || match &self.inner {
             Inner::Parquet(file) => file.check(projection),
@@ -88,19 +88,19 @@ fn count(number: u64, noun: &str) -> String {
 /// Some rows of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
-    /// Which of the files they are from.
+    /// The number of the file that the rows come from.
     pub(crate) file: usize,
     pub(crate) rows: usize,
-    /// The columns that are not dropped, as they were decoded, and as rows are made of them.
+    /// The columns that are not dropped. They are first a decoded record batch, and then cells.
     batch: Option<RecordBatch>,
     pub(crate) cells: Vec<Cells>,
-    /// Why there are no rows, if there are none and the files have not ended.
+    /// The error, if reading ended with one instead of rows.
     pub(crate) error: Option<DataError>,
 }
 
-/// What is done with pieces: their columns become cells.
+/// Converts the columns of pieces to cells.
 pub(crate) struct ToCells {
-    /// What the files are called.
+    /// The names of the files.
     pub(crate) names: Vec<String>,
     /// The roles of the columns that are not dropped.
     pub(crate) roles: Vec<Role>,
@@ -153,7 +153,7 @@ pub(crate) struct Decode {
     /// The columns that are not dropped.
     projection: Vec<usize>,
     current: Option<Current>,
-    /// How many files were begun.
+    /// How many files have been opened for decoding.
     files: usize,
 }
 
@@ -171,10 +171,10 @@ enum Batches {
     Memory(Memory),
 }
 
-/// Record batches in memory, which may be of any size.
+/// Record batches in memory. They may have any size.
 struct Memory {
     batches: Box<dyn RecordBatchReader + Send>,
-    /// A record batch, and how many of its rows have been handed out.
+    /// The current record batch, and how many of its rows have been handed out.
     current: Option<(RecordBatch, usize)>,
 }
 
@@ -197,7 +197,7 @@ impl Decode {
         Self { tables: tables.into_iter(), projection, current: None, files: 0 }
     }
 
-    /// The next rows, unless the current file has ended.
+    /// Decodes the next rows. Returns `None` if the current file has ended.
     fn next_rows(&mut self) -> Result<Option<RecordBatch>, DataError> {
         let Self { current, projection, .. } = self;
         let Some(Current { name, meter, rows, batches }) = current else { return Ok(None) };
@@ -213,7 +213,7 @@ impl Decode {
         Ok(batch)
     }
 
-    /// Begins with the next file, if there is one.
+    /// Starts on the next file. Returns whether there is one.
     fn next_file(&mut self) -> Result<bool, DataError> {
         let Some(table) = self.tables.next() else { return Ok(false) };
         let Table { name, meter, inner, .. } = table;

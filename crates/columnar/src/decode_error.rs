@@ -1,4 +1,4 @@
-//! What goes wrong in a decoder, as an error that names the file.
+//! Turns the failures of a decoder into errors that name the file.
 
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
@@ -6,17 +6,17 @@ use rueful_data::{DataError, Phrase, printable};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How many characters of what a decoder says are repeated.
+/// A decoder's own message is cut after this many characters.
 const SAID_CHARS: usize = 200;
 
-/// What goes wrong.
+/// A failure of a decoder.
 #[derive(Debug)]
 pub(crate) enum DecodeError {
-    /// An error that says all there is to say.
+    /// An error that is already complete.
     Told(DataError),
-    /// A file that is not what is read: what was found, and what should have been there.
+    /// The file cannot be used: what was found, and what was expected.
     Unsuitable(String, Phrase),
-    /// A decoder that gives up, and what it says.
+    /// The decoder gave up, with this message.
     Undecodable(String),
 }
 
@@ -68,8 +68,8 @@ impl From<io::Error> for DecodeError {
     }
 }
 
-/// Does what a decoder is needed for. Decoders check what they read, but not all of it: one that
-/// panics has met a file it cannot decode, and what it was doing is given up.
+/// Runs work that uses a decoder. Decoders check most of what they read, but not all of it. If one
+/// panics, the file counts as undecodable and the work is abandoned.
 pub(crate) fn guarded<T>(
     file: &str,
     work: impl FnOnce() -> Result<T, DecodeError>,

@@ -9,11 +9,11 @@ use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many bytes were read of a file, and how many there are.
+/// How many bytes of a file were read, and how many it has.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Meter {
     taken: Arc<AtomicU64>,
-    /// None where nobody knows.
+    /// The length of the file, or `None` if it is not known.
     len: Option<u64>,
 }
 
@@ -22,12 +22,13 @@ impl Meter {
         self.taken.fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    /// Some parts may be read twice; they count once.
+    /// How many bytes were read. Some parts may be read twice, so the count is limited to the
+    /// length.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed).min(self.len.unwrap_or(u64::MAX))
     }
 
-    /// Counts the parts that nobody needed to read.
+    /// Counts the whole file as read, with the parts that nobody needed.
     pub(crate) fn end(&self) {
         if let Some(len) = self.len {
             self.taken.store(len, Ordering::Relaxed);
@@ -35,7 +36,7 @@ impl Meter {
     }
 }
 
-/// A reader that counts.
+/// A reader that counts the bytes it reads.
 #[derive(Debug)]
 pub(crate) struct Counted<R> {
     reader: R,
@@ -102,7 +103,7 @@ impl ChunkReader for Counted<File> {
         Ok(BufReader::new(Self { reader, meter: self.meter.clone() }))
     }
 
-    /// Asks for no memory before it is known that there are so many bytes.
+    /// Allocates no memory before it is known that the file has this many bytes.
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         let end = start.checked_add(length as u64);
         if end.is_none_or(|end| end > self.length()) {

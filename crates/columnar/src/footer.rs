@@ -1,21 +1,22 @@
-//! How deep the columns of a Parquet file are nested.
+//! Checks how deep the columns of a Parquet file are nested.
 //!
-//! The decoder calls itself for columns within columns, as often as the file's footer says; a few
-//! bytes for each would exhaust its stack. So the footer, a struct in Thrift's compact protocol, is
-//! looked through first. Its field 2 lists the columns, parents before their children; field 5 of
-//! each says how many children it has.
+//! The decoder calls itself for columns within columns, as often as the file's footer says. A level
+//! costs the footer only a few bytes, so a small file could exhaust the decoder's stack. That is
+//! why this module reads the footer first. The footer is a struct in Thrift's compact protocol. Its
+//! field 2 lists the columns, parents before their children. Field 5 of each column says how many
+//! children it has.
 
 use crate::decode_error::DecodeError;
 
-/// Columns nested deeper are refused. A list within a list takes four.
+/// Columns that are nested deeper than this are refused. A list within a list takes four levels.
 const MAX_DEPTH: usize = 128;
-/// Other values nested deeper are refused.
+/// Other values that are nested deeper than this are refused.
 const MAX_VALUE_DEPTH: usize = 32;
 
 const SCHEMA: i64 = 2;
 const CHILDREN: i64 = 5;
 
-/// Types of values, as the compact protocol numbers them.
+/// The types of values, as the compact protocol numbers them.
 const STOP: u8 = 0;
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
@@ -29,7 +30,7 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
-/// Refuses a footer whose columns are nested too deep.
+/// Refuses a footer whose columns are nested too deeply.
 pub(crate) fn check(footer: &[u8]) -> Result<(), DecodeError> {
     let mut thrift = Thrift { rest: footer };
     thrift.fields(|thrift, id, kind| match (id, kind) {
@@ -38,14 +39,14 @@ pub(crate) fn check(footer: &[u8]) -> Result<(), DecodeError> {
     })
 }
 
-/// What is left of a footer.
+/// The part of a footer that has not been read yet.
 struct Thrift<'a> {
     rest: &'a [u8],
 }
 
 impl Thrift<'_> {
-    /// Passes over a struct, field by field: its number and type are known, its value is to be
-    /// passed over by the one who is asked.
+    /// Passes over a struct, field by field. `pass` gets the number and the type of each field, and
+    /// must pass over its value.
     fn fields(
         &mut self,
         mut pass: impl FnMut(&mut Self, i64, u8) -> Result<(), DecodeError>,
@@ -65,10 +66,10 @@ impl Thrift<'_> {
         }
     }
 
-    /// Passes over the list of columns, and follows it down.
+    /// Passes over the list of columns, and keeps track of their depth.
     fn schema(&mut self) -> Result<(), DecodeError> {
         let (kind, count) = self.list()?;
-        // How many children are to come on each level.
+        // How many children are still to come, on each level.
         let mut levels: Vec<i64> = Vec::new();
         for _ in 0..count {
             let mut children = 0;
@@ -129,7 +130,7 @@ impl Thrift<'_> {
         }
     }
 
-    /// Passes over elements; a truth among them takes a byte.
+    /// Passes over the elements of a list or map. A boolean among them takes one byte.
     fn skip_elements(&mut self, kinds: &[u8], count: u64, depth: usize) -> Result<(), DecodeError> {
         for _ in 0..count {
             for &kind in kinds {
@@ -162,7 +163,7 @@ impl Thrift<'_> {
         Ok(())
     }
 
-    /// A number of seven bits a byte, the lowest first.
+    /// An unsigned number, stored with seven bits to a byte, the lowest first.
     fn unsigned(&mut self) -> Result<u64, DecodeError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -175,7 +176,7 @@ impl Thrift<'_> {
         Err(damaged())
     }
 
-    /// A number that alternates between positive and negative as it grows.
+    /// A signed number, stored as 0, −1, 1, −2, 2 and so on (zigzag).
     fn signed(&mut self) -> Result<i64, DecodeError> {
         let number = self.unsigned()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))

@@ -1,7 +1,7 @@
-//! Arrow's IPC formats: from messages to record batches.
+//! Decodes Arrow's IPC formats: from messages to record batches.
 //!
-//! A stream is a schema and then messages, each a short description and a body. A file is a stream
-//! between two marks, with a footer that says where its messages are.
+//! A stream is a schema followed by messages. Each message has a short description and a body. A
+//! file is a stream between two marks, with a footer that says where its messages are.
 
 use crate::decode_error::DecodeError;
 use crate::file::{Counted, Meter};
@@ -18,31 +18,31 @@ use std::sync::Arc;
 use std::vec;
 
 const MAGIC: &[u8] = b"ARROW1";
-/// The mark of a file with what fills it up to eight bytes.
+/// The length of the mark that begins a file, with its padding to eight bytes.
 const HEAD: usize = 8;
-/// The length of the footer and the mark at the end.
+/// The length of the end of a file: the footer's length and the mark.
 const TAIL: usize = 10;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// Descriptions beyond this are refused.
+/// Descriptions that are longer than this are refused.
 const MAX_DESCRIPTION: u64 = 1 << 28;
-/// Bodies beyond this are refused, compressed or not.
+/// Bodies that are longer than this are refused, whether compressed or not.
 const MAX_BODY: u64 = 1 << 31;
-/// So much memory is asked for before the bytes have come.
+/// At most this much memory is allocated before the bytes have arrived.
 const MAX_AHEAD: u64 = 1 << 24;
 
-/// A file or stream that is open.
+/// An open file or stream.
 pub(crate) struct Ipc {
     messages: Messages,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
-    /// A record batch, and how many of its rows have been handed out.
+    /// The current record batch, and how many of its rows have been handed out.
     current: Option<(RecordBatch, usize)>,
 }
 
-/// Where messages come from.
+/// The place that messages come from.
 enum Messages {
-    /// From these places, one after the other.
+    /// A file, and the positions of its messages that are still to be read.
     File(BufReader<Counted<File>>, vec::IntoIter<u64>),
     Stream(Box<dyn Read + Send>),
 }
@@ -75,7 +75,7 @@ impl Ipc {
         Ok((opened, meter))
     }
 
-    /// A stream, or a file that has to be read as one.
+    /// Opens a stream, or a file that has to be read as a stream.
     fn stream(mut reader: Box<dyn Read + Send>) -> Result<Self, DecodeError> {
         let mut head = [0; HEAD];
         reader.read_exact(&mut head)?;
@@ -126,7 +126,7 @@ impl Ipc {
         Arc::clone(&self.schema)
     }
 
-    /// The next rows, at most so many, of the columns asked for.
+    /// Decodes the next rows, at most this many, of the columns in the projection.
     pub(crate) fn next(
         &mut self,
         projection: &[usize],
@@ -147,7 +147,7 @@ impl Ipc {
         }
     }
 
-    /// Takes in a message; it may be a record batch.
+    /// Decodes a message. Returns its record batch if it has one.
     fn take(
         &mut self,
         (description, body): &Message,
@@ -195,7 +195,7 @@ impl Messages {
     }
 }
 
-/// The message that begins here, unless the stream ends.
+/// Reads the message that begins here. Returns `None` at the end of the stream.
 fn message(reader: &mut impl Read) -> Result<Option<Message>, DecodeError> {
     let start = up_to(reader, 4)?;
     let mut length: [u8; 4] = match start[..] {
@@ -221,8 +221,9 @@ fn message(reader: &mut impl Read) -> Result<Option<Message>, DecodeError> {
     Ok(Some((description, Buffer::from_vec(body))))
 }
 
-/// Refuses buffers beyond the body, which the decoder would take for a mistake of its own, and
-/// compressed ones that say they are larger than allowed: it would ask for the memory first.
+/// Refuses two kinds of bad buffers. The decoder would take a buffer beyond the body for a mistake
+/// of its own. For a compressed buffer that claims to be larger than allowed, it would allocate the
+/// memory first.
 fn check_sizes(batch: &arrow_ipc::RecordBatch<'_>, body: &Buffer) -> Result<(), DecodeError> {
     let mut total: u64 = 0;
     for buffer in batch.buffers().into_iter().flatten() {
@@ -231,7 +232,8 @@ fn check_sizes(batch: &arrow_ipc::RecordBatch<'_>, body: &Buffer) -> Result<(), 
         let bytes = start.and_then(|start| body.get(start..)?.get(..length?));
         let bytes = bytes.ok_or_else(|| DecodeError::new("a buffer beyond its message"))?;
         if let (Some(_), Some(size)) = (batch.compression(), bytes.first_chunk()) {
-            // −1 says that it is not compressed after all; other negative ones are refused later.
+            // −1 says that the buffer is not compressed after all. Other negative sizes are refused
+            // later.
             total = total.saturating_add(i64::from_le_bytes(*size).max(0) as u64);
         }
     }
@@ -246,7 +248,7 @@ fn check_size(bytes: u64) -> Result<(), DecodeError> {
     Ok(())
 }
 
-/// So many bytes.
+/// Reads exactly this many bytes.
 fn exactly(reader: &mut impl Read, length: u64) -> Result<Vec<u8>, DecodeError> {
     let bytes = up_to(reader, length)?;
     if bytes.len() as u64 != length {
@@ -255,7 +257,7 @@ fn exactly(reader: &mut impl Read, length: u64) -> Result<Vec<u8>, DecodeError> 
     Ok(bytes)
 }
 
-/// So many bytes, or all there are. Memory is asked for as they come.
+/// Reads this many bytes, or all there are. Memory is allocated as the bytes arrive.
 fn up_to(reader: &mut impl Read, length: u64) -> Result<Vec<u8>, DecodeError> {
     let mut bytes = Vec::with_capacity(length.min(MAX_AHEAD) as usize);
     reader.take(length).read_to_end(&mut bytes)?;

@@ -1,9 +1,9 @@
-//! What the type of a column means for learning.
+//! Maps the type of a column to its use in learning.
 
 use arrow_schema::{DataType, Schema};
 use rueful_data::{Columns, DataError, Phrase, Role, argument, printable};
 
-/// What a column holds.
+/// The kind of values that a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Number,
@@ -11,9 +11,9 @@ pub(crate) enum Kind {
     Word,
     /// A date, a time, or both.
     Moment,
-    /// Null in every row.
+    /// The column is null in every row.
     Nothing,
-    /// What no feature can be made of.
+    /// The column has a type that no feature can be made of.
     Other,
 }
 
@@ -36,8 +36,8 @@ impl Kind {
         }
     }
 
-    /// What becomes of the column if nothing is wished for. Whether that is possible is another
-    /// question.
+    /// The role of a column for which nobody asked for another. Whether the column can have this
+    /// role is checked elsewhere.
     pub(crate) fn usual_role(self) -> Role {
         match self {
             Self::Word => Role::Category,
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// Refuses columns whose types do not suit their roles, all at once.
+/// Refuses columns whose types do not suit their roles. One error names all of them.
 pub(crate) fn check(file: &str, schema: &Schema, columns: &Columns) -> Result<(), DataError> {
     let mut unsuited: Vec<_> = schema
         .fields()
@@ -98,7 +98,7 @@ pub(crate) fn check(file: &str, schema: &Schema, columns: &Columns) -> Result<()
     Err(DataError::Unsuitable { file: file.to_owned(), found: found.join(", "), expected })
 }
 
-/// What a column of that type is full of.
+/// The plural noun for the values of a column of this type.
 fn plural(kind: &DataType) -> &'static str {
     use DataType as D;
     match kind {

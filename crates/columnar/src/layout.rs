@@ -1,4 +1,4 @@
-//! What was decided about a columnar file, so that the next one is read the same way.
+//! The decisions about a columnar file, kept so that the next file is read the same way.
 
 use rueful_data::{Binary, Bits, Columns};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ impl Format {
     /// The names of the formats.
     pub const NAMES: [&'static str; 2] = ["parquet", "arrow"];
 
-    /// Which of them this is.
+    /// The name of this format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Parquet => "parquet",
@@ -26,12 +26,12 @@ impl Format {
         }
     }
 
-    /// The format of that name.
+    /// The format with this name.
     pub fn by_name(name: &str) -> Option<Self> {
         [Self::Parquet, Self::Arrow].into_iter().find(|format| format.name() == name)
     }
 
-    /// The format of a file that is not text.
+    /// The columnar format of a file that is not text, if it has one.
     pub fn of(binary: Binary) -> Option<Self> {
         match binary {
             Binary::Parquet => Some(Self::Parquet),
@@ -50,13 +50,13 @@ impl fmt::Display for Format {
     }
 }
 
-/// A columnar format and what becomes of the columns.
+/// A columnar format, and the roles of the columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// The format.
     pub format: Format,
-    /// How many bits the index of a feature by name has.
+    /// The number of bits of an index that is hashed from a feature's name.
     pub bits: Bits,
     /// The columns, in the order of the file.
     pub columns: Columns,

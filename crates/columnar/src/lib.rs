@@ -1,10 +1,11 @@
-//! Columnar files: Parquet and Arrow's IPC formats, read batch by batch.
+//! Reads columnar files, which are Parquet and Arrow's IPC formats, batch by batch.
 //!
 //! A table becomes the same rows as if it had been saved as text, by the same rules
-//! ([`Assembler`](rueful_data::Assembler)), but that its own types say what a column is: numbers of
-//! all kinds are numbers, strings are categories, truths are 0 and 1, nulls and NaN are missing.
-//! Dates and times become features for their parts ([`Moment`](rueful_data::Moment)); lists, structs and
-//! bytes can only be dropped. What is dropped is not even decoded.
+//! ([`Assembler`](rueful_data::Assembler)). The one difference is that the table's own types say
+//! what a column is. Numbers of all kinds are numbers, strings are categories, booleans are 0 and
+//! 1, and nulls and NaN are missing. Dates and times become features for their parts
+//! ([`Moment`](rueful_data::Moment)). Lists, structs and bytes can only be dropped. A dropped
+//! column is not even decoded.
 //!
 //! | format | from a file | from standard input |
 //! |---|---|---|
@@ -13,13 +14,13 @@
 //! | Arrow IPC stream | yes | yes |
 //!
 //! **Memory.** Parquet is decoded a few thousand rows at a time, and a few such pieces exist at
-//! once. Beside them there is one page for each column, and its dictionary: both are as large as
-//! the file says, at most 2 GiB each, which the decoder allows before it has seen that they are
-//! true. An Arrow file is read a record batch at a time, as large as its writer made it, refused
-//! beyond 2 GiB.
+//! once. Beside them, each column has one page and its dictionary in memory. Both are as large as
+//! the file says, at most 2 GiB each, and the decoder allocates them before it has checked the
+//! sizes. An Arrow file is read one record batch at a time. A batch is as large as its writer made
+//! it, and one beyond 2 GiB is refused.
 //!
-//! **Damage.** A file that is cut short, damaged or something else is one error. Should the
-//! decoder panic over it, that too becomes the error.
+//! **Damage.** A file that is cut short, damaged or of another kind gives one error. If the decoder
+//! panics on it, the panic becomes that error too.
 //!
 //! ```no_run
 //! use rueful_columnar::{Format, open};

@@ -1,4 +1,4 @@
-//! From the names of files to a source of rows.
+//! Turns the names of files into a source of rows.
 
 use crate::decode::Table;
 use crate::kind::Kind;
@@ -10,22 +10,23 @@ use rueful_data::{
     Column, Columns, DataError, FormatSettings, KnownColumns, Phrase, Purpose, Reading, Role,
 };
 
-/// What pandas calls the numbers of rows when it saves them as a column.
+/// The name that pandas gives to the numbers of rows when it saves them as a column.
 const PANDAS_INDEX: &str = "__index_level_0__";
 
-/// A source of rows, and what was found out about it.
+/// A source of rows, and the decisions about how it is read.
 #[derive(Debug)]
 pub struct Opened {
-    /// How it is read: [`Columnar::open`] reads the same files, or others, in the same way.
+    /// How the files are read. [`Columnar::open`] reads these or other files in the same way.
     pub layout: Layout,
-    /// What was inferred, in words.
+    /// Notes in words about everything that was inferred.
     pub notes: Vec<Phrase>,
     /// The rows.
     pub source: Columnar,
 }
 
-/// Opens files to be read one after the other. What becomes of their columns, their types say as
-/// far as the settings leave it open. All must have the same columns.
+/// Opens files that are read one after the other. The settings decide the roles of columns, and
+/// where they leave a role open, the column's type decides it. All files must have the same
+/// columns.
 pub fn open(
     files: &[String],
     format: Format,
@@ -37,8 +38,8 @@ pub fn open(
     open_tables(open_all(files, format)?, format, format_settings, reading)
 }
 
-/// Takes record batches in memory for the rows of a table called `name`, as [`open`] takes those
-/// of an Arrow file.
+/// Reads record batches in memory as the rows of a table called `name`. The rules are those by
+/// which [`open`] reads an Arrow file.
 pub fn open_batches(
     name: &str,
     batches: Box<dyn RecordBatchReader + Send>,
@@ -63,8 +64,8 @@ fn open_tables(
     Ok(Opened { layout, notes, source })
 }
 
-/// Opens files whose columns are known by their names: the first of them only says where each
-/// column is.
+/// Opens files whose columns are known by their names. The first file only says where each column
+/// is.
 pub fn fit(
     files: &[String],
     format: Format,
@@ -89,16 +90,16 @@ pub fn fit(
     Ok(Opened { layout, notes: Vec::new(), source })
 }
 
-/// A column, and the type its file gives it.
+/// A column, and the type that its file gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnType {
-    /// Its name.
+    /// The name of the column.
     pub name: String,
-    /// Its type, as Arrow writes it.
+    /// The type, as Arrow writes it.
     pub kind: String,
 }
 
-/// The columns of a file and their types, whether they can be learned from or not.
+/// Lists the columns of a file and their types, including those that cannot be learned from.
 pub fn inspect(file: &str, format: Format) -> Result<Vec<ColumnType>, DataError> {
     let table = Table::open(file, format)?;
     let fields = table.schema.fields().iter();
@@ -113,7 +114,7 @@ pub(crate) fn open_all(files: &[String], format: Format) -> Result<Vec<Table>, D
     files.iter().map(|file| Table::open(file, format)).collect()
 }
 
-/// Refuses settings that mean nothing here.
+/// Refuses settings that ask for another format, or that mean nothing for columnar files.
 fn check_wishes(
     file: &str,
     format: Format,

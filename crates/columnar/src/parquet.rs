@@ -1,4 +1,4 @@
-//! Parquet: from a file to record batches.
+//! Decodes Parquet: from a file to record batches.
 
 use crate::decode::piece_rows;
 use crate::decode_error::DecodeError;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 const MAGIC: &[u8] = b"PAR1";
 
-/// A Parquet file that is open, and what it says about itself.
+/// An open Parquet file, and its metadata.
 pub(crate) struct Parquet {
     file: Counted<File>,
     metadata: ArrowReaderMetadata,
@@ -50,14 +50,13 @@ impl Parquet {
         self.file.meter.clone()
     }
 
-    /// How many rows it says it has, and in how many groups.
+    /// How many rows the file says it has, and in how many groups.
     pub(crate) fn size(&self) -> (i64, usize) {
         let metadata = self.metadata.metadata();
         (metadata.file_metadata().num_rows(), metadata.num_row_groups())
     }
 
-    /// Refuses compression that cannot be undone and places that cannot be, in the columns that
-    /// are read.
+    /// Refuses unsupported compression and impossible positions, in the columns that are read.
     pub(crate) fn check(&self, projection: &[usize]) -> Result<(), DecodeError> {
         let schema = self.metadata.parquet_schema();
         let leaves = (0..schema.num_columns())
@@ -82,7 +81,7 @@ impl Parquet {
         Ok(())
     }
 
-    /// Begins to decode the columns asked for.
+    /// Starts to decode the columns in the projection.
     pub(crate) fn decode(
         self,
         projection: &[usize],
@@ -98,14 +97,14 @@ impl Parquet {
     }
 }
 
-/// The next rows.
+/// Decodes the next rows.
 pub(crate) fn next(
     reader: &mut ParquetRecordBatchReader,
 ) -> Result<Option<RecordBatch>, DecodeError> {
     Ok(reader.next().transpose()?)
 }
 
-/// The footer: before the last eight bytes, which are its length and the mark.
+/// Reads the footer. It lies before the last eight bytes, which are its length and the mark.
 fn footer_bytes(file: &Counted<File>) -> Result<Bytes, DecodeError> {
     let end = file.length().checked_sub(8).ok_or_else(|| DecodeError::new("no footer"))?;
     let tail = file.get_bytes(end, 8)?;
@@ -134,8 +133,8 @@ fn check_magic(file: &mut Counted<File>) -> Result<(), DecodeError> {
     })
 }
 
-/// The schema with strings as views: values that come again and again share their bytes, so what
-/// is decoded is never larger than what was read for it.
+/// The schema with strings as views. Repeated values then share their bytes, so the decoded data is
+/// never larger than the data that was read for it.
 fn with_views(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().map(|field| {
         let kind = match field.data_type() {

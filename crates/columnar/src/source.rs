@@ -4,7 +4,8 @@
 //! files ─decode→ pieces of columns ─to cells→ cells ─in order→ assemble→ rows
 //! ```
 //!
-//! Decoding goes from front to back, and a [`Pool`] sees to it that it runs ahead of assembling.
+//! Files are decoded from front to back. A [`Pool`] makes sure that decoding runs ahead of
+//! assembling.
 
 use crate::decode::{Decode, Piece, Table, ToCells};
 use crate::file::Meter;
@@ -19,34 +20,35 @@ use rueful_data::{
     Reading, Role, RowError, Source, printable,
 };
 
-/// More threads than this, and the one who assembles, have little to do: only one can decode.
+/// The most threads beside the one that assembles. More would have little to do, because only one
+/// can decode.
 const HELPERS_MAX: usize = 1;
 
-/// A batch has at least so many rows and features together, unless its piece ends.
+/// A batch has at least this many rows and features together, unless its piece ends before.
 const ENOUGH: usize = 1 << 14;
 
 /// A source of rows from columnar files.
 pub struct Columnar {
-    /// Pieces as they are decoded.
+    /// Decodes pieces ahead of their use.
     pool: Pool<ToCells>,
-    /// The piece that is being assembled, and the next of its rows.
+    /// The piece that is being assembled, and the number of its next row.
     piece: Option<Piece>,
     next: usize,
     /// The columns that are not dropped.
     projection: Vec<usize>,
     assembler: Assembler,
-    /// How rows are assembled.
+    /// The rules by which rows are assembled.
     columns: Columns,
     bits: Bits,
     reading: Reading,
     meters: Vec<Meter>,
-    /// Which file the last rows were from, how many of it were read before them and with them, and
-    /// how many were not left out.
+    /// The file that the last rows came from. How many of its rows were read before the last batch,
+    /// how many including it, and how many of them were kept.
     file: usize,
     before: u64,
     read: u64,
     kept: u64,
-    /// What is to be told when the rows before it have been.
+    /// An error that is reported after the rows before it have been delivered.
     broken: Option<DataError>,
     is_over: bool,
 }
@@ -58,14 +60,14 @@ impl std::fmt::Debug for Columnar {
 }
 
 impl Columnar {
-    /// Opens files to be read one after the other, `-` being standard input for Arrow. All must
-    /// have the columns of the layout, of types that suit their roles.
+    /// Opens files that are read one after the other. For Arrow, `-` is standard input. All files
+    /// must have the columns of the layout, with types that suit their roles.
     pub fn open(files: &[String], layout: &Layout, reading: &Reading) -> Result<Self, DataError> {
         Self::new(open_all(files, layout.format)?, layout, reading)
     }
 
-    /// Takes record batches in memory for the rows of a table called `name`, as [`open`](Self::open)
-    /// takes those of a file.
+    /// Reads record batches in memory as the rows of a table called `name`, as [`open`](Self::open)
+    /// reads the rows of a file.
     pub fn of_batches(
         name: &str,
         batches: Box<dyn RecordBatchReader + Send>,
@@ -113,7 +115,7 @@ impl Columnar {
         })
     }
 
-    /// The labels of the first piece that has rows, before any of them is delivered.
+    /// The labels of the first piece that has rows. It delivers none of these rows.
     pub fn first_labels(&mut self) -> FirstLabels {
         match self.has_rows() {
             Ok(_) => {}
@@ -123,13 +125,13 @@ impl Columnar {
         first_labels(piece, &self.projection, &self.columns, &self.reading)
     }
 
-    /// Takes labels by this rule. That is for the time before the first row is delivered.
+    /// Reads labels by this rule from now on. Call it before the first row is delivered.
     pub fn set_labels(&mut self, labels: LabelRule) {
         self.reading.labels = labels;
         self.assembler = Assembler::new(&self.columns, self.bits, &self.reading);
     }
 
-    /// Sees to it that there is a piece with rows to be assembled; says whether there is.
+    /// Fetches pieces until one has rows to be assembled. Returns whether there is one.
     fn has_rows(&mut self) -> Result<bool, DataError> {
         while self.piece.as_ref().is_none_or(|piece| self.next >= piece.rows) {
             if self.piece.take().is_some() {
@@ -155,7 +157,7 @@ impl Columnar {
         Ok(true)
     }
 
-    /// Every file must have had a row by its end.
+    /// Checks that the file which ends here had a row.
     fn end_file(&self) -> Result<(), DataError> {
         if self.kept > 0 {
             return Ok(());
@@ -163,7 +165,8 @@ impl Columnar {
         Err(DataError::EmptyFile { file: self.name().to_owned() })
     }
 
-    /// At the end all labels are known: one of them should have been the one that was named.
+    /// Checks at the end, when all labels are known, that the positive label which was named did
+    /// occur.
     fn end_labels(&self) -> Result<(), DataError> {
         match self.assembler.without_positive() {
             None => Ok(()),
@@ -173,7 +176,7 @@ impl Columnar {
         }
     }
 
-    /// The file the last rows were from.
+    /// The name of the file that the last rows came from.
     fn name(&self) -> &str {
         &self.pool.job().names[self.file]
     }
@@ -183,7 +186,8 @@ impl Columnar {
         let assembled = self.assemble();
         self.before = self.read;
         self.read += self.assembler.finished() as u64;
-        // A label that does not go with others comes before a row that cannot be assembled.
+        // A label that does not go with the others is reported before a row that cannot be
+        // assembled.
         let taken = self.assembler.take(batch).and(assembled);
         self.broken = taken.err().map(|wrong: RowError| wrong.error(self.name(), self.before));
         self.kept += batch.len() as u64;
@@ -252,7 +256,7 @@ impl Source for Columnar {
     }
 }
 
-/// The labels of a piece. What is wrong with it is told when its rows are delivered.
+/// The labels of a piece. Errors in it are reported when its rows are delivered.
 fn first_labels(
     piece: &Piece,
     projection: &[usize],
@@ -280,7 +284,7 @@ fn first_labels(
     FirstLabels { rows: assembler.census().examples, labels: assembler.labels(), positive: None }
 }
 
-/// All files must have the columns of the layout.
+/// Checks that a file has the columns of the layout.
 fn check_names(table: &Table, columns: &Columns) -> Result<(), DataError> {
     let unsuitable = |found: String, expected: String| {
         let expected = format!("{expected}: all files must have the same columns");

@@ -56,6 +56,6 @@ fn a_million_rows_are_read_in_little_memory() {
     while source.fill(&mut batch).unwrap() {}
     assert_eq!(source.census().examples, ROWS as u64);
     let peak = MEMORY.peak_usage() - before;
-    // Beside the pieces: the index of names reported, and the bits of indices seen.
+    // Beside the pieces there are the index of reported names and the bits of seen indices.
     assert!(peak < 12 << 20, "{peak} bytes for a file of {size}");
 }

@@ -1,4 +1,4 @@
-//! Writes a page and a picture of a run on a stream like a9a, with numbers put in by hand:
+//! Writes a page and a picture of a run on a stream like a9a, with made-up numbers:
 //! `cargo run -p rueful-page --example demo -- page.html picture.svg`
 
 use rueful_page::{
@@ -52,7 +52,7 @@ fn page() -> Page {
     }
 }
 
-/// Probabilities that are a little too bold.
+/// Probabilities that are a little too confident.
 fn calibration() -> Vec<Bin> {
     let bin = |tenth: i32| {
         let predicted = f64::from(tenth) / 10.0 + 0.05;
@@ -63,7 +63,7 @@ fn calibration() -> Vec<Bin> {
     (0..10).map(bin).collect()
 }
 
-/// Three learners, of which one is trusted from the middle on.
+/// Three learners, one of which is trusted from the middle on.
 fn shares() -> Vec<Share> {
     let point = |t: u64| (t, 1.0 / (1.0 + (4.0 - t as f64 / 4000.0).exp()));
     let late: Vec<(u64, f64)> = (0..64).map(|k| point(512 * k)).collect();
@@ -89,7 +89,7 @@ fn facts() -> Vec<Fact> {
     ]
 }
 
-/// t, risk, certificate, the best comparator's loss.
+/// The columns are t, the risk, the certificate, and the loss of the best comparator.
 const CURVE: [(u64, f64, f64, f64); 16] = [
     (1, 1.0, 37.416_573_867_739_416, 0.0),
     (2, 2.183_503_419_072_273, 24.310_880_214_561_02, 0.0),

@@ -1,14 +1,14 @@
-//! Lines over two axes, each labelled where it ends.
+//! Draws lines over two axes. Each line is labelled where it ends.
 
 use crate::number::{drawable, px, short, tick};
 use crate::scale::{Kind, Scale};
 use crate::svg::{Canvas, Marker, width};
 use crate::{Figure, Interval};
 
-/// Points this many and more are drawn as a line alone.
+/// A line of this many points or more is drawn without markers.
 const MANY: usize = 60;
 
-/// Where a chart lies in its picture.
+/// The place of a chart in its picture.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Area {
     pub(crate) left: f64,
@@ -18,8 +18,8 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    /// The area of a picture, but for a header and a margin, with room for axes, and for labels at
-    /// the right.
+    /// The area of a picture without a header and a margin. It leaves room for the axes, and for
+    /// labels at the right.
     pub(crate) fn within(canvas: &Canvas, above: f64, margin: f64) -> Self {
         let labels = if narrow(canvas.width) { 92.0 } else { 142.0 };
         Self {
@@ -36,24 +36,24 @@ pub(crate) fn narrow(width: f64) -> bool {
     width < 500.0
 }
 
-/// A line: its points in order, and how it looks and is called.
+/// A line: its points in order, its name and its looks.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) class: &'static str,
     pub(crate) marker: Marker,
-    /// x, and between what y lies.
+    /// The points: x, and the lower and upper end of y.
     pub(crate) points: Vec<(f64, f64, f64)>,
-    /// What its upper ends are.
+    /// How the upper ends are rounded.
     figure: fn(f64) -> Figure,
-    /// What is printed at its end, if not the value there.
+    /// The text at the end of the line, if it is not the value there.
     said: Option<String>,
-    /// Whether nothing is printed at its end.
+    /// Whether the line has no label at its end.
     is_quiet: bool,
 }
 
 impl Series {
-    /// A line that is called what it looks like. Where a value is missing, it is interrupted.
+    /// A line with a name and a style class. It is interrupted where a value is missing.
     pub(crate) fn new(
         (name, class): (&str, &'static str),
         marker: Marker,
@@ -66,23 +66,23 @@ impl Series {
         Self { name: name.to_owned(), class, marker, points, figure, said: None, is_quiet: false }
     }
 
-    /// The same with other words at its end.
+    /// The same line with other words at its end.
     pub(crate) fn saying(self, words: String) -> Self {
         Self { said: Some(words), ..self }
     }
 
-    /// The same with nothing at its end, as another line goes on from there.
+    /// The same line without a label at its end, because another line continues it.
     pub(crate) fn quiet(self) -> Self {
         Self { is_quiet: true, ..self }
     }
 
-    /// What is printed at its end.
+    /// The text at the end of the line.
     fn value(&self) -> String {
         let at_end = || self.visible().next_back().map(|point| self.told(point));
         self.said.clone().or_else(at_end).unwrap_or_default()
     }
 
-    /// The upper end of a point, said to be one where there is a lower one.
+    /// The upper end of a point. It is marked with ≤ if the lower end differs.
     fn told(&self, (_, lower, upper): (f64, f64, f64)) -> String {
         let upper_end = short((self.figure)(upper));
         if lower == upper { upper_end } else { format!("≤ {upper_end}") }
@@ -93,7 +93,7 @@ impl Series {
         self.visible().next().is_some()
     }
 
-    /// Those of its points that can be drawn.
+    /// The points that can be drawn.
     fn visible(&self) -> impl DoubleEndedIterator<Item = (f64, f64, f64)> {
         let drawn = |p: &&(f64, f64, f64)| drawable(p.0) && drawable(p.1) && drawable(p.2);
         self.points.iter().filter(drawn).copied()
@@ -104,13 +104,13 @@ impl Series {
     }
 }
 
-/// All values of some series on their two axes.
+/// All values of some series, for each of the two axes.
 fn values(series: &[Series]) -> (Vec<f64>, Vec<f64>) {
     let visible = || series.iter().flat_map(Series::visible);
     (visible().map(|p| p.0).collect(), visible().flat_map(|p| [p.1, p.2]).collect())
 }
 
-/// Two axes and where they lie.
+/// Two axes and their place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chart {
     pub(crate) area: Area,
@@ -119,8 +119,8 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// Axes that hold all of the series, the horizontal one as asked for. Where there is nothing to
-    /// draw, the picture says so instead.
+    /// Axes that hold all of the series, with a horizontal axis of this kind. If there is nothing
+    /// to draw, the picture says so and there is no chart.
     pub(crate) fn of(canvas: &mut Canvas, series: &[Series], area: Area, x: Kind) -> Option<Self> {
         let (xs, ys) = values(series);
         if xs.is_empty() {
@@ -132,12 +132,12 @@ impl Chart {
         Some(Self { area, x, y })
     }
 
-    /// Where a point lies; none if it has no place.
+    /// The pixels of a point, or `None` if the point has no place.
     pub(crate) fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         Some((self.x.place(x)?, self.y.place(y)?))
     }
 
-    /// Grid, ticks and the names of the axes.
+    /// Draws the grid, the ticks and the names of the axes.
     pub(crate) fn axes(&self, canvas: &mut Canvas, x_name: &str, y_name: &str) {
         let Area { left, right, top, bottom } = self.area;
         let (mut rows, mut columns) = (Vec::new(), Vec::new());
@@ -162,7 +162,7 @@ impl Chart {
         }
     }
 
-    /// The lines with their bands and points.
+    /// Draws the lines with their bands and points.
     pub(crate) fn lines(&self, canvas: &mut Canvas, series: &[Series]) {
         for one in series.iter().rev() {
             self.band(canvas, one);
@@ -173,7 +173,7 @@ impl Chart {
         }
     }
 
-    /// What lies between the ends of intervals, and a line above it.
+    /// Draws the bands between the ends of intervals, each with an edge along its top.
     pub(crate) fn bands(&self, canvas: &mut Canvas, series: &[Series]) {
         for one in series.iter().rev() {
             self.band(canvas, one);
@@ -181,14 +181,14 @@ impl Chart {
         }
     }
 
-    /// Steps instead of lines: for every point there are two, one at each end of its stretch.
+    /// Draws steps instead of lines. Every value has two points, one at each end of its stretch.
     pub(crate) fn steps(&self, canvas: &mut Canvas, series: &[Series]) {
         for one in series.iter().rev() {
             self.trace(canvas, one, "curve step");
         }
     }
 
-    /// A path through the upper ends, interrupted where there is nothing to draw.
+    /// Draws a path through the upper ends. It is interrupted where there is nothing to draw.
     fn trace(&self, canvas: &mut Canvas, series: &Series, class: &str) {
         let mut path = String::new();
         let mut pen = 'M';
@@ -227,7 +227,8 @@ impl Chart {
         }
     }
 
-    /// Name and value of every line, beside its end, moved apart where they would overlap.
+    /// Writes the name and value of every line beside its end, and moves labels apart that would
+    /// overlap.
     pub(crate) fn labels(&self, canvas: &mut Canvas, series: &[Series]) {
         let end = |one: &Series| one.visible().filter_map(|(x, _, y)| self.place(x, y)).next_back();
         let told = series.iter().filter(|one| !one.is_quiet);
@@ -252,7 +253,7 @@ fn label(canvas: &mut Canvas, (x, y): (f64, f64), series: &Series) {
     canvas.text((x, y + 13.0), "small", &series.value());
 }
 
-/// Takes a place of some size around a middle, unless it is taken already.
+/// Reserves a place of some size around a middle. Returns whether it was free.
 fn claim(taken: &mut Vec<(f64, f64)>, middle: f64, size: f64) -> bool {
     let (from, to) = (middle - size / 2.0, middle + size / 2.0);
     let free = taken.iter().all(|&(start, end)| to <= start || end <= from);
@@ -262,7 +263,8 @@ fn claim(taken: &mut Vec<(f64, f64)>, middle: f64, size: f64) -> bool {
     free
 }
 
-/// Places near those wanted, which increase, at least a gap apart and within limits if they fit.
+/// Places near the wanted ones, which must increase. They are at least a gap apart, and within the
+/// limits if they fit.
 fn spread(wanted: &[f64], gap: f64, (low, high): (f64, f64)) -> Vec<f64> {
     let mut places = wanted.to_vec();
     let mut floor = low;

@@ -1,4 +1,4 @@
-//! The files: pages, and their main pictures alone.
+//! Writes the files: pages, and their main pictures as files of their own.
 
 use crate::escape::escape;
 use crate::figure::{self, Section, curve, standing};
@@ -7,12 +7,12 @@ use crate::svg::{Canvas, Spoken, shortened, wrapped};
 use crate::table::pairs;
 use crate::{Comparison, Fact, Origin, Page};
 
-/// The picture alone keeps a margin, for there is no page around it.
+/// The margin of a stand-alone picture, which has no page around it.
 const MARGIN: f64 = 28.0;
-/// The page may load nothing and run nothing, whatever names it holds.
+/// The page may load nothing and run nothing, whatever names it contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// What every page has around its pictures.
+/// The parts that every page has around its pictures.
 struct Frame<'a> {
     title: &'a str,
     subtitle: &'a str,
@@ -83,7 +83,7 @@ impl Frame<'_> {
         )
     }
 
-    /// Parameters, data, notes, and how the page came about.
+    /// The parameters, the data, the notes, and how the page was made.
     fn back_matter(&self) -> String {
         let notes = if self.notes.is_empty() {
             String::new()
@@ -96,12 +96,12 @@ impl Frame<'_> {
     }
 }
 
-/// A section of names and values, if there are any.
+/// A section of names and values, or nothing if there are none.
 fn list(id: &str, heading: &str, items: &[(String, String)]) -> String {
     if items.is_empty() { String::new() } else { section(id, heading, &pairs(items)) }
 }
 
-/// The section about version, command and description.
+/// The section about the version, the command and the description.
 fn origin(origin: &Origin) -> String {
     let told = [("version", &origin.version), ("command", &origin.command)];
     let told: Vec<(String, String)> = told
@@ -157,7 +157,7 @@ pub(crate) fn comparison_svg(page: &Comparison) -> String {
     })
 }
 
-/// A picture with its own title and ground.
+/// A stand-alone picture with its own title and background.
 fn picture(
     frame: &Frame<'_>,
     heading: &str,

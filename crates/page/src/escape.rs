@@ -1,7 +1,8 @@
-//! Text of unknown origin, made safe for HTML and XML and visible where it would hide.
+//! Makes text of unknown origin safe for HTML and XML, and shows characters that would be
+//! invisible.
 
-/// The text with markup escaped. Characters that have no shape of their own, or turn the direction
-/// of what follows, are shown by name.
+/// The text with markup escaped. Characters that are invisible, or that change the direction of the
+/// text after them, are shown by name.
 pub(crate) fn escape(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
         push(&mut out, c);
@@ -30,7 +31,7 @@ fn push_visible(out: &mut String, c: char) {
     }
 }
 
-/// Controls, marks of direction, invisible characters, and those that XML does not allow.
+/// Whether a character is a control, a mark of direction, invisible, or not allowed in XML.
 fn hides(c: char) -> bool {
     let code = u32::from(c);
     matches!(c,

@@ -1,4 +1,5 @@
-//! The pictures of the page, each with what it shows, how to read it, and its numbers.
+//! The pictures of the page. Each has a finding, a caption that says how to read it, and its
+//! numbers.
 
 pub(crate) mod calibration;
 pub(crate) mod curve;
@@ -15,7 +16,8 @@ use crate::svg::{Canvas, Spoken};
 use crate::table::Table;
 use crate::{Figure, Interval, Page};
 
-/// The class and width of the two sizes in which every picture is drawn. The page shows one.
+/// The class and width of the two sizes in which every picture is drawn. The page shows one of
+/// them.
 const SIZES: [(&str, f64); 2] = [("wide", 720.0), ("narrow", 340.0)];
 
 /// A section of the page.
@@ -23,18 +25,18 @@ const SIZES: [(&str, f64); 2] = [("wide", 720.0), ("narrow", 340.0)];
 pub(crate) struct Section {
     pub(crate) id: &'static str,
     pub(crate) heading: &'static str,
-    /// What there is to see in this run.
+    /// A sentence about this run.
     pub(crate) finding: String,
     /// How to read the picture.
     pub(crate) caption: &'static str,
-    /// The picture in both sizes; none if there is nothing to draw.
+    /// The picture in both sizes. It is empty if there is nothing to draw.
     pub(crate) pictures: Vec<String>,
-    /// The same in numbers.
+    /// The numbers of the picture.
     pub(crate) numbers: Table,
 }
 
 impl Section {
-    /// Adds the pictures.
+    /// Adds the pictures, drawn in both sizes.
     fn drawn(mut self, draw: impl Fn(f64) -> Canvas) -> Self {
         for (class, width) in SIZES {
             let id = format!("{}-{class}", self.id);
@@ -81,7 +83,7 @@ pub(crate) fn all(page: &Page) -> Vec<Section> {
     sections.iter().filter_map(|figure| figure(page)).collect()
 }
 
-/// An interval, or one number if its ends are the same and can be written.
+/// Writes an interval, or one number if its ends look the same.
 fn range(value: Interval) -> String {
     let ends = [Figure::at_least(value.lower), Figure::at_most(value.upper)].map(short);
     if ends[0] == ends[1] { ends[1].clone() } else { ends.join(" to ") }

@@ -1,9 +1,10 @@
-//! A run as one HTML page, or as one SVG picture, for people to read and to pass on; and several
-//! learners or models side by side.
+//! Shows a run as one HTML page or as one SVG picture, for people to read and to pass on. It can
+//! also show several learners or models side by side.
 //!
-//! The caller fills a [`Page`], or a [`Comparison`], with what is known. What is not known is left empty, and its part of
-//! the page is left out or says so. Both files stand alone: no network, no fonts, no scripts. Text
-//! is escaped, and numbers that are not finite are not drawn.
+//! The caller fills a [`Page`], or a [`Comparison`], with the values that are known. Unknown values
+//! stay empty, and their part of the page is left out or says that they are missing. Both files
+//! stand alone: they need no network, no fonts and no scripts. Text is escaped, and numbers that
+//! are not finite are not drawn.
 //!
 //! ```
 //! use rueful_page::{Page, Point};
@@ -30,124 +31,125 @@ mod table;
 
 pub use rounding::Figure;
 
-/// All that a page shows. Values are per round.
+/// Everything that a page shows. Values are per round.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
-    /// What the page is about, mostly the name of the data.
+    /// The title of the page, usually the name of the data.
     pub title: String,
-    /// Learner, loss and data in words.
+    /// The learner, the loss and the data, in words.
     pub subtitle: String,
-    /// Against whom there is no more regret than certified: “every linear predictor with ‖u‖ ≤ 10”.
+    /// The comparators of the certificate, in words: “every linear predictor with ‖u‖ ≤ 10”.
     pub comparators: String,
     /// The headline numbers.
     pub facts: Vec<Fact>,
-    /// Name and value of further figures.
+    /// The names and values of further figures.
     pub figures: Vec<(String, String)>,
     /// The run over time, in the order of the rounds.
     pub curve: Vec<Point>,
-    /// What the best constant prediction of the whole stream loses, if it is known.
+    /// The loss of the best constant prediction for the whole stream, if it is known.
     pub baseline: Option<Interval>,
-    /// Whether losses are never negative, so that a certificate no smaller than the risk says
-    /// nothing.
+    /// Whether losses are never negative. If so, a certificate that is no smaller than the risk
+    /// says nothing.
     pub is_nonnegative: bool,
-    /// Regret, certificate and bounds at the end, the smallest first.
+    /// The regret, the certificate and the bounds at the end, the smallest first.
     pub ladder: Vec<Rung>,
     /// The certificate against predictors of other norms.
     pub radii: Vec<Radius>,
     /// The radius of the run itself, if there is one.
     pub own_radius: Option<f64>,
-    /// Stretches of the stream, each judged alone.
+    /// The windows of the stream, each judged alone.
     pub windows: Vec<Window>,
-    /// Probabilities beside what came; empty without probabilities.
+    /// Predicted probabilities beside observed frequencies. It is empty if there are no
+    /// probabilities.
     pub calibration: Vec<Bin>,
-    /// The learners that are mixed, and the share of each over time; empty where none are.
+    /// The learners that are mixed, and the share of each over time. It is empty if none are mixed.
     pub shares: Vec<Share>,
     /// The largest weights, in any order.
     pub weights: Vec<Weight>,
-    /// How many further weights are not 0.
+    /// How many other weights are not 0.
     pub weights_left_out: u64,
-    /// Name and value of what was set.
+    /// The names and values of the settings.
     pub parameters: Vec<(String, String)>,
-    /// Name and value of what the data are.
+    /// The names and values that describe the data.
     pub data: Vec<(String, String)>,
-    /// What else the reader should know, a sentence each.
+    /// Further notes for the reader, one sentence each.
     pub notes: Vec<String>,
-    /// How the page came about.
+    /// The version, command and description behind the page.
     pub origin: Origin,
 }
 
-/// How a page came about; empty texts are left out.
+/// The version, command and description that a page was made with. Empty texts are left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Origin {
     /// The version of the program.
     pub version: String,
     /// The command that was given.
     pub command: String,
-    /// The description of the run, as the program reads it.
+    /// The description of the run, in the form that the program reads.
     pub spec: String,
 }
 
-/// Several learners, or models, on one stream. Values are per round.
+/// Several learners or models on one stream. Values are per round.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comparison {
-    /// What the page is about, mostly the name of the data.
+    /// The title of the page, usually the name of the data.
     pub title: String,
-    /// Loss and data in words.
+    /// The loss and the data, in words.
     pub subtitle: String,
-    /// Against whom all are judged: “every linear predictor with ‖u‖ ≤ 10”.
+    /// The comparators that all rivals are judged against: “every linear predictor with ‖u‖ ≤ 10”.
     pub comparators: String,
     /// The headline numbers.
     pub facts: Vec<Fact>,
-    /// Those that are compared, in the order they are to be shown.
+    /// The learners or models that are compared, in the order in which they are shown.
     pub rivals: Vec<Rival>,
-    /// Name and value of what was set.
+    /// The names and values of the settings.
     pub parameters: Vec<(String, String)>,
-    /// Name and value of what the data are.
+    /// The names and values that describe the data.
     pub data: Vec<(String, String)>,
-    /// What else the reader should know, a sentence each.
+    /// Further notes for the reader, one sentence each.
     pub notes: Vec<String>,
-    /// How the page came about.
+    /// The version, command and description behind the page.
     pub origin: Origin,
 }
 
-/// One of those that are compared.
+/// One of the learners or models that are compared.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rival {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is, in words.
+    /// A description in words.
     pub what: String,
     /// The sequential risk.
     pub risk: f64,
     /// The share of mistakes, if it classifies.
     pub mistake_rate: Option<f64>,
-    /// The certificate, if it is bounded.
+    /// The certificate, if it is finite.
     pub certificate: Option<f64>,
-    /// The exact regret, if the best comparator was solved for.
+    /// The exact regret, if the best comparator was computed.
     pub regret: Option<Interval>,
-    /// Rounds and the sequential risk after each, in order.
+    /// Rounds, and the sequential risk after each, in order.
     pub curve: Vec<(u64, f64)>,
-    /// Stretches of the stream, each judged alone.
+    /// The windows of the stream, each judged alone.
     pub windows: Vec<Window>,
 }
 
-/// A headline number, as it is to be printed: see [`Figure`].
+/// A headline number, in its printed form: see [`Figure`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fact {
-    /// What it is: “sequential risk”.
+    /// The name of the number: “sequential risk”.
     pub label: String,
     /// The number: “0.3519”.
     pub value: String,
-    /// A few words more.
+    /// A short explanation.
     pub note: Option<String>,
 }
 
-/// A number known to lie between two others.
+/// A number that is known to lie between two others.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Interval {
-    /// It is at least this.
+    /// The number is at least this.
     pub lower: f64,
-    /// It is at most this.
+    /// The number is at most this.
     pub upper: f64,
 }
 
@@ -157,47 +159,47 @@ impl From<f64> for Interval {
     }
 }
 
-/// The run up to round t.
+/// The state of the run after round t.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Point {
     /// The round, counted from 1.
     pub t: u64,
     /// The sequential risk.
     pub risk: f64,
-    /// The certificate, if it is bounded.
+    /// The certificate, if it is finite.
     pub certificate: Option<f64>,
-    /// The loss of the best comparator, if it was solved for.
+    /// The loss of the best comparator, if it was computed.
     pub comparator: Option<Interval>,
-    /// The exact regret, if the best comparator was solved for.
+    /// The exact regret, if the best comparator was computed.
     pub regret: Option<Interval>,
 }
 
-/// One step of the ladder: regret ≤ certificate ≤ data-dependent bound ≤ theorem.
+/// One rung of the ladder: regret ≤ certificate ≤ data-dependent bound ≤ theorem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
-    /// Which of them.
+    /// Which rung it is.
     pub kind: RungKind,
-    /// Its value; none if it is withheld.
+    /// Its value, or `None` if it is withheld.
     pub value: Option<Interval>,
-    /// Where it comes from, or why it is withheld.
+    /// Where the value comes from, or why it is withheld.
     pub meaning: String,
 }
 
-/// The names of the rungs.
+/// The kinds of rungs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RungKind {
-    /// What the best comparator would have saved.
+    /// How much less the best comparator would have lost.
     Regret,
-    /// What is proved for this very stream.
+    /// The bound that is proved for this very stream.
     Certificate,
-    /// The theorem with the run's own steps and gradients.
+    /// The theorem with the run's own steps and gradients put in.
     Data,
-    /// What the learner promises beforehand.
+    /// The bound that the learner promises beforehand.
     Theorem,
 }
 
 impl RungKind {
-    /// The name that is printed.
+    /// The printed name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Regret => "exact regret",
@@ -211,22 +213,22 @@ impl RungKind {
 /// The certificate against all predictors with ‖u‖ ≤ radius.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Radius {
-    /// The largest norm.
+    /// The largest norm of the predictors.
     pub radius: f64,
     /// The certificate.
     pub certificate: f64,
 }
 
-/// A stretch of the stream.
+/// A window: a stretch of consecutive rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Window {
     /// Its first round.
     pub from: u64,
     /// Its last round.
     pub to: u64,
-    /// The average loss in it.
+    /// The average loss in the window.
     pub risk: f64,
-    /// The certificate for it alone.
+    /// The certificate for the window alone.
     pub certificate: Option<f64>,
 }
 
@@ -237,7 +239,7 @@ pub struct Bin {
     pub from: f64,
     /// The upper end.
     pub to: f64,
-    /// How much the examples count together.
+    /// The total importance of the examples.
     pub weight: f64,
     /// Their mean probability.
     pub predicted: f64,
@@ -245,16 +247,16 @@ pub struct Bin {
     pub observed: f64,
 }
 
-/// How far one of the learners that are mixed was trusted.
+/// How much one of the mixed learners was trusted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Share {
     /// The name of the learner.
     pub name: String,
-    /// Rounds and the share after each, in order; the same rounds for all learners.
+    /// Rounds, and the share after each, in order. All learners have the same rounds.
     pub points: Vec<(u64, f64)>,
 }
 
-/// A weight at the end.
+/// A weight at the end of the run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Weight {
     /// The name of its feature.
@@ -263,22 +265,22 @@ pub struct Weight {
     pub value: f64,
 }
 
-/// The whole page.
+/// The whole page, as HTML.
 pub fn html(page: &Page) -> String {
     document::html(page)
 }
 
-/// The main picture, risk and ladder over time, as a file of its own.
+/// The main picture of a page as an SVG file: the risk and the ladder over time.
 pub fn svg(page: &Page) -> String {
     document::svg(page)
 }
 
-/// The whole page of a comparison.
+/// The whole page of a comparison, as HTML.
 pub fn comparison_html(page: &Comparison) -> String {
     document::comparison_html(page)
 }
 
-/// Its main picture, the risks over time, as a file of its own.
+/// The main picture of a comparison as an SVG file: the risks over time.
 pub fn comparison_svg(page: &Comparison) -> String {
     document::comparison_svg(page)
 }

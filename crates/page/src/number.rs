@@ -1,31 +1,32 @@
-//! Numbers in full, beside axes, and as coordinates; what people read is a [`Figure`](crate::Figure).
+//! Writes numbers in full, beside axes, and as coordinates. Numbers for people are
+//! [`Figure`](crate::Figure)s.
 
 use crate::Figure;
 
-/// Beyond this size nothing is drawn, so that no sum of what is drawn overflows.
+/// Numbers larger than this are not drawn, so that no sum of drawn numbers overflows.
 const LARGEST: f64 = 1e150;
 
-/// A number that has a place in a picture.
+/// Whether a number can have a place in a picture.
 pub(crate) fn drawable(value: f64) -> bool {
     value.abs() <= LARGEST
 }
 
-/// A figure in the page's own type: a minus sign is no hyphen.
+/// A figure with the typographic minus sign in place of the hyphen.
 pub(crate) fn short(figure: Figure) -> String {
     figure.to_string().replace('-', "−")
 }
 
-/// All digits that matter, in the page's own type: reading them back gives the same number.
+/// All digits that are needed to read the same number back, with the typographic minus sign.
 pub(crate) fn exact(value: f64) -> String {
     if value.is_finite() { format!("{value:?}").replace('-', "−") } else { "–".to_owned() }
 }
 
-/// The same for what may be missing.
+/// The same as [`exact`], with a dash for a missing value.
 pub(crate) fn exact_or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), exact)
 }
 
-/// 1,234,567
+/// A count with commas: 1,234,567.
 pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let lead = digits.len() % 3;
@@ -39,7 +40,7 @@ pub(crate) fn count(value: u64) -> String {
     out
 }
 
-/// A round number beside an axis. Whatever arithmetic left behind its twelfth digit is dropped.
+/// A round number beside an axis. Rounding errors behind its twelfth digit are dropped.
 pub(crate) fn tick(value: f64) -> String {
     let value = format!("{value:.11e}").parse().unwrap_or(value);
     let text = match value.abs() {
@@ -55,7 +56,7 @@ fn signed(value: f64, size: &str) -> String {
     if value < 0.0 { format!("-{size}") } else { size.to_owned() }
 }
 
-/// A coordinate, to a tenth of a pixel.
+/// A coordinate, rounded to a tenth of a pixel.
 pub(crate) fn px(value: f64) -> String {
     let tenths = (value * 10.0).round() / 10.0;
     // Adding zero turns −0 into 0.

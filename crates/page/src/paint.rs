@@ -1,9 +1,9 @@
-//! Colours and rules of style, in one place for the page and for the picture alone.
+//! The colours and style rules, in one place for the page and for the stand-alone picture.
 //!
-//! The hues are those of Okabe and Ito, which people with any colour vision tell apart; lightness
-//! was changed until each stands out from paper and from the dark.
+//! The hues are those of Okabe and Ito, which people with any colour vision can tell apart. Their
+//! lightness was changed until each stands out from the light background and from the dark one.
 
-/// Name, colour on paper, colour in the dark.
+/// The name of a colour, its value in light mode, and its value in dark mode.
 const COLOURS: [(&str, &str, &str); 10] = [
     ("paper", "#fdfdfb", "#15181b"),
     ("ink", "#1c1e21", "#e8e7e3"),
@@ -17,12 +17,12 @@ const COLOURS: [(&str, &str, &str); 10] = [
     ("bound", "#71777d", "#90969c"),
 ];
 
-/// How pictures look, shapes and colours.
+/// The style of pictures: shapes and colours.
 const PICTURE: &str = include_str!("picture.css");
-/// How the page looks.
+/// The style of the page.
 const PAGE: &str = include_str!("page.css");
 
-/// The style of the page. Colours are variables there.
+/// The style of the page, with colours as variables.
 pub(crate) fn page_style() -> String {
     let light = variables(|(name, light, _)| (name, light));
     let dark = variables(|(name, _, dark)| (name, dark));
@@ -38,8 +38,8 @@ fn variables(choose: impl Fn(Colour) -> (&'static str, &'static str)) -> String 
     COLOURS.into_iter().map(choose).map(|(name, colour)| format!("--{name}:{colour};")).collect()
 }
 
-/// The style of a picture alone. Colours are written out, for not every program that shows
-/// pictures knows variables.
+/// The style of a stand-alone picture. Colours are written out, because not every program that
+/// shows pictures supports variables.
 pub(crate) fn picture_style() -> String {
     let light = COLOURS.into_iter().fold(PICTURE.to_owned(), |css, (name, light, _)| {
         css.replace(&format!("var(--{name})"), light)
@@ -59,7 +59,7 @@ mod tests {
         assert!(!picture_style().contains("var("));
     }
 
-    /// The contrast of two colours as the accessibility guidelines define it.
+    /// The contrast of two colours, as the accessibility guidelines define it.
     fn contrast(a: &str, b: &str) -> f64 {
         let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
         a.max(b) / a.min(b)

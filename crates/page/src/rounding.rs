@@ -1,12 +1,13 @@
-//! Numbers as people read them: a few digits, rounded to the side on which they stay true.
+//! Writes numbers as people read them: with a few digits, rounded to the side on which they stay
+//! true.
 //!
-//! What was measured is rounded to the nearest. What is proved to be at most some number is also at
-//! most a larger one, and what is at least some number is at least a smaller one: so bounds are
-//! rounded up or down, and never to the other side.
+//! A measured number is rounded to the nearest. A quantity that is at most some number is also at
+//! most any larger one, so upper bounds are rounded up. In the same way, lower bounds are rounded
+//! down.
 
 use std::fmt;
 
-/// A number on its way to a reader, and what is known of it.
+/// A number that will be printed, and the direction in which it may be rounded.
 ///
 /// ```
 /// use rueful_page::Figure;
@@ -20,7 +21,7 @@ pub struct Figure {
     side: Side,
 }
 
-/// To which side a number may be rounded.
+/// The side to which a number may be rounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Either,
@@ -29,22 +30,22 @@ enum Side {
 }
 
 impl Figure {
-    /// A number that was measured, or set: rounded to the nearest.
+    /// A number that was measured or set. It is rounded to the nearest.
     pub fn measured(value: f64) -> Self {
         Self { value, side: Side::Either }
     }
 
-    /// A number that something is proved not to exceed: rounded up.
+    /// An upper bound. It is rounded up.
     pub fn at_most(value: f64) -> Self {
         Self { value, side: Side::Up }
     }
 
-    /// A number that something is proved to reach: rounded down.
+    /// A lower bound. It is rounded down.
     pub fn at_least(value: f64) -> Self {
         Self { value, side: Side::Down }
     }
 
-    /// The figure of all rounds, from that of one.
+    /// The total over all rounds, from the figure of one round.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         let count = count as f64;
@@ -52,7 +53,7 @@ impl Figure {
         self.moved(product, self.value.mul_add(count, -product))
     }
 
-    /// The figure of one round, from that of all.
+    /// The figure of one round, from the total over all rounds.
     #[must_use]
     pub fn over(self, count: u64) -> Self {
         let count = count as f64;
@@ -60,7 +61,8 @@ impl Figure {
         self.moved(quotient, (-quotient).mul_add(count, self.value))
     }
 
-    /// A result of arithmetic, less than the true one if `missing` is positive: put on the right side.
+    /// The figure with the result of an operation. `missing` has the sign of the true result minus
+    /// the computed one. A bound on the wrong side of the true result moves to the next double.
     fn moved(self, result: f64, missing: f64) -> Self {
         let value = match self.side {
             Side::Up if missing > 0.0 => result.next_up(),
@@ -70,12 +72,12 @@ impl Figure {
         Self { value, ..self }
     }
 
-    /// With so many digits behind the point.
+    /// The figure with this many digits behind the point.
     pub fn decimals(self, decimals: u8) -> String {
         self.written(Form::Decimals(decimals))
     }
 
-    /// A share in percent.
+    /// The figure, which is a share, in percent.
     pub fn percent(self) -> String {
         format!("{} %", self.times(100).decimals(2))
     }
@@ -93,14 +95,14 @@ impl Figure {
     }
 }
 
-/// Four significant digits, with an exponent only where the number would be long.
+/// Writes four significant digits, and an exponent only if the number would be long without it.
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.written(Form::Short))
     }
 }
 
-/// digits · 10^exponent
+/// The number digits · 10^exponent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Decimal {
     digits: i64,
@@ -108,7 +110,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// From a number as the standard library writes it; 0 for what is none.
+    /// Parses a number as the standard library writes it. A text that is no number gives 0.
     fn read(text: &str) -> Self {
         let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -123,7 +125,7 @@ impl Decimal {
         format!("{}e{}", self.digits, self.exponent).parse().unwrap_or(f64::NAN)
     }
 
-    /// The power of ten of its first digit.
+    /// The exponent of the power of ten of its first digit.
     fn order(self) -> i32 {
         self.exponent + self.digits.unsigned_abs().checked_ilog10().unwrap_or(0) as i32
     }
@@ -132,7 +134,7 @@ impl Decimal {
         if self.digits < 0 { "-" } else { "" }
     }
 
-    /// All its digits, with a point among them or zeros behind them.
+    /// Writes all digits, with a point among them or zeros behind them.
     fn plain(self) -> String {
         let decimals = self.exponent.min(0).unsigned_abs() as usize;
         let zeros = "0".repeat(self.exponent.max(0) as usize);
@@ -142,7 +144,7 @@ impl Decimal {
         format!("{}{whole}{point}{fraction}", self.sign())
     }
 
-    /// One digit, a point, the others, and a power of ten.
+    /// Writes one digit, a point, the other digits, and a power of ten.
     fn scientific(self) -> String {
         let digits = self.digits.unsigned_abs().to_string();
         let (whole, fraction) = digits.split_at(1);
@@ -150,21 +152,21 @@ impl Decimal {
     }
 }
 
-/// How a number is written.
+/// The form in which a number is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Four digits, or all of a whole number of up to seven.
+    /// Four digits, or all digits of a whole number that has at most seven.
     Short,
-    /// With so many digits behind the point.
+    /// This many digits behind the point.
     Decimals(u8),
 }
 
 impl Form {
-    /// How many digits are shown, and from which number on there is one more.
+    /// How many digits are shown, and the smallest number that has one digit more.
     const DIGITS: usize = 4;
     const FULL: i64 = 10_000;
 
-    /// A number rounded to the nearest that can be written.
+    /// The nearest number that can be written in this form.
     fn nearest(self, value: f64) -> Decimal {
         let short = Decimal::read(&format!("{value:.*e}", Self::DIGITS - 1));
         match self {
@@ -176,10 +178,10 @@ impl Form {
         }
     }
 
-    /// The next number up or down that can be written.
+    /// The next number up or down that can be written in this form.
     fn next(self, from: Decimal, step: i64) -> Decimal {
         let Decimal { digits, exponent } = from;
-        // Below 1.000 comes 0.9999, and above 0.9999 comes 1.000.
+        // The number below 1.000 is 0.9999, and the number above 0.9999 is 1.000.
         let is_first = self == Self::Short && digits.abs() == Self::FULL / 10;
         if is_first && digits.signum() != step {
             return Decimal { digits: 10 * digits + step, exponent: exponent - 1 };
@@ -259,7 +261,7 @@ mod tests {
         assert_eq!(Figure::at_most(1e15).decimals(2), "1.000e15");
     }
 
-    /// Two digits of an exact quotient and product leave nothing to round.
+    /// Exact quotients and products are not moved. Inexact ones are.
     #[test]
     fn what_is_exact_is_not_moved() {
         assert_eq!(Figure::at_most(3.5).over(7).to_string(), "0.5000");
@@ -272,7 +274,7 @@ mod tests {
     fn any_number() -> impl Strategy<Value = f64> {
         let any =
             proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL | proptest::num::f64::ZERO;
-        // Near the numbers that are written, and so near ties and powers of ten.
+        // These numbers are near those that can be written, and so near ties and powers of ten.
         let near =
             (-99_999_i64..99_999, -12..9_i32, -2..=2_i32).prop_map(|(digits, exponent, ulps)| {
                 let value: f64 = format!("{digits}e{exponent}").parse().expect("a number");
@@ -289,14 +291,14 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// What is printed, read back, is on the right side of the number, and near it.
+        /// The printed number, read back, is on the right side of the number, and near it.
         #[test]
         fn what_is_printed_holds(value in any_number()) {
             let [down, near, up] = [Figure::at_least, Figure::measured, Figure::at_most]
                 .map(|figure| read(&figure(value).to_string()));
             prop_assert!(down <= value && value <= up, "{down} ≤ {value} ≤ {up}");
             prop_assert!(near == down || near == up, "{near} is {down} or {up}");
-            // One unit of the last of four digits, and the grain of the smallest doubles.
+            // The unit is one of the last of four digits, plus the spacing of the smallest doubles.
             let unit = 1.000_001e-3 * value.abs() + 1e-323;
             prop_assert!(up <= value + unit && down >= value - unit, "{down} ≤ {value} ≤ {up}");
         }
@@ -308,7 +310,8 @@ mod tests {
             prop_assert!(down <= value && value <= up, "{down} ≤ {value} ≤ {up}");
         }
 
-        /// Sums over rounds hold exactly: multiplied out, what is left has the right sign.
+        /// Totals and averages hold exactly: the error of the product, computed exactly, has the
+        /// right sign.
         #[test]
         fn totals_hold(value in -1e6..1e6, count in 1_u64..1 << 40) {
             let (up, down) = (Figure::at_most(value), Figure::at_least(value));

@@ -1,11 +1,11 @@
-//! From values to pixels: linear, logarithmic, or logarithmic on both sides of zero.
+//! Maps values to pixels: linear, logarithmic, or logarithmic on both sides of zero.
 
 use crate::number::drawable;
 
-/// Logarithmic axes span at most so many decades; beyond, small values are near zero anyway.
+/// The most decades of a logarithmic axis. Values that are smaller still are near zero anyway.
 const MOST_DECADES: f64 = 9.0;
 
-/// How values are bent before they are laid out.
+/// The function that is applied to values before they are laid out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Linear,
@@ -15,8 +15,9 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Logarithmic where all values are positive and differ by more than a decade, linear where
-    /// they are alike, symmetric where they differ much and some are not positive.
+    /// The kind that suits the values. It is logarithmic if all are positive and span more than one
+    /// decade, but not too many. Other values that differ much get a symmetric axis. Values that are
+    /// alike get a linear one.
     pub(crate) fn of(values: &[f64]) -> Self {
         let (low, high) = extent(values);
         if values.is_empty() || (low > 0.0 && high <= 10.0 * low) {
@@ -34,8 +35,8 @@ impl Kind {
         let (Some(median), Some(largest)) = (sizes.get(sizes.len() / 2), sizes.last()) else {
             return Self::Linear;
         };
-        // What is small among the values still gets room of its own. A power of ten below 1e-300
-        // has too few digits to divide by.
+        // The small values still get room of their own. A power of ten below 1e-300 has too few
+        // digits to divide by.
         let small = sizes[sizes.len() / 8];
         let near = 10f64.powf(small.log10().floor()).max(1e-6 * largest).max(1e-290);
         if *largest > 20.0 * median { Self::Symmetric(near) } else { Self::Linear }
@@ -49,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// The kind as it is said in the label of an axis.
+    /// The name of the kind in the label of an axis.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -59,14 +60,14 @@ impl Kind {
     }
 }
 
-/// The smallest and largest value; (0, 0) of none.
+/// The smallest and the largest value, or (0, 0) if there are none.
 pub(crate) fn extent(values: &[f64]) -> (f64, f64) {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if low <= high { (low, high) } else { (0.0, 0.0) }
 }
 
-/// An axis: bent values from `low` to `high` lie from pixel `from` to pixel `to`.
+/// An axis. Transformed values from `low` to `high` lie from pixel `from` to pixel `to`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) kind: Kind,
@@ -87,21 +88,21 @@ impl Scale {
         Self { kind, low, high, from: pixels.0, to: pixels.1 }
     }
 
-    /// An axis from the smallest value to the largest, and no further.
+    /// An axis from exactly the smallest value to the largest.
     pub(crate) fn tight(kind: Kind, values: &[f64], pixels: (f64, f64)) -> Self {
         let (low, high) = extent(values);
         let (low, high) = widened(kind.bend(low), kind.bend(high));
         Self { kind, low, high, from: pixels.0, to: pixels.1 }
     }
 
-    /// Where a value lies; none if it has no place on this axis.
+    /// The pixel of a value, or `None` if the value has no place on this axis.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let share = (self.kind.bend(value) - self.low) / (self.high - self.low);
         let inside = drawable(value) && (-1e-9..=1.0 + 1e-9).contains(&share);
         inside.then_some(self.from + share * (self.to - self.from))
     }
 
-    /// Round values on the axis, about as many as wished, each with its place.
+    /// Round values on the axis, about `wished` of them, each with its pixel.
     pub(crate) fn ticks(&self, wished: usize) -> Vec<(f64, f64)> {
         let values = match self.kind {
             Kind::Linear => linear_ticks(self.low, self.high, wished),
@@ -119,14 +120,15 @@ fn rounded(low: f64, high: f64) -> (f64, f64) {
     ((low / step).floor() * step, (high / step).ceil() * step)
 }
 
-/// Leaves some air at both ends.
+/// Adds some room at both ends.
 fn padded(low: f64, high: f64) -> (f64, f64) {
     let (low, high) = widened(low, high);
     let air = 0.05 * (high - low);
     (low - air, high + air)
 }
 
-/// A range of more than one point. Nothing on a logarithmic axis ends at log 0: any range will do.
+/// A range of more than one point. On a logarithmic axis a bound can be log 0 only if there is
+/// nothing to draw, and then any range will do.
 fn widened(low: f64, high: f64) -> (f64, f64) {
     if !(low.is_finite() && high.is_finite()) {
         return (0.0, 1.0);
@@ -139,7 +141,7 @@ fn widened(low: f64, high: f64) -> (f64, f64) {
     (low - air, high + air)
 }
 
-/// The next of 1, 2, 5, 10, … times a power of ten.
+/// The step rounded up to 1, 2, 5 or 10 times a power of ten.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= 0.999 * step);
@@ -153,7 +155,7 @@ fn linear_ticks(low: f64, high: f64, wished: usize) -> Vec<f64> {
     ticks.take_while(|tick| *tick <= high + 1e-9 * step).collect()
 }
 
-/// 1, 2, 5, 10 where they fit, else powers of ten, else some of these.
+/// The ticks are 1, 2, 5, 10, … if these fit. Otherwise they are powers of ten, or some of these.
 fn log_ticks(low: f64, high: f64, wished: usize) -> Vec<f64> {
     let ladders: [(&[f64], i32); 2] = [(&[1.0, 2.0, 5.0], 1), (&[1.0], 1)];
     let fine = ladders.into_iter().map(|(factors, stride)| decades(low, high, factors, stride));
@@ -165,7 +167,7 @@ fn log_ticks(low: f64, high: f64, wished: usize) -> Vec<f64> {
     linear_ticks(10f64.powf(low), 10f64.powf(high), wished)
 }
 
-/// Multiples of powers of ten whose logarithms lie between two numbers.
+/// Multiples of powers of ten whose logarithms lie between `low` and `high`.
 fn decades(low: f64, high: f64, factors: &[f64], stride: i32) -> Vec<f64> {
     let first = (low.floor() as i32).div_euclid(stride) * stride;
     let powers = (first..=high.ceil() as i32).step_by(stride.unsigned_abs() as usize);
@@ -173,7 +175,7 @@ fn decades(low: f64, high: f64, factors: &[f64], stride: i32) -> Vec<f64> {
     values.filter(|value| (low - 1e-9..=high + 1e-9).contains(&value.log10())).collect()
 }
 
-/// Zero, and powers of ten to both sides of it, or some of these.
+/// The ticks are zero and the powers of ten on both sides of it, or some of these.
 fn symmetric_ticks(near: f64, low: f64, high: f64, wished: usize) -> Vec<f64> {
     let reach = high.max(-low).ceil() as i32;
     let inside = |value: &f64| (low..=high).contains(&Kind::Symmetric(near).bend(*value));

@@ -6,29 +6,29 @@ use crate::number::px;
 /// The size of most text, in pixels.
 pub(crate) const TEXT: f64 = 12.0;
 
-/// A picture that grows.
+/// A picture under construction.
 pub(crate) struct Canvas {
     pub(crate) width: f64,
     pub(crate) height: f64,
     body: String,
 }
 
-/// What a picture is called: an id for the document, a title and a description for those who
-/// listen to it.
+/// The names of a picture: an id for the document, and a title and a description for screen
+/// readers.
 pub(crate) struct Spoken<'a> {
     pub(crate) id: &'a str,
     pub(crate) title: &'a str,
     pub(crate) description: &'a str,
 }
 
-/// The shape of a point. Each line has one of its own.
+/// The shape of a point. Each line has its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Marker {
     Circle,
     Square,
     Triangle,
     Diamond,
-    /// For a line of one point.
+    /// The shape for a line of one point.
     Bar,
 }
 
@@ -42,7 +42,7 @@ impl Canvas {
         self.body += &format!("<text x=\"{x}\" y=\"{y}\" class=\"{class}\">{text}</text>\n");
     }
 
-    /// A name in a colour, and a value behind it.
+    /// Writes a name in a colour, and a value behind it.
     pub(crate) fn named(&mut self, (x, y): (f64, f64), class: &str, name: &str, value: &str) {
         let (x, y, name, value) = (px(x), px(y), escape(name), escape(value));
         self.body += &format!(
@@ -59,7 +59,7 @@ impl Canvas {
         self.body += &format!("<path d=\"{d}\" class=\"{class}\"/>\n");
     }
 
-    /// A rectangle between two corners, whichever way round.
+    /// Draws a rectangle between two opposite corners, given in any order.
     pub(crate) fn rect(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), class: &str) {
         let (x, y, w, h) =
             (px(x1.min(x2)), px(y1.min(y2)), px((x2 - x1).abs()), px((y2 - y1).abs()));
@@ -68,7 +68,7 @@ impl Canvas {
         );
     }
 
-    /// A point that says what it is when the mouse rests on it.
+    /// Draws a point with a tooltip.
     pub(crate) fn marker(&mut self, at: (f64, f64), marker: Marker, class: &str, tip: &str) {
         let (x, y, d, tip) = (px(at.0), px(at.1), outline(marker, at), escape(tip));
         self.body += &format!(
@@ -77,7 +77,7 @@ impl Canvas {
         );
     }
 
-    /// What is drawn between this and [`Canvas::close`] says the same when the mouse rests on it.
+    /// Starts a group with a tooltip. It ends with [`Canvas::close`].
     pub(crate) fn open(&mut self, tip: &str) {
         self.body += &format!("<g><title>{}</title>\n", escape(tip));
     }
@@ -86,7 +86,7 @@ impl Canvas {
         self.body += "</g>\n";
     }
 
-    /// The picture, with its own style or that of the page around it.
+    /// The finished picture. `style` is its own style, or empty if the page around it has one.
     pub(crate) fn finish(self, class: &str, spoken: &Spoken<'_>, style: &str) -> String {
         let (w, h, id, body) = (px(self.width), px(self.height), spoken.id, self.body);
         let (title, description) = (escape(spoken.title), escape(spoken.description));
@@ -114,7 +114,7 @@ fn outline(marker: Marker, (x, y): (f64, f64)) -> String {
     }
 }
 
-/// About how wide a text will be. Fonts differ; this errs on the wide side.
+/// About how wide a text will be. Fonts differ, and the estimate errs on the wide side.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(|c| size * em(c)).sum()
 }
@@ -125,7 +125,7 @@ fn em(c: char) -> f64 {
         'f' | 'r' | 't' | '(' | ')' | '[' | ']' | '-' | '/' => 0.42,
         'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.92,
         'A'..='Z' | '<' | '>' | '=' | '+' | '≤' | '−' | '&' => 0.74,
-        // These are escaped to pictures or names.
+        // Escaping replaces these characters by pictures or by their names.
         '\0'..='\x1f' => 1.0,
         '\u{80}'..='\u{9f}'
         | '\u{200b}'..='\u{200f}'
@@ -137,7 +137,7 @@ fn em(c: char) -> f64 {
     }
 }
 
-/// The text, or its two ends where it is too wide.
+/// The text, or its two ends if it is too wide.
 pub(crate) fn shortened(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
@@ -160,7 +160,7 @@ fn fitting(
     })
 }
 
-/// The text in lines, at most so many; what does not fit is shortened.
+/// The text in at most `most` lines. The rest is shortened.
 pub(crate) fn wrapped(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

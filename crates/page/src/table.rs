@@ -2,7 +2,7 @@
 
 use crate::escape::escape;
 
-/// A column: its name, and whether it holds numbers.
+/// The name of a column, and whether it holds numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     pub(crate) name: &'static str,
@@ -19,7 +19,7 @@ pub(crate) fn words(name: &'static str) -> Column {
     Column { name, numbers: false }
 }
 
-/// A table with a head.
+/// A table with a header row.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
@@ -56,7 +56,7 @@ impl Column {
     }
 }
 
-/// Names and values, a line each.
+/// A table of names and values, one line for each pair.
 pub(crate) fn pairs(pairs: &[(String, String)]) -> String {
     let row = |(name, value): &(String, String)| {
         let (name, value) = (escape(name), escape(value));

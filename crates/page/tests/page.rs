@@ -1,4 +1,4 @@
-//! Whatever a page is filled with, its two files are well-formed, safe and within their frame.
+//! Whatever a page contains, its two files are well-formed, safe and within their frame.
 
 use proptest::collection::vec;
 use proptest::option::of;
@@ -8,7 +8,7 @@ use rueful_page::{
     Weight, Window, comparison_html, comparison_svg, html, svg,
 };
 
-/// What a tag is: its name, its attributes, and whether it opens, closes or stands alone.
+/// A tag: its name, its attributes, and whether it opens, closes or stands alone.
 struct Tag<'a> {
     name: &'a str,
     attributes: Vec<(&'a str, &'a str)>,
@@ -16,7 +16,7 @@ struct Tag<'a> {
     alone: bool,
 }
 
-/// All tags of a document. Panics where text holds what should have been escaped.
+/// All tags of a document. It panics if text contains characters that should have been escaped.
 fn tags(document: &str) -> Vec<Tag<'_>> {
     let mut tags = Vec::new();
     let mut rest = document;
@@ -63,7 +63,7 @@ fn read_attributes(mut rest: &str) -> Vec<(&str, &str)> {
     attributes
 }
 
-/// Ampersands begin entities, and nothing hides.
+/// Checks that ampersands begin entities, and that there are no invisible characters.
 fn check_text(text: &str) {
     for after in text.split('&').skip(1) {
         let entity = after.split_once(';').expect("an entity ends").0;
@@ -73,7 +73,7 @@ fn check_text(text: &str) {
     assert!(!text.contains(hidden) && !text.contains(['>', '\u{ffff}']), "{text:?}");
 }
 
-/// Every tag that opens is closed, in order; ids are unique; shapes lie near their picture.
+/// Checks that tags close in order, that ids are unique, and that shapes lie near their picture.
 fn check(document: &str) {
     let mut open = Vec::new();
     let mut ids = std::collections::HashSet::new();
@@ -97,7 +97,7 @@ fn check_shape(name: &str, value: &str) {
     }
     let letters = |c: char| " MLZahv".contains(c);
     for number in value.split(letters).filter(|number| !number.is_empty()) {
-        // Relative moves of a marker write “5.6-5.6”: the sign parts numbers too.
+        // A marker's relative moves are written “5.6-5.6”, so the sign separates numbers too.
         for part in number.split('-').filter(|part| !part.is_empty()) {
             let size: f64 = part.parse().unwrap_or_else(|_| panic!("{name}=\"{value}\""));
             assert!(size <= 5_000.0, "{name}=\"{value}\"");
@@ -379,7 +379,7 @@ fn an_axis_says_its_kind() {
     assert!(axis(20.0).contains("per round, logarithmic<"));
 }
 
-/// A curve whose certificate says nothing up to a round.
+/// A page whose certificate says nothing up to some round.
 fn catching_up() -> Page {
     let point = |(t, risk, certificate): (u64, f64, f64)| Point {
         t,

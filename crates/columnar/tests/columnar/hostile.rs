@@ -1,4 +1,4 @@
-//! No bytes upset the reader: an error or rows, whatever comes.
+//! No bytes upset the reader. It returns rows or an error, whatever comes.
 
 use super::*;
 use arrow_array::types::Int32Type;
@@ -30,8 +30,8 @@ const ALL: [Saved; 6] = [
     Saved::Stream,
 ];
 
-/// A file that is written over and over: making new ones, or emptying this one, takes longer than
-/// reading them.
+/// A file that is overwritten again and again. Creating new files, or truncating this one, takes
+/// longer than reading them.
 struct Slate(TempPath);
 
 impl Slate {
@@ -39,7 +39,7 @@ impl Slate {
         Self(file(&[]))
     }
 
-    /// Reads what may be anything. Says how many rows came, and the error.
+    /// Reads arbitrary bytes. Returns how many rows came, and the error.
     fn read(&self, bytes: &[u8], format: Format) -> (usize, Option<String>) {
         let mut file = File::options().write(true).open(&self.0).unwrap();
         file.write_all(bytes).unwrap();
@@ -69,7 +69,7 @@ fn a_file_that_is_cut_anywhere_is_refused() {
         for end in (0..bytes.len()).rev() {
             file.set_len(end as u64).unwrap();
             let (rows, error) = slate.read_again(saved.format());
-            // A stream may end after any message, be it with all its rows.
+            // A stream may end after any message, so a cut one can have all its rows and no error.
             let is_whole = saved == Saved::Stream && rows == 12;
             let error = if is_whole { "one line".to_owned() } else { error.unwrap() };
             assert!(!error.contains('\n'), "{saved:?} cut at {end}: {error}");
@@ -77,7 +77,7 @@ fn a_file_that_is_cut_anywhere_is_refused() {
     }
 }
 
-/// A generator of numbers that are good enough to choose bytes: splitmix64.
+/// A random generator that is good enough to choose bytes: splitmix64.
 struct Dice(u64);
 
 impl Dice {
@@ -106,14 +106,14 @@ fn damaged_files_give_an_error_or_rows() {
                 };
             }
             let (rows, error) = slate.read(&bytes, saved.format());
-            // Lengths may be damaged too, but not beyond what is there.
+            // Damaged lengths must not give more rows than this.
             assert!(rows <= 1 << 20, "{rows}");
             assert!(error.is_none_or(|error| !error.contains('\n')));
         }
     }
 }
 
-/// A buffer that says it unpacks to a thousand terabytes is refused before anybody asks for them.
+/// A buffer that claims to unpack to a thousand terabytes is refused before memory is allocated.
 #[test]
 fn sizes_that_cannot_be_are_refused() {
     for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {

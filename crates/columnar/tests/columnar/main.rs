@@ -1,5 +1,5 @@
-//! Columnar files: what is read, what is refused and in which words, that the rows are those of
-//! the same table as text, and that no bytes upset the reader.
+//! Tests of columnar files. They check which tables are read, which are refused and in which words,
+//! that the rows are those of the same table as text, and that no bytes upset the reader.
 #![allow(clippy::unwrap_used)] // In a test a panic is the report.
 
 mod hostile;
@@ -20,13 +20,13 @@ use rueful_data::{DataError, FormatSettings, LabelRule, Reading, Source};
 use std::num::NonZeroUsize;
 use tempfile::{NamedTempFile, TempPath};
 
-/// A row: its label, and the names and values of its features in the order of names.
+/// A row: its label, and the names and values of its features, ordered by name.
 type Row = (f64, Vec<(String, f32)>);
 
-/// How a table may be saved.
+/// A way to save a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Saved {
-    /// With that compression, in row groups of so many rows.
+    /// Parquet with this compression, in row groups of this many rows.
     Parquet(Compression, usize),
     File(Option<CompressionType>),
     Stream,
@@ -79,7 +79,7 @@ fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
-/// A file with these bytes, as long as it is kept.
+/// A file with these bytes. It is deleted when the returned path is dropped.
 fn file(bytes: &[u8]) -> TempPath {
     let path = NamedTempFile::new().unwrap().into_temp_path();
     std::fs::write(&path, bytes).unwrap();
@@ -110,7 +110,7 @@ fn open_saved(
     opened.map_err(|error| without_path(error, &path))
 }
 
-/// The same error about a file called `F`.
+/// The same error, with the file called `F`.
 fn without_path(error: DataError, path: &TempPath) -> DataError {
     let rename = |file: String| if file == name(path) { "F".to_owned() } else { file };
     match error {
@@ -130,8 +130,7 @@ fn without_path(error: DataError, path: &TempPath) -> DataError {
     }
 }
 
-/// Reads to the end or to an error, whichever comes first, and checks what a source promises about
-/// both.
+/// Reads to the end or to the first error, and checks what a source promises about both.
 fn drain(source: &mut dyn Source) -> (Vec<Row>, Option<DataError>) {
     let mut batch = Batch::default();
     let mut rows = Vec::new();
@@ -161,7 +160,7 @@ fn drain(source: &mut dyn Source) -> (Vec<Row>, Option<DataError>) {
     (rows.collect(), error)
 }
 
-/// All rows of a table that is all right.
+/// All rows of a table that has no errors.
 fn rows(saved: Saved, batch: &RecordBatch, format_settings: &FormatSettings) -> Vec<Row> {
     let (rows, error) = drain(&mut open_saved(saved, batch, format_settings).unwrap().source);
     assert!(error.is_none(), "{error:?}");
@@ -172,7 +171,7 @@ fn row(label: f64, features: &[(&str, f32)]) -> Row {
     (label, features.iter().map(|&(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// What is said when a table is opened or read.
+/// The message of the error when a table is opened or read.
 fn refusal(saved: Saved, batch: &RecordBatch, format_settings: &FormatSettings) -> String {
     let path = file(&saved.bytes(std::slice::from_ref(batch)));
     let opened =

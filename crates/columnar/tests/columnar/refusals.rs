@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Tests of the tables that are refused, and of the messages.
 
 use super::*;
 use arrow_array::builder::{Int32Builder, ListBuilder};
@@ -21,7 +21,7 @@ fn when() -> ArrayRef {
     Arc::new(TimestampMicrosecondArray::from(vec![1, 2]))
 }
 
-/// What is said about a table however it is saved.
+/// The message about a table. It must be the same however the table is saved.
 fn said(batch: &RecordBatch, format_settings: &FormatSettings) -> String {
     let said = refusal(Saved::PLAIN, batch, format_settings);
     for saved in Saved::ALL {
@@ -105,7 +105,8 @@ fn numbers_that_cannot_be_learned_from() {
     );
 }
 
-/// Rows before an error are delivered, and counted from the beginning of their file.
+/// Rows before an error are delivered. The row of an error is counted from the beginning of its
+/// file.
 #[test]
 fn the_row_is_counted_in_its_file() {
     let numbers = |values: &[f64]| {

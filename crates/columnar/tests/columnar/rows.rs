@@ -1,4 +1,4 @@
-//! How rows come: groups, compressions, files, threads, counts.
+//! Tests of how rows are delivered: groups, compressions, files, threads, counts.
 
 use super::*;
 use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 const JOBS: [&str; 3] = ["clerk", "smith", "a rather long profession"];
 
-/// A table of so many rows, from row `start` on.
+/// A table of `len` rows, beginning with row `start`.
 fn people(start: i64, len: i64) -> RecordBatch {
     let numbers = start..start + len;
     table(vec![
@@ -46,7 +46,7 @@ fn expected(len: i64) -> Vec<Row> {
     (0..len).map(one).collect()
 }
 
-/// Batches of any size, and of none: the large one is cut.
+/// Batches may have any size, and may be empty. The large one is cut.
 #[test]
 fn batches_in_memory_give_the_rows_of_a_file() {
     let sizes = [0, 100, 0, 20_000, 1];
@@ -132,7 +132,7 @@ fn files_come_one_after_the_other() {
         assert_eq!(rows, expected);
         let counts = vec![("0".to_owned(), 8), ("1".to_owned(), 7)];
         assert_eq!(opened.source.labels(), LabelsSeen { counts, is_cut: false });
-        // The layout reads them again, and as JSON says all there is to know.
+        // The layout reads the files again, and its JSON is complete.
         let mut again = reopened(&[&paths[0], &paths[1]], &opened, &reading);
         assert_eq!(drain(&mut again).0, rows);
         let json = serde_json::to_string(&opened.layout).unwrap();
@@ -167,7 +167,7 @@ fn types_can_be_looked_at() {
     assert_eq!(found, [("id", "Int64"), ("age", "Float64"), ("job", "Utf8"), ("y", "Int64")]);
 }
 
-/// Decoding nothing is what makes leaving out cheap: damage in a dropped column is not even seen.
+/// A dropped column costs nothing, because it is not decoded. So damage in it is not even noticed.
 #[test]
 fn what_is_dropped_is_not_decoded() {
     let noise: StringArray = (0..2000).map(|n| Some(format!("{n:x}{}", n * 7919))).collect();

@@ -74,7 +74,7 @@ proptest! {
     fn a_table_has_the_same_rows_however_it_is_saved(
         mut people in prop::collection::vec(person(), 1..30)
     ) {
-        // What text does not say: that a column without a value, or of "NA" alone, is one of words.
+        // Text cannot show that a column without a value, or with "NA" alone, is a column of words.
         people[0].job = Some("clerk".to_owned());
         people[0].note = Some("a word".to_owned());
         people[0].age = Some(1.5);

@@ -1,4 +1,4 @@
-//! What becomes of every type.
+//! Tests of every column type.
 
 use super::*;
 use arrow_array::builder::StringDictionaryBuilder;
@@ -14,7 +14,7 @@ fn with_label(mut columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     table(columns)
 }
 
-/// The values of a column that is alone, in all formats.
+/// The values of a column that is alone in its table. They must be the same in all formats.
 fn values(array: ArrayRef) -> Vec<Option<f32>> {
     let batch = with_label(vec![("x", array)]);
     let read = |saved| {
@@ -28,7 +28,7 @@ fn values(array: ArrayRef) -> Vec<Option<f32>> {
     expected
 }
 
-/// The names of the features of a column that is alone, in all formats.
+/// The feature names of a column that is alone in its table. They must be the same in all formats.
 fn names(array: ArrayRef, format_settings: &FormatSettings) -> Vec<Vec<String>> {
     let batch = with_label(vec![("x", array)]);
     let read = |saved| {
@@ -61,7 +61,7 @@ fn whole_numbers() {
     let rounded = [i64::MIN as f32, -16_777_216.0, i64::MAX as f32].map(Some);
     assert_eq!(values(Arc::new(large)), rounded);
     assert_eq!(values(Arc::new(UInt64Array::from(vec![u64::MAX]))), [Some(u64::MAX as f32)]);
-    // One above the middle of two singles, which is what the nearest double is.
+    // This is one above the middle of two singles. Its nearest double is that middle.
     let above = (1_u64 << 60) + (1 << 36) + 1;
     let single = ((1_u64 << 60) + (1 << 37)) as f32;
     assert_eq!(values(Arc::new(UInt64Array::from(vec![above]))), [Some(single)]);
@@ -89,7 +89,7 @@ fn decimals_are_rounded_once() {
     let array = Decimal256Array::from(vec![i256::from_i128(number), i256::from_i128(25)]);
     let array = array.with_precision_and_scale(50, 1).unwrap();
     assert_eq!(values(Arc::new(array)), [Some(number as f64 as f32 / 10.0), Some(2.5)]);
-    // A little above the middle of two singles, which is what the nearest double is.
+    // This is a little above the middle of two singles. Its nearest double is that middle.
     let array = Decimal128Array::from(vec![10_000_000_596_046_448, -10_000_000_596_046_448]);
     let array = array.with_precision_and_scale(30, 16).unwrap();
     assert_eq!(values(Arc::new(array)), [Some(1.000_000_1), Some(-1.000_000_1)]);

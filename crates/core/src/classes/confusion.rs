@@ -1,24 +1,26 @@
-//! Which class was taken for which.
+//! Counts which class was taken for which.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The most pairs that are told apart; all others are counted together.
+/// The most pairs that are counted separately. All others are counted together.
 const MOST_PAIRS: usize = 1 << 20;
 
-/// How often each class came, and what was predicted then. Pairs that never occurred take no room.
+/// How often each class came, and which class was predicted then. Pairs that never occurred take no
+/// memory.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Confusion {
-    /// (class, predicted) and how often; predicted is none before the first round.
+    /// How often each pair (class, predicted) occurred. `predicted` is `None` if no class had been
+    /// seen.
     pairs: BTreeMap<(u32, Option<u32>), u64>,
-    /// By class: how often it came, was predicted, and both.
+    /// By class: how often it came, how often it was predicted, and how often both.
     classes: BTreeMap<u32, ClassCounts>,
-    /// Rounds whose pair found no room.
+    /// The number of rounds whose pair is not counted separately.
     elsewhere: u64,
 }
 
-/// The form in which it is written.
+/// The serialised form.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     pairs: Vec<(u32, Option<u32>, u64)>,
@@ -42,24 +44,26 @@ impl From<Stored> for Confusion {
     }
 }
 
-/// What was counted of one class.
+/// The counts of one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassCounts {
-    /// In how many rounds it was the class.
+    /// The number of rounds in which it was the true class.
     pub came: u64,
-    /// In how many rounds it was predicted.
+    /// The number of rounds in which it was predicted.
     pub predicted: u64,
-    /// In how many rounds it was predicted and came.
+    /// The number of rounds in which it was both predicted and true.
     pub right: u64,
 }
 
 impl ClassCounts {
-    /// Of the rounds in which it was predicted, the share in which it came; none if it never was.
+    /// The share of rounds with this prediction in which it was right. It is `None` if the class
+    /// was never predicted.
     pub fn precision(&self) -> Option<f64> {
         (self.predicted > 0).then(|| self.right as f64 / self.predicted as f64)
     }
 
-    /// Of the rounds in which it came, the share in which it was predicted; none if it never did.
+    /// The share of rounds with this true class in which it was predicted. It is `None` if the
+    /// class never came.
     pub fn recall(&self) -> Option<f64> {
         (self.came > 0).then(|| self.right as f64 / self.came as f64)
     }
@@ -87,33 +91,34 @@ impl Confusion {
         }
     }
 
-    /// How often a class came when that one was predicted.
+    /// How often `class` was the true class when `predicted` was predicted.
     pub fn of(&self, class: u32, predicted: Option<u32>) -> u64 {
         self.pairs.get(&(class, predicted)).copied().unwrap_or(0)
     }
 
-    /// Rounds whose pair found no room among a million others.
+    /// The number of rounds whose pair is not counted separately, because a million other pairs
+    /// are.
     pub fn elsewhere(&self) -> u64 {
         self.elsewhere
     }
 
-    /// What was counted of every class, by increasing number.
+    /// The counts of every class, by increasing number.
     pub fn classes(&self) -> impl Iterator<Item = (u32, ClassCounts)> {
         self.classes.iter().map(|(&class, &counts)| (class, counts))
     }
 
-    /// How many rounds were counted.
+    /// The number of rounds.
     pub fn rounds(&self) -> u64 {
         self.classes.values().map(|counts| counts.came).sum()
     }
 
-    /// In how many rounds another class was predicted than came.
+    /// The number of rounds in which a class other than the true one was predicted.
     pub fn mistakes(&self) -> u64 {
         self.rounds() - self.classes.values().map(|counts| counts.right).sum::<u64>()
     }
 
-    /// The mistakes that were made most often: the class, what was predicted, and how often. Of equally
-    /// frequent ones those of smaller numbers come first.
+    /// The most frequent mistakes: the true class, the predicted class, and the count. Among
+    /// equally frequent ones, those with smaller numbers come first.
     pub fn worst(&self, most: usize) -> Vec<(u32, Option<u32>, u64)> {
         let mistakes = self.pairs.iter().filter(|((class, said), _)| Some(*class) != *said);
         let mut all: Vec<_> =
@@ -123,7 +128,7 @@ impl Confusion {
         all
     }
 
-    /// Adds what was counted of other rounds.
+    /// Adds the counts of other rounds.
     pub fn merge(&mut self, other: &Self) {
         for (&(class, predicted), &count) in &other.pairs {
             self.count_times(class, predicted, count);
@@ -137,7 +142,7 @@ impl Confusion {
         }
     }
 
-    /// Whether this, read from somewhere, can have been counted in so many rounds.
+    /// Whether these counts, which were read from a file, can come from this many rounds.
     pub(crate) fn is_sound(&self, rounds: u64) -> bool {
         let all =
             self.pairs.values().try_fold(self.elsewhere, |sum, &count| sum.checked_add(count));

@@ -1,14 +1,16 @@
-//! Witnesses for many classes: predictors that price the comparators, whoever the model is.
+//! Witnesses for many classes. They are predictors that bound the loss of the comparators, whoever
+//! made the model.
 //!
-//! They are those of two classes with matrices in the place of vectors. With N including x_t, S = Σ g_s x_sᵀ,
-//! E = Σ ‖g_s‖²‖x_s/N_s‖² and G_t = √2·max c·max ‖x/N‖, a witness of radius U gives the classes the scores
+//! They are the witnesses for two classes with matrices in place of vectors. Let N include x_t, and
+//! let S = Σ g_s x_sᵀ, E = Σ ‖g_s‖²‖x_s/N_s‖² and G_t = √2·max c·max ‖x/N‖. A witness of radius U
+//! then gives the classes the scores
 //!
 //! ```text
 //! z_t = −U·S(x_t/N²)/D_t,    D_t² = ‖S/N_t‖² + E + G_t²
 //! ```
 //!
-//! and predicts their softmax. Where classes are many, its slope gives those that no witness thinks likely
-//! what they have on average.
+//! and predicts their softmax. If there are many classes, its slope gives all classes that no
+//! witness thinks likely their average probability.
 //!
 //! **Theorem**: for every matrix u with ‖u N_T‖_F ≤ U, however the N_i grew,
 //!
@@ -16,10 +18,11 @@
 //! Σ ⟨g_t, z_t − u x_t⟩ ≤ U·(Σ ‖g_t‖²‖x_t/N_t‖²/D_t + G_T) ≤ U·(2√E_T + G_T)
 //! ```
 //!
-//! The proof is that for vectors. A tangent at z_t lies below the loss, so the left side is at least what
-//! the witness lost more than u, but for what its slope strayed from its own softmax; that is added up and
-//! paid for. An importance is not known before the label: G_t is made with the largest so far, and where one
-//! exceeds that, the theorem pays for what D_t lacked.
+//! The proof is the one for vectors. A tangent at z_t lies below the loss. So the left side is at
+//! least the loss of the witness minus that of u, except for the difference between its slope and
+//! that of its own softmax. These differences are summed and added to the bound. An importance is
+//! not known before the label, so G_t uses the largest one so far. If a later one exceeds it, the
+//! theorem adds what D_t lacked.
 
 use super::class_of;
 use super::minorant::{ClassMinorants, Tangents};
@@ -33,33 +36,34 @@ use crate::witness::{UNIT_FREE_RADII, WITNESSES};
 use rueful_machine::{Fours, Kernel, Registers, Runner, Widest};
 use serde::{Deserialize, Serialize};
 
-/// A number for each witness.
+/// One number for each witness.
 type Each = [f64; WITNESSES];
 
-/// No slope over classes is steeper: √2.
+/// The largest norm of a slope over classes: √2.
 const STEEPEST: f64 = std::f64::consts::SQRT_2;
 
-/// Witnesses of four radii side by side that belong to no learner, for labels of many classes in the
-/// logarithmic loss.
+/// Witnesses of four radii side by side that belong to no learner. They are for labels of many
+/// classes and the logarithmic loss.
 ///
-/// They see features and labels only, so the same judge serves a run, an audit of somebody else's model,
-/// and a part of either.
+/// They see only features and labels. So the same judge serves a run, an audit of somebody else's
+/// model, and a part of either.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClassJudge {
     radii: Each,
-    /// N; nothing in the data's own units.
+    /// N, or `None` in the data's own units.
     ruler: Option<Ruler>,
     /// One more than the largest class so far.
     classes: u32,
     minorants: ClassMinorants<Each>,
-    /// ‖S/N‖² as it is carried along, and E.
+    /// ‖S/N‖² as it is updated from round to round, and E.
     square: Each,
     energy: Each,
     /// max ‖x/N‖, and the largest importance.
     reach: f64,
     importance: f64,
-    /// What the theorem pays: Σ ‖g‖²‖x/N‖²/D; for importances that came late; for a carried ‖S/N‖² that was
-    /// below 0 and lifted to it, by its root; and for slopes that strayed from the softmax.
+    /// The terms of the theorem. `paid` is Σ ‖g‖²‖x/N‖²/D. `excess` is for importances that came
+    /// late. `lifted` is for updates of ‖S/N‖² that fell below 0 and were raised to it, by the root
+    /// of the amount. `strayed` is for slopes that differ from those of the softmax.
     paid: Each,
     excess: Each,
     lifted: Each,
@@ -68,34 +72,34 @@ pub struct ClassJudge {
     desk: JudgeDesk,
 }
 
-/// Room for one row, and what the witnesses say of it.
+/// Buffers for one row, and the witnesses' predictions for it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct JudgeDesk {
-    /// ⟨S/N, x/N⟩ by class, and levels of it that wait.
+    /// ⟨S/N, x/N⟩ by class, and the levels that have not been added to it yet.
     inner: Vec<Each>,
     steps: Vec<Each>,
     /// The softmax of the scores, by class.
     pub(crate) shares: Vec<Each>,
-    /// What scores are inner products times, ln Σ e^z, D, and G.
+    /// The factor from inner products to scores, ln Σ e^z, D, and G.
     factor: Each,
     log_sum: Each,
     root: Each,
     steepest: f64,
-    /// ‖S/N‖² in the units of this row, and what it was lifted by.
+    /// ‖S/N‖² in the units of this row, and the amount by which it was raised.
     square: Each,
     lifted: Each,
-    /// ‖x/N‖², and the largest with this row.
+    /// ‖x/N‖², and the largest ‖x/N‖ including this row.
     norm_sq: f64,
     reach: f64,
     tangents: Tangents<Each>,
 }
 
-/// What a witness answers for.
+/// The guarantee of one witness.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct JudgePromise {
-    /// U·(Σ‖g‖²‖x/N‖²/D + G), with what rounding, importances and slopes that strayed add.
+    /// U·(Σ‖g‖²‖x/N‖²/D + G), plus the terms for rounding, importances and slopes that strayed.
     pub(crate) data: f64,
-    /// U·(2√E + G), with the same.
+    /// U·(2√E + G), plus the same terms.
     pub(crate) theorem: f64,
 }
 
@@ -105,12 +109,12 @@ impl PartialEq for JudgeDesk {
     }
 }
 
-/// A ruler for features alone.
+/// A ruler that measures only features.
 pub(super) fn feature_ruler() -> Ruler {
     Ruler::of_parts(Vec::new(), LabelSize { largest: 1.0, is_measured: false })
 }
 
-/// Takes in some rows.
+/// Observes some rows.
 struct Observe<'a, 'b> {
     judge: &'a mut ClassJudge,
     rows: Rows<'b>,
@@ -130,8 +134,9 @@ impl Kernel for Observe<'_, '_> {
 }
 
 impl ClassJudge {
-    /// A judge of regret against these comparators, which must be a ball. In no units it has the radii 1, 3,
-    /// 10, 30; in the data's own units U/10, U/3, U, 3U.
+    /// A judge of regret against these comparators. It is `None` if they are not a ball. For a ball
+    /// without units it has the radii 1, 3, 10, 30. In the data's own units it has U/10, U/3, U,
+    /// 3U.
     pub fn new(comparators: &Comparators) -> Option<Self> {
         let radius = comparators.radius()?.get();
         if comparators.is_unit_free() {
@@ -141,7 +146,7 @@ impl ClassJudge {
         Some(Self::with(radii, None))
     }
 
-    /// A judge of the radii 1, 3, 10, 30 in no units.
+    /// A judge of the radii 1, 3, 10, 30 without units.
     pub fn unit_free() -> Self {
         Self::with(UNIT_FREE_RADII, Some(feature_ruler()))
     }
@@ -172,8 +177,8 @@ impl ClassJudge {
         }
     }
 
-    /// Takes in rows by the cells of the ledger that it judges with. Their labels are numbers of classes;
-    /// whoever made the predictions has refused others.
+    /// Observes rows, whose features must be the cells of the ledger that uses this judge. Rows
+    /// whose labels are not numbers of classes are passed over.
     pub fn observe_rows(&mut self, rows: Rows<'_>) {
         self.observe_rows_by::<Widest>(rows);
     }
@@ -191,8 +196,8 @@ impl ClassJudge {
         self.desk = desk;
     }
 
-    /// What the witnesses say of features there is room for, and of so many others. Changes nothing but
-    /// the desk.
+    /// Computes the witnesses' predictions for features that have a place, and for `unseen` other
+    /// features. Changes nothing but the desk.
     #[inline(always)]
     pub(crate) fn foresee<F: Fours>(&self, x: &Features<'_>, unseen: usize, desk: &mut JudgeDesk) {
         let new = self.look(x, desk) + unseen;
@@ -202,8 +207,8 @@ impl ClassJudge {
         self.predict::<F>(desk);
     }
 
-    /// ⟨S/N, x/N⟩ of every class, in units that this row fits; says how many features are new, for which x/N
-    /// is ±1.
+    /// Computes ⟨S/N, x/N⟩ for every class, in units that include this row. Returns how many
+    /// features are new. For these, x/N is ±1.
     #[inline(always)]
     fn look(&self, x: &Features<'_>, desk: &mut JudgeDesk) -> usize {
         let classes = self.classes as usize;
@@ -239,7 +244,7 @@ impl ClassJudge {
         new
     }
 
-    /// N of a feature is going to grow, and ‖S/N‖² shrinks with it.
+    /// Updates ‖S/N‖², which shrinks because N of a feature is about to grow.
     #[cold]
     #[inline(never)]
     fn shrink(&self, feature: usize, (before, after): (f32, f32), desk: &mut JudgeDesk) {
@@ -252,13 +257,13 @@ impl ClassJudge {
         }
     }
 
-    /// The softmax of −U·S(x/N²)/D.
+    /// Computes the softmax of −U·S(x/N²)/D.
     #[inline(always)]
     fn predict<F: Fours>(&self, desk: &mut JudgeDesk) {
         let steepest = F::all(desk.steepest * desk.steepest);
         let root = (F::load(&desk.square) + F::load(&self.energy) + steepest).sqrt();
         let factor = F::all(0.0) - F::load(&self.radii) / root;
-        // Where D is 0 or beyond doubles nothing is known.
+        // If D is 0 or not finite, all scores are 0.
         let factor = F::all(f64::MAX).above(factor.abs(), factor, F::all(0.0));
         (desk.root, desk.factor) = (root.array(), factor.array());
         let score = |inner: &Each| {
@@ -281,11 +286,11 @@ impl ClassJudge {
         (0..WITNESSES).for_each(|k| desk.log_sum[k] = largest[k] + ln(sum[k].max(1.0)));
     }
 
-    /// Enters the rest of the round, once its class is known.
+    /// Completes the round when its class is known.
     pub(crate) fn learn(&mut self, example: &Example<'_>, class: u32, desk: &mut JudgeDesk) {
         let importance = example.importance.get();
         if desk.shares.is_empty() {
-            // Before the first class there is nothing to give probabilities to: all are as good.
+            // Before the first class nothing was predicted, and any probabilities will do.
             let equal = 1.0 / f64::from(class + 1);
             desk.shares.resize(class as usize + 1, [equal; WITNESSES]);
         }
@@ -302,7 +307,7 @@ impl ClassJudge {
         self.classes = self.classes.max(class + 1);
     }
 
-    /// E, ‖S/N‖² as it will be, and what the theorem pays.
+    /// Updates E, ‖S/N‖² and the terms of the theorem.
     #[inline(always)]
     fn learn_one(&mut self, witness: usize, class: u32, importance: f64, desk: &JudgeDesk) {
         let (product, square) = products(witness, desk);
@@ -313,8 +318,8 @@ impl ClassJudge {
         let along = desk.factor[witness] * product;
         self.excess[witness] += finite(along.max(0.0) * (1.0 - desk.root[witness] / root).max(0.0));
         self.paid[witness] += finite(gradient_sq / root);
-        // What the softmax lost less than the tangent says; nothing at the first sight of a class, which
-        // is for others to pay.
+        // The amount by which the loss of the softmax exceeds the tangent. It is not counted when a
+        // class is first seen, because that is paid for elsewhere.
         let own = desk.inner.get(class as usize).map(|inner| desk.factor[witness] * inner[witness]);
         let lost = own.map_or(0.0, |z| importance * (desk.log_sum[witness] - z));
         let tangent = desk.tangents.at_zero[witness] + along;
@@ -325,11 +330,12 @@ impl ClassJudge {
         self.lifted[witness] += desk.lifted[witness] + (-next).max(0.0).sqrt();
     }
 
-    /// What the theorem says of a witness, against matrices of its radius.
+    /// The theorem of one witness, against matrices of its radius.
     pub(crate) fn promise(&self, witness: usize) -> JudgePromise {
         let radius = self.radii[witness];
         let steepest = STEEPEST * self.importance * self.reach;
-        // The theorem ends at ‖S/N‖ as it was carried along.
+        // The theorem is about ‖S/N‖ as it was updated, so the difference from the true one is
+        // added.
         let lacks = (self.length(witness) - self.square[witness].sqrt()).max(0.0);
         let beyond =
             radius * (lacks + self.lifted[witness]) + self.excess[witness] + self.strayed[witness];
@@ -339,23 +345,23 @@ impl ClassJudge {
         }
     }
 
-    /// ‖S/N‖, computed anew.
+    /// ‖S/N‖, computed from S.
     fn length(&self, witness: usize) -> f64 {
         let unit = |f: usize| self.ruler.as_ref().map_or(1.0, |r| f64::from(r.largest()[f]));
         self.minorants.slopes().norm(witness, unit)
     }
 
-    /// The radii of the balls that the witnesses live in.
+    /// The radii of the witnesses' balls.
     pub(crate) fn radii(&self) -> Each {
         self.radii
     }
 
-    /// What each witness says of balls of every radius, from all rounds so far.
+    /// The bound of each witness for balls of every radius, from all rounds so far.
     pub fn lines(&self) -> Vec<Line> {
         self.lines_by(self.ruler.as_ref())
     }
 
-    /// The same where features are as large as this says.
+    /// The same bounds with the largest values of this ruler.
     pub(super) fn lines_by(&self, ruler: Option<&Ruler>) -> Vec<Line> {
         (0..WITNESSES).map(|witness| self.minorants.line(witness, ruler)).collect()
     }
@@ -365,23 +371,23 @@ impl ClassJudge {
         self.classes
     }
 
-    /// How many rounds it has seen.
+    /// The number of rounds that it has seen.
     pub fn rounds(&self) -> u64 {
         self.minorants.rounds()
     }
 
-    /// How many pairs of a feature and a class it keeps: what its memory follows.
+    /// How many numbers it keeps for features and classes. Its memory is proportional to this.
     pub fn cells(&self) -> usize {
         self.minorants.slopes().cells()
     }
 
-    /// Puts the cells in other places: place i gets what is at `from[i]`.
+    /// Reorders the cells: place i gets the content of place `from[i]`.
     pub fn rearrange(&mut self, from: &[u32]) {
         self.minorants.rearrange(from);
         self.ruler.iter_mut().for_each(|ruler| ruler.rearrange(from));
     }
 
-    /// Takes in a judge of other rounds, by the same cells.
+    /// Adds a judge of other rounds, which must have the same cells.
     pub fn merge(&mut self, other: &Self) {
         self.minorants.merge(&other.minorants);
         if let (Some(own), Some(theirs)) = (&mut self.ruler, &other.ruler) {
@@ -400,7 +406,8 @@ impl ClassJudge {
         }
     }
 
-    /// Whether this, read from somewhere, can be a later state of `fresh`, after so many rounds.
+    /// Whether this judge, which was read from a file, can be a later state of `fresh` after
+    /// exactly this many rounds.
     pub fn continues(&self, fresh: &Self, rounds: u64) -> bool {
         let is_size = |size: &f64| (0.0..=f64::MAX).contains(size);
         let rulers = match (&self.ruler, &fresh.ruler) {
@@ -440,7 +447,7 @@ fn products(witness: usize, desk: &JudgeDesk) -> (f64, f64) {
     (product, square.max(0.0))
 }
 
-/// A number, and 0 where there is none: 0/0 is nothing to pay.
+/// The number, or 0 if it is not finite. In particular, 0/0 costs nothing.
 #[inline(always)]
 fn finite(number: f64) -> f64 {
     if number.is_finite() { number } else { 0.0 }
@@ -464,7 +471,7 @@ mod tests {
         batch
     }
 
-    /// What is carried along is what is computed anew, and wide registers change no bit.
+    /// The updated norms agree with those computed from S, and wide registers change no bit.
     #[test]
     fn norms_are_carried_along() {
         let ball = Comparators::from(UnitFree { radius: Positive::ONE });

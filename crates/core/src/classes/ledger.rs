@@ -1,8 +1,9 @@
-//! The ledger for many classes: what predictions cost, and how much of it anyone could regret.
+//! The ledger for many classes: the loss of predictions, and a bound on their regret.
 //!
-//! It takes features, labels and probabilities, never weights: whoever made them, the certificate holds.
-//! Comparators are the matrices u, one row of weights for every class, with ‖u N‖_F ≤ U; in the
-//! data's own units N = 1. A ledger that is told somebody else's probabilities is an audit of them.
+//! It takes features, labels and probabilities, and never sees weights. So its certificate holds
+//! for predictions of any origin. Comparators are the matrices u, with one row of weights for every
+//! class and ‖u N‖_F ≤ U. In the data's own units N = 1. A ledger of somebody else's probabilities
+//! is an audit of them.
 
 use super::confusion::Confusion;
 use super::judge::{ClassJudge, feature_ruler};
@@ -19,15 +20,16 @@ use crate::ruler::Ruler;
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 
-/// Probabilities that are told may add up to 1 but for so much: they are divided by what they add up to.
+/// Probabilities from outside may differ from a sum of 1 by this much. They are divided by their
+/// sum.
 const UNEVEN: f64 = 1e-3;
 
-/// Losses, mistakes and tangents of a stretch of rounds: a whole run, a part of one, a window. Tallies of
-/// disjoint stretches add up.
+/// The losses, mistakes and tangents of a stretch of rounds, such as a run, a part of one, or a
+/// window. Tallies of disjoint stretches add up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClassTally {
     loss: Sum,
-    /// Σ c(1 + loss/c): what the rounding of the losses is measured against.
+    /// Σ c(1 + loss/c). The rounding error of the losses is relative to this.
     magnitude: f64,
     mistakes: u64,
     minorant: ClassMinorants<[f64; 1]>,
@@ -35,7 +37,7 @@ pub struct ClassTally {
     desk: Desk,
 }
 
-/// Room for one round.
+/// Buffers for one round.
 #[derive(Debug, Clone, Default)]
 struct Desk {
     shares: Vec<[f64; 1]>,
@@ -55,7 +57,7 @@ impl Default for ClassTally {
 }
 
 impl ClassTally {
-    /// No rounds.
+    /// A tally without rounds.
     pub fn new() -> Self {
         Self {
             loss: Sum::default(),
@@ -66,16 +68,16 @@ impl ClassTally {
         }
     }
 
-    /// Enters one round of a row by cell, as a ledger has handed it out: what came of it, the classes that
-    /// were seen and the probabilities that were given to each of them, which add up to 1. A row whose label
-    /// is no class, or whose importance is 0, is passed over.
+    /// Records one round of a row whose features are cells, as the ledger returned it. `said` has
+    /// the classes that were seen and the probability of each, and these add up to 1. A row whose
+    /// label is not a class, or whose importance is 0, is passed over.
     pub fn record(&mut self, example: &Example<'_>, round: &ClassRound, said: (&[u32], &[f64])) {
         let Some(class) = counted_class(example) else { return };
         let mut desk = std::mem::take(&mut self.desk);
         desk.shares.clear();
         let classes = said.0.iter().max().map_or(class + 1, |&last| last + 1);
         desk.shares.resize(classes as usize, [0.0]);
-        // Before the first class there is nothing that was said: whatever is, is as good.
+        // Before the first class nothing was predicted, and any probabilities will do.
         desk.shares[0] = [if said.0.is_empty() { 1.0 } else { 0.0 }];
         said.0.iter().zip(said.1).for_each(|(&at, &share)| desk.shares[at as usize] = [share]);
         desk.tangents.of_probabilities(&desk.shares, class, example.importance.get());
@@ -83,7 +85,7 @@ impl ClassTally {
         self.desk = desk;
     }
 
-    /// Enters one round in the multiclass hinge.
+    /// Records one round of the multiclass hinge.
     pub fn record_hinge(&mut self, example: &Example<'_>, round: &HingeRound) {
         let Some(class) = counted_class(example) else { return };
         let mut desk = std::mem::take(&mut self.desk);
@@ -92,7 +94,8 @@ impl ClassTally {
         self.desk = desk;
     }
 
-    /// Enters probabilities of the classes 0, 1, 2, … that add up to 1 but for `whole`.
+    /// Records probabilities of the classes 0, 1, 2, …, which add up to `whole`. Returns the
+    /// predicted class.
     fn observe(&mut self, example: &Example<'_>, shares: &[f64], whole: f64) -> Option<u32> {
         let class = counted_class(example)?;
         let mut desk = std::mem::take(&mut self.desk);
@@ -123,37 +126,38 @@ impl ClassTally {
         self.minorant.record(&example.features, tangents, importance);
     }
 
-    /// T
+    /// T, the number of rounds.
     pub fn rounds(&self) -> u64 {
         self.minorant.rounds()
     }
 
-    /// L: what was lost in total.
+    /// L, the total loss.
     pub fn loss(&self) -> f64 {
         self.loss.value()
     }
 
-    /// L/T, and 0 before the first round.
+    /// L/T, or 0 before the first round.
     pub fn sequential_risk(&self) -> f64 {
         if self.rounds() == 0 { 0.0 } else { self.loss() / self.rounds() as f64 }
     }
 
-    /// How many rounds had another class predicted than came.
+    /// The number of rounds in which a class other than the true one was predicted.
     pub fn mistakes(&self) -> u64 {
         self.mistakes
     }
 
-    /// What L can be off by: a few roundings of every loss, and of their sum.
+    /// The largest error of L. Every loss has a few roundings, and so has their sum.
     fn loss_slack(&self) -> f64 {
         16.0 * f64::EPSILON * self.magnitude
     }
 
-    /// What the rounds themselves say of balls of comparators of every radius; with a ruler in no units.
+    /// The minorant of these rounds for balls of every radius. With a ruler, the balls have no
+    /// units.
     fn line(&self, ruler: Option<&Ruler>) -> Line {
         self.minorant.line(0, ruler)
     }
 
-    /// Adds a stretch of other rounds, whose features have the same cells.
+    /// Adds a stretch of other rounds, whose features must have the same cells.
     pub fn merge(&mut self, other: &Self) {
         self.loss.merge(other.loss);
         self.magnitude += other.magnitude;
@@ -169,16 +173,16 @@ impl ClassTally {
     }
 }
 
-/// The class of a row that counts.
+/// The class of a row, or `None` if the row does not count.
 fn counted_class(example: &Example<'_>) -> Option<u32> {
     class_of(example.label).filter(|_| !example.importance.is_zero())
 }
 
-/// The books of one stream of many classes: time for the features and classes of each example, memory for
-/// those that were seen together.
+/// The ledger of one stream of many classes. A round takes time in proportion to the features and
+/// classes of its example. Memory is in proportion to the pairs that were seen together.
 ///
-/// Here somebody's probabilities are audited on a stream in which the class is the product of two signs,
-/// which no linear predictor can tell:
+/// This example audits somebody's probabilities. In its stream the class is the product of two
+/// signs, which no linear predictor can learn:
 ///
 /// ```
 /// use rueful_core::{Batch, Comparators, Positive, UnitFree};
@@ -229,29 +233,29 @@ impl ClassLedger {
         }
     }
 
-    /// Finds cells for the features of some rows, and hands the rows out by cell, as learners and judges
-    /// are given them; `buffer` is where cells are written that are not the indices themselves.
+    /// Assigns cells to the features of some rows. Returns the rows by cell, as learners and judges
+    /// take them. Cells that differ from the indices are written to `buffer`.
     pub fn enter<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
         let rows = self.cells.enter(rows, buffer);
         self.grow();
         rows
     }
 
-    /// Enters one round of a row that `enter` has handed out: what came of it, the classes that were seen
-    /// and the probabilities that were given to each of them, which add up to 1.
+    /// Records one round of a row that `enter` returned. `said` has the classes that were seen and
+    /// the probability of each, and these add up to 1.
     pub fn record(&mut self, example: &Example<'_>, round: &ClassRound, said: (&[u32], &[f64])) {
         self.tally.record(example, round, said);
         self.count(example, round.predicted);
     }
 
-    /// Enters a round in the multiclass hinge.
+    /// Records one round of the multiclass hinge.
     pub fn record_hinge(&mut self, example: &Example<'_>, round: &HingeRound) {
         self.tally.record_hinge(example, round);
         self.count(example, round.predicted);
     }
 
-    /// Enters the probabilities that a model gave the classes 0, 1, 2, … before it was told which one it is:
-    /// one round of an audit. What is refused does not count.
+    /// Records one round of an audit: the probabilities that a model gave to the classes 0, 1, 2, …
+    /// before it saw the label. A round that is refused does not count.
     pub fn observe(&mut self, example: &Example<'_>, shares: &[f64]) -> Result<(), ClassError> {
         let whole = self.check(example, shares)?;
         if example.importance.is_zero() {
@@ -266,7 +270,7 @@ impl ClassLedger {
         Ok(())
     }
 
-    /// What probabilities add up to, if they are some and give the class any.
+    /// Checks the label and the probabilities, and that the true class has some. Returns their sum.
     fn check(&self, example: &Example<'_>, shares: &[f64]) -> Result<f64, ClassError> {
         let (row, label) = (self.rounds() as usize, example.label);
         let class = class_of(label).ok_or(ClassError::Label { row, label })?;
@@ -290,7 +294,7 @@ impl ClassLedger {
         }
     }
 
-    /// The rest of a round that the tally has taken.
+    /// Updates everything but the tally, which already has the round.
     fn count(&mut self, example: &Example<'_>, predicted: Option<u32>) {
         let Some(class) = counted_class(example) else { return };
         self.confusion.count(class, predicted);
@@ -303,14 +307,14 @@ impl ClassLedger {
         }
     }
 
-    /// The state of the rounds so far, with what a judge of the same rounds proves: certificates for balls of
-    /// every radius.
+    /// The state after the rounds so far, with certificates for balls of every radius. A judge of
+    /// the same rounds improves them.
     pub fn point(&self, judge: Option<&ClassJudge>) -> CurvePoint {
         self.point_of(&self.tally, judge)
     }
 
-    /// The same of a stretch of rounds of this stream, by its cells, with features as large as they are by
-    /// now. A judge of another number of rounds is not heard.
+    /// The state after a stretch of rounds of this stream, which has the same cells. The largest
+    /// values of features are those so far. A judge of another number of rounds is ignored.
     pub fn point_of(&self, rounds: &ClassTally, judge: Option<&ClassJudge>) -> CurvePoint {
         let own = rounds.line(self.ruler.as_ref());
         let heard = judge.filter(|judge| judge.rounds() == rounds.rounds());
@@ -320,8 +324,8 @@ impl ClassLedger {
         CurvePoint::of_lines(counts, (loss, slack), own, &witnesses, self.comparators.radius())
     }
 
-    /// Lets a judge of all rounds so far add to the point of the curve that was made last, if it is of these
-    /// rounds.
+    /// Improves the last point of the curve with a judge of all rounds so far, if the point is of
+    /// the current round.
     pub fn mark(&mut self, judge: &ClassJudge) {
         if self.curve.last().is_some_and(|point| point.rounds() == self.rounds()) {
             let point = self.point(Some(judge));
@@ -335,7 +339,8 @@ impl ClassLedger {
         self.next_mark - self.rounds()
     }
 
-    /// The points at t = 1, 2, 4, 8, …, and at the end with what a judge of all rounds proves.
+    /// The points at t = 1, 2, 4, 8, … and at the end. The last one is improved by a judge of all
+    /// rounds.
     pub fn curve(&self, judge: Option<&ClassJudge>) -> Vec<CurvePoint> {
         let mut points = self.curve.clone();
         if self.rounds() > points.last().map_or(0, CurvePoint::rounds) {
@@ -344,8 +349,8 @@ impl ClassLedger {
         points
     }
 
-    /// The rungs above the exact regret: the certificate, with what a judge of the same rounds proves, and the
-    /// promise of the learner whose rounds these are.
+    /// The rungs above the exact regret. They are the certificate, improved by a judge of the same
+    /// rounds, and the promise of the learner that played the rounds.
     pub fn ladder(&self, promise: Promise, judge: Option<&ClassJudge>) -> Ladder {
         let point = self.point(judge);
         let radius = self.comparators.radius();
@@ -354,7 +359,7 @@ impl ClassLedger {
         Ladder::new(self.rounds(), point.certificate_total(), slack, promise)
     }
 
-    /// T
+    /// T, the number of rounds.
     pub fn rounds(&self) -> u64 {
         self.tally.rounds()
     }
@@ -364,7 +369,7 @@ impl ClassLedger {
         &self.tally
     }
 
-    /// Which class was taken for which.
+    /// The counts of which class was taken for which.
     pub fn confusion(&self) -> &Confusion {
         &self.confusion
     }
@@ -374,14 +379,14 @@ impl ClassLedger {
         &self.comparators
     }
 
-    /// The features that were seen, and where they are kept.
+    /// The features that were seen, and their cells.
     pub fn cells(&self) -> &Cells {
         &self.cells
     }
 
-    /// Takes in the ledger of another, disjoint part of the stream. The curve stays that of the part
-    /// recorded here. Says, for every cell that there is now, which cell of the other it is: a judge of that
-    /// part is rearranged by this before it is merged.
+    /// Adds the ledger of another, disjoint part of the stream. The curve stays that of the part
+    /// recorded here. Returns, for every cell that there is now, the cell of the other ledger that
+    /// it corresponds to. Use this to rearrange a judge of that part before it is merged.
     pub fn merge(&mut self, other: &Self) -> Vec<u32> {
         let places = self.cells.merge(&other.cells);
         let mut part = other.tally.clone();
@@ -400,7 +405,8 @@ impl ClassLedger {
         places
     }
 
-    /// Whether this, read from somewhere, can be a later state of `fresh`, a ledger without rounds.
+    /// Whether this ledger, which was read from a file, can be a later state of `fresh`, which has
+    /// no rounds.
     pub fn continues(&self, fresh: &Self) -> bool {
         let rounds = self.rounds();
         self.comparators == fresh.comparators
@@ -418,18 +424,19 @@ impl ClassLedger {
     }
 }
 
-/// What a round in the multiclass hinge leaves behind.
+/// The record of one round of the multiclass hinge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HingeRound {
-    /// The class with the largest score, the first of several; none before the first.
+    /// The class with the largest score, and the first of them if there are ties. It is `None` if
+    /// no class had been seen.
     pub predicted: Option<u32>,
-    /// The class whose score came within 1 of that of the true one, or beyond; none if no class did.
+    /// The best other class, if its score is larger than that of the true class minus 1.
     pub rival: Option<u32>,
     /// [1 + max_{c≠y} z_c − z_y]₊, times the importance of the example.
     pub loss: f64,
 }
 
-/// A ledger as it is put away: by features in increasing order, wherever they were kept.
+/// The serialised form of a ledger, with its features in increasing order.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {

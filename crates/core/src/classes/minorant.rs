@@ -1,19 +1,20 @@
-//! Functions below the past, for matrices of weights.
+//! Lower bounds on the cumulative loss, for matrices of weights.
 //!
-//! The loss of scores z in a round, ln Σ_c e^{z_c} − z_y, is convex: for *every* probabilities p over the
-//! classes, and every z, it is at least
+//! The loss of scores z in a round, ln Σ_c e^{z_c} − z_y, is convex. So for *every* vector of
+//! probabilities p over the classes, and every z, it is at least
 //!
 //! ```text
 //! H(p) + ⟨p − e_y, z⟩,    H(p) = −Σ_c p_c ln p_c
 //! ```
 //!
-//! So whatever p_t were predicted, no matrix u with ‖u N‖_F ≤ U loses less over all rounds than
+//! So whatever p_t were predicted, no matrix u with ‖u N‖_F ≤ U has a smaller total loss than
 //!
 //! ```text
 //! Σ H(p_t) − U‖S/N‖_F,    S = Σ (p_t − e_y) x_tᵀ
 //! ```
 //!
-//! The multiclass hinge, [1 + max_{c≠y} z_c − z_y]₊, has tangents of the same form: 1 + ⟨e_c − e_y, z⟩.
+//! The multiclass hinge, [1 + max_{c≠y} z_c − z_y]₊, has tangents of the same form:
+//! 1 + ⟨e_c − e_y, z⟩.
 
 use super::slopes::{Beside, ClassSlopes, OverClasses};
 use crate::elementary::ln;
@@ -23,9 +24,9 @@ use crate::ruler::Ruler;
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 
-/// With so many classes or fewer all are listed.
+/// With this many classes or fewer, all are listed.
 const FEW_CLASSES: usize = 32;
-/// Beyond that, those that somebody gives more than this.
+/// With more classes, those are listed that some predictor gives more than this.
 const LIKELY: f64 = 0.12;
 
 /// The tangents of several predictors in one round.
@@ -33,14 +34,14 @@ const LIKELY: f64 = 0.12;
 pub(crate) struct Tangents<T: Beside> {
     /// g
     pub(crate) slope: OverClasses<T>,
-    /// What is added at z = 0, for each predictor.
+    /// The value of each predictor's tangent at z = 0.
     pub(crate) at_zero: Vec<f64>,
 }
 
 impl<T: Beside> Tangents<T> {
-    /// The tangents that probabilities of the classes below a number make, where they are those of each
-    /// predictor by class. Where classes are many, those that nobody thinks likely are all given as much
-    /// as they have on average: that is still a prediction, and its entropy is what counts.
+    /// The tangents at probabilities. `shares` has those of each predictor, by class. If there are
+    /// many classes, all that no predictor thinks likely get their average probability. That is a
+    /// valid prediction too, and its entropy is the one that counts.
     pub(crate) fn of_probabilities(&mut self, shares: &[T], truth: u32, importance: f64) {
         let slope = &mut self.slope;
         slope.listed.clear();
@@ -64,7 +65,8 @@ impl<T: Beside> Tangents<T> {
         }
     }
 
-    /// Gives the classes that are not listed what is left, and takes the level off the others.
+    /// Gives the classes that are not listed the remaining probability in equal parts. This level is
+    /// subtracted from the listed classes.
     fn settle(&mut self, predictor: usize, unlisted: usize, importance: f64) {
         let whole: Sum = self.slope.listed.iter().map(|(_, share)| share.get(predictor)).collect();
         let whole = whole.value();
@@ -86,8 +88,8 @@ impl<T: Beside> Tangents<T> {
 }
 
 impl Tangents<[f64; 1]> {
-    /// The tangent of the multiclass hinge where another class came within 1 of the true one, or beyond;
-    /// nothing where none did.
+    /// The tangent of the multiclass hinge. `rival` is a class whose score is larger than that of
+    /// the true class minus 1. Without one, the tangent is 0.
     pub(crate) fn of_hinge(&mut self, truth: u32, rival: Option<u32>, importance: f64) {
         self.slope = OverClasses::default();
         self.at_zero.clear();
@@ -105,25 +107,27 @@ fn entropy_of(p: f64) -> f64 {
     if p >= f64::MIN_POSITIVE { -p * ln(p) } else { 0.0 }
 }
 
-/// What a predictor's tangents add up to, beside S.
+/// The sums of one predictor's tangents, except S.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Sums {
-    /// Σ of what is there at z = 0.
+    /// Σ of the values at z = 0.
     offset: Sum,
-    /// Σ c(1 + H): what its rounding is measured against.
+    /// Σ c(1 + H). The rounding error of the offset is relative to this.
     magnitude: f64,
-    /// Σ ‖g‖‖x‖ and Σ ‖g‖√(features of x), which is at least Σ ‖g‖‖x/N‖: what the rounding of S is
-    /// measured against.
+    /// Σ ‖g‖‖x‖ and Σ ‖g‖√(features of x), which is at least Σ ‖g‖‖x/N‖. The rounding error of S is
+    /// relative to these.
     length: f64,
     breadth: f64,
 }
 
-/// Minorants of several predictors side by side. Those of disjoint parts of a stream add up.
+/// Minorants of several predictors side by side. The minorants of disjoint parts of a stream add
+/// up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ClassMinorants<T> {
     rounds: u64,
     sums: Vec<Sums>,
-    /// Σ c‖x‖ and Σ c√(features of x): probabilities add up to 1 but for roundings that are as large.
+    /// Σ c‖x‖ and Σ c√(features of x). Probabilities miss a sum of 1 by a rounding error, and its
+    /// effect on S is relative to these.
     lengths: f64,
     breadths: f64,
     slopes: ClassSlopes<T>,
@@ -152,7 +156,7 @@ impl<T: Beside> ClassMinorants<T> {
         &self.slopes
     }
 
-    /// Enters the tangents of one round, for features there is room for.
+    /// Records the tangents of one round. The features must have a place.
     #[inline(always)]
     pub(crate) fn record(&mut self, x: &Features<'_>, tangents: &Tangents<T>, importance: f64) {
         let (length, breadth) = (x.norm_sq().sqrt(), (x.len() as f64).sqrt());
@@ -170,11 +174,12 @@ impl<T: Beside> ClassMinorants<T> {
         self.slopes.add(&tangents.slope, x);
     }
 
-    /// What a predictor's tangents say of balls of every radius: in no units where there is a ruler, and
-    /// in the data's own otherwise.
+    /// The minorant of one predictor for balls of every radius. The balls have no units if there is
+    /// a ruler, and the data's own units otherwise.
     pub(crate) fn line(&self, predictor: usize, ruler: Option<&Ruler>) -> Line {
         let sums = &self.sums[predictor];
-        // What was not measured has no unit, and nothing is proved with it.
+        // A feature that was not measured has the unit 0. The norm is then infinite and proves
+        // nothing.
         let largest = |ruler: &Ruler, feature: usize| ruler.largest().get(feature).copied();
         let unit = |feature| ruler.map_or(1.0, |r| f64::from(largest(r, feature).unwrap_or(0.0)));
         let norm = self.slopes.norm(predictor, unit);
@@ -183,11 +188,14 @@ impl<T: Beside> ClassMinorants<T> {
 
     /// How far rounding can have moved the offset, and S in norm.
     ///
-    /// The offset: probabilities add up to 1 but for some units in the last place, entropies have as many,
-    /// and so has their sum, which is compensated. S: T additions into each of its parts, to a unit in the
-    /// last place of sums that are no longer than Σ ‖g‖‖x‖, as many again where levels are put together,
-    /// some for the norm; and what probabilities lack of a sum of 1. The last is far above whatever is
-    /// lost of products that are too small for a double, for importances are at least 1e-30.
+    /// The offset: probabilities miss a sum of 1 by some units in the last place. Entropies have as
+    /// many roundings, and so has their sum, which is compensated.
+    ///
+    /// S: each of its parts has T additions, each rounded to a unit in the last place of sums that
+    /// are no longer than Σ ‖g‖‖x‖. It has as many again where levels are added together, and some
+    /// for the norm. The amount by which probabilities miss a sum of 1 is added too. This last term
+    /// is far larger than the loss from products that underflow, because importances are at least
+    /// 1e-30.
     pub(crate) fn slack(&self, predictor: usize, ruler: Option<&Ruler>) -> (f64, f64) {
         let sums = &self.sums[predictor];
         let (size, sizes) = match ruler {
@@ -216,7 +224,7 @@ impl<T: Beside> ClassMinorants<T> {
         self.slopes.merge(&other.slopes);
     }
 
-    /// Whether this, read from somewhere, can be such sums, for so many features and classes.
+    /// Whether these sums, which were read from a file, can be minorants for this many classes.
     pub(crate) fn is_sound(&self, classes: u32) -> bool {
         let is_size = |size: f64| (0.0..=f64::MAX).contains(&size);
         let are_sums = |sums: &Sums| {

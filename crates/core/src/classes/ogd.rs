@@ -1,8 +1,8 @@
 //! Online gradient descent on matrices, for the multiclass hinge.
 //!
-//! A matrix w has a row of weights for every class, and gives the classes the scores z = w x. Its loss is that
-//! of Crammer and Singer, [1 + max_{c≠y} z_c − z_y]₊: 0 where the true class is ahead of all others by at least
-//! 1. Where it is not, with r the class that is closest or beyond,
+//! A matrix w has a row of weights for every class, and gives the classes the scores z = w x. Its
+//! loss is that of Crammer and Singer, [1 + max_{c≠y} z_c − z_y]₊. It is 0 if the true class is
+//! ahead of all others by at least 1. Otherwise, with r the other class of the largest score,
 //!
 //! ```text
 //! w ← w − η_t (e_r − e_y) x_tᵀ,    then projected onto ‖w‖_F ≤ U,    η_t = 2U/√(2 Σ_{s≤t} ‖g_s‖²)
@@ -14,9 +14,10 @@
 //! R_T(u) ≤ D²/(2η_T) + ½ Σ η_t‖g_t‖² ≤ D√(2 Σ‖g_t‖²) ≤ D·G√(2T),    ‖g_t‖ ≤ G
 //! ```
 //!
-//! It is the proof for vectors, for a matrix is one: projections only shorten distances, η never grows, and
-//! Σ ‖g_t‖²/√(Σ_{s≤t} ‖g_s‖²) ≤ 2√(Σ ‖g_t‖²). Classes that were not seen so far have the score 0 and are
-//! nobody's rivals: the learner loses no more for that, and its slopes are those of tangents all the same.
+//! The proof is the one for vectors, because a matrix is a vector: projections only shorten
+//! distances, η never grows, and Σ ‖g_t‖²/√(Σ_{s≤t} ‖g_s‖²) ≤ 2√(Σ ‖g_t‖²). Classes that have not
+//! been seen have the score 0 and are never the rival. That does not increase the learner's loss,
+//! and its slopes are still those of tangents.
 
 use super::ledger::HingeRound;
 use super::slopes::{ClassSlopes, OverClasses};
@@ -28,9 +29,9 @@ use crate::number::Positive;
 use crate::rows::Rows;
 use serde::{Deserialize, Serialize};
 
-/// ‖w‖ is computed anew after so many rounds.
+/// ‖w‖ is recomputed after this many rounds.
 const REFRESH: u64 = 256;
-/// The common factor of the weights is put into them when it is below this.
+/// The common factor is multiplied into the weights when it falls below this.
 const SMALLEST: f64 = 1e-60;
 
 /// Projected online gradient descent on matrices, in the multiclass hinge.
@@ -77,7 +78,7 @@ pub struct ClassOgd {
     desk: Desk,
 }
 
-/// Room for one row.
+/// Buffers for one row.
 #[derive(Debug, Clone, Default)]
 struct Desk {
     scores: Vec<[f64; 1]>,
@@ -109,12 +110,12 @@ impl ClassOgd {
         }
     }
 
-    /// How many rounds were played.
+    /// The number of rounds.
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// The scores of the classes 0, 1, 2, … for an example. Changes nothing.
+    /// The scores of the classes 0, 1, 2, … for an example. Learns nothing.
     pub fn predict(&self, x: &Features<'_>) -> Vec<f64> {
         let mut desk = Desk::default();
         self.score(&x.below(self.weights.len()), &mut desk);
@@ -131,8 +132,8 @@ impl ClassOgd {
         }
     }
 
-    /// A round for every row, whose labels are numbers of classes. Nothing is learned where one of them is
-    /// not. A row of importance 0 is predicted and otherwise not there.
+    /// Plays a round for every row. Labels must be numbers of classes. If one is not, nothing is
+    /// learned from any row. A row of importance 0 is predicted, and otherwise ignored.
     pub fn learn_rows(
         &mut self,
         rows: Rows<'_>,
@@ -177,7 +178,7 @@ impl ClassOgd {
         }
     }
 
-    /// The next step size, and ‖w‖² after the step, where this is ⟨g, w⟩.
+    /// Computes the next step size, and ‖w‖² after the step. `inner` is ⟨g, w⟩.
     fn step_against(&mut self, gradient_sq: f64, inner: f64) {
         self.gradients_sq += gradient_sq;
         self.steepest = self.steepest.max(gradient_sq.sqrt());
@@ -195,7 +196,7 @@ impl ClassOgd {
         }
     }
 
-    /// Puts the common factor into the weights where it is small, and computes ‖w‖ anew.
+    /// Multiplies the common factor into the weights if it is small, and recomputes ‖w‖.
     fn refresh(&mut self) {
         if self.factor < SMALLEST {
             self.weights.scale(self.factor);
@@ -209,7 +210,8 @@ impl ClassOgd {
         2.0 * self.radius.get()
     }
 
-    /// The theorem, for comparators in a ball of weights in the data's own units.
+    /// The learner's theorem. It needs comparators in a ball within its own, in the data's own
+    /// units.
     pub fn promise(&self, comparators: &Comparators) -> Promise {
         let is_inside = comparators.radius().is_some_and(|radius| radius <= self.radius);
         if comparators.is_unit_free() || !is_inside {
@@ -236,12 +238,12 @@ impl ClassOgd {
         }
     }
 
-    /// Puts the features in other places: place i gets what is at `from[i]`.
+    /// Reorders the features: place i gets the content of place `from[i]`.
     pub fn rearrange(&mut self, from: &[u32]) {
         self.weights.rearrange(from);
     }
 
-    /// Whether this, read from somewhere, can be a later state of `fresh`.
+    /// Whether this learner, which was read from a file, can be a later state of `fresh`.
     pub fn continues(&self, fresh: &Self) -> bool {
         let sizes = [self.norm_sq, self.gradients_sq, self.paid, self.step, self.steepest];
         self.radius == fresh.radius
@@ -253,7 +255,7 @@ impl ClassOgd {
     }
 }
 
-/// The round that scores make of an example.
+/// Makes the record of a round from the scores.
 fn round_of(example: &Example<'_>, scores: &[[f64; 1]]) -> HingeRound {
     let truth = example.label as usize;
     let best_of = |without: Option<usize>| {

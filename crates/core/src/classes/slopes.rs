@@ -1,29 +1,30 @@
 //! Matrices of slopes, S = Σ g_t x_tᵀ, by feature and class, for several predictors side by side.
 //!
-//! A slope over classes is g = p − e_y: a probability for every class, less 1 for the true one. Most of the
-//! many classes have next to nothing, and all alike will do for these: g is a *level* that all classes below
-//! some number share, and what a few classes have beyond it. A feature keeps what its levels add up to, and
-//! lists the classes that had more. So memory follows what was seen together.
+//! A slope over classes is g = p − e_y: a probability for every class, less 1 for the true one. If
+//! there are many classes, most have almost no probability, and one common value is good enough for
+//! these. So g is a *level* that all classes below some number share, plus the amounts that a few
+//! classes have beyond it. A feature keeps the sums of its levels, and lists the classes that had
+//! more. So memory follows the features and classes that were seen together.
 
 use crate::exact::ExactSum;
 use crate::features::Features;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
-/// Numbers of several predictors side by side.
+/// One number for each of several predictors.
 pub(crate) trait Beside: Copy + Debug + PartialEq {
-    /// How many there are.
+    /// The number of predictors.
     const COUNT: usize;
-    /// 0 for everybody.
+    /// 0 for every predictor.
     const ZERO: Self;
 
-    /// That of one predictor.
+    /// The number of one predictor.
     fn get(&self, predictor: usize) -> f64;
 
-    /// Sets that of one predictor.
+    /// Sets the number of one predictor.
     fn set(&mut self, predictor: usize, number: f64);
 
-    /// Adds a multiple of others.
+    /// Adds a multiple of other numbers.
     fn add(&mut self, others: &Self, times: f64);
 }
 
@@ -58,10 +59,10 @@ beside!(1, 4);
 /// A vector over classes, for each predictor.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OverClasses<T> {
-    /// What all classes below this number have.
+    /// All classes below `among` have the value `level`.
     pub(crate) among: u32,
     pub(crate) level: T,
-    /// What some classes have beyond that, by increasing number.
+    /// The amounts that some classes have beyond the level, by increasing class.
     pub(crate) listed: Vec<(u32, T)>,
 }
 
@@ -72,7 +73,7 @@ impl<T: Beside> Default for OverClasses<T> {
 }
 
 impl<T: Beside> OverClasses<T> {
-    /// What a class has beyond the level, to change it.
+    /// The amount that a class has beyond the level, for the caller to change.
     pub(crate) fn listed_mut(&mut self, class: u32) -> &mut T {
         let place = match self.listed.binary_search_by_key(&class, |&(listed, _)| listed) {
             Ok(place) => place,
@@ -84,14 +85,15 @@ impl<T: Beside> OverClasses<T> {
         &mut self.listed[place].1
     }
 
-    /// The norm of the listed part plus that of the level, which is at least that of both together.
+    /// The norm of the listed part plus that of the level. It is at least the norm of their sum.
     pub(crate) fn size(&self, predictor: usize) -> f64 {
         let squares = self.listed.iter().map(|(_, more)| more.get(predictor).powi(2));
         squares.sum::<f64>().sqrt() + self.level.get(predictor).abs() * f64::from(self.among).sqrt()
     }
 }
 
-/// Numbers of some classes, by increasing class. Classes lie side by side: they are looked for often.
+/// Numbers of some classes, by increasing class. Classes have a vector of their own, because they
+/// are searched often.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct List<T> {
     classes: Vec<u32>,
@@ -112,7 +114,7 @@ impl<T: Beside> List<T> {
     /// Adds to the numbers of a class.
     #[inline(always)]
     fn add(&mut self, class: u32, more: &T, times: f64) {
-        // Lists of all classes have each at its own place.
+        // A list of all classes has each class at its own index.
         let place = match self.classes.get(class as usize) {
             Some(&at) if at == class => class as usize,
             _ => self.find_or_insert(class),
@@ -149,12 +151,12 @@ impl<T: Beside> List<T> {
     }
 }
 
-/// S of one feature.
+/// The part of S that belongs to one feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OfFeature<T> {
-    /// What classes below a number share, by increasing number: there are few of them.
+    /// Levels that all classes below a number share, by increasing number. There are few of them.
     levels: Vec<(u32, T)>,
-    /// What classes have beyond that.
+    /// The amounts that classes have beyond the levels.
     listed: List<T>,
 }
 
@@ -183,7 +185,8 @@ impl<T: Beside> OfFeature<T> {
         self.levels[place].1.add(level, times);
     }
 
-    /// Every number of a predictor's that is not 0, and how many classes have it.
+    /// Calls `see` with the numbers of one predictor, and how many classes have each. Classes that
+    /// are neither listed nor below a level have 0 and are left out.
     fn for_each(&self, predictor: usize, mut see: impl FnMut(f64, f64)) {
         let mut rest = self.listed.iter().map(|(class, more)| (class, more.get(predictor)));
         let mut next = rest.next();
@@ -204,7 +207,7 @@ impl<T: Beside> OfFeature<T> {
     }
 }
 
-/// S by feature and class.
+/// The matrix S, by feature and class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ClassSlopes<T> {
     features: Vec<OfFeature<T>>,
@@ -234,7 +237,8 @@ impl<T: Beside> ClassSlopes<T> {
         }
     }
 
-    /// Adds S_i·factor of one feature to the numbers of the classes, where levels wait in `steps`.
+    /// Adds S_i·factor of one feature to the numbers of the classes. Levels are collected in
+    /// `steps`, for the caller to add.
     #[inline(always)]
     pub(crate) fn add_feature(&self, feature: usize, factor: f64, to: &mut [T], steps: &mut [T]) {
         let OfFeature { levels, listed } = &self.features[feature];
@@ -243,7 +247,7 @@ impl<T: Beside> ClassSlopes<T> {
                 to.add(more, factor);
             }
         }
-        // Classes beyond those that are asked for share levels with the last that is.
+        // A level that ends beyond the requested classes covers all of them.
         for (end, level) in levels {
             let end = (*end as usize).min(steps.len() - 1);
             steps[end].add(level, factor);
@@ -257,7 +261,8 @@ impl<T: Beside> ClassSlopes<T> {
         sum
     }
 
-    /// ‖S/N‖ of a predictor, where N of every feature is told; nothing is divided by 0.
+    /// ‖S/N‖ of one predictor, where `unit` gives N of a feature. A slope of 0 counts as 0 for
+    /// every N.
     pub(crate) fn norm(&self, predictor: usize, unit: impl Fn(usize) -> f64) -> f64 {
         let mut sum = ExactSum::default();
         for (feature, slopes) in self.features.iter().enumerate() {
@@ -272,7 +277,7 @@ impl<T: Beside> ClassSlopes<T> {
         sum.root()
     }
 
-    /// Multiplies all.
+    /// Multiplies all numbers by a factor.
     pub(crate) fn scale(&mut self, factor: f64) {
         let multiply =
             |numbers: &mut T| (0..T::COUNT).for_each(|k| numbers.set(k, factor * numbers.get(k)));
@@ -282,7 +287,7 @@ impl<T: Beside> ClassSlopes<T> {
         }
     }
 
-    /// Adds the slopes of others, by the same features.
+    /// Adds other slopes, which must have the same features.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.grow(other.features.len());
         for (own, theirs) in self.features.iter_mut().zip(&other.features) {
@@ -291,7 +296,7 @@ impl<T: Beside> ClassSlopes<T> {
         }
     }
 
-    /// Puts the features in other places: place i gets what is at `from[i]`.
+    /// Reorders the features: place i gets the content of place `from[i]`.
     pub(crate) fn rearrange(&mut self, from: &[u32]) {
         let features = &mut self.features;
         let take = |&place: &u32| match features.get_mut(place as usize) {
@@ -301,12 +306,12 @@ impl<T: Beside> ClassSlopes<T> {
         self.features = from.iter().map(take).collect();
     }
 
-    /// How many pairs of a feature and a class are listed.
+    /// How many numbers are kept: the levels, and the listed pairs of a feature and a class.
     pub(crate) fn cells(&self) -> usize {
         self.features.iter().map(|feature| feature.levels.len() + feature.listed.len()).sum()
     }
 
-    /// Whether this, read from somewhere, can be such slopes, for classes below a number.
+    /// Whether these slopes, which were read from a file, are valid for this many classes.
     pub(crate) fn is_sound(&self, classes: u32) -> bool {
         let is_one = |feature: &OfFeature<T>| {
             let (ends, levels): (Vec<u32>, Vec<T>) = feature.levels.iter().copied().unzip();
@@ -322,7 +327,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A slope over classes in full.
+    /// A slope over classes, written out in full.
     fn dense(slope: &OverClasses<[f64; 1]>, classes: usize) -> Vec<f64> {
         let mut all = vec![0.0; classes];
         all[..slope.among as usize].fill(slope.level[0]);
@@ -331,7 +336,7 @@ mod tests {
     }
 
     proptest! {
-        /// Lists and levels are the matrix that they stand for.
+        /// Lists and levels together equal the matrix that they stand for.
         #[test]
         fn lists_and_levels_are_the_matrix(
             rows in prop::collection::vec(

@@ -1,12 +1,12 @@
-//! Whether probabilities are what they say.
+//! Checks whether predicted probabilities agree with observed frequencies.
 
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 
-/// Probabilities are told apart by tenths.
+/// The number of bins. Each holds one tenth of the probabilities.
 pub const CALIBRATION_BINS: usize = 10;
 
-/// How good the probabilities of the label +1 were.
+/// The quality of the probabilities of the label +1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     log_loss: Sum,
@@ -23,7 +23,8 @@ struct Tenth {
 }
 
 impl Calibration {
-    /// Takes in the probability that was given to the other label, and what it cost, weighed.
+    /// Observes an example: the probability that was given to the other label, and the log loss,
+    /// which is already multiplied by the weight.
     #[inline]
     pub(super) fn observe(&mut self, wrong: f64, log_loss: f64, is_positive: bool, weight: f64) {
         self.log_loss.add(log_loss);
@@ -76,7 +77,7 @@ impl Calibration {
         self.bins.iter().map(off).sum::<f64>() / self.weight()
     }
 
-    /// The bins that examples are in, in order.
+    /// The bins that have examples, in order.
     pub fn bins(&self) -> Vec<CalibrationBin> {
         let all = self.bins.iter().enumerate().filter(|(_, bin)| bin.weight.value() > 0.0);
         all.map(|(place, bin)| bin.told(place)).collect()
@@ -101,7 +102,7 @@ impl Tenth {
 pub struct CalibrationBin {
     /// Probabilities are at least this.
     pub from: f64,
-    /// They are below this, or at most 1 in the last bin.
+    /// Probabilities are below this. In the last bin they are at most 1.
     pub to: f64,
     /// The weight of the examples.
     pub weight: f64,

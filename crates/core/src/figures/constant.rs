@@ -1,4 +1,4 @@
-//! The best constant prediction in hindsight, and what it loses.
+//! Finds the best constant prediction in hindsight, and its loss.
 
 use super::Bracket;
 use super::digest::{Digest, Load, Stretch, number};
@@ -7,12 +7,12 @@ use crate::loss::{AnyLoss, Loss};
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 
-/// The constant that would have lost least, had it been predicted every time.
+/// The constant that would have lost least if it had been predicted every time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BestConstant {
-    /// The constant; infinite where larger ones always lose less.
+    /// The constant. It is infinite if the loss falls all the way to infinity.
     pub value: f64,
-    /// Between which numbers the least loss of a constant lies, in total.
+    /// The numbers between which its total loss lies.
     pub loss: Bracket,
 }
 
@@ -21,7 +21,8 @@ impl BestConstant {
         Self { value, loss: Bracket { lower: loss, upper: loss } }
     }
 
-    /// The best constant for two classes, by what became of them; nothing for a loss that has none.
+    /// The best constant for two classes, from their confusion matrix. It is `None` for a loss that
+    /// has none.
     pub(super) fn of_classes(loss: &AnyLoss, outcomes: &Outcomes) -> Option<Self> {
         let (positives, negatives) = (outcomes.positives(), outcomes.negatives());
         let larger = if positives >= negatives { 1.0 } else { -1.0 };
@@ -39,7 +40,7 @@ impl BestConstant {
     }
 }
 
-/// What is remembered of labels that are numbers.
+/// The record of labels that are numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Numbers {
     least: f64,
@@ -49,7 +50,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// No labels; a sketch of them is kept where the loss needs one.
+    /// A record without labels. It keeps a sketch of them if a size is given.
     pub(super) fn new(cells_max: Option<usize>) -> Self {
         Self {
             least: f64::INFINITY,
@@ -91,12 +92,13 @@ impl Numbers {
         self.moments.weight.value()
     }
 
-    /// The label, if there is only one.
+    /// The label that all examples share, if there is only one.
     pub(super) fn only(&self) -> Option<f64> {
         (self.least == self.greatest).then_some(self.least)
     }
 
-    /// The best constant; nothing for a loss that has none, or that a sketch would be needed for.
+    /// The best constant. It is `None` for a loss that has none, or if it needs a sketch that is
+    /// not kept.
     pub(super) fn best_constant(&self, loss: &AnyLoss) -> Option<BestConstant> {
         if let Some(label) = self.only().filter(|_| !loss.is_linear()) {
             return Some(BestConstant::exactly(label, 0.0));
@@ -111,7 +113,7 @@ impl Numbers {
     }
 }
 
-/// Sums of labels and of their squares, as far as they are from the first.
+/// The sums of labels and of their squares, both measured from the first label.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Moments {
     first: Option<f64>,
@@ -149,8 +151,9 @@ impl Moments {
         (0.0..=f64::MAX).contains(&self.weight.value())
     }
 
-    /// The mean, and what it loses. The first label is one of them, so the least loss is at least
-    /// the share of the sum of squares that its weight has: the difference keeps its digits.
+    /// The mean, and its loss. The sums are measured from the first label, which is one of the
+    /// labels. So the least loss is at least that label's share of the weight, times the sum of
+    /// squares. That is why the difference keeps its digits.
     fn best_constant(&self) -> Option<BestConstant> {
         let (weight, sum) = (self.weight.value(), self.sum.value());
         let far = sum / weight;
@@ -190,7 +193,7 @@ impl Load for Weighed {
 struct Sketch {
     labels: Digest<Weighed>,
     examples: u64,
-    /// Whether all weights are whole numbers, and few enough that sums of them are exact.
+    /// Whether all weights are whole numbers, and small and few enough for their sums to be exact.
     is_whole: bool,
 }
 
@@ -203,7 +206,7 @@ impl Sketch {
     fn observe(&mut self, label: f64, weight: f64) {
         self.labels.add(label, Weighed { weight, sum: weight * label });
         self.examples += 1;
-        // Up to 2²¹ examples of up to 2³² each, sums are below 2⁵³.
+        // The sum of up to 2²¹ weights of up to 2³² each is below 2⁵³.
         self.is_whole &= weight == weight.trunc() && weight < (1_u64 << 32) as f64;
         self.is_whole &= self.examples < 1 << 21;
     }
@@ -220,9 +223,10 @@ impl Sketch {
 
     /// The best constant for a loss that is convex in the label.
     ///
-    /// Labels of a stretch lose at least as much as their mean does, which bounds every constant
-    /// from below. They lose at most what the ends of the stretch do in its place, which bounds one
-    /// constant from above. Where the constant lies outside the stretch, both are the same.
+    /// For any constant, the labels of a stretch lose at least as much as their mean would. That
+    /// bounds every constant's loss from below. They lose at most as much as the two ends of the
+    /// stretch would, weighted to have the same mean. That bounds the loss of one constant from
+    /// above. If the constant lies outside the stretch, both bounds are the same.
     fn best_constant(&self, loss: &AnyLoss) -> Option<BestConstant> {
         let groups: Vec<Group> = self.labels.stretches().iter().map(Group::of).collect();
         let (mut at, mut lower) = (f64::NAN, f64::INFINITY);
@@ -238,14 +242,14 @@ impl Sketch {
         (at.is_finite() && loss.upper.is_finite()).then_some(BestConstant { value: at, loss })
     }
 
-    /// How far off a sum of weights can be, relatively: those of whole numbers are exact while they
-    /// are small.
+    /// The largest relative error of a sum of weights. Sums of whole numbers are exact as long as
+    /// they are small.
     fn grain(&self) -> f64 {
         if self.is_whole { 0.0 } else { (self.examples as f64 + 2.0) * f64::EPSILON }
     }
 
-    /// How far off losses of groups can be by roundings: each by a few, and those of more than one
-    /// label by the roundings of their means.
+    /// The largest rounding error in the losses of the groups. Each loss has a few roundings, and a
+    /// group of more than one label also has those of its mean.
     fn rounding(&self, groups: &[Group], at: f64) -> f64 {
         let terms = self.examples as f64 + 16.0;
         let of = |group: &Group| {
@@ -256,7 +260,7 @@ impl Sketch {
     }
 }
 
-/// Labels next to each other.
+/// A group of neighbouring labels.
 struct Group {
     low: f64,
     high: f64,
@@ -275,7 +279,7 @@ impl Group {
         self.low.abs().max(self.high.abs())
     }
 
-    /// What the labels lose at most by a constant.
+    /// An upper bound on what the labels lose by a constant.
     fn at_most(&self, loss: &AnyLoss, constant: f64) -> f64 {
         let at = |label: f64| self.weight * loss.at(constant, label).value;
         if constant <= self.low || self.high <= constant {
@@ -290,14 +294,14 @@ fn total(groups: &[Group], of: impl Fn(&Group) -> f64) -> f64 {
     groups.iter().map(of).collect::<Sum>().value()
 }
 
-/// The mean at which the slope of the loss of all means turns from falling to rising, and its
-/// neighbours, as roundings could make one of them the best.
+/// The mean at which the total loss of all means turns from falling to rising, and its neighbours.
+/// Rounding could make one of the neighbours the best.
 fn minima(loss: &AnyLoss, groups: &[Group]) -> Vec<f64> {
     let mut means: Vec<(f64, f64)> =
         groups.iter().map(|group| (group.mean, group.weight)).collect();
     means.sort_by(|a, b| a.0.total_cmp(&b.0));
     let all: f64 = means.iter().map(|mean| mean.1).sum();
-    // Below a label the loss falls with one slope, above it it rises with another.
+    // Below a label the loss falls with one slope, and above it the loss rises with another.
     let (fall, rise) = (-loss.at(0.0, 1.0).slope, loss.at(1.0, 0.0).slope);
     let (mut below, wanted) = (0.0, fall / (fall + rise) * all);
     let turn = means.iter().position(|&(_, weight)| {

@@ -1,31 +1,32 @@
-//! A bounded, deterministic, mergeable digest of numbers and of what they carry.
+//! A bounded, deterministic, mergeable digest of numbers and of the loads that they carry.
 //!
-//! As long as there are few distinct numbers, the digest knows each of them. When there are more, it
-//! puts neighbours together into stretches, none of which carries more than a small share of the
-//! whole. A stretch that grows too heavy retires: it keeps what it carries, and the numbers that come
-//! later get stretches of their own. Retired stretches may overlap others, and are bounded likewise.
-//! Whoever asks a question reads from the stretches themselves how far the answer can be off.
+//! As long as there are few distinct numbers, the digest knows each of them. When there are more,
+//! it merges neighbours into stretches. No stretch carries more than a small share of the total. A
+//! stretch that grows too heavy retires: it keeps its load, and numbers that come later get
+//! stretches of their own. Retired stretches may overlap others, and their number is bounded too.
+//! The stretches themselves show how far an answer can be off.
 
 use serde::{Deserialize, Serialize};
 use std::mem;
 
-/// What numbers carry: it adds up, and has a share in a total.
+/// A load that a number carries. Loads add up, and each has a share in a total.
 pub(super) trait Load: Copy + Default {
     /// Adds another load.
     fn add(&mut self, other: &Self);
     /// Its share of a total, between 0 and 1.
     fn share_of(&self, total: &Self) -> f64;
-    /// Whether what was read from somewhere can be a load.
+    /// Whether a load that was read from a file is valid.
     fn is_sound(&self) -> bool;
 }
 
-/// The number of distinct numbers that a sketch knows, unless another is asked for.
+/// The default number of distinct numbers that a sketch knows exactly.
 pub const CELLS: usize = 24576;
 
-/// So many numbers wait at least before they are sorted in.
+/// At least this many numbers wait before they are sorted in.
 const WAITING: usize = 4096;
 
-/// Numbers next to each other, and what they carry together. The ends are numbers that came.
+/// Neighbouring numbers, and the load that they carry together. Both ends are numbers that were
+/// added.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written<L>", into = "Written<L>")]
 pub(super) struct Stretch<L: Copy> {
@@ -33,11 +34,11 @@ pub(super) struct Stretch<L: Copy> {
     pub(super) low: u64,
     /// The key of the highest number.
     pub(super) high: u64,
-    /// What they carry.
+    /// The load of all its numbers.
     pub(super) load: L,
 }
 
-/// A stretch as it is written: one that is a point has a width of 0, which takes one byte.
+/// The serialised form of a stretch. A stretch that is one point has width 0, which takes one byte.
 #[derive(Serialize, Deserialize)]
 struct Written<L> {
     low: [u8; 8],
@@ -63,7 +64,7 @@ impl<L: Load> Stretch<L> {
         Self { low: key, high: key, load }
     }
 
-    /// Whether it holds one number only.
+    /// Whether the stretch holds one number only.
     pub(super) fn is_point(&self) -> bool {
         self.low == self.high
     }
@@ -92,24 +93,24 @@ impl<L: Load> Stretch<L> {
     }
 }
 
-/// The digest.
+/// The digest itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Digest<L: Copy> {
     cells_max: u64,
-    /// The share that neighbours may carry to be one stretch.
+    /// The largest share that neighbours may carry to be merged into one stretch.
     share_max: f64,
-    /// What all numbers carry but those that wait.
+    /// The load of all numbers, except those that wait.
     total: L,
-    /// Numbers that are not sorted in yet.
+    /// Numbers that have not been sorted in yet.
     waiting: Vec<Stretch<L>>,
-    /// Stretches side by side, in order.
+    /// Stretches that do not overlap, in order.
     cells: Vec<Stretch<L>>,
-    /// Stretches that take in no more numbers.
+    /// Stretches that accept no more numbers.
     retired: Vec<Stretch<L>>,
 }
 
 impl<L: Load> Digest<L> {
-    /// No numbers. Of up to so many distinct ones each is known.
+    /// A digest without numbers. It is exact for up to this many distinct numbers.
     pub(super) fn new(cells_max: usize) -> Self {
         Self {
             cells_max: cells_max.max(8) as u64,
@@ -121,7 +122,7 @@ impl<L: Load> Digest<L> {
         }
     }
 
-    /// Takes in a number.
+    /// Adds a number with its load.
     #[inline]
     pub(super) fn add(&mut self, number: f64, load: L) {
         self.waiting.push(Stretch::point(key(number), load));
@@ -130,7 +131,7 @@ impl<L: Load> Digest<L> {
         }
     }
 
-    /// How many numbers may wait: sorting them in costs a pass over the stretches.
+    /// How many numbers may wait. Sorting them in costs a pass over all stretches.
     fn patience(&self) -> usize {
         WAITING.max(self.cells.len() / 2)
     }
@@ -147,8 +148,8 @@ impl<L: Load> Digest<L> {
         self.make_room();
     }
 
-    /// The stretches that hold all numbers, in the order of their lower ends. Where two of them are
-    /// the same point, they are one.
+    /// The stretches that hold all numbers, in the order of their lower ends. Stretches that are
+    /// the same point are merged.
     pub(super) fn stretches(&self) -> Vec<Stretch<L>> {
         let mut settled = self.clone();
         settled.settle();
@@ -181,7 +182,7 @@ impl<L: Load> Digest<L> {
         self.take_in(fresh);
     }
 
-    /// Takes in stretches that are in order and side by side.
+    /// Adds stretches that are in order and do not overlap.
     fn take_in(&mut self, fresh: Vec<Stretch<L>>) {
         if fresh.is_empty() {
             return;
@@ -211,8 +212,9 @@ impl<L: Load> Digest<L> {
         self.make_room();
     }
 
-    /// What becomes of two stretches that overlap. One takes in a point as long as it stays light:
-    /// it may outgrow its share by as much again. Otherwise the wider retires.
+    /// Handles two stretches that overlap, and returns the one that stays open. A stretch absorbs a
+    /// point as long as it stays light, which is up to twice the share. Otherwise the wider stretch
+    /// retires.
     fn overlap(&mut self, last: Stretch<L>, next: Stretch<L>) -> Stretch<L> {
         let both = last.with(&next);
         let takes_point = last.is_point() || next.is_point();
@@ -225,7 +227,7 @@ impl<L: Load> Digest<L> {
         narrow
     }
 
-    /// Puts neighbours together where there are too many: the lightest, so that a quarter of the
+    /// Merges the lightest neighbours if there are too many stretches, so that a quarter of the
     /// places becomes free.
     fn make_room(&mut self) {
         let most = self.cells_max as usize;
@@ -240,8 +242,9 @@ impl<L: Load> Digest<L> {
         }
     }
 
-    /// What retired stretches carry at the places of the cells, each stretch at its middle. A cell
-    /// is not to grow over many of them: it would be uncertain against them all.
+    /// The load of retired stretches at each cell, with every retired stretch counted at its
+    /// middle. A cell should not grow over many of them, because its order relative to all of them
+    /// would be uncertain.
     fn beneath(&mut self) -> Vec<L> {
         self.retired.sort_by_key(Stretch::middle);
         let mut beneath = vec![L::default(); self.cells.len()];
@@ -256,7 +259,7 @@ impl<L: Load> Digest<L> {
         beneath
     }
 
-    /// Whether what was read from somewhere can be a digest that began like `fresh`.
+    /// Whether this digest, which was read from a file, can have begun as `fresh`.
     pub(super) fn continues(&self, fresh: &Self) -> bool {
         let most = fresh.cells_max as usize;
         self.cells_max == fresh.cells_max
@@ -271,9 +274,10 @@ impl<L: Load> Digest<L> {
     }
 }
 
-/// Puts neighbours together that carry no more than some share, with what lies beneath them. It is
-/// the least share that leaves three quarters of the places; says which. Of those that stay, each two
-/// neighbours carry more, so that there is such a share.
+/// Merges neighbours that carry at most some share together, including the load beneath them. The
+/// share grows in steps until at most three quarters of the places are taken. Returns the share.
+/// Two neighbours that both stay carry more than the share, so a large enough share always
+/// suffices.
 fn put_together<L: Load>(
     stretches: &mut Vec<Stretch<L>>,
     beneath: &[L],
@@ -296,7 +300,7 @@ fn put_together<L: Load>(
     share
 }
 
-/// How many stretches are left when neighbours of so small a share are put together.
+/// How many stretches are left when neighbours of at most this share are merged.
 fn left<L: Load>(stretches: &[Stretch<L>], beneath: &[L], total: &L, share: f64) -> usize {
     let mut open = L::default();
     let each = stretches.iter().zip(beneath);
@@ -306,9 +310,9 @@ fn left<L: Load>(stretches: &[Stretch<L>], beneath: &[L], total: &L, share: f64)
     1 + each.filter(is_new).count()
 }
 
-/// Adds a stretch and what lies beneath it to those that are being put together. Where that would be
-/// more than a share, it begins anew with them, and says so. What has no share, in a file that nobody
-/// wrote, is not heavy: there is always an end.
+/// Adds a stretch and the load beneath it to the load that is being merged. If the sum exceeds the
+/// share, the load starts anew with this stretch. Returns whether it did. A share that is not a
+/// number, as in a forged file, does not count as heavy, so merging always ends.
 fn grows_heavy<L: Load>(
     open: &mut L,
     stretch: &Stretch<L>,
@@ -325,20 +329,20 @@ fn grows_heavy<L: Load>(
     is_heavy
 }
 
-/// Keys are in the order of their numbers; both zeros have one.
+/// The key of a number. Keys have the order of their numbers, and both zeros have the same key.
 #[inline]
 pub(super) fn key(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
-    // Negative numbers are in the opposite order, below all others.
+    // The bits of negative numbers have the opposite order. Their keys lie below all others.
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
-/// The number of a key.
+/// The number that a key stands for.
 pub(super) fn number(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
 }
 
-/// Whether a key is that of a finite number.
+/// Whether a key stands for a finite number.
 fn is_key(key: u64) -> bool {
     number(key).is_finite()
 }
@@ -370,7 +374,7 @@ mod tests {
         assert_eq!(key(-0.0), key(0.0));
     }
 
-    /// Numbers of a generator that is written down here.
+    /// Pseudo-random numbers from a fixed generator.
     fn numbers(count: u64) -> impl Iterator<Item = f64> {
         (1..=count).map(|t| (t.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64)
     }

@@ -1,11 +1,12 @@
-//! Figures that people ask for beside the risk: how much better than a constant, how many errors,
-//! how well scores rank, and whether probabilities are what they say.
+//! Figures that people ask for beside the risk. They tell how much better the predictions are than
+//! a constant, how many errors there are, how well scores rank, and whether probabilities can be
+//! trusted.
 //!
-//! A [`Scorecard`] takes in rounds in a stream and needs bounded memory. Every example counts by its
-//! importance, as it does in the risk: a row of importance 2 is the row twice, and a row of
-//! importance 0 is not there. Scorecards of disjoint parts of a stream add up. Counts add up exactly
-//! while weights are whole numbers; other sums are compensated, and agree to a few units in the last
-//! place of the sum of their terms' sizes.
+//! A [`Scorecard`] observes rounds in a stream and needs bounded memory. Every example counts by
+//! its importance, as it does in the risk. A row of importance 2 counts as two rows, and a row of
+//! importance 0 does not count. Scorecards of disjoint parts of a stream add up. Counts add up
+//! exactly as long as weights are whole numbers. Other sums are compensated. They agree to a few
+//! units in the last place of the sum of their terms' sizes.
 
 mod calibration;
 mod constant;
@@ -30,9 +31,9 @@ use serde::{Deserialize, Serialize};
 /// A number that is proved to lie between two others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bracket {
-    /// It is at least this.
+    /// The number is at least this.
     pub lower: f64,
-    /// It is at most this.
+    /// The number is at most this.
     pub upper: f64,
 }
 
@@ -67,7 +68,7 @@ pub struct Scorecard {
     labels: Seen,
 }
 
-/// What is remembered of labels and of the predictions for them.
+/// The record of the labels and of the predictions for them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Seen {
     Classes(Box<Classes>),
@@ -82,8 +83,8 @@ struct Classes {
 }
 
 impl Scorecard {
-    /// No rounds. What costs a few nanoseconds an example is kept: counts and sums, and
-    /// probabilities where the loss has them.
+    /// A scorecard without rounds. It keeps only the figures that cost a few nanoseconds an
+    /// example: counts and sums, and the calibration if the loss has probabilities.
     pub fn new(loss: impl Into<AnyLoss>) -> Self {
         let loss = loss.into();
         let labels = match loss.labels() {
@@ -97,14 +98,16 @@ impl Scorecard {
         Self { loss, examples: 0, lost: Sum::default(), lowest, highest, labels }
     }
 
-    /// The same with sketches of scores, for the AUC, and of labels, where the best constant needs
-    /// one. They take two megabytes at most, and time that the fastest learners would notice.
+    /// The same scorecard with sketches. It sketches scores, for the AUC, and labels if the best
+    /// constant needs them. The sketches take at most two megabytes, and time that the fastest
+    /// learners would notice.
     #[must_use]
     pub fn with_sketches(self) -> Self {
         self.with_sketches_of(digest::CELLS)
     }
 
-    /// The same, where sketches are exact for up to so many distinct numbers. Each takes 32 bytes.
+    /// The same as [`with_sketches`](Self::with_sketches), with sketches that are exact for up to
+    /// this many distinct numbers. Each number takes 32 bytes.
     #[must_use]
     pub fn with_sketches_of(mut self, distinct: usize) -> Self {
         match &mut self.labels {
@@ -117,7 +120,8 @@ impl Scorecard {
         self
     }
 
-    /// The same, where predictions p are log-odds ln(q/(1−q)) of probabilities q, whatever the loss.
+    /// The same scorecard for predictions p that are log-odds ln(q/(1−q)) of probabilities q,
+    /// whatever the loss.
     #[must_use]
     pub fn with_probabilities(mut self) -> Self {
         if let Seen::Classes(classes) = &mut self.labels {
@@ -126,7 +130,7 @@ impl Scorecard {
         self
     }
 
-    /// Takes in the rounds of some rows.
+    /// Observes the rounds of some rows.
     pub fn observe_rows(&mut self, rows: Rows<'_>, rounds: &[Round]) {
         let said = rows.labels().iter().zip(rounds);
         if rows.importances().is_empty() {
@@ -152,7 +156,7 @@ impl Scorecard {
         }
     }
 
-    /// Adds the rounds of another part of the stream, judged by the same loss.
+    /// Adds the rounds of another part of the stream, which must be judged by the same loss.
     pub fn merge(&mut self, other: &Self) {
         self.examples += other.examples;
         self.lost.merge(other.lost);
@@ -165,8 +169,8 @@ impl Scorecard {
         }
     }
 
-    /// Whether this, read from somewhere, can be a later state of `fresh`, a scorecard without
-    /// rounds, after so many rounds at most.
+    /// Whether this scorecard, which was read from a file, can be a later state of `fresh` after at
+    /// most this many rounds. `fresh` is a scorecard without rounds.
     pub fn continues(&self, fresh: &Self, rounds: u64) -> bool {
         self.loss == fresh.loss
             && self.examples <= rounds
@@ -183,12 +187,12 @@ impl Scorecard {
         &self.loss
     }
 
-    /// How many rounds it has.
+    /// The number of rounds.
     pub fn examples(&self) -> u64 {
         self.examples
     }
 
-    /// The sum of their importances.
+    /// The sum of the importances of the rounds.
     pub fn weight(&self) -> f64 {
         match &self.labels {
             Seen::Classes(classes) => {
@@ -199,18 +203,18 @@ impl Scorecard {
         }
     }
 
-    /// What their predictions lost, penalties left out.
+    /// The total loss of the predictions, without penalties.
     pub fn lost(&self) -> f64 {
         self.lost.value()
     }
 
-    /// The lowest and the highest prediction; nothing without rounds.
+    /// The lowest and the highest prediction, or `None` if there are no rounds.
     pub fn predictions(&self) -> Option<(f64, f64)> {
         (self.examples > 0).then_some((self.lowest, self.highest))
     }
 
-    /// The best constant prediction in hindsight; nothing where there is none, or where a sketch is
-    /// needed and not kept.
+    /// The best constant prediction in hindsight. It is `None` if there is none, or if it needs a
+    /// sketch that is not kept.
     pub fn best_constant(&self) -> Option<BestConstant> {
         if self.examples == 0 {
             return None;
@@ -223,7 +227,7 @@ impl Scorecard {
         }
     }
 
-    /// The label that all examples have, if they have one.
+    /// The label that all examples share, if there is only one.
     pub fn only_label(&self) -> Option<f64> {
         match &self.labels {
             Seen::Numbers(numbers) => numbers.only(),
@@ -238,18 +242,18 @@ impl Scorecard {
         }
     }
 
-    /// What became of two classes; nothing where labels are numbers.
+    /// The confusion matrix of two classes, or `None` if labels are numbers.
     pub fn outcomes(&self) -> Option<Outcomes> {
         self.classes().map(|classes| classes.counts.outcomes())
     }
 
-    /// Between which numbers the AUC lies: exactly known up to rounding where scores are few.
-    /// Nothing where a class is missing, or scores are not sketched.
+    /// The numbers between which the AUC lies. They differ only by rounding if there are few
+    /// distinct scores. It is `None` if a class is missing, or if scores are not sketched.
     pub fn auc(&self) -> Option<Bracket> {
         self.classes()?.ranks.as_ref()?.auc()
     }
 
-    /// How good probabilities were; nothing where there are none.
+    /// The quality of the probabilities, or `None` if there are none.
     pub fn calibration(&self) -> Option<&Calibration> {
         self.classes()?.calibration.as_ref().filter(|_| self.examples > 0)
     }

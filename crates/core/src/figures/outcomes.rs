@@ -1,4 +1,4 @@
-//! What became of two classes at the threshold 0.
+//! Counts the right and wrong decisions for two classes at the threshold 0.
 
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// The weights of examples by class and by the side of 0 that their score is on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Counts {
-    /// Of the negative class: scores below 0, at 0 and above.
+    /// The negative class: scores below 0, at 0 and above 0.
     negative: [Sum; 3],
-    /// The same of the positive class.
+    /// The positive class, likewise.
     positive: [Sum; 3],
 }
 
@@ -74,7 +74,7 @@ impl Outcomes {
         self.true_negatives + self.false_positives
     }
 
-    /// The share of examples that were taken for the other class; nothing without examples.
+    /// The share of examples that were taken for the other class, or `None` without examples.
     pub fn error_rate(&self) -> Option<f64> {
         let errors = self.false_positives + self.false_negatives;
         share(errors, self.positives() + self.negatives())
@@ -86,17 +86,18 @@ impl Outcomes {
         share(positives.min(negatives), positives + negatives)
     }
 
-    /// Of what was taken for positive, the share that is; nothing where nothing was.
+    /// The share of examples taken for positive that are positive. It is `None` if none was.
     pub fn precision(&self) -> Option<f64> {
         share(self.true_positives, self.true_positives + self.false_positives)
     }
 
-    /// Of what is positive, the share that was taken for it; nothing where nothing is.
+    /// The share of positive examples that were taken for positive. It is `None` if there are none.
     pub fn recall(&self) -> Option<f64> {
         share(self.true_positives, self.positives())
     }
 
-    /// The harmonic mean of precision and recall; nothing where nothing is or was taken for positive.
+    /// The harmonic mean of precision and recall. It is `None` if no example is positive and none
+    /// was taken for positive.
     pub fn f1(&self) -> Option<f64> {
         let twice = 2.0 * self.true_positives;
         share(twice, twice + self.false_positives + self.false_negatives)

@@ -1,4 +1,5 @@
-//! How well scores rank: the area under the curve of true against false positives.
+//! Measures how well scores rank, by the AUC: the area under the curve of true against false
+//! positives.
 
 use super::Bracket;
 use super::digest::{Digest, Load, Stretch};
@@ -12,7 +13,7 @@ struct Both {
     positive: f64,
 }
 
-/// The same as it is written: counts take few bytes.
+/// The serialised form of [`Both`]. Whole counts take few bytes.
 #[derive(Serialize, Deserialize)]
 enum Written {
     Counts(u64, u64),
@@ -48,7 +49,8 @@ impl Load for Both {
         self.positive += other.positive;
     }
 
-    /// The mean of its shares in both classes. Pairs within it are at most the square of this.
+    /// The mean of its shares in both classes. The share of pairs within it is at most the square
+    /// of this.
     fn share_of(&self, total: &Self) -> f64 {
         let share = |part: f64, whole: f64| if part == 0.0 { 0.0 } else { part / whole };
         let (negative, positive) =
@@ -66,23 +68,23 @@ impl Load for Both {
     }
 }
 
-/// A digest of scores. Of all pairs of a positive and a negative example, the AUC is the share in
-/// which the positive one has the higher score; a tie counts half.
+/// A digest of scores. The AUC is the share of pairs of a positive and a negative example in which
+/// the positive one has the higher score. A tie counts half.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Ranks {
     scores: Digest<Both>,
     examples: u64,
-    /// Whether all weights are whole numbers, so that sums of them are exact while they are small.
+    /// Whether all weights are whole numbers. Their sums are then exact as long as they are small.
     is_whole: bool,
 }
 
 impl Ranks {
-    /// No scores. The AUC of up to so many distinct ones is exact.
+    /// A digest without scores. The AUC of up to this many distinct scores is exact.
     pub(super) fn new(cells_max: usize) -> Self {
         Self { scores: Digest::new(cells_max), examples: 0, is_whole: true }
     }
 
-    /// Takes in the score of an example.
+    /// Observes the score of an example.
     #[inline]
     pub(super) fn observe(&mut self, score: f64, is_positive: bool, weight: f64) {
         let load = if is_positive {
@@ -102,17 +104,18 @@ impl Ranks {
         self.is_whole &= other.is_whole;
     }
 
-    /// Whether what was read from somewhere can be a later state of `fresh`.
+    /// Whether these ranks, which were read from a file, can be a later state of `fresh`.
     pub(super) fn continues(&self, fresh: &Self, examples: u64) -> bool {
         self.examples == examples && self.scores.continues(&fresh.scores)
     }
 
-    /// Between which numbers the AUC lies, rounding included; nothing where a class is missing.
+    /// The numbers between which the AUC lies, rounding included. It is `None` if a class is
+    /// missing.
     pub(super) fn auc(&self) -> Option<Bracket> {
         let stretches = self.scores.stretches();
         let pairs = Pairs::count(&stretches);
         let is_exact = self.is_whole && pairs.all < (1_u64 << 52) as f64;
-        // Every sum is of numbers that are not negative, so that its roundings are relative.
+        // No sum has negative terms, so its rounding error is relative.
         let terms = self.examples as f64 + 4.0 * stretches.len() as f64 + 16.0;
         let grain = if is_exact { 0.0 } else { 4.0 * terms * f64::EPSILON };
         (pairs.all > 0.0 && pairs.all.is_finite()).then(|| pairs.shares(grain))
@@ -122,20 +125,20 @@ impl Ranks {
 /// Pairs of a positive and a negative example.
 struct Pairs {
     all: f64,
-    /// The pairs in which the positive one is proved to be higher, and half of those that are tied.
+    /// The pairs in which the positive example is proved to be higher, and half of the ties.
     right: f64,
-    /// The pairs in which it is proved to be lower, and half of those that are tied.
+    /// The pairs in which the positive example is proved to be lower, and half of the ties.
     wrong: f64,
 }
 
 impl Pairs {
-    /// Counts the pairs of stretches that are in the order of their lower ends.
+    /// Counts the pairs. The stretches must be in the order of their lower ends.
     fn count(stretches: &[Stretch<Both>]) -> Self {
         let negatives: f64 = stretches.iter().map(|one| one.load.negative).sum();
         let positives: f64 = stretches.iter().map(|one| one.load.positive).sum();
         let mut by_end: Vec<&Stretch<Both>> = stretches.iter().collect();
         by_end.sort_by_key(|one| one.high);
-        // Below a stretch is what ends before it begins, and above it what begins after it ends.
+        // The stretches below a stretch end before it begins. Those above it begin after it ends.
         let (mut right, mut wrong, mut below, mut ended) = (0.0, 0.0, 0.0, 0);
         for one in stretches {
             while by_end[ended].high < one.low {
@@ -155,7 +158,7 @@ impl Pairs {
         Self { all: negatives * positives, right, wrong }
     }
 
-    /// The shares of them, each off by so much at most, relatively.
+    /// The bounds on the AUC, if each count has at most this relative error.
     fn shares(&self, grain: f64) -> Bracket {
         let share = |pairs: f64| {
             let share = pairs / self.all;
@@ -168,7 +171,7 @@ impl Pairs {
     }
 }
 
-/// Half of the negative examples that tie with the positive ones of the same score.
+/// Half of the weight of the negative examples that tie with positive ones of the same score.
 fn tied(one: &Stretch<Both>) -> f64 {
     if one.is_point() { 0.5 * one.load.negative } else { 0.0 }
 }
@@ -178,7 +181,7 @@ mod tests {
     use super::super::digest::CELLS;
     use super::*;
 
-    /// The same by comparing every pair.
+    /// The AUC, computed by comparing every pair.
     fn slow(scores: &[(f64, bool, f64)]) -> f64 {
         let (mut right, mut all) = (0.0, 0.0);
         for &(high, _, w) in scores.iter().filter(|one| one.1) {
@@ -192,7 +195,7 @@ mod tests {
         right / all
     }
 
-    /// The same by sorting.
+    /// The AUC, computed by sorting.
     fn sorted(scores: &[(f64, bool, f64)]) -> f64 {
         let mut scores = scores.to_vec();
         scores.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -217,7 +220,7 @@ mod tests {
         ranks
     }
 
-    /// Numbers between 0 and 1 of a generator that is written down here.
+    /// Pseudo-random numbers between 0 and 1 from a fixed generator.
     struct Dice(u64);
 
     impl Dice {
@@ -234,7 +237,7 @@ mod tests {
         }
     }
 
-    /// Scores, whether their examples are positive, and the weights of these.
+    /// Examples: the score, whether the example is positive, and the weight.
     type Scores = Vec<(f64, bool, f64)>;
 
     /// Streams of many shapes.

@@ -1,11 +1,11 @@
-//! What holds for all figures: weights are repetitions, parts add up, what is read back is checked.
+//! Tests for all figures: weights act as repetitions, parts add up, and data read back is checked.
 
 use super::*;
 use crate::batch::Batch;
 use crate::loss::{Absolute, Hinge, Square};
 use crate::number::Importance;
 
-/// Rows of two classes or of numbers, which count 0, 1, 2 and 3 times, and a score for each.
+/// Rows of two classes or of numbers, with importances 0, 1, 2 and 3, and a score for each.
 fn rows(labels: Labels, count: u32) -> (Batch, Vec<f64>) {
     let (mut rows, mut scores) = (Batch::default(), Vec::new());
     for t in 0..count {
@@ -21,7 +21,7 @@ fn rows(labels: Labels, count: u32) -> (Batch, Vec<f64>) {
     (rows, scores)
 }
 
-/// The same rows, each as often as it counts.
+/// The same rows, each repeated as often as its importance says.
 fn repeated((rows, scores): &(Batch, Vec<f64>)) -> (Batch, Vec<f64>) {
     let (mut each, mut said) = (Batch::default(), Vec::new());
     for (row, &score) in rows.iter().zip(scores) {
@@ -49,7 +49,7 @@ fn fresh() -> Vec<Scorecard> {
     all.into_iter().map(|loss| Scorecard::new(loss).with_sketches()).collect()
 }
 
-/// Every number that a scorecard says.
+/// Every number that a scorecard gives.
 fn said(card: &Scorecard) -> Vec<f64> {
     let mut all = vec![card.weight(), card.lost()];
     all.extend(card.best_constant().iter().flat_map(|b| [b.value, b.loss.lower, b.loss.upper]));

@@ -1,4 +1,4 @@
-//! Probabilities beside what came.
+//! Predicted probabilities beside observed frequencies.
 
 use super::Section;
 use crate::chart::{Area, Chart, Series, narrow};
@@ -35,7 +35,7 @@ fn is_drawable(bin: &Bin) -> bool {
     shares.into_iter().all(is_share) && bin.weight > 0.0 && drawable(bin.weight)
 }
 
-/// Which bin is farthest from what it says, for the examples that it has.
+/// Names the bin with the largest gap between probability and frequency, weighted by its examples.
 fn finding(bins: &[&Bin]) -> Option<String> {
     let off = |bin: &Bin| bin.weight * (bin.predicted - bin.observed).abs();
     let worst = bins.iter().max_by(|a, b| off(a).total_cmp(&off(b)))?;
@@ -63,7 +63,7 @@ fn draw(bins: &[&Bin], width: f64) -> Canvas {
     canvas
 }
 
-/// How many examples every bin has, beside the most.
+/// Draws how many examples every bin has, relative to the largest bin.
 fn columns(canvas: &mut Canvas, chart: &Chart, bins: &[&Bin]) {
     let most = bins.iter().map(|bin| bin.weight).fold(f64::MIN_POSITIVE, f64::max);
     let ground = chart.area.bottom;

@@ -38,7 +38,7 @@ pub(crate) fn figure(page: &Page) -> Option<Section> {
     }))
 }
 
-/// Draws below a header of some height and within a margin.
+/// Draws the curve below a header of some height and within a margin.
 pub(crate) fn draw(page: &Page, canvas: &mut Canvas, above: f64, margin: f64) {
     let series = series(page);
     let area = Area::within(canvas, above, margin);
@@ -76,13 +76,13 @@ fn line(
     Series::new(names, marker, points(page, of), Figure::at_most)
 }
 
-/// Whether a certificate says nothing: no predictor saves more than the whole of a loss that is never
-/// negative.
+/// Whether a certificate says nothing. If losses are never negative, no predictor can save more
+/// than the whole risk, so a certificate of that size is trivial.
 fn is_empty(page: &Page, point: &Point) -> bool {
     page.is_nonnegative && point.certificate.is_some_and(|certificate| certificate >= point.risk)
 }
 
-/// The part of the certificate that says nothing, up to where it begins to say something.
+/// The part of the certificate that says nothing, up to the point where it begins to say something.
 fn empty(page: &Page) -> Series {
     let begins = |at: usize| {
         let next = page.curve.get(at + 1);
@@ -98,20 +98,20 @@ fn empty(page: &Page) -> Series {
     if ends_empty { series } else { series.quiet() }
 }
 
-/// What the best constant loses, from the first round to the last.
+/// The loss of the best constant, from the first round to the last.
 fn baseline(page: &Page) -> Series {
     let ends = [page.curve.iter().find(|p| p.t > 0), page.curve.last()].into_iter().flatten();
     let points = ends.filter(|p| p.t > 0).map(|p| (p.t as f64, page.baseline));
     Series::new(("constant", "baseline"), Marker::Bar, points, Figure::measured)
 }
 
-/// What was measured, and is no bound.
+/// The sequential risk. It was measured, and is not a bound.
 fn risk(page: &Page) -> Series {
     let points = points(page, |p| Some(p.risk.into()));
     Series::new(("risk", "risk"), Marker::Circle, points, Figure::measured)
 }
 
-/// Round 0 has no place on a logarithmic axis.
+/// The points of a line, without round 0, which has no place on a logarithmic axis.
 fn points(
     page: &Page,
     of: impl Fn(&Point) -> Option<Interval>,
@@ -119,7 +119,7 @@ fn points(
     page.curve.iter().filter(|p| p.t > 0).map(move |p| (p.t as f64, of(p)))
 }
 
-/// A bound is one point, at the last round.
+/// A bound, which is one point at the last round.
 fn bound(page: &Page, kind: RungKind, name: &'static str) -> Series {
     let rung = page.ladder.iter().find(|rung| rung.kind == kind).and_then(|rung| rung.value);
     let end = page.curve.last().filter(|p| p.t > 0);
@@ -127,7 +127,7 @@ fn bound(page: &Page, kind: RungKind, name: &'static str) -> Series {
     Series::new((name, "bound"), Marker::Bar, point.into_iter(), Figure::at_most)
 }
 
-/// What the end of the curve says, in words.
+/// A summary of the end of the curve, in words.
 pub(crate) fn finding(page: &Page, last: &Point) -> String {
     let (t, risk) = (count(last.t), short(Figure::measured(last.risk)));
     let risk = format!("After {t} rounds the risk is {risk}.");
@@ -150,7 +150,7 @@ fn comparators(page: &Page) -> &str {
     if page.comparators.is_empty() { "every fixed predictor" } else { &page.comparators }
 }
 
-/// Whether the best comparator is known anywhere.
+/// Whether the best comparator is known at any point.
 fn solved(curve: &[Point]) -> bool {
     curve.iter().any(|p| p.comparator.is_some() || p.regret.is_some())
 }

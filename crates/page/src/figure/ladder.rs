@@ -48,7 +48,7 @@ fn draw(ladder: &[Rung], width: f64) -> Canvas {
     canvas
 }
 
-/// The height of name and bar; what is withheld has no bar.
+/// The height of a rung's name and bar. A withheld rung has no bar.
 fn head(rung: &Rung) -> f64 {
     if rung.value.is_some() { 35.0 } else { 17.0 }
 }
@@ -70,7 +70,7 @@ fn draw_rung(canvas: &mut Canvas, scale: &Scale, rung: &Rung, top: f64) {
     canvas.close();
 }
 
-/// Only the regret itself is known from both sides.
+/// The value of a rung in words. Only the regret itself is known from both sides.
 fn told(kind: RungKind, value: Interval) -> String {
     match kind {
         RungKind::Regret => range(value),
@@ -78,7 +78,7 @@ fn told(kind: RungKind, value: Interval) -> String {
     }
 }
 
-/// Solid up to what is certain, pale up to what is possible.
+/// Draws a bar that is solid up to the certain part of the value and pale up to the possible part.
 fn bar(canvas: &mut Canvas, scale: &Scale, value: Interval, class: &str, top: f64) {
     let (near, far) = extent(&[value.lower, value.upper]);
     let (near, far) = if far <= 0.0 { (far, near) } else { (near.max(0.0), far) };
@@ -100,7 +100,7 @@ fn class(kind: RungKind) -> &'static str {
     }
 }
 
-/// How far the certificate lies below the highest rung, and above the regret.
+/// Says how far the certificate lies below the highest rung, and above the regret.
 fn finding(ladder: &[Rung]) -> String {
     let value = |kind| ladder.iter().find(|rung| rung.kind == kind).and_then(|rung| rung.value);
     let Some(certificate) = value(RungKind::Certificate).map(|v| v.upper) else {
@@ -117,7 +117,7 @@ fn finding(ladder: &[Rung]) -> String {
     text
 }
 
-/// What the certificate says; where it is negative, everyone was beaten.
+/// Puts the certificate in words. If it is negative, every comparator was beaten.
 fn certified(certificate: f64) -> String {
     if certificate < 0.0 {
         let by = short(Figure::at_least(-certificate));
@@ -127,7 +127,7 @@ fn certified(certificate: f64) -> String {
     format!("The certificate bounds the regret by {at_most} per round.")
 }
 
-/// Whether a ratio can be told.
+/// Whether the ratio of two values is worth printing.
 fn more(a: f64, b: f64) -> bool {
     b > 0.0 && (a / b).is_finite() && a / b >= 1.05
 }
@@ -144,7 +144,7 @@ fn table(ladder: &[Rung]) -> Table {
     Table { columns, rows: ladder.iter().map(row).collect() }
 }
 
-/// Every rung says what the regret is at most; only the regret itself is known from below.
+/// A row of the table. Every rung is an upper bound, and only the regret is also known from below.
 fn row(rung: &Rung) -> Vec<String> {
     let lower = rung.value.filter(|_| rung.kind == RungKind::Regret);
     vec![

@@ -47,7 +47,7 @@ fn mark_own(canvas: &mut Canvas, chart: &Chart, own: Option<f64>) {
     };
     let Area { left, top, bottom, .. } = chart.area;
     canvas.line((x, top), (x, bottom), "own");
-    // Certificates grow with the radius: the curve leaves room to the left.
+    // Certificates grow with the radius, so the curve leaves room to the left.
     let (x, class) = if x - left > 110.0 { (x - 6.0, "small end") } else { (x + 6.0, "small") };
     canvas.text((x, top + 9.0), class, &format!("this run, U = {}", tick(radius)));
 }
@@ -59,7 +59,7 @@ fn series(page: &Page) -> Series {
     Series::new(("certificate", "certificate"), Marker::Square, points, Figure::at_most)
 }
 
-/// Those that have a place on the axes.
+/// The radii that have a place on the axes.
 fn drawn(page: &Page) -> impl Iterator<Item = &Radius> {
     page.radii.iter().filter(|p| p.radius > 0.0 && drawable(p.radius) && drawable(p.certificate))
 }

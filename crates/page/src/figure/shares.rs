@@ -1,4 +1,4 @@
-//! Who was trusted when: the shares of the learners that are mixed.
+//! The shares of the learners that are mixed: who was trusted when.
 
 use super::Section;
 use crate::chart::{Area, Chart, Series, narrow};
@@ -11,9 +11,9 @@ use crate::{Figure, Interval, Page, Share};
 const CAPTION: &str = "The prediction is a mixture, and a band is as wide as the share of one \
     learner in it. Shares follow the losses: where the stream changes, another learner does \
     better, and the bands move.";
-/// Room for a name; the table has all of it.
+/// The room for a name. The table has the full name.
 const NAME: f64 = 88.0;
-/// So many learners have a colour of their own.
+/// The colours. The learners with the largest shares have one each.
 const COLOURS: [&str; 4] = ["certificate", "comparator", "regret", "risk"];
 
 pub(crate) fn figure(page: &Page) -> Option<Section> {
@@ -31,7 +31,7 @@ pub(crate) fn figure(page: &Page) -> Option<Section> {
     Some(figure.drawn(|width| draw(&bands, width)))
 }
 
-/// What is drawn: the learners that had the largest shares, and all others together.
+/// The bands that are drawn: the learners with the largest shares, and all others together.
 fn bands(shares: &[Share]) -> Vec<Share> {
     let largest = |one: &Share| one.points.iter().map(|point| point.1).fold(0.0, f64::max);
     let mut bands = shares.to_vec();
@@ -66,7 +66,7 @@ fn draw(bands: &[Share], width: f64) -> Canvas {
     canvas
 }
 
-/// Every band lies on those before it.
+/// Stacks every band on those before it.
 fn stacked(bands: &[Share]) -> Vec<Series> {
     let mut below = vec![0.0; bands.first().map_or(0, |band| band.points.len())];
     let classes = COLOURS.into_iter().chain(["bound"]);
@@ -112,7 +112,7 @@ fn finding(most: &Share) -> String {
     }
 }
 
-/// The shares of all at the end, and the largest each has had.
+/// The share of every learner at the end, and the largest that it ever had.
 fn table(shares: &[Share]) -> Table {
     let row = |one: &Share| {
         let now = one.points.last().map_or(0.0, |point| point.1);

@@ -1,4 +1,4 @@
-//! Several on one stream: what each cost, and how much of it could have been saved.
+//! Several rivals on one stream: their losses, and how much of these could have been saved.
 
 use super::{Section, range};
 use crate::chart::{Area, Chart, Series, narrow};
@@ -15,7 +15,7 @@ const OVER_TIME: &str = "The average loss of each over all rounds up to t.";
 const WINDOWS: &str = "Every step is a stretch of the stream judged alone: the certificate against \
     the best predictor for just that stretch. Where it rises, a fixed predictor may have done better \
     there, and the stream may have drifted.";
-/// So many have a colour of their own in pictures over time.
+/// The colours and markers. In pictures over time, the first rivals have one each.
 const COLOURS: [(&str, Marker); 5] = [
     ("certificate", Marker::Square),
     ("regret", Marker::Diamond),
@@ -23,7 +23,7 @@ const COLOURS: [(&str, Marker); 5] = [
     ("risk", Marker::Circle),
     ("bound", Marker::Bar),
 ];
-/// Room for a name beside the end of a line.
+/// The room for a name beside the end of a line.
 const NAME: f64 = 80.0;
 
 /// All pictures, in the order of the page.
@@ -44,7 +44,7 @@ fn standing(page: &Comparison) -> Option<Section> {
     Some(figure.drawn(|width| draw(&page.rivals, width)))
 }
 
-/// Who did best, and against whom that is judged.
+/// Says who did best, and against which comparators all are judged.
 fn finding(page: &Comparison) -> String {
     let them =
         if page.comparators.is_empty() { "every fixed predictor" } else { &page.comparators };
@@ -62,7 +62,7 @@ fn name(name: &str) -> String {
     shortened(name, TEXT, 400.0)
 }
 
-/// What is drawn of one: its colour, what it is called, and its value.
+/// The bars of one rival. Each has a colour, a text and a value.
 fn bars(rival: &Rival) -> Vec<(&'static str, String, Interval)> {
     let mut bars =
         vec![("risk", format!("risk {}", short(Figure::measured(rival.risk))), rival.risk.into())];
@@ -97,7 +97,7 @@ fn draw(rivals: &[Rival], width: f64) -> Canvas {
     canvas
 }
 
-/// From zero to the upper end.
+/// Draws a bar from zero to the upper end.
 fn bar(canvas: &mut Canvas, scale: &Scale, value: Interval, class: &str, top: f64) {
     if let (Some(zero), Some(end)) = (scale.place(0.0), scale.place(value.upper)) {
         canvas.rect((zero, top), (end, top + 11.0), class);
@@ -146,7 +146,7 @@ fn over_time(page: &Comparison) -> Option<Section> {
     }))
 }
 
-/// Draws below a header of some height and within a margin.
+/// Draws the risks below a header of some height and within a margin.
 pub(crate) fn draw_over_time(page: &Comparison, canvas: &mut Canvas, above: f64, margin: f64) {
     let mut series: Vec<Series> = page.rivals.iter().zip(COLOURS).map(risk_of).collect();
     series.retain(Series::is_visible);
@@ -166,7 +166,7 @@ fn risk_of((rival, (class, marker)): (&Rival, (&'static str, Marker))) -> Series
     Series::new((&name, class), marker, points, Figure::measured)
 }
 
-/// How many of them are in the picture.
+/// Says how many of the rivals are drawn.
 fn drawn(rivals: usize) -> String {
     match rivals {
         1 => String::new(),

@@ -11,9 +11,9 @@ use crate::{Figure, Page, Weight};
 const CAPTION: &str = "A bar to the right raises the prediction when its feature does, a bar to \
     the left lowers it. Weights are per unit of their feature, so features on different scales do \
     not compare.";
-/// So many weights are drawn; the table has all.
+/// The most weights that are drawn. The table has all of them.
 const MOST: usize = 30;
-/// Room for a number beside a bar.
+/// The room for a number beside a bar.
 const NUMBER: f64 = 68.0;
 
 pub(crate) fn figure(page: &Page) -> Option<Section> {
@@ -30,7 +30,7 @@ pub(crate) fn figure(page: &Page) -> Option<Section> {
     Some(figure.drawn(|width| draw(&largest, width)))
 }
 
-/// Those that are drawn, the largest first.
+/// The weights that are drawn, the largest first.
 fn largest(weights: &[Weight]) -> Vec<&Weight> {
     let mut weights: Vec<&Weight> = weights.iter().filter(|w| drawable(w.value)).collect();
     weights.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
@@ -45,12 +45,12 @@ fn finding(first: &Weight, left_out: u64) -> String {
         1 => "One smaller weight is left out. ".to_owned(),
         many => format!("{} smaller weights are left out. ", count(many)),
     };
-    // The name comes last, so that one written from right to left moves nothing else.
+    // The name comes last, so that a name written from right to left moves nothing else.
     let largest = short(Figure::measured(first.value));
     format!("{left_out}The largest in size, {largest}, belongs to {name}")
 }
 
-/// Names stand beside their bars, or above them where the screen is small.
+/// The layout of the rows. Names stand beside their bars, or above them on a small screen.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     names: f64,
@@ -97,14 +97,15 @@ fn bar(canvas: &mut Canvas, scale: &Scale, value: f64, top: f64) {
     };
     let down = value < 0.0;
     canvas.rect((zero, top + 3.0), (end, top + 15.0), if down { "regret" } else { "certificate" });
-    // Beside names, the pieces join to one line; below names, they stay clear of them.
+    // The pieces of the zero line join if names stand beside the bars. If names stand above the
+    // bars, the pieces stay clear of them.
     let reach = if narrow(canvas.width) { 7.0 } else { 10.0 };
     canvas.line((zero, top + 9.0 - reach), (zero, top + 9.0 + reach), "zero");
     let (x, class) = if down { (end - 5.0, "small soft end") } else { (end + 5.0, "small soft") };
     canvas.text((x, top + 13.0), class, &short(Figure::measured(value)));
 }
 
-/// Numbers stand outside their bars, so a side with bars keeps room for them.
+/// The axis. Numbers stand outside their bars, so a side with bars keeps room for them.
 fn scale(weights: &[&Weight], (left, right): (f64, f64)) -> Scale {
     let values: Vec<f64> = weights.iter().map(|w| w.value).chain([0.0]).collect();
     let (low, high) = extent(&values);

@@ -1,4 +1,4 @@
-//! Stretches of the stream, each judged alone: where the world moved.
+//! The windows of the stream, each judged alone. They show where the data changed.
 
 use super::Section;
 use crate::chart::{Area, Chart, Series, narrow};
@@ -56,12 +56,12 @@ fn steps(
     Series::new((name, name), marker, points, figure)
 }
 
-/// Where a window begins, after the round before it, and where it ends.
+/// The ends of a window. It begins after the last round of the window before it.
 fn ends(window: &Window) -> [f64; 2] {
     [window.from.saturating_sub(1) as f64, window.to as f64]
 }
 
-/// Invisible columns that say the numbers of their window.
+/// Draws invisible columns whose tooltips have the numbers of their window.
 fn tips(canvas: &mut Canvas, chart: &Chart, windows: &[Window]) {
     for window in windows {
         if let [Some(from), Some(to)] = ends(window).map(|t| chart.x.place(t)) {

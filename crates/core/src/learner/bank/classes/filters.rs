@@ -1,8 +1,8 @@
-//! The full filters for many classes, while there are few features: three for every class.
+//! The full filters for many classes: three for every class, as long as features are few.
 //!
-//! They are kept while at most 64 features were seen and C·d² is small enough. What is dear about a filter
-//! is P x̃. So it is computed for the classes that some filter thinks likely, and for the true one when it
-//! is learned; the others have their scores, and no variance.
+//! They are kept as long as at most 64 features were seen and C·d² is small enough. The expensive
+//! part of a filter is P x̃. So it is computed only for classes that some filter thinks likely, and
+//! for the true class when it is learned. The other classes have scores, but no variance.
 
 use super::super::eight::{Eight, dot};
 use super::super::filter::{Dense, Filter, WIDEST};
@@ -12,27 +12,27 @@ use super::softmax::softmax;
 use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
 
-/// The most features, the most classes, and the most of C·d².
+/// The most features, the most classes, and the largest C·d².
 const MOST_FEATURES: usize = 64;
 const MOST_CLASSES: usize = 256;
 const BUDGET: usize = 1 << 17;
-/// A class that no filter gives more than this is not looked at closely.
+/// The variance is not computed for a class that no filter gives more than this.
 const UNLIKELY: f32 = 1e-3;
 
 /// The filters of one class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OfClass {
     filters: [Filter; FILTERS],
-    /// What their scores begin with.
+    /// The scores that they start from.
     offset: Eight,
 }
 
-/// All filters; none once they retired.
+/// The filters of all classes. They are empty once the filters have retired.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ClassFilters {
     are_alive: bool,
     classes: Vec<OfClass>,
-    /// The slot of every feature, and how many there are.
+    /// The slot of every feature, and the number of slots in use.
     slots: Vec<u16>,
     used: usize,
 }
@@ -43,21 +43,22 @@ impl Default for ClassFilters {
     }
 }
 
-/// Room for a row, and what the filters see in it. The first three places of every eight are in use.
+/// Buffers for a row, and the filters' results for it. The first three of every eight places are
+/// used.
 #[derive(Debug, Clone)]
 pub(super) struct FilterDesk {
     x: Dense,
     listed: Vec<(u16, f32)>,
-    /// The same as one filter is shown it.
+    /// The same features as one filter is shown them.
     stretched: Vec<(u16, f32)>,
-    /// Units that are going to grow, by slot, while the row is only predicted for.
+    /// Growths of units, by slot. They are not applied yet while the row is only predicted.
     growths: Vec<(u16, f32)>,
-    /// f and s by class, whether P x̃ is known, and P x̃.
+    /// f and s by class, whether P x̃ has been computed, and P x̃.
     pub(super) scores: Vec<Eight>,
     pub(super) variances: Vec<Eight>,
     pub(super) are_seen: Vec<bool>,
     products: Vec<[Box<Dense>; FILTERS]>,
-    /// The probabilities that the filters give the classes, before they are moderated.
+    /// The probabilities that the filters give to the classes, before they are moderated.
     pub(super) shares: Vec<Eight>,
 }
 
@@ -78,7 +79,7 @@ impl Default for FilterDesk {
 }
 
 impl FilterDesk {
-    /// Makes room for so many classes.
+    /// Makes room for this many classes.
     fn fit(&mut self, classes: usize) {
         self.scores.resize(classes, Eight::ZERO);
         self.shares.resize(classes, Eight::ZERO);
@@ -93,7 +94,7 @@ impl FilterDesk {
 }
 
 impl FilterDesk {
-    /// A class that came with the row on the desk: its scores, and nothing seen of it so far.
+    /// Adds a class that came with the row on the desk. Only its scores are known.
     pub(super) fn open(&mut self, scores: Eight) {
         self.scores.push(scores);
         self.shares.push(Eight::ZERO);
@@ -115,14 +116,14 @@ impl ClassFilters {
         }
     }
 
-    /// Whether there may be so many features and classes.
+    /// Whether the filters can handle this many features and classes.
     fn is_within(features: usize, classes: usize) -> bool {
         features <= MOST_FEATURES
             && classes <= MOST_CLASSES
             && features * features * classes <= BUDGET
     }
 
-    /// Gives a feature that is seen for the first time a slot. Says whether all retired for it.
+    /// Gives a new feature a slot. Returns whether all filters retired because of it.
     #[cold]
     pub(super) fn admit(&mut self, cell: usize) -> bool {
         if !self.are_alive || self.slots[cell] != NOWHERE {
@@ -139,7 +140,8 @@ impl ClassFilters {
         false
     }
 
-    /// Takes one more class in, with these scores where nothing is known. Says whether all retired.
+    /// Adds a class, with these scores to start from. Returns whether all filters retired because
+    /// of it.
     pub(super) fn open(&mut self, offset: Eight) -> bool {
         if !self.are_alive {
             return false;
@@ -160,7 +162,7 @@ impl ClassFilters {
         *self = Self { are_alive: false, classes: Vec::new(), slots: Vec::new(), used: 0 };
     }
 
-    /// The unit of a feature grows.
+    /// Updates the filters for a feature whose unit grows.
     pub(super) fn stretch(&mut self, cell: usize, growth: f32) {
         if !self.are_alive || self.slots[cell] == NOWHERE {
             return;
@@ -170,7 +172,8 @@ impl ClassFilters {
         filters.for_each(|filter| filter.stretch(slot, growth));
     }
 
-    /// Lays out a row: x̃ and the growth of its unit by the place in the row.
+    /// Puts a row on the desk. `scaled` is x̃, and `growths` has the units that grow, by place in
+    /// the row.
     #[inline(always)]
     pub(super) fn lay_out(
         &self,
@@ -197,7 +200,8 @@ impl ClassFilters {
         }
     }
 
-    /// Sees the row on the desk: scores of all classes, variances of those that are likely.
+    /// Computes the scores of all classes for the row on the desk, and the variances of likely
+    /// classes.
     #[inline(always)]
     pub(super) fn see<V: Eights>(&self, desk: &mut FilterDesk) {
         desk.fit(self.classes.len());
@@ -219,7 +223,7 @@ impl ClassFilters {
         }
     }
 
-    /// P x̃ and the variances of one class.
+    /// Computes P x̃ and the variances of one class.
     #[inline(always)]
     pub(super) fn see_class<V: Eights>(&self, slot: usize, desk: &mut FilterDesk) {
         if desk.are_seen[slot] {
@@ -233,8 +237,8 @@ impl ClassFilters {
         }
     }
 
-    /// The same before units have grown: with D for what the weights will be multiplied by, P becomes DPD,
-    /// and each filter is shown D x̃.
+    /// Does the work of `see` before units have grown. If D holds the factors by which the weights
+    /// will be multiplied, P becomes DPD, and each filter is shown D x̃.
     #[cold]
     #[inline(never)]
     fn see_growing(&self, desk: &mut FilterDesk) {
@@ -260,7 +264,7 @@ impl ClassFilters {
         softmax::<V>(&desk.scores, &mut desk.shares);
     }
 
-    /// The variance that so many unseen features add.
+    /// Adds the variance of this many unseen features.
     pub(super) fn doubt(unseen: usize, desk: &mut FilterDesk) {
         for (variances, _) in
             desk.variances.iter_mut().zip(&desk.are_seen).filter(|(_, seen)| **seen)
@@ -271,7 +275,7 @@ impl ClassFilters {
         }
     }
 
-    /// Learns from the row on the desk: slopes and curvatures of the classes.
+    /// Learns from the row on the desk, by the slopes and curvatures of the classes.
     #[inline(always)]
     pub(super) fn learn<V: Eights>(
         &mut self,
@@ -292,7 +296,7 @@ impl ClassFilters {
         }
     }
 
-    /// The weights of a feature for a class, by filter.
+    /// The weights of a feature for a class, one for each filter.
     pub(super) fn weights(&self, cell: usize, slot: usize) -> [f32; FILTERS] {
         match (self.slots.get(cell), self.classes.get(slot)) {
             (Some(&at), Some(class)) if at != NOWHERE => {
@@ -308,7 +312,7 @@ impl ClassFilters {
         }
     }
 
-    /// Whether this can be a later state of fresh filters, for so many features and classes.
+    /// Whether this can be a later state of fresh filters, for this many features and classes.
     pub(super) fn is_sound(&self, cells: usize, classes: usize) -> bool {
         if !self.are_alive {
             return *self == Self { are_alive: false, ..Self::default() };

@@ -1,30 +1,31 @@
-//! The eight lanes for many classes: weights for every class, and one variance for all of them.
+//! The eight lanes for many classes, with weights for every class and one variance for all of them.
 //!
-//! A lane has scores f_c = off_c + Σ w_ic x̃_i and one variance s = Σ v_i x̃_i². It learns the true class
-//! y against the rest. With r_c the probabilities of the others among themselves, the score of y exceeds
-//! that of the others together by z = f_y − ln Σ_{c≠y} e^{f_c}, whose variance is S = s(1 + Σ r_c²), and
-//!
+//! A lane has scores f_c = off_c + Σ w_ic x̃_i and one variance s = Σ v_i x̃_i². It learns the true
+//! class y against the rest. Let r_c be the probabilities of the others among themselves. The score
+//! of y exceeds that of the others together by z = f_y − ln Σ_{c≠y} e^{f_c}, whose variance is
+//! S = s(1 + Σ r_c²). The update is
 //! ```text
 //! w_yi ← w_yi + α v_i x̃_i,    w_ci ← w_ci − α r_c v_i x̃_i,    v_i ← v_i/(1 + h v_i x̃_i²)
 //! ```
 //!
-//! where α is the step of the logistic loss at (z, S), and h the largest curvature of a class.
+//! where α is the step of the logistic loss at (z, S), and h is the largest curvature of a class.
 //!
-//! A feature lists the classes that it has weights for: those that were its label, and those that some
-//! lane gave a slope of at least 0.03 when it was there. Where these are half of all, it has weights for
-//! every class. So memory follows what was seen together, and not features times classes.
+//! A feature lists the classes that it has weights for. These are the classes that were the label
+//! when the feature was there, and those that some lane then gave a slope of more than 0.03. Once
+//! these are half of all classes, the feature has weights for every class. So memory follows the
+//! features and classes that were seen together, and not features times classes.
 
 use super::super::eight::Eight;
 use super::super::lanes::{DRIFT, PRIOR, gather};
 use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
 
-/// A weight is changed where some lane's slope is larger than this,
+/// A weight is changed if the slope of some lane is larger than this.
 const FAINT: f32 = 1e-3;
-/// and a feature gets weights for a class where one is larger than this.
+/// A feature gets weights for a class if the slope of some lane is larger than this.
 const CLEAR: f32 = 0.03;
 
-/// The weights of the eight lanes.
+/// One weight for each of the eight lanes.
 type Weights = [f32; 8];
 
 /// The weights of a feature for one class.
@@ -37,16 +38,16 @@ struct Listed {
 /// The weights of a feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum FeatureWeights {
-    /// For some classes, in the order in which they came.
+    /// Weights for some classes, in the order in which the feature got them.
     Some(Vec<Listed>),
-    /// For all classes up to a slot.
+    /// Weights for all classes below some slot.
     All(Vec<Weights>),
 }
 
 const NO_WEIGHTS: FeatureWeights = FeatureWeights::Some(Vec::new());
 
 impl FeatureWeights {
-    /// Adds what the feature says to the scores, where these are its values for the lanes.
+    /// Adds the feature's part to the scores. `values` has its value for each lane.
     #[inline(always)]
     fn add_to<V: Eights>(&self, scores: &mut [Eight], values: V) {
         let add = |score: &mut Eight, weights: &Weights| {
@@ -60,7 +61,8 @@ impl FeatureWeights {
         }
     }
 
-    /// Half of the classes is enough for a list of all.
+    /// Switches to weights for all classes if the list has half of them, and makes room for new
+    /// classes.
     fn widen(&mut self, classes: usize) {
         match self {
             Self::Some(some) if 2 * some.len() >= classes => {
@@ -102,29 +104,29 @@ impl FeatureWeights {
     }
 }
 
-/// What the lanes know.
+/// The state of the lanes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct ClassLanes {
-    /// v by feature; for the first lane i = 1/√(1 + A).
+    /// v by feature. The first lane has i = 1/√(1 + A) in its place.
     variances: Vec<Eight>,
     features: Vec<FeatureWeights>,
-    /// off by class.
+    /// The offsets off_c, by class.
     offsets: Vec<Eight>,
 }
 
-/// What the lanes learn from a row.
+/// The update that the lanes make for one row.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClassLesson {
     /// The slope of every class, by slot.
     pub(super) slopes: Vec<Eight>,
     /// h
     pub(super) curvature: Eight,
-    /// The largest slope of the first lane.
+    /// The largest slope of the first lane, over all classes.
     pub(super) steepest_first: f32,
-    /// The classes with slopes that matter, and whether they are clear, by slot.
+    /// The classes whose slopes matter, and how much the slope of every class matters, by slot.
     active: Vec<u32>,
     kinds: Vec<Kind>,
-    /// The last feature for which a class was found in a list.
+    /// For each class, the last feature in whose list it was found.
     found: Vec<u32>,
     feature: u32,
 }
@@ -138,7 +140,7 @@ enum Kind {
 }
 
 impl ClassLesson {
-    /// Sorts the classes by how much their slopes matter. The true one always does.
+    /// Classifies the slopes of the classes. That of the true class always matters.
     #[inline(always)]
     pub(super) fn sort(&mut self, truth: usize) {
         self.active.clear();
@@ -160,7 +162,7 @@ impl ClassLesson {
         }
     }
 
-    /// Begins with another feature.
+    /// Starts with another feature.
     #[inline(always)]
     fn next_feature(&mut self) {
         self.feature = self.feature.wrapping_add(1);
@@ -170,7 +172,7 @@ impl ClassLesson {
         }
     }
 
-    /// Changes the weights of a feature, where these are v x̃ of the lanes.
+    /// Updates the weights of a feature. `step` is v x̃ for each lane, and x̃ for the first.
     #[inline(always)]
     fn teach<V: Eights>(&mut self, weights: &mut FeatureWeights, step: V) {
         let slopes = &self.slopes;
@@ -217,12 +219,12 @@ impl ClassLanes {
         }
     }
 
-    /// How many features there is room for.
+    /// The number of features that have a place.
     pub(super) fn len(&self) -> usize {
         self.variances.len()
     }
 
-    /// Writes the scores of all classes, and says s; `gain` is that of the first lane.
+    /// Writes the scores of all classes, and returns s. `gain` is that of the first lane.
     #[inline(always)]
     pub(super) fn see<V: Eights>(
         &self,
@@ -241,7 +243,7 @@ impl ClassLanes {
         variance.with_first(V::all(0.0))
     }
 
-    /// The variance that so many unseen features add.
+    /// The variance that this many unseen features add.
     #[inline(always)]
     pub(super) fn doubt<V: Eights>(unseen: usize) -> V {
         V::all(unseen as f32) * PRIOR.with_first(0.0).load::<V>()
@@ -270,13 +272,13 @@ impl ClassLanes {
         }
     }
 
-    /// Takes one more class in, with these scores where nothing is known.
+    /// Adds a class, with these scores to start from.
     pub(super) fn open(&mut self, offset: Eight) {
         self.offsets.push(offset);
     }
 
-    /// The weights of a feature for a class, where x̃ is what they multiply; that of the first lane
-    /// without its gain.
+    /// The weights of a feature for a class, as factors of x̃. That of the first lane is without
+    /// its gain.
     pub(super) fn weights(&self, feature: usize, slot: usize) -> Eight {
         let (weights, variances) =
             (Eight(self.features[feature].of(slot)), self.variances[feature]);

@@ -1,27 +1,29 @@
 //! The bank for many classes.
 //!
-//! The same idea as for two: many simple learners side by side, here each with scores for all classes;
-//! a small learner that pools them; and Bayes' rule above.
+//! The idea is the same as for two classes. Many simple learners run side by side, each with scores
+//! for all classes. A small learner pools them, and Bayes' rule mixes everything.
 //!
 //! - [`lanes`]: AdaGrad and seven diagonal Kalman filters, whose variances all classes share.
-//! - [`filters`]: three full Kalman filters for every class, while features are few.
-//! - [`rates`]: how often classes came, on the whole and lately, and how likely a new one is.
-//! - [`pool`]: all of these, weighted and added up in logarithms.
-//! - Four witnesses ([`ClassJudge`]), which have a theorem, and whose slopes serve as a judge.
+//! - [`filters`]: three full Kalman filters for every class, as long as features are few.
+//! - [`rates`]: how often classes came, overall and lately, and how likely a new one is.
+//! - [`pool`]: all of these, combined by a weighted sum of logarithms.
+//! - Four witnesses ([`ClassJudge`]), which have a theorem, and which also serve as a judge.
 //!
-//! Proved: mixing costs little over every expert. So for comparators without units, ‖u N‖_F ≤ U ≤ U_j,
+//! It is proved that mixing costs little over every expert. So for comparators without units,
+//! ‖u N‖_F ≤ U ≤ U_j,
 //!
 //! ```text
 //! R_T(u) ≤ U_j(2√E_j + G) + c_max(ln(1/π_j) + ln T) + what new classes cost
 //! ```
 //!
-//! where the last is −ln of the probabilities of seeing a new class, or none.
+//! where the last term is the sum of −ln of the probabilities of seeing a new class, or of seeing
+//! none.
 //!
-//! Classes may appear at any time. The first sight of one has the probability (n₁ + ½)/(t + 1), where n₁
-//! classes were seen once so far, and the classes that were seen share the rest.
+//! Classes may appear at any time. A new class has the probability (n₁ + ½)/(t + 1), where n₁ is
+//! the number of classes that were seen once so far. The classes that were seen share the rest.
 //!
-//! Classes have slots in the order in which they were first learned from. What is computed depends on
-//! these, and not on the numbers of the classes: to number them in another way changes no bit.
+//! Classes have slots in the order in which they were first learned from. All results depend on the
+//! slots, and not on the numbers of the classes. So another numbering changes no bit.
 
 mod filters;
 mod lanes;
@@ -54,21 +56,23 @@ use softmax::{ln_eight, others, softmax, squares};
 
 /// The first lane's weights are 4·θi/R.
 const GAIN: f64 = 4.0;
-/// Every expert's probabilities are mixed with so much of equal ones, and with 1/t once that is less.
+/// Every expert's probabilities are mixed with this share of equal ones, or with 1/t once that is
+/// less.
 const PINCH: f64 = 1e-4;
-/// The pool hears no logarithm below that of this over the number of classes.
+/// The pool gets no logarithm below that of this number divided by the number of classes.
 const FAINTEST: f32 = 1e-4;
-/// Scores of the true class against the others lie within ± this.
+/// Scores of the true class against the others are kept within ± this.
 const FARTHEST: f32 = 30.0;
-/// π/4 and π/8: a variance that all classes share, and one for each.
+/// π/4 and π/8. The first is for a variance that all classes share, the second for one of each
+/// class.
 const SHARED_MODERATION: f32 = std::f32::consts::FRAC_PI_4;
 const MODERATION: f32 = std::f32::consts::FRAC_PI_8;
-/// Where the recent rates are among the experts.
+/// The place of the recent rates among the experts.
 const RECENT: usize = BASE + 1;
-/// The slot of a class that was not seen.
+/// The slot of a class that has not been seen.
 const NOWHERE: u32 = u32::MAX;
 
-/// The bank for labels of many classes, in the logarithmic loss.
+/// The bank for labels of many classes, for the logarithmic loss.
 ///
 /// ```
 /// use rueful_core::{Batch, learner::SoftmaxBank};
@@ -91,9 +95,9 @@ const NOWHERE: u32 = u32::MAX;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SoftmaxBank {
-    /// How many classes there will be, where that is known.
+    /// How many classes there will be, if that is known.
     expected: Option<u32>,
-    /// The number of every class, by slot; and the slot by number.
+    /// The number of each class, by slot, and the slot by number.
     classes: Vec<u32>,
     slots: Vec<u32>,
     scales: Vec<Scale>,
@@ -103,11 +107,11 @@ pub struct SoftmaxBank {
     pool: Pool,
     bayes: Bayes,
     risks: LogRisks,
-    /// They know the classes by their slots.
+    /// The witnesses know the classes by their slots.
     witnesses: ClassJudge,
     costs: Costs,
     rounds: u64,
-    /// Σ of the importances of the rounds that taught the top.
+    /// Σ of the importances of the rounds from which the pool and Bayes' rule learned.
     judged: f64,
     /// Σ‖x̃‖², and R: the largest root of its mean so far.
     norms_sq: f64,
@@ -116,26 +120,27 @@ pub struct SoftmaxBank {
     desk: Desk,
 }
 
-/// What the theorem pays beside mixing.
+/// The terms of the theorem beside mixing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Costs {
-    /// For new classes, and for the probability of one where none came.
+    /// The cost of new classes, and of the probability of one when none came.
     news: f64,
-    /// For what experts are mixed with equal probabilities by.
+    /// The cost of mixing experts with equal probabilities.
     pinches: f64,
-    /// For what was played less than the mixture, which is rounded to singles in part.
+    /// The cost of rounding: the mixture is computed in singles in part, and may be below the exact
+    /// one.
     roundings: f64,
 }
 
-/// Room for one row, and what everybody says of it. Nothing in it outlives the row.
+/// Buffers for one row, and everybody's predictions for it. Nothing in it outlives the row.
 #[derive(Debug, Clone, Default)]
 struct Desk {
-    /// x̃, ‖x̃‖², the places whose units grow, and how many features are new.
+    /// x̃, ‖x̃‖², the places whose units grow, and the number of new features.
     scaled: Vec<f32>,
     norm_sq: f32,
     growths: Vec<(u32, f32)>,
     unseen: usize,
-    /// Of the lanes: scores by slot, one variance, moderated scores, probabilities.
+    /// The lanes' scores by slot, their common variance, moderated scores, and probabilities.
     scores: Vec<Eight>,
     variance: Eight,
     moderated: Vec<Eight>,
@@ -143,11 +148,12 @@ struct Desk {
     filters: FilterDesk,
     filter_shares: Vec<Eight>,
     witnesses: JudgeDesk,
-    /// Logarithms of the probabilities of all that are pooled; scores of the pool, and probabilities.
+    /// The logarithms of all probabilities that are pooled, and the pool's scores and
+    /// probabilities.
     logs: Vec<[Eight; 2]>,
     pooled: Vec<f32>,
     pool_shares: Vec<f32>,
-    /// What is predicted, by slot.
+    /// The prediction, by slot.
     mixed: Vec<f64>,
     lesson: ClassLesson,
     filter_slopes: Vec<Eight>,
@@ -160,7 +166,8 @@ impl PartialEq for Desk {
     }
 }
 
-/// The prior: ½ on the pool, the rest spread over lanes, filters and rates, with half as much for a witness.
+/// The prior. The pool has ½. Lanes, filters and rates share the rest, and a witness has half of a
+/// share.
 fn prior(has_filters: bool) -> Each {
     let filters = if has_filters { FILTERS } else { 0 };
     let part = 0.5 / ((LANES + filters + RATES) as f64 + 0.5 * WITNESSES as f64);
@@ -202,8 +209,8 @@ impl SoftmaxBank {
         }
     }
 
-    /// The same where it is known how many classes there will be: those that were not seen share the
-    /// probability of a new one, and once all were seen there is no such probability.
+    /// A bank that knows how many classes there will be. Those that have not been seen share the
+    /// probability of a new class. Once all have been seen, there is no such probability.
     pub fn expecting(classes: u32) -> Self {
         Self { expected: Some(classes), ..Self::new() }
     }
@@ -213,12 +220,12 @@ impl SoftmaxBank {
         &self.classes
     }
 
-    /// How many rounds were learned from.
+    /// The number of rounds that were learned from.
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// How many pairs of a feature and a class have weights: what memory follows.
+    /// How many pairs of a feature and a class have weights. The memory is proportional to this.
     pub fn cells(&self) -> usize {
         self.lanes.cells()
     }
@@ -233,8 +240,8 @@ impl SoftmaxBank {
         }
     }
 
-    /// Puts the features in other places: place i gets what is at `from[i]`, and nothing where there is
-    /// nothing.
+    /// Reorders the features: place i gets the content of place `from[i]`, and is empty if there is
+    /// no such place.
     pub fn rearrange(&mut self, from: &[u32]) {
         self.scales = gather(&self.scales, from, Scale::default());
         self.lanes.rearrange(from);
@@ -242,17 +249,18 @@ impl SoftmaxBank {
         self.witnesses.rearrange(from);
     }
 
-    /// The witnesses in it: a judge of all rounds so far, for comparators without units.
+    /// The bank's witnesses. They are a judge of all rounds so far, for comparators without units.
     pub fn judge(&self) -> &ClassJudge {
         &self.witnesses
     }
 
-    /// The probabilities of all classes for an example. Changes nothing.
+    /// The probabilities of all classes for an example. Learns nothing.
     pub fn predict(&self, x: &Features<'_>) -> Probabilities {
         self.predict_beside(x, 0)
     }
 
-    /// The same, beside so many further features that have not been seen.
+    /// The same as [`predict`](Self::predict), for an example with `unseen` further features that
+    /// were never seen.
     pub fn predict_beside(&self, x: &Features<'_>, unseen: usize) -> Probabilities {
         let known = x.below(self.lanes.len());
         let mut desk = Desk::default();
@@ -260,8 +268,8 @@ impl SoftmaxBank {
         self.probabilities(desk.mixed)
     }
 
-    /// The same for many rows: each is shown with the classes that were seen, their probabilities among
-    /// themselves, and the probability that another comes. Changes nothing.
+    /// Predicts many rows, and learns nothing. `show` gets each row, the classes that were seen
+    /// with their probabilities, which add up to 1, and the probability of a new class.
     pub fn predict_rows(
         &self,
         rows: Rows<'_>,
@@ -281,14 +289,14 @@ impl SoftmaxBank {
         Probabilities { classes: self.classes.clone(), shares, unseen }
     }
 
-    /// The probability that a class comes which was not seen.
+    /// The probability that the next class is a new one.
     fn escape(&self) -> f64 {
         let all_seen = self.expected.is_some_and(|all| all as usize <= self.classes.len());
         if all_seen { 0.0 } else { self.rates.escape(self.rounds) }
     }
 
-    /// A round for every row, whose labels are numbers of classes: 0, 1, 2, … Nothing is learned where one
-    /// of them is not. A row of importance 0 is predicted and otherwise not there.
+    /// Plays a round for every row. Labels must be numbers of classes: 0, 1, 2, …. If one is not,
+    /// nothing is learned from any row. A row of importance 0 is predicted, and otherwise ignored.
     pub fn learn_rows(
         &mut self,
         rows: Rows<'_>,
@@ -299,8 +307,9 @@ impl SoftmaxBank {
         self.learn_rows_with(rows, |_, round, _| rounds.push(*round))
     }
 
-    /// The same, where every round is shown beside what was predicted in it: the classes that were seen,
-    /// and their probabilities, which add up to 1, among themselves.
+    /// The same as [`learn_rows`](Self::learn_rows), and calls `show` for every round. It gets the
+    /// classes that were seen, and their predicted probabilities, which add up to 1 without that of
+    /// a new class.
     pub fn learn_rows_with(
         &mut self,
         rows: Rows<'_>,
@@ -330,7 +339,7 @@ impl SoftmaxBank {
         Ok(())
     }
 
-    /// Whether all labels are classes, and no more of them than are expected.
+    /// Checks that all labels are classes, and below the expected number.
     fn check(&self, rows: Rows<'_>) -> Result<(), ClassError> {
         for (row, &label) in rows.labels().iter().enumerate() {
             let class = class_of(label).ok_or(ClassError::Label { row, label })?;
@@ -341,7 +350,7 @@ impl SoftmaxBank {
         Ok(())
     }
 
-    /// The probability of a new class, where that of any is known.
+    /// The probability of one particular new class, if that of any new class is `escape`.
     fn new_class(&self, escape: f64) -> f64 {
         let left = self.expected.map_or(1, |all| all as usize - self.classes.len());
         escape / left as f64
@@ -367,14 +376,14 @@ impl SoftmaxBank {
         }
     }
 
-    /// Everybody says what he thinks of a row, before the label is known. Changes nothing but the desk.
+    /// Lets everybody predict a row, before the label is known. Changes nothing but the desk.
     #[inline(never)]
     fn opine<W: Runner>(&self, x: &Features<'_>, unseen: usize, desk: &mut Desk) {
         self.measure(x, unseen, desk);
         W::run(Opine { bank: self, x, unseen, desk });
     }
 
-    /// Brings the features of a row into their units.
+    /// Scales the features of a row to their units.
     fn measure(&self, x: &Features<'_>, unseen: usize, desk: &mut Desk) {
         desk.scaled.clear();
         desk.growths.clear();
@@ -391,26 +400,26 @@ impl SoftmaxBank {
         }
     }
 
-    /// Σ‖x̃‖² and R with one more row.
+    /// Σ‖x̃‖² and R, including one more row.
     fn reach_with(&self, norm_sq: f32) -> (f64, f64) {
         let norms_sq = self.norms_sq + f64::from(norm_sq);
         let mean = norms_sq / (self.rounds + 1) as f64;
         (norms_sq, if mean > self.reach * self.reach { mean.sqrt() } else { self.reach })
     }
 
-    /// What the first lane's weights are multiplied by.
+    /// The factor of the first lane's weights.
     fn gain(&self, norm_sq: f32) -> f32 {
         (GAIN / self.reach_with(norm_sq).1.max(1e-30)) as f32
     }
 
-    /// What experts are mixed with equal probabilities by, for so many classes: how much of their own
-    /// they keep, and what is added.
+    /// How experts are mixed with equal probabilities, for this many classes. The first number is
+    /// the share that they keep of their own. The second is added to every class.
     fn pinch(&self, classes: usize) -> (f64, f64) {
         let pinch = PINCH.min(1.0 / (self.rounds as f64 + 1.0));
         (1.0 - pinch, pinch / classes.max(1) as f64)
     }
 
-    /// Learns from a row that everybody has spoken of.
+    /// Learns from a row that everybody has predicted.
     fn learn_row<W: Runner>(&mut self, example: &Example<'_>, class: u32, desk: &mut Desk) {
         let importance = example.importance.get();
         let known = self.slot(class);
@@ -433,8 +442,8 @@ impl SoftmaxBank {
         self.witnesses.learn(example, truth as u32, &mut desk.witnesses);
     }
 
-    /// Takes in the values of a row. Says whether it is to be seen again: where a feature is new, or a
-    /// unit has grown.
+    /// Records the values of a row. Returns whether lanes and filters have to see the row again,
+    /// because a feature is new or a unit has grown.
     fn admit(&mut self, x: &Features<'_>, desk: &mut Desk) -> bool {
         let mut is_new = false;
         for (place, (&index, &value)) in x.indices().iter().zip(x.values()).enumerate() {
@@ -465,7 +474,7 @@ impl SoftmaxBank {
         was_new || admitted.growth > 1.0
     }
 
-    /// The filters retired.
+    /// Removes the filters from the pool and from Bayes' rule.
     fn retire(&mut self) {
         self.pool.retire();
         self.bayes.retire(prior(false));
@@ -487,7 +496,8 @@ impl SoftmaxBank {
         slot
     }
 
-    /// The learners that it mixes, and how each of them does in the rounds whose class was known.
+    /// The learners that the bank mixes. Their risks are over the rounds whose class had been seen
+    /// before.
     pub fn experts(&self) -> Vec<Expert> {
         let (sums, all) = (self.risks.sums(), if self.judged > 0.0 { self.judged } else { 1.0 });
         let risk = |place: usize| sums[place] / all;
@@ -502,7 +512,7 @@ impl SoftmaxBank {
         experts
     }
 
-    /// The theorem, for comparators without units.
+    /// The bank's theorem, for comparators without units.
     pub fn promise(&self, comparators: &Comparators) -> Promise {
         match comparators {
             Comparators::UnitFree(ball) => self.promise_within(ball.radius.get()),
@@ -533,19 +543,19 @@ impl SoftmaxBank {
         }
     }
 
-    /// The data-dependent bound and the theorem that one witness makes.
+    /// The data-dependent bound and the theorem, by way of one witness.
     fn promise_of(&self, witness: usize) -> [f64; 2] {
         let own = self.witnesses.promise(witness);
         let rounds = self.rounds as f64;
         let mixing = self.bayes.cost(prior(true)[WITNESS + witness], rounds);
         let Costs { news, pinches, roundings } = self.costs;
-        // A softmax in doubles has some units in the last place for every class.
+        // A softmax in doubles is off by some units in the last place for every class.
         let grain = (128.0 + 4.0 * self.classes.len() as f64) * f64::EPSILON;
         let rounded = grain * self.bayes.largest() * rounds;
         [own.data, own.theorem].map(|own| own + mixing + news + pinches + roundings + rounded)
     }
 
-    /// What mixing is proved to have cost at most over the best expert, in total.
+    /// An upper bound on the total cost of mixing over the best expert.
     pub fn mixing_cost(&self) -> f64 {
         let (sums, now) = (self.risks.sums(), self.bayes.prior());
         let present = (0..EXPERTS).filter(|&place| now[place] > 0.0);
@@ -553,11 +563,13 @@ impl SoftmaxBank {
         self.bayes.cost(prior(true)[best], self.rounds as f64)
     }
 
-    /// What each feature of an example adds to ln(p/(1 − p)), the odds of a class against all others; and
-    /// last, what is left, so that they add up to it. Nothing where the class was not seen.
+    /// The amounts that the features of an example add to ln(p/(1 − p)), the log-odds of a class
+    /// against all others. The last number is the rest, so that all of them add up to the log-odds.
+    /// It is `None` if the class has not been seen.
     ///
-    /// Lanes and filters are linear in the features, and the pool is linear in them: a feature adds
-    /// Σ_k β_k (w_kic − Σ_{j≠c} r_j w_kij) x̃_i, where r are the probabilities of the others among themselves.
+    /// Lanes and filters are linear in the features, and the pool is linear in their scores. So a
+    /// feature adds Σ_k β_k (w_kic − Σ_{j≠c} r_j w_kij) x̃_i, where r are the probabilities of the
+    /// others among themselves.
     pub fn contributions(&self, x: &Features<'_>, class: u32) -> Option<Vec<f64>> {
         let slot = self.slot(class)?;
         let known = x.below(self.lanes.len());
@@ -586,7 +598,7 @@ impl SoftmaxBank {
         Some(added)
     }
 
-    /// By what the pool multiplies the scores of lanes and filters.
+    /// The pool's factors of the scores of lanes and filters.
     fn pooled_factors(&self, desk: &Desk) -> [f64; LANES + FILTERS] {
         let weights = self.pool.weights();
         std::array::from_fn(|k| {
@@ -607,7 +619,8 @@ impl SoftmaxBank {
         all.map(|(&weight, factor)| f64::from(weight) * factor).sum()
     }
 
-    /// Whether this, read from somewhere, can be a later state of `fresh`, a bank that has seen nothing.
+    /// Whether this bank, which was read from a file, can be a later state of `fresh`, which has
+    /// seen nothing.
     pub fn continues(&self, fresh: &Self) -> bool {
         let (cells, classes) = (self.lanes.len(), self.classes.len());
         let is_here = |(slot, &class): (usize, &u32)| self.slot(class) == Some(slot);
@@ -641,11 +654,11 @@ impl SoftmaxBank {
     }
 }
 
-/// All that is said of a row that was measured.
+/// Computes all predictions for a row whose features are scaled.
 struct Opine<'a> {
     bank: &'a SoftmaxBank,
     x: &'a Features<'a>,
-    /// Features there is no room for.
+    /// The number of features that have no place.
     unseen: usize,
     desk: &'a mut Desk,
 }
@@ -687,7 +700,8 @@ impl SoftmaxBank {
         desk.variance = Eight::of_register(variance + ClassLanes::doubt::<V>(desk.unseen));
     }
 
-    /// One factor a lane, for all classes have the same variance.
+    /// Moderates the lanes' scores. A lane has one factor, because all classes have the same
+    /// variance.
     #[inline(always)]
     fn moderate_lanes<V: Eights>(&self, desk: &mut Desk, floor: f32) {
         let doubt = V::all(1.0) + V::all(SHARED_MODERATION) * desk.variance.load::<V>();
@@ -736,7 +750,7 @@ impl SoftmaxBank {
         desk.pool_shares.iter_mut().for_each(|share| *share *= inverse);
     }
 
-    /// Bayes' mixture of everybody's probabilities.
+    /// Mixes everybody's probabilities by Bayes' rule.
     #[inline(always)]
     fn mix<V: Eights>(&self, desk: &mut Desk) {
         let weights = self.bayes.weights();
@@ -786,7 +800,8 @@ impl SoftmaxBank {
     }
 }
 
-/// Scores of a filter less their mean, by what it thinks of both: (f_c − f̄)/√(1 + π(s_c + s̄)/8).
+/// Moderates the filters' scores less their mean, by the variances of both:
+/// (f_c − f̄)/√(1 + π(s_c + s̄)/8).
 #[inline(always)]
 fn moderate_filters<V: Eights>(desk: &mut Desk, floor: f32) {
     let Desk { filters, filter_shares, moderated, logs, .. } = desk;
@@ -807,7 +822,7 @@ fn moderate_filters<V: Eights>(desk: &mut Desk, floor: f32) {
     }
 }
 
-/// e^{x − largest} of all numbers; one of them can be left out, and is 0 then. Says the largest.
+/// Appends e^{x − largest} of all numbers. One can be left out, and is 0 then. Returns the largest.
 #[inline(always)]
 fn exponentials<V: Eights>(of: &[f32], without: Option<usize>, to: &mut Vec<f32>) -> f32 {
     let mut largest = f32::MIN;
@@ -826,7 +841,7 @@ fn exponentials<V: Eights>(of: &[f32], without: Option<usize>, to: &mut Vec<f32>
     largest
 }
 
-/// Pool and Bayes' rule learn the class of a row.
+/// Lets the pool and Bayes' rule learn the class of a row.
 struct LearnTop<'a> {
     bank: &'a mut SoftmaxBank,
     truth: usize,
@@ -852,7 +867,7 @@ impl Kernel for LearnTop<'_> {
     }
 }
 
-/// ln p_y − Σ r_c ln p_c for all that are pooled, and by how much the pool prefers the true class.
+/// ln p_y − Σ r_c ln p_c for everything that is pooled, and the pool's log-odds of the true class.
 #[inline(always)]
 fn difference<V: Eights>(truth: usize, has_filters: bool, desk: &mut Desk) -> (pool::Inputs, f64) {
     desk.pool_shares.clear();
@@ -873,7 +888,7 @@ fn difference<V: Eights>(truth: usize, has_filters: bool, desk: &mut Desk) -> (p
     (difference, f64::from(desk.pooled[truth] - largest) - ln(f64::from(total)))
 }
 
-/// Sees a row again whose features have just been admitted.
+/// Lets lanes and filters see a row again whose features have just been admitted.
 struct SeeAgain<'a> {
     bank: &'a SoftmaxBank,
     indices: &'a [u32],
@@ -888,7 +903,7 @@ impl Kernel for SeeAgain<'_> {
         let Self { bank, indices, desk } = self;
         desk.growths.clear();
         desk.unseen = 0;
-        // The reach has the row in it already.
+        // The reach already includes the row.
         let gain = (GAIN / bank.reach.max(1e-30)) as f32;
         let variance = bank.lanes.see::<R::Eight>(indices, &desk.scaled, gain, &mut desk.scores);
         desk.variance = Eight::of_register(variance);
@@ -898,7 +913,7 @@ impl Kernel for SeeAgain<'_> {
     }
 }
 
-/// Gives a new class its slot. Its scores begin so that it has the probability 1/t.
+/// Gives a new class its slot. Its scores start so that it has about the probability 1/t.
 struct Open<'a> {
     bank: &'a mut SoftmaxBank,
     class: u32,
@@ -931,7 +946,7 @@ impl Kernel for Open<'_> {
     }
 }
 
-/// Lanes and filters learn the class of a row.
+/// Lets lanes and filters learn the class of a row.
 struct Teach<'a> {
     bank: &'a mut SoftmaxBank,
     truth: usize,
@@ -958,7 +973,7 @@ impl Kernel for Teach<'_> {
     }
 }
 
-/// The slopes of all classes for the lanes, and the curvature: the largest of a class.
+/// Computes the lanes' slopes of all classes, and the largest curvature of a class.
 #[inline(always)]
 fn prepare_lanes<V: Eights>(truth: usize, importance: f32, desk: &mut Desk) {
     let Desk { scores, variance, lesson, .. } = desk;
@@ -983,7 +998,7 @@ fn prepare_lanes<V: Eights>(truth: usize, importance: f32, desk: &mut Desk) {
     lesson.curvature = Eight::of_register(V::all(importance) * curvature);
 }
 
-/// The same for the filters, whose classes have variances and curvatures of their own.
+/// Computes the filters' slopes and curvatures. Each class has its own variance and curvature.
 #[inline(always)]
 fn prepare_filters<V: Eights>(truth: usize, importance: f32, desk: &mut Desk) {
     let Desk { filters, filter_slopes: slopes, filter_curvatures: curvatures, .. } = desk;
@@ -1004,7 +1019,7 @@ fn prepare_filters<V: Eights>(truth: usize, importance: f32, desk: &mut Desk) {
         let other = V::all(0.0) - step.slope * slope.load::<V>();
         (if slot == truth { step.slope } else { other }).store(&mut slope.0);
     }
-    // Where the scores will be then.
+    // Curvatures are taken at the scores after the step.
     for (slot, curvature) in curvatures.iter_mut().enumerate() {
         let moved = filters.variances[slot].load::<V>() * slopes[slot].load::<V>();
         (filters.scores[slot].load::<V>() + moved).store(&mut curvature.0);

@@ -1,11 +1,13 @@
-//! The pool: what lanes, filters and rates say of every class, weighted and added up in logarithms.
+//! The pool combines lanes, filters and rates by a weighted sum of their logarithms, for every
+//! class.
 //!
 //! ```text
 //! score_c = Σ_k β_k ln p_kc
 //! ```
 //!
-//! β is learned by one step of a small Kalman filter in every round: the true class against the rest,
-//! along d = ln p_y − Σ_{c≠y} r_c ln p_c, where r are the probabilities of the others among themselves.
+//! One step of a small Kalman filter in every round learns β. It learns the true class against the
+//! rest, along d = ln p_y − Σ_{c≠y} r_c ln p_c, where r are the probabilities of the others among
+//! themselves.
 
 use super::super::filters::FILTERS;
 use super::super::lanes::LANES;
@@ -13,24 +15,24 @@ use super::rates::RATES;
 use crate::elementary::exp;
 use serde::{Deserialize, Serialize};
 
-/// What is pooled: lanes, filters, rates.
+/// The number of inputs: lanes, filters and rates.
 pub(super) const POOLED: usize = LANES + FILTERS + RATES;
-/// Room for them.
+/// The length of arrays of inputs.
 const ROOM: usize = 16;
-/// The variance that weights begin with.
+/// The variance that weights start with.
 const PRIOR: f64 = 1.0;
-/// Scores are told apart within ± this.
+/// Scores are kept within ± this.
 const FARTHEST: f64 = 30.0;
-/// Slopes are kept within this, so that a hostile importance leaves weights finite.
+/// Slopes are at most this, so that weights stay finite for any importance.
 const STEEPEST: f64 = 1e15;
 
 /// Variances are taken to be at least this.
 const LEAST: f64 = 1e-12;
 
-/// A number for each that is pooled.
+/// A number for each input.
 pub(super) type Inputs = [f64; ROOM];
 
-/// The pool.
+/// The weights β of the inputs, and their covariance P.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pool {
     weights: Inputs,
@@ -38,7 +40,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Begins with the mean of lanes and filters.
+    /// A pool that starts with the mean of lanes and filters.
     pub(super) fn new() -> Self {
         let (mut weights, mut rows) = ([0.0; ROOM], [[0.0; ROOM]; ROOM]);
         weights[..LANES + FILTERS].fill(1.0 / (LANES + FILTERS) as f64);
@@ -52,8 +54,8 @@ impl Pool {
         &self.weights
     }
 
-    /// Learns from the true class against the rest: the difference d of their logarithms, and z, by how
-    /// much the score of the one exceeds that of the others together.
+    /// Learns from the true class against the rest. `difference` is d, and `z` is how much the
+    /// score of the true class exceeds that of the others together.
     #[inline(always)]
     pub(super) fn learn(&mut self, difference: &Inputs, z: f64, importance: f64) {
         let mut product = [0.0; ROOM];
@@ -75,8 +77,8 @@ impl Pool {
         }
     }
 
-    /// dᵀP d, or as much more as makes (P d)_i² ≤ s·P_ii true: rounding can make P cease to be a
-    /// covariance, and then this bounds what any round can do.
+    /// dᵀP d, or the least larger number s for which (P d)_i² ≤ s·P_ii holds. Rounding can make P
+    /// cease to be a covariance, and then this bounds the effect of any round.
     #[inline(always)]
     fn sound_variance(&self, product: &Inputs, difference: &Inputs) -> f64 {
         let plain: f64 = (0..ROOM).map(|k| product[k] * difference[k]).sum();
@@ -84,7 +86,7 @@ impl Pool {
         (0..ROOM).map(wanted).fold(plain.max(0.0), f64::max)
     }
 
-    /// The filters retired: the lanes share their weight.
+    /// Handles the retirement of the filters: the lanes share their weight.
     pub(super) fn retire(&mut self) {
         let retired = LANES..LANES + FILTERS;
         let lost: f64 = self.weights[retired.clone()].iter().sum();
@@ -101,8 +103,8 @@ impl Pool {
     }
 }
 
-/// a = c(1 − σ(z + s a)) and the curvature cσ' there, for a label that was there: the logistic step in
-/// doubles.
+/// The logistic step in doubles, for a label that came: a = c(1 − σ(z + s a)) and the curvature cσ'
+/// there.
 #[inline(always)]
 fn step(z: f64, variance: f64, importance: f64) -> (f64, f64) {
     let sigmoid = |z: f64| 1.0 / (1.0 + exp(-z));
@@ -122,7 +124,7 @@ const _: () = assert!(POOLED <= ROOM);
 mod tests {
     use super::*;
 
-    /// One of the pooled knows the class, the others guess.
+    /// One of the inputs knows the class, and the others guess.
     #[test]
     fn it_finds_who_is_right() {
         let mut pool = Pool::new();

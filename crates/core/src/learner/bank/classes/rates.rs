@@ -1,23 +1,23 @@
-//! How often classes came: on the whole, lately, and how likely a new one is.
+//! Counts how often classes came, overall and lately, and estimates how likely a new one is.
 
 use crate::elementary::{exp, ln};
 use serde::{Deserialize, Serialize};
 
-/// How much of a recent rate is kept from one round to the next.
+/// The share of a recent rate that is kept from one round to the next.
 const KEPT: [f64; RECENT] = [0.8, 0.98];
-/// How many recent rates there are.
+/// The number of recent rates.
 pub(super) const RECENT: usize = 2;
-/// The base rate and the recent ones.
+/// The number of all rates: the base rate and the recent ones.
 pub(super) const RATES: usize = RECENT + 1;
-/// Logarithms of recent rates are at least this.
+/// The logarithm of a recent rate is at least this.
 const FAINTEST: f32 = -80.0;
 
-/// What is counted of one class.
+/// The counts of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Rate {
-    /// In how many rounds it was the label, up to two.
+    /// The number of rounds in which it was the label, counted up to two.
     seen: u8,
-    /// Σ of their importances, and its logarithm.
+    /// Σ of the importances of these rounds, and its logarithm.
     count: f64,
     ln_count: f32,
     /// The recent rates and their logarithms.
@@ -31,7 +31,7 @@ pub(super) struct Rates {
     rates: Vec<Rate>,
     /// Σ of all importances.
     total: f64,
-    /// How many classes were seen once.
+    /// The number of classes that were seen exactly once.
     singles: u32,
 }
 
@@ -46,22 +46,22 @@ impl Rates {
         if self.total > 0.0 { ln(self.total) as f32 } else { 0.0 }
     }
 
-    /// The probabilities that the three rates give a class.
+    /// The probabilities that the three rates give to a class.
     #[inline(always)]
     pub(super) fn shares(&self, slot: usize) -> [f32; RATES] {
         let rate = &self.rates[slot];
         [(rate.count / self.total) as f32, rate.recent[0], rate.recent[1]]
     }
 
-    /// Their logarithms, where ln of the total is known.
+    /// The logarithms of these probabilities. `ln_total` is that of the total.
     #[inline(always)]
     pub(super) fn logs(&self, slot: usize, ln_total: f32) -> [f32; RATES] {
         let rate = &self.rates[slot];
         [rate.ln_count - ln_total, rate.ln_recent[0], rate.ln_recent[1]]
     }
 
-    /// The probability that the next class is a new one, after so many rounds: by how many classes
-    /// came only once.
+    /// The probability that the next class is a new one, after this many rounds. It is estimated
+    /// from the number of classes that came only once.
     pub(super) fn escape(&self, rounds: u64) -> f64 {
         if self.rates.is_empty() {
             return 1.0;
@@ -69,7 +69,7 @@ impl Rates {
         (f64::from(self.singles) + 0.5) / (rounds as f64 + 1.0)
     }
 
-    /// Takes one more class in.
+    /// Adds a class.
     pub(super) fn open(&mut self) {
         self.rates.push(Rate {
             seen: 0,

@@ -1,10 +1,10 @@
-//! Softmax of eight learners at a time, over all classes.
+//! Computes the softmax of eight learners at a time, over all classes.
 
 use super::super::eight::Eight;
 use crate::elementary::{exp_eight, ln};
 use rueful_machine::Eights;
 
-/// What a softmax was divided by, for each of the eight: the largest score, and Σ e^{f − largest}.
+/// The normalisation of a softmax, for each of the eight: the largest score, and Σ e^{f − largest}.
 #[derive(Clone, Copy)]
 pub(super) struct Normalizer<V> {
     pub(super) largest: V,
@@ -19,13 +19,13 @@ impl<V: Eights> Normalizer<V> {
     }
 }
 
-/// Logarithms of eight positive numbers.
+/// The logarithms of eight positive numbers.
 #[inline(always)]
 pub(super) fn ln_eight<V: Eights>(x: V) -> V {
     V::load(&x.array().map(|x| ln(f64::from(x)) as f32))
 }
 
-/// The largest score of each of the eight, without that of one class if it is given.
+/// The largest score of each of the eight, without that of one class if one is given.
 #[inline(always)]
 pub(super) fn largest<V: Eights>(scores: &[Eight], without: Option<usize>) -> V {
     let mut largest = V::all(f32::MIN);
@@ -37,7 +37,7 @@ pub(super) fn largest<V: Eights>(scores: &[Eight], without: Option<usize>) -> V 
     largest
 }
 
-/// Probabilities from scores, class by class.
+/// Computes probabilities from scores, class by class.
 #[inline(always)]
 pub(super) fn softmax<V: Eights>(scores: &[Eight], shares: &mut [Eight]) -> Normalizer<V> {
     let largest = largest::<V>(scores, None);
@@ -54,14 +54,14 @@ pub(super) fn softmax<V: Eights>(scores: &[Eight], shares: &mut [Eight]) -> Norm
     Normalizer { largest, sum }
 }
 
-/// What the classes other than the true one would have been given among themselves, not yet divided:
-/// e^{f − largest}, and 0 for the true one. Says Σ and Σ of the squares as well.
+/// The normalisation of the probabilities that classes other than the true one have among
+/// themselves: the largest of their scores, and Σ e^{f − largest}.
 pub(super) struct Others<V> {
     pub(super) largest: V,
     pub(super) sum: V,
 }
 
-/// Writes e^{f − largest} of all classes but the true one.
+/// Writes e^{f − largest} of all classes but the true one, which gets 0.
 #[inline(always)]
 pub(super) fn others<V: Eights>(scores: &[Eight], truth: usize, to: &mut [Eight]) -> Others<V> {
     let largest = largest::<V>(scores, Some(truth));
@@ -74,7 +74,7 @@ pub(super) fn others<V: Eights>(scores: &[Eight], truth: usize, to: &mut [Eight]
     Others { largest, sum }
 }
 
-/// Σ e² of what `others` wrote.
+/// Σ e² of the numbers that `others` wrote.
 #[inline(always)]
 pub(super) fn squares<V: Eights>(of: &[Eight]) -> V {
     let mut sum = V::all(0.0);

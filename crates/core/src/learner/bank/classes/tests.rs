@@ -3,8 +3,8 @@ use crate::batch::Batch;
 use crate::number::Importance;
 use rueful_machine::Plainly;
 
-/// Rows of few features out of many, of so many classes that come one after the other. Filters retire on
-/// the way where there are many features, and units grow.
+/// Rows of few features out of many, with this many classes that appear one after the other. If
+/// there are many features, filters retire on the way. Units grow.
 fn stream(rows: u32, dimension: u32, classes: u32) -> Batch {
     let mut batch = Batch::default();
     for t in 0..rows {
@@ -30,7 +30,7 @@ fn bits(rounds: &[ClassRound]) -> Vec<(Option<u32>, u64, u64)> {
     rounds.iter().map(one).collect()
 }
 
-/// Everybody's few features with few classes, many features, and many classes.
+/// Numbers of features and classes. Both may be small, and either may be large.
 const SHAPES: [(u32, u32); 4] = [(3, 4), (30, 9), (100, 3), (40, 60)];
 
 #[test]
@@ -47,7 +47,7 @@ fn wide_registers_change_no_bit() {
     }
 }
 
-/// What is learned in one go, row by row, and by a bank that was put away in the middle.
+/// The results are the same in one go, row by row, and from a bank that was saved in the middle.
 #[test]
 fn pieces_and_pauses_change_no_bit() {
     for (dimension, classes) in SHAPES {
@@ -151,7 +151,8 @@ fn new_classes_cost_what_is_said() {
     assert!(matches!(bank.learn_rows(more.rows(), &mut rounds), Err(ClassError::Label { .. })));
 }
 
-/// Rows that were never seen, one by one and all at once, before the first class and after.
+/// Rows that were never seen are predicted one by one and all at once, before the first class and
+/// after.
 #[test]
 fn many_rows_are_predicted_as_one_by_one() {
     for (dimension, classes) in SHAPES {
@@ -190,7 +191,7 @@ fn contributions_add_up() {
     }
 }
 
-/// The one feature that tells the classes apart adds the most to the right one.
+/// The one feature that tells the classes apart adds the most to the right class.
 #[test]
 fn contributions_tell_what_matters() {
     let mut batch = Batch::default();
