@@ -65,7 +65,7 @@ pub enum CacheLayout {
 pub struct DataSettings {
     /// The files, which are read one after the other; `-` is standard input.
     pub files: Vec<String>,
-    /// What is known about their format.
+    /// The settings of their format.
     pub format_settings: FormatSettings,
     /// The complete layout, from an earlier run or a schema. If it is given, `format_settings` must
     /// be empty.
