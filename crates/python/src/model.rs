@@ -250,7 +250,7 @@ impl Model {
     }
 
     /// Answers a question without holding the interpreter, because a thread that is learning may be
-    /// waiting for it.
+    /// waiting for the interpreter.
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
@@ -357,7 +357,7 @@ impl Model {
         })?)
     }
 
-    /// A pickle holds the bytes of the model's file.
+    /// Pickles the model as the bytes of its file.
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
