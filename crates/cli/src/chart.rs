@@ -1,25 +1,26 @@
-//! A small chart in characters: both axes logarithmic, one mark per point. What is not positive has no
-//! place on a logarithmic axis, and a row of its own below.
+//! A small chart in characters. Both axes are logarithmic, and every point is one mark. A value
+//! that is not positive has no place on a logarithmic axis, so such values get a row of their own
+//! below.
 
 use crate::numbers::{count, measured};
 
 const HEIGHT: usize = 10;
 const WIDTH: usize = 60;
 const MARGIN: usize = 10;
-/// Where marks fall together.
+/// The mark for places where several series meet.
 const BOTH: char = '◉';
 
-/// The label of the row for what is not positive.
+/// The label of the row for values that are not positive.
 const NOT_POSITIVE: &str = "≤ 0";
 
-/// Points (t, value) drawn with one mark.
+/// Points (t, value) that are drawn with one mark.
 pub(crate) struct Series<'a> {
     pub(crate) name: &'a str,
     pub(crate) mark: char,
     pub(crate) points: Vec<(u64, f64)>,
 }
 
-/// Draws the series into one frame; empty if there is nothing to see.
+/// Draws the series into one frame. The result is empty if there is nothing to see.
 pub(crate) fn draw(series: &[Series<'_>]) -> String {
     let Some(frame) = Frame::around(series) else { return String::new() };
     let mut grid = vec![vec![' '; WIDTH]; frame.rows + usize::from(frame.reaches_zero)];
@@ -41,14 +42,15 @@ struct Frame {
     low: f64,
     span: f64,
     last: u64,
-    /// The rows for what is positive.
+    /// The number of rows for positive values.
     rows: usize,
-    /// Whether there is a row below them for the rest.
+    /// Whether there is a row below them for values that are not positive.
     reaches_zero: bool,
 }
 
 impl Frame {
-    /// Room for every point; none where there are too few rounds, or nothing is positive.
+    /// Makes a frame with room for every point. There is none if there are too few rounds, or if no
+    /// value is positive.
     fn around(series: &[Series<'_>]) -> Option<Self> {
         let points = || series.iter().flat_map(|series| &series.points);
         let logarithms = || points().filter(|point| point.1 > 0.0).map(|point| point.1.ln());

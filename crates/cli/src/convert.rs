@@ -1,4 +1,4 @@
-//! `rueful convert`
+//! The command `rueful convert`.
 
 use crate::args::ConvertArgs;
 use crate::data::{file_name, progress_bar, tell};

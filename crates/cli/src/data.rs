@@ -1,4 +1,4 @@
-//! `rueful data`, and opening data for the other commands.
+//! The command `rueful data`, and the functions that open data for the other commands.
 
 use crate::args::{DataArgs, ReadingArgs};
 use crate::numbers::{count, measured};
@@ -14,27 +14,27 @@ use rueful_run::{Data, DataSettings, DataSpec, LabelUse, ReadingOptions};
 use serde::Serialize;
 use std::path::Path;
 
-/// How many features of an example are shown, and how many labels.
+/// The largest numbers of features of an example, and of labels, that are shown.
 const FEATURES_SHOWN: usize = 12;
 const LABELS_SHOWN: usize = 12;
 
-/// What there is to see.
+/// Everything that `rueful data` shows.
 #[derive(Serialize)]
 struct Look {
     examples: u64,
     nonzeros: u64,
     features: u64,
-    /// Null where labels are names.
+    /// The sum of the labels; null if labels are names.
     label_sum: Option<f64>,
     labels: Vec<LabelLook>,
     /// Whether there are more labels than are listed.
     more_labels: bool,
-    /// The loss that is chosen where none is named; null where none follows from the labels.
+    /// The loss that is chosen if none is named; null if none follows from the labels.
     loss: Option<&'static str>,
     missing: u64,
     collisions: usize,
     columns: Vec<ColumnProfile>,
-    /// Columns of numbers whose sizes are far apart.
+    /// Two columns of numbers whose sizes are far apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     far_apart: Option<FarApart>,
     first: Vec<ExampleLook>,
@@ -50,7 +50,7 @@ struct LabelLook {
 
 #[derive(Serialize)]
 struct ExampleLook {
-    /// Null where there are no labels.
+    /// The label; null if there are no labels.
     label: Option<f64>,
     features: Vec<FeatureLook>,
 }
@@ -90,12 +90,12 @@ pub(crate) fn data(args: &DataArgs) -> anyhow::Result<()> {
     if args.json { output::print_json(&look) } else { output::print(&look.render()) }
 }
 
-/// What a feature is called, if it has a name.
+/// Returns the name of a feature, if it has one.
 pub(crate) fn name_of(names: &Names, constant: bool, index: u32) -> Option<String> {
     if index == 0 && constant { Some("constant".to_owned()) } else { names.get(index) }
 }
 
-/// Opens what a command learns from, saying what was inferred.
+/// Opens the data that a command learns from, and prints what was inferred.
 pub(crate) fn open(
     settings: &DataSettings,
     reading_args: &ReadingArgs,
@@ -108,15 +108,15 @@ pub(crate) fn open(
     Ok(data)
 }
 
-/// Says what was inferred from the labels, and from the columns where there are any: the name of a
-/// format is no news.
+/// Prints what was inferred from the labels, and from the columns if there are any. Without
+/// columns, the only note is the name of the format, which is not worth printing.
 pub(crate) fn tell(data: &Data) {
     let has_columns = !data.spec.schema.columns().is_empty();
     let of_columns = data.notes.iter().filter(|_| has_columns);
     of_columns.chain(&data.label_notes).for_each(|note| output::note(&note.text(&output::flag)));
 }
 
-/// Opens data once more, which not all of it allows.
+/// Opens data once more. Data that can be read only once, such as standard input, are refused.
 pub(crate) fn reopen(
     spec: &DataSpec,
     labels: LabelUse,
@@ -138,7 +138,7 @@ pub(crate) fn write_schema(args: &ReadingArgs, spec: &DataSpec) -> anyhow::Resul
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A bar over the bytes of the files; it shows itself only on a terminal.
+/// Makes a progress bar over the bytes of the files. It is visible only on a terminal.
 pub(crate) fn progress_bar(spec: &DataSpec) -> ProgressBar {
     let size = |file: &String| std::fs::metadata(Path::new(file)).map_or(0, |found| found.len());
     let style = ProgressStyle::with_template(
@@ -279,7 +279,7 @@ impl Look {
         std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
     }
 
-    /// What to look at before learning.
+    /// Returns remarks on oddities that are worth a look before learning.
     fn oddities(&self) -> Vec<String> {
         let mut lines: Vec<_> = self.columns.iter().filter_map(oddity_in_words).collect();
         lines.extend(self.far_apart.as_ref().map(far_apart_in_words));
@@ -324,7 +324,7 @@ fn missing_in_words(look: &ColumnProfile) -> String {
     if look.missing == 0 { String::new() } else { count(look.missing) }
 }
 
-/// What is odd about a column, and what to do.
+/// Says what is odd about a column, and what to do about it.
 fn oddity_in_words(look: &ColumnProfile) -> Option<String> {
     let (name, word) = (printable(&look.column.name), argument(&look.column.name));
     let said = match look.oddity? {
@@ -335,7 +335,7 @@ fn oddity_in_words(look: &ColumnProfile) -> Option<String> {
     Some(format!("column \"{name}\" {said}: --drop {word} leaves it out"))
 }
 
-/// What sizes that are far apart matter for.
+/// Says what it means that the sizes of two columns are far apart.
 fn far_apart_in_words(far: &FarApart) -> String {
     let told =
         |(name, size): &(String, f64)| format!("\"{}\" up to {}", printable(name), measured(*size));

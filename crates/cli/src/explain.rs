@@ -1,4 +1,4 @@
-//! `rueful explain`
+//! The command `rueful explain`.
 
 use crate::args::ExplainArgs;
 use crate::numbers::{count, measured};
@@ -8,13 +8,14 @@ use rueful_core::Batch;
 use rueful_run::{Explanation, Model, Unlearned};
 use serde::Serialize;
 
-/// One example, what is predicted for it, and why.
+/// One example, its prediction, and the reasons for it.
 #[derive(Serialize)]
 struct Explained {
     row: u64,
     #[serde(flatten)]
     explanation: Explanation,
-    /// What the example's own label is, as it is learned from, and what the prediction costs.
+    /// The label of the example, as a learner sees it. The field after it is the loss of the
+    /// prediction.
     #[serde(skip_serializing_if = "Option::is_none")]
     actual: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +33,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
     }
 }
 
-/// Goes to the row that was asked for.
+/// Finds the row that was asked for, and explains its prediction.
 fn find(model: &Model, data: Unlearned, args: &ExplainArgs) -> anyhow::Result<Explained> {
     let Unlearned { mut source, has_labels: known } = data;
     let (mut batch, mut before) = (Batch::default(), 0);

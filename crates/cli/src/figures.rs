@@ -1,13 +1,15 @@
-//! The figures that people ask for, as they read them.
+//! The usual figures, in the form that people read.
 
 use crate::numbers::{Figure, at_least, at_most, measured, percent};
 use crate::view::{headed, numbers_table, plain};
 use rueful_run::{FiguresReport, Interval, RatesReport};
 
-/// What is known exactly up to rounding is as good as measured.
+/// An interval that is not wider than this is shown as one measured number: its width is only
+/// rounding.
 const AS_GOOD_AS_EXACT: f64 = 1e-9;
 
-/// The section about the figures, with the calibration and the remarks; empty if there are none.
+/// Returns the section about the figures, with the calibration and the remarks. It is empty if
+/// there are no figures.
 pub(crate) fn section(title: &str, figures: Option<&FiguresReport>) -> String {
     let Some(figures) = figures else { return String::new() };
     let rows = rows(figures);
@@ -28,7 +30,7 @@ fn remarks(figures: &FiguresReport) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A sentence on lines that a terminal has room for.
+/// Breaks a sentence into lines that fit on a terminal.
 fn wrapped(sentence: &str) -> String {
     let mut lines = vec![String::from(" ")];
     for word in sentence.split_whitespace() {
@@ -44,7 +46,7 @@ fn wrapped(sentence: &str) -> String {
     lines.join("\n")
 }
 
-/// One line for each figure that there is: its name, the number, and what it is about.
+/// Returns one row for each figure that is known: its name, the number, and its meaning.
 fn rows(figures: &FiguresReport) -> Vec<Vec<String>> {
     let rates = &figures.rates;
     let mut rows = Vec::new();
@@ -93,7 +95,7 @@ fn positive(figures: &FiguresReport) -> String {
     told.unwrap_or_default()
 }
 
-/// A weight, which is a count where all examples count once.
+/// Shows a sum of importances. It is a count if all examples count once.
 fn whole(weight: f64) -> String {
     if weight == weight.trunc() && weight < 1e15 {
         return crate::numbers::count(weight as u64);
@@ -101,7 +103,7 @@ fn whole(weight: f64) -> String {
     measured(weight)
 }
 
-/// A number that is known to lie between two others.
+/// Shows a number that is known to lie between two others.
 pub(crate) fn interval(interval: Interval) -> String {
     if interval.upper - interval.lower <= AS_GOOD_AS_EXACT {
         return measured(interval.upper);
@@ -109,7 +111,7 @@ pub(crate) fn interval(interval: Interval) -> String {
     format!("{} to {}", at_least(interval.lower), at_most(interval.upper))
 }
 
-/// The same for a share.
+/// Shows a share that is known to lie between two others, in per cent.
 pub(crate) fn share(interval: Interval) -> String {
     if interval.upper - interval.lower <= AS_GOOD_AS_EXACT {
         return percent(interval.upper);
@@ -118,7 +120,8 @@ pub(crate) fn share(interval: Interval) -> String {
     format!("{} to {}", lower.percent(), upper.percent())
 }
 
-/// Probabilities beside what came, a column for every tenth.
+/// Returns a table of predicted probabilities and observed frequencies, with a column for every
+/// tenth.
 fn calibration(figures: &FiguresReport) -> String {
     if figures.calibration.is_empty() {
         return String::new();
@@ -136,7 +139,7 @@ fn calibration(figures: &FiguresReport) -> String {
     headed(title, &numbers_table(rows, 1..=last))
 }
 
-/// The figures by name, for a page.
+/// Returns the figures with their names, for a page.
 pub(crate) fn pairs(figures: &FiguresReport) -> Vec<(String, String)> {
     let row = |row: Vec<String>| {
         let mut cells = row.into_iter();
@@ -148,7 +151,7 @@ pub(crate) fn pairs(figures: &FiguresReport) -> Vec<(String, String)> {
     rows(figures).into_iter().map(row).chain(remarks).collect()
 }
 
-/// The figures in one line, for whoever has no table.
+/// Returns the figures in one line, for output without tables.
 pub(crate) fn in_one_line(figures: &FiguresReport) -> String {
     let rates = &figures.rates;
     let named = |name: &str, value: Option<String>| value.map(|value| format!("{name} {value}"));

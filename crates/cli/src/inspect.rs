@@ -1,4 +1,4 @@
-//! `rueful inspect`
+//! The command `rueful inspect`.
 
 use crate::args::InspectArgs;
 use crate::numbers::{at_most, count, measured, percent};
@@ -8,17 +8,17 @@ use rueful_core::loss::Labels;
 use rueful_run::{Described, Model};
 use serde::Serialize;
 
-/// What is in a model, as JSON has it.
+/// The contents of a model, as they are in JSON.
 #[derive(Serialize)]
 struct Inside {
     bytes: u64,
     written_by: String,
     examples: u64,
-    /// How many of them are rows of the data of the spec.
+    /// How many of the examples are rows of the data of the spec.
     position: u64,
     features: u64,
     nonzeros: u64,
-    /// Weights that are not 0.
+    /// The number of weights that are not 0.
     weights: usize,
     norm: f64,
     names: usize,

@@ -1,4 +1,4 @@
-//! `--report` and `--plot`: the run as a page and as a picture.
+//! `--report` and `--plot`: these write a run as a page and as a picture.
 
 use crate::args::PictureArgs;
 use crate::numbers::{at_least, at_most, count, measured, percent};
@@ -21,23 +21,24 @@ use std::iter;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The command that is being run; empty where the library is used without one.
+/// The command that is being run. It is empty if the library is used without a command.
 static COMMAND: Mutex<String> = Mutex::new(String::new());
 
-/// How many weights are shown at most, and what share of the largest they have at least.
+/// The largest number of weights that are shown, and the least share of the largest weight that a
+/// weight must have to be shown.
 const WEIGHTS: usize = 30;
 const WORTH_SHOWING: f64 = 0.01;
 
-/// Refuses a place that cannot be written to, before anything is learned.
+/// Refuses a path that cannot be written to. This is checked before anything is learned.
 pub(crate) fn check_place(path: &Path) -> anyhow::Result<()> {
     can_replace_file(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What a page is about.
+/// The subject of a page.
 pub(crate) enum Document<'a> {
     /// One learner or model.
     One(&'a Page),
-    /// Several, side by side.
+    /// Several learners or models, side by side.
     Several(&'a Comparison),
 }
 
@@ -57,7 +58,7 @@ impl Document<'_> {
     }
 }
 
-/// Writes the page and the picture, each if it is asked for.
+/// Writes the page and the picture, each only if it was asked for.
 pub(crate) fn write_all(document: &Document<'_>, asked: &PictureArgs) -> anyhow::Result<()> {
     asked.report.as_deref().map_or(Ok(()), |path| write(path, &document.html()))?;
     asked.plot.as_deref().map_or(Ok(()), |path| write(path, &document.svg()))
@@ -67,7 +68,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     replace_file(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// All that is to be shown.
+/// Collects everything that the page of a run shows.
 pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Page {
     let spec = &report.spec;
     let comparators = view::comparators(spec);
@@ -105,7 +106,7 @@ pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Pag
     }
 }
 
-/// What the best constant loses.
+/// Returns the loss of the best constant, if it is known.
 pub(crate) fn baseline(figures: &FiguresReport) -> Option<Interval> {
     Some(interval(figures.best_constant?.loss))
 }
@@ -121,7 +122,7 @@ pub(crate) fn calibration(figures: &FiguresReport) -> Vec<Bin> {
     figures.calibration.iter().map(bin).collect()
 }
 
-/// How the page came about: version, command and description.
+/// Returns the origin of a page: version, command and description.
 pub(crate) fn origin(spec: &impl Serialize) -> Origin {
     let command = COMMAND.lock().unwrap_or_else(PoisonError::into_inner);
     Origin {
@@ -131,14 +132,14 @@ pub(crate) fn origin(spec: &impl Serialize) -> Origin {
     }
 }
 
-/// Keeps the command that is being run, for the pages it writes.
+/// Stores the command that is being run, for the pages that it writes.
 pub(crate) fn remember_command(args: &[OsString]) {
     let words = args.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
     let words: Vec<String> = iter::once("rueful".to_owned()).chain(words).collect();
     *COMMAND.lock().unwrap_or_else(PoisonError::into_inner) = words.join(" ");
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word so that a shell reads it back unchanged.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -147,12 +148,12 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// What the page is called.
+/// Returns the title of the page.
 fn title(spec: &Described) -> String {
     spec.data.as_ref().map_or_else(|| "rueful".to_owned(), file_title)
 }
 
-/// The name of the file, without its folder.
+/// Returns the name of the file, without its folder.
 pub(crate) fn file_title(data: &DataSpec) -> String {
     match &data.files[..] {
         [file] if file != "-" => {
@@ -194,7 +195,8 @@ fn facts(report: &Report) -> Vec<Fact> {
     facts
 }
 
-/// The certificate; where it is negative, by how much everyone was beaten.
+/// Shows the certificate. If it is negative, this is the amount by which every comparator was
+/// beaten.
 pub(crate) fn certified(certificate: f64) -> Fact {
     let note = |note: &str| Some(note.to_owned());
     if certificate < 0.0 {
@@ -211,7 +213,8 @@ pub(crate) fn certified(certificate: f64) -> Fact {
     }
 }
 
-/// The exact regret, at most; where it is negative, by how much the best comparator was beaten.
+/// Shows an upper bound on the exact regret. If it is negative, this is the amount by which the
+/// best comparator was beaten.
 pub(crate) fn regretted(regret: f64) -> Fact {
     let note = |note: &str| Some(note.to_owned());
     if regret < 0.0 {
@@ -265,8 +268,8 @@ fn ladder(report: &Report) -> Vec<Rung> {
     rungs
 }
 
-/// Two decades to both sides of the run's own radius, four points in each; nothing where there is
-/// no radius.
+/// Returns certificates at radii up to two decades on both sides of the run's own radius, four
+/// points in each decade. The result is empty if there is no radius.
 fn radii(run: &Run) -> Vec<Radius> {
     let Some(own) = run.task().comparators.radius() else { return Vec::new() };
     let point = run.point();
@@ -278,7 +281,7 @@ fn radii(run: &Run) -> Vec<Radius> {
     (-8..=8).filter_map(|step| certificate(at(step))).collect()
 }
 
-/// The shares of the learners that are mixed, over time.
+/// Returns the shares of the learners in the mixture, over time.
 fn shares(run: &Run) -> Vec<Share> {
     let Some(report) = run.shares() else { return Vec::new() };
     let points = |place: usize| {
@@ -289,7 +292,7 @@ fn shares(run: &Run) -> Vec<Share> {
     named.map(|(place, name)| Share { name: name.clone(), points: points(place) }).collect()
 }
 
-/// The weights that matter, and how many others are not 0.
+/// Returns the weights that are worth showing, and how many other weights are not 0.
 fn largest(report: &Report, run: &Run) -> (Vec<Weight>, u64) {
     let mut all = run.weights();
     all.retain(|&(_, weight)| weight != 0.0);
@@ -343,7 +346,7 @@ fn data(report: &Report, run: &Run) -> Vec<(String, String)> {
     rows
 }
 
-/// Proofs that contradict each other, a sentence each.
+/// Returns one sentence for each pair of proofs that contradict each other.
 pub(crate) fn disagreements(all: &[Contradiction]) -> Vec<String> {
     all.iter().map(ToString::to_string).collect()
 }

@@ -1,4 +1,4 @@
-//! `rueful predict`
+//! The command `rueful predict`.
 
 use crate::args::{PredictArgs, Wanted};
 use crate::numbers::{count, measured, percent};
@@ -36,14 +36,15 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Data to be looked at with a model, read as it has learned to.
+/// Opens data that a model only predicts. They are read in the same way as the data it has learned
+/// from.
 pub(crate) fn open(
     model: &Model,
     files: &[String],
     no_label: bool,
     reading_options: &ReadingOptions,
 ) -> anyhow::Result<Unlearned> {
-    // Weights are for learning: here every row counts, and none is left out.
+    // Class weights are only for learning. Here every row counts, and none is left out.
     let reading_options = &ReadingOptions { idle_rows: true, ..reading_options.clone() };
     let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.data.clone() };
     let labels = (!no_label).then(|| model.task().loss.labels());
@@ -51,7 +52,8 @@ pub(crate) fn open(
     opened.with_context(|| "the data are read as those the model has learned from")
 }
 
-/// Writes a file that has its name once it is whole: one that was there is there until then.
+/// Writes a file that gets its name only when it is complete. An earlier file of that name stays
+/// until then.
 fn write_file(
     path: &Path,
     write: &mut dyn FnMut(&mut dyn Write) -> anyhow::Result<()>,
@@ -63,7 +65,7 @@ fn write_file(
     file.finish().with_context(failed)
 }
 
-/// An error of the file that is written says which file that is; errors of the data say it already.
+/// Adds the name of the output file to its own errors. Errors of the data already name their file.
 fn name_the_file(error: anyhow::Error, failed: impl Fn() -> String) -> anyhow::Error {
     let is_of_output = error.downcast_ref::<io::Error>().is_some();
     if is_of_output { error.context(failed()) } else { error }
@@ -109,11 +111,11 @@ impl Wanted {
     }
 }
 
-/// How good the predictions were, where there are labels.
+/// The quality of the predictions, if there are labels.
 struct Judgement {
     card: Scorecard,
     mistakes: u64,
-    /// The predictions for the rows at hand.
+    /// The predictions for the rows of the current batch.
     rounds: Vec<Round>,
 }
 
@@ -130,7 +132,7 @@ impl Judgement {
         self.mistakes += mistakes.count() as u64;
     }
 
-    /// Says how good they were, and what is to be known of that.
+    /// Prints how good the predictions were, and the remarks about these figures.
     fn tell(&self, model: &Model, has_labels: bool) {
         let examples = self.card.examples();
         let figures = FiguresReport::new(&self.card, examples).filter(|_| has_labels);

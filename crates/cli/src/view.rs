@@ -1,4 +1,4 @@
-//! The report as a person reads it.
+//! The report in the form that people read.
 
 use crate::chart::{self, Series};
 use crate::figures;
@@ -9,7 +9,7 @@ use rueful_core::loss::{Labels, Loss};
 use rueful_hindsight::Method;
 use rueful_run::{CurveReport, Described, HindsightReport, JudgedReport, Reach, Report};
 
-/// The whole report.
+/// Returns the whole report as text.
 pub(crate) fn report(report: &Report, notes: &[String]) -> String {
     let mut text = String::new();
     text += &headed("Run", &about(report, notes));
@@ -41,7 +41,7 @@ pub(crate) fn headed(title: &str, table: &Table) -> String {
     format!("{title}\n{}\n\n", lines.join("\n"))
 }
 
-/// A table without rules, its first column indented.
+/// Makes a table without rules. Its first column is indented.
 pub(crate) fn plain(rows: Vec<Vec<String>>) -> Table {
     let mut table = Table::new();
     table
@@ -55,7 +55,7 @@ pub(crate) fn plain(rows: Vec<Vec<String>>) -> Table {
     table
 }
 
-/// The same with numbers, aligned right, in some columns.
+/// Makes a table like [`plain`], in which some columns hold numbers and are aligned right.
 pub(crate) fn numbers_table(
     rows: Vec<Vec<String>>,
     numbers: std::ops::RangeInclusive<usize>,
@@ -167,7 +167,7 @@ fn ladder(report: &Report) -> Table {
         vec![name.to_owned(), shown(per_round), shown(total), says.to_owned()]
     };
     let upper = |value: Option<f64>| value.map(Figure::at_most);
-    // The reason for what is missing is given once.
+    // The reason for a missing bound is given only once.
     let why = bound.why.as_deref().unwrap_or_default();
     let (data, theorem) = match (bound.data, &bound.reference) {
         (Some(_), Some(reference)) => ("from the run's own steps and gradients", &**reference),
@@ -204,7 +204,7 @@ fn ladder(report: &Report) -> Table {
     numbers_table(rows, 1..=2)
 }
 
-/// The learners that are mixed: those with a share worth naming, the largest first.
+/// Lists the learners in the mixture whose share is worth naming, the largest share first.
 fn experts(report: &Report) -> String {
     let mut heard: Vec<&Expert> = report.experts.iter().collect();
     heard.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -226,14 +226,15 @@ fn experts(report: &Report) -> String {
     headed(&format!("Experts{cost}"), &numbers_table(rows, 1..=2))
 }
 
-/// Whether the certificate is no smaller than the risk itself, which no comparator can save where
-/// losses are never negative.
+/// Whether losses are never negative and the certificate is no smaller than the risk. Such a
+/// certificate says nothing, because no comparator can save more than the risk.
 pub(crate) fn says_nothing(report: &Report) -> bool {
     let is_empty = |certificate: f64| certificate >= report.sequential_risk;
     report.spec.loss.is_nonnegative() && report.certificate.is_some_and(is_empty)
 }
 
-/// What is proved at other radii, in a sentence or two; empty where there is no radius.
+/// Says in a sentence or two what is proved at other radii. The result is empty if there is no
+/// radius.
 pub(crate) fn reach(judged: &JudgedReport) -> Vec<String> {
     let beaten = judged.beats_up_to.map(|reach| match reach {
         Reach::UpTo(radius) => {
@@ -250,14 +251,14 @@ pub(crate) fn reach(judged: &JudgedReport) -> Vec<String> {
     beaten.into_iter().chain(empty).collect()
 }
 
-/// How an exact regret came about.
+/// Says how an exact regret was found.
 fn solved(found: &HindsightReport) -> String {
     let gap = at_most(found.relative_gap);
     let kept = if found.converged { "" } else { ", short of what was asked for" };
     format!("gap {gap} after {} passes of {}{kept}", count(found.passes), method(found.method))
 }
 
-/// A method in words.
+/// Returns the name of a solver's method in words.
 pub(crate) fn method(method: Method) -> &'static str {
     match method {
         Method::ClosedForm => "a closed form",

@@ -1,4 +1,4 @@
-//! Frames of pandas, polars and others, by Arrow's C interface.
+//! Reads frames of pandas, polars and others through Arrow's C interface.
 
 use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
@@ -16,33 +16,34 @@ use rueful_data::{
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// What a table in memory is called where files have names.
+/// The name of a table in memory in messages that otherwise name a file.
 const NAME: &str = "X";
 
-/// The column of how much rows count.
+/// The name of the column of importances.
 const IMPORTANCE: &str = "\u{0}importance";
 
-/// What is said where a table goes on after the last label.
+/// The message if a table has more rows than there are labels.
 const MORE_ROWS: &str = "X has more rows than y";
 
-/// Record batches that somebody hands over.
+/// Record batches that another library hands over.
 pub(crate) type Batches = Box<dyn RecordBatchReader + Send>;
 
-/// Takes the stream of an object that has one.
+/// Takes the Arrow stream of an object that has one.
 #[allow(unsafe_code)]
 pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
     let capsule = object.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
     let stream = pointer.as_ptr().cast::<FFI_ArrowArrayStream>();
-    // SAFETY: a capsule of this name holds a valid stream, by the protocol. `from_raw` moves it out
-    // and leaves a released one behind, which the capsule then does not release again.
+    // SAFETY: by the protocol, a capsule of this name holds a valid stream. `from_raw` moves it out
+    // and leaves a released stream behind, which the capsule does not release again.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream) };
     let reader = reader.map_err(|error| PythonError::value(format!("X: {error}")))?;
     Ok(Box::new(reader))
 }
 
-/// What becomes of the columns of a frame, and of the labels beside it, which are called `label`.
+/// Returns the roles of the columns of a frame, and of the labels beside it, whose name is in
+/// `format_settings`.
 pub(crate) fn layout(
     batches: &dyn RecordBatchReader,
     format_settings: &FormatSettings,
@@ -60,7 +61,7 @@ fn reading(labels: LabelRule, constant: bool) -> Reading {
     Reading { constant, threads, idle_rows: true, ..Reading::new(labels) }
 }
 
-/// Columns without rows.
+/// A table with columns and without rows.
 struct Empty(SchemaRef);
 
 impl Iterator for Empty {
@@ -77,7 +78,7 @@ impl RecordBatchReader for Empty {
     }
 }
 
-/// The columns of a table, and behind them its labels and perhaps its importances.
+/// Returns the columns of a table, followed by its labels and, if there are any, its importances.
 fn beside(schema: &Schema, label: &str, has_importances: bool) -> SchemaRef {
     let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
     fields.push(Arc::new(Field::new(label, DataType::Float64, false)));
@@ -87,14 +88,14 @@ fn beside(schema: &Schema, label: &str, has_importances: bool) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// Batches with labels, and perhaps importances, as columns of their own.
+/// Batches to which labels, and importances if there are any, are added as columns.
 struct Labelled {
     batches: Batches,
     schema: SchemaRef,
     labels: Vec<f64>,
-    /// Empty where all rows count 1.
+    /// The importances; empty if all rows count 1.
     importances: Vec<f64>,
-    /// How many rows have been handed out.
+    /// The number of rows that were handed out so far.
     rows: usize,
 }
 
@@ -124,7 +125,8 @@ impl Iterator for Labelled {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // A batch without rows has no importances to be told from none.
+        // Batches without rows are skipped: `label` would take them for batches without
+        // importances.
         loop {
             match self.batches.next()? {
                 Ok(batch) if batch.num_rows() == 0 => {}
@@ -141,7 +143,7 @@ impl RecordBatchReader for Labelled {
     }
 }
 
-/// What those say who hand over a table in memory: no file is damaged.
+/// Turns an error into one about a table in memory, where no file can be damaged.
 fn told(error: DataError, side: Option<&Side<'_>>) -> PythonError {
     let (text, labels) = (error.to_string(), side.map_or(0, |side| side.labels.len()));
     match error {
@@ -153,7 +155,7 @@ fn told(error: DataError, side: Option<&Side<'_>>) -> PythonError {
     }
 }
 
-/// Shows the rows of record batches, some at a time.
+/// Shows the rows of record batches to `visit`, some at a time.
 pub(crate) fn each(
     batches: Batches,
     way: &Way<'_>,
@@ -198,7 +200,7 @@ fn labelled(
     Ok(Columnar::of_batches(NAME, Box::new(labelled), &layout, &reading)?)
 }
 
-/// The columns, with one for importances where there are some.
+/// Returns the columns, followed by one for importances if there are any.
 pub(crate) fn with_importance(columns: &Columns, side: &Side<'_>) -> Outcome<Columns> {
     let mut columns = Vec::from(columns.clone());
     if !side.importances.is_empty() {

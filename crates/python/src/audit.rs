@@ -1,4 +1,4 @@
-//! The audit of any model, from what it predicted.
+//! The audit of any model, from its predictions.
 
 use crate::error::{Outcome, PythonError};
 use crate::model::{table_alone, way};
@@ -13,7 +13,7 @@ use rueful_core::Positive;
 use rueful_run::{Auditor, DataSpec};
 use std::sync::{Mutex, MutexGuard};
 
-/// The books of one model's predictions.
+/// The audit of one model's predictions.
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Audit {
     auditor: Mutex<Auditor>,
@@ -36,13 +36,13 @@ impl Audit {
 
 #[pymethods]
 impl Audit {
-    /// An audit that has seen nothing.
+    /// Makes an audit that has seen nothing.
     #[new]
     fn new(settings: AskedAudit, constant: bool) -> PyResult<Self> {
         Ok(Self::of(Auditor::new(&settings.into()).map_err(PythonError::from)?, constant))
     }
 
-    /// An audit from bytes.
+    /// Restores an audit from bytes.
     #[staticmethod]
     fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<Self> {
         let wrong = |what: &str| PythonError::value(format!("the audit: {what}"));
@@ -53,7 +53,7 @@ impl Audit {
         Ok(Self::of(auditor, first != 0))
     }
 
-    /// Bytes that it can be made from again: whether there is a constant, and the books.
+    /// Saves the audit to bytes: whether there is a constant, and the audit itself.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| {
             let bytes = self.lock()?.to_bytes();
@@ -69,7 +69,8 @@ impl Audit {
         Ok((make, (slf.get().to_bytes(slf.py())?,)))
     }
 
-    /// Takes down what the model predicted for the rows of a table, before it was told the labels.
+    /// Records the predictions of the model for the rows of a table. The model must have made them
+    /// before it was told the labels.
     #[pyo3(signature = (columns, table, labels, predictions, importances=None, names=None))]
     #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     fn observe(
@@ -113,7 +114,8 @@ impl Audit {
         })?)
     }
 
-    /// No comparator of norm at most `radius` was better than this per round.
+    /// Returns the certificate: no comparator of norm at most `radius` was better by more than this
+    /// per round.
     #[pyo3(signature = (radius=None))]
     fn certificate(&self, py: Python<'_>, radius: Option<f64>) -> PyResult<f64> {
         let out = |why| PythonError::value(format!("radius: {why}"));
@@ -121,7 +123,7 @@ impl Audit {
         Ok(py.detach(|| Ok::<_, PythonError>(self.lock()?.certificate(radius)))?)
     }
 
-    /// Takes in an audit of other rounds under the same settings.
+    /// Adds an audit of other rounds under the same settings.
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         if std::ptr::eq(self, other) {
             return Err(PythonError::value("an audit cannot be merged with itself").into());

@@ -1,24 +1,24 @@
-//! What goes wrong, as Python's exceptions.
+//! Errors, and the exceptions of Python that they become.
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rueful_data::{DataError, NamesSettings};
 use rueful_run::{ModelError, RunError, SessionError, SettingsError, SpecError};
 
-/// What goes wrong while the interpreter may be doing something else.
+/// An error that can be made without the interpreter.
 #[derive(Debug)]
 pub(crate) enum PythonError {
     /// An argument that cannot be used.
     Value(String),
     /// A file that cannot be read or written.
     System(String),
-    /// A state that cannot be gone on with.
+    /// A state from which one cannot continue.
     Runtime(String),
-    /// What Python itself says, such as that somebody pressed Ctrl-C.
+    /// An exception of Python itself, for instance because somebody pressed Ctrl-C.
     Python(PyErr),
 }
 
-/// What happens to be wrong, or a result.
+/// A result, or the error for Python.
 pub(crate) type Outcome<T> = Result<T, PythonError>;
 
 impl PythonError {
@@ -27,7 +27,7 @@ impl PythonError {
     }
 }
 
-/// What Python calls a setting.
+/// Returns the name of a setting in Python.
 pub(crate) fn argument(setting: &str) -> String {
     setting.replace('-', "_")
 }

@@ -1,4 +1,4 @@
-//! Files, read by rueful's own readers.
+//! Reads files with rueful's own readers.
 
 use crate::error::{Outcome, PythonError};
 use crate::model::Held;
@@ -17,14 +17,14 @@ use rueful_run::{
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// On how many threads files are read; on all cores unless told.
+/// Returns the options of reading on this many threads, or on all cores if it is `None`.
 pub(crate) fn reading_options(threads: Option<usize>) -> Outcome<ReadingOptions> {
     let none = || PythonError::value("threads: at least 1");
     let threads = threads.map(|count| NonZeroUsize::new(count).ok_or_else(none)).transpose()?;
     Ok(ReadingOptions { threads, idle_rows: true, ..ReadingOptions::default() })
 }
 
-/// Opens files once more, unless that cannot be done.
+/// Opens files once more. Files that can be read only once are refused.
 fn reopen(
     data: &DataSpec,
     labels: LabelUse,
@@ -36,7 +36,7 @@ fn reopen(
     }
 }
 
-/// Learns all that is left of a source, or as much as there is time for.
+/// Learns from the rest of a source, until its end or until somebody interrupts.
 fn learn(session: &mut Session, source: &mut dyn Source, watch: &mut Watch) -> Outcome<()> {
     while session.advance(source)? {
         watch.look(|| progress(session, source))?;
@@ -44,13 +44,14 @@ fn learn(session: &mut Session, source: &mut dyn Source, watch: &mut Watch) -> O
     watch.end(|| progress(session, source))
 }
 
-/// Examples, bytes and the average loss so far.
+/// Returns the number of examples, the number of bytes and the average loss so far.
 fn progress(session: &Session, source: &dyn Source) -> (u64, u64, f64) {
     let so_far = session.progress(source);
     (so_far.examples, so_far.bytes, so_far.sequential_risk)
 }
 
-/// A run over files: the model, what settings were taken to mean, and why it stopped, if it did.
+/// Runs over files. It returns the model, notes on how settings were understood, and the error that
+/// stopped it, if one did.
 pub(crate) fn run(
     mut settings: Settings,
     reading: &DataSettings,
@@ -71,7 +72,7 @@ pub(crate) fn run(
     Ok((session.into_model(&*source), notes, stopped))
 }
 
-/// Goes on with other files, as those before were read.
+/// Continues with other files, which are read in the same way as those before.
 pub(crate) fn go_on(
     held: &mut Held,
     files: Vec<String>,
@@ -81,7 +82,7 @@ pub(crate) fn go_on(
     let model = &held.model;
     let labels = LabelUse::Learn(model.run.task().loss.labels());
     let counts = model.stream.seen().labels.counts;
-    // Classes that were announced, and not seen, are no labels that came before.
+    // Classes that were announced but not seen do not count as earlier labels.
     let seen = counts.into_iter().filter(|&(_, count)| count > 0);
     let reading_options =
         ReadingOptions { known_labels: seen.map(|(label, _)| label).collect(), ..reading_options };
@@ -96,7 +97,8 @@ pub(crate) fn go_on(
     learned
 }
 
-/// A frame in memory has no format: what is in a file, its name says.
+/// Returns the layout of files. A frame in memory has no file format, so the names of the files
+/// decide it.
 fn schema(data: &DataSpec, files: &[String]) -> Layout {
     let is_parquet =
         |file: &String| Path::new(file).extension().is_some_and(|end| end == "parquet");
@@ -109,7 +111,7 @@ fn schema(data: &DataSpec, files: &[String]) -> Layout {
     }
 }
 
-/// Predicts the rows of files. The files may have labels, which are passed over.
+/// Predicts the rows of files. The files may have labels, which are ignored.
 pub(crate) fn predict(
     held: &Held,
     files: Vec<String>,
@@ -129,7 +131,7 @@ pub(crate) fn predict(
     Ok(all)
 }
 
-/// The rows of files as compressed rows.
+/// The rows of files as a matrix of compressed rows.
 #[derive(Default)]
 struct Matrix {
     offsets: Vec<i64>,
@@ -141,7 +143,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// Feature i is column i − 1, for no constant is read.
+    /// Appends the rows of a batch. Feature i is column i − 1, because no constant is read.
     fn append(&mut self, batch: &Batch) {
         for example in batch.iter() {
             let x = example.features;
@@ -155,7 +157,7 @@ impl Matrix {
     }
 }
 
-/// Parts of a matrix: offsets, indices, values, labels, importances.
+/// The parts of a matrix: offsets, indices, values, labels, importances.
 type Parts<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i32>>,
@@ -164,8 +166,8 @@ type Parts<'py> = (
     Bound<'py, PyArray1<f64>>,
 );
 
-/// Reads files: the parts of a matrix of compressed rows, its width, the labels as they are written
-/// where they are two, and the names of features by their columns.
+/// Reads files. It returns the parts of a matrix of compressed rows, its width, the labels as they
+/// are written if there are two classes, and the names of features by their columns.
 #[pyfunction]
 #[pyo3(signature = (reading, loss=None, threads=None))]
 #[expect(clippy::type_complexity, reason = "Python takes it apart at once")]

@@ -1,4 +1,4 @@
-//! The best fixed predictor of a table, and the exact regret of a run over it.
+//! Solves for the best fixed predictor of a table, and for the exact regret of a run over it.
 
 use crate::error::{Outcome, PythonError};
 use crate::model::{table_alone, way};
@@ -16,7 +16,7 @@ use rueful_run::{
 };
 use serde::Serialize;
 
-/// When the solver stops.
+/// Returns the options that say when the solver stops.
 pub(crate) fn options(tolerance: Option<f64>, max_passes: Option<u64>) -> Outcome<Options> {
     let mut options = Options::default();
     if let Some(tolerance) = tolerance {
@@ -36,12 +36,12 @@ pub(crate) fn options(tolerance: Option<f64>, max_passes: Option<u64>) -> Outcom
     Ok(options)
 }
 
-/// Refuses to open a table again. A table in memory needs no second opening.
+/// Refuses to open a table again. A table in memory never needs to be opened twice.
 fn never() -> Result<Box<dyn Source>, DataError> {
     Err(DataError::OnceOnly { file: "X".to_owned() })
 }
 
-/// Runs a task anew over a table, and solves for the best predictor afterwards.
+/// Runs a task again over a table, and then solves for the best predictor.
 pub(crate) fn replayed(
     task: Task,
     view: View<'_>,
@@ -116,7 +116,7 @@ struct Answer {
     comparators: Comparators,
 }
 
-/// The best fixed predictor of a table, as JSON.
+/// Returns the best fixed predictor of a table, as JSON.
 #[pyfunction]
 #[pyo3(signature = (settings, columns, table, labels, *, constant, names=None, importances=None, tolerance=None, max_passes=None))]
 #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
@@ -157,7 +157,7 @@ pub(crate) fn best_in_hindsight(
     serde_json::to_string(&answer).map_err(|error| PythonError::Runtime(error.to_string()).into())
 }
 
-/// Refuses labels that a loss does not understand.
+/// Refuses labels that a loss does not accept.
 fn check_labels(loss: &AnyLoss, labels: &[f64]) -> Outcome<()> {
     let taken = loss.labels();
     match labels.iter().find(|&&label| !taken.accept(label)) {

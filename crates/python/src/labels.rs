@@ -3,7 +3,7 @@
 use rueful_data::{LabelsSeen, Seen};
 use rueful_run::Model;
 
-/// Takes down what two classes are called, before any example of them is seen.
+/// Records the names of two classes before any of their examples is seen.
 pub(crate) fn announce(labels: &mut LabelsSeen, classes: &[String; 2]) {
     labels.counts = classes.iter().map(|class| (class.clone(), 0)).collect();
 }
@@ -23,7 +23,8 @@ pub(crate) fn classes(model: &Model) -> (Option<String>, Option<String>) {
     (model.class_of(false), model.class_of(true))
 }
 
-/// The label that is written down as the one for +1: none where a number says it itself.
+/// Returns the label that the data description names as +1. It is `None` if the labels are numbers
+/// that say so themselves.
 pub(crate) fn positive(classes: &[String; 2]) -> Option<String> {
     let [negative, positive] = classes;
     let are_signs = positive == "1" && (negative == "0" || negative == "-1");

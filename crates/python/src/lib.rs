@@ -1,8 +1,8 @@
-//! The Python package `rueful`, as far as it is Rust: tables from Python's memory in, weights,
-//! predictions and reports out.
+//! The Rust part of the Python package `rueful`. It takes tables from Python's memory and returns
+//! weights, predictions and reports.
 //!
-//! The front that people use is pure Python, in `python/rueful`. This crate translates, and has no
-//! rules of its own: learning is done by `run`, and pages are made by `cli`.
+//! The interface for users is pure Python, in `python/rueful`. This crate only translates, and has
+//! no rules of its own: `run` learns, and `cli` makes pages.
 
 mod arrow;
 mod audit;
@@ -21,7 +21,7 @@ mod watch;
 
 use pyo3::prelude::*;
 
-/// The parts of rueful that are Rust. Use `rueful`, which is built on them.
+/// The parts of rueful that are written in Rust. Use the package `rueful`, which is built on them.
 #[pymodule]
 mod _rueful {
     #[pymodule_export]

@@ -1,4 +1,5 @@
-//! A run that Python holds: it is shown tables, and predicts, reports, and is put away.
+//! A run that Python holds. It learns from tables and predicts them, and it can report and be
+//! saved.
 
 use crate::error::{Outcome, PythonError};
 use crate::files;
@@ -23,34 +24,35 @@ use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// The name of the labels beside a table.
 const LABEL: &str = "label";
 
-/// Indices of features, and what they weigh.
+/// The indices of features, and their weights.
 type Weights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 
-/// A run, and what it knows of its stream.
+/// A run, and its record of the stream.
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Model {
     held: RwLock<Held>,
-    /// What the dicts have held that were learned from, and those that were only predicted: names that
-    /// nothing was learned of are no part of the stream.
+    /// The keys of the dicts that were learned from. Those of dicts that were only predicted are
+    /// kept apart in `predicted`, because names from which nothing was learned are not part of the
+    /// stream.
     dicts: Dicts,
     predicted: Dicts,
 }
 
-/// What changes while it learns.
+/// The state that changes while the model learns.
 pub(crate) struct Held {
     pub(crate) model: rueful_run::Model,
-    /// What settings were taken to mean, in words.
+    /// Notes on how the settings were understood.
     pub(crate) notes: Vec<String>,
 }
 
 impl Held {
-    /// How the columns of tables become features.
+    /// Returns how the columns of tables become features.
     fn way(&self) -> Way<'_> {
         way(&self.model.data)
     }
 
-    /// Learns from a table. One that holds what no feature can be is refused before anything is
-    /// learned, where that can be seen at once.
+    /// Learns from a table. A matrix with a value that no feature can have is refused before
+    /// anything is learned. In other tables, such a value is found only while they are read.
     fn learn(&mut self, view: View<'_>, side: &Side<'_>, watch: &mut Watch) -> Outcome<()> {
         view.check()?;
         self.leave_files();
@@ -67,7 +69,7 @@ impl Held {
         watch.end(|| (ledger.rounds(), 0, ledger.sequential_risk()))
     }
 
-    /// What each row of a table is predicted.
+    /// Returns the predictions for the rows of a table.
     fn predict(&self, view: View<'_>, way: &Way<'_>, watch: &mut Watch) -> Outcome<Vec<f64>> {
         let (mut all, mut part) = (Vec::with_capacity(view.rows().unwrap_or(0)), Vec::new());
         let run = &self.model.run;
@@ -79,7 +81,7 @@ impl Held {
         Ok(all)
     }
 
-    /// What comes now is no part of the files that came before.
+    /// Ends the record of files: the next rows do not belong to them.
     fn leave_files(&mut self) {
         let data = &self.model.data;
         if !data.files.is_empty() {
@@ -87,7 +89,8 @@ impl Held {
         }
     }
 
-    /// Begins with data of another kind, unless they are what came before.
+    /// Begins with data of another description. If the description is the same as before, nothing
+    /// changes.
     fn turn_to(&mut self, data: DataSpec) {
         if self.model.data == data {
             return;
@@ -103,7 +106,7 @@ impl Held {
     }
 }
 
-/// Takes down what was seen of some rows.
+/// Records what was seen of some rows.
 fn take_down(stream: &mut Stream, rows: Rows<'_>) {
     stream.now.census.count(rows);
     let is_idle = |row: usize| rows.importances().get(row).is_some_and(|one| one.is_zero());
@@ -111,7 +114,8 @@ fn take_down(stream: &mut Stream, rows: Rows<'_>) {
     stream.position += rows.len() as u64;
 }
 
-/// How the columns of tables become features, by the data that a model has learned from.
+/// Returns how the columns of tables become features, by the description of the data that a model
+/// has learned from.
 pub(crate) fn way(data: &DataSpec) -> Way<'_> {
     let constant = data.constant;
     match &data.schema {
@@ -129,18 +133,18 @@ pub(crate) fn way(data: &DataSpec) -> Way<'_> {
     }
 }
 
-/// Numbered columns, as of a matrix.
+/// Describes columns that have numbers, such as those of a matrix.
 fn numbered(constant: bool, positive: Option<String>) -> DataSpec {
     let schema = Layout::Text(Schema::Libsvm {});
     DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None }
 }
 
-/// What is wrong with names, as an error.
+/// Makes the error about wrong names.
 fn wrong_names(what: String) -> PythonError {
     PythonError::value(format!("X: expected {what}"))
 }
 
-/// Completes settings; where a learner must know the stream beforehand, `survey` says what it is.
+/// Completes settings. If a learner must know the stream beforehand, `survey` measures it.
 pub(crate) fn resolve(
     settings: &Settings,
     mut survey: impl FnMut() -> Outcome<Option<Survey>>,
@@ -161,7 +165,7 @@ pub(crate) fn resolve(
     Ok((spec.task(), notes))
 }
 
-/// How long and large a stream is.
+/// Measures the length of a stream and its largest norms and labels.
 fn survey(view: View<'_>, way: &Way<'_>, side: &Side<'_>) -> Outcome<Survey> {
     let mut survey = Survey::default();
     view.each(way, Some(side), &mut |rows| {
@@ -178,7 +182,7 @@ fn survey(view: View<'_>, way: &Way<'_>, side: &Side<'_>) -> Outcome<Survey> {
     Ok(survey)
 }
 
-/// How the columns of a table become features, as a description that a model keeps.
+/// Describes how the columns of a table become features. The model keeps this description.
 fn described(
     table: &Table<'_>,
     columns: AskedColumns,
@@ -216,7 +220,7 @@ fn described(
     Ok(DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None })
 }
 
-/// A name for the labels that no column has.
+/// Returns a name for the labels that no column has.
 fn label_beside<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
     let mut label = LABEL.to_owned();
     while names.clone().any(|name| name == label) {
@@ -227,7 +231,7 @@ fn label_beside<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
 
 impl Model {
     pub(crate) fn of(mut model: rueful_run::Model, notes: Vec<String>) -> Self {
-        // A model that was loaded brings its notes along.
+        // A loaded model has its own notes.
         if !notes.is_empty() {
             model.companions.notes = notes;
         }
@@ -245,7 +249,8 @@ impl Model {
         self.held.write().map_err(|_| broken())
     }
 
-    /// Asks something without the interpreter: whoever learns may be waiting for that.
+    /// Answers a question without holding the interpreter, because a thread that is learning may be
+    /// waiting for the interpreter.
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
@@ -254,7 +259,7 @@ impl Model {
         Ok(py.detach(|| Ok::<_, PythonError>(question(&*self.read()?)))?)
     }
 
-    /// What was seen is told to the run, which reports on it.
+    /// Tells the run what was seen of the stream, so that it can report it.
     fn settle(&self, held: &mut Held) {
         let names = self.dicts.names();
         held.model.stream.now.extend(&names);
@@ -263,14 +268,14 @@ impl Model {
     }
 }
 
-/// A call before this one failed in the middle of a change.
+/// Makes the error for a model that an earlier call left half changed.
 fn broken() -> PythonError {
     PythonError::Runtime(
         "this model was left half changed by an error: make or load it anew".to_owned(),
     )
 }
 
-/// How many bits the indices of names have.
+/// Returns the number of bits of the indices of names.
 fn bits_of(data: &DataSpec) -> Bits {
     match &data.schema {
         Layout::Columnar(layout) => layout.bits,
@@ -284,9 +289,9 @@ fn bits_of(data: &DataSpec) -> Bits {
 
 #[pymethods]
 impl Model {
-    /// A run that has seen nothing, for tables like this one. `classes` are the names of the labels
-    /// −1 and +1, and `names` those of the columns of a matrix. Only where `labels` are given does a
-    /// learner find out about the whole table beforehand.
+    /// Makes a run that has seen nothing, for tables like this one. `classes` are the names of the
+    /// labels −1 and +1, and `names` are those of the columns of a matrix. A learner can measure
+    /// the whole table beforehand only if `labels` are given.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     #[pyo3(signature = (settings, columns, table, *, constant, classes=None, names=None, labels=None, importances=None))]
@@ -319,21 +324,21 @@ impl Model {
         Ok(Self::of(model, notes))
     }
 
-    /// A run from the bytes of a model's file.
+    /// Restores a run from the bytes of a model's file.
     #[staticmethod]
     fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<Self> {
         let model = rueful_run::Model::decode(bytes.as_bytes(), "the model");
         Ok(Self::of(model.map_err(PythonError::from)?, Vec::new()))
     }
 
-    /// A run from a model's file.
+    /// Restores a run from a model's file.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let model = py.detach(|| rueful_run::Model::open(&path)).map_err(PythonError::from)?;
         Ok(Self::of(model, Vec::new()))
     }
 
-    /// The bytes of the model's file.
+    /// Returns the bytes of the model's file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| {
             let mut held = self.write()?;
@@ -343,7 +348,7 @@ impl Model {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Puts the model in a file.
+    /// Saves the model to a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         Ok(py.detach(|| {
             let mut held = self.write()?;
@@ -352,7 +357,7 @@ impl Model {
         })?)
     }
 
-    /// Pickles are the bytes of the model's file.
+    /// Pickles the model as the bytes of its file.
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
@@ -360,7 +365,7 @@ impl Model {
         Ok((make, (slf.get().to_bytes(slf.py())?,)))
     }
 
-    /// A copy that goes its own way.
+    /// Returns an independent copy.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let (model, notes) = py.detach(|| {
             let mut held = self.write()?;
@@ -395,8 +400,8 @@ impl Model {
         Ok(py.detach(|| self.write()?.learn(view, &side, &mut watch))?)
     }
 
-    /// What each row of a table is predicted; `columns` say what becomes of columns with names, where
-    /// it is not what became of those before.
+    /// Returns the predictions for the rows of a table. `columns` give the roles of columns with
+    /// names, if they differ from those before.
     #[pyo3(signature = (table, columns=None, names=None))]
     fn predict<'py>(
         &self,
@@ -419,7 +424,8 @@ impl Model {
         Ok(PyArray1::from_vec(py, predictions))
     }
 
-    /// How likely the label +1 is at each score, by the loss; nothing where the loss does not say.
+    /// Returns the probability of the label +1 at each score, by the loss. It is `None` if the loss
+    /// has no probabilities.
     fn probabilities<'py>(
         &self,
         py: Python<'py>,
@@ -431,7 +437,7 @@ impl Model {
         Ok(all.map(|all| PyArray1::from_vec(py, all)))
     }
 
-    /// Begins or goes on with a table of another kind than those before.
+    /// Begins or continues with a table of another kind than those before.
     #[pyo3(signature = (columns, table, *, names=None))]
     fn turn_to(
         &self,
@@ -467,7 +473,7 @@ impl Model {
         })?)
     }
 
-    /// Predicts files that need have no labels.
+    /// Predicts files. They need no labels.
     #[pyo3(signature = (files, threads=None))]
     fn predict_files<'py>(
         &self,
@@ -482,7 +488,7 @@ impl Model {
         Ok(PyArray1::from_vec(py, scores))
     }
 
-    /// Runs files from their beginning, as `rueful run` does.
+    /// Runs over files from their beginning, as `rueful run` does.
     #[staticmethod]
     #[pyo3(signature = (settings, reading, threads=None, listener=None))]
     fn run_files(
@@ -502,7 +508,7 @@ impl Model {
         }
     }
 
-    /// What can be said so far.
+    /// Returns the report on the run so far.
     fn report(&self, py: Python<'_>) -> PyResult<Snapshot> {
         Ok(py.detach(|| {
             let mut held = self.write()?;
@@ -515,8 +521,9 @@ impl Model {
         })?)
     }
 
-    /// No comparator of norm at most `radius` was better than this per round; infinite where nothing
-    /// can be said. Without a radius it is about the comparators of the run.
+    /// Returns the certificate: no comparator of norm at most `radius` was better by more than this
+    /// per round. It is infinite if nothing can be said. Without a radius, it is about the
+    /// comparators of the run.
     #[pyo3(signature = (radius=None))]
     fn certificate(&self, py: Python<'_>, radius: Option<f64>) -> PyResult<f64> {
         let out = |why| PythonError::value(format!("radius: {why}"));
@@ -526,7 +533,7 @@ impl Model {
             let report = held.model.run.report();
             let proved = match radius {
                 None => report.certificate,
-                // Where the certificate is withheld, so is everything it is made of.
+                // If proofs contradict each other, the certificate is withheld at every radius.
                 Some(_) if !report.contradictions.is_empty() => None,
                 Some(radius) => Some(held.model.run.point().certificate_for(radius)),
             };
@@ -534,7 +541,8 @@ impl Model {
         })?)
     }
 
-    /// A fresh run of the same task over a table, and the best predictor in hindsight.
+    /// Returns the report of a fresh run of the same task over a table, with the best predictor in
+    /// hindsight.
     #[pyo3(signature = (table, labels, importances=None, tolerance=None, max_passes=None))]
     fn regret(
         &self,
@@ -557,14 +565,14 @@ impl Model {
         })?)
     }
 
-    /// The weights of the features that were seen: indices, and what they weigh.
+    /// Returns the indices and the weights of the features that were seen.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Weights<'py>> {
         let weights = py.detach(|| Ok::<_, PythonError>(self.read()?.model.run.weights()))?;
         let (indices, values) = weights.into_iter().unzip();
         Ok((PyArray1::from_vec(py, indices), PyArray1::from_vec(py, values)))
     }
 
-    /// The weights that are not 0 by the names of their features, the largest first.
+    /// Returns the weights that are not 0 with the names of their features, the largest first.
     fn named_weights(&self, py: Python<'_>) -> PyResult<Vec<(String, f64)>> {
         let weights = py.detach(|| {
             let mut held = self.write()?;
@@ -578,7 +586,7 @@ impl Model {
         Ok(named.collect())
     }
 
-    /// Takes in the books of another run of the same task; the weights stay this run's own.
+    /// Adds the ledger of another run of the same task. The weights stay those of this run.
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         if std::ptr::eq(self, other) {
             return Err(PythonError::value("a run cannot be merged with itself").into());
@@ -593,12 +601,12 @@ impl Model {
         })?)
     }
 
-    /// The names of the labels −1 and +1, as far as they are known.
+    /// Returns the names of the labels −1 and +1, as far as they are known.
     fn classes(&self, py: Python<'_>) -> PyResult<(Option<String>, Option<String>)> {
         self.ask(py, |held| labels::classes(&held.model))
     }
 
-    /// How many examples were learned from.
+    /// Returns how many examples were learned from.
     fn examples(&self, py: Python<'_>) -> PyResult<u64> {
         self.ask(py, |held| held.model.run.ledger().rounds())
     }
@@ -608,19 +616,19 @@ impl Model {
         self.ask(py, |held| held.model.run.task().loss.labels() == Labels::Signs)
     }
 
-    /// The description of the task, as JSON.
+    /// Returns the description of the task, as JSON.
     fn task(&self, py: Python<'_>) -> PyResult<String> {
         self.ask(py, |held| serde_json::to_string(held.model.run.task()))?
             .map_err(|error| PythonError::Runtime(error.to_string()).into())
     }
 
-    /// How data are read, as JSON.
+    /// Returns how data are read, as JSON.
     fn data(&self, py: Python<'_>) -> PyResult<String> {
         self.ask(py, |held| serde_json::to_string(&held.model.data))?
             .map_err(|error| PythonError::Runtime(error.to_string()).into())
     }
 
-    /// One more than the largest index of a feature that was seen.
+    /// Returns one more than the largest index of a feature that was seen.
     fn dimension(&self, py: Python<'_>) -> PyResult<u64> {
         self.ask(py, |held| held.model.stream.seen().census.dimension)
     }
@@ -631,7 +639,8 @@ impl Model {
     }
 }
 
-/// A table that Python holds, by what it asks for: for whoever needs no model.
+/// Returns the description of a table that Python holds, and an empty record of the keys of dicts,
+/// for callers that have no model.
 pub(crate) fn table_alone(
     table: &Table<'_>,
     columns: AskedColumns,

@@ -1,4 +1,4 @@
-//! Rows by the names of their features: dicts, and matrices whose columns have names.
+//! Rows whose features have names: dicts, and matrices whose columns have names.
 
 use crate::arrow::with_importance;
 use crate::error::{Outcome, PythonError};
@@ -15,32 +15,32 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
-/// A batch has about so many features.
+/// The approximate number of features in a batch.
 const ENOUGH: usize = 1 << 14;
 
-/// What dicts have held so far.
+/// The keys of the dicts so far.
 pub(crate) struct Dicts {
     keys: Mutex<Keys>,
 }
 
-/// The keys that were seen, and who makes rows of their values.
+/// The keys that were seen, and the assembler that makes rows of their values.
 struct Keys {
     columns: Vec<Column>,
     places: HashMap<String, usize>,
     bits: Bits,
     constant: bool,
     assembler: Assembler,
-    /// What assemblers before this one were told.
+    /// The names that earlier assemblers were told.
     before: Seen,
 }
 
-/// Rows of dicts, without labels.
+/// The rows of dicts, without labels.
 pub(crate) struct Collected {
     batch: Batch,
 }
 
 impl Dicts {
-    /// No key was seen.
+    /// Makes a record without keys.
     pub(crate) fn new(bits: Bits, constant: bool) -> Self {
         let columns = Vec::new();
         let assembler = assembler(&columns, bits, constant);
@@ -48,7 +48,7 @@ impl Dicts {
         Self { keys: Mutex::new(Keys { columns, places, bits, constant, assembler, before }) }
     }
 
-    /// The names that dicts have shown so far.
+    /// Returns the names that dicts have shown so far.
     pub(crate) fn names(&self) -> Seen {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.remember();
@@ -56,9 +56,9 @@ impl Dicts {
     }
 }
 
-/// Puts together rows of such columns, of which none is the label.
+/// Makes an assembler for rows of these columns, none of which is the label.
 fn assembler(columns: &[Column], bits: Bits, constant: bool) -> Assembler {
-    // A name that is longer than all keys is none of them.
+    // The label gets a name that is longer than all keys, so it differs from each of them.
     let longest = columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
     let label = Column { name: "-".repeat(longest + 1), role: Role::Label };
     let all: Vec<Column> = columns.iter().cloned().chain([label]).collect();
@@ -72,7 +72,7 @@ fn assembler(columns: &[Column], bits: Bits, constant: bool) -> Assembler {
 }
 
 impl Keys {
-    /// The place of a key, which is a new one if it was not seen.
+    /// Returns the place of a key. A key that was not seen before gets a new place.
     fn place(&mut self, key: &str, role: Role) -> usize {
         if let Some(&place) = self.places.get(key) {
             return place;
@@ -83,7 +83,7 @@ impl Keys {
         place
     }
 
-    /// Sees to it that all keys of some dicts have their places.
+    /// Gives places to all keys of some dicts.
     fn meet(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
         let known = self.columns.len();
         for (row, dict) in list.iter().enumerate() {
@@ -131,7 +131,7 @@ impl Keys {
         Ok(Collected { batch })
     }
 
-    /// Gives a value to the row that is being put together.
+    /// Adds a value to the row that is being assembled.
     fn give(
         &mut self,
         place: usize,
@@ -165,12 +165,12 @@ fn of_row<'a, 'py>(dict: &'a Bound<'py, PyAny>, row: usize) -> PyResult<&'a Boun
     })
 }
 
-/// What is wrong with the value of a key.
+/// Says what is wrong with the value of a key.
 fn told(wrong: &RowError, row: usize, key: &str) -> String {
     format!("row {row}, {key}: found {}, expected {}", wrong.found, wrong.expected)
 }
 
-/// The rows of some dicts.
+/// Makes rows of some dicts.
 pub(crate) fn collect(list: &Bound<'_, PyList>, dicts: &Dicts) -> PyResult<Collected> {
     let keys = dicts.keys.lock_py_attached(list.py());
     let mut keys = keys.unwrap_or_else(PoisonError::into_inner);
@@ -182,7 +182,7 @@ impl Collected {
         self.batch.len()
     }
 
-    /// Shows the rows, some at a time.
+    /// Shows the rows to `visit`, some at a time.
     pub(crate) fn each(self, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<Told> {
         let mut labelled = Batch::default();
         for (row, example) in self.batch.iter().enumerate() {
@@ -204,7 +204,7 @@ impl Collected {
     }
 }
 
-/// Shows the rows of a matrix whose columns have names.
+/// Shows the rows of a matrix whose columns have names to `visit`.
 pub(crate) fn matrix(
     (rows, width): (usize, usize),
     cell: impl Fn(usize, usize) -> f64,
@@ -250,7 +250,7 @@ pub(crate) fn matrix(
     Ok(Told { names: assembler.names().clone(), missing: assembler.missing().to_vec() })
 }
 
-/// The columns of a table that are there when it is only predicted.
+/// Returns the places of the columns that hold neither labels, importances nor predictions.
 fn features(columns: &Columns) -> Vec<usize> {
     let is_feature = |role| !matches!(role, Role::Label | Role::Importance | Role::Prediction);
     let columns = columns.iter().enumerate();

@@ -1,10 +1,10 @@
-//! The report of a run, for Python to show.
+//! The report of a run, which Python shows.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rueful_run::{Report, Run};
 
-/// A report, and the run it is about as it was then.
+/// A report, and a copy of the run as it was when the report was made.
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Snapshot {
     report: Report,
@@ -20,18 +20,18 @@ impl Snapshot {
 
 #[pymethods]
 impl Snapshot {
-    /// The report as JSON, as `rueful run --json` has it.
+    /// Returns the report as JSON, as `rueful run --json` prints it.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.report)
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// The report as `rueful run` prints it.
+    /// Returns the report as `rueful run` prints it.
     fn text(&self) -> String {
         rueful_cli::report_text(&self.report, &self.notes)
     }
 
-    /// The page that `rueful run --report` writes.
+    /// Returns the page that `rueful run --report` writes.
     fn html(&self, py: Python<'_>) -> String {
         py.detach(|| rueful_cli::report_html(&self.report, &self.run))
     }

@@ -1,4 +1,4 @@
-//! Settings, from the arguments of Python.
+//! The settings that Python passes as arguments.
 
 use crate::error::Outcome;
 use pyo3::prelude::*;
@@ -57,7 +57,7 @@ pub(crate) struct AskedColumns {
 }
 
 impl AskedColumns {
-    /// How many bits the index of a feature by name has.
+    /// Returns the number of bits of the index of a feature with a name, if it was asked for.
     pub(crate) fn asked_bits(&self) -> Option<u8> {
         self.bits
     }
@@ -75,7 +75,7 @@ impl AskedColumns {
     }
 }
 
-/// How many bits the index of a feature by name has.
+/// Returns the number of bits of the index of a feature with a name.
 pub(crate) fn bits(asked: Option<u8>) -> Outcome<Bits> {
     let out_of_range = |why| crate::error::PythonError::value(format!("bits: {why}"));
     asked.map_or(Ok(Bits::default()), |bits| Bits::try_from(bits).map_err(out_of_range))

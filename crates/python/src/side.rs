@@ -1,4 +1,4 @@
-//! The labels and importances that stand beside a table.
+//! The labels and importances that come beside a table.
 
 use crate::error::{Outcome, PythonError};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
@@ -6,16 +6,16 @@ use pyo3::prelude::*;
 use rueful_core::{Importance, Rows};
 use std::borrow::Cow;
 
-/// Labels and importances, row after row.
+/// The labels and importances of all rows.
 pub(crate) struct Side<'a> {
-    /// Labels, where they lie if that is side by side.
+    /// The labels. They are borrowed if they lie side by side in memory, and copied otherwise.
     pub(crate) labels: Cow<'a, [f64]>,
-    /// How much rows count; empty if all count 1.
+    /// The importances; empty if all rows count 1.
     pub(crate) importances: Vec<Importance>,
 }
 
 impl<'a> Side<'a> {
-    /// Takes what Python has.
+    /// Takes the arrays that Python holds.
     pub(crate) fn new(
         labels: &'a PyReadonlyArray1<'_, f64>,
         importances: Option<&PyReadonlyArray1<'_, f64>>,
@@ -36,17 +36,18 @@ impl<'a> Side<'a> {
         Ok(Self { labels, importances })
     }
 
-    /// Nothing is known about so many rows.
+    /// Makes labels and importances for rows about which nothing is known: labels of 0, and all
+    /// rows count 1.
     pub(crate) fn unknown(rows: usize) -> Self {
         Self { labels: Cow::Owned(vec![0.0; rows]), importances: Vec::new() }
     }
 
-    /// How much a row counts.
+    /// Returns how much a row counts.
     pub(crate) fn importance(&self, row: usize) -> Importance {
         self.importances.get(row).copied().unwrap_or(Importance::ONE)
     }
 
-    /// Refuses a table of another length.
+    /// Refuses a table whose number of rows differs.
     pub(crate) fn check(&self, rows: usize) -> Outcome<()> {
         let labels = self.labels.len();
         if rows == labels {
@@ -64,5 +65,5 @@ fn importances_of(all: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<Importance>> 
     Ok(all.as_array().iter().enumerate().map(one).collect::<Outcome<Vec<_>>>()?)
 }
 
-/// Rows that are taken as they come.
+/// A function that is shown rows, some at a time.
 pub(crate) type Visit<'a> = dyn FnMut(Rows<'_>) -> Outcome<()> + 'a;

@@ -1,8 +1,8 @@
-//! Tables from Python's memory, and the rows they are made of.
+//! Tables from Python's memory, and their rows.
 //!
-//! Column j of a matrix is feature j + 1: feature 0 is the constant, as everywhere in rueful. Values
-//! become single precision. A matrix of singles whose rows lie side by side is used where it lies if
-//! it needs no constant; of everything else some rows at a time are copied.
+//! Column j of a matrix is feature j + 1, because feature 0 is the constant, as everywhere in
+//! rueful. Values become single precision. A matrix of singles whose rows lie side by side is used
+//! in place if it needs no constant. All other tables are copied, some rows at a time.
 
 use crate::arrow::{self, Batches};
 use crate::error::{Outcome, PythonError};
@@ -16,10 +16,10 @@ use pyo3::types::{PyList, PyTuple};
 use rueful_core::{Batch, Door, RowError};
 use rueful_data::{Bits, Columns, Names};
 
-/// A batch has about so many features.
+/// The approximate number of features in a batch.
 const ENOUGH: usize = 1 << 14;
 
-/// The most columns a matrix may have: so many indices readers allow as well.
+/// The largest number of columns that a matrix may have. Readers have the same limit for indices.
 const COLUMNS_MAX: usize = 1 << 26;
 
 /// A table as Python hands it over.
@@ -89,8 +89,8 @@ impl<'py> Sparse<'py> {
 }
 
 impl<'py> Table<'py> {
-    /// Takes what Python has: a matrix of floats, the parts of a sparse one, a list of dicts, or an
-    /// object with a stream of Arrow.
+    /// Takes a table that Python holds: a matrix of floats, the parts of a sparse one, a list of
+    /// dicts, or an object with an Arrow stream.
     pub(crate) fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(parts) = object.cast::<PyTuple>() {
             return Ok(Self::Sparse(Sparse::of(parts)?));
@@ -123,12 +123,12 @@ impl<'py> Table<'py> {
     }
 }
 
-/// A table that can be gone through without the interpreter.
+/// A table that can be read without the interpreter.
 pub(crate) enum View<'a> {
     Singles(ArrayView2<'a, f32>),
     Doubles(ArrayView2<'a, f64>),
     Sparse(SparseView<'a>),
-    /// Rows by name that were collected already, without labels.
+    /// Rows with named features that were collected already, without labels.
     Batch(named::Collected),
     Arrow(Batches),
 }
@@ -154,7 +154,7 @@ impl WholeView<'_> {
         }
     }
 
-    /// A number that counts something; none for a negative one.
+    /// Returns a number that counts something, or `None` if it is negative.
     fn get(&self, place: usize) -> Option<usize> {
         let number = match self {
             Self::Small(array) => i64::from(array[place]),
@@ -189,13 +189,13 @@ impl Values<'_> {
 pub(crate) enum Way<'a> {
     /// By their numbers, perhaps with a constant before them.
     Numbered { constant: bool },
-    /// Not at all: features are the keys of dicts.
+    /// The table has no columns: features are the keys of dicts.
     Keys,
     /// By their names.
     Named { columns: &'a Columns, bits: Bits, constant: bool },
 }
 
-/// The names and the missing cells that a table has shown.
+/// The names and the missing cells that were found in a table.
 #[derive(Default)]
 pub(crate) struct Told {
     pub(crate) names: Names,
@@ -203,7 +203,7 @@ pub(crate) struct Told {
 }
 
 impl View<'_> {
-    /// How many rows there are, where that is known beforehand.
+    /// Returns the number of rows, if it is known beforehand.
     pub(crate) fn rows(&self) -> Option<usize> {
         match self {
             Self::Singles(array) => Some(array.nrows()),
@@ -224,8 +224,8 @@ impl View<'_> {
         }
     }
 
-    /// Shows all rows in order, some at a time, each with its label and importance; or without
-    /// labels, where nothing stands beside the table.
+    /// Shows all rows in order to `visit`, some at a time, each with its label and importance.
+    /// Without `side`, the labels mean nothing.
     pub(crate) fn each(
         self,
         way: &Way<'_>,
@@ -296,7 +296,7 @@ fn check_values<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>) -> Outcome<()> {
     found.map_or(Ok(()), |((row, column), &value)| Err(refused(row, column, value.into())))
 }
 
-/// A value that no feature can have.
+/// Makes the error about a value that no feature can have.
 #[cold]
 pub(crate) fn refused(row: usize, column: usize, value: f64) -> PythonError {
     let why = if value.is_nan() {
@@ -311,7 +311,7 @@ pub(crate) fn refused(row: usize, column: usize, value: f64) -> PythonError {
     PythonError::value(format!("X, row {row}, column {column}: found {why}"))
 }
 
-/// Rows that are used where they lie.
+/// Shows rows of a matrix that is used in place.
 fn in_place(values: &[f32], width: usize, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
     check_width(width)?;
     let mut door = Door::default();
@@ -336,7 +336,7 @@ fn wrong_row(error: RowError, part: &[f32], width: usize, from: usize) -> Python
     }
 }
 
-/// Rows that are copied, some at a time.
+/// Shows rows that are copied, some at a time.
 fn dense<T>(
     array: &ArrayView2<'_, T>,
     single: impl Fn(&T) -> f32,
@@ -412,7 +412,7 @@ impl SparseView<'_> {
         if batch.is_empty() { Ok(()) } else { visit(batch.rows()) }
     }
 
-    /// How many features there are.
+    /// Returns the number of features.
     fn len(&self) -> usize {
         self.indices.len().min(self.values.len())
     }

@@ -1,10 +1,10 @@
-//! Long work: Ctrl-C is heeded now and then, and progress is told.
+//! Watches long work: it reacts to Ctrl-C and reports progress.
 
 use crate::error::Outcome;
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
-/// The time between two looks.
+/// The least time between two checks.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// An observer of long work.
@@ -15,12 +15,13 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Work begins now.
+    /// Begins to watch.
     pub(crate) fn new(listener: Option<Py<PyAny>>) -> Self {
         Self { listener, last: Instant::now() }
     }
 
-    /// Some work was done. `progress` says how much; it is asked ten times a second at most.
+    /// Notes that some work was done. `progress` says how much; it is called at most ten times a
+    /// second.
     pub(crate) fn look(&mut self, progress: impl FnOnce() -> (u64, u64, f64)) -> Outcome<()> {
         if self.last.elapsed() < PAUSE {
             return Ok(());
@@ -31,7 +32,7 @@ impl Watch {
         self.tell(progress)
     }
 
-    /// All work was done, which is told in any case.
+    /// Notes that all work is done. The listener is told in any case.
     pub(crate) fn end(&self, progress: impl FnOnce() -> (u64, u64, f64)) -> Outcome<()> {
         self.tell(progress)
     }

@@ -1,4 +1,4 @@
-//! What is read, and how: from what a person says to a source that can be opened again.
+//! The way from the settings of a person to a source of rows that can be opened again.
 
 use crate::loss_choice::{LossChoice, NoLoss};
 use crate::settings::SettingsError;
@@ -17,25 +17,26 @@ use std::num::NonZeroUsize;
 const COLUMN_SETTINGS: [&str; 9] =
     ["format", "label", "importance", "drop", "categorical", "numeric", "text", "header", "bits"];
 
-/// What is read, and how: complete, so that the same rows can be read again.
+/// A complete description of the data and of how they are read, so that the same rows can be read
+/// again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSpec {
-    /// The files, one after the other; `-` is standard input.
+    /// The files, which are read one after the other; `-` is standard input.
     pub files: Vec<String>,
     /// Their format.
     pub schema: Layout,
-    /// The label that becomes +1, where labels are not numbers that say so themselves.
+    /// The label that becomes +1, if labels are not numbers that say so themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positive: Option<String>,
     /// Whether every example gets one more feature that is always 1.
     pub constant: bool,
-    /// How much the examples of each class count, where it is not alike.
+    /// How much the examples of each class count, if classes count differently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_weights: Option<ClassWeights>,
 }
 
-/// A format, be it text or not, and everything about it that is not in the rows themselves.
+/// A format, text or binary, and everything about it that is not in the rows themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Layout {
@@ -43,80 +44,81 @@ pub enum Layout {
     Text(Schema),
     /// Parquet or Arrow.
     Columnar(rueful_columnar::Layout),
-    /// A compact binary file that was made from any of them.
+    /// A compact binary file that was made from text, Parquet or Arrow.
     Cache(CacheLayout),
 }
 
-/// A cache says itself what is in it.
+/// The layout of a cache. Everything else is in the cache itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "format", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum CacheLayout {
-    /// The only version there is.
+    /// The only variant. Its name is the name of the format.
     Cache {
-        /// How the data were read that it was made from, where that is known.
+        /// How the data that the cache was made from were read, if that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<Box<Layout>>,
     },
 }
 
-/// What was asked for; everything but the files may be left out.
+/// The settings of a person. Everything but the files may be left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DataSettings {
-    /// The files, one after the other; `-` is standard input.
+    /// The files, which are read one after the other; `-` is standard input.
     pub files: Vec<String>,
-    /// What is known about their format.
+    /// The settings of their format.
     pub format_settings: FormatSettings,
-    /// All that is to be known about it, from another time; leaves nothing to wish.
+    /// The complete layout, from an earlier run or a schema. If it is given, `format_settings` must
+    /// be empty.
     pub schema: Option<Layout>,
     /// The label that becomes +1.
     pub positive: Option<String>,
-    /// No feature that is always 1.
+    /// Whether the feature that is always 1 is left out.
     pub no_constant: bool,
     /// How much the examples of each class count.
     pub class_weights: Option<ClassWeights>,
 }
 
-/// How reading goes about it, which makes no difference to the rows.
+/// The settings of reading that make no difference to what the rows hold.
 #[derive(Debug, Clone, Default)]
 pub struct ReadingOptions {
-    /// On how many threads; all cores if left out.
+    /// The number of threads; all cores if left out.
     pub threads: Option<NonZeroUsize>,
     /// Whether files are still growing.
     pub follow: Follow,
-    /// Whether to read through a cache beside the first file, making it if need be.
+    /// Whether to read through a cache beside the first file. The cache is made if it is missing or
+    /// stale.
     pub cache: bool,
-    /// Labels that came before in the stream: what comes now must go with them.
+    /// The labels that came earlier in the stream. New labels must go with them.
     pub known_labels: Vec<String>,
-    /// Whether rows of importance 0 are delivered, which are predicted and otherwise not there.
+    /// Whether rows of importance 0 are delivered. Such rows are predicted, and ignored otherwise.
     pub idle_rows: bool,
 }
 
 /// Data that is open.
 pub struct Data {
-    /// How to read it again.
+    /// The description by which the data can be read again.
     pub spec: DataSpec,
-    /// What was inferred about their format, in words.
+    /// The notes on what was inferred about the format.
     pub notes: Vec<Phrase>,
     /// The loss that follows from the labels, a name of
-    /// [`AnyLoss::NAMES`](rueful_core::loss::AnyLoss::NAMES), where it was asked for and there is
-    /// one.
+    /// [`AnyLoss::NAMES`](rueful_core::loss::AnyLoss::NAMES), if it was asked for and there is one.
     pub loss: Option<&'static str>,
-    /// What was inferred from the labels, in words.
+    /// The notes on what was inferred from the labels.
     pub label_notes: Vec<Phrase>,
     /// The rows.
     pub source: Box<dyn Source>,
 }
 
-/// Which labels are taken.
+/// The labels that are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelUse {
-    /// Those of a loss.
+    /// The labels of a loss.
     Learn(Labels),
-    /// Those of the loss that follows from them, as [`LossChoice`] has it.
+    /// The labels of the loss that follows from them, by the rules of [`LossChoice`].
     Infer,
-    /// Any: they are only looked at.
+    /// All labels: they are only looked at.
     Look,
-    /// None: there need not be any.
+    /// No labels: they are ignored if there are any.
     Ignore,
 }
 
@@ -127,11 +129,11 @@ pub(crate) enum Opening {
     Cache { file: String },
 }
 
-/// How files are read, what was inferred about that, and the files.
+/// How the files are read, the notes on what was inferred about that, and the open files.
 type Recognized = (Layout, Vec<Phrase>, Opening);
 
 impl Opening {
-    /// The labels that the data begin with.
+    /// Returns the labels at the beginning of the data.
     fn first_labels(&mut self, reading: &Reading) -> Result<FirstLabels, DataError> {
         match self {
             Self::Text(text) => text.first_labels(reading),
@@ -140,8 +142,8 @@ impl Opening {
         }
     }
 
-    /// Whether the data have labels: a table has a column for them or has none, and Vowpal Wabbit
-    /// text has them on its first lines or has none.
+    /// Whether the data have labels. A table has them if it has a label column. Vowpal Wabbit text
+    /// has them if its first lines have them.
     pub(crate) fn has_labels(
         &mut self,
         layout: &Layout,
@@ -154,7 +156,7 @@ impl Opening {
         Ok(layout.has_label())
     }
 
-    /// The rows.
+    /// Returns a source of the rows.
     pub(crate) fn read(self, reading: &Reading) -> Result<Box<dyn Source>, DataError> {
         Ok(match self {
             Self::Text(text) => Box::new(text.read(reading)),
@@ -167,7 +169,7 @@ impl Opening {
     }
 }
 
-/// What is made of the labels.
+/// The decision on how labels are read.
 struct Decided {
     rule: LabelRule,
     positive: Option<String>,
@@ -176,7 +178,7 @@ struct Decided {
 }
 
 impl DataSettings {
-    /// Opens the files, finding out what is not said.
+    /// Opens the files, and infers every setting that is not given.
     pub fn open(
         &self,
         labels: LabelUse,
@@ -188,7 +190,8 @@ impl DataSettings {
             let positive = Some(canonical_label(positive).to_owned());
             return Self { positive, ..self.clone() }.open(labels, reading_options);
         }
-        // Before anything is opened, as far as the labels are known.
+        // Class weights are checked before anything is opened, as far as the kind of labels is
+        // known.
         match labels {
             LabelUse::Learn(labels) => self.check_weights(labels)?,
             LabelUse::Infer => self.check_weights(Labels::Signs)?,
@@ -225,13 +228,14 @@ impl DataSettings {
         Ok(Data { spec, notes, loss, label_notes, source })
     }
 
-    /// Refuses class weights where there are no classes.
+    /// Refuses class weights if there are no classes.
     fn check_weights(&self, labels: Labels) -> Result<(), SettingsError> {
         let names_positive = self.positive.is_some();
         Ok(self.class_weights.map_or(Ok(()), |weights| weights.check(labels, names_positive))?)
     }
 
-    /// Opens the files as what they are said to be, or as what the first of them is.
+    /// Opens the files by the schema if there is one. Otherwise the format of the first file is
+    /// recognised.
     fn begin(&self, reading: &Reading, follow: &Follow) -> Result<Recognized, SettingsError> {
         let Some(layout) = &self.schema else { return Ok(self.recognize(reading, follow)?) };
         self.refuse_wishes()?;
@@ -240,7 +244,7 @@ impl DataSettings {
         Ok((layout, Vec::new(), opening))
     }
 
-    /// What is made of the labels, by what is asked for and by those that the data begin with.
+    /// Decides how labels are read, by the settings and by the labels at the beginning of the data.
     fn decide(
         &self,
         labels: LabelUse,
@@ -278,12 +282,12 @@ impl DataSettings {
         DataError::Unsuitable { file, found, expected }
     }
 
-    /// Opens the files as what the first of them is.
+    /// Opens the files in the format of the first of them.
     fn recognize(&self, reading: &Reading, follow: &Follow) -> Result<Recognized, DataError> {
         let named =
             self.format_settings.format.as_deref().and_then(rueful_columnar::Format::by_name);
         let kind = match named {
-            // Not looked at: standard input could not be given back.
+            // The beginning is not looked at, because it could not be put back into standard input.
             Some(format) => return self.open_columnar(format, reading, follow),
             None => match begin(&self.files, &self.format_settings, reading, follow) {
                 Ok(mut text) => {
@@ -320,7 +324,8 @@ impl DataSettings {
         refuse_follow(first, follow)?;
         let is_arrow = format == rueful_columnar::Format::Arrow;
         if is_arrow && first == "-" && self.format_settings.format.is_none() {
-            // Its beginning is gone: it was looked at.
+            // The beginning of standard input was read to recognise the format, and cannot be read
+            // again.
             return Err(DataError::Unsuitable {
                 file: "standard input".to_owned(),
                 found: "Arrow that was not announced".to_owned(),
@@ -332,7 +337,7 @@ impl DataSettings {
         Ok((Layout::Columnar(layout), notes, Opening::Columnar(Box::new(source))))
     }
 
-    /// How its rows came about is settled.
+    /// Refuses settings of columns for a cache, because its rows were read before.
     fn refuse_settings_of_a_cache(&self) -> Result<(), DataError> {
         let format_settings =
             FormatSettings { format: None, unlabelled: false, ..self.format_settings.clone() };
@@ -360,7 +365,7 @@ impl Layout {
     pub const NAMES: [&'static str; 9] =
         ["libsvm", "vw", "csv", "tsv", "jsonl", "arff", "parquet", "arrow", "cache"];
 
-    /// Which of them this is.
+    /// Returns the name of this format.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Text(schema) => schema.name(),
@@ -369,7 +374,7 @@ impl Layout {
         }
     }
 
-    /// The columns and what becomes of each, where the format has columns.
+    /// Returns the columns and their roles, if the format has columns.
     pub fn columns(&self) -> &[Column] {
         match self {
             Self::Text(schema) => schema.columns(),
@@ -379,7 +384,8 @@ impl Layout {
     }
 }
 
-/// The name of the format decides; what is wrong is told by the one it names.
+/// The name of the format decides which kind of layout this is, so that an error is about that
+/// kind.
 impl<'de> Deserialize<'de> for Layout {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
@@ -403,12 +409,12 @@ impl From<LossChoice> for Decided {
 }
 
 impl Decided {
-    /// Which labels the loss takes that follows from them.
+    /// Returns the labels that the chosen loss takes.
     fn takes(&self) -> Labels {
         if self.loss == Some("square") { Labels::Numbers } else { Labels::Signs }
     }
 
-    /// The same with a word on the loss that would be chosen.
+    /// Returns the same decision, with a note on the loss that would be chosen.
     fn foretell(self, first: &FirstLabels, positive: Option<&str>) -> Self {
         let choice = match positive {
             Some(positive) => Ok(LossChoice::one_against_the_rest(first, positive)),
@@ -425,7 +431,7 @@ impl Decided {
     }
 }
 
-/// The one cache there is.
+/// Returns the name of the cache. A cache must be the only file, and it cannot be followed.
 pub(crate) fn only_cache<'a>(files: &'a [String], follow: &Follow) -> Result<&'a str, DataError> {
     let [file] = files else {
         return Err(DataError::Unsuitable {
@@ -438,7 +444,7 @@ pub(crate) fn only_cache<'a>(files: &'a [String], follow: &Follow) -> Result<&'a
     Ok(file)
 }
 
-/// What rows are for whose labels are taken by a rule.
+/// Returns the purpose of rows whose labels are read by a rule.
 fn purpose_of(rule: &LabelRule) -> Purpose {
     match rule {
         LabelRule::Ignored => Purpose::Predict,
@@ -447,7 +453,7 @@ fn purpose_of(rule: &LabelRule) -> Purpose {
     }
 }
 
-/// Files that are not text are whole when they are there.
+/// Refuses to follow a file that is not text, because such a file does not grow.
 pub(crate) fn refuse_follow(file: &str, follow: &Follow) -> Result<(), DataError> {
     match follow {
         Follow::No => Ok(()),
@@ -461,7 +467,7 @@ pub(crate) fn refuse_follow(file: &str, follow: &Follow) -> Result<(), DataError
 }
 
 impl DataSpec {
-    /// A file of LIBSVM text, read with the constant.
+    /// Describes a file of LIBSVM text that is read with the constant.
     pub fn libsvm(file: &str) -> Self {
         let (files, schema) = (vec![file.to_owned()], Layout::Text(Schema::Libsvm {}));
         Self { files, schema, positive: None, constant: true, class_weights: None }
@@ -485,7 +491,8 @@ impl DataSpec {
         Ok(self.weigh(source))
     }
 
-    /// The same rows, each counting as much as its class.
+    /// Multiplies the importance of each row by the weight of its class, if there are class
+    /// weights.
     fn weigh(&self, source: Box<dyn Source>) -> Box<dyn Source> {
         match self.class_weights {
             Some(weights) => Box::new(Weighted::new(source, weights, self.name())),
@@ -493,7 +500,7 @@ impl DataSpec {
         }
     }
 
-    /// The first file that can be read only once, such as standard input or a pipe.
+    /// Returns the first file that can be read only once, such as standard input or a pipe.
     pub fn once_only(&self) -> Option<&str> {
         let is_once = |file: &&String| {
             *file == "-" || std::fs::metadata(file).is_ok_and(|found| !found.is_file())
@@ -501,7 +508,7 @@ impl DataSpec {
         self.files.iter().find(is_once).map(String::as_str)
     }
 
-    /// The files in a few words.
+    /// Returns the names of the files in a few words.
     pub fn name(&self) -> String {
         let shown = |file: &str| if file == "-" { "standard input" } else { file }.to_owned();
         match &self.files[..] {
@@ -521,7 +528,7 @@ impl ReadingOptions {
     ) -> Reading {
         let rule = match (labels, positive) {
             (LabelUse::Learn(labels), _) => LabelRule::new(labels, positive),
-            // Until their beginning was looked at.
+            // This rule is used until the beginning of the data was looked at.
             (LabelUse::Infer, _) => LabelRule::new(Labels::Signs, positive),
             (LabelUse::Ignore, _) => LabelRule::Ignored,
             (LabelUse::Look, Some(positive)) => LabelRule::Positive(positive.to_owned()),
@@ -530,7 +537,7 @@ impl ReadingOptions {
         self.reading_of(rule, constant)
     }
 
-    /// The same for labels of which it is known what becomes of them.
+    /// Returns how to read rows whose labels are read by a known rule.
     pub(crate) fn reading_of(&self, rule: LabelRule, constant: bool) -> Reading {
         let known_labels = self.known_labels.clone();
         let idle_rows = self.idle_rows;

@@ -1,4 +1,4 @@
-//! The figures that people ask for, under the names they keep in JSON.
+//! The usual figures, under the names that they keep in JSON.
 
 use crate::hindsight::Interval;
 use crate::report::finite;
@@ -14,19 +14,20 @@ use serde::{Deserialize, Serialize};
 pub struct FiguresReport {
     /// The examples that the figures are about.
     pub counted: CountedReport,
-    /// The best constant prediction in hindsight; null where there is none, or where it would need a
-    /// sketch of the labels that is not kept.
+    /// The best constant prediction in hindsight; null if there is none, or if it needs a sketch of
+    /// the labels that is not kept.
     pub best_constant: Option<ConstantReport>,
     /// The figures that are one number each.
     #[serde(flatten)]
     pub rates: RatesReport,
-    /// What became of two classes at the threshold 0, by weight; null for regression.
+    /// The confusion matrix of two classes at the threshold 0, by weight; null for regression.
     pub confusion: Option<Outcomes>,
-    /// The mean distance of probabilities from what came; null without probabilities.
+    /// The mean distance between the probabilities and the observed frequencies; null without
+    /// probabilities.
     pub calibration_error: Option<f64>,
-    /// Probabilities beside what came, bin by bin; empty without probabilities.
+    /// The probabilities and the observed frequencies, bin by bin; empty without probabilities.
     pub calibration: Vec<CalibrationBin>,
-    /// What is to be known about the figures, a sentence each.
+    /// Remarks about the figures, one sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -42,36 +43,37 @@ pub struct CountedReport {
 /// Figures that are one number each, or an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RatesReport {
-    /// The share of the best constant's loss that the predictions saved: 1 is all of it, and below 0
-    /// the constant is better. Null where the constant loses nothing.
+    /// The share of the best constant's loss that the predictions saved. It is 1 if they saved all
+    /// of it, and below 0 if the constant is better. It is null if the constant loses nothing.
     pub explained: Option<Interval>,
-    /// The same for the square loss, under its usual name; null for other losses.
+    /// The explained share of the square loss under its usual name, R²; null for other losses.
     pub r_squared: Option<f64>,
     /// The share of wrong signs, where a score of exactly 0 is half an error; null for regression.
     pub error_rate: Option<f64>,
     /// The error rate of always answering the larger class.
     pub majority_error_rate: Option<f64>,
-    /// Of the examples that were taken for positive, the share that is.
+    /// The share of the examples predicted positive that are positive.
     pub precision: Option<f64>,
-    /// Of the positive examples, the share that was taken for positive.
+    /// The share of the positive examples that were predicted positive.
     pub recall: Option<f64>,
     /// The harmonic mean of precision and recall.
     pub f1: Option<f64>,
-    /// The share of pairs of a positive and a negative example that scores have in the right order,
-    /// where a tie counts half.
+    /// The share of pairs of a positive and a negative example that the scores put in the right
+    /// order, where a tie counts half.
     pub auc: Option<Interval>,
-    /// The mean of −ln p for the probability p of the label that came; null without probabilities.
+    /// The mean of −ln p, where p is the predicted probability of the label that came; null without
+    /// probabilities.
     pub log_loss: Option<f64>,
-    /// The mean of (1 − p)² for the same p.
+    /// The mean of (1 − p)², with p as in `log_loss`.
     pub brier: Option<f64>,
 }
 
 /// A constant prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ConstantReport {
-    /// The constant; null where none is the best, as larger ones always lose less.
+    /// The constant; null if there is no best one, because larger constants always lose less.
     pub value: Option<f64>,
-    /// What it loses per round, as the sequential risk is counted: between these.
+    /// The interval that contains its loss per round, which is counted as in the sequential risk.
     pub loss: Interval,
 }
 
@@ -82,7 +84,8 @@ impl From<Bracket> for Interval {
 }
 
 impl FiguresReport {
-    /// The figures of a scorecard that was kept for some of so many rounds; nothing without rounds.
+    /// Returns the figures of a scorecard. The scorecard may have been kept for only some of the
+    /// `rounds`. The result is `None` without rounds.
     pub fn new(card: &Scorecard, rounds: u64) -> Option<Self> {
         let calibration = card.calibration();
         (rounds > 0).then(|| Self {
@@ -107,7 +110,7 @@ impl ConstantReport {
 }
 
 impl RatesReport {
-    /// The figures of a scorecard.
+    /// Returns the figures of a scorecard.
     pub fn new(card: &Scorecard) -> Self {
         let outcomes = card.outcomes();
         let rate = |of: fn(&Outcomes) -> Option<f64>| outcomes.as_ref().and_then(of);
@@ -128,7 +131,8 @@ impl RatesReport {
     }
 }
 
-/// The share of the best constant's loss that was saved; nothing where it loses nothing.
+/// Returns the share of the best constant's loss that was saved, or `None` if the constant loses
+/// nothing.
 fn explained(card: &Scorecard) -> Option<Interval> {
     let best = card.best_constant()?.loss;
     let share = |constant: f64| finite(1.0 - card.lost() / constant);
@@ -136,7 +140,7 @@ fn explained(card: &Scorecard) -> Option<Interval> {
     Some(Interval { lower: share(best.lower)?, upper: share(best.upper)? })
 }
 
-/// What is to be known about the figures.
+/// Returns remarks about the figures.
 fn remarks(card: &Scorecard, rounds: u64) -> Vec<String> {
     let missing = rounds.saturating_sub(card.examples());
     let past = (missing > 0).then(|| {
@@ -167,7 +171,7 @@ fn only_label(card: &Scorecard) -> Option<String> {
     })
 }
 
-/// What is to be known about scores of two classes that look like probabilities.
+/// Returns a remark if the scores of two classes look like probabilities.
 pub(crate) fn probable(card: &Scorecard) -> Option<String> {
     let (low, high) = card.predictions()?;
     let classifies = card.loss().labels() == Labels::Signs;

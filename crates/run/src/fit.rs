@@ -1,7 +1,7 @@
-//! Files that are read by what is known from others.
+//! Reading files by what is known from earlier files.
 //!
-//! A model, a schema or a description of a run says what becomes of every column. The files that
-//! come next may be of any format: a column is found in them by its name.
+//! A model, a schema or a description of a run gives the role of every column. The files that come
+//! next may have any format. Their columns are found by name.
 
 use crate::data::{
     CacheLayout, DataSpec, Layout, Opening, ReadingOptions, only_cache, refuse_follow,
@@ -12,17 +12,17 @@ use rueful_data::{
     Role, Schema, Source, TextFiles,
 };
 
-/// Data to be predicted, and whether they have labels to compare with.
+/// Data that are only predicted, and whether they have labels to compare with.
 pub struct Unlearned {
     /// The rows.
     pub source: Box<dyn Source>,
-    /// Whether they have labels.
+    /// Whether the rows have labels.
     pub has_labels: bool,
 }
 
 impl Layout {
-    /// How the data were read where they were last in a file of their own: a cache says what it was
-    /// made from.
+    /// Returns the layout of the data before they were put into a cache, or this layout if it is
+    /// not that of a cache. It is `None` if the cache does not say what it was made from.
     fn origin(&self) -> Option<&Self> {
         match self {
             Self::Cache(CacheLayout::Cache { of }) => of.as_deref(),
@@ -30,18 +30,19 @@ impl Layout {
         }
     }
 
-    /// A first look at the columns, where there are columns.
+    /// Returns an empty profile of the columns, if there are columns.
     pub fn profile(&self) -> Option<Profile> {
         self.known().map(|known| Profile::new(&known))
     }
 
-    /// Whether there is a label, or a place for it.
+    /// Whether there is a label column, or a format without columns, which has its own place for
+    /// labels.
     pub fn has_label(&self) -> bool {
         let columns = self.origin().map_or(&[][..], Self::columns);
         columns.is_empty() || columns.iter().any(|column| column.role == Role::Label)
     }
 
-    /// The columns that are known, where there are columns.
+    /// Returns the known columns, if there are columns.
     fn known(&self) -> Option<KnownColumns> {
         match self.origin()? {
             Self::Text(schema) => KnownColumns::of(schema),
@@ -57,7 +58,7 @@ impl Layout {
         }
     }
 
-    /// Opens files whose columns are known. The first of them says where each column is.
+    /// Opens files whose columns are known. The first file decides where each column is.
     pub(crate) fn fit(
         &self,
         files: &[String],
@@ -72,7 +73,7 @@ impl Layout {
             return Ok((self.clone(), Opening::Cache { file }));
         }
         if let (Self::Columnar(layout), "-") = (self, &**first) {
-            // Its beginning could not be given back.
+            // The beginning of standard input is not looked at, because it could not be put back.
             return fit_columnar(files, layout.format, known.as_ref(), purpose, reading, follow);
         }
         let kind = match TextFiles::fit(files, own, known.as_ref(), purpose, follow) {
@@ -86,7 +87,8 @@ impl Layout {
         }
     }
 
-    /// A cache stands for the data it was made from, if these were read in the same way.
+    /// Opens a cache in place of the data that it was made from. These must have been read in the
+    /// same way.
     fn fit_cache(&self, file: &str, reading: &Reading) -> Result<(Self, Opening), DataError> {
         let made = Cached::provenance_of(file)?;
         let layout = Self::of_cache(&made.schema);
@@ -104,13 +106,13 @@ impl Layout {
         Ok((layout, Opening::Cache { file: file.to_owned() }))
     }
 
-    /// What a cache says about itself.
+    /// Returns the layout of a cache, given the schema in its header.
     pub(crate) fn of_cache(schema: &serde_json::Value) -> Self {
         let of = serde_json::from_value(schema.clone()).ok().map(Box::new);
         Self::Cache(CacheLayout::Cache { of })
     }
 
-    /// What rows are that were read by another layout, if they are not the same.
+    /// Returns how the rows of another layout differ from those of this one, if they do.
     fn difference(&self, other: &Self) -> Option<String> {
         match (self.known(), other.known()) {
             (Some(known), Some(found)) => known.difference(&found),
@@ -120,7 +122,7 @@ impl Layout {
     }
 }
 
-/// What is wrong with the labels of a cache that are +1 for another label than is meant.
+/// Returns the fault of a cache in which another label is +1 than the one that is meant.
 fn refused_signs(made_with: Option<&str>, rule: &LabelRule) -> Option<CacheFault> {
     let is_one = |label: &str| label.trim().parse() == Ok(1.0);
     let made_with = made_with.filter(|label| !is_one(label))?;
@@ -151,8 +153,8 @@ fn fit_columnar(
 }
 
 impl DataSpec {
-    /// Opens the files to be predicted by a model of these data. Where no label is asked for or none
-    /// is there, none is needed.
+    /// Opens files that a model of these data only predicts. Labels are not needed: they are
+    /// ignored if `labels` is `None`, and the files may lack them.
     pub fn open_to_predict(
         &self,
         labels: Option<Labels>,

@@ -1,4 +1,4 @@
-//! What a model says of an example, and why.
+//! The predictions of a model, and the reasons for them.
 
 use crate::hindsight::Weight;
 use crate::model::Model;
@@ -11,37 +11,38 @@ use serde::Serialize;
 /// A prediction in its several forms.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scored {
-    /// w·x
+    /// The score, w·x.
     pub score: f64,
-    /// The label it stands for, as labels are written in the data; for numbers, the score.
+    /// The label that the score stands for, as labels are written in the data. If labels are
+    /// numbers, it is the score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// How likely the positive label is, for the logistic loss.
+    /// The probability of the positive label, for the logistic loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
 }
 
-/// A prediction taken apart: the contributions add up to the score.
+/// A prediction as a sum: the contributions and the rest add up to the score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
-    /// What is predicted.
+    /// The prediction.
     #[serde(flatten)]
     pub scored: Scored,
-    /// w_i x_i, the largest first.
+    /// The contributions w_i x_i, the largest first.
     pub contributions: Vec<Contribution>,
-    /// What no feature decides, so that all adds up to the score: 0 where the prediction is linear.
+    /// The part of the score that no feature decides. It is 0 if the prediction is linear.
     pub rest: f64,
 }
 
-/// What one feature adds to a score.
+/// The contribution of one feature to a score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Contribution {
     /// Its index.
     pub index: u32,
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// x_i
+    /// Its value, x_i.
     pub value: f32,
     /// w_i
     pub weight: f64,
@@ -50,7 +51,7 @@ pub struct Contribution {
 }
 
 impl Model {
-    /// What it says of an example.
+    /// Returns the prediction for an example.
     pub fn score(&self, x: &Features<'_>) -> Scored {
         let score = self.run.predict(x);
         Scored {
@@ -67,7 +68,8 @@ impl Model {
         }
     }
 
-    /// How the label of a class is written in the data. The negative one must have been seen.
+    /// Returns the label of a class as it is written in the data. The negative label is known only
+    /// if it was seen.
     pub fn class_of(&self, is_positive: bool) -> Option<String> {
         let positive = self.data.positive.as_deref().unwrap_or("1");
         if is_positive {
@@ -81,18 +83,18 @@ impl Model {
         counted.map(|(label, _)| label).find(is_other).cloned()
     }
 
-    /// What a score costs, given the label.
+    /// Returns the loss of a score, given the label.
     pub fn judge(&self, score: f64, label: f64) -> f64 {
         Round::of(&self.task().loss, score, label).value
     }
 
-    /// The figures of predictions, before the first. The AUC is exact for up to four million
-    /// distinct scores.
+    /// Returns an empty scorecard for predictions. Its AUC is exact for up to four million distinct
+    /// scores.
     pub fn scorecard(&self) -> Scorecard {
         Scorecard::new(self.task().loss).with_sketches_of(1 << 22)
     }
 
-    /// Takes a prediction apart.
+    /// Explains a prediction as a sum over its features.
     pub fn explain(&self, example: &Example<'_>, names: &Names) -> Explanation {
         let x = &example.features;
         let (cells, weights) = (self.run.ledger().cells(), self.run.learner().weights());
@@ -110,7 +112,8 @@ impl Model {
         Explanation { scored: self.score(x), contributions, rest }
     }
 
-    /// What a feature is called: in the data at hand, or in those that were learned from.
+    /// Returns the name of a feature in the data at hand or in the data that the model has learned
+    /// from.
     pub fn name_of(&self, index: u32, names: &Names) -> Option<String> {
         if index == 0 && self.data.constant {
             return Some("constant".to_owned());
@@ -119,7 +122,7 @@ impl Model {
         known.iter().find_map(|names| names.get(index))
     }
 
-    /// Its weights that are not 0, the largest first.
+    /// Returns the weights that are not 0, the largest first.
     pub fn weights(&self) -> Vec<Weight> {
         let none = Names::default();
         let weights = self.run.weights().into_iter().filter(|&(_, weight)| weight != 0.0);

@@ -1,4 +1,4 @@
-//! What a run can say for itself, under the names it keeps in JSON. All values are per round.
+//! The report of a run, under the names that it keeps in JSON. All values are per round.
 
 use crate::contradiction::{Claim, Contradiction};
 use crate::figures::FiguresReport;
@@ -15,56 +15,60 @@ use serde::{Deserialize, Serialize};
 /// The report of a run. Its keys are stable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// T
+    /// T, the number of examples.
     pub examples: u64,
-    /// How many of them were learned from before the run was resumed; there when it was.
+    /// How many of the examples were learned from before the run was resumed; present if the run
+    /// was resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<u64>,
-    /// Distinct feature indices seen, the constant one included.
+    /// The number of distinct feature indices that were seen, including the constant feature.
     pub features: u64,
-    /// Stored feature values, the constant ones included.
+    /// The number of stored feature values, including those of the constant feature.
     pub nonzeros: u64,
-    /// How many names share their index with one that came before, as far as names are kept; there
-    /// when features have names.
+    /// How many names share their index with an earlier name, as far as names are kept; present if
+    /// features have names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collisions: Option<u64>,
     /// (1/T) Σ ℓ_t(w_t)
     pub sequential_risk: f64,
-    /// The part of it that is (σ/2)‖w_t‖²; null where nothing is regularised.
+    /// The part of the sequential risk that is (σ/2)‖w_t‖²; null if nothing is regularised.
     pub penalty: Option<f64>,
     /// The share of predictions with the wrong sign; null for regression.
     pub mistake_rate: Option<f64>,
-    /// How good the predictions were in figures that people ask for; left out before the first round.
+    /// The usual figures on how good the predictions were; left out before the first round.
     #[serde(flatten)]
     pub figures: Option<FiguresReport>,
-    /// The certificate: no comparator was better than this per round. Null if unbounded.
+    /// The certificate: no comparator was better by more than this per round. It is null if it is
+    /// unbounded.
     pub certificate: Option<f64>,
-    /// The certificate that the learner's own predictions make, without witnesses.
+    /// The certificate from the learner's own predictions, without witnesses.
     pub certificate_own: Option<f64>,
-    /// The certificate at other radii, where the comparators are a ball.
+    /// The certificate at other radii, if the comparators are a ball.
     #[serde(flatten)]
     pub judged: JudgedReport,
-    /// The learners that are mixed, and how each does; empty where none are.
+    /// The learners in the mixture, and how well each of them does; empty without a mixture.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub experts: Vec<Expert>,
-    /// What mixing them is proved to have cost at most over the best of them, per round.
+    /// A proved upper bound on the cost of mixing, compared with the best of these learners, per
+    /// round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixing_cost: Option<f64>,
-    /// What the predictors of the run would cost on other examples, if these are independent draws.
+    /// An upper bound on the mean error rate of the run's predictors on other examples, if examples
+    /// are independent draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk_bound: Option<RiskBoundReport>,
     /// The rungs above the certificate.
     pub bound: BoundReport,
-    /// The loss of the best comparator; there when hindsight was asked for.
+    /// The loss of the best comparator; present if hindsight was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparator: Option<Interval>,
-    /// The exact regret; there when hindsight was asked for.
+    /// The exact regret; present if hindsight was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regret: Option<Interval>,
     /// How the comparator was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hindsight: Option<HindsightReport>,
-    /// The Perceptron's mistakes and their best bound; there when hindsight was asked for.
+    /// The Perceptron's mistakes and their best bound; present if hindsight was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mistake_bound: Option<MistakeReport>,
     /// max ‖g_t‖
@@ -73,27 +77,27 @@ pub struct Report {
     pub example_norm_max: f64,
     /// The run at t = 1, 2, 4, 8, … and at the end.
     pub curve: Vec<CurveReport>,
-    /// Proofs that contradict each other; empty unless something is wrong with the program or with
-    /// the machine. What they are about is withheld.
+    /// Proofs that contradict each other. The list is empty unless something is wrong with the
+    /// program or with the machine. The numbers in question are withheld.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contradictions: Vec<Contradiction>,
-    /// What was run.
+    /// The description of the run.
     pub spec: Described,
 }
 
-/// An upper bound on the mean risk of the predictors of a run. It holds for independent examples of
-/// one distribution, at all times at once, with probability 1 − δ.
+/// An upper bound on the mean risk of the predictors of a run. It holds for independent examples
+/// from one distribution, at all times at once, with probability 1 − δ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RiskBoundReport {
-    /// The mean risk is at most this.
+    /// The upper bound on the mean risk.
     pub value: f64,
-    /// δ
+    /// δ, the probability with which the bound may fail.
     pub delta: f64,
-    /// What it is a bound on.
+    /// The quantity that is bounded, in words.
     pub of: String,
 }
 
-/// δ
+/// The δ of every [`RiskBoundReport`].
 const DELTA: f64 = 0.05;
 
 impl RiskBoundReport {
@@ -105,13 +109,13 @@ impl RiskBoundReport {
 /// The learner's own bounds, per round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BoundReport {
-    /// From the run's own steps and gradients.
+    /// The bound from the run's own steps and gradients.
     pub data: Option<f64>,
-    /// From the parameters and a bound on the gradients.
+    /// The bound from the parameters and a bound on the gradients.
     pub theorem: Option<f64>,
-    /// Where the theorem is proved.
+    /// The reference for the proof of the theorem.
     pub reference: Option<String>,
-    /// Why a bound is missing.
+    /// The reason why a bound is missing.
     pub why: Option<String>,
 }
 
@@ -120,14 +124,14 @@ pub struct BoundReport {
 pub struct CurveReport {
     /// The round.
     pub t: u64,
-    /// The sequential risk up to it.
+    /// The sequential risk up to this round.
     pub sequential_risk: f64,
-    /// The certificate up to it; null if unbounded.
+    /// The certificate up to this round; null if unbounded.
     pub certificate: Option<f64>,
-    /// The loss of the best comparator up to it; there when it was asked for.
+    /// The loss of the best comparator up to this round; present if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparator: Option<Interval>,
-    /// The exact regret up to it; there when it was asked for.
+    /// The exact regret up to this round; present if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regret: Option<Interval>,
 }
@@ -180,7 +184,7 @@ impl Report {
         report
     }
 
-    /// Where the certificate is withheld, so is everything it was made of.
+    /// Withholds all parts of the certificate if the certificate itself is withheld.
     fn withhold_parts(&mut self) {
         if self.certificate.is_none() && !self.contradictions.is_empty() {
             self.certificate_own = None;
@@ -188,8 +192,8 @@ impl Report {
         }
     }
 
-    /// Adds what the solver found. A regret above a bound on it, and ends of an interval that
-    /// cross, are contradictions: what they are about is withheld.
+    /// Adds the result of the solver. It is a contradiction if the regret is above a bound on it,
+    /// or if the ends of an interval cross. The numbers in question are then withheld.
     pub fn add_hindsight(&mut self, found: HindsightReport, ledger: &Ledger) {
         self.contradictions.extend(found.contradiction.clone());
         self.regret = found.regret(ledger);
@@ -212,7 +216,7 @@ impl Report {
 
     /// Adds the comparator's loss at every point of the curve.
     pub fn add_curve(&mut self, comparators: &[Interval]) {
-        // Penalties follow a running norm, everything else is a compensated sum.
+        // Penalties follow a running norm. Everything else is a compensated sum.
         let grain = if self.penalty.is_some() { 1e-9 } else { 1e-15 };
         for (point, &comparator) in self.curve.iter_mut().zip(comparators) {
             let rounding = grain * point.sequential_risk.abs();
@@ -239,7 +243,7 @@ impl BoundReport {
     }
 }
 
-/// The reasons for missing rungs, each once.
+/// Returns the reasons for missing rungs, each only once.
 fn why(data: &Result<Bound, NoBound>, theorem: &Result<Bound, NoBound>) -> Option<String> {
     let mut reasons: Vec<&str> =
         [data, theorem].iter().filter_map(|rung| Some(&*rung.as_ref().err()?.why)).collect();
@@ -259,7 +263,7 @@ impl CurveReport {
     }
 }
 
-/// A number JSON can hold, or nothing.
+/// Returns a number if JSON can hold it, which means that it is finite.
 pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
@@ -283,7 +287,8 @@ mod tests {
         run
     }
 
-    /// A solver's answer: the best comparator is said to lose between these per round.
+    /// Makes the answer of a solver that says that the best comparator loses between these per
+    /// round.
     fn found(lower: f64, upper: f64) -> HindsightReport {
         HindsightReport {
             examples: 20,

@@ -1,9 +1,9 @@
-//! A stream in windows, each judged alone.
+//! The windows of a stream, each of which is judged alone.
 //!
-//! How long a stream is nobody knows beforehand. So windows begin short, and whenever there are too
-//! many, each two become one: tallies of neighbouring stretches add up. Windows of a length that was
-//! asked for stay as they are. Every window has sums of its own, so that nothing that came before
-//! can drown it.
+//! Nobody knows beforehand how long a stream is. So windows begin short. Whenever there are too
+//! many of them, every two neighbours become one, because tallies of neighbouring stretches add up.
+//! If somebody asked for a length, windows keep it. Every window has sums of its own, so that large
+//! sums from before cannot drown it.
 
 mod stored;
 
@@ -20,36 +20,38 @@ use rueful_hindsight::Options;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
-/// The most windows whose length is not asked for, and how many bytes their tallies may take
-/// before there are fewer.
+/// The largest and the smallest limit for the number of windows, if nobody asked for a length, and
+/// the number of bytes that their tallies may take. With many features, the limit is lower so that
+/// the tallies fit.
 const WINDOWS_MAX: usize = 30;
 const WINDOWS_MIN: usize = 4;
 const BYTES_MAX: usize = 64 << 20;
 
-/// How long windows are in the beginning.
+/// The length of windows at the beginning, if nobody asked for a length.
 const SHORTEST: u64 = 10;
 
-/// What is known of one window, per round of it.
+/// The report of one window. Its values are per round of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WindowReport {
     /// Its first example, counted from 1.
     pub from: u64,
     /// Its last example.
     pub to: u64,
-    /// How many it has.
+    /// The number of its examples.
     pub examples: u64,
-    /// The average loss in it.
+    /// The average loss in the window.
     pub sequential_risk: f64,
     /// The share of predictions with the wrong sign; null for regression.
     pub mistake_rate: Option<f64>,
-    /// Figures of the window alone.
+    /// The figures of the window alone.
     #[serde(flatten)]
     pub figures: RatesReport,
-    /// No comparator was better than this in it; null where nothing can be said.
+    /// The certificate: no comparator was better by more than this per round in the window; null if
+    /// nothing can be said.
     pub certificate: Option<f64>,
     /// Whether the certificate is negative.
     pub beats_every_linear_predictor: bool,
-    /// The exact regret in it; there when windows are solved.
+    /// The exact regret in the window; present if windows are solved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regret: Option<Interval>,
 }
@@ -62,23 +64,25 @@ pub struct Windows {
     fresh: Tally,
     /// A scorecard without rounds.
     card: Scorecard,
-    /// A bench that has seen nothing; every window has one of its own, whose witnesses begin with it.
+    /// A bench that has seen nothing. Every window gets a copy of it, so the witnesses of a window
+    /// begin with the window.
     bench: Option<Bench>,
-    /// How large features and labels were up to the end of the window that is being filled, where
-    /// comparators are measured by that: what comes later in the same batch is not known to it.
+    /// The largest values of features and labels up to the end of the window that is being filled,
+    /// if comparators are measured by them. Later rows of the same batch are not included.
     ruler: Option<Ruler>,
     /// The window that is being filled.
     open: Stretch,
-    /// Windows that may still be put together.
+    /// Full windows that may still be merged with their neighbours.
     loose: Vec<Stretch>,
     closed: Vec<WindowReport>,
-    /// Who solves windows of a length that was asked for.
+    /// The solver for the windows; present only if their length was asked for and they are to be
+    /// solved.
     solver: Option<WindowSolver>,
 }
 
 #[derive(Debug, Clone)]
 struct Stretch {
-    /// The round before its first.
+    /// The number of the round before its first round.
     after: u64,
     tally: Tally,
     card: Scorecard,
@@ -90,7 +94,7 @@ impl Stretch {
         self.after + self.tally.rounds()
     }
 
-    /// Takes in the stretch that follows.
+    /// Adds the stretch that follows.
     fn merge(&mut self, next: &Self) {
         self.tally.merge(&next.tally);
         self.card.merge(&next.card);
@@ -118,7 +122,7 @@ impl Stretch {
     }
 }
 
-/// The features of a ledger, as large as they were at some moment.
+/// Returns the features of a ledger, with the sizes that they had at some moment.
 fn coordinates<'a>(ledger: &'a Ledger, ruler: Option<&'a Ruler>) -> Coordinates<'a> {
     match ruler {
         Some(ruler) => Coordinates::Measured(ledger.cells(), ruler),
@@ -127,8 +131,9 @@ fn coordinates<'a>(ledger: &'a Ledger, ruler: Option<&'a Ruler>) -> Coordinates<
 }
 
 impl Windows {
-    /// Windows of the rounds that a ledger will take from now on, of a given length or of one that
-    /// suits, judged by somebody who has seen nothing.
+    /// Makes windows for the rounds that a ledger will record from now on. They have the given
+    /// length, or one that follows the length of the stream. The bench, if there is one, has seen
+    /// nothing yet.
     pub fn new(ledger: &Ledger, bench: Option<Bench>, length: Option<NonZeroU64>) -> Self {
         let fresh = Tally::new(ledger.minorant().sigma());
         let card = Scorecard::new(*ledger.loss_function());
@@ -148,15 +153,17 @@ impl Windows {
         }
     }
 
-    /// The same windows, with figures of the kind of a scorecard without rounds.
+    /// Returns the same windows, with figures of the same kind as those of this scorecard, which
+    /// has no rounds.
     #[must_use]
     pub fn with_figures(mut self, card: Scorecard) -> Self {
         (self.open.card, self.card) = (card.clone(), card);
         self
     }
 
-    /// The same windows, each of which is kept until it is full and solved for its best comparator.
-    /// Where nobody asked for a length they are not: they would not stay as they are.
+    /// Returns the same windows, each of which keeps its rows until it is full and is then solved
+    /// for its best comparator. If nobody asked for a length, windows are not solved, because they
+    /// are merged later.
     #[must_use]
     pub fn solved(mut self, ledger: &Ledger, options: &Options) -> Self {
         let solver = self.solver.take();
@@ -165,15 +172,15 @@ impl Windows {
         self
     }
 
-    /// The same windows, none of which is solved from now on.
+    /// Returns the same windows, none of which is solved from now on.
     #[must_use]
     pub fn unsolved(mut self) -> Self {
         self.solver = None;
         self
     }
 
-    /// Whether these windows can go on as windows of this length, solved or not. The rows of a
-    /// window must have been kept from its beginning to be solved.
+    /// Whether these windows can continue as windows of this length, solved or not. To solve a
+    /// window, its rows must have been kept from its beginning.
     pub fn suit(&self, length: Option<NonZeroU64>, are_solved: bool) -> bool {
         let is_length = match length {
             Some(length) => self.is_fixed && self.length == length.get(),
@@ -182,12 +189,12 @@ impl Windows {
         is_length && (!are_solved || self.solver.is_some())
     }
 
-    /// The windows of a length that was asked for that are full so far.
+    /// Returns the windows that are full so far. There are none if nobody asked for a length.
     pub fn closed(&self) -> &[WindowReport] {
         &self.closed
     }
 
-    /// Takes in rounds that the ledger has taken, of rows by its cells.
+    /// Adds rounds that the ledger has recorded. The rows are by the ledger's cells.
     pub fn tell(&mut self, ledger: &Ledger, rows: Rows<'_>, rounds: &[Round]) {
         let mut from = 0;
         while from < rows.len() {
@@ -205,7 +212,8 @@ impl Windows {
         }
     }
 
-    /// Where the open window ends among these rows; rows that do not count take no room.
+    /// Returns the place among these rows where the open window ends. Rows that do not count take
+    /// no room.
     fn end_in(&self, rows: Rows<'_>, from: usize) -> usize {
         from + rows.slice(from..rows.len()).until(self.length - self.open.tally.rounds())
     }
@@ -227,20 +235,20 @@ impl Windows {
         }
     }
 
-    /// The exact regret in the window that is being filled, if windows are solved.
+    /// Returns the exact regret in the window that is being filled, if windows are solved.
     fn regret(&self, ledger: &Ledger, tally: &Tally) -> Option<Interval> {
         let coordinates = coordinates(ledger, self.ruler.as_ref());
         self.solver.as_ref()?.regret(ledger, tally, coordinates)
     }
 
-    /// How many windows there may be.
+    /// Returns how many windows there may be.
     fn most(&self) -> usize {
         let cells = self.loose.iter().map(|part| part.tally.minorant().slopes().len()).max();
         let bytes = 8 + self.bench.as_ref().map_or(0, Bench::bytes_per_cell);
         (BYTES_MAX / (bytes * cells.unwrap_or(1).max(1))).clamp(WINDOWS_MIN, WINDOWS_MAX)
     }
 
-    /// Of each two windows one is made.
+    /// Merges every two neighbouring windows into one.
     fn put_together(&mut self) {
         let mut parts = std::mem::take(&mut self.loose).into_iter();
         while let Some(mut part) = parts.next() {
@@ -252,8 +260,8 @@ impl Windows {
         self.length *= 2;
     }
 
-    /// The windows so far. The last one may not be full; where nobody asked for a length, it is
-    /// added to the one before if it is short.
+    /// Returns the windows so far. The last one may not be full. If nobody asked for a length and
+    /// the last one is short, it is added to the one before.
     pub fn reports(&self, ledger: &Ledger) -> Vec<WindowReport> {
         let mut loose = self.loose.clone();
         let rest = self.open.tally.rounds();
@@ -284,13 +292,13 @@ mod tests {
         for t in 0..rows {
             let importance = Importance::new(f64::from(t % 3)).unwrap();
             let label = if t % 2 == 0 { 1.0 } else { -1.0 };
-            // Later values are larger, and earlier windows do not know.
+            // Later values are larger, and earlier windows must not know them.
             batch.push_weighted(&[t % 5], &[1.0 + t as f32], label, importance).unwrap();
         }
         batch
     }
 
-    /// However the rows come, in pieces of any size.
+    /// Returns the windows of a batch whose rows come in pieces of this size.
     fn windows(batch: &Batch, length: Option<u64>, piece: usize) -> Vec<WindowReport> {
         let raw = Comparators::from(AnySet::from(Ball { radius: Positive::ONE }));
         let reports = windows_against(raw, batch, length, piece);

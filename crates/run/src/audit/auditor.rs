@@ -14,7 +14,7 @@ use rueful_core::{Comparators, Judge, Ledger, Positive, Rows};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
-/// An audit that is shown examples and predictions, and can be put away and merged.
+/// An audit that is given examples and predictions. It can be saved and merged.
 ///
 /// ```
 /// use rueful_core::Batch;
@@ -37,30 +37,30 @@ pub struct Auditor {
     scores: Vec<Vec<f64>>,
 }
 
-/// What an audit of one model can say. Its keys are those of an audit's report.
+/// The report of an audit of one model. Its keys are those of an audit's report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditorReport {
-    /// What is known of the model.
+    /// The report on the model.
     #[serde(flatten)]
     pub model: ModelReport,
-    /// Distinct feature indices seen, the constant one included.
+    /// The number of distinct feature indices that were seen, including the constant feature.
     pub features: u64,
-    /// Stored feature values, the constant ones included.
+    /// The number of stored feature values, including those of the constant feature.
     pub nonzeros: u64,
     /// The comparators.
     pub comparators: Comparators,
-    /// Whether witnesses judged.
+    /// Whether witnesses judged the model.
     #[serde(rename = "judge")]
     pub is_judged: bool,
     /// The loss φ.
     pub loss: AnyLoss,
-    /// What the predictions were turned into.
+    /// How predictions became scores.
     pub link: Link,
-    /// How many examples make a window; null without windows.
+    /// The number of examples in a window; null without windows.
     pub window: Option<NonZeroU64>,
 }
 
-/// An audit put away: vectors have the order of the features.
+/// The saved form of an audit. Its vectors are in the order of the features.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     settings: AuditSettings,
@@ -74,7 +74,7 @@ struct Stored {
 }
 
 impl Auditor {
-    /// An audit that has seen nothing.
+    /// Makes an audit that has seen nothing.
     pub fn new(settings: &AuditSettings) -> Result<Self, SettingsError> {
         let spec = settings.resolve(DataSpec::libsvm(""), "")?;
         let part = Part::new(&spec, 1, OF_ALL);
@@ -82,8 +82,8 @@ impl Auditor {
         Ok(Self { settings: settings.clone(), spec, part, merged, nonzeros: 0, scores })
     }
 
-    /// What is wrong with some labels and predictions, before any of them is taken down: a row, counted
-    /// from 0, and what is the matter with it.
+    /// Checks labels and predictions before any of them is recorded. The error names a row, counted
+    /// from 0, and says what is wrong with it.
     pub fn check(&self, labels: &[f64], predictions: &[f64]) -> Result<(), String> {
         let taken = self.spec.loss.labels();
         for (row, (&label, &written)) in labels.iter().zip(predictions).enumerate() {
@@ -108,7 +108,7 @@ impl Auditor {
         Ok(())
     }
 
-    /// Takes down what the model predicted for some rows.
+    /// Records the predictions of the model for some rows.
     pub fn observe(&mut self, rows: Rows<'_>, predictions: &[f64]) -> Result<(), String> {
         self.check(rows.labels(), predictions)?;
         let scores = predictions.iter().filter_map(|&written| self.spec.link.score(written));
@@ -126,8 +126,9 @@ impl Auditor {
         &self.part.models[0].ledger
     }
 
-    /// No comparator of norm at most `radius` was better than this per round; infinite where nothing
-    /// can be said. Without a radius it is about the comparators of the audit.
+    /// Returns the certificate: no comparator of norm at most `radius` was better by more than this
+    /// per round. It is infinite if nothing can be said. Without a radius, it is about the
+    /// comparators of the audit.
     pub fn certificate(&self, radius: Option<Positive>) -> f64 {
         if self.ledger().rounds() == 0 {
             return f64::INFINITY;
@@ -138,7 +139,7 @@ impl Auditor {
         radius.map_or_else(|| point.certificate(), |radius| point.certificate_for(radius))
     }
 
-    /// What can be said so far.
+    /// Returns the report on the rounds so far.
     pub fn report(&self) -> AuditorReport {
         let mut model = self.part.reports(&self.spec).swap_remove(0);
         model.windows.splice(0..0, self.merged.iter().copied());
@@ -154,9 +155,9 @@ impl Auditor {
         }
     }
 
-    /// Takes in an audit of other rounds under the same settings. Certificates then speak of the
-    /// rounds of both; the curve stays that of the rounds before, and every window is that of one of
-    /// them.
+    /// Adds an audit of other rounds under the same settings. The certificate is then about the
+    /// rounds of both audits. The curve stays that of this audit, and each window belongs to one of
+    /// the two.
     pub fn merge(&mut self, other: &Self) -> Result<(), String> {
         if self.spec != other.spec {
             return Err("audits of different settings cannot be merged".to_owned());
@@ -184,14 +185,14 @@ impl Auditor {
         Ok(())
     }
 
-    /// The windows so far.
+    /// Returns the windows so far.
     fn all_windows(&self) -> Vec<WindowReport> {
         let windows = self.part.models[0].windows.as_ref();
         let own = windows.map_or_else(Vec::new, |windows| windows.reports(self.ledger()));
         self.merged.iter().copied().chain(own).collect()
     }
 
-    /// Puts it away.
+    /// Saves the audit to bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, postcard::Error> {
         let order = self.ledger().cells().in_order();
         let bench = self.part.bench.clone().map(|mut bench| {
@@ -211,7 +212,7 @@ impl Auditor {
         })
     }
 
-    /// An audit that was put away, or what is wrong with it.
+    /// Restores a saved audit. The error says what is wrong with the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let unreadable = |_| "these bytes are no audit".to_owned();
         let (stored, rest): (Stored, _) = postcard::take_from_bytes(bytes).map_err(unreadable)?;
@@ -255,7 +256,7 @@ mod tests {
         AuditSettings { loss: Some(loss.to_owned()), window, ..AuditSettings::default() }
     }
 
-    /// Features come out of order, so that cells are not the features themselves.
+    /// Makes rows whose features come out of order, so that cells differ from features.
     fn rows(from: u32, to: u32) -> (Batch, Vec<f64>) {
         let mut batch = Batch::default();
         for t in from..to {
@@ -304,7 +305,7 @@ mod tests {
         let (merged, whole) = (front.report().model, audit(&settings, &[(0, 60)]).report().model);
         assert_eq!(merged.examples, 60);
         assert!((merged.sequential_risk - whole.sequential_risk).abs() < 1e-12);
-        // One witness for each part proves no less than the worst comparator of both.
+        // Each part has witnesses of its own. Their bounds add up, so there is still a certificate.
         assert!(merged.certificate.is_some_and(f64::is_finite));
         let ends: Vec<u64> = merged.windows.iter().map(|window| window.to).collect();
         assert_eq!(ends, [10, 20, 25, 35, 45, 55, 60]);

@@ -1,14 +1,14 @@
-//! From what a model wrote to the score that is judged.
+//! Links: they turn the number that a model wrote into the score that is judged.
 
 use serde::{Deserialize, Serialize};
 
-/// How the number a model wrote becomes the score that is judged.
+/// The rule that turns the number that a model wrote into the score that is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
-    /// It is the score.
+    /// The number is the score.
     Identity,
-    /// It is the probability p of the label +1, and the score is ln(p/(1−p)).
+    /// The number is the probability p of the label +1, and the score is ln(p/(1−p)).
     Logistic,
 }
 
@@ -16,7 +16,7 @@ impl Link {
     /// The names of the links.
     pub const NAMES: [&'static str; 2] = ["identity", "logistic"];
 
-    /// Which of them this is.
+    /// Returns the name of this link.
     pub fn name(self) -> &'static str {
         match self {
             Self::Identity => Self::NAMES[0],
@@ -24,7 +24,8 @@ impl Link {
         }
     }
 
-    /// The score of what a model wrote; none for what is no probability, or a certain one.
+    /// Returns the score for the number that a model wrote. It is `None` for the logistic link if
+    /// the number is not a probability strictly between 0 and 1.
     pub fn score(self, written: f64) -> Option<f64> {
         match self {
             Self::Identity => Some(written),

@@ -1,9 +1,9 @@
 //! The audit of models from their predictions: the pass over examples and predictions side by side.
 //!
-//! An audit is a ledger fed with somebody else's predictions, and nothing more. Groups of examples
-//! are audits of their own, of the same predictions. Whoever needs the
-//! examples themselves, as a search for the best predictor in hindsight does, is shown the rows by
-//! [`AuditRun::drive`] and can keep them in a [`Replay`](crate::Replay).
+//! An audit is a ledger that is given somebody else's predictions, and nothing more. Each group of
+//! examples is an audit of its own, of the same predictions. [`AuditRun::drive`] shows the rows to
+//! anybody who needs the examples themselves, such as the search for the best predictor in
+//! hindsight, which can keep them in a [`Replay`](crate::Replay).
 
 mod auditor;
 mod link;
@@ -26,49 +26,51 @@ use rueful_data::{DataError, Predictions, Source, printable};
 use rueful_hindsight::Options;
 use thiserror::Error;
 
-/// How large the parts of the books are that are there once for all examples, and for every group.
+/// The sizes of an audit's sums and sketches. They are larger for the audit of all examples than
+/// for each group.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
-    /// The most features whose products are summed, for the square loss.
+    /// The largest number of features whose products are summed, for the square loss.
     features_max: usize,
-    /// The distinct scores and labels that sketches know.
+    /// The number of distinct scores and labels that sketches keep.
     distinct: usize,
 }
 
 const OF_ALL: Sizes = Sizes { features_max: SQUARE_FEATURES, distinct: SKETCHED };
 
-/// There may be a thousand groups.
+/// These are small, because there may be a thousand groups.
 const OF_EACH: Sizes = Sizes { features_max: SQUARE_FEATURES_EACH, distinct: 2048 };
 
-/// An audit under way: of all examples, and of every group of them where they are grouped.
+/// A running audit of all examples, and of every group of them if they are grouped.
 pub struct AuditRun {
     spec: AuditSpec,
     whole: Part,
     groups: Option<Grouped>,
     batch: Batch,
-    /// What every model predicted for the rows of the batch.
+    /// The scores of every model for the rows of the batch.
     scores: Vec<Vec<f64>>,
 }
 
-/// Some of the examples: a ledger for every model, sharing the examples and a bench.
+/// The audit of some of the examples. It has one ledger for every model; the models share the
+/// examples and a bench.
 struct Part {
     models: Vec<Model>,
     bench: Option<Bench>,
 }
 
-/// The examples group by group, in the order the groups came.
+/// The audits of all groups, in the order in which the groups came.
 struct Grouped {
     reader: GroupReader,
     parts: Vec<Part>,
 }
 
-/// Why an audit stopped.
+/// The reason why an audit stopped.
 #[derive(Debug, Error)]
 pub enum AuditRunError {
-    /// Examples or predictions that could not be read.
+    /// The examples or the predictions could not be read.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// Examples that go on after the last prediction.
+    /// There are more examples than predictions.
     #[error(
         "{}:{line}: the file ends here, after {count} prediction{}; {} goes on, and its example \
          {example} has none",
@@ -79,12 +81,12 @@ pub enum AuditRunError {
         predictions: String,
         /// Its last line, counted from 1.
         line: u64,
-        /// How many predictions it has for each model.
+        /// The number of predictions that it has for each model.
         count: u64,
         /// The file with the examples.
         examples: String,
     },
-    /// Predictions that go on after the last example.
+    /// There are more predictions than examples.
     #[error(
         "{}:{line}: found prediction {}, expected the end of the file; {} ends after {count} \
          example{}",
@@ -95,12 +97,12 @@ pub enum AuditRunError {
         predictions: String,
         /// The first line too many, counted from 1.
         line: u64,
-        /// How many examples there are.
+        /// The number of examples.
         count: u64,
         /// The file with the examples.
         examples: String,
     },
-    /// A prediction that is no probability, or one that leaves no doubt.
+    /// A prediction is not a probability strictly between 0 and 1.
     #[error(
         "{}:{line}: found {found}, expected a probability strictly between 0 and 1{}",
         printable(predictions), certainty(*found)
@@ -113,20 +115,20 @@ pub enum AuditRunError {
         /// The number.
         found: f64,
     },
-    /// A prediction so large that its loss is not a finite number.
+    /// A prediction is so large that its loss is not a finite number.
     #[error("{}:{line}: {why}", printable(predictions))]
     TooLarge {
         /// The file with the predictions.
         predictions: String,
         /// The line, counted from 1.
         line: u64,
-        /// What the ledger says.
+        /// The error of the ledger.
         why: LedgerError,
     },
-    /// A round that cannot be audited for another reason.
+    /// A round cannot be audited for another reason.
     #[error(transparent)]
     Ledger(LedgerError),
-    /// Examples that cannot be grouped.
+    /// The examples cannot be grouped.
     #[error(transparent)]
     Group(#[from] GroupError),
 }
@@ -135,7 +137,7 @@ fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// What to do about a probability of 0 or 1.
+/// Says what to do about a number that is not strictly between 0 and 1.
 fn certainty(found: f64) -> &'static str {
     if found == 0.0 || found == 1.0 {
         "; a certain prediction has an infinite score, which certifies nothing: clip what the \
@@ -145,13 +147,13 @@ fn certainty(found: f64) -> &'static str {
     }
 }
 
-/// One model: its books, its figures, and its windows.
+/// The audit of one model: its ledger, its figures and its windows.
 struct Model {
     ledger: Ledger,
     card: Scorecard,
     rounds: Vec<Round>,
     windows: Option<Windows>,
-    /// Where cells are written.
+    /// A buffer for the cells of the rows at hand.
     cells: Vec<u32>,
 }
 
@@ -164,7 +166,7 @@ impl Model {
         Self { ledger, card, rounds: Vec::new(), windows, cells: Vec::new() }
     }
 
-    /// Takes down what the model predicted for these rows.
+    /// Records the predictions of the model for these rows.
     fn observe(&mut self, rows: Rows<'_>, scores: &[f64]) -> Result<(), LedgerError> {
         self.rounds.clear();
         for (example, &score) in rows.iter().zip(scores) {
@@ -186,7 +188,8 @@ impl Part {
         Self { bench: spec.bench(sizes.features_max), models }
     }
 
-    /// Takes down what the models predicted for these rows, which come at a place in the batch.
+    /// Records the predictions of the models for these rows. The scores of the first row are at
+    /// `place`.
     fn observe(
         &mut self,
         rows: Rows<'_>,
@@ -195,7 +198,7 @@ impl Part {
     ) -> Result<(), LedgerError> {
         let mut from = 0;
         while from < rows.len() {
-            // Up to each point of the curve at a time, so that the bench can speak at it.
+            // The rows are cut at every point of the curve, so that the bench can testify there.
             let rest = rows.slice(from..rows.len());
             let part = rest.slice(0..rest.until(self.models[0].ledger.until_mark()));
             for (model, scores) in self.models.iter_mut().zip(scores) {
@@ -209,7 +212,7 @@ impl Part {
 
     fn judge_rows(&mut self, rows: Rows<'_>) {
         let Some(bench) = &mut self.bench else { return };
-        // The models share the rows, and so their cells.
+        // The models share the rows, and so they have the same cells.
         let Model { ledger, cells, .. } = &self.models[0];
         bench.observe_rows(ledger.cells().entered(rows, cells));
         if ledger.is_at_mark() {
@@ -218,7 +221,7 @@ impl Part {
         }
     }
 
-    /// What the bench proves about all rounds so far.
+    /// Returns what the bench proves about all rounds so far.
     fn witnesses(&self) -> Vec<Testimony> {
         let ledger = &self.models[0].ledger;
         let of = |bench: &Bench| bench.testify(ledger.comparators(), ledger.coordinates());
@@ -236,7 +239,7 @@ impl Part {
 }
 
 impl Grouped {
-    /// Takes down the rows of a batch, neighbours of one group together.
+    /// Records the rows of a batch. Neighbouring rows of one group are recorded together.
     fn observe(
         &mut self,
         rows: Rows<'_>,
@@ -265,27 +268,27 @@ impl Grouped {
         place: usize,
     ) -> Result<(), AuditRunError> {
         let Some(group) = group else { return Ok(()) };
-        // The whole has taken the same rounds before.
+        // The audit of all examples has accepted the same rounds before.
         self.parts[group].observe(rows, scores, place).map_err(AuditRunError::Ledger)
     }
 }
 
 impl AuditRun {
-    /// An audit that has seen nothing, of one model for each column that is read.
+    /// Makes an audit that has seen nothing, with one model for each column that is read.
     pub fn new(spec: AuditSpec, predictions: &Predictions) -> Self {
         let count = predictions.names().len().max(1);
         let whole = Part::new(&spec, count, OF_ALL);
         Self { spec, whole, groups: None, batch: Batch::default(), scores: vec![Vec::new(); count] }
     }
 
-    /// The same audit, which judges every group of examples for itself as well.
+    /// Returns the same audit, which also judges every group of examples separately.
     #[must_use]
     pub fn grouped(mut self, reader: GroupReader) -> Self {
         self.groups = Some(Grouped { reader, parts: Vec::new() });
         self
     }
 
-    /// The same audit, in which every full window is solved for its best comparator.
+    /// Returns the same audit, in which every full window is solved for its best comparator.
     #[must_use]
     pub fn with_windows_solved(mut self, options: &Options) -> Self {
         for model in &mut self.whole.models {
@@ -296,7 +299,7 @@ impl AuditRun {
     }
 
     /// Reads examples and predictions side by side to their ends. `watch` is shown all examples,
-    /// some rows at a time, after they have been taken down.
+    /// some rows at a time, after they have been recorded.
     pub fn drive(
         &mut self,
         source: &mut dyn Source,
@@ -344,12 +347,12 @@ impl AuditRun {
         }
     }
 
-    /// What the bench proves about all rounds so far.
+    /// Returns what the bench proves about all rounds so far.
     pub fn witnesses(&self) -> Vec<Testimony> {
         self.whole.witnesses()
     }
 
-    /// A lower bound on what every comparator loses, in total: the best there is.
+    /// Returns the best lower bound that is known on the total loss of every comparator.
     pub fn floor(&self) -> f64 {
         let comparators = &self.spec.comparators;
         let own = self.ledgers().map(|ledger| ledger.floor(comparators));
@@ -385,13 +388,13 @@ impl AuditRun {
         }
     }
 
-    /// There is always one model at least.
+    /// Returns the first model. There is always at least one.
     fn first(&self) -> &Model {
         &self.whole.models[0]
     }
 
-    /// What can be said so far about the models, on what `source` held. `predictions` gives them
-    /// their names.
+    /// Returns the report on the models so far. `source` counts the features, and `predictions`
+    /// gives the models their names.
     pub fn report(&self, source: &dyn Source, predictions: &Predictions) -> AuditReport {
         let reports = self.whole.reports(&self.spec);
         AuditReport {
@@ -412,8 +415,8 @@ impl AuditRun {
         }
     }
 
-    /// What can be said about every group of examples, in the order they came; nothing where they
-    /// are not grouped.
+    /// Returns the reports on every group of examples, in the order in which the groups came. The
+    /// list is empty if examples are not grouped.
     pub fn groups(&self, predictions: &Predictions) -> Vec<GroupReport> {
         let Some(Grouped { reader, parts }) = &self.groups else { return Vec::new() };
         let report = |(group, part): (&String, &Part)| {
@@ -424,18 +427,18 @@ impl AuditRun {
         reader.groups().iter().zip(parts).map(report).collect()
     }
 
-    /// The ledger of each model, in the order of the columns.
+    /// Returns the ledger of each model, in the order of the columns.
     pub fn ledgers(&self) -> impl Iterator<Item = &Ledger> {
         self.whole.models.iter().map(|model| &model.ledger)
     }
 
-    /// The description.
+    /// Returns the description of the audit.
     pub fn spec(&self) -> &AuditSpec {
         &self.spec
     }
 }
 
-/// The reports of models with the names of their columns, where they have one.
+/// Gives the reports of models the names of their columns, if they have columns.
 fn named(predictions: &Predictions, reports: Vec<ModelReport>) -> Vec<NamedReport> {
     let name = |(name, report): (&String, _)| NamedReport { name: name.clone(), report };
     predictions.names().iter().zip(reports).map(name).collect()
@@ -447,7 +450,8 @@ fn no_probability(predictions: &Predictions, found: f64) -> AuditRunError {
     AuditRunError::NoProbability { predictions, line, found }
 }
 
-/// Where an audit stopped. Every line but the header of a table is one round.
+/// Makes the error that says where an audit stopped. Every line is one round, except the header of
+/// a table.
 #[cold]
 fn stopped(predictions: &Predictions, error: LedgerError) -> AuditRunError {
     match error {
@@ -569,7 +573,7 @@ mod tests {
         assert_eq!(figures.rates.auc, scores.figures.as_ref().unwrap().rates.auc);
         assert!((figures.rates.log_loss.unwrap() - (4.0_f64 / 3.0).ln()).abs() < 1e-12);
         assert_eq!(figures.rates.brier, Some(0.0625));
-        // Scores alone have no probabilities.
+        // An audit of scores has no probabilities.
         assert_eq!(scores.figures.replace(figures).unwrap().rates.log_loss, None);
         assert_eq!(report.first, scores);
         for (name, link) in Link::NAMES.iter().zip([Link::Identity, Link::Logistic]) {
@@ -644,7 +648,8 @@ mod tests {
         assert!(refusal(columns(&["a", "all"])).contains("leave out the other names"));
     }
 
-    /// The predictions of a learner of this project, audited, give the books of its run.
+    /// If the predictions of a learner of this project are audited, the audit has the ledger of its
+    /// run.
     #[test]
     fn the_audit_of_a_run_is_the_run() {
         let spec = Settings { learner: Some("ogd".to_owned()), ..Settings::default() }

@@ -1,4 +1,4 @@
-//! What an audit can say, under the names it keeps in JSON.
+//! The report of an audit, under the names that it keeps in JSON.
 
 use super::link::Link;
 use super::settings::AuditSpec;
@@ -19,35 +19,35 @@ use std::num::NonZeroU64;
 /// The report of an audit. Its keys are stable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AuditReport {
-    /// The only model, or that of the first column.
+    /// The only model, or the model of the first column.
     #[serde(flatten)]
     pub first: ModelReport,
-    /// Distinct feature indices seen, the constant one included.
+    /// The number of distinct feature indices that were seen, including the constant feature.
     pub features: u64,
-    /// Stored feature values, the constant ones included.
+    /// The number of stored feature values, including those of the constant feature.
     pub nonzeros: u64,
-    /// One model per column, in the order they were named; empty without columns.
+    /// One model per column, in the order in which the columns were named; empty without columns.
     pub models: Vec<NamedReport>,
-    /// The loss of the best comparator, per round; there when hindsight was asked for.
+    /// The loss of the best comparator, per round; present if hindsight was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparator: Option<Interval>,
     /// How the comparator was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hindsight: Option<HindsightReport>,
-    /// Proofs that contradict each other; empty unless something is wrong with the program or with
-    /// the machine. What they are about is withheld.
+    /// Proofs that contradict each other. The list is empty unless something is wrong with the
+    /// program or with the machine. The numbers in question are withheld.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contradictions: Vec<Contradiction>,
     /// The comparators.
     pub comparators: Comparators,
-    /// Whether witnesses judged.
+    /// Whether witnesses judged the models.
     #[serde(rename = "judge")]
     pub is_judged: bool,
     /// The loss φ.
     pub loss: AnyLoss,
-    /// What the predictions were turned into.
+    /// How predictions became scores.
     pub link: Link,
-    /// How many examples make a window; null without windows.
+    /// The number of examples in a window; null without windows.
     pub window: Option<NonZeroU64>,
     /// The examples.
     pub data: DataSpec,
@@ -56,8 +56,8 @@ pub struct AuditReport {
 }
 
 impl AuditReport {
-    /// Adds what the solver found: one comparator, and the exact regret of every model against it.
-    /// What contradicts another proof is withheld.
+    /// Adds the result of the solver: one comparator, and the exact regret of every model against
+    /// it. Numbers that contradict another proof are withheld.
     pub fn add_hindsight(&mut self, found: HindsightReport, run: &AuditRun) {
         self.contradictions.extend(found.contradiction.clone());
         let regrets: Vec<_> = run.ledgers().map(|ledger| found.regret(ledger)).collect();
@@ -75,53 +75,54 @@ impl AuditReport {
     }
 }
 
-/// A group of examples, judged for itself.
+/// The report on a group of examples, which is judged separately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupReport {
-    /// The value that its examples have in the column; empty for those without one.
+    /// The value of its examples in the column; empty for examples without a value.
     pub group: String,
-    /// The only model, or that of the first column, on these examples.
+    /// The only model, or the model of the first column, on these examples.
     #[serde(flatten)]
     pub first: ModelReport,
-    /// One model per column, in the order they were named; empty without columns.
+    /// One model per column, in the order in which the columns were named; empty without columns.
     pub models: Vec<NamedReport>,
 }
 
-/// A model of a table of predictions.
+/// The report on one model of a table of predictions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedReport {
-    /// Its column.
+    /// The name of its column.
     pub name: String,
-    /// What is known of it.
+    /// The report on the model.
     #[serde(flatten)]
     pub report: ModelReport,
 }
 
-/// What is known of one model, per round.
+/// The report on one model. All values are per round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelReport {
-    /// T
+    /// T, the number of examples.
     pub examples: u64,
     /// (1/T) Σ φ(ŷ_t, y_t)
     pub sequential_risk: f64,
     /// The share of predictions with the wrong sign; null for regression.
     pub mistake_rate: Option<f64>,
-    /// How good the predictions were in figures that people ask for; left out before the first round.
+    /// The usual figures on how good the predictions were; left out before the first round.
     #[serde(flatten)]
     pub figures: Option<FiguresReport>,
-    /// No comparator was better than this per round; null where nothing can be said.
+    /// The certificate: no comparator was better by more than this per round; null if nothing can
+    /// be said.
     pub certificate: Option<f64>,
-    /// The certificate that the model's own predictions make, without witnesses.
+    /// The certificate from the model's own predictions, without witnesses.
     pub certificate_own: Option<f64>,
     /// The certificate at other radii.
     #[serde(flatten)]
     pub judged: JudgedReport,
-    /// The exact regret; there when hindsight was asked for.
+    /// The exact regret; present if hindsight was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regret: Option<Interval>,
     /// Whether the certificate is negative.
     pub beats_every_linear_predictor: bool,
-    /// The same for every window; empty without windows.
+    /// The reports of the windows; empty without windows.
     pub windows: Vec<WindowReport>,
     /// max ‖a_t x_t‖
     pub gradient_norm_max: f64,
@@ -155,7 +156,7 @@ impl ModelReport {
         }
     }
 
-    /// Adds the exact regret, unless it contradicts the certificate: then neither is shown.
+    /// Adds the exact regret, unless it contradicts the certificate. Then neither is shown.
     fn add_regret(
         &mut self,
         regret: Option<Interval>,
@@ -175,7 +176,7 @@ impl ModelReport {
     }
 }
 
-/// The figures of a model, with a word on scores that look like probabilities.
+/// Returns the figures of a model, with a remark if its scores look like probabilities.
 fn figures(model: &Model, link: Link) -> Option<FiguresReport> {
     let mut figures = FiguresReport::new(&model.card, model.ledger.rounds())?;
     figures.remarks.extend(probable(&model.card).filter(|_| link == Link::Identity));

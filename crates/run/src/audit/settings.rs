@@ -1,4 +1,4 @@
-//! What is asked of an audit, and what that comes to.
+//! The settings of an audit, and the description that they are completed to.
 
 use super::link::Link;
 use crate::bench::Bench;
@@ -14,24 +14,24 @@ use std::num::NonZeroU64;
 /// The name that stands for every column.
 const ALL: &str = "all";
 
-/// What was asked for; everything may be left out.
+/// The settings of a person. Everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditSettings {
-    /// A name of [`AnyLoss::NAMES`]; if left out, as [`Settings::loss`] has it.
+    /// A name of [`AnyLoss::NAMES`]; if left out, the rules of [`Settings::loss`] hold.
     pub loss: Option<String>,
     /// τ of the quantile loss.
     pub tau: Option<f64>,
-    /// U
+    /// The radius U of the comparators.
     pub radius: Option<f64>,
     /// A name of [`Comparators::BALLS`]; `unit-free` if left out.
     pub comparators: Option<String>,
-    /// Whether witnesses judge; they do if it is left out.
+    /// Whether witnesses judge the models; they do if it is left out.
     pub judge: Option<bool>,
     /// A name of [`Link::NAMES`]; `identity` if left out.
     pub link: Option<String>,
-    /// Columns of a table of predictions; none for a file with one number per line.
+    /// The columns of a table of predictions; empty for a file with one number per line.
     pub columns: Vec<String>,
-    /// How many examples make a window.
+    /// The number of examples in a window.
     pub window: Option<u64>,
 }
 
@@ -42,9 +42,9 @@ pub struct AuditSpec {
     pub data: DataSpec,
     /// The file with the predictions.
     pub predictions: String,
-    /// Where in it they are.
+    /// The place of the predictions in this file.
     pub columns: PredictionColumns,
-    /// What predictions are turned into before they are judged.
+    /// How predictions become the scores that are judged.
     pub link: Link,
     /// The loss φ.
     pub loss: AnyLoss,
@@ -52,24 +52,25 @@ pub struct AuditSpec {
     pub comparators: Comparators,
     /// Whether witnesses judge the models.
     pub is_judged: bool,
-    /// How many examples make a window, if there are windows.
+    /// The number of examples in a window, if there are windows.
     pub window: Option<NonZeroU64>,
 }
 
 impl AuditSpec {
-    /// The books of one model, before its first round.
+    /// Returns the ledger of one model, before its first round.
     pub fn ledger(&self) -> Ledger {
         Ledger::new(self.loss, self.comparators.clone())
     }
 
-    /// The figures of one model, before its first round, with sketches of so many distinct numbers.
+    /// Returns the scorecard of one model, before its first round. Its sketches keep up to
+    /// `distinct` distinct numbers.
     pub(crate) fn scorecard(&self, distinct: usize) -> Scorecard {
         let card = Scorecard::new(self.loss).with_sketches_of(distinct);
         if self.link == Link::Logistic { card.with_probabilities() } else { card }
     }
 
-    /// Who judges the models, before the first round, the square loss by the statistics of so many
-    /// features at most.
+    /// Returns the bench that judges the models, before the first round. For the square loss, it
+    /// keeps the statistics of up to `features_max` features.
     pub(crate) fn bench(&self, features_max: usize) -> Option<Bench> {
         let Self { loss, comparators, .. } = self;
         let judge = || Judge::new(loss, comparators, false);
@@ -109,12 +110,13 @@ impl AuditSettings {
         })
     }
 
-    /// Refuses what contradicts itself, whatever the data.
+    /// Refuses settings that contradict each other, whatever the data.
     pub fn check(&self) -> Result<(), SettingsError> {
         self.resolve(DataSpec::libsvm(""), "").map(|_| ())
     }
 
-    /// Which labels are taken from the data: those of the loss, or those it is to follow from.
+    /// Returns which labels are accepted: those of the loss, or those from which the loss is
+    /// inferred.
     pub fn labels(&self) -> Result<LabelUse, SettingsError> {
         let (loss, tau) = (self.loss.clone(), self.tau);
         Settings { loss, tau, ..Settings::default() }.labels()
