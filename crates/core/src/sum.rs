@@ -34,6 +34,12 @@ impl Sum {
         self.lost += lost;
     }
 
+    /// Whether the sum is a whole number, so that adding ones one by one or at once is exact.
+    pub(crate) fn is_whole(self) -> bool {
+        let limit = (1_u64 << 52) as f64;
+        self.lost == 0.0 && self.rounded == self.rounded.trunc() && self.rounded.abs() < limit
+    }
+
     /// The sum so far.
     #[inline]
     pub fn value(self) -> f64 {

@@ -12,12 +12,29 @@ pub(super) struct Counts {
     positive: [Sum; 3],
 }
 
+/// The place of a score among those below 0, at 0 and above 0.
+#[inline]
+pub(super) fn side(score: f64) -> usize {
+    1 + usize::from(score > 0.0) - usize::from(score < 0.0)
+}
+
 impl Counts {
     #[inline]
     pub(super) fn observe(&mut self, score: f64, is_positive: bool, weight: f64) {
-        let side = 1 + usize::from(score > 0.0) - usize::from(score < 0.0);
         let class = if is_positive { &mut self.positive } else { &mut self.negative };
-        class[side].add(weight);
+        class[side(score)].add(weight);
+    }
+
+    /// Whether all counts are whole numbers, to which ones may be added at once.
+    pub(super) fn are_whole(&self) -> bool {
+        self.negative.iter().chain(&self.positive).all(|sum| sum.is_whole())
+    }
+
+    /// Adds examples of weight 1 that were counted by class and by side.
+    pub(super) fn add(&mut self, counted: &[[u64; 3]; 2]) {
+        for (class, counted) in [&mut self.negative, &mut self.positive].into_iter().zip(counted) {
+            class.iter_mut().zip(counted).for_each(|(sum, &count)| sum.add(count as f64));
+        }
     }
 
     pub(super) fn merge(&mut self, other: &Self) {

@@ -140,3 +140,34 @@ fn probabilities_are_judged_whatever_the_loss() {
     assert!((by_logistic.lost() / by_logistic.weight() - other.log_loss()).abs() < 1e-14);
     assert_eq!(card(&Scorecard::new(Hinge {}), &rows).calibration(), None);
 }
+
+/// Counts are added up in integers where they are whole numbers, and one by one where a weight was
+/// not. However rows are cut, the bits are the same.
+#[test]
+fn how_rows_are_cut_changes_no_count() {
+    let (ones, mut said) = repeated(&rows(Labels::Signs, 400));
+    said[5] = 0.0;
+    let mut odd = Batch::default();
+    let third = Importance::new(1.0 / 3.0).unwrap();
+    for (row, importance) in ones.iter().zip([third, Importance::ONE].into_iter().cycle()) {
+        odd.push_weighted(&[0], &[1.0], row.label, importance).unwrap();
+    }
+    let loss = AnyLoss::from(Hinge {});
+    let (plain, weighed) = (rounds(&loss, &ones, &said), rounds(&loss, &odd, &said));
+    for has_odd in [false, true] {
+        let cut = |piece: usize| {
+            let mut card = Scorecard::new(loss);
+            if has_odd {
+                card.observe_rows(odd.rows(), &weighed);
+            }
+            for from in (0..ones.len()).step_by(piece) {
+                let to = ones.len().min(from + piece);
+                card.observe_rows(ones.rows().slice(from..to), &plain[from..to]);
+            }
+            card
+        };
+        assert_eq!(cut(ones.len()), cut(1));
+        assert_eq!(cut(7), cut(1));
+        assert!(cut(1).outcomes().unwrap().ties > 0.0);
+    }
+}
