@@ -99,8 +99,8 @@ impl<'a> Keeper<'a> {
             && !session.run().is_diverged()
             && self.save(session, source).is_ok()
         {
-            let (examples, path) = (numbers::count(learned), path.display());
-            output::note_anyway(&format!("what was learned from {examples} examples is in {path}"));
+            let (examples, path) = (numbers::counted(learned, "example"), path.display());
+            output::note_anyway(&format!("what was learned from {examples} is in {path}"));
         }
         self.saved.is_some()
     }

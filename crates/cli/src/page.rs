@@ -1,7 +1,7 @@
 //! `--report` and `--plot`: these write a run as a page and as a picture.
 
 use crate::args::PictureArgs;
-use crate::numbers::{at_least, at_most, count, measured, percent};
+use crate::numbers::{at_least, at_most, count, counted, measured, percent};
 use crate::{figures, view, weights};
 use anyhow::Context;
 use rueful_core::Positive;
@@ -319,7 +319,8 @@ fn parameters(report: &Report) -> Vec<(String, String)> {
         ("largest example".to_owned(), measured(report.example_norm_max)),
     ];
     rows.extend(report.hindsight.as_ref().map(|found| {
-        let told = format!("{} after {} passes", at_most(found.relative_gap), count(found.passes));
+        let told =
+            format!("{} after {}", at_most(found.relative_gap), counted(found.passes, "pass"));
         ("relative gap of the best comparator".to_owned(), told)
     }));
     rows
@@ -357,7 +358,7 @@ fn notes(report: &Report) -> Vec<String> {
     notes.extend(
         report
             .resumed
-            .map(|before| format!("The run was resumed after {} examples.", count(before))),
+            .map(|before| format!("The run was resumed after {}.", counted(before, "example"))),
     );
     notes
 }

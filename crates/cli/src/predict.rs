@@ -1,7 +1,7 @@
 //! The command `rueful predict`.
 
 use crate::args::{PredictArgs, Wanted};
-use crate::numbers::{count, measured, percent};
+use crate::numbers::{counted, measured, percent};
 use crate::{figures, output};
 use anyhow::{Context, bail};
 use rueful_core::figures::Scorecard;
@@ -137,7 +137,7 @@ impl Judgement {
         let examples = self.card.examples();
         let figures = FiguresReport::new(&self.card, examples).filter(|_| has_labels);
         let Some(figures) = figures else {
-            return output::note(&format!("{} predictions", count(examples)));
+            return output::note(&counted(examples, "prediction"));
         };
         output::note(&self.costs(model, &figures));
         let line = figures::in_one_line(&figures);
@@ -156,6 +156,7 @@ impl Judgement {
             .confusion
             .map(|_| format!(", {} mistakes", percent(self.mistakes as f64 / examples as f64)));
         let (best, mistakes) = (best.unwrap_or_default(), mistakes.unwrap_or_default());
-        format!("{} predictions: average {loss} loss {average}{best}{mistakes}", count(examples))
+        let predictions = counted(examples, "prediction");
+        format!("{predictions}: average {loss} loss {average}{best}{mistakes}")
     }
 }

@@ -3,7 +3,7 @@
 use crate::args::RaceArgs;
 use crate::chart::{self, Series};
 use crate::hindsight::{self, Question};
-use crate::numbers::{Figure, at_most, count, percent};
+use crate::numbers::{Figure, at_most, count, counted, percent};
 use crate::page::Document;
 use crate::{data, interrupt, output, page, view};
 use anyhow::bail;
@@ -48,8 +48,8 @@ pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<ExitCode> {
     }
     bar.finish_and_clear();
     if was_interrupted {
-        let examples = count(race.report(None).examples);
-        output::note(&format!("interrupted: this is about the first {examples} examples"));
+        let examples = counted(race.report(None).examples, "example");
+        output::note(&format!("interrupted: this is about the first {examples}"));
     }
     let found = if args.hindsight && (replay.is_kept() || !was_interrupted) {
         solve(&race, &mut replay, &*source, &options)?
@@ -178,11 +178,11 @@ fn compared(report: &RaceReport) -> Table {
 /// The race as a page.
 fn comparison(report: &RaceReport) -> Comparison {
     let files = report.data.files.join(", ");
-    let examples = count(report.examples);
+    let examples = counted(report.examples, "example");
     let best = report.comparator.map(|best| at_most(best.upper));
     Comparison {
         title: format!("Race on {}", page::file_title(&report.data)),
-        subtitle: format!("Loss: {}. {examples} examples, read once by all.", loss(report)),
+        subtitle: format!("Loss: {}. {examples}, read once by all.", loss(report)),
         comparators: report.comparators.words(report.loss.labels() == Labels::Numbers),
         facts: Vec::new(),
         rivals: report.learners.iter().filter_map(|racer| rival(report, racer)).collect(),

@@ -55,8 +55,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut report = session.report(&*source);
     report.resumed = resumed;
     if was_interrupted {
-        let examples = numbers::count(report.examples);
-        output::note(&format!("interrupted: this is about the first {examples} examples"));
+        let examples = numbers::counted(report.examples, "example");
+        output::note(&format!("interrupted: this is about the first {examples}"));
     }
     match look_back {
         Some(look_back) if look_back.is_possible(was_interrupted) => {

@@ -2,7 +2,7 @@
 
 use crate::chart::{self, Series};
 use crate::figures;
-use crate::numbers::{Figure, at_least, at_most, count, measured, percent};
+use crate::numbers::{Figure, at_least, at_most, count, counted, measured, percent};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rueful_core::learner::Expert;
 use rueful_core::loss::{Labels, Loss};
@@ -88,7 +88,7 @@ fn about(report: &Report, notes: &[String]) -> Table {
     let weights = data.and_then(|data| data.class_weights);
     rows.extend(weights.map(|weights| row("weights", weights.to_string())));
     rows.extend(notes.iter().map(|note| row("note", note.clone())));
-    let resumed = |before| row("resumed", format!("after {} examples", count(before)));
+    let resumed = |before| row("resumed", format!("after {}", counted(before, "example")));
     rows.extend(report.resumed.map(resumed));
     plain(rows)
 }
@@ -255,7 +255,7 @@ pub(crate) fn reach(judged: &JudgedReport) -> Vec<String> {
 fn solved(found: &HindsightReport) -> String {
     let gap = at_most(found.relative_gap);
     let kept = if found.converged { "" } else { ", short of what was asked for" };
-    format!("gap {gap} after {} passes of {}{kept}", count(found.passes), method(found.method))
+    format!("gap {gap} after {} of {}{kept}", counted(found.passes, "pass"), method(found.method))
 }
 
 /// Returns the name of a solver's method in words.
