@@ -5,6 +5,7 @@ use crate::numbers::{count, measured};
 use crate::{output, predict, view, weights};
 use anyhow::bail;
 use rueful_core::Batch;
+use rueful_data::DataError;
 use rueful_run::{Explanation, Model, Unlearned};
 use serde::Serialize;
 
@@ -37,7 +38,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
 fn find(model: &Model, data: Unlearned, args: &ExplainArgs) -> anyhow::Result<Explained> {
     let Unlearned { mut source, has_labels: known } = data;
     let (mut batch, mut before) = (Batch::default(), 0);
-    while source.fill(&mut batch)? {
+    while source.fill(&mut batch).map_err(DataError::under_a_model)? {
         let place = args.row.get() - 1 - before;
         if place < batch.len() as u64 {
             let example = batch.get(place as usize);

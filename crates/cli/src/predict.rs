@@ -7,8 +7,9 @@ use anyhow::{Context, bail};
 use rueful_core::figures::Scorecard;
 use rueful_core::loss::{Loss, ZeroOne};
 use rueful_core::{Batch, Round};
-use rueful_data::{NewFile, Source};
-use rueful_run::{DataSpec, FiguresReport, Model, ReadingOptions, Scored, Unlearned};
+use rueful_data::{DataError, NewFile, Source, replace_file};
+use rueful_run::{DataSpec, FiguresReport, Interval, Model, ReadingOptions, Scored, Unlearned};
+use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -20,6 +21,9 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
     }
     let Unlearned { mut source, has_labels } =
         open(&model, &args.files, args.no_label, &args.reading_options())?;
+    if args.figures.is_some() && !has_labels {
+        bail!("--figures compares predictions with labels, and these data have none");
+    }
     let mut tally = Judgement::of(&model);
     let mut write = |out: &mut dyn Write| go_through(&model, &mut *source, args, out, &mut tally);
     match &args.out {
@@ -32,8 +36,17 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
             }
         }
     }
-    tally.tell(&model, has_labels);
+    let quality = Quality::of(&tally, &model).filter(|_| has_labels);
+    tally.tell(quality.as_ref());
+    if let (Some(path), Some(quality)) = (&args.figures, &quality) {
+        write_figures(path, quality)?;
+    }
     Ok(())
+}
+
+fn write_figures(path: &Path, quality: &Quality) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(quality)? + "\n";
+    replace_file(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Opens data that a model only predicts. They are read in the same way as the data it has learned
@@ -84,7 +97,7 @@ fn go_through(
     tally: &mut Judgement,
 ) -> anyhow::Result<()> {
     let mut batch = Batch::default();
-    while source.fill(&mut batch)? {
+    while source.fill(&mut batch).map_err(DataError::under_a_model)? {
         tally.rounds.clear();
         for example in batch.iter() {
             let scored = model.score(&example.features);
@@ -132,31 +145,55 @@ impl Judgement {
         self.mistakes += mistakes.count() as u64;
     }
 
-    /// Prints how good the predictions were, and the remarks about these figures.
-    fn tell(&self, model: &Model, has_labels: bool) {
-        let examples = self.card.examples();
-        let figures = FiguresReport::new(&self.card, examples).filter(|_| has_labels);
-        let Some(figures) = figures else {
-            return output::note(&counted(examples, "prediction"));
+    /// Prints how good the predictions were, if that is known, and the remarks about these figures.
+    fn tell(&self, quality: Option<&Quality>) {
+        let Some(quality) = quality else {
+            return output::note(&counted(self.card.examples(), "prediction"));
         };
-        output::note(&self.costs(model, &figures));
-        let line = figures::in_one_line(&figures);
+        output::note(&quality.costs());
+        let line = figures::in_one_line(&quality.figures);
         (!line.is_empty()).then(|| output::note(&line));
-        figures.remarks.iter().for_each(|remark| output::note(remark));
+        quality.figures.remarks.iter().for_each(|remark| output::note(remark));
+    }
+}
+
+/// How good the predictions were, in numbers. Losses are averages by importance. The keys of its JSON are stable.
+#[derive(Serialize)]
+struct Quality {
+    examples: u64,
+    loss: &'static str,
+    average_loss: f64,
+    mistake_rate: Option<f64>,
+    #[serde(flatten)]
+    figures: FiguresReport,
+}
+
+impl Quality {
+    /// Returns `None` if no row counts.
+    fn of(tally: &Judgement, model: &Model) -> Option<Self> {
+        let (card, examples) = (&tally.card, tally.card.examples());
+        let mut figures = FiguresReport::new(card, examples)?;
+        if let Some(best) = &mut figures.best_constant {
+            let scale = examples as f64 / card.weight();
+            best.loss = Interval { lower: best.loss.lower * scale, upper: best.loss.upper * scale };
+        }
+        let mistakes = tally.mistakes as f64 / examples as f64;
+        Some(Self {
+            examples,
+            loss: model.task().loss.name(),
+            average_loss: card.lost() / card.weight(),
+            mistake_rate: figures.confusion.map(|_| mistakes),
+            figures,
+        })
     }
 
-    fn costs(&self, model: &Model, figures: &FiguresReport) -> String {
-        let (examples, loss) = (self.card.examples(), model.task().loss.name());
-        let average = measured(self.card.lost() / self.card.weight());
-        let best = figures.best_constant.map(|best| {
-            let total = best.loss.upper * examples as f64;
-            format!(", best constant {}", measured(total / self.card.weight()))
-        });
-        let mistakes = figures
-            .confusion
-            .map(|_| format!(", {} mistakes", percent(self.mistakes as f64 / examples as f64)));
+    fn costs(&self) -> String {
+        let Self { examples, loss, average_loss, mistake_rate, figures } = self;
+        let best = figures.best_constant.map(|best| best.loss.upper);
+        let best = best.map(|best| format!(", best constant {}", measured(best)));
+        let mistakes = mistake_rate.map(|rate| format!(", {} mistakes", percent(rate)));
         let (best, mistakes) = (best.unwrap_or_default(), mistakes.unwrap_or_default());
-        let predictions = counted(examples, "prediction");
+        let (predictions, average) = (counted(*examples, "prediction"), measured(*average_loss));
         format!("{predictions}: average {loss} loss {average}{best}{mistakes}")
     }
 }

@@ -7,7 +7,7 @@ use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
     Binary, Cached, Column, DataError, FirstLabels, Follow, FormatSettings, LabelRule, Phrase,
-    Purpose, Reading, Schema, Source, TextFiles, begin, canonical_label,
+    Purpose, Reading, Schema, Source, TextFiles, begin, canonical_label, path_of,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -287,7 +287,6 @@ impl DataSettings {
         let named =
             self.format_settings.format.as_deref().and_then(rueful_columnar::Format::by_name);
         let kind = match named {
-            // The beginning is not looked at, because it could not be put back into standard input.
             Some(format) => return self.open_columnar(format, reading, follow),
             None => match begin(&self.files, &self.format_settings, reading, follow) {
                 Ok(mut text) => {
@@ -322,16 +321,6 @@ impl DataSettings {
     ) -> Result<Recognized, DataError> {
         let first = self.files.first().ok_or(DataError::NoInput)?;
         refuse_follow(first, follow)?;
-        let is_arrow = format == rueful_columnar::Format::Arrow;
-        if is_arrow && first == "-" && self.format_settings.format.is_none() {
-            // The beginning of standard input was read to recognise the format, and cannot be read
-            // again.
-            return Err(DataError::Unsuitable {
-                file: "standard input".to_owned(),
-                found: "Arrow that was not announced".to_owned(),
-                expected: Phrase::default().setting("format").and(" arrow with it"),
-            });
-        }
         let opened = rueful_columnar::open(&self.files, format, &self.format_settings, reading)?;
         let rueful_columnar::Opened { layout, notes, source } = opened;
         Ok((Layout::Columnar(layout), notes, Opening::Columnar(Box::new(source))))
@@ -503,7 +492,7 @@ impl DataSpec {
     /// Returns the first file that can be read only once, such as standard input or a pipe.
     pub fn once_only(&self) -> Option<&str> {
         let is_once = |file: &&String| {
-            *file == "-" || std::fs::metadata(file).is_ok_and(|found| !found.is_file())
+            *file == "-" || std::fs::metadata(path_of(file)).is_ok_and(|found| !found.is_file())
         };
         self.files.iter().find(is_once).map(String::as_str)
     }

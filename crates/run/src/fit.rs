@@ -66,15 +66,10 @@ impl Layout {
         reading: &Reading,
         follow: &Follow,
     ) -> Result<(Self, Opening), DataError> {
-        let first = files.first().ok_or(DataError::NoInput)?;
         let (known, own) = (self.known(), self.text());
         if self.origin().is_none() {
             let file = only_cache(files, follow)?.to_owned();
             return Ok((self.clone(), Opening::Cache { file }));
-        }
-        if let (Self::Columnar(layout), "-") = (self, &**first) {
-            // The beginning of standard input is not looked at, because it could not be put back.
-            return fit_columnar(files, layout.format, known.as_ref(), purpose, reading, follow);
         }
         let kind = match TextFiles::fit(files, own, known.as_ref(), purpose, follow) {
             Ok(text) => return Ok((Self::Text(text.schema.clone()), Opening::Text(text))),

@@ -1,5 +1,6 @@
 //! The flags of the commands that use a saved model.
 
+use super::file_name;
 use clap::{Args, ValueEnum};
 use rueful_run::ReadingOptions;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -44,14 +45,16 @@ Examples:
   rueful predict clicks.rueful new.csv --no-label --as probability
       rows without a label, and a model of the logistic loss
   rueful predict clicks.rueful wednesday.csv --json
-      score, label and probability, one JSON object on a line")]
+      score, label and probability, one JSON object on a line
+  rueful predict clicks.rueful wednesday.csv --out scores.txt --figures wednesday.json
+      error rate, AUC and all other figures, for programs")]
 pub(crate) struct PredictArgs {
     /// A model that `rueful run --save` made.
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
     /// The data, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = file_name())]
     pub(crate) files: Vec<String>,
 
     /// The form in which to write each prediction.
@@ -65,6 +68,10 @@ pub(crate) struct PredictArgs {
     /// Where to write the predictions [default: standard output].
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Also write how good the predictions were, as one JSON object, to this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_label")]
+    pub(crate) figures: Option<PathBuf>,
 
     /// Threads that read [default: one for each core].
     #[arg(long, value_name = "N")]
@@ -119,7 +126,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) model: PathBuf,
 
     /// The data, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = file_name())]
     pub(crate) files: Vec<String>,
 
     /// The row to explain, counted from 1.

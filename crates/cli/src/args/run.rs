@@ -1,7 +1,7 @@
 //! The flags of `rueful run`.
 
 use super::task::{JudgeArgs, TaskArgs, TuningArgs};
-use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs};
+use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs, file_name};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args};
 use rueful_run::{LearnerSpec, Settings};
@@ -33,7 +33,7 @@ Examples:
       the same as one run over both days, to the last bit")]
 pub(crate) struct RunArgs {
     /// The examples, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required_unless_present_any = ["spec", "resume"])]
+    #[arg(value_name = "FILE", required_unless_present_any = ["spec", "resume"], value_parser = file_name())]
     pub(crate) files: Vec<String>,
 
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use super::chart;
 use crate::figures;
+use crate::figures::Goodness;
 use crate::numbers::{Figure, at_least, at_most, count, measured, percent};
 use crate::view::{headed, numbers_table, plain};
 use comfy_table::Table;
@@ -176,41 +177,6 @@ fn compared(models: &[NamedReport]) -> Table {
     }));
     let last = 2 + usize::from(classifies) + usize::from(exact) + usize::from(goodness.is_some());
     numbers_table(rows, 1..=last)
-}
-
-/// The figure that tells most in one column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goodness {
-    /// How well scores of two classes rank.
-    Auc,
-    /// The share of the best constant's loss that was saved.
-    Explained,
-}
-
-impl Goodness {
-    /// The one that any of these have, if any.
-    fn of<'a>(mut all: impl Iterator<Item = &'a RatesReport>) -> Option<Self> {
-        all.find_map(|rates| match (rates.auc, rates.explained) {
-            (Some(_), _) => Some(Self::Auc),
-            (None, Some(_)) if rates.error_rate.is_none() => Some(Self::Explained),
-            _ => None,
-        })
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auc => "AUC",
-            Self::Explained => "explained",
-        }
-    }
-
-    fn told(self, rates: Option<&RatesReport>) -> String {
-        let told = rates.and_then(|rates| match self {
-            Self::Auc => rates.auc.map(figures::interval),
-            Self::Explained => rates.explained.map(figures::share),
-        });
-        told.unwrap_or_else(|| "–".to_owned())
-    }
 }
 
 fn rates(model: &ModelReport) -> Option<&RatesReport> {

@@ -11,6 +11,7 @@ use super::layout::{
 };
 use super::{CacheFault, Provenance};
 use crate::error::excerpt;
+use crate::file_name::path_of;
 use crate::labels::{LabelCounts, LabelRule};
 use crate::pool::{Crew, Cut, Handed, Job, Pool};
 use crate::{Census, DataError, FirstLabels, LabelsSeen, Names, Phrase, Reading, Source};
@@ -89,7 +90,7 @@ enum Outcome {
 impl Cached {
     /// Opens a file, maps it into memory, checks header and footer, and begins to read.
     pub fn open(path: &str, reading: &Reading) -> Result<Self, DataError> {
-        let opened = File::open(path).and_then(Bytes::open);
+        let opened = File::open(path_of(path)).and_then(Bytes::open);
         let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
         Self::begin(path.to_owned(), bytes, reading)
     }
@@ -129,7 +130,7 @@ impl Cached {
 
     /// The labels of the first block that has rows, as they are stored.
     pub fn first_labels(path: &str, reading: &Reading) -> Result<FirstLabels, DataError> {
-        let opened = File::open(path).and_then(Bytes::open);
+        let opened = File::open(path_of(path)).and_then(Bytes::open);
         let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
         let frame = Frame::read(&bytes)
             .map_err(|fault| DataError::Cache { file: path.to_owned(), fault })?;
@@ -153,7 +154,7 @@ impl Cached {
 
     /// The provenance of the cache in a file. Only the header is read.
     pub fn provenance_of(path: &str) -> Result<Provenance, DataError> {
-        let opened = File::open(path).and_then(Bytes::open);
+        let opened = File::open(path_of(path)).and_then(Bytes::open);
         let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
         let header = read_header(&bytes, &mut Vec::new());
         let (provenance, _) =
