@@ -29,7 +29,7 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn html(&self) -> String {
-        let head: String = self.columns.iter().map(|column| column.head()).collect();
+        let head: String = self.columns.iter().map(Column::head).collect();
         let rows: String = self.rows.iter().map(|row| self.row(row)).collect();
         format!(
             "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\
