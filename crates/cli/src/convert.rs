@@ -2,7 +2,7 @@
 
 use crate::args::ConvertArgs;
 use crate::data::{progress_bar, tell};
-use crate::numbers::count;
+use crate::numbers::{count, counted};
 use crate::{output, view};
 use anyhow::bail;
 use rueful_core::Batch;
@@ -64,7 +64,7 @@ fn render(converted: &Converted) -> String {
         row("examples", count(converted.examples)),
         row(
             "features",
-            format!("{}; {} nonzeros", count(converted.features), count(converted.nonzeros)),
+            format!("{}; {}", count(converted.features), counted(converted.nonzeros, "nonzero")),
         ),
         row("bytes", format!("{}, {per_nonzero:.1} per nonzero", count(converted.bytes))),
     ];

@@ -1,7 +1,7 @@
 //! The command `rueful data`, and the functions that open data for the other commands.
 
 use crate::args::{DataArgs, ReadingArgs};
-use crate::numbers::{count, measured};
+use crate::numbers::{count, counted, measured};
 use crate::{output, view};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -201,7 +201,11 @@ impl Look {
             row("examples", count(self.examples)),
             row(
                 "features",
-                format!("{}{constant}; {} nonzeros", count(self.features), count(self.nonzeros)),
+                format!(
+                    "{}{constant}; {}",
+                    count(self.features),
+                    counted(self.nonzeros, "nonzero")
+                ),
             ),
             row("labels", self.labels_in_words()),
             row("missing", format!("{} cells", count(self.missing))),

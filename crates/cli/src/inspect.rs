@@ -1,7 +1,7 @@
 //! The command `rueful inspect`.
 
 use crate::args::InspectArgs;
-use crate::numbers::{at_most, count, measured, percent};
+use crate::numbers::{at_most, count, counted, measured, percent};
 use crate::{output, view};
 use anyhow::Context;
 use rueful_core::loss::Labels;
@@ -77,7 +77,10 @@ impl Inside {
             row("loss", view::loss(spec)),
             row("data", self.data_told()),
             row("examples", self.examples_told()),
-            row("features", format!("{}; {} nonzeros", count(self.features), count(self.nonzeros))),
+            row(
+                "features",
+                format!("{}; {}", count(self.features), counted(self.nonzeros, "nonzero")),
+            ),
             row(
                 "weights",
                 format!("{} that are not 0, ‖w‖ = {}", self.weights, measured(self.norm)),

@@ -77,11 +77,11 @@ pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Pag
     Page {
         title: title(spec),
         subtitle: format!(
-            "{}; loss: {}. {} examples, {} features.",
+            "{}; loss: {}. {}, {}.",
             view::learner(spec),
             view::loss(spec),
-            count(report.examples),
-            count(report.features)
+            counted(report.examples, "example"),
+            counted(report.features, "feature")
         ),
         facts: facts(report),
         figures: figures.map_or_else(Vec::new, figures::pairs),

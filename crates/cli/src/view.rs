@@ -96,14 +96,14 @@ fn about(report: &Report, notes: &[String]) -> Table {
 pub(crate) fn features(report: &Report) -> String {
     let has_constant = report.spec.data.as_ref().is_some_and(|data| data.constant);
     let constant = if has_constant { ", a constant one included" } else { "" };
-    let (features, nonzeros) = (count(report.features), count(report.nonzeros));
+    let (features, nonzeros) = (count(report.features), counted(report.nonzeros, "nonzero"));
     let collisions = match report.collisions {
         None => String::new(),
         Some(0) => "; no two names share an index".to_owned(),
         Some(1) => "; 1 name shares an index with another".to_owned(),
         Some(names) => format!("; {} names share an index with another", count(names)),
     };
-    format!("{features}{constant}; {nonzeros} nonzeros{collisions}")
+    format!("{features}{constant}; {nonzeros}{collisions}")
 }
 
 fn norms(report: &Report) -> String {

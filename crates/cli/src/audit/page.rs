@@ -3,7 +3,7 @@
 use super::view::{comparators, verdict};
 use crate::args::PictureArgs;
 use crate::figures;
-use crate::numbers::{count, measured, percent};
+use crate::numbers::{count, counted, measured, percent};
 use crate::page::{self, Document, disagreements, file_title};
 use rueful_core::Positive;
 use rueful_core::loss::Loss;
@@ -24,8 +24,8 @@ fn title(report: &AuditReport) -> String {
 }
 
 fn subtitle(report: &AuditReport) -> String {
-    let (loss, examples) = (&report.loss, count(report.first.examples));
-    format!("Predictions of {}; loss: {loss}. {examples} examples.", report.predictions)
+    let (loss, examples) = (&report.loss, counted(report.first.examples, "example"));
+    format!("Predictions of {}; loss: {loss}. {examples}.", report.predictions)
 }
 
 /// Returns everything that the audit was asked for.

@@ -3,7 +3,7 @@
 use super::chart;
 use crate::figures;
 use crate::figures::Goodness;
-use crate::numbers::{Figure, at_least, at_most, count, measured, percent};
+use crate::numbers::{Figure, at_least, at_most, count, counted, measured, percent};
 use crate::view::{headed, numbers_table, plain};
 use comfy_table::Table;
 use rueful_core::Positive;
@@ -71,8 +71,8 @@ fn about(report: &AuditReport) -> Table {
 
 fn features(report: &AuditReport) -> String {
     let constant = if report.data.constant { ", a constant one included" } else { "" };
-    let (features, nonzeros) = (count(report.features), count(report.nonzeros));
-    format!("{features}{constant}; {nonzeros} nonzeros")
+    let (features, nonzeros) = (count(report.features), counted(report.nonzeros, "nonzero"));
+    format!("{features}{constant}; {nonzeros}")
 }
 
 fn norms(report: &AuditReport) -> String {
@@ -199,13 +199,13 @@ fn beats(beats: bool) -> String {
 fn windows(of: &str, model: &ModelReport) -> String {
     let all = &model.windows[..];
     let Some(first) = all.first() else { return String::new() };
-    let size = count(first.examples);
+    let size = counted(first.examples, "example");
     let (title, listed) = if all.len() <= ALL_SHOWN {
-        (format!("Windows{of}, {size} examples each"), (0..all.len()).collect())
+        (format!("Windows{of}, {size} each"), (0..all.len()).collect())
     } else {
         let number = count(all.len() as u64);
         let title = format!(
-            "Windows{of}, {size} examples each: of {number}, the first and last {AT_ENDS}, and the \
+            "Windows{of}, {size} each: of {number}, the first and last {AT_ENDS}, and the \
              {WORST} with the\nhighest risk and the highest certificate; --json lists all"
         );
         (title, notable(all))
