@@ -2,38 +2,58 @@
 
 use crate::args::{PredictArgs, Wanted};
 use crate::numbers::{counted, measured, percent};
-use crate::{figures, output};
+use crate::{classes, figures, output};
 use anyhow::{Context, bail};
 use rueful_core::figures::Scorecard;
 use rueful_core::loss::{Loss, ZeroOne};
 use rueful_core::{Batch, Round};
 use rueful_data::{NewFile, Source};
-use rueful_run::{DataSpec, FiguresReport, Model, ReadingOptions, Scored, Unlearned};
+use rueful_run::{
+    AnyModel, DataSpec, FiguresReport, LabelUse, Model, ReadingOptions, Scored, Unlearned,
+};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
-    let model = Model::open(&args.model)?;
-    if args.wanted == Wanted::Probability && model.task().loss.probability(0.0).is_none() {
+    let model = match AnyModel::open(&args.model)? {
+        AnyModel::Score(model) => *model,
+        AnyModel::Classes(model) => return classes::predict(args, &model),
+    };
+    let wanted = args.wanted.unwrap_or(Wanted::Score);
+    if wanted == Wanted::Probability && model.task().loss.probability(0.0).is_none() {
         let loss = model.task().loss.name();
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }
     let Unlearned { mut source, has_labels } =
         open(&model, &args.files, args.no_label, &args.reading_options())?;
     let mut tally = Judgement::of(&model);
-    let mut write = |out: &mut dyn Write| go_through(&model, &mut *source, args, out, &mut tally);
-    match &args.out {
-        Some(path) => write_file(path, &mut write)?,
-        None => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            match write(&mut out).and_then(|()| Ok(out.flush()?)) {
-                Err(error) if is_closed_pipe(&error) => return Ok(()),
-                done => done?,
-            }
-        }
-    }
+    write_out(args, &mut |out| {
+        let form = (!args.json).then_some(wanted);
+        go_through(&model, &mut *source, form, out, &mut tally)
+    })?;
     tally.tell(&model, has_labels);
     Ok(())
+}
+
+/// Lets `write` write to the file that was named, or to the standard output. It is no error if the
+/// reader has closed the pipe.
+pub(crate) fn write_out(
+    args: &PredictArgs,
+    write: &mut dyn FnMut(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    if let Some(path) = &args.out {
+        return write_file(path, write);
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| Ok(out.flush()?)) {
+        Err(error) if is_closed_pipe(&error) => Ok(()),
+        done => done,
+    }
+}
+
+/// The same options for a reader that knows these labels.
+pub(crate) fn knowing(known_labels: Vec<String>, options: ReadingOptions) -> ReadingOptions {
+    ReadingOptions { known_labels, ..options }
 }
 
 /// Opens data that a model only predicts. They are read in the same way as the data it has learned
@@ -44,10 +64,21 @@ pub(crate) fn open(
     no_label: bool,
     reading_options: &ReadingOptions,
 ) -> anyhow::Result<Unlearned> {
+    let labels = LabelUse::Learn(model.task().loss.labels());
+    let labels = if no_label { LabelUse::Ignore } else { labels };
+    open_as(&model.data, files, labels, reading_options)
+}
+
+/// Opens files that are read like some data, with these labels.
+pub(crate) fn open_as(
+    data: &DataSpec,
+    files: &[String],
+    labels: LabelUse,
+    reading_options: &ReadingOptions,
+) -> anyhow::Result<Unlearned> {
     // Class weights are only for learning. Here every row counts, and none is left out.
     let reading_options = &ReadingOptions { idle_rows: true, ..reading_options.clone() };
-    let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.data.clone() };
-    let labels = (!no_label).then(|| model.task().loss.labels());
+    let data = DataSpec { files: files.to_vec(), class_weights: None, ..data.clone() };
     let opened = data.open_to_predict(labels, reading_options);
     opened.with_context(|| "the data are read as those the model has learned from")
 }
@@ -76,10 +107,11 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     cause.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
+/// Writes every prediction in the wanted form, or as JSON.
 fn go_through(
     model: &Model,
     source: &mut dyn Source,
-    args: &PredictArgs,
+    form: Option<Wanted>,
     out: &mut dyn Write,
     tally: &mut Judgement,
 ) -> anyhow::Result<()> {
@@ -89,11 +121,12 @@ fn go_through(
         for example in batch.iter() {
             let scored = model.score(&example.features);
             tally.rounds.push(Round::on(&model.task().loss, scored.score, &example));
-            if args.json {
-                serde_json::to_writer(&mut *out, &scored)?;
-                writeln!(out)?;
-            } else {
-                writeln!(out, "{}", args.wanted.of(&scored))?;
+            match form {
+                Some(wanted) => writeln!(out, "{}", wanted.of(&scored))?,
+                None => {
+                    serde_json::to_writer(&mut *out, &scored)?;
+                    writeln!(out)?;
+                }
             }
         }
         tally.observe(&batch);

@@ -232,6 +232,11 @@ impl SoftmaxBank {
         self.lanes.cells()
     }
 
+    /// How many features have a place.
+    pub fn features(&self) -> usize {
+        self.lanes.len()
+    }
+
     /// Makes room for features below `dimension`.
     pub fn grow(&mut self, dimension: usize) {
         if dimension > self.lanes.len() {
@@ -374,7 +379,8 @@ impl SoftmaxBank {
         ClassRound {
             predicted: self.classes.get(best).copied(),
             probability,
-            loss: if importance == 0.0 { 0.0 } else { -importance * ln(probability) },
+            // A certain class costs 0, and not −0.
+            loss: if importance == 0.0 { 0.0 } else { 0.0 - importance * ln(probability) },
         }
     }
 
