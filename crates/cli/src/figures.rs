@@ -54,7 +54,7 @@ fn rows(figures: &FiguresReport) -> Vec<Vec<String>> {
         rows.extend(value.map(|value| vec![name.to_owned(), value, says]));
     };
     row("explained", rates.explained.map(share), explained(figures));
-    row("error rate", rates.error_rate.map(percent), majority(rates));
+    row("error rate", rates.error_rate.map(percent), majority(figures));
     row("AUC", rates.auc.map(interval), String::new());
     row("precision", rates.precision.map(percent), taken(figures));
     row("recall", rates.recall.map(percent), positive(figures));
@@ -72,9 +72,10 @@ fn explained(figures: &FiguresReport) -> String {
     format!("of what the best constant{told} loses")
 }
 
-fn majority(rates: &RatesReport) -> String {
-    let rate = rates.majority_error_rate.map_or(String::new(), percent);
-    format!("{rate} by always answering the larger class")
+fn majority(figures: &FiguresReport) -> String {
+    let rate = figures.rates.majority_error_rate.map_or(String::new(), percent);
+    let class = if figures.confusion.is_some() { "larger" } else { "largest" };
+    format!("{rate} by always answering the {class} class")
 }
 
 fn taken(figures: &FiguresReport) -> String {

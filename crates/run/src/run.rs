@@ -6,6 +6,7 @@ use crate::report::Report;
 use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use crate::task::Task;
+use rueful_core::classes::ClassError;
 use rueful_core::figures::Scorecard;
 use rueful_core::learner::Learner;
 use rueful_core::ledger::{CurvePoint, Testimony};
@@ -88,6 +89,9 @@ pub enum RunError {
         /// The labels that the loss takes.
         expected: Labels,
     },
+    /// A label is not the number of a class. Nothing was learned from its rows.
+    #[error(transparent)]
+    Class(#[from] ClassError),
     /// Two runs do not belong together.
     #[error("runs of different tasks cannot be merged: {0}")]
     DifferentTask(&'static str),

@@ -24,6 +24,8 @@ Examples:
       the exact regret as well: the best predictor is solved for afterwards
   rueful run data/phishing.libsvm --loss logistic --print-spec > run.toml
       all settings in a file, to read, to change, and to run with rueful run --spec run.toml
+  rueful run flowers.csv --label species
+      more than two names are classes, which are learned with the softmax loss
   rueful run data/phishing.libsvm --report run.html
       a page with pictures, to look at in a browser
   rueful run events.csv --label clicked --follow --window 1000 --alarm 0.05

@@ -10,6 +10,7 @@ mod audit;
 mod bad_flags;
 mod bad_input;
 mod bad_spec;
+mod classes;
 mod figures;
 mod file_names;
 mod groups;

@@ -26,6 +26,7 @@ pub use line::Line;
 pub use minorant::{Minorant, OffBy};
 pub use mistakes::{MistakeBounds, MistakeWatch};
 pub use tally::Tally;
+pub(crate) use tally::divided_up;
 pub use testimony::Testimony;
 
 use crate::bound::{Ladder, Promise};

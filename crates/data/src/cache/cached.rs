@@ -120,7 +120,7 @@ impl Cached {
             summary: frame.summary,
             names: frame.names,
             census: Census::default(),
-            labels: LabelCounts::after(&reading.known_labels),
+            labels: LabelCounts::after(&reading.known_labels, &reading.labels),
             bytes_read: frame.first_block,
             idle_rows: reading.idle_rows,
             broken: None,
@@ -186,7 +186,7 @@ impl Cached {
             return false;
         }
         let rule = &self.pool.job().plan.rule;
-        if let Err(conflict) = self.labels.absorb(&work.block.counts, rule) {
+        if let Err(conflict) = self.labels.absorb(&work.block.counts, rule, &mut work.block.batch) {
             work.block.batch.truncate(conflict.row);
             work.block.new.clear();
             work.block.new.extend_from_slice(work.block.batch.indices());
@@ -290,6 +290,10 @@ impl Source for Cached {
 
     /// The labels of the rows delivered so far. For a cache that was made with a positive label,
     /// they are the labels of all rows, as the data had them.
+    fn class(&self, number: u32) -> Option<&str> {
+        self.labels.class(number)
+    }
+
     fn labels(&self) -> LabelsSeen {
         if self.provenance.positive.is_some() {
             return self.summary.labels_seen();
