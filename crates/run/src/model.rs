@@ -17,7 +17,7 @@ use crate::data::DataSpec;
 use crate::dispatch::restore;
 use crate::jury::Jury;
 use crate::learning::Learning;
-use crate::run::{Proofs, Run};
+use crate::run::{PartOf, Proofs, Run, RunError};
 use crate::shares::Shares;
 use crate::spec::SpecError;
 use crate::statistics::Statistics;
@@ -57,12 +57,15 @@ const JURY: Tag = *b"Jury";
 const STATISTICS: Tag = *b"Gram";
 pub(crate) const SHARES: Tag = *b"Shar";
 const FIGURES: Tag = *b"figs";
+/// The mark of a part of a run. A program that does not know it must not take it for a model.
+const PART: Tag = *b"Part";
 
 /// All tags that begin with a large letter.
-const KNOWN: [Tag; 9] =
-    [TASK, ClassRun::TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES];
+const KNOWN: [Tag; 10] =
+    [TASK, ClassRun::TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES, PART];
 
 /// A saved run.
+#[derive(Clone)]
 pub struct Model<R = Run> {
     /// The run as it was left.
     pub run: R,
@@ -249,6 +252,9 @@ pub(crate) fn sections_of(run: &Run) -> Result<Vec<(Tag, Vec<u8>)>, ModelError> 
             sections.push((STATISTICS, postcard::to_allocvec(statistics)?));
         }
     }
+    if let Some(part_of) = run.part_of() {
+        sections.push((PART, postcard::to_allocvec(&part_of)?));
+    }
     if let Some(shares) = run.saved_shares() {
         sections.push((SHARES, postcard::to_allocvec(shares)?));
     }
@@ -272,6 +278,13 @@ fn seal(sections: &[(Tag, Vec<u8>)]) -> Vec<u8> {
     let crc = checksum(&bytes);
     bytes[HEADER - 4..HEADER].copy_from_slice(&crc.to_le_bytes());
     bytes
+}
+
+/// Gives bytes that were changed the checksum that they should have.
+#[cfg(test)]
+pub(crate) fn reseal(bytes: &mut [u8]) {
+    let crc = checksum(bytes);
+    bytes[HEADER - 4..HEADER].copy_from_slice(&crc.to_le_bytes());
 }
 
 /// The checksum of all bytes except its own.
@@ -309,8 +322,7 @@ impl Model {
 
     /// Reads a model from the bytes of a file, which errors call `file`.
     pub fn decode(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
-        let sections = Sections::of(Header::check(bytes, file)?, file)?;
-        Self::restored(&sections, file)
+        whole_model(Self::decode_part(bytes, file)?, file)
     }
 
     /// The task: loss, learner and comparators.
@@ -378,8 +390,77 @@ impl AnyModel {
             let model = Model::restored(&sections, file)?;
             return Ok(Self::Classes(Box::new(model)));
         }
-        Ok(Self::Score(Box::new(Model::restored(&sections, file)?)))
+        Ok(Self::Score(Box::new(whole_model(Model::restored(&sections, file)?, file)?)))
     }
+}
+
+/// Refuses a part of a run.
+fn whole_model(model: Model, file: &str) -> Result<Model, ModelError> {
+    if model.run.is_part() {
+        let what = "it is a part of a run, which only that run can take in".to_owned();
+        return Err(ModelError::Senseless { file: file.to_owned(), what });
+    }
+    Ok(model)
+}
+
+impl Model {
+    /// Reads a model or a part of one from its bytes, which errors call `file`.
+    pub fn decode_part(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
+        let sections = Sections::of(Header::check(bytes, file)?, file)?;
+        Self::restored(&sections, file)
+    }
+
+    /// A part of this model, which can learn from rows of its own. If it is the only one, it is a
+    /// copy, and what it learns is what this model would have learned.
+    pub fn part(&self, is_only: bool) -> Result<Self, RunError> {
+        let (run, stream) = if is_only {
+            (self.run.clone(), self.stream.clone())
+        } else {
+            (self.run.part()?, Stream::default())
+        };
+        let companions = if is_only { self.companions.clone() } else { Companions::default() };
+        Ok(Self {
+            run,
+            data: self.data.clone(),
+            stream,
+            companions,
+            written_by: self.written_by.clone(),
+        })
+    }
+
+    /// Takes in parts of this model. The result depends on them and on their order alone. An only
+    /// part becomes the model.
+    pub fn take_parts(&mut self, mut parts: Vec<Self>) -> Result<(), RunError> {
+        let is_only = parts.len() == 1 && !parts[0].run.is_part();
+        if is_only && parts[0].task() == self.task() && parts[0].data == self.data {
+            *self = parts.swap_remove(0);
+            return Ok(());
+        }
+        let mut stream = self.stream.clone();
+        let runs = streams_of(parts, &mut stream);
+        self.run.take_parts(&runs)?;
+        self.stream = stream;
+        self.run.saw(self.stream.seen());
+        Ok(())
+    }
+
+    /// Joins parts of this model to one part, so that many are merged in levels.
+    pub fn joined(&self, parts: Vec<Self>) -> Result<Self, RunError> {
+        let mut joined = self.part(false)?;
+        let runs = streams_of(parts, &mut joined.stream);
+        joined.run = self.run.joined(&runs)?;
+        Ok(joined)
+    }
+}
+
+/// Adds the streams of parts to a stream, and returns their runs.
+fn streams_of(parts: Vec<Model>, stream: &mut Stream) -> Vec<Run> {
+    let take = |part: Model| {
+        stream.now.extend(&part.stream.seen());
+        stream.position = stream.position.saturating_add(part.stream.position);
+        part.run
+    };
+    parts.into_iter().map(take).collect()
 }
 
 /// The number of rounds that a stream and other learners make together, if they agree.
@@ -433,7 +514,13 @@ pub(crate) fn restored(parts: &Sections<'_>, seen: Seen) -> Result<(Run, String)
     let mut learner = learner.ok_or("its learner is not the one it describes")?;
     let Books { others, mistakes, ledger } =
         whole(parts.part(LEDGER)).ok_or("its ledger cannot be read")?;
-    let rounds = learner.rounds().checked_add(others);
+    let part_of = match parts.find(PART) {
+        None => None,
+        Some(section) => Some(whole::<PartOf>(section).ok_or("its part cannot be read")?),
+    };
+    let earlier = part_of.map_or(0, |part_of| part_of.earlier);
+    let played = learner.rounds().checked_sub(earlier);
+    let rounds = played.and_then(|played| played.checked_add(others));
     let fresh = task.ledger().pinning(learner.named_coordinates());
     if !ledger.continues(&fresh) || Some(ledger.rounds()) != rounds {
         return Err("its ledger is not that of its learner".to_owned());
@@ -452,7 +539,9 @@ pub(crate) fn restored(parts: &Sections<'_>, seen: Seen) -> Result<(Run, String)
     let shares = shares(parts.find(SHARES), fresh_shares, learner.rounds())?;
     let card = figures(&task, parts.find(FIGURES), ledger.rounds())?;
     let proofs = Proofs { ledger, jury, mistakes, card, others, shares };
-    Ok((Run::restored(task, learner, proofs, seen), written_by))
+    let mut run = Run::restored(task, learner, proofs, seen);
+    part_of.into_iter().for_each(|part_of| run.restore_part(part_of));
+    Ok((run, written_by))
 }
 
 /// The jury in its section, or the error in it.
