@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Doubles: TypeAlias = NDArray[np.float64]
 
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
 #: The settings of a learner, under the names of the program, with ``_`` for ``-``.
 SETTINGS = (
     "learner",
@@ -153,6 +155,28 @@ def matrix(table: Any) -> Any:
     return array
 
 
+def plain_table(table: Any, width: int | None) -> Any | None:
+    """Returns a matrix of floats with this many columns, as the core takes it.
+
+    Returns nothing where a table is anything else, or has no rows. The core checks the values and
+    the order of columns itself.
+    """
+    if type(table) is np.ndarray:
+        is_plain = table.ndim == 2 and table.dtype in _FLOATS
+        parts: Any = table
+    elif isinstance(table, scipy.sparse.csr_matrix | scipy.sparse.csr_array):
+        is_plain = table.ndim == 2 and table.data.dtype in _FLOATS
+        parts = (table.indptr, table.indices, table.data, width)
+    else:
+        return None
+    return parts if is_plain and table.shape[0] > 0 and table.shape[1] == width else None
+
+
+def is_plain_vector(values: Any, rows: int) -> bool:
+    """Tells whether values are an array with one number, truth or word for each of some rows."""
+    return type(values) is np.ndarray and values.shape == (rows,)
+
+
 def any_table(table: Any) -> tuple[Any, list[str] | None]:
     """Returns any table as the core takes it, and the names of its columns where it is a matrix."""
     if are_dicts(table):
@@ -210,12 +234,11 @@ def class_labels(names: Sequence[str]) -> NDArray[Any]:
 
 def signs(y: NDArray[Any], classes: NDArray[Any]) -> Doubles:
     """Returns the labels of two classes as −1 and +1."""
-    positive = y == classes[1]
-    known = positive | (y == classes[0])
-    if not np.all(known):
-        row = int(np.argmin(known))
+    positive, negative = y == classes[1], y == classes[0]
+    if np.count_nonzero(positive) + np.count_nonzero(negative) != len(y):
+        row = int(np.argmin(positive | negative))
         raise ValueError(
             f"y, row {row}: found the class {plain(y[row])!r}, "
             f"expected {plain(classes[0])!r} or {plain(classes[1])!r}"
         )
-    return np.where(positive, 1.0, -1.0)
+    return np.asarray(positive * 2.0 - 1.0, dtype=np.float64)

@@ -230,6 +230,8 @@ class Online(BaseEstimator):
         listener: Callable[[int, int, float], None] | None = None,
     ) -> Self:
         is_first = not hasattr(self, "_model")
+        if not is_first and self._learn_plain(X, y, sample_weight, classes, listener):
+            return self
         table, names = self._table(X, reset=is_first)
         labels = self._labels(self._target(X, table, y), reset=is_first, classes=classes)
         weights = self._weights(X, labels, sample_weight)
@@ -238,6 +240,37 @@ class Online(BaseEstimator):
             self._begin(X, table, names, None, None)
         self._model.learn(table, labels, importances, listener)
         return self
+
+    def _plain(self, X: Any) -> Any | None:
+        """A matrix that is what the core takes already; nothing where X is anything else."""
+        if hasattr(self, "feature_names_in_"):
+            return None
+        return _data.plain_table(X, getattr(self, "n_features_in_", None))
+
+    def _learn_plain(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any,
+        listener: Callable[[int, int, float], None] | None,
+    ) -> bool:
+        """Learns from a matrix that needs no conversion, and tells whether it is one.
+
+        The core checks the values before it learns from any. If it refuses them, nothing was
+        learned, and the checks of scikit-learn find the words for what is wrong.
+        """
+        table = self._plain(X)
+        if table is None or not _data.is_plain_vector(y, X.shape[0]):
+            return False
+        labels = self._labels(y, reset=False, classes=classes)
+        weights = self._weights(X, labels, sample_weight)
+        importances = self._importances(labels, weights, is_whole=False)
+        try:
+            self._model.learn(table, labels, importances, listener)
+        except ValueError:
+            return False
+        return True
 
     def learn(
         self,
@@ -289,6 +322,13 @@ class Online(BaseEstimator):
         files = _data_files(X)
         if files is not None:
             return self._model.predict_files(files)
+        table = self._plain(X)
+        if table is not None:
+            try:
+                return self._model.predict(table)
+            except ValueError:
+                # The checks of scikit-learn find the words for what is wrong.
+                pass
         table, _ = self._table(X, reset=False)
         return self._model.predict(table)
 
@@ -504,11 +544,16 @@ class OnlineClassifier(ClassifierMixin, Online):
             check_classification_targets(y)
             found = np.unique(y if classes is None else classes)
             self.classes_ = _two_classes(found, y)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        elif classes is not None and not self._are_known(classes):
             raise ValueError(
                 f"classes: found {list(classes)}, expected {self.classes_.tolist()} as before"
             )
         return _data.signs(y, self.classes_)
+
+    def _are_known(self, classes: Any) -> bool:
+        if list(classes) == self.classes_.tolist():
+            return True
+        return np.array_equal(np.unique(classes), self.classes_)
 
     def _class_names(self) -> list[str] | None:
         return [_data.class_name(label) for label in self.classes_]

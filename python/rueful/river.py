@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from river import base
 
 from . import _data
@@ -83,8 +84,7 @@ class _Online:
         return None
 
     def _learn_one(self, x: dict[Any, Any], label: float, w: float) -> None:
-        weights = None if w == 1.0 else np.array([w], dtype=np.float64)
-        self._model().learn([x], np.array([label], dtype=np.float64), weights)
+        self._model().learn_one(x, label, w)
 
     def _learn_many(self, X: pd.DataFrame, labels: _data.Doubles, w: Any) -> None:
         if len(X) == 0:
@@ -96,7 +96,7 @@ class _Online:
         model.learn(table, labels, weights)
 
     def _score_one(self, x: dict[Any, Any]) -> float:
-        return float(self._model().predict([x])[0])
+        return self._model().predict_one(x)
 
     def _scores(self, X: pd.DataFrame) -> _data.Doubles:
         if len(X) == 0:
@@ -214,14 +214,18 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
             "positive and negative name others"
         )
 
+    def _signs(self, y: NDArray[Any]) -> _data.Doubles:
+        if y.dtype.kind == "b" and (self.positive, self.negative) == (True, False):
+            return y * 2.0 - 1.0
+        return np.array([self._sign(label) for label in y], dtype=np.float64)
+
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learns from one example, which counts `w` times."""
         self._learn_one(x, self._sign(y), w)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: Any = None) -> None:
         """Learns from the rows of a frame, with the same bits as one by one."""
-        labels = np.array([self._sign(label) for label in np.asarray(y)], dtype=np.float64)
-        self._learn_many(X, labels, w)
+        self._learn_many(X, self._signs(np.asarray(y)), w)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Returns the label of an example."""
