@@ -32,7 +32,7 @@ SETTINGS = (
 )
 
 #: The settings that decide the roles of columns.
-COLUMNS = ("drop", "categorical", "text", "bits")
+COLUMNS = ("drop", "categorical", "numeric", "text", "bits")
 
 
 def pick(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -51,9 +51,10 @@ def columns(given: Mapping[str, Any], frame: Any = None) -> dict[str, Any]:
     Columns of pandas that are categories stay categories, whatever their values are.
     """
     asked = pick(given, COLUMNS)
-    for name in ("drop", "categorical", "text"):
+    roles = ("drop", "categorical", "numeric", "text")
+    for name in roles:
         asked[name] = as_names(name, asked[name])
-    known = {*asked["drop"], *asked["text"], *asked["categorical"]}
+    known = {column for name in roles for column in asked[name]}
     asked["categorical"] += [name for name in categories(frame) if name not in known]
     return asked
 
@@ -100,8 +101,32 @@ def is_frame(table: Any) -> bool:
     return names_of(table) is not None or hasattr(table, "__arrow_c_stream__")
 
 
-def frame(table: Any) -> tuple[Any, list[str] | None]:
-    """Returns a frame as the core takes it, and the names of its columns where it is a matrix."""
+def frame(table: Any, numeric: Any = None) -> tuple[Any, list[str] | None]:
+    """Returns a frame as the core takes it, and the names of its columns where it is a matrix.
+
+    Columns that are said to be `numeric` become numbers, even if these are written as words.
+    """
+    table, names = _frame_as_it_is(table)
+    numbers = as_names("numeric", numeric)
+    return (_with_numbers(table, numbers) if numbers and names is None else table), names
+
+
+def _with_numbers(table: Any, columns: list[str]) -> Any:
+    """A table of Arrow in which some columns are numbers, whatever they were."""
+    import pyarrow
+
+    table = pyarrow.table(table)
+    for place, name in enumerate(table.column_names):
+        if name in columns and not pyarrow.types.is_floating(table.column(place).type):
+            try:
+                column = table.column(place).cast(pyarrow.float64())
+            except pyarrow.ArrowException as why:
+                raise ValueError(f"X, column {name!r}: expected numbers: {why}") from why
+            table = table.set_column(place, name, column)
+    return table
+
+
+def _frame_as_it_is(table: Any) -> tuple[Any, list[str] | None]:
     if not is_pandas(table):
         if hasattr(table, "__arrow_c_stream__"):
             return table, None
@@ -177,12 +202,12 @@ def is_plain_vector(values: Any, rows: int) -> bool:
     return type(values) is np.ndarray and values.shape == (rows,)
 
 
-def any_table(table: Any) -> tuple[Any, list[str] | None]:
+def any_table(table: Any, numeric: Any = None) -> tuple[Any, list[str] | None]:
     """Returns any table as the core takes it, and the names of its columns where it is a matrix."""
     if are_dicts(table):
         return table, None
     if is_frame(table):
-        return frame(table)
+        return frame(table, numeric)
     return matrix(table), None
 
 

@@ -68,6 +68,7 @@ class Online(BaseEstimator):
         horizon: int | None = None,
         no_constant: bool = False,
         categorical: str | list[str] | None = None,
+        numeric: str | list[str] | None = None,
         text: str | list[str] | None = None,
         drop: str | list[str] | None = None,
         bits: int | None = None,
@@ -88,6 +89,7 @@ class Online(BaseEstimator):
         self.horizon = horizon
         self.no_constant = no_constant
         self.categorical = categorical
+        self.numeric = numeric
         self.text = text
         self.drop = drop
         self.bits = bits
@@ -112,7 +114,7 @@ class Online(BaseEstimator):
         if _data.is_frame(X):
             self._check_columns(X, reset=reset)
             if is_known:
-                return _data.frame(X)
+                return _data.frame(X, getattr(self, "numeric", None))
             X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
@@ -461,8 +463,9 @@ class OnlineClassifier(ClassifierMixin, Online):
         for is an error.
     no_constant : bool
         Whether examples get no feature that is always 1, whose weight is the intercept.
-    categorical, text, drop : str or list of str, optional
-        Columns of a frame whose values are names, that hold running text, or that are left out.
+    categorical, numeric, text, drop : str or list of str, optional
+        Columns of a frame whose values are names, that hold numbers, even if these are written as
+        words, that hold running text, or that are left out.
     bits : int, optional
         How many bits the index of a feature by name has; 22 if left out.
     class_weight : dict or "balanced", optional
@@ -511,6 +514,7 @@ class OnlineClassifier(ClassifierMixin, Online):
         horizon: int | None = None,
         no_constant: bool = False,
         categorical: str | list[str] | None = None,
+        numeric: str | list[str] | None = None,
         text: str | list[str] | None = None,
         drop: str | list[str] | None = None,
         bits: int | None = None,
@@ -533,6 +537,7 @@ class OnlineClassifier(ClassifierMixin, Online):
             horizon=horizon,
             no_constant=no_constant,
             categorical=categorical,
+            numeric=numeric,
             text=text,
             drop=drop,
             bits=bits,
@@ -655,8 +660,9 @@ class OnlineRegressor(RegressorMixin, Online):
         for is an error.
     no_constant : bool
         Whether examples get no feature that is always 1, whose weight is the intercept.
-    categorical, text, drop : str or list of str, optional
-        Columns of a frame whose values are names, that hold running text, or that are left out.
+    categorical, numeric, text, drop : str or list of str, optional
+        Columns of a frame whose values are names, that hold numbers, even if these are written as
+        words, that hold running text, or that are left out.
     bits : int, optional
         How many bits the index of a feature by name has; 22 if left out.
 

@@ -151,3 +151,22 @@ def test_keys_that_come_and_go_are_the_same_features():
     assert singly.report()["features"] == together.report()["features"]
     one = [singly.predict_one(x) for x in rows]
     np.testing.assert_array_equal(one, together.predict(rows))
+
+
+def test_the_exact_regret_is_that_of_the_estimator():
+    rows = list(datasets.Phishing())
+    examples, labels = [x for x, _ in rows], [y for _, y in rows]
+    model = rueful.river.OnlineClassifier()
+    for x, y in rows:
+        model.learn_one(x, y)
+    solved = model.regret(examples, labels)
+    assert solved["sequential_risk"] == model.report()["sequential_risk"]
+    assert solved["regret"]["lower"] <= solved["regret"]["upper"] <= solved["certificate"]
+    frame = pd.DataFrame(examples)
+    estimator = rueful.OnlineClassifier().fit(frame, labels)
+    assert estimator.regret(frame, labels)["regret"] == solved["regret"]
+    assert dict(model.regret(frame, pd.Series(labels))) == dict(solved)
+    assert model.regret(examples, labels, w=[2.0] * 1250)["examples"] == 1250
+    numbers = rueful.river.OnlineRegressor()
+    numbers.learn_one({"a": 1.0}, 2.0)
+    assert numbers.regret([{"a": 1.0}] * 5, [2.0] * 5)["regret"]["upper"] > 0

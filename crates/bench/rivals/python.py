@@ -185,8 +185,8 @@ def in_rust(args, name: str) -> dict[str, float]:
     bank = common.ask([*command, "bank, logistic"])
     line = next(line for line in ogd[0]["lines"] if line["name"] == OGD)
     parts = bank[0]["banks"][0]
-    both = parts["bank"] + parts["ledger"]
-    return {"ogd": line["ledger"]["both"]["median"] / ogd[0]["rows"], "bank": both / bank[0]["rows"]}
+    both = (parts["bank"] + parts["ledger"]) * 1e-9
+    return {"ogd": line["ledger"]["both"]["median"] / ogd[0]["rows"], "bank": both}
 
 
 def race_rust(tables: dict, args) -> list[dict]:
