@@ -38,6 +38,8 @@ python: cargo $(venv)/bin/maturin ## build the Python package, and run its tests
 $(venv)/bin/maturin:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo "Please install Python 3.11 or newer, or name it: make PYTHON=python3.12 test" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || apt-get install -y -qq python3-venv >/dev/null 2>&1 || \
+	{ echo "Please install venv for $(PYTHON): on Debian, apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(venv)
 	$(venv)/bin/pip install --quiet 'maturin>=1.9,<2'
 
@@ -45,6 +47,7 @@ bench: cargo ## measure: learning from memory, the race against other programs, 
 	cargo build --release -p rueful-bench -p rueful-cli
 	./target/release/rueful-bench
 	python3 crates/bench/rivals/race.py
+	python3 crates/bench/rivals/python.py
 	python3 crates/bench/rivals/losses.py $(DATA)
 
 clean: cargo ## remove what was built

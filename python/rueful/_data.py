@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Doubles: TypeAlias = NDArray[np.float64]
 
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
 #: The settings of a learner, under the names of the program, with ``_`` for ``-``.
 SETTINGS = (
     "learner",
@@ -30,7 +32,7 @@ SETTINGS = (
 )
 
 #: The settings that decide the roles of columns.
-COLUMNS = ("drop", "categorical", "text", "bits")
+COLUMNS = ("drop", "categorical", "numeric", "text", "bits")
 
 
 def pick(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -49,9 +51,10 @@ def columns(given: Mapping[str, Any], frame: Any = None) -> dict[str, Any]:
     Columns of pandas that are categories stay categories, whatever their values are.
     """
     asked = pick(given, COLUMNS)
-    for name in ("drop", "categorical", "text"):
+    roles = ("drop", "categorical", "numeric", "text")
+    for name in roles:
         asked[name] = as_names(name, asked[name])
-    known = {*asked["drop"], *asked["text"], *asked["categorical"]}
+    known = {column for name in roles for column in asked[name]}
     asked["categorical"] += [name for name in categories(frame) if name not in known]
     return asked
 
@@ -98,8 +101,32 @@ def is_frame(table: Any) -> bool:
     return names_of(table) is not None or hasattr(table, "__arrow_c_stream__")
 
 
-def frame(table: Any) -> tuple[Any, list[str] | None]:
-    """Returns a frame as the core takes it, and the names of its columns where it is a matrix."""
+def frame(table: Any, numeric: Any = None) -> tuple[Any, list[str] | None]:
+    """Returns a frame as the core takes it, and the names of its columns where it is a matrix.
+
+    Columns that are said to be `numeric` become numbers, even if these are written as words.
+    """
+    table, names = _frame_as_it_is(table)
+    numbers = as_names("numeric", numeric)
+    return (_with_numbers(table, numbers) if numbers and names is None else table), names
+
+
+def _with_numbers(table: Any, columns: list[str]) -> Any:
+    """A table of Arrow in which some columns are numbers, whatever they were."""
+    import pyarrow
+
+    table = pyarrow.table(table)
+    for place, name in enumerate(table.column_names):
+        if name in columns and not pyarrow.types.is_floating(table.column(place).type):
+            try:
+                column = table.column(place).cast(pyarrow.float64())
+            except pyarrow.ArrowException as why:
+                raise ValueError(f"X, column {name!r}: expected numbers: {why}") from why
+            table = table.set_column(place, name, column)
+    return table
+
+
+def _frame_as_it_is(table: Any) -> tuple[Any, list[str] | None]:
     if not is_pandas(table):
         if hasattr(table, "__arrow_c_stream__"):
             return table, None
@@ -153,12 +180,34 @@ def matrix(table: Any) -> Any:
     return array
 
 
-def any_table(table: Any) -> tuple[Any, list[str] | None]:
+def plain_table(table: Any, width: int | None) -> Any | None:
+    """Returns a matrix of floats with this many columns, as the core takes it.
+
+    Returns nothing where a table is anything else, or has no rows. The core checks the values and
+    the order of columns itself.
+    """
+    if type(table) is np.ndarray:
+        is_plain = table.ndim == 2 and table.dtype in _FLOATS
+        parts: Any = table
+    elif isinstance(table, scipy.sparse.csr_matrix | scipy.sparse.csr_array):
+        is_plain = table.ndim == 2 and table.data.dtype in _FLOATS
+        parts = (table.indptr, table.indices, table.data, width)
+    else:
+        return None
+    return parts if is_plain and table.shape[0] > 0 and table.shape[1] == width else None
+
+
+def is_plain_vector(values: Any, rows: int) -> bool:
+    """Tells whether values are an array with one number, truth or word for each of some rows."""
+    return type(values) is np.ndarray and values.shape == (rows,)
+
+
+def any_table(table: Any, numeric: Any = None) -> tuple[Any, list[str] | None]:
     """Returns any table as the core takes it, and the names of its columns where it is a matrix."""
     if are_dicts(table):
         return table, None
     if is_frame(table):
-        return frame(table)
+        return frame(table, numeric)
     return matrix(table), None
 
 
@@ -210,12 +259,11 @@ def class_labels(names: Sequence[str]) -> NDArray[Any]:
 
 def signs(y: NDArray[Any], classes: NDArray[Any]) -> Doubles:
     """Returns the labels of two classes as −1 and +1."""
-    positive = y == classes[1]
-    known = positive | (y == classes[0])
-    if not np.all(known):
-        row = int(np.argmin(known))
+    positive, negative = y == classes[1], y == classes[0]
+    if np.count_nonzero(positive) + np.count_nonzero(negative) != len(y):
+        row = int(np.argmin(positive | negative))
         raise ValueError(
             f"y, row {row}: found the class {plain(y[row])!r}, "
             f"expected {plain(classes[0])!r} or {plain(classes[1])!r}"
         )
-    return np.where(positive, 1.0, -1.0)
+    return np.asarray(positive * 2.0 - 1.0, dtype=np.float64)

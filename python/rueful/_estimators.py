@@ -68,6 +68,7 @@ class Online(BaseEstimator):
         horizon: int | None = None,
         no_constant: bool = False,
         categorical: str | list[str] | None = None,
+        numeric: str | list[str] | None = None,
         text: str | list[str] | None = None,
         drop: str | list[str] | None = None,
         bits: int | None = None,
@@ -88,6 +89,7 @@ class Online(BaseEstimator):
         self.horizon = horizon
         self.no_constant = no_constant
         self.categorical = categorical
+        self.numeric = numeric
         self.text = text
         self.drop = drop
         self.bits = bits
@@ -112,7 +114,7 @@ class Online(BaseEstimator):
         if _data.is_frame(X):
             self._check_columns(X, reset=reset)
             if is_known:
-                return _data.frame(X)
+                return _data.frame(X, getattr(self, "numeric", None))
             X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
@@ -230,6 +232,8 @@ class Online(BaseEstimator):
         listener: Callable[[int, int, float], None] | None = None,
     ) -> Self:
         is_first = not hasattr(self, "_model")
+        if not is_first and self._learn_plain(X, y, sample_weight, classes, listener):
+            return self
         table, names = self._table(X, reset=is_first)
         labels = self._labels(self._target(X, table, y), reset=is_first, classes=classes)
         weights = self._weights(X, labels, sample_weight)
@@ -238,6 +242,37 @@ class Online(BaseEstimator):
             self._begin(X, table, names, None, None)
         self._model.learn(table, labels, importances, listener)
         return self
+
+    def _plain(self, X: Any) -> Any | None:
+        """A matrix that is what the core takes already; nothing where X is anything else."""
+        if hasattr(self, "feature_names_in_"):
+            return None
+        return _data.plain_table(X, getattr(self, "n_features_in_", None))
+
+    def _learn_plain(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any,
+        listener: Callable[[int, int, float], None] | None,
+    ) -> bool:
+        """Learns from a matrix that needs no conversion, and tells whether it is one.
+
+        The core checks the values before it learns from any. If it refuses them, nothing was
+        learned, and the checks of scikit-learn find the words for what is wrong.
+        """
+        table = self._plain(X)
+        if table is None or not _data.is_plain_vector(y, X.shape[0]):
+            return False
+        labels = self._labels(y, reset=False, classes=classes)
+        weights = self._weights(X, labels, sample_weight)
+        importances = self._importances(labels, weights, is_whole=False)
+        try:
+            self._model.learn(table, labels, importances, listener)
+        except ValueError:
+            return False
+        return True
 
     def learn(
         self,
@@ -289,6 +324,13 @@ class Online(BaseEstimator):
         files = _data_files(X)
         if files is not None:
             return self._model.predict_files(files)
+        table = self._plain(X)
+        if table is not None:
+            try:
+                return self._model.predict(table)
+            except ValueError:
+                # The checks of scikit-learn find the words for what is wrong.
+                pass
         table, _ = self._table(X, reset=False)
         return self._model.predict(table)
 
@@ -421,8 +463,9 @@ class OnlineClassifier(ClassifierMixin, Online):
         for is an error.
     no_constant : bool
         Whether examples get no feature that is always 1, whose weight is the intercept.
-    categorical, text, drop : str or list of str, optional
-        Columns of a frame whose values are names, that hold running text, or that are left out.
+    categorical, numeric, text, drop : str or list of str, optional
+        Columns of a frame whose values are names, that hold numbers, even if these are written as
+        words, that hold running text, or that are left out.
     bits : int, optional
         How many bits the index of a feature by name has; 22 if left out.
     class_weight : dict or "balanced", optional
@@ -471,6 +514,7 @@ class OnlineClassifier(ClassifierMixin, Online):
         horizon: int | None = None,
         no_constant: bool = False,
         categorical: str | list[str] | None = None,
+        numeric: str | list[str] | None = None,
         text: str | list[str] | None = None,
         drop: str | list[str] | None = None,
         bits: int | None = None,
@@ -493,6 +537,7 @@ class OnlineClassifier(ClassifierMixin, Online):
             horizon=horizon,
             no_constant=no_constant,
             categorical=categorical,
+            numeric=numeric,
             text=text,
             drop=drop,
             bits=bits,
@@ -504,11 +549,16 @@ class OnlineClassifier(ClassifierMixin, Online):
             check_classification_targets(y)
             found = np.unique(y if classes is None else classes)
             self.classes_ = _two_classes(found, y)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        elif classes is not None and not self._are_known(classes):
             raise ValueError(
                 f"classes: found {list(classes)}, expected {self.classes_.tolist()} as before"
             )
         return _data.signs(y, self.classes_)
+
+    def _are_known(self, classes: Any) -> bool:
+        if list(classes) == self.classes_.tolist():
+            return True
+        return np.array_equal(np.unique(classes), self.classes_)
 
     def _class_names(self) -> list[str] | None:
         return [_data.class_name(label) for label in self.classes_]
@@ -610,8 +660,9 @@ class OnlineRegressor(RegressorMixin, Online):
         for is an error.
     no_constant : bool
         Whether examples get no feature that is always 1, whose weight is the intercept.
-    categorical, text, drop : str or list of str, optional
-        Columns of a frame whose values are names, that hold running text, or that are left out.
+    categorical, numeric, text, drop : str or list of str, optional
+        Columns of a frame whose values are names, that hold numbers, even if these are written as
+        words, that hold running text, or that are left out.
     bits : int, optional
         How many bits the index of a feature by name has; 22 if left out.
 

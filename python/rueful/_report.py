@@ -29,14 +29,16 @@ class Report(Mapping[str, Any]):
         values: Mapping[str, Any],
         text: str | None = None,
         page: Callable[[], str] | None = None,
+        picture: Callable[[], str] | None = None,
     ) -> None:
         self._values = dict(values)
         self._text = text
         self._page = page
+        self._picture = picture
 
     @classmethod
     def _of(cls, snapshot: Snapshot) -> Report:
-        return cls(json.loads(snapshot.json()), snapshot.text(), snapshot.html)
+        return cls(json.loads(snapshot.json()), snapshot.text(), snapshot.html, snapshot.svg)
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]
@@ -56,6 +58,12 @@ class Report(Mapping[str, Any]):
         if self._page is not None:
             return self._page()
         return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_svg(self) -> str:
+        """Returns the picture of the risk over time, as ``rueful run --plot`` writes it."""
+        if self._picture is None:
+            raise ValueError("there is no picture of this report: only runs have one")
+        return self._picture()
 
     def metrics(self, prefix: str = "rueful.") -> dict[str, float]:
         """Returns the numbers of the report by name, as trackers such as MLflow take them.
@@ -81,12 +89,14 @@ class Report(Mapping[str, Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         page = self.to_html() if self._page is not None else None
-        return {"values": self._values, "text": self._text, "page": page}
+        picture = self.to_svg() if self._picture is not None else None
+        return {"values": self._values, "text": self._text, "page": page, "picture": picture}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        page = state["page"]
+        page, picture = state["page"], state["picture"]
         self._values, self._text = state["values"], state["text"]
         self._page = None if page is None else (lambda: str(page))
+        self._picture = None if picture is None else (lambda: str(picture))
 
 
 def _numbers(prefix: str, value: Any) -> Iterator[tuple[str, float]]:

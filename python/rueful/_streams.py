@@ -258,7 +258,7 @@ def hindsight(
         labels = _data.signs(y, classes)
     else:
         labels = _data.doubles("y", y)
-    table, names = _data.any_table(X)
+    table, names = _data.any_table(X, columns.get("numeric"))
     weights = None if sample_weight is None else _data.doubles("sample_weight", sample_weight)
     found = best_in_hindsight(
         _data.pick(settings, _data.SETTINGS),

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from river import base
 
 from . import _data
@@ -83,8 +84,7 @@ class _Online:
         return None
 
     def _learn_one(self, x: dict[Any, Any], label: float, w: float) -> None:
-        weights = None if w == 1.0 else np.array([w], dtype=np.float64)
-        self._model().learn([x], np.array([label], dtype=np.float64), weights)
+        self._model().learn_one(x, label, w)
 
     def _learn_many(self, X: pd.DataFrame, labels: _data.Doubles, w: Any) -> None:
         if len(X) == 0:
@@ -96,7 +96,7 @@ class _Online:
         model.learn(table, labels, weights)
 
     def _score_one(self, x: dict[Any, Any]) -> float:
-        return float(self._model().predict([x])[0])
+        return self._model().predict_one(x)
 
     def _scores(self, X: pd.DataFrame) -> _data.Doubles:
         if len(X) == 0:
@@ -116,6 +116,40 @@ class _Online:
     def certificate(self, radius: float | None = None) -> float:
         """Returns the certificate: no comparator saved more than this per round."""
         return self._model().certificate(radius)
+
+    def regret(
+        self,
+        X: Any,
+        y: Any,
+        w: Any = None,
+        *,
+        tolerance: float | None = None,
+        max_passes: int | None = None,
+    ) -> Report:
+        """Runs the same task anew over these data, and solves for the best predictor afterwards.
+
+        For the examples that were learned from, in the same order, this is the exact regret of that
+        very run. It is solved to a proved interval: see the keys ``regret`` and ``comparator``.
+
+        Parameters
+        ----------
+        X : iterable of dicts, or frame
+            The examples.
+        y : labels
+            What came.
+        w : numbers, optional
+            How much each example counts.
+        """
+        is_frame = isinstance(X, pd.DataFrame)
+        rows = X.rename(columns=str).to_dict(orient="records") if is_frame else list(X)
+        labels = np.array([self._number(label) for label in y], dtype=np.float64)
+        weights = None if w is None else _data.doubles("w", w)
+        found = self._model().regret(rows, labels, weights, tolerance, max_passes)
+        return Report._of(found)
+
+    def _number(self, y: Any) -> float:
+        """The number that the core takes for a label."""
+        return float(y)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Puts the run in a file, which `rueful.load` and the program open."""
@@ -204,7 +238,7 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
     def _class_names(self) -> list[str] | None:
         return [_data.class_name(self.negative), _data.class_name(self.positive)]
 
-    def _sign(self, y: Any) -> float:
+    def _number(self, y: Any) -> float:
         if y == self.positive:
             return 1.0
         if y == self.negative:
@@ -214,14 +248,18 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
             "positive and negative name others"
         )
 
+    def _signs(self, y: NDArray[Any]) -> _data.Doubles:
+        if y.dtype.kind == "b" and (self.positive, self.negative) == (True, False):
+            return y * 2.0 - 1.0
+        return np.array([self._number(label) for label in y], dtype=np.float64)
+
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learns from one example, which counts `w` times."""
-        self._learn_one(x, self._sign(y), w)
+        self._learn_one(x, self._number(y), w)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: Any = None) -> None:
         """Learns from the rows of a frame, with the same bits as one by one."""
-        labels = np.array([self._sign(label) for label in np.asarray(y)], dtype=np.float64)
-        self._learn_many(X, labels, w)
+        self._learn_many(X, self._signs(np.asarray(y)), w)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Returns the label of an example."""

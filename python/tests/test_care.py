@@ -173,3 +173,26 @@ def test_merged_runs_speak_of_both():
         front._model.merge(front._model)
     with pytest.raises(ValueError, match="different tasks"):
         front._model.merge(Classifier(radius=2.0).fit(X, Y)._model)
+
+
+def test_matrices_that_are_learned_from_at_once_are_checked_as_all_others():
+    model, slow = Classifier().fit(X, Y), Classifier().fit(X, Y)
+    wrong = X.copy()
+    wrong[4, 1] = np.nan
+    for table in (wrong, scipy.sparse.csr_matrix(wrong)):
+        for call in (model.predict, lambda table: model.partial_fit(table, Y)):
+            with pytest.raises(ValueError, match="Input X contains NaN|row 4, column 1: found NaN"):
+                call(table)
+    # Columns that are out of order or come twice are put in order.
+    rows = scipy.sparse.csr_matrix(([2.0, 1.0, 1.0, 3.0], [1, 0, 1, 1], [0, 2, 4]), shape=(2, 2))
+    np.testing.assert_array_equal(model.predict(rows), model.predict(rows.toarray()))
+    model.partial_fit(rows, np.array([0, 1]))
+    slow.partial_fit(rows.toarray().tolist(), [0, 1])
+    assert model._model.to_bytes() == slow._model.to_bytes()
+    with pytest.raises(ValueError, match="found the class 7"):
+        model.partial_fit(X, np.array([0, 1, 7, 0, 1, 0]))
+    with pytest.raises(ValueError, match="classes: found"):
+        model.partial_fit(X, Y, classes=[0, 2])
+    assert model.partial_fit(X, Y, classes=[1, 0]).report()["examples"] == 14
+    with pytest.raises(ValueError, match="3 features"):
+        model.partial_fit(np.ones((2, 3)), np.array([0, 1]))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 import rueful
@@ -192,3 +194,65 @@ def test_sparse_and_lazy_frames(table):
         rueful.OnlineClassifier().fit(pl.from_pandas(numbers).lazy(), y)
     nullable = numbers.convert_dtypes()
     assert rueful.OnlineClassifier().fit(nullable, y).weights_ == sparse.weights_
+
+
+def program(*args: object) -> None:
+    command = [sys.executable, "-m", "rueful", *map(str, args)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+FILES = {
+    "csv": lambda frame, file: frame.to_csv(file, index=False),
+    "parquet": lambda frame, file: frame.to_parquet(file),
+    "jsonl": lambda frame, file: frame.to_json(file, orient="records", lines=True),
+    "arrow": lambda frame, file: pa.feather.write_feather(frame, file),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_program_predicts_tables_with_the_columns_of_a_frame(table, tmp_path, kind):
+    frame, y = table
+    frame = frame.drop(columns="region").fillna({"income": 1.0, "job": "none"})
+    model = rueful.OnlineClassifier().fit(frame, np.where(y, "yes", "no"))
+    model.save(tmp_path / "m.rueful")
+    # Columns may come in another order, and there may be more of them.
+    other = frame[["member", "job", "age", "income"]].assign(note="x", label=np.where(y, "yes", "no"))
+    file, scores = tmp_path / f"people.{kind}", tmp_path / "scores.txt"
+    FILES[kind](other, file)
+    program("predict", tmp_path / "m.rueful", file, "--as", "score", "--out", scores)
+    np.testing.assert_array_equal(np.loadtxt(scores), model.decision_function(frame))
+    np.testing.assert_array_equal(model.decision_function(str(file)), np.loadtxt(scores))
+    program("run", file, "--resume", tmp_path / "m.rueful", "--save", tmp_path / "more", "--quiet")
+    assert rueful.load(tmp_path / "more").weights_ == model.learn(file).weights_
+
+
+def test_numbers_that_are_written_as_words(table):
+    frame, y = table
+    frame = frame.drop(columns=["region", "income"]).fillna({"job": "none"})
+    written = frame.assign(age=frame["age"].astype(str))
+    expected = rueful.OnlineClassifier().fit(frame, y).weights_
+    category = frame.assign(age=frame["age"].astype("category"))
+    for table in (written, category, pl.from_pandas(written), pa.Table.from_pandas(written)):
+        numbers = rueful.OnlineClassifier(numeric="age").fit(table, y)
+        assert numbers.weights_ == expected
+        assert numbers.predict(table).shape == y.shape
+    assert "age=40" in rueful.OnlineClassifier().fit(written.assign(age="40"), y).weights_
+    with pytest.raises(ValueError, match="column 'job': expected numbers"):
+        rueful.OnlineClassifier(numeric="job").fit(written, y)
+
+
+def test_results_of_duckdb(table):
+    duckdb = pytest.importorskip("duckdb")
+    frame, y = table
+    frame = frame.drop(columns="region").assign(bought=y)
+    expected = rueful.OnlineClassifier().fit(frame.drop(columns="bought"), y)
+    with duckdb.connect() as database:
+        database.register("people", frame)
+        rows = database.sql("SELECT age, income, job, member FROM people")
+        model = rueful.OnlineClassifier().fit(rows, y)
+        assert model.weights_ == expected.weights_
+        np.testing.assert_array_equal(model.predict(rows), expected.predict(rows.arrow()))
+        labelled = database.sql("SELECT * FROM people")
+        batches = labelled.to_arrow_reader(50)
+        streamed = rueful.run(batches, label="bought", classes=[False, True])
+        assert streamed.weights_ == expected.weights_

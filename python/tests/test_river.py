@@ -117,3 +117,56 @@ def test_keys_may_be_numbers():
     np.testing.assert_array_equal(
         many.predict_many(frame), [singly.predict_one(row) for row in frame.to_dict("records")]
     )
+
+
+def test_dicts_that_are_refused_leave_nothing_behind():
+    clean, tried = rueful.river.OnlineRegressor(), rueful.river.OnlineRegressor()
+    for model in (clean, tried):
+        model.learn_one({"a": 1.0}, 1.0)
+    for t in range(20):
+        x = {"a": 1.0 + t % 3, "word": "ab"[t % 2]}
+        for wrong in ({"a": 5.0, "new": [1]}, {"a": 5.0, "late": "x", "word": {}}, {"a": "five"}):
+            with pytest.raises(ValueError, match="row 0"):
+                tried.learn_one({**x, **wrong}, 1.0)
+            with pytest.raises(ValueError, match="row 1"):
+                tried._model().learn([x, {**x, **wrong}], np.ones(2))
+        clean.learn_one(x, float(t))
+        tried.learn_one(x, float(t))
+    assert tried._model().to_bytes() == clean._model().to_bytes()
+    # What the key of a refused dict held says nothing about what it holds later.
+    tried.learn_one({"new": "a word", "late": 2.0}, 1.0)
+    assert "new=a word" in tried.weights
+
+
+def test_keys_that_come_and_go_are_the_same_features():
+    singly, together = rueful.river.OnlineRegressor(), rueful.OnlineRegressor()
+    rng = np.random.default_rng(1)
+    keys = rng.integers(0, 3000, (400, 12))
+    rows = [{f"k{k}": 1.0 for k in row} | {"w": "ab"[row[0] % 2]} for row in keys]
+    y = rng.normal(size=400)
+    for x, label in zip(rows, y, strict=True):
+        singly.learn_one(x, label)
+    together.fit(rows, y)
+    assert singly.weights == together.weights_
+    assert singly.report()["features"] == together.report()["features"]
+    one = [singly.predict_one(x) for x in rows]
+    np.testing.assert_array_equal(one, together.predict(rows))
+
+
+def test_the_exact_regret_is_that_of_the_estimator():
+    rows = list(datasets.Phishing())
+    examples, labels = [x for x, _ in rows], [y for _, y in rows]
+    model = rueful.river.OnlineClassifier()
+    for x, y in rows:
+        model.learn_one(x, y)
+    solved = model.regret(examples, labels)
+    assert solved["sequential_risk"] == model.report()["sequential_risk"]
+    assert solved["regret"]["lower"] <= solved["regret"]["upper"] <= solved["certificate"]
+    frame = pd.DataFrame(examples)
+    estimator = rueful.OnlineClassifier().fit(frame, labels)
+    assert estimator.regret(frame, labels)["regret"] == solved["regret"]
+    assert dict(model.regret(frame, pd.Series(labels))) == dict(solved)
+    assert model.regret(examples, labels, w=[2.0] * 1250)["examples"] == 1250
+    numbers = rueful.river.OnlineRegressor()
+    numbers.learn_one({"a": 1.0}, 2.0)
+    assert numbers.regret([{"a": 1.0}] * 5, [2.0] * 5)["regret"]["upper"] > 0

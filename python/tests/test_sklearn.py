@@ -24,6 +24,12 @@ ALPHA = (
     "test_regressors_train runs it on one that has none"
 )
 
+CLASS_WEIGHT = (
+    "the check has fifty rows whose columns are about 20 in size. One step for each of them is too "
+    "few for a constant that is to outweigh such columns: "
+    "test_weights_of_classes_decide passes with columns of size 1, and with more steps"
+)
+
 
 def expected_failures(estimator: object) -> dict[str, str]:
     failures = {
@@ -32,6 +38,8 @@ def expected_failures(estimator: object) -> dict[str, str]:
     }
     if isinstance(estimator, rueful.OnlineRegressor):
         failures["check_regressors_train"] = ALPHA
+    if isinstance(estimator, rueful.OnlineClassifier) and estimator.learner in ("ogd", "ftrl"):
+        failures["check_class_weight_classifiers"] = CLASS_WEIGHT
     return failures
 
 
@@ -40,6 +48,10 @@ def expected_failures(estimator: object) -> dict[str, str]:
         rueful.OnlineClassifier(),
         rueful.OnlineRegressor(),
         rueful.OnlineClassifier(loss="hinge"),
+        rueful.OnlineClassifier(learner="ogd"),
+        rueful.OnlineRegressor(learner="ogd"),
+        rueful.OnlineClassifier(learner="ftrl"),
+        rueful.OnlineRegressor(learner="ftrl"),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -58,6 +70,17 @@ class WithoutAlpha(rueful.OnlineRegressor):
 @pytest.mark.parametrize("how", [{}, {"readonly_memmap": True}, {"X_dtype": np.float32}])
 def test_regressors_train(how):
     check_regressors_train("WithoutAlpha", WithoutAlpha(), **how)
+
+
+@pytest.mark.parametrize("learner", ["bank", "ogd", "ftrl"])
+@pytest.mark.parametrize(("size", "passes"), [(1.0, 1), (20.0, 20)])
+def test_weights_of_classes_decide(learner, size, passes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 2)) * size, rng.integers(0, 2, 100)
+    model = rueful.OnlineClassifier(learner=learner, class_weight={0: 1000, 1: 0.0001})
+    for _ in range(passes):
+        model.partial_fit(X[:50], y[:50])
+    assert np.mean(model.predict(X[50:]) == 0) > 0.87
 
 
 def test_pipelines_searches_and_scores(stream):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import os
 import pickle
@@ -212,3 +213,76 @@ def test_a_child_goes_on_by_itself(stream):
         os._exit(0 if model.report()["examples"] == 2500 else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert model.report()["examples"] == 1250
+
+
+def test_ctrl_c_stops_a_run_over_files(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{t % 2} " + " ".join(f"{j + 1}:{v:.3f}" for j, v in enumerate(rng.random(40)))
+            for t in range(1000)]
+    big = tmp_path / "big.libsvm"
+    with big.open("w") as file:
+        for _ in range(300):
+            file.write("\n".join(rows) + "\n")
+    script = tmp_path / "long.py"
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            import rueful
+            model = rueful.run({FILE!r})
+            print("learning", flush=True)
+            try:
+                while True:
+                    rueful.run([{str(big)!r}] * 20)
+            except KeyboardInterrupt:
+                print("interrupted", model.report()["examples"], flush=True)
+            """
+        )
+    )
+    child = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "learning\n"
+    time.sleep(0.7)
+    started = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    said, _ = child.communicate(timeout=60)
+    # A whole run takes much longer than it took to stop.
+    assert said == "interrupted 1250\n" and child.returncode == 0
+    assert time.monotonic() - started < 30
+
+
+def test_loaders_of_batches_are_streams(stream):
+    """What loaders of PyTorch yield: arrays of single precision, and labels of any shape of one."""
+    X, y = stream
+
+    def loader():
+        for start in range(0, 400, 64):
+            part = slice(start, start + 64)
+            yield X[part].astype(np.float32), y[part].astype(np.int64)
+
+    model = rueful.OnlineClassifier().learn(loader(), classes=[0, 1])
+    whole = rueful.OnlineClassifier().fit(X.astype(np.float32), y)
+    assert model._model.to_bytes() == whole._model.to_bytes()
+    weighted = ((table, labels, np.full(len(labels), 2.0)) for table, labels in loader())
+    twice = rueful.OnlineClassifier().learn(weighted, classes=[0, 1])
+    assert twice.report()["examples"] == 400
+
+
+def test_metrics_are_numbers_by_name(stream):
+    metrics = rueful.OnlineClassifier().fit(*stream).report().metrics("run/")
+    assert all(type(name) is str and type(value) is float for name, value in metrics.items())
+    assert {"run/examples", "run/sequential_risk", "run/certificate"} <= set(metrics)
+    assert all(name.startswith("run/") for name in metrics)
+
+
+class Terminal(io.StringIO):
+    """A stream that says that somebody watches it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_a_bar_that_disappears(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    rueful.run(FILE)
+    assert "1,250 examples, average loss 0.2656" in terminal.getvalue()

@@ -28,7 +28,9 @@ def test_examples_in_docstrings_run(name):
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
 
 
-@pytest.mark.parametrize(("name", "at_least"), [("docs/python.md", 40), ("README.md", 4)])
+@pytest.mark.parametrize(
+    ("name", "at_least"), [("docs/python.md", 40), ("docs/tutorial.md", 40), ("README.md", 4)]
+)
 def test_examples_of_the_documentation_run(tmp_path, monkeypatch, name, at_least):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").symlink_to(ROOT / "data")
@@ -37,6 +39,12 @@ def test_examples_of_the_documentation_run(tmp_path, monkeypatch, name, at_least
     examples = doctest.DocTestParser().get_doctest(page, {}, name, name, 0)
     ran = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples)
     assert ran.failed == 0 and ran.attempted >= at_least
+    for drawn in tmp_path.glob("*.svg"):
+        kept = ROOT / "docs" / drawn.name
+        if os.environ.get("SNAPSHOTS") == "overwrite":
+            shutil.copy(drawn, kept)
+        assert drawn.read_text() == kept.read_text()
+        assert f"]({drawn.name})" in (ROOT / name).read_text()
 
 
 def test_types_are_right(tmp_path):

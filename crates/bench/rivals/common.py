@@ -10,21 +10,21 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 CACHE = ROOT / "target" / "rivals"
-ENVIRONMENT = CACHE / ".venv"
 
 
-def enter_environment() -> None:
-    """Start this script again with the packages of requirements.txt, and install them if they are missing."""
-    if Path(sys.prefix).resolve() == ENVIRONMENT.resolve():
+def enter_environment(name: str = ".venv", requirements: str = "requirements.txt") -> None:
+    """Start this script again with the packages that a file names, and install them if they are missing."""
+    environment = CACHE / name
+    if Path(sys.prefix).resolve() == environment.resolve():
         return
-    python = ENVIRONMENT / "bin" / "python"
-    stamp = ENVIRONMENT / "installed.txt"
-    wanted = (HERE / "requirements.txt").read_text()
+    python = environment / "bin" / "python"
+    stamp = environment / "installed.txt"
+    wanted = (HERE / requirements).read_text()
     if not python.exists():
-        print(f"making {ENVIRONMENT}", file=sys.stderr)
-        venv.create(ENVIRONMENT, with_pip=True)
+        print(f"making {environment}", file=sys.stderr)
+        venv.create(environment, with_pip=True)
     if not stamp.exists() or stamp.read_text() != wanted:
-        install = [str(python), "-m", "pip", "install", "--quiet", "-r", str(HERE / "requirements.txt")]
+        install = [str(python), "-m", "pip", "install", "--quiet", "-r", str(HERE / requirements)]
         subprocess.run(install, check=True)
         stamp.write_text(wanted)
     sys.stdout.flush()

@@ -58,6 +58,11 @@ pub fn report_html(report: &Report, run: &Run) -> String {
     rueful_page::html(&page::page(report, run, None))
 }
 
+/// The picture of the risk over time, as `rueful run --plot` writes it.
+pub fn report_svg(report: &Report, run: &Run) -> String {
+    rueful_page::svg(&page::page(report, run, None))
+}
+
 fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {
     places::check(&cli.command)?;
     match &cli.command {

@@ -1,5 +1,6 @@
 //! The two classes of a model, by the names they have in its file.
 
+use rueful_core::Rows;
 use rueful_data::{LabelsSeen, Seen};
 use rueful_run::Model;
 
@@ -8,14 +9,17 @@ pub(crate) fn announce(labels: &mut LabelsSeen, classes: &[String; 2]) {
     labels.counts = classes.iter().map(|class| (class.clone(), 0)).collect();
 }
 
-/// Counts labels −1 and +1 of classes that were announced.
-pub(crate) fn count(seen: &mut Seen, labels: &[f64], is_idle: impl Fn(usize) -> bool) {
+/// Counts the labels −1 and +1 of classes that were announced. Rows of importance 0 do not count.
+pub(crate) fn count(seen: &mut Seen, rows: Rows<'_>) {
     let [negative, positive] = &mut seen.labels.counts[..] else { return };
-    for (row, &label) in labels.iter().enumerate() {
-        if !is_idle(row) {
-            (if label > 0.0 { &mut *positive } else { &mut *negative }).1 += 1;
-        }
-    }
+    let is_idle = |row: usize| rows.importances().get(row).is_some_and(|one| one.is_zero());
+    let idle = (0..rows.importances().len()).filter(|&row| is_idle(row));
+    let (idle, idle_positives) = idle.fold((0, 0), |(all, positives), row| {
+        (all + 1, positives + u64::from(rows.labels()[row] > 0.0))
+    });
+    let positives = rows.labels().iter().map(|&label| u64::from(label > 0.0)).sum::<u64>();
+    positive.1 += positives - idle_positives;
+    negative.1 += (rows.len() as u64 - positives) - (idle - idle_positives);
 }
 
 /// Returns the names of the classes −1 and +1, as far as they are known.

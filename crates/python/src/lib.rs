@@ -17,6 +17,7 @@ mod program;
 mod report;
 mod settings;
 mod side;
+mod sparse;
 mod table;
 mod watch;
 

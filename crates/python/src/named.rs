@@ -6,7 +6,7 @@ use crate::side::{Side, Visit};
 use crate::table::Told;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBool, PyDict, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
 use rueful_core::Batch;
 use rueful_data::{
     Assembler, Bits, Cell, Column, Columns, LabelRule, Reading, Role, RowError, Seen,
@@ -18,6 +18,9 @@ use std::sync::{Mutex, PoisonError};
 /// The approximate number of features in a batch.
 const ENOUGH: usize = 1 << 14;
 
+/// The least number of keys that an assembler may have without being made anew.
+const FEW: usize = 256;
+
 /// The keys of the dicts so far.
 pub(crate) struct Dicts {
     keys: Mutex<Keys>,
@@ -25,6 +28,10 @@ pub(crate) struct Dicts {
 
 /// The keys that were seen, and the assembler that makes rows of their values.
 struct Keys {
+    /// What every key that was ever seen holds.
+    roles: HashMap<String, Role>,
+    /// The columns of the assembler, and where each key is among them. Each row costs some time for
+    /// every column, so keys that are not among the latest are left out when there are many.
     columns: Vec<Column>,
     places: HashMap<String, usize>,
     bits: Bits,
@@ -32,6 +39,8 @@ struct Keys {
     assembler: Assembler,
     /// The names that earlier assemblers were told.
     before: Seen,
+    /// The places of all keys of the dicts at hand, one dict after the other.
+    order: Vec<usize>,
 }
 
 /// The rows of dicts, without labels.
@@ -42,10 +51,24 @@ pub(crate) struct Collected {
 impl Dicts {
     /// Makes a record without keys.
     pub(crate) fn new(bits: Bits, constant: bool) -> Self {
-        let columns = Vec::new();
-        let assembler = assembler(&columns, bits, constant);
-        let (places, before) = (HashMap::new(), Seen::default());
-        Self { keys: Mutex::new(Keys { columns, places, bits, constant, assembler, before }) }
+        let keys = Keys {
+            roles: HashMap::new(),
+            columns: Vec::new(),
+            places: HashMap::new(),
+            bits,
+            constant,
+            assembler: assembler(&[], bits, constant),
+            before: Seen::default(),
+            order: Vec::new(),
+        };
+        Self { keys: Mutex::new(keys) }
+    }
+
+    /// Makes rows of some dicts.
+    pub(crate) fn collect(&self, list: &Bound<'_, PyList>) -> PyResult<Collected> {
+        let keys = self.keys.lock_py_attached(list.py());
+        let mut keys = keys.unwrap_or_else(PoisonError::into_inner);
+        keys.collect(list)
     }
 
     /// Returns the names that dicts have shown so far.
@@ -71,39 +94,62 @@ fn assembler(columns: &[Column], bits: Bits, constant: bool) -> Assembler {
     }
 }
 
+/// Returns a key as the word it is, or as the word that stands for it.
+fn word<'py>(key: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+    key.cast_into_exact::<PyString>().or_else(|error| error.into_inner().str())
+}
+
 impl Keys {
-    /// Returns the place of a key. A key that was not seen before gets a new place.
-    fn place(&mut self, key: &str, role: Role) -> usize {
+    /// Returns the place of a key. A key that is not among the columns gets a new place.
+    fn place(&mut self, key: &str, value: &Bound<'_, PyAny>) -> usize {
         if let Some(&place) = self.places.get(key) {
             return place;
         }
+        let is_word = value.is_instance_of::<PyString>();
+        let role = if is_word { Role::Category } else { Role::Number };
+        let role = self.roles.get(key).copied().unwrap_or(role);
         let place = self.columns.len();
         self.columns.push(Column { name: key.to_owned(), role });
         self.places.insert(key.to_owned(), place);
         place
     }
 
-    /// Gives places to all keys of some dicts.
-    fn meet(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
-        let known = self.columns.len();
+    /// Finds the places of all keys of some dicts.
+    fn find(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
+        self.order.clear();
         for (row, dict) in list.iter().enumerate() {
             for (key, value) in of_row(&dict, row)?.iter() {
-                let key = key.str()?;
-                if !self.places.contains_key(key.to_str()?) {
-                    let role = if value.is_instance_of::<PyString>() {
-                        Role::Category
-                    } else {
-                        Role::Number
-                    };
-                    self.place(key.to_str()?, role);
-                }
+                let place = self.place(word(key)?.to_str()?, &value);
+                self.order.push(place);
             }
         }
-        if self.columns.len() > known {
-            self.remember();
-            self.assembler = assembler(&self.columns, self.bits, self.constant);
-        }
         Ok(())
+    }
+
+    /// Gives places to all keys of some dicts. Returns whether some of them had none.
+    fn meet(&mut self, list: &Bound<'_, PyList>) -> PyResult<bool> {
+        let known = self.columns.len();
+        self.find(list)?;
+        if self.columns.len() == known {
+            return Ok(false);
+        }
+        if self.columns.len() > FEW.max(8 * self.order.len()) {
+            self.clear();
+            self.find(list)?;
+        }
+        self.renew();
+        Ok(true)
+    }
+
+    fn clear(&mut self) {
+        self.columns.clear();
+        self.places.clear();
+    }
+
+    /// Makes an assembler for the columns. Rows that were not taken from the one before are gone.
+    fn renew(&mut self) {
+        self.remember();
+        self.assembler = assembler(&self.columns, self.bits, self.constant);
     }
 
     /// Keeps the names that the assembler was told.
@@ -112,15 +158,36 @@ impl Keys {
         self.before.extend(&Seen { names, ..Seen::default() });
     }
 
+    /// Makes rows of some dicts. If one of them is refused, all are, and none leaves a trace.
     fn collect(&mut self, list: &Bound<'_, PyList>) -> PyResult<Collected> {
-        self.meet(list)?;
+        let collected = self.meet(list).and_then(|is_new| Ok((is_new, self.assemble(list)?)));
+        if collected.is_err() {
+            // Keys get their places again with the next dicts.
+            self.clear();
+            self.renew();
+        }
+        let (is_new, collected) = collected?;
+        if is_new {
+            self.keep_roles();
+        }
+        Ok(collected)
+    }
+
+    fn keep_roles(&mut self) {
+        for Column { name, role } in &self.columns {
+            if !self.roles.contains_key(name) {
+                self.roles.insert(name.clone(), *role);
+            }
+        }
+    }
+
+    fn assemble(&mut self, list: &Bound<'_, PyList>) -> PyResult<Collected> {
+        let order = std::mem::take(&mut self.order);
+        let mut places = order.iter();
         for (row, dict) in list.iter().enumerate() {
             for (key, value) in of_row(&dict, row)?.iter() {
-                let key = key.str()?;
-                let place = self.places.get(key.to_str()?).copied().unwrap_or_default();
-                let wrong =
-                    |wrong: RowError| PythonError::value(told(&wrong, row, &key.to_string()));
-                self.give(place, &value, row, &key)?.map_err(wrong)?;
+                let place = places.next().copied().unwrap_or_default();
+                self.give(place, &value, row, &key)?;
             }
             let wrong = |wrong: RowError| PythonError::value(told(&wrong, row, "of this row"));
             self.assembler.finish_row().map_err(wrong)?;
@@ -128,6 +195,7 @@ impl Keys {
         let mut batch = Batch::default();
         let taken = self.assembler.take(&mut batch);
         taken.map_err(|wrong| PythonError::value(told(&wrong, wrong.row, "")))?;
+        self.order = order;
         Ok(Collected { batch })
     }
 
@@ -137,24 +205,26 @@ impl Keys {
         place: usize,
         value: &Bound<'_, PyAny>,
         row: usize,
-        key: &Bound<'_, PyString>,
-    ) -> PyResult<Result<(), RowError>> {
-        if let Ok(number) = value.extract::<f64>() {
-            let cell = match value.is_instance_of::<PyBool>() {
-                true => Cell::Truth(number != 0.0),
-                false => Cell::Number(number),
-            };
-            return Ok(self.assembler.cell(place, cell));
-        }
-        if let Ok(text) = value.cast::<PyString>() {
-            return Ok(self.assembler.cell(place, Cell::Text(text.to_str()?)));
-        }
-        if value.is_none() {
-            return Ok(self.assembler.cell(place, Cell::Missing));
-        }
-        let kind = value.get_type().name()?;
-        let what = format!("row {row}, {key}: found {kind}, expected a number, a truth or a word");
-        Err(PythonError::value(what).into())
+        key: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let cell = if let Ok(number) = value.cast_exact::<PyFloat>() {
+            Cell::Number(number.value())
+        } else if let Ok(text) = value.cast::<PyString>() {
+            Cell::Text(text.to_str()?)
+        } else if value.is_none() {
+            Cell::Missing
+        } else if let Ok(truth) = value.cast::<PyBool>() {
+            Cell::Truth(truth.is_true())
+        } else if let Ok(number) = value.extract::<f64>() {
+            Cell::Number(number)
+        } else {
+            let kind = value.get_type().name()?;
+            let what =
+                format!("row {row}, {key}: found {kind}, expected a number, a truth or a word");
+            return Err(PythonError::value(what).into());
+        };
+        let wrong = |wrong: RowError| PythonError::value(told(&wrong, row, &key.to_string()));
+        Ok(self.assembler.cell(place, cell).map_err(wrong)?)
     }
 }
 
@@ -168,13 +238,6 @@ fn of_row<'a, 'py>(dict: &'a Bound<'py, PyAny>, row: usize) -> PyResult<&'a Boun
 /// Says what is wrong with the value of a key.
 fn told(wrong: &RowError, row: usize, key: &str) -> String {
     format!("row {row}, {key}: found {}, expected {}", wrong.found, wrong.expected)
-}
-
-/// Makes rows of some dicts.
-pub(crate) fn collect(list: &Bound<'_, PyList>, dicts: &Dicts) -> PyResult<Collected> {
-    let keys = dicts.keys.lock_py_attached(list.py());
-    let mut keys = keys.unwrap_or_else(PoisonError::into_inner);
-    keys.collect(list)
 }
 
 impl Collected {

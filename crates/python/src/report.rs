@@ -35,4 +35,9 @@ impl Snapshot {
     fn html(&self, py: Python<'_>) -> String {
         py.detach(|| rueful_cli::report_html(&self.report, &self.run))
     }
+
+    /// Returns the picture that `rueful run --plot` writes.
+    fn svg(&self, py: Python<'_>) -> String {
+        py.detach(|| rueful_cli::report_svg(&self.report, &self.run))
+    }
 }

@@ -52,6 +52,7 @@ impl From<Asked> for Settings {
 pub(crate) struct AskedColumns {
     drop: Vec<String>,
     categorical: Vec<String>,
+    numeric: Vec<String>,
     text: Vec<String>,
     bits: Option<u8>,
 }
@@ -68,6 +69,7 @@ impl AskedColumns {
             label: Some(label.to_owned()),
             drop: self.drop,
             categorical: self.categorical,
+            numeric: self.numeric,
             text: self.text,
             bits: bits(self.bits)?,
             ..FormatSettings::default()

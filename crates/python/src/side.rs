@@ -5,6 +5,7 @@ use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rueful_core::{Importance, Rows};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The labels and importances of all rows.
 pub(crate) struct Side<'a> {
@@ -36,6 +37,16 @@ impl<'a> Side<'a> {
         Ok(Self { labels, importances })
     }
 
+    /// Makes the label and the importance of one row.
+    pub(crate) fn of_one(label: f64, weight: f64) -> Outcome<Self> {
+        let wrong = |why| PythonError::value(format!("w: {why}"));
+        let importances = match weight {
+            1.0 => Vec::new(),
+            weight => vec![Importance::new(weight).map_err(wrong)?],
+        };
+        Ok(Self { labels: Cow::Owned(vec![label]), importances })
+    }
+
     /// Makes labels and importances for rows about which nothing is known: labels of 0, and all
     /// rows count 1.
     pub(crate) fn unknown(rows: usize) -> Self {
@@ -45,6 +56,12 @@ impl<'a> Side<'a> {
     /// Returns how much a row counts.
     pub(crate) fn importance(&self, row: usize) -> Importance {
         self.importances.get(row).copied().unwrap_or(Importance::ONE)
+    }
+
+    /// Returns the labels and the importances of some rows.
+    pub(crate) fn part(&self, rows: Range<usize>) -> (&[f64], &[Importance]) {
+        let importances = self.importances.get(rows.clone()).unwrap_or_default();
+        (&self.labels[rows], importances)
     }
 
     /// Refuses a table whose number of rows differs.

@@ -1,0 +1,332 @@
+//! Matrices of compressed rows, as SciPy holds them.
+
+use crate::error::{Outcome, PythonError};
+use crate::side::{Side, Visit};
+use crate::table::{ENOUGH, check_width, refused};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use rueful_core::Batch;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The parts of a matrix, as Python hands them over.
+pub(crate) struct Sparse<'py> {
+    offsets: Whole<'py>,
+    indices: Whole<'py>,
+    values: Floats<'py>,
+    width: usize,
+}
+
+/// Whole numbers of either size.
+enum Whole<'py> {
+    Small(PyReadonlyArray1<'py, i32>),
+    Large(PyReadonlyArray1<'py, i64>),
+}
+
+/// Floats of either precision.
+enum Floats<'py> {
+    Singles(PyReadonlyArray1<'py, f32>),
+    Doubles(PyReadonlyArray1<'py, f64>),
+}
+
+/// A matrix that can be read without the interpreter.
+pub(crate) struct SparseView<'a> {
+    /// The features of row r lie from `offsets[r]` up to `offsets[r + 1]`. The offsets increase, up
+    /// to at most the number of features.
+    offsets: Vec<usize>,
+    indices: Indices<'a>,
+    values: Values<'a>,
+    width: usize,
+}
+
+enum Indices<'a> {
+    Small(Cow<'a, [i32]>),
+    Large(Cow<'a, [i64]>),
+}
+
+enum Values<'a> {
+    Singles(Cow<'a, [f32]>),
+    Doubles(Cow<'a, [f64]>),
+}
+
+/// Borrows an array whose numbers lie side by side, and copies any other.
+fn side_by_side<'a, T: numpy::Element + Copy>(array: &'a PyReadonlyArray1<'_, T>) -> Cow<'a, [T]> {
+    array.as_slice().map_or_else(|_| Cow::Owned(array.as_array().to_vec()), Cow::Borrowed)
+}
+
+impl<'py> Sparse<'py> {
+    /// Takes a tuple of offsets, indices, values and the number of columns.
+    pub(crate) fn of(parts: &Bound<'py, PyTuple>) -> PyResult<Self> {
+        let values = parts.get_item(2)?;
+        let values = match values.extract() {
+            Ok(singles) => Floats::Singles(singles),
+            Err(_) => Floats::Doubles(values.extract()?),
+        };
+        Ok(Self {
+            offsets: Whole::of(&parts.get_item(0)?)?,
+            indices: Whole::of(&parts.get_item(1)?)?,
+            values,
+            width: parts.get_item(3)?.extract()?,
+        })
+    }
+
+    /// Returns a view of the matrix. Offsets that make no sense are refused.
+    pub(crate) fn view(&self) -> Outcome<SparseView<'_>> {
+        let indices = match &self.indices {
+            Whole::Small(array) => Indices::Small(side_by_side(array)),
+            Whole::Large(array) => Indices::Large(side_by_side(array)),
+        };
+        let values = match &self.values {
+            Floats::Singles(array) => Values::Singles(side_by_side(array)),
+            Floats::Doubles(array) => Values::Doubles(side_by_side(array)),
+        };
+        let len = indices.len().min(values.len());
+        let offsets = match &self.offsets {
+            Whole::Small(array) => offsets(array.as_array().iter().map(|&at| at.into()), len),
+            Whole::Large(array) => offsets(array.as_array().iter().copied(), len),
+        };
+        Ok(SparseView { offsets: offsets?, indices, values, width: self.width })
+    }
+}
+
+impl<'py> Whole<'py> {
+    fn of(array: &Bound<'py, PyAny>) -> PyResult<Self> {
+        match array.extract() {
+            Ok(small) => Ok(Self::Small(small)),
+            Err(_) => Ok(Self::Large(array.extract()?)),
+        }
+    }
+}
+
+/// Returns offsets that increase up to at most `len`, and refuses others.
+fn offsets(all: impl Iterator<Item = i64>, len: usize) -> Outcome<Vec<usize>> {
+    let place = |offset: i64| usize::try_from(offset).unwrap_or(usize::MAX);
+    let offsets: Vec<usize> = all.map(place).collect();
+    let is_fine = |ends: &[usize]| ends[0] <= ends[1] && ends[1] <= len;
+    match offsets.windows(2).position(|ends| !is_fine(ends)) {
+        None => Ok(offsets),
+        Some(row) => Err(PythonError::value(format!(
+            "X, row {row}: its offsets do not increase up to the number of features, {len}"
+        ))),
+    }
+}
+
+/// A number of a column, of either size.
+trait Index: Copy + PartialOrd {
+    /// Returns the number. It is the largest of all if it is negative or too large.
+    fn number(self) -> u32;
+}
+
+impl Index for i32 {
+    fn number(self) -> u32 {
+        self as u32
+    }
+}
+
+impl Index for i64 {
+    fn number(self) -> u32 {
+        u32::try_from(self).unwrap_or(u32::MAX)
+    }
+}
+
+/// A value of either precision.
+trait Value: Copy + Into<f64> {
+    fn single(self) -> f32;
+}
+
+impl Value for f32 {
+    fn single(self) -> f32 {
+        self
+    }
+}
+
+impl Value for f64 {
+    fn single(self) -> f32 {
+        self as f32
+    }
+}
+
+impl Indices<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Small(all) => all.len(),
+            Self::Large(all) => all.len(),
+        }
+    }
+}
+
+impl Values<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Singles(all) => all.len(),
+            Self::Doubles(all) => all.len(),
+        }
+    }
+}
+
+/// Calls a method of the parts of a matrix, whatever their types are.
+macro_rules! with_parts {
+    ($view:expr, $parts:ident => $body:expr) => {{
+        let (offsets, width) = (&$view.offsets[..], $view.width);
+        match (&$view.indices, &$view.values) {
+            (Indices::Small(indices), Values::Singles(values)) => {
+                let $parts = Parts { offsets, indices, values, width };
+                $body
+            }
+            (Indices::Small(indices), Values::Doubles(values)) => {
+                let $parts = Parts { offsets, indices, values, width };
+                $body
+            }
+            (Indices::Large(indices), Values::Singles(values)) => {
+                let $parts = Parts { offsets, indices, values, width };
+                $body
+            }
+            (Indices::Large(indices), Values::Doubles(values)) => {
+                let $parts = Parts { offsets, indices, values, width };
+                $body
+            }
+        }
+    }};
+}
+
+impl SparseView<'_> {
+    pub(crate) fn rows(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Refuses values that single precision does not hold, indices out of their range, and indices
+    /// that do not increase along a row.
+    pub(crate) fn check(&self) -> Outcome<()> {
+        with_parts!(self, parts => parts.check(0..self.rows()))
+    }
+
+    /// Shows all rows to `visit`, some at a time.
+    pub(crate) fn each(
+        &self,
+        constant: bool,
+        side: &Side<'_>,
+        visit: &mut Visit<'_>,
+    ) -> Outcome<()> {
+        check_width(self.width)?;
+        with_parts!(self, parts => parts.each(constant, side, visit))
+    }
+}
+
+/// The parts of a matrix by their types.
+struct Parts<'a, I, V> {
+    offsets: &'a [usize],
+    indices: &'a [I],
+    values: &'a [V],
+    width: usize,
+}
+
+impl<I: Index, V: Value> Parts<'_, I, V> {
+    fn check(&self, mut rows: Range<usize>) -> Outcome<()> {
+        let are_finite = self.values[self.places(&rows)]
+            .iter()
+            .fold(true, |fine, &value| fine & value.single().is_finite());
+        let increases = |row: usize| {
+            let indices = &self.indices[self.places(&(row..row + 1))];
+            let pairs = indices.iter().zip(indices.get(1..).unwrap_or_default());
+            pairs.fold(true, |fine, (one, next)| fine & (one < next))
+        };
+        if are_finite && self.are_columns(&rows) && rows.clone().all(increases) {
+            return Ok(());
+        }
+        rows.try_for_each(|row| self.check_row(row))
+    }
+
+    /// Returns the places of the features of some rows.
+    fn places(&self, rows: &Range<usize>) -> Range<usize> {
+        if rows.is_empty() { 0..0 } else { self.offsets[rows.start]..self.offsets[rows.end] }
+    }
+
+    /// Whether all indices of some rows are numbers of columns.
+    fn are_columns(&self, rows: &Range<usize>) -> bool {
+        let width = self.width as u64;
+        let indices = &self.indices[self.places(rows)];
+        indices.iter().fold(true, |fine, &index| fine & (u64::from(index.number()) < width))
+    }
+
+    /// Finds what is wrong with a row.
+    #[cold]
+    fn check_row(&self, row: usize) -> Outcome<()> {
+        let places = self.places(&(row..row + 1));
+        let mut last = None;
+        for (&index, &value) in self.indices[places.clone()].iter().zip(&self.values[places]) {
+            let column = index.number() as usize;
+            if column >= self.width {
+                return Err(PythonError::value(format!(
+                    "X, row {row}: an index is not from 0 to {}, exclusive",
+                    self.width
+                )));
+            }
+            if !value.single().is_finite() {
+                return Err(refused(row, column, value.into()));
+            }
+            if last.is_some_and(|last| last >= column) {
+                return Err(PythonError::value(format!(
+                    "X, row {row}: the indices of its columns do not increase at {column}"
+                )));
+            }
+            last = Some(column);
+        }
+        Ok(())
+    }
+
+    fn each(&self, constant: bool, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
+        let (mut batch, mut lengths) = (Batch::default(), Vec::new());
+        let (mut from, rows) = (0, side.labels.len());
+        while from < rows {
+            let part = from..self.end_of_part(from, rows);
+            if !self.are_columns(&part) {
+                self.check(part.clone())?;
+            }
+            let more = u32::from(constant);
+            let ends = self.offsets[part.start..=part.end].windows(2);
+            lengths.clear();
+            lengths.extend(ends.map(|ends| (ends[1] - ends[0]) as u32 + more));
+            batch.clear();
+            let importances = side.importances.get(part.clone()).unwrap_or_default();
+            let labels = &side.labels[part.clone()];
+            let copied = batch.extend_with(&lengths, labels, importances, |indices, values| {
+                self.copy(&part, constant, indices, values);
+            });
+            if let Err(why) = copied {
+                self.check(part)?;
+                return Err(PythonError::value(format!("X: {why}")));
+            }
+            visit(batch.rows())?;
+            from = part.end;
+        }
+        Ok(())
+    }
+
+    /// Returns the end of a part of the rows that has about as many features as a batch should.
+    fn end_of_part(&self, from: usize, rows: usize) -> usize {
+        let size = |to: usize| self.offsets[to] - self.offsets[from] + to - from;
+        let is_small = |&to: &usize| size(to) < ENOUGH;
+        (from + 1..rows).find(|to| !is_small(to)).unwrap_or(rows)
+    }
+
+    /// Copies rows, each perhaps with a constant before it. Column j becomes feature j + 1.
+    fn copy(&self, rows: &Range<usize>, constant: bool, indices: &mut [u32], values: &mut [f32]) {
+        let mut at = 0;
+        for row in rows.clone() {
+            if constant {
+                (indices[at], values[at]) = (0, 1.0);
+                at += 1;
+            }
+            let from = self.places(&(row..row + 1));
+            let to = at..at + from.len();
+            for (new, index) in indices[to.clone()].iter_mut().zip(&self.indices[from.clone()]) {
+                *new = index.number() + 1;
+            }
+            for (new, value) in values[to.clone()].iter_mut().zip(&self.values[from]) {
+                *new = value.single();
+            }
+            at = to.end;
+        }
+    }
+}
