@@ -8,9 +8,11 @@ rust_version := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 # The Python that the package is tested with, in an environment of its own.
 PYTHON ?= python3
 venv := target/python
+# Another one for the tests on Apache Spark.
+spark_venv := target/spark
 
 .DEFAULT_GOAL := help
-.PHONY: liblinear help run test python bench clean cargo
+.PHONY: liblinear help run test python spark java bench clean cargo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +29,7 @@ test: cargo liblinear ## check format, lints and documentation, then run every t
 # The same random cases every time; another seed, or none, finds others.
 	PROPTEST_RNG_SEED=1 cargo test --workspace --locked
 	$(MAKE) python
+	$(MAKE) spark
 
 python: cargo $(venv)/bin/maturin ## build the Python package, and run its tests
 	rm -rf target/wheels
@@ -34,6 +37,19 @@ python: cargo $(venv)/bin/maturin ## build the Python package, and run its tests
 	wheel=$$(ls target/wheels/*.whl) && $(venv)/bin/pip install --quiet "$$wheel[test]" && \
 	$(venv)/bin/pip install --quiet --force-reinstall --no-deps "$$wheel"
 	$(venv)/bin/python -m pytest
+
+spark: cargo java $(venv)/bin/maturin ## build the Python package, and run its tests on a cluster of Apache Spark
+	rm -rf target/wheels
+	$(venv)/bin/maturin build --profile dev --locked --quiet --out target/wheels
+	test -x $(spark_venv)/bin/pip || $(PYTHON) -m venv $(spark_venv)
+	wheel=$$(ls target/wheels/*.whl) && $(spark_venv)/bin/pip install --quiet "$$wheel[spark]" pytest && \
+	$(spark_venv)/bin/pip install --quiet --force-reinstall --no-deps "$$wheel"
+	$(spark_venv)/bin/python -m pytest python/tests/spark
+
+# Spark runs on Java.
+java:
+	@command -v java >/dev/null || apt-get install -y -qq openjdk-17-jre-headless >/dev/null 2>&1 || \
+	{ echo "Please install Java 17 or newer: the tests on Apache Spark need it." >&2; exit 1; }
 
 $(venv)/bin/maturin:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 MODULES = [f"rueful.{module.name}" for module in pkgutil.iter_modules(rueful.__path__)]
 
 
-EXAMPLES = [name for name in MODULES if name != "rueful._rueful"]
+# The tests on Spark have an environment of their own.
+EXAMPLES = [name for name in MODULES if name not in ("rueful._rueful", "rueful.spark")]
 
 
 @pytest.mark.parametrize("name", [*EXAMPLES, "rueful"])

@@ -1,0 +1,22 @@
+"""rueful on Apache Spark: data that outgrow one machine are learned from where they lie.
+
+`OnlineClassifier` and `OnlineRegressor` are estimators of pyspark.ml. `audit` certifies the
+predictions of any model over any amount of data. The Rust core runs on Arrow batches inside the
+executors.
+"""
+
+from ._audit import audit
+from ._estimators import (
+    OnlineClassificationModel,
+    OnlineClassifier,
+    OnlineRegressionModel,
+    OnlineRegressor,
+)
+
+__all__ = [
+    "OnlineClassificationModel",
+    "OnlineClassifier",
+    "OnlineRegressionModel",
+    "OnlineRegressor",
+    "audit",
+]

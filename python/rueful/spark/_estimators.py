@@ -1,0 +1,401 @@
+"""Estimators and models of pyspark.ml."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+from pyspark import keyword_only
+from pyspark.ml import Estimator
+from pyspark.ml import Model as SparkModel
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.linalg import VectorUDT
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasLabelCol,
+    HasPredictionCol,
+    HasProbabilityCol,
+    HasRawPredictionCol,
+    HasWeightCol,
+)
+from pyspark.ml.util import (
+    DefaultParamsReadable,
+    DefaultParamsReader,
+    DefaultParamsWritable,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DoubleType, StructField, StructType
+
+from .. import _data
+from .._report import Report
+from .._rueful import Model
+from . import _files, _rounds
+from ._rows import Columns
+
+#: The file of the model inside the folder of a saved model of pyspark.ml.
+_FILE = "model.rueful"
+
+
+class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
+    """The parameters that all share."""
+
+    def setLabelCol(self, value: str) -> Self:
+        """Sets the column of the labels."""
+        return self._set(labelCol=value)
+
+    def setFeaturesCol(self, value: str) -> Self:
+        """Sets the column of ML vectors or arrays. Without it, all other columns are features."""
+        return self._set(featuresCol=value)
+
+    def setWeightCol(self, value: str) -> Self:
+        """Sets the column that says how much each row counts."""
+        return self._set(weightCol=value)
+
+    def setPredictionCol(self, value: str) -> Self:
+        """Sets the column of the predictions."""
+        return self._set(predictionCol=value)
+
+    def _features(self, df: DataFrame) -> tuple[tuple[str, ...], bool]:
+        """Returns the columns of the features, and whether they are one column of vectors."""
+        if self.isSet(self.featuresCol):
+            name = self.getFeaturesCol()
+            kind = df.schema[name].dataType
+            return (name,), isinstance(kind, VectorUDT | ArrayType)
+        others = {self.getLabelCol(), self._weight()}
+        return tuple(name for name in df.columns if name not in others), False
+
+    def _weight(self) -> str | None:
+        return self.getWeightCol() if self.isSet(self.weightCol) else None
+
+
+class _Classes(HasProbabilityCol, HasRawPredictionCol):
+    """The parameters of classifiers."""
+
+    def setProbabilityCol(self, value: str) -> Self:
+        """Sets the column of the probabilities of both classes."""
+        return self._set(probabilityCol=value)
+
+    def setRawPredictionCol(self, value: str) -> Self:
+        """Sets the column of the scores of both classes."""
+        return self._set(rawPredictionCol=value)
+
+
+class _Online(_Shared, Estimator, DefaultParamsReadable, DefaultParamsWritable):
+    """The common part of the estimators."""
+
+    _usual_loss: ClassVar[str]
+
+    loss = Param(Params._dummy(), "loss", "the loss", typeConverter=TypeConverters.toString)
+    radius = Param(
+        Params._dummy(),
+        "radius",
+        "the largest norm of the comparators",
+        typeConverter=TypeConverters.toFloat,
+    )
+    numParts = Param(
+        Params._dummy(),
+        "numParts",
+        "how many parts learn side by side; the partitions of the data if left out",
+        typeConverter=TypeConverters.toInt,
+    )
+    firstSlice = Param(
+        Params._dummy(),
+        "firstSlice",
+        "how many rows of a part are learned from before the first merge",
+        typeConverter=TypeConverters.toInt,
+    )
+
+    def _begin(self, given: dict[str, Any]) -> None:
+        self._setDefault(loss=self._usual_loss, firstSlice=256)
+        self._set(**{name: value for name, value in given.items() if value is not None})
+
+    def getLoss(self) -> str:
+        """Returns the loss."""
+        return str(self.getOrDefault(self.loss))
+
+    def setLoss(self, value: str) -> Self:
+        """Sets the loss."""
+        return self._set(loss=value)
+
+    def getRadius(self) -> float:
+        """Returns the largest norm of the comparators."""
+        return float(self.getOrDefault(self.radius))
+
+    def setRadius(self, value: float) -> Self:
+        """Sets the largest norm of the comparators."""
+        return self._set(radius=value)
+
+    def getNumParts(self) -> int:
+        """Returns how many parts learn side by side."""
+        return int(self.getOrDefault(self.numParts))
+
+    def setNumParts(self, value: int) -> Self:
+        """Sets how many parts learn side by side."""
+        return self._set(numParts=value)
+
+    def getFirstSlice(self) -> int:
+        """Returns how many rows of a part are learned from before the first merge."""
+        return int(self.getOrDefault(self.firstSlice))
+
+    def setFirstSlice(self, value: int) -> Self:
+        """Sets how many rows of a part are learned from before the first merge."""
+        return self._set(firstSlice=value)
+
+    def _settings(self) -> dict[str, Any]:
+        given: dict[str, Any] = {"loss": self.getLoss()}
+        if self.isSet(self.radius):
+            given["radius"] = self.getRadius()
+        return _data.pick(given, _data.SETTINGS)
+
+    def _classes(self, df: DataFrame) -> tuple[Any, Any] | None:
+        return None
+
+    def _columns(self, df: DataFrame) -> Columns:
+        features, is_vector = self._features(df)
+        return Columns(features, self.getLabelCol(), self._weight(), self._classes(df), is_vector)
+
+    def _fresh(self, df: DataFrame, columns: Columns) -> bytes:
+        """Returns a model that has seen nothing, for rows like these."""
+        sample = df.limit(100).toArrow().combine_chunks().to_batches()
+        if not sample:
+            raise ValueError("the data have no rows")
+        classes = [str(label) for label in columns.classes] if columns.classes else None
+        table = columns.table(sample[0])
+        asked = _data.columns({}, None)
+        model = Model(self._settings(), asked, table, constant=True, classes=classes)
+        return model.to_bytes()
+
+    def _learned(self, df: DataFrame) -> tuple[bytes, Columns]:
+        columns = self._columns(df)
+        names = [*columns.features, columns.label, *([columns.weight] if columns.weight else [])]
+        df = df.select(*names)
+        if self.isSet(self.numParts):
+            df = df.coalesce(1) if self.getNumParts() == 1 else df.repartition(self.getNumParts())
+        spark = df.sparkSession
+        base = self._fresh(df, columns)
+        folder = _work_folder(spark)
+        try:
+            _rounds.numbered(df).write.parquet(folder)
+            rows = spark.read.parquet(folder)
+            return _rounds.learned(base, rows, columns, self.getFirstSlice()), columns
+        finally:
+            _files.remove(spark, folder)
+
+
+def _work_folder(spark: SparkSession) -> str:
+    """Returns a folder that every machine of the cluster sees."""
+    place = spark.conf.get("spark.rueful.dir", None) or spark.conf.get("spark.sql.warehouse.dir")
+    return f"{place}/_rueful-{uuid.uuid4().hex}"
+
+
+class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
+    """The common part of the models."""
+
+    def __init__(self, state: bytes = b"", columns: Columns | None = None) -> None:
+        super().__init__()
+        self._state, self._of = state, columns
+
+    @property
+    def model(self) -> Model:
+        """The run inside."""
+        return Model.from_bytes(self._state)
+
+    def toBytes(self) -> bytes:
+        """Returns the program's own file of the model."""
+        return self._state
+
+    def report(self) -> Report:
+        """Returns what can be said of the run: what it cost, and what is proved of it."""
+        return Report._of(self.model.report())
+
+    def certificate(self, radius: float | None = None) -> float:
+        """Returns the certificate: no comparator saved more than this per round."""
+        return self.model.certificate(radius)
+
+    def copy(self, extra: Any = None) -> Self:
+        """Returns a copy with other parameters."""
+        copied = super().copy(extra)
+        copied._state, copied._of = self._state, self._of
+        return copied
+
+    def _scored(self, df: DataFrame, column: str) -> DataFrame:
+        """Adds the scores as a column of doubles."""
+        state, columns = self._state, self._of
+        assert columns is not None
+
+        def predict(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+            model = Model.from_bytes(state)
+            for batch in batches:
+                scores = model.predict(columns.table(batch)) if len(batch) else np.zeros(0)
+                arrays = [*batch.columns, pa.array(scores, pa.float64())]
+                yield pa.RecordBatch.from_arrays(arrays, [*batch.schema.names, column])
+
+        return df.mapInArrow(
+            predict, StructType([*df.schema.fields, StructField(column, DoubleType())])
+        )
+
+    def write(self) -> MLWriter:
+        """Returns the writer."""
+        return _Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader[Any]:
+        """Returns the reader."""
+        return _Reader(cls)
+
+
+class _Writer(MLWriter):
+    def __init__(self, instance: _Learned) -> None:
+        super().__init__()
+        self.instance = instance
+
+    def saveImpl(self, path: str) -> None:
+        of = self.instance._of
+        assert of is not None
+        about = {
+            "features": list(of.features),
+            "label": of.label,
+            "weight": of.weight,
+            "classes": list(of.classes) if of.classes else None,
+            "isVector": of.is_vector,
+        }
+        DefaultParamsWriter.saveMetadata(
+            self.instance, path, self.sparkSession, extraMetadata=about
+        )
+        _files.write(self.sparkSession, f"{path}/{_FILE}", self.instance._state)
+
+
+class _Reader(MLReader[Any]):
+    def __init__(self, kind: type[_Learned]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def load(self, path: str) -> Any:
+        about = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        classes = about["classes"]
+        columns = Columns(
+            tuple(about["features"]),
+            about["label"],
+            about["weight"],
+            (classes[0], classes[1]) if classes else None,
+            about["isVector"],
+        )
+        model = self.kind(_files.read(self.sparkSession, f"{path}/{_FILE}"), columns)
+        model._resetUid(about["uid"])
+        DefaultParamsReader.getAndSetParams(model, about)
+        return model
+
+
+class OnlineClassificationModel(_Learned, _Classes):
+    """Two classes that `OnlineClassifier` has learned to tell apart, with a certificate."""
+
+    @property
+    def classes(self) -> tuple[Any, Any]:
+        """The labels; the second is the positive one."""
+        assert self._of is not None and self._of.classes is not None
+        return self._of.classes
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        score = "__rueful_score"
+        found = self._scored(dataset, score)
+        has_probabilities = '"logistic"' in self.model.task()
+        kind = (
+            dataset.schema[self.getLabelCol()].dataType
+            if self.getLabelCol() in dataset.columns
+            else None
+        )
+        low, high = (F.lit(label) for label in self.classes)
+        label = F.when(F.col(score) > 0, high).otherwise(low)
+        raw = F.array(-F.col(score), F.col(score))
+        found = found.withColumn(self.getRawPredictionCol(), array_to_vector(raw))
+        if has_probabilities:
+            up = 1 / (1 + F.exp(-F.col(score)))
+            both = F.array(1 / (1 + F.exp(F.col(score))), up)
+            found = found.withColumn(self.getProbabilityCol(), array_to_vector(both))
+        label = label.cast(kind) if kind is not None else label
+        return found.withColumn(self.getPredictionCol(), label).drop(score)
+
+
+class OnlineRegressionModel(_Learned):
+    """Numbers that `OnlineRegressor` has learned to predict, with a certificate."""
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        return self._scored(dataset, self.getPredictionCol())
+
+
+class OnlineClassifier(_Classes, _Online):
+    """Learns to tell two classes apart, on all machines of a cluster, and proves its own regret.
+
+    The parameters have the names of pyspark.ml. Without `featuresCol`, all columns beside label and
+    weight are features: numbers, booleans and words.
+    """
+
+    _usual_loss = "logistic"
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        labelCol: str = "label",
+        featuresCol: str | None = None,
+        weightCol: str | None = None,
+        predictionCol: str = "prediction",
+        probabilityCol: str = "probability",
+        rawPredictionCol: str = "rawPrediction",
+        loss: str | None = None,
+        radius: float | None = None,
+        numParts: int | None = None,
+        firstSlice: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._begin(self._input_kwargs)
+
+    def _classes(self, df: DataFrame) -> tuple[Any, Any]:
+        label = self.getLabelCol()
+        found = [row[0] for row in df.select(label).distinct().limit(3).collect()]
+        if None in found:
+            raise ValueError(f"column {label}: a row has no label")
+        if len(found) != 2:
+            shown = ", ".join(repr(one) for one in found)
+            more = ", and perhaps more" if len(found) == 3 else ""
+            raise ValueError(f"column {label}: expected two classes, found {shown}{more}")
+        low, high = sorted(found)
+        return low, high
+
+    def _fit(self, dataset: DataFrame) -> OnlineClassificationModel:
+        return self._copyValues(OnlineClassificationModel(*self._learned(dataset)))
+
+
+class OnlineRegressor(_Online):
+    """Learns to predict numbers, on all machines of a cluster, and proves its own regret."""
+
+    _usual_loss = "square"
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        labelCol: str = "label",
+        featuresCol: str | None = None,
+        weightCol: str | None = None,
+        predictionCol: str = "prediction",
+        loss: str | None = None,
+        radius: float | None = None,
+        numParts: int | None = None,
+        firstSlice: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._begin(self._input_kwargs)
+
+    def _fit(self, dataset: DataFrame) -> OnlineRegressionModel:
+        return self._copyValues(OnlineRegressionModel(*self._learned(dataset)))

@@ -1,0 +1,148 @@
+"""Learning in rounds: parts learn side by side from their next slices, and are merged.
+
+The rows are written out with the number of their part and their place in it. A slice is a range of
+places, so a task that is run again reads the same rows. A round is one job: every part learns from
+its slice with a copy of the model that travels with the function, and the parts are joined in levels.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType
+
+from .._rueful import Model, join_parts, part, part_from_bytes, take_parts
+from ._rows import PART, ROW, Columns
+
+#: How many parts are joined at once.
+FAN = 16
+
+#: The columns of a part on its way.
+STATE = "part long, state binary"
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def _state(number: int, model: Model) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(
+        {"part": pa.array([number], pa.int64()), "state": pa.array([model.to_bytes()], pa.binary())}
+    )
+
+
+def numbered(df: DataFrame) -> DataFrame:
+    """Gives every row the number of its part, which is its partition, and its place there."""
+
+    def number(batches: Iterable[pa.RecordBatch]) -> Batches:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        mine, place = context.partitionId() if context else 0, 0
+        for batch in batches:
+            rows = len(batch)
+            own = pa.array(np.full(rows, mine, dtype=np.int64))
+            places = pa.array(np.arange(place, place + rows, dtype=np.int64))
+            place += rows
+            arrays = [*batch.columns, own, places]
+            yield pa.RecordBatch.from_arrays(arrays, [*batch.schema.names, PART, ROW])
+
+    schema = StructType(
+        [*df.schema.fields, *(StructField(name, LongType()) for name in (PART, ROW))]
+    )
+    return df.mapInArrow(number, schema)
+
+
+def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Cuts a batch where the part changes."""
+    parts = np.asarray(batch.column(PART))
+    cuts = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(parts)]
+    for start, end in itertools.pairwise(cuts):
+        if end > start:
+            yield int(parts[start]), batch.slice(start, end - start)
+
+
+def learner(
+    base: bytes, columns: Columns, *, is_only: bool
+) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
+    """Returns the function that learns from slices, which come part by part and in order."""
+
+    def learn(batches: Iterable[pa.RecordBatch]) -> Batches:
+        number, model = -1, None
+        for batch in batches:
+            for own, rows in runs(batch):
+                if own != number:
+                    if model is not None:
+                        yield _state(number, model)
+                    number, model = own, part(Model.from_bytes(base), is_only=is_only)
+                assert model is not None
+                _learn(model, rows, columns, own)
+        if model is not None:
+            yield _state(number, model)
+
+    return learn
+
+
+def _learn(model: Model, rows: pa.RecordBatch, columns: Columns, number: int) -> None:
+    first = rows.column(ROW)[0].as_py()
+    try:
+        model.learn(columns.table(rows), columns.labels(rows), columns.weights(rows))
+    except ValueError as why:
+        raise ValueError(f"partition {number}, rows from {first} on: {why}") from why
+
+
+def joiner(base: bytes) -> Callable[[pa.Table], pa.Table]:
+    """Returns the function that joins the parts of a group to one part, in their order."""
+
+    def join(states: pa.Table) -> pa.Table:
+        states = states.sort_by("part")
+        parts = [part_from_bytes(state) for state in states.column("state").to_pylist()]
+        joined = join_parts(Model.from_bytes(base), parts)
+        return pa.Table.from_batches([_state(states.column("part")[0].as_py() // FAN, joined)])
+
+    return join
+
+
+def slices(longest: int, first: int) -> list[tuple[int, int]]:
+    """Returns the ranges of places of each round after the first. They double."""
+    found, start, length = [], 0, first
+    while start < longest:
+        found.append((start, start + length))
+        start, length = start + length, 2 * length
+    return found
+
+
+def play(
+    base: bytes, rows: DataFrame, parts: int, columns: Columns, *, is_only: bool = False
+) -> bytes:
+    """Plays one round: the parts of these rows learn, and the model takes them in."""
+    by_part = rows.repartition(max(parts, 1), PART).sortWithinPartitions(PART, ROW)
+    states = by_part.mapInArrow(learner(base, columns, is_only=is_only), STATE)
+    left = parts
+    while left > FAN and not is_only:
+        group = F.floor(F.col("part") / FAN)
+        states = states.groupBy(group.alias("group")).applyInArrow(joiner(base), STATE)
+        left = -(-left // FAN)
+    found = sorted(states.collect(), key=lambda row: row["part"])
+    model = Model.from_bytes(base)
+    take_parts(model, [part_from_bytes(bytes(row["state"])) for row in found])
+    return model.to_bytes()
+
+
+def learned(base: bytes, rows: DataFrame, columns: Columns, first: int) -> bytes:
+    """Learns from all numbered rows, in rounds."""
+    counts = {row[PART]: row["count"] for row in rows.groupBy(PART).count().collect()}
+    if not counts:
+        return base
+    if len(counts) == 1:
+        return play(base, rows, 1, columns, is_only=True)
+    head = min(counts)
+    is_head = (F.col(PART) == head) & (F.col(ROW) < first)
+    base = play(base, rows.where(is_head), 1, columns, is_only=True)
+    for start, end in slices(max(counts.values()), first):
+        here = (F.col(ROW) >= start) & (F.col(ROW) < end) & ~is_head
+        base = play(base, rows.where(here), len(counts), columns)
+    return base
