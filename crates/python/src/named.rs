@@ -13,7 +13,7 @@ use rueful_data::{
 };
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The approximate number of features in a batch.
 const ENOUGH: usize = 1 << 14;
@@ -110,6 +110,16 @@ fn features_of(name: &str, role: Role, cell: Cell<'_>, bits: Bits) -> Result<Cel
     Ok(Cells { features, names: assembler.names().clone() })
 }
 
+/// Returns the rules by which cells in memory are read.
+pub(crate) fn reading(labels: LabelRule, constant: bool) -> Reading {
+    // To count the cores takes longer than to read a row, and they are not used here.
+    static RULES: LazyLock<Reading> = LazyLock::new(|| {
+        let threads = NonZeroUsize::MIN;
+        Reading { threads, idle_rows: true, ..Reading::new(LabelRule::Ignored) }
+    });
+    Reading { labels, constant, ..RULES.clone() }
+}
+
 /// Returns a key as the word it is, or as the word that stands for it.
 fn word<'py>(key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     match key.cast_exact::<PyString>() {
@@ -195,11 +205,7 @@ impl Keys {
 
     /// Adds the features of a cell to the row at hand.
     fn give(&mut self, name: &str, cell: Cell<'_>) -> Result<(), RowError> {
-        if !self.all.contains_key(name) {
-            self.meet(name, matches!(cell, Cell::Text(_)))?;
-        }
         match (self.all.get(name), cell) {
-            (_, Cell::Missing) => return Ok(()),
             (Some(Key::Number(index)), Cell::Number(number)) if (number as f32).is_finite() => {
                 self.numbers.push((*index, number as f32));
                 return Ok(());
@@ -210,9 +216,10 @@ impl Keys {
                     return Ok(());
                 }
             }
-            _ => {}
+            (Some(_), _) => {}
+            (None, cell) => self.meet(name, matches!(cell, Cell::Text(_)))?,
         }
-        self.give_anything(name, cell)
+        if matches!(cell, Cell::Missing) { Ok(()) } else { self.give_anything(name, cell) }
     }
 
     /// Adds the features of a cell that was not seen before, or that is no plain number or word.
@@ -333,12 +340,7 @@ pub(crate) fn matrix(
     }
     let label = columns.iter().position(|column| column.role == Role::Label);
     let all = with_importance(columns, side)?;
-    let reading = Reading {
-        constant,
-        idle_rows: true,
-        threads: NonZeroUsize::MIN,
-        ..Reading::new(LabelRule::Numbers)
-    };
+    let reading = reading(LabelRule::Numbers, constant);
     let mut assembler = Assembler::new(&all, bits, &reading);
     let mut batch = Batch::default();
     let wrong = |wrong: RowError, row| PythonError::value(told(&wrong, row, "X"));
