@@ -1,7 +1,7 @@
 //! `--alarm`: the messages about windows in which some predictor was provably better, and the exit
 //! code.
 
-use crate::numbers::{Figure, at_least, count, measured};
+use crate::numbers::{Figure, at_least, count, counted, measured};
 use crate::view;
 use anyhow::bail;
 use rueful_run::{Alarm, AlarmReport, WindowReport, Windows};
@@ -90,10 +90,9 @@ pub(crate) fn code(raised: Option<&[AlarmReport]>, before: u64, otherwise: ExitC
 
 /// The section of the report that lists the windows that raised an alarm.
 pub(crate) fn section(alarm: &Alarm, raised: &[AlarmReport]) -> String {
-    let (length, threshold) = (count(alarm.window.get()), measured(alarm.threshold));
-    let title = format!(
-        "Alarm: windows of {length} examples with an exact regret above {threshold} per round"
-    );
+    let (length, threshold) = (counted(alarm.window.get(), "example"), measured(alarm.threshold));
+    let title =
+        format!("Alarm: windows of {length} with an exact regret above {threshold} per round");
     if raised.is_empty() {
         return format!("{title}\n  none\n\n");
     }

@@ -7,12 +7,12 @@ mod view;
 
 use crate::alarm::{self, Watched};
 use crate::args::AuditArgs;
-use crate::data::{file_name, progress_bar, reopen, tell, write_schema};
+use crate::data::{progress_bar, reopen, tell, write_schema};
 use crate::hindsight::{self, Question};
 use crate::output;
 use groups::Groups;
 use rueful_core::NonNegative;
-use rueful_data::Predictions;
+use rueful_data::{Predictions, name_of};
 use rueful_hindsight::Start;
 use rueful_run::{
     Alarm, AlarmReport, AuditReport, AuditRun, Data, GroupReport, LabelUse, NamedReport,
@@ -34,7 +34,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     // If the predictions have no file of their own, they are columns of the examples' table, and
     // these columns are not features.
     let said = match &args.predictions {
-        Some(path) => file_name(path)?,
+        Some(path) => name_of(path.as_os_str()),
         None => {
             reading.format_settings.predictions.clone_from(&args.columns);
             args.file.clone()

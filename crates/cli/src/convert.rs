@@ -1,13 +1,13 @@
 //! The command `rueful convert`.
 
 use crate::args::ConvertArgs;
-use crate::data::{file_name, progress_bar, tell};
-use crate::numbers::count;
+use crate::data::{progress_bar, tell};
+use crate::numbers::{count, counted};
 use crate::{output, view};
 use anyhow::bail;
 use rueful_core::Batch;
 use rueful_core::loss::Labels;
-use rueful_data::CacheWriter;
+use rueful_data::{CacheWriter, name_of};
 use rueful_run::{Data, DataSpec, LabelUse, ReadingOptions};
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ struct Converted {
 }
 
 pub(crate) fn convert(args: &ConvertArgs) -> anyhow::Result<()> {
-    let path = file_name(&args.out)?;
+    let path = name_of(args.out.as_os_str());
     if !args.force && std::fs::exists(&args.out)? {
         bail!("{path} is there already: --force replaces it");
     }
@@ -64,7 +64,7 @@ fn render(converted: &Converted) -> String {
         row("examples", count(converted.examples)),
         row(
             "features",
-            format!("{}; {} nonzeros", count(converted.features), count(converted.nonzeros)),
+            format!("{}; {}", count(converted.features), counted(converted.nonzeros, "nonzero")),
         ),
         row("bytes", format!("{}, {per_nonzero:.1} per nonzero", count(converted.bytes))),
     ];

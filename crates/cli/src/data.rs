@@ -1,18 +1,17 @@
 //! The command `rueful data`, and the functions that open data for the other commands.
 
 use crate::args::{DataArgs, ReadingArgs};
-use crate::numbers::{count, measured};
+use crate::numbers::{count, counted, measured};
 use crate::{output, view};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use rueful_core::{Batch, Example};
 use rueful_data::{
     ColumnProfile, DataError, FarApart, Names, NamesSettings, Oddity, Role, Source, argument,
-    printable,
+    path_of, printable,
 };
 use rueful_run::{Data, DataSettings, DataSpec, LabelUse, ReadingOptions};
 use serde::Serialize;
-use std::path::Path;
 
 /// The largest numbers of features of an example, and of labels, that are shown.
 const FEATURES_SHOWN: usize = 12;
@@ -140,7 +139,7 @@ pub(crate) fn write_schema(args: &ReadingArgs, spec: &DataSpec) -> anyhow::Resul
 
 /// Makes a progress bar over the bytes of the files. It is visible only on a terminal.
 pub(crate) fn progress_bar(spec: &DataSpec) -> ProgressBar {
-    let size = |file: &String| std::fs::metadata(Path::new(file)).map_or(0, |found| found.len());
+    let size = |file: &String| std::fs::metadata(path_of(file)).map_or(0, |found| found.len());
     let style = ProgressStyle::with_template(
         "{bar:30} {percent}%  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left  {msg}",
     );
@@ -149,13 +148,6 @@ pub(crate) fn progress_bar(spec: &DataSpec) -> ProgressBar {
         return ProgressBar::hidden();
     }
     ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-pub(crate) fn file_name(path: &Path) -> anyhow::Result<String> {
-    match path.to_str() {
-        Some(name) => Ok(name.to_owned()),
-        None => bail!("the name of {} is not valid text", path.display()),
-    }
 }
 
 impl ExampleLook {
@@ -209,7 +201,11 @@ impl Look {
             row("examples", count(self.examples)),
             row(
                 "features",
-                format!("{}{constant}; {} nonzeros", count(self.features), count(self.nonzeros)),
+                format!(
+                    "{}{constant}; {}",
+                    count(self.features),
+                    counted(self.nonzeros, "nonzero")
+                ),
             ),
             row("labels", self.labels_in_words()),
             row("missing", format!("{} cells", count(self.missing))),

@@ -2,10 +2,11 @@
 
 use crate::args::ExplainArgs;
 use crate::numbers::{count, measured};
-use crate::{output, predict, view, weights};
+use crate::{classes, output, predict, view, weights};
 use anyhow::bail;
 use rueful_core::Batch;
-use rueful_run::{Explanation, Model, Unlearned};
+use rueful_data::DataError;
+use rueful_run::{AnyModel, Explanation, Model, Unlearned};
 use serde::Serialize;
 
 /// One example, its prediction, and the reasons for it.
@@ -23,7 +24,13 @@ struct Explained {
 }
 
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
-    let model = Model::open(&args.model)?;
+    let model = match AnyModel::open(&args.model)? {
+        AnyModel::Score(model) => *model,
+        AnyModel::Classes(model) => return classes::explain(args, &model),
+    };
+    if args.class.is_some() {
+        bail!("--class is for models of many classes, and this one gives one score");
+    }
     let data = predict::open(&model, &args.files, args.no_label, &args.reading_options())?;
     let explained = find(&model, data, args)?;
     if args.json {
@@ -37,7 +44,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
 fn find(model: &Model, data: Unlearned, args: &ExplainArgs) -> anyhow::Result<Explained> {
     let Unlearned { mut source, has_labels: known } = data;
     let (mut batch, mut before) = (Batch::default(), 0);
-    while source.fill(&mut batch)? {
+    while source.fill(&mut batch).map_err(DataError::under_a_model)? {
         let place = args.row.get() - 1 - before;
         if place < batch.len() as u64 {
             let example = batch.get(place as usize);
@@ -66,10 +73,13 @@ fn render(model: &Model, explained: &Explained, top: usize) -> String {
     fact("actual", explained.actual.map(|label| label.to_string()));
     fact(&format!("{} loss", model.task().loss.name()), explained.loss.map(measured));
     let title = format!("Row {}", count(explained.row));
-    view::headed(&title, &view::plain(facts)) + &contributions_table(contributions, *rest, top)
+    view::headed(&title, &view::plain(facts))
+        + &contributions_table("Why", contributions, *rest, top)
 }
 
-fn contributions_table(
+/// Returns a table of what each feature adds to a score.
+pub(crate) fn contributions_table(
+    title: &str,
     contributions: &[rueful_run::Contribution],
     left: f64,
     top: usize,
@@ -93,5 +103,5 @@ fn contributions_table(
     }
     let score = contributions.iter().map(|c| c.contribution).sum::<f64>() + left;
     rows.push(vec!["score".to_owned(), String::new(), String::new(), measured(score)]);
-    view::headed("Why", &view::numbers_table(rows, 1..=3))
+    view::headed(title, &view::numbers_table(rows, 1..=3))
 }

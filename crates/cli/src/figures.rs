@@ -54,7 +54,7 @@ fn rows(figures: &FiguresReport) -> Vec<Vec<String>> {
         rows.extend(value.map(|value| vec![name.to_owned(), value, says]));
     };
     row("explained", rates.explained.map(share), explained(figures));
-    row("error rate", rates.error_rate.map(percent), majority(rates));
+    row("error rate", rates.error_rate.map(percent), majority(figures));
     row("AUC", rates.auc.map(interval), String::new());
     row("precision", rates.precision.map(percent), taken(figures));
     row("recall", rates.recall.map(percent), positive(figures));
@@ -72,9 +72,10 @@ fn explained(figures: &FiguresReport) -> String {
     format!("of what the best constant{told} loses")
 }
 
-fn majority(rates: &RatesReport) -> String {
-    let rate = rates.majority_error_rate.map_or(String::new(), percent);
-    format!("{rate} by always answering the larger class")
+fn majority(figures: &FiguresReport) -> String {
+    let rate = figures.rates.majority_error_rate.map_or(String::new(), percent);
+    let class = if figures.confusion.is_some() { "larger" } else { "largest" };
+    format!("{rate} by always answering the {class} class")
 }
 
 fn taken(figures: &FiguresReport) -> String {
@@ -101,6 +102,41 @@ fn whole(weight: f64) -> String {
         return crate::numbers::count(weight as u64);
     }
     measured(weight)
+}
+
+/// The figure that tells most in one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Goodness {
+    /// How well scores of two classes rank.
+    Auc,
+    /// The share of the best constant's loss that was saved.
+    Explained,
+}
+
+impl Goodness {
+    /// The one that any of these have, if any.
+    pub(crate) fn of<'a>(mut all: impl Iterator<Item = &'a RatesReport>) -> Option<Self> {
+        all.find_map(|rates| match (rates.auc, rates.explained) {
+            (Some(_), _) => Some(Self::Auc),
+            (None, Some(_)) if rates.error_rate.is_none() => Some(Self::Explained),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Auc => "AUC",
+            Self::Explained => "explained",
+        }
+    }
+
+    pub(crate) fn told(self, rates: Option<&RatesReport>) -> String {
+        let told = rates.and_then(|rates| match self {
+            Self::Auc => rates.auc.map(interval),
+            Self::Explained => rates.explained.map(share),
+        });
+        told.unwrap_or_else(|| "–".to_owned())
+    }
 }
 
 /// Shows a number that is known to lie between two others.
@@ -149,6 +185,16 @@ pub(crate) fn pairs(figures: &FiguresReport) -> Vec<(String, String)> {
     };
     let remarks = figures.remarks.iter().map(|remark| ("note".to_owned(), remark.clone()));
     rows(figures).into_iter().map(row).chain(remarks).collect()
+}
+
+/// Returns the figures with their names and nothing else, for a table with a column for each.
+pub(crate) fn values(figures: &FiguresReport) -> Vec<(String, String)> {
+    let value = |row: Vec<String>| {
+        let mut cells = row.into_iter();
+        let name = cells.next().unwrap_or_default();
+        (name, cells.next().unwrap_or_default().replace("-", "−"))
+    };
+    rows(figures).into_iter().map(value).collect()
 }
 
 /// Returns the figures in one line, for output without tables.

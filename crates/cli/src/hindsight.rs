@@ -1,7 +1,7 @@
 //! `rueful hindsight`, and the solver as other commands use it.
 
 use crate::args::{HindsightArgs, SolverArgs};
-use crate::numbers::{Figure, at_most, count, measured};
+use crate::numbers::{Figure, at_most, count, counted, measured};
 use crate::{data, output, view};
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -157,11 +157,11 @@ fn question(answer: &Answer) -> String {
         String::new()
     };
     let set = answer.comparators.words(answer.loss.labels() == Labels::Numbers);
-    let examples = count(answer.found.examples);
+    let examples = counted(answer.found.examples, "example");
     let weights = answer.data.class_weights;
     let weights = weights.map_or(String::new(), |weights| format!("; {weights}"));
     format!(
-        "{}{penalty}, {examples} examples of {}{weights}; over {set}",
+        "{}{penalty}, {examples} of {}{weights}; over {set}",
         answer.loss.name(),
         answer.data.name()
     )

@@ -1,41 +1,47 @@
 //! The command `rueful inspect`.
 
 use crate::args::InspectArgs;
-use crate::numbers::{at_most, count, measured, percent};
-use crate::{output, view};
+use crate::numbers::{at_most, count, counted, measured, percent};
+use crate::{classes, output, page, view};
 use anyhow::Context;
 use rueful_core::loss::Labels;
-use rueful_run::{Described, Model};
+use rueful_run::{AnyModel, Described, Model};
 use serde::Serialize;
 
 /// The contents of a model, as they are in JSON.
 #[derive(Serialize)]
-struct Inside {
-    bytes: u64,
-    written_by: String,
-    examples: u64,
+pub(crate) struct Inside {
+    pub(crate) bytes: u64,
+    pub(crate) written_by: String,
+    pub(crate) examples: u64,
     /// How many of the examples are rows of the data of the spec.
-    position: u64,
-    features: u64,
-    nonzeros: u64,
-    /// The number of weights that are not 0.
-    weights: usize,
-    norm: f64,
-    names: usize,
-    collisions: usize,
-    labels: Vec<(String, u64)>,
-    missing: u64,
-    sequential_risk: f64,
-    mistake_rate: Option<f64>,
-    certificate: Option<f64>,
-    spec: Described,
+    pub(crate) position: u64,
+    pub(crate) features: u64,
+    pub(crate) nonzeros: u64,
+    /// The number of weights that are not 0, and their norm. A model of many classes has a matrix
+    /// of weights in every expert, and neither of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) weights: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) norm: Option<f64>,
+    pub(crate) names: usize,
+    pub(crate) collisions: usize,
+    pub(crate) labels: Vec<(String, u64)>,
+    pub(crate) missing: u64,
+    pub(crate) sequential_risk: f64,
+    pub(crate) mistake_rate: Option<f64>,
+    pub(crate) certificate: Option<f64>,
+    pub(crate) spec: Described,
 }
 
 pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<()> {
     let path = &args.model;
     let bytes =
         std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
-    let inside = Inside::new(Model::open(path)?, bytes);
+    let inside = match AnyModel::open(path)? {
+        AnyModel::Score(model) => Inside::new(*model, bytes),
+        AnyModel::Classes(model) => classes::inspect(*model, bytes),
+    };
     if args.json { output::print_json(&inside) } else { output::print(&inside.render()) }
 }
 
@@ -51,8 +57,8 @@ impl Inside {
             position: model.stream.position,
             features: seen.census.features,
             nonzeros: seen.census.nonzeros,
-            weights: weights.iter().filter(|&&(_, weight)| weight != 0.0).count(),
-            norm: weights.iter().map(|(_, weight)| weight * weight).sum::<f64>().sqrt(),
+            weights: Some(weights.iter().filter(|&&(_, weight)| weight != 0.0).count()),
+            norm: Some(weights.iter().map(|(_, weight)| weight * weight).sum::<f64>().sqrt()),
             names: seen.names.len(),
             collisions: seen.names.collisions(),
             labels: seen.labels.counts,
@@ -77,22 +83,20 @@ impl Inside {
             row("loss", view::loss(spec)),
             row("data", self.data_told()),
             row("examples", self.examples_told()),
-            row("features", format!("{}; {} nonzeros", count(self.features), count(self.nonzeros))),
             row(
-                "weights",
-                format!("{} that are not 0, ‖w‖ = {}", self.weights, measured(self.norm)),
+                "features",
+                format!("{}; {}", count(self.features), counted(self.nonzeros, "nonzero")),
             ),
         ];
+        rows.extend(self.weights.zip(self.norm).map(|(weights, norm)| {
+            row("weights", format!("{weights} that are not 0, ‖w‖ = {}", measured(norm)))
+        }));
         if self.names > 0 {
             let (names, met) = (count(self.names as u64), count(self.collisions as u64));
             rows.push(row("names", format!("{names}, {met} of them share an index with another")));
         }
         if !self.labels.is_empty() {
-            let told = |(label, times): &(String, u64)| {
-                format!("{} ({})", rueful_data::printable(label), count(*times))
-            };
-            let labels: Vec<String> = self.labels.iter().map(told).collect();
-            rows.push(row("labels", labels.join(", ")));
+            rows.push(row("labels", page::labels(&self.labels, rueful_data::printable)));
         }
         rows.push(row("sequential risk", measured(self.sequential_risk)));
         rows.extend(self.mistake_rate.map(|rate| row("mistakes", percent(rate))));

@@ -1,10 +1,10 @@
 //! Writes the predictions and the models of a run while it goes on.
 
 use crate::args::RunArgs;
-use crate::predictions::PredictionsFile;
+use crate::predictions::{PredictionsFile, Told};
 use crate::{numbers, output};
 use rueful_data::Source;
-use rueful_run::{Session, check_place};
+use rueful_run::{Learning, Session, check_place};
 use std::num::NonZeroU64;
 use std::path::Path;
 
@@ -21,7 +21,10 @@ pub(crate) struct Keeper<'a> {
 impl<'a> Keeper<'a> {
     /// Makes a keeper. Files that cannot be written to are refused here, before anything is
     /// learned.
-    pub(crate) fn new(args: &'a RunArgs, session: &Session) -> anyhow::Result<Self> {
+    pub(crate) fn new<R: Learning>(
+        args: &'a RunArgs,
+        session: &Session<R>,
+    ) -> anyhow::Result<Self> {
         let keep = &args.keep;
         keep.save.as_deref().map_or(Ok(()), check_place)?;
         keep.pictures.check()?;
@@ -31,21 +34,21 @@ impl<'a> Keeper<'a> {
             predictions: keep.predictions.as_deref().map(open).transpose()?,
             model: keep.save.as_deref(),
             checkpoint_every: every,
-            next_checkpoint: session.ledger().rounds().saturating_add(every.unwrap_or(u64::MAX)),
+            next_checkpoint: session.run().examples().saturating_add(every.unwrap_or(u64::MAX)),
             saved: None,
         })
     }
 
     /// Writes the predictions of the last batch, and saves the model if a checkpoint is due.
-    pub(crate) fn keep(
+    pub(crate) fn keep<R: Told>(
         &mut self,
-        session: &mut Session,
+        session: &mut Session<R>,
         source: &dyn Source,
     ) -> anyhow::Result<()> {
         if let Some(predictions) = &mut self.predictions {
-            predictions.write(session.last().1)?;
+            predictions.write(session.run(), source)?;
         }
-        let rounds = session.ledger().rounds();
+        let rounds = session.run().examples();
         if let Some(every) = self.checkpoint_every
             && rounds >= self.next_checkpoint
         {
@@ -55,8 +58,12 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
-    fn save(&mut self, session: &mut Session, source: &dyn Source) -> anyhow::Result<()> {
-        let rounds = session.ledger().rounds();
+    fn save<R: Learning>(
+        &mut self,
+        session: &mut Session<R>,
+        source: &dyn Source,
+    ) -> anyhow::Result<()> {
+        let rounds = session.run().examples();
         if let Some(path) = self.model
             && self.saved != Some(rounds)
         {
@@ -73,9 +80,9 @@ impl<'a> Keeper<'a> {
 
     /// Saves the model at the end of a run, also if the run ended with an error. In that case it
     /// returns the error.
-    pub(crate) fn finish(
+    pub(crate) fn finish<R: Learning>(
         mut self,
-        session: &mut Session,
+        session: &mut Session<R>,
         source: &dyn Source,
         finished: anyhow::Result<()>,
     ) -> anyhow::Result<()> {
@@ -92,8 +99,12 @@ impl<'a> Keeper<'a> {
 
     /// Tries to save the model, and returns whether there is a model that a run can resume. A run
     /// that diverged is not saved, because its learner is ahead of its ledger.
-    fn save_what_there_is(&mut self, session: &mut Session, source: &dyn Source) -> bool {
-        let learned = session.ledger().rounds();
+    fn save_what_there_is<R: Learning>(
+        &mut self,
+        session: &mut Session<R>,
+        source: &dyn Source,
+    ) -> bool {
+        let learned = session.run().examples();
         if let Some(path) = self.model
             && learned > 0
             && !session.run().is_diverged()

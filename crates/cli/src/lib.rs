@@ -6,6 +6,7 @@ mod alarm;
 mod args;
 mod audit;
 mod chart;
+mod classes;
 mod convert;
 mod data;
 mod explain;

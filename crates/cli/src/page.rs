@@ -2,18 +2,19 @@
 
 use crate::args::PictureArgs;
 use crate::numbers::{at_least, at_most, count, counted, measured, percent};
-use crate::{figures, view, weights};
+use crate::{classes, figures, view, weights};
 use anyhow::Context;
 use rueful_core::Positive;
 use rueful_core::figures::CalibrationBin;
-use rueful_core::loss::Loss;
-use rueful_data::{can_replace_file, replace_file};
+use rueful_core::ledger::CurvePoint;
+use rueful_data::{Seen, can_replace_file, replace_file};
 use rueful_page::{
     Bin, Comparison, Fact, Interval, Origin, Page, Point, Radius, Rung, RungKind, Share, Weight,
     Window,
 };
 use rueful_run::{
-    Contradiction, DataSpec, Described, FiguresReport, Report, Run, WindowReport, Windows,
+    ClassRun, Contradiction, DataSpec, Described, FiguresReport, Report, Run, SharesReport,
+    WindowReport, Windows,
 };
 use serde::Serialize;
 use std::ffi::OsString;
@@ -70,39 +71,52 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// Collects everything that the page of a run shows.
 pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Page {
-    let spec = &report.spec;
-    let comparators = view::comparators(spec);
     let (weights, weights_left_out) = largest(report, run);
+    let windows = windows
+        .map_or(Vec::new(), |windows| windows.reports(run.ledger()).iter().map(window).collect());
+    let shared = shared(report, &run.point(), run.shares().as_ref(), run.seen());
+    Page { windows, weights, weights_left_out, ..shared }
+}
+
+/// Collects everything that the page of a run of many classes shows.
+pub(crate) fn class_page(report: &Report, run: &ClassRun) -> Page {
+    let mut page = shared(report, &run.point(), run.shares().as_ref(), run.seen());
+    page.figures.extend(report.classes.as_ref().map_or_else(Vec::new, classes::pairs));
+    page
+}
+
+/// The parts of a page that every run has.
+fn shared(report: &Report, point: &CurvePoint, of: Option<&SharesReport>, seen: &Seen) -> Page {
+    let spec = &report.spec;
     let figures = report.figures.as_ref();
+    let own_radius = spec.comparators.radius();
     Page {
         title: title(spec),
         subtitle: format!(
-            "{}; loss: {}. {} examples, {} features.",
+            "{}; loss: {}. {}, {}.",
             view::learner(spec),
             view::loss(spec),
-            count(report.examples),
-            count(report.features)
+            counted(report.examples, "example"),
+            counted(report.features, "feature")
         ),
         facts: facts(report),
         figures: figures.map_or_else(Vec::new, figures::pairs),
-        curve: report.curve.iter().map(point).collect(),
+        curve: view::since_a_loss(report).iter().map(self::point).collect(),
         baseline: figures.and_then(baseline),
         is_nonnegative: spec.loss.is_nonnegative(),
         ladder: ladder(report),
-        radii: radii(run),
-        own_radius: spec.comparators.radius().map(Positive::get),
-        windows: windows.map_or(Vec::new(), |windows| {
-            windows.reports(run.ledger()).iter().map(window).collect()
-        }),
-        shares: shares(run),
+        radii: own_radius.map_or_else(Vec::new, |own| radii(own, point)),
+        own_radius: own_radius.map(Positive::get),
+        windows: Vec::new(),
+        shares: of.map_or_else(Vec::new, shares),
         calibration: figures.map_or_else(Vec::new, calibration),
-        weights,
-        weights_left_out,
+        weights: Vec::new(),
+        weights_left_out: 0,
         origin: origin(spec),
         parameters: parameters(report),
-        data: data(report, run),
+        data: data(report, seen),
         notes: notes(report),
-        comparators,
+        comparators: view::comparators(spec),
     }
 }
 
@@ -269,10 +283,8 @@ fn ladder(report: &Report) -> Vec<Rung> {
 }
 
 /// Returns certificates at radii up to two decades on both sides of the run's own radius, four
-/// points in each decade. The result is empty if there is no radius.
-fn radii(run: &Run) -> Vec<Radius> {
-    let Some(own) = run.task().comparators.radius() else { return Vec::new() };
-    let point = run.point();
+/// points in each decade.
+fn radii(own: Positive, point: &CurvePoint) -> Vec<Radius> {
     let certificate = |radius: f64| {
         let certificate = point.certificate_for(Positive::new(radius).ok()?);
         certificate.is_finite().then_some(Radius { radius, certificate })
@@ -282,8 +294,7 @@ fn radii(run: &Run) -> Vec<Radius> {
 }
 
 /// Returns the shares of the learners in the mixture, over time.
-fn shares(run: &Run) -> Vec<Share> {
-    let Some(report) = run.shares() else { return Vec::new() };
+fn shares(report: &SharesReport) -> Vec<Share> {
     let points = |place: usize| {
         let moments = report.moments.iter();
         moments.map(|moment| (moment.t, moment.shares[place])).collect()
@@ -326,8 +337,7 @@ fn parameters(report: &Report) -> Vec<(String, String)> {
     rows
 }
 
-fn data(report: &Report, run: &Run) -> Vec<(String, String)> {
-    let labels = &run.seen().labels;
+fn data(report: &Report, seen: &Seen) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     if let Some(data) = &report.spec.data {
         rows.push(("files".to_owned(), data.files.join(", ")));
@@ -335,16 +345,27 @@ fn data(report: &Report, run: &Run) -> Vec<(String, String)> {
     }
     rows.push(("examples".to_owned(), count(report.examples)));
     rows.push(("features".to_owned(), view::features(report)));
-    if !labels.counts.is_empty() {
-        let told = |(label, times): &(String, u64)| format!("{label} ({})", count(*times));
-        let all: Vec<String> = labels.counts.iter().map(told).collect();
-        rows.push(("labels".to_owned(), all.join(", ")));
+    if !seen.labels.counts.is_empty() {
+        rows.push(("labels".to_owned(), labels(&seen.labels.counts, str::to_owned)));
     }
-    let missing: u64 = run.seen().missing.iter().sum();
+    let missing: u64 = seen.missing.iter().sum();
     if missing > 0 {
         rows.push(("cells without a value".to_owned(), count(missing)));
     }
     rows
+}
+
+/// The number of labels that are listed one by one.
+const LABELS: usize = 64;
+
+/// Lists labels and their counts in a line, where `shown` writes a label.
+pub(crate) fn labels(counts: &[(String, u64)], shown: impl Fn(&str) -> String) -> String {
+    let told = |(label, times): &(String, u64)| format!("{} ({})", shown(label), count(*times));
+    let mut all: Vec<String> = counts.iter().take(LABELS).map(told).collect();
+    if counts.len() > LABELS {
+        all.push(format!("and {} others", count((counts.len() - LABELS) as u64)));
+    }
+    all.join(", ")
 }
 
 /// Returns one sentence for each pair of proofs that contradict each other.

@@ -2,6 +2,7 @@
 
 use crate::args::{Command, FormatArgs, PictureArgs, ReadingArgs, RunArgs};
 use anyhow::bail;
+use rueful_data::path_of;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,8 @@ pub(crate) fn check(command: &Command) -> anyhow::Result<()> {
             places
                 .reading(&args.files)
                 .reading_as("model", Some(&args.model))
-                .writing("--out", args.out.as_deref())?,
+                .writing("--out", args.out.as_deref())?
+                .writing("--figures", args.figures.as_deref())?,
         ),
         _ => {}
     }
@@ -112,7 +114,7 @@ impl Places {
     fn reading<'a>(mut self, files: impl IntoIterator<Item = &'a String>) -> Self {
         let files = files.into_iter().filter(|file| *file != "-");
         for file in files {
-            self.read.extend(Identity::of(Path::new(file)).map(|it| (it, "data".to_owned())));
+            self.read.extend(Identity::of(&path_of(file)).map(|it| (it, "data".to_owned())));
         }
         self
     }

@@ -2,38 +2,81 @@
 
 use crate::args::{PredictArgs, Wanted};
 use crate::numbers::{counted, measured, percent};
-use crate::{figures, output};
+use crate::{classes, figures, output};
 use anyhow::{Context, bail};
 use rueful_core::figures::Scorecard;
 use rueful_core::loss::{Loss, ZeroOne};
 use rueful_core::{Batch, Round};
-use rueful_data::{NewFile, Source};
-use rueful_run::{DataSpec, FiguresReport, Model, ReadingOptions, Scored, Unlearned};
+use rueful_data::{DataError, NewFile, Source, replace_file};
+use rueful_run::{
+    AnyModel, DataSpec, FiguresReport, Interval, LabelUse, Model, ReadingOptions, Scored, Unlearned,
+};
+use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<()> {
-    let model = Model::open(&args.model)?;
-    if args.wanted == Wanted::Probability && model.task().loss.probability(0.0).is_none() {
+    let model = match AnyModel::open(&args.model)? {
+        AnyModel::Score(model) => *model,
+        AnyModel::Classes(model) => return classes::predict(args, &model),
+    };
+    let wanted = args.wanted.unwrap_or(Wanted::Score);
+    if wanted == Wanted::Probability && model.task().loss.probability(0.0).is_none() {
         let loss = model.task().loss.name();
         bail!("the {loss} loss has no probabilities: learn with --loss logistic for that");
     }
     let Unlearned { mut source, has_labels } =
         open(&model, &args.files, args.no_label, &args.reading_options())?;
+    check_figures(args, has_labels)?;
     let mut tally = Judgement::of(&model);
-    let mut write = |out: &mut dyn Write| go_through(&model, &mut *source, args, out, &mut tally);
-    match &args.out {
-        Some(path) => write_file(path, &mut write)?,
-        None => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            match write(&mut out).and_then(|()| Ok(out.flush()?)) {
-                Err(error) if is_closed_pipe(&error) => return Ok(()),
-                done => done?,
-            }
-        }
+    write_out(args, &mut |out| {
+        let form = (!args.json).then_some(wanted);
+        go_through(&model, &mut *source, form, out, &mut tally)
+    })?;
+    let quality = tally.quality(&model).filter(|_| has_labels);
+    tell(quality, tally.card.examples(), args)
+}
+
+/// Refuses to judge predictions without labels.
+pub(crate) fn check_figures(args: &PredictArgs, has_labels: bool) -> anyhow::Result<()> {
+    if args.figures.is_some() && !has_labels {
+        bail!("--figures compares predictions with labels, and these data have none");
     }
-    tally.tell(&model, has_labels);
     Ok(())
+}
+
+/// Prints how good the predictions were, or how many there were if that is all that is known.
+pub(crate) fn tell(
+    quality: Option<Quality>,
+    predictions: u64,
+    args: &PredictArgs,
+) -> anyhow::Result<()> {
+    match quality {
+        Some(quality) => quality.tell(args)?,
+        None => output::note(&counted(predictions, "prediction")),
+    }
+    Ok(())
+}
+
+/// Lets `write` write to the file that was named, or to the standard output. It is no error if the
+/// reader has closed the pipe.
+pub(crate) fn write_out(
+    args: &PredictArgs,
+    write: &mut dyn FnMut(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    if let Some(path) = &args.out {
+        return write_file(path, write);
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| Ok(out.flush()?)) {
+        Err(error) if is_closed_pipe(&error) => Ok(()),
+        done => done,
+    }
+}
+
+/// The same options for a reader that knows these labels.
+pub(crate) fn knowing(known_labels: Vec<String>, options: ReadingOptions) -> ReadingOptions {
+    ReadingOptions { known_labels, ..options }
 }
 
 /// Opens data that a model only predicts. They are read in the same way as the data it has learned
@@ -44,10 +87,21 @@ pub(crate) fn open(
     no_label: bool,
     reading_options: &ReadingOptions,
 ) -> anyhow::Result<Unlearned> {
+    let labels = LabelUse::Learn(model.task().loss.labels());
+    let labels = if no_label { LabelUse::Ignore } else { labels };
+    open_as(&model.data, files, labels, reading_options)
+}
+
+/// Opens files that are read like some data, with these labels.
+pub(crate) fn open_as(
+    data: &DataSpec,
+    files: &[String],
+    labels: LabelUse,
+    reading_options: &ReadingOptions,
+) -> anyhow::Result<Unlearned> {
     // Class weights are only for learning. Here every row counts, and none is left out.
     let reading_options = &ReadingOptions { idle_rows: true, ..reading_options.clone() };
-    let data = DataSpec { files: files.to_vec(), class_weights: None, ..model.data.clone() };
-    let labels = (!no_label).then(|| model.task().loss.labels());
+    let data = DataSpec { files: files.to_vec(), class_weights: None, ..data.clone() };
     let opened = data.open_to_predict(labels, reading_options);
     opened.with_context(|| "the data are read as those the model has learned from")
 }
@@ -76,24 +130,26 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     cause.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
+/// Writes every prediction in the wanted form, or as JSON.
 fn go_through(
     model: &Model,
     source: &mut dyn Source,
-    args: &PredictArgs,
+    form: Option<Wanted>,
     out: &mut dyn Write,
     tally: &mut Judgement,
 ) -> anyhow::Result<()> {
     let mut batch = Batch::default();
-    while source.fill(&mut batch)? {
+    while source.fill(&mut batch).map_err(DataError::under_a_model)? {
         tally.rounds.clear();
         for example in batch.iter() {
             let scored = model.score(&example.features);
             tally.rounds.push(Round::on(&model.task().loss, scored.score, &example));
-            if args.json {
-                serde_json::to_writer(&mut *out, &scored)?;
-                writeln!(out)?;
-            } else {
-                writeln!(out, "{}", args.wanted.of(&scored))?;
+            match form {
+                Some(wanted) => writeln!(out, "{}", wanted.of(&scored))?,
+                None => {
+                    serde_json::to_writer(&mut *out, &scored)?;
+                    writeln!(out)?;
+                }
             }
         }
         tally.observe(&batch);
@@ -132,31 +188,61 @@ impl Judgement {
         self.mistakes += mistakes.count() as u64;
     }
 
-    /// Prints how good the predictions were, and the remarks about these figures.
-    fn tell(&self, model: &Model, has_labels: bool) {
-        let examples = self.card.examples();
-        let figures = FiguresReport::new(&self.card, examples).filter(|_| has_labels);
-        let Some(figures) = figures else {
-            return output::note(&counted(examples, "prediction"));
-        };
-        output::note(&self.costs(model, &figures));
-        let line = figures::in_one_line(&figures);
-        (!line.is_empty()).then(|| output::note(&line));
-        figures.remarks.iter().for_each(|remark| output::note(remark));
+    /// How good the predictions were. `None` if no row counts.
+    fn quality(&self, model: &Model) -> Option<Quality> {
+        let (card, examples) = (&self.card, self.card.examples());
+        let figures = FiguresReport::new(card, examples)?;
+        let mistakes = figures.confusion.map(|_| self.mistakes as f64 / examples as f64);
+        let lost = card.lost() / card.weight();
+        Some(Quality::new(model.task().loss.name().to_owned(), lost, mistakes, figures))
+    }
+}
+
+/// How good the predictions were, in numbers. Losses are averages by importance. The keys of its JSON are stable.
+#[derive(Serialize)]
+pub(crate) struct Quality {
+    examples: u64,
+    loss: String,
+    average_loss: f64,
+    mistake_rate: Option<f64>,
+    #[serde(flatten)]
+    figures: FiguresReport,
+}
+
+impl Quality {
+    pub(crate) fn new(
+        loss: String,
+        average_loss: f64,
+        mistake_rate: Option<f64>,
+        mut figures: FiguresReport,
+    ) -> Self {
+        let examples = figures.counted.examples;
+        if let Some(best) = &mut figures.best_constant {
+            let scale = examples as f64 / figures.counted.weight;
+            best.loss = Interval { lower: best.loss.lower * scale, upper: best.loss.upper * scale };
+        }
+        Self { examples, loss, average_loss, mistake_rate, figures }
     }
 
-    fn costs(&self, model: &Model, figures: &FiguresReport) -> String {
-        let (examples, loss) = (self.card.examples(), model.task().loss.name());
-        let average = measured(self.card.lost() / self.card.weight());
-        let best = figures.best_constant.map(|best| {
-            let total = best.loss.upper * examples as f64;
-            format!(", best constant {}", measured(total / self.card.weight()))
-        });
-        let mistakes = figures
-            .confusion
-            .map(|_| format!(", {} mistakes", percent(self.mistakes as f64 / examples as f64)));
+    /// Prints it, and writes it to the file that was named for it.
+    pub(crate) fn tell(&self, args: &PredictArgs) -> anyhow::Result<()> {
+        output::note(&self.costs());
+        let line = figures::in_one_line(&self.figures);
+        (!line.is_empty()).then(|| output::note(&line));
+        self.figures.remarks.iter().for_each(|remark| output::note(remark));
+        let Some(path) = &args.figures else { return Ok(()) };
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        let written = replace_file(path, text.as_bytes());
+        written.with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn costs(&self) -> String {
+        let Self { examples, loss, average_loss, mistake_rate, figures } = self;
+        let best = figures.best_constant.map(|best| best.loss.upper);
+        let best = best.map(|best| format!(", best constant {}", measured(best)));
+        let mistakes = mistake_rate.map(|rate| format!(", {} mistakes", percent(rate)));
         let (best, mistakes) = (best.unwrap_or_default(), mistakes.unwrap_or_default());
-        let predictions = counted(examples, "prediction");
+        let (predictions, average) = (counted(*examples, "prediction"), measured(*average_loss));
         format!("{predictions}: average {loss} loss {average}{best}{mistakes}")
     }
 }

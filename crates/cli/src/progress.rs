@@ -1,6 +1,7 @@
 //! Shows the progress of a run. On a terminal it is a bar. Elsewhere it is a line at rounds 1, 2,
 //! 4, 8, …, in the form that users of Vowpal Wabbit know.
 
+use crate::predictions::Told;
 use crate::{data, output};
 use indicatif::ProgressBar;
 use rueful_data::Source;
@@ -15,7 +16,7 @@ pub(crate) enum Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(session: &Session, is_quiet: bool) -> Self {
+    pub(crate) fn new<R: Told>(session: &Session<R>, is_quiet: bool) -> Self {
         if is_quiet || output::is_quiet() {
             Self::Quiet
         } else if io::stderr().is_terminal() {
@@ -26,7 +27,7 @@ impl Watch {
     }
 
     /// Shows the progress after the last batch.
-    pub(crate) fn tell(&mut self, session: &Session, source: &dyn Source) {
+    pub(crate) fn tell<R: Told>(&mut self, session: &Session<R>, source: &dyn Source) {
         match self {
             Self::Quiet => {}
             Self::Bar(bar) => {
@@ -34,7 +35,7 @@ impl Watch {
                 bar.set_position(progress.bytes);
                 bar.set_message(format!("average loss {:.4}", progress.sequential_risk));
             }
-            Self::Lines(lines) => lines.tell(session),
+            Self::Lines(lines) => lines.tell(session, source),
         }
     }
 
@@ -65,37 +66,38 @@ average    since         example        current        current  current
 loss       last          counter          label     prediction features";
 
 impl Lines {
-    fn new(session: &Session) -> Self {
-        let round = session.ledger().rounds();
-        let last = Moment { round, loss: session.ledger().loss() };
+    fn new<R: Told>(session: &Session<R>) -> Self {
+        let round = session.run().examples();
+        let last = Moment { round, loss: session.run().total_loss() };
         Self { next: (round + 1).next_power_of_two(), last, has_begun: false }
     }
 
-    fn tell(&mut self, session: &Session) {
-        let (rows, rounds) = session.last();
-        let end = Moment { round: session.ledger().rounds(), loss: session.ledger().loss() };
+    fn tell<R: Told>(&mut self, session: &Session<R>, source: &dyn Source) {
+        let (run, rows) = (session.run(), session.last_rows());
+        let end = Moment { round: run.examples(), loss: run.total_loss() };
         if self.next > end.round {
             return;
         }
-        let counted = rows.iter().zip(rounds).filter(|(row, _)| !row.importance.is_zero());
+        let counted = rows.iter().enumerate().filter(|(_, row)| !row.importance.is_zero());
         let played: Vec<_> = counted.collect();
         let first = end.round + 1 - played.len() as u64;
         while (first..=end.round).contains(&self.next) {
             let at = (self.next - first) as usize;
-            let after: f64 = played[at + 1..].iter().map(|(_, round)| round.loss()).sum();
+            let after: f64 = played[at + 1..].iter().map(|(row, _)| run.loss_of(*row)).sum();
             let now = Moment { round: self.next, loss: end.loss - after };
-            let (example, round) = &played[at];
-            self.say(now, example.label, round.prediction, example.features.len());
+            let (row, example) = &played[at];
+            let shown = run.shown(*row, example.label, source);
+            self.say(now, &shown, example.features.len());
             self.next *= 2;
         }
     }
 
-    fn say(&mut self, now: Moment, label: f64, prediction: f64, features: usize) {
+    fn say(&mut self, now: Moment, (label, prediction): &(String, String), features: usize) {
         let average = now.loss / now.round as f64;
         let since = (now.loss - self.last.loss) / (now.round - self.last.round) as f64;
         let head = if self.has_begun { String::new() } else { format!("{HEAD}\n") };
         let line = format!(
-            "{average:<10.6} {since:<10.6} {:>10} {label:>14.4} {prediction:>14.4} {features:>8}",
+            "{average:<10.6} {since:<10.6} {:>10} {label:>14} {prediction:>14} {features:>8}",
             now.round
         );
         // A lost line must not stop a run.

@@ -2,6 +2,7 @@
 
 use crate::args::RaceArgs;
 use crate::chart::{self, Series};
+use crate::figures::{self, Goodness};
 use crate::hindsight::{self, Question};
 use crate::numbers::{Figure, at_most, count, counted, percent};
 use crate::page::Document;
@@ -13,8 +14,8 @@ use rueful_data::{DataError, Source, survey};
 use rueful_hindsight::{Options, Start};
 use rueful_page::{Comparison, Rival};
 use rueful_run::{
-    AnyLoss, Data, DataSpec, HindsightReport, LabelUse, Race, RaceReport, RaceSpec, RacerReport,
-    ReadingOptions, Replay, SettingsError,
+    AnyLoss, Data, DataSpec, Described, HindsightReport, LabelUse, Race, RaceReport, RaceSpec,
+    RacerReport, RatesReport, ReadingOptions, Replay, SettingsError,
 };
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -154,8 +155,10 @@ fn loss(report: &RaceReport) -> String {
 fn compared(report: &RaceReport) -> Table {
     let classifies = report.learners.iter().any(|racer| racer.mistake_rate.is_some());
     let is_exact = report.learners.iter().any(|racer| racer.regret.is_some());
+    let goodness = Goodness::of(report.learners.iter().filter_map(rates));
     let mut title = vec!["  learner", "risk"];
     title.extend(classifies.then_some("mistakes"));
+    title.extend(goodness.map(Goodness::name));
     title.extend(is_exact.then_some("exact regret"));
     title.extend(["certificate", "", ""]);
     let numbers = title.len() - 3;
@@ -165,6 +168,7 @@ fn compared(report: &RaceReport) -> Table {
         let risk = shown(racer.sequential_risk.map(Figure::measured));
         let mut row = vec![format!("{mark} {}", racer.name), risk];
         row.extend(classifies.then(|| racer.mistake_rate.map_or("–".to_owned(), percent)));
+        row.extend(goodness.map(|goodness| goodness.told(rates(racer))));
         let regret = racer.regret.map(|regret| Figure::at_most(regret.upper));
         row.extend(is_exact.then(|| shown(regret)));
         row.push(shown(racer.certificate.map(Figure::at_most)));
@@ -175,11 +179,16 @@ fn compared(report: &RaceReport) -> Table {
     view::numbers_table(rows, 1..=numbers)
 }
 
+fn rates(racer: &RacerReport) -> Option<&RatesReport> {
+    racer.figures.as_ref().map(|figures| &figures.rates)
+}
+
 /// The race as a page.
 fn comparison(report: &RaceReport) -> Comparison {
     let files = report.data.files.join(", ");
     let examples = counted(report.examples, "example");
     let best = report.comparator.map(|best| at_most(best.upper));
+    let specs: Vec<&Described> = report.learners.iter().map(|racer| &racer.spec).collect();
     Comparison {
         title: format!("Race on {}", page::file_title(&report.data)),
         subtitle: format!("Loss: {}. {examples}, read once by all.", loss(report)),
@@ -194,7 +203,7 @@ fn comparison(report: &RaceReport) -> Comparison {
             .collect(),
         data: vec![("files".to_owned(), files), ("examples".to_owned(), examples)],
         notes: page::disagreements(&report.contradictions),
-        origin: page::origin(&report.data),
+        origin: page::origin(&specs),
     }
 }
 
@@ -208,6 +217,7 @@ fn rival(report: &RaceReport, racer: &RacerReport) -> Option<Rival> {
         what,
         risk: racer.sequential_risk.filter(|_| racer.diverged.is_none())?,
         mistake_rate: racer.mistake_rate,
+        figures: racer.figures.as_ref().map_or_else(Vec::new, figures::values),
         certificate: racer.certificate,
         regret: racer.regret.map(page::interval),
         curve: racer.curve.iter().map(|point| (point.t, point.sequential_risk)).collect(),

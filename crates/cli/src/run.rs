@@ -7,13 +7,14 @@ use crate::keeper::Keeper;
 use crate::look_back::{self, LookBack};
 use crate::page::Document;
 use crate::progress::Watch;
-use crate::{data, numbers, output, page, places, view};
+use crate::{classes, data, numbers, output, page, places, view};
 use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::Options;
 use rueful_run::{
-    Alarm, AlarmReport, AnyLoss, Data, DataSpec, LabelUse, Model, Notation, ReadingOptions, Report,
-    Resolved, Session, SettingsError, Spec, WindowReport, Windows, withhold_contradictions,
+    Alarm, AlarmReport, AnyLoss, AnyModel, AnySpec, ClassRun, Data, DataSpec, LabelUse, Learning,
+    Model, Notation, ReadingOptions, Report, Resolved, Run, Session, SettingsError, WindowReport,
+    Windows, withhold_contradictions,
 };
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,7 +28,20 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::listen()?;
     let reading_options =
         ReadingOptions { follow: follow(args, &stop), idle_rows: true, ..args.reading.options() };
-    let StartedRun { mut session, mut source, reading_options } = begin(args, reading_options)?;
+    match begin(args, reading_options)? {
+        Begun::Score(started) => go_through(args, started, (options, alarm), &stop),
+        Begun::Classes(started) => classes::run(args, started, &stop),
+    }
+}
+
+/// Learns one score to the end of the data, and reports.
+fn go_through(
+    args: &RunArgs,
+    started: StartedRun,
+    (options, alarm): (Options, Option<Alarm>),
+    stop: &Stop,
+) -> anyhow::Result<ExitCode> {
+    let StartedRun { mut session, mut source, reading_options } = started;
     let resumed = args.keep.resume.as_ref().map(|_| session.ledger().rounds());
     let spec = session.spec();
     places::check_run(args, &spec.data.files)?;
@@ -136,7 +150,8 @@ fn learn(
     Ok(())
 }
 
-fn show(args: &RunArgs, report: &Report, notes: &[String]) -> anyhow::Result<()> {
+/// Prints the report as text or as JSON.
+pub(crate) fn show(args: &RunArgs, report: &Report, notes: &[String]) -> anyhow::Result<()> {
     if args.json {
         notes.iter().for_each(|note| output::note(note));
         output::print_json(report)
@@ -173,30 +188,52 @@ fn follow(args: &RunArgs, stop: &Stop) -> Follow {
 }
 
 /// A run that is ready to learn: its session, and its data from the place where it begins.
-struct StartedRun {
-    session: Session,
-    source: Box<dyn Source>,
-    reading_options: ReadingOptions,
+pub(crate) struct StartedRun<R = Run> {
+    pub(crate) session: Session<R>,
+    pub(crate) source: Box<dyn Source>,
+    pub(crate) reading_options: ReadingOptions,
+}
+
+/// A run of either kind that is ready to learn.
+enum Begun {
+    Score(StartedRun),
+    Classes(StartedRun<ClassRun>),
 }
 
 /// Begins a new run, or resumes a saved one.
-fn begin(args: &RunArgs, reading_options: ReadingOptions) -> anyhow::Result<StartedRun> {
+fn begin(args: &RunArgs, reading_options: ReadingOptions) -> anyhow::Result<Begun> {
     if let Some(path) = &args.keep.resume {
-        return go_on(args, Model::open(path)?, reading_options);
+        return Ok(match AnyModel::open(path)? {
+            AnyModel::Score(model) => {
+                let labels = LabelUse::Learn(model.task().loss.labels());
+                Begun::Score(go_on(args, *model, labels, reading_options)?)
+            }
+            AnyModel::Classes(model) => {
+                Begun::Classes(go_on(args, *model, LabelUse::Classes, reading_options)?)
+            }
+        });
     }
     let PlannedRun { spec, notes, source } = describe(args, &reading_options)?;
-    let mut session = Session::new(&spec)?;
-    session.companions_mut().notes = notes;
-    Ok(StartedRun { session, source, reading_options })
+    Ok(match spec {
+        AnySpec::Score(spec) => {
+            let mut session = Session::new(&spec)?;
+            session.companions_mut().notes = notes;
+            Begun::Score(StartedRun { session, source, reading_options })
+        }
+        AnySpec::Classes(spec) => {
+            let session = Session::of_classes(&spec)?;
+            Begun::Classes(StartedRun { session, source, reading_options })
+        }
+    })
 }
 
 /// Resumes a run, in its own data or in the files that are named.
-fn go_on(
+fn go_on<R: Learning>(
     args: &RunArgs,
-    model: Model,
+    model: Model<R>,
+    labels: LabelUse,
     reading_options: ReadingOptions,
-) -> anyhow::Result<StartedRun> {
-    let labels = LabelUse::Learn(model.task().loss.labels());
+) -> anyhow::Result<StartedRun<R>> {
     let before = if args.files.is_empty() {
         if let Some(file) = model.data.once_only() {
             let file = if file == "-" { "standard input" } else { file };
@@ -220,7 +257,7 @@ fn go_on(
 
 /// The description of a new run, the notes about it, and its data.
 struct PlannedRun {
-    spec: Spec,
+    spec: AnySpec,
     notes: Vec<String>,
     source: Box<dyn Source>,
 }
@@ -229,7 +266,12 @@ struct PlannedRun {
 fn describe(args: &RunArgs, reading_options: &ReadingOptions) -> anyhow::Result<PlannedRun> {
     if let Some(path) = &args.spec {
         let spec = read_spec(path, &args.files)?;
-        let source = spec.data.open(LabelUse::Learn(spec.loss.labels()), reading_options)?;
+        let source = match &spec {
+            AnySpec::Score(spec) => {
+                spec.data.open(LabelUse::Learn(spec.loss.labels()), reading_options)?
+            }
+            AnySpec::Classes(spec) => spec.data.open(LabelUse::Classes, reading_options)?,
+        };
         return Ok(PlannedRun { spec, notes: Vec::new(), source });
     }
     let mut settings = args.settings();
@@ -246,6 +288,10 @@ fn describe(args: &RunArgs, reading_options: &ReadingOptions) -> anyhow::Result<
     };
     let Data { spec: read, source, loss, .. } = opened;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
+    if let Some(loss) = settings.class_loss() {
+        let spec = AnySpec::Classes(settings.resolve_classes(loss, read)?);
+        return Ok(PlannedRun { spec, notes: Vec::new(), source });
+    }
     let labels = LabelUse::Learn(settings.loss()?.labels());
     let mut look_ahead = |_: &AnyLoss| -> Result<Survey, DataError> {
         survey(&mut *data::reopen(&read, labels, reading_options)?)
@@ -256,14 +302,18 @@ fn describe(args: &RunArgs, reading_options: &ReadingOptions) -> anyhow::Result<
         bail!("{file} can be read only once: give --horizon and --gradient-bound");
     }
     let Resolved { spec, notes } = resolved?;
-    Ok(PlannedRun { spec, notes, source })
+    Ok(PlannedRun { spec: AnySpec::Score(spec), notes, source })
 }
 
 /// Reads a spec file. If `files` is not empty, it replaces the files of the spec.
-fn read_spec(path: &Path, files: &[String]) -> anyhow::Result<Spec> {
-    let mut spec = Spec::read(path)?;
+fn read_spec(path: &Path, files: &[String]) -> anyhow::Result<AnySpec> {
+    let mut spec = AnySpec::read(path)?;
+    let data = match &mut spec {
+        AnySpec::Score(spec) => &mut spec.data,
+        AnySpec::Classes(spec) => &mut spec.data,
+    };
     if !files.is_empty() {
-        spec.data.files = files.to_vec();
+        data.files = files.to_vec();
     }
     Ok(spec)
 }

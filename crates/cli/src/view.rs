@@ -1,11 +1,10 @@
 //! The report in the form that people read.
 
 use crate::chart::{self, Series};
-use crate::figures;
 use crate::numbers::{Figure, at_least, at_most, count, counted, measured, percent};
+use crate::{classes, figures};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rueful_core::learner::Expert;
-use rueful_core::loss::{Labels, Loss};
 use rueful_hindsight::Method;
 use rueful_run::{CurveReport, Described, HindsightReport, JudgedReport, Reach, Report};
 
@@ -21,6 +20,7 @@ pub(crate) fn report(report: &Report, notes: &[String]) -> String {
         text = format!("{}\n  {told}\n\n", text.trim_end());
     }
     text += &figures::section("How well it predicted", report.figures.as_ref());
+    text += &report.classes.as_ref().map_or_else(String::new, classes::section);
     text += &headed(&format!("Regret against {}", comparators(&report.spec)), &ladder(report));
     let reach = reach(&report.judged);
     if !reach.is_empty() {
@@ -29,7 +29,7 @@ pub(crate) fn report(report: &Report, notes: &[String]) -> String {
     if !report.experts.is_empty() {
         text += &experts(report);
     }
-    let curve = curve(&report.curve);
+    let curve = curve(since_a_loss(report));
     if !curve.is_empty() {
         text += &format!("Over time, per round\n{curve}");
     }
@@ -96,14 +96,14 @@ fn about(report: &Report, notes: &[String]) -> Table {
 pub(crate) fn features(report: &Report) -> String {
     let has_constant = report.spec.data.as_ref().is_some_and(|data| data.constant);
     let constant = if has_constant { ", a constant one included" } else { "" };
-    let (features, nonzeros) = (count(report.features), count(report.nonzeros));
+    let (features, nonzeros) = (count(report.features), counted(report.nonzeros, "nonzero"));
     let collisions = match report.collisions {
         None => String::new(),
         Some(0) => "; no two names share an index".to_owned(),
         Some(1) => "; 1 name shares an index with another".to_owned(),
         Some(names) => format!("; {} names share an index with another", count(names)),
     };
-    format!("{features}{constant}; {nonzeros} nonzeros{collisions}")
+    format!("{features}{constant}; {nonzeros}{collisions}")
 }
 
 fn norms(report: &Report) -> String {
@@ -124,7 +124,7 @@ pub(crate) fn loss(spec: &Described) -> String {
 }
 
 pub(crate) fn comparators(spec: &Described) -> String {
-    spec.comparators.words(spec.loss.labels() == Labels::Numbers)
+    spec.comparators.words(spec.loss.takes_numbers())
 }
 
 fn costs(report: &Report) -> Table {
@@ -268,6 +268,15 @@ pub(crate) fn method(method: Method) -> &'static str {
         Method::DualCoordinateAscent => "dual coordinate ascent",
         Method::SufficientStatistics => "sufficient statistics",
     }
+}
+
+/// The points of the curve, for many classes from the first loss on: the first class costs nothing,
+/// and a logarithmic axis has no 0.
+pub(crate) fn since_a_loss(report: &Report) -> &[CurveReport] {
+    let is_left_out =
+        |point: &CurveReport| report.classes.is_some() && point.sequential_risk <= 0.0;
+    let first = report.curve.iter().position(|point| !is_left_out(point));
+    &report.curve[first.unwrap_or(report.curve.len())..]
 }
 
 fn curve(points: &[CurveReport]) -> String {

@@ -1,7 +1,7 @@
 //! `rueful weights`
 
 use crate::args::WeightsArgs;
-use crate::numbers::{count, measured};
+use crate::numbers::{count, counted, measured};
 use crate::{output, view};
 use rueful_run::{Model, Weight};
 use serde::Serialize;
@@ -30,15 +30,15 @@ pub(crate) fn weights(args: &WeightsArgs) -> anyhow::Result<()> {
     let title = match all.len() - shown.len() {
         0 => {
             format!(
-                "All {} weights that are not 0; ‖w‖ = {}",
-                count(all.len() as u64),
+                "All {} that are not 0; ‖w‖ = {}",
+                counted(all.len() as u64, "weight"),
                 measured(norm)
             )
         }
         _ => format!(
-            "The largest {} of {} weights that are not 0; ‖w‖ = {}",
+            "The largest {} of {} that are not 0; ‖w‖ = {}",
             count(shown.len() as u64),
-            count(all.len() as u64),
+            counted(all.len() as u64, "weight"),
             measured(norm)
         ),
     };

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, Length};
-use rueful_data::DataError;
+use rueful_data::{DataError, path_of};
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(crate) struct Counted<R> {
 impl Counted<File> {
     pub(crate) fn open(path: &str) -> Result<Self, DataError> {
         let open = || {
-            let file = File::open(path)?;
+            let file = File::open(path_of(path))?;
             let found = file.metadata()?;
             match (found.is_dir(), found.is_file()) {
                 (true, _) => Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory")),

@@ -11,6 +11,7 @@ use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_footer_length, read_record_batch};
 use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
+use rueful_data::standard_input_again;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -20,6 +21,8 @@ use std::vec;
 const MAGIC: &[u8] = b"ARROW1";
 /// The length of the mark that begins a file, with its padding to eight bytes.
 const HEAD: usize = 8;
+/// A mark with its padding is not longer than this.
+const PADDING_MAX: usize = 64;
 /// The length of the end of a file: the footer's length and the mark.
 const TAIL: usize = 10;
 const CONTINUATION: [u8; 4] = [0xff; 4];
@@ -53,7 +56,7 @@ type Message = (Vec<u8>, Buffer);
 impl Ipc {
     pub(crate) fn open(path: &str) -> Result<(Self, Meter), DecodeError> {
         if path == "-" {
-            let input = Counted::new(io::stdin());
+            let input = Counted::new(standard_input_again());
             let meter = input.meter.clone();
             return Ok((Self::stream(Box::new(BufReader::new(input)))?, meter));
         }
@@ -79,9 +82,17 @@ impl Ipc {
     fn stream(mut reader: Box<dyn Read + Send>) -> Result<Self, DecodeError> {
         let mut head = [0; HEAD];
         reader.read_exact(&mut head)?;
-        if !head.starts_with(MAGIC) {
-            reader = Box::new(io::Cursor::new(head).chain(reader));
+        if head.starts_with(MAGIC) {
+            head = [0; HEAD];
+            // The mark is padded to eight bytes or more.
+            for _ in 0..PADDING_MAX / HEAD {
+                if head != [0; HEAD] {
+                    break;
+                }
+                reader.read_exact(&mut head)?;
+            }
         }
+        reader = Box::new(io::Cursor::new(head).chain(reader));
         let (description, _) =
             message(&mut reader)?.ok_or_else(|| DecodeError::new("a stream of nothing"))?;
         let message = root_as_message(&description).map_err(invalid)?;

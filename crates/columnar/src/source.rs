@@ -238,6 +238,10 @@ impl Source for Columnar {
         self.assembler.names()
     }
 
+    fn class(&self, number: u32) -> Option<&str> {
+        self.assembler.class(number)
+    }
+
     fn labels(&self) -> LabelsSeen {
         self.assembler.labels()
     }

@@ -355,6 +355,14 @@ impl Batch {
         Ok(())
     }
 
+    /// Replaces every label by what `relabel` makes of the label and the importance of its row.
+    pub fn relabel(&mut self, mut relabel: impl FnMut(f64, Importance) -> f64) {
+        for (row, label) in self.labels.iter_mut().enumerate() {
+            let importance = self.importances.get(row).copied().unwrap_or(Importance::ONE);
+            *label = relabel(*label, importance);
+        }
+    }
+
     /// Drops all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.ends.clear();

@@ -36,6 +36,7 @@ use crate::comparators::Comparators;
 use crate::features::{Example, Features};
 use crate::ledger::{Minorant, Testimony};
 use crate::loss::Loss;
+use crate::sum::Sum;
 use crate::vector;
 use rueful_machine::{Fours, Plain, Registers};
 use serde::{Deserialize, Serialize};
@@ -64,8 +65,9 @@ impl Slopes {
 /// Witnesses of four radii side by side, and the sums that their proofs need. `M` is the record
 /// that is kept for one feature. It contains the measure of the feature, and it may contain more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Stored<L, M>", try_from = "Stored<L, M>")]
 #[serde(bound(
-    serialize = "L: Serialize, M: Measured",
+    serialize = "L: Clone + Serialize, M: Measured",
     deserialize = "L: Deserialize<'de>, M: Measured"
 ))]
 pub struct Witnesses<L, M = Measure> {
@@ -73,8 +75,10 @@ pub struct Witnesses<L, M = Measure> {
     radii: Each,
     /// N and 1/N by cell, and Y. `None` in the data's own units.
     units: Option<Units<M>>,
-    /// S by cell.
+    /// The S from which they predict, by cell. It is Σ a_s x_s, unless they were merged.
     slopes: Vec<Slopes>,
+    /// Σ a_s x_s of all rounds minus that S, by cell, if they were merged. Otherwise it is empty.
+    apart: Vec<Slopes>,
     /// max ‖x_s/N_s‖, and below the largest importance.
     reach: f64,
     importance: f64,
@@ -82,8 +86,51 @@ pub struct Witnesses<L, M = Measure> {
     /// Whether a label raised Y while S was not 0.
     label_rose: bool,
     /// The round that is being played.
-    #[serde(skip)]
     row: Row,
+}
+
+/// The stored form of witnesses.
+#[derive(Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "L: Serialize, M: Measured",
+    deserialize = "L: Deserialize<'de>, M: Measured"
+))]
+struct Stored<L, M> {
+    loss: L,
+    radii: Each,
+    units: Option<Units<M>>,
+    /// The S from which they predict, by cell. If they were merged, then the rest of Σ a_s x_s, too.
+    slopes: Vec<Slopes>,
+    reach: f64,
+    importance: f64,
+    sums: Sums,
+    label_rose: bool,
+}
+
+impl<L, M: Measured> From<Witnesses<L, M>> for Stored<L, M> {
+    fn from(witnesses: Witnesses<L, M>) -> Self {
+        let Witnesses { loss, radii, units, mut slopes, apart, .. } = witnesses;
+        slopes.extend(apart);
+        let Witnesses { reach, importance, sums, label_rose, .. } = witnesses;
+        Self { loss, radii, units, slopes, reach, importance, sums, label_rose }
+    }
+}
+
+impl<L, M: Measured> TryFrom<Stored<L, M>> for Witnesses<L, M> {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored<L, M>) -> Result<Self, Self::Error> {
+        let Stored { loss, radii, units, mut slopes, reach, importance, sums, label_rose } = stored;
+        let mut apart = Vec::new();
+        if sums.are_of_parts() {
+            if !slopes.len().is_multiple_of(2) {
+                return Err("merged witnesses have two slopes for every feature");
+            }
+            apart = slopes.split_off(slopes.len() / 2);
+        }
+        let row = Row::default();
+        Ok(Self { loss, radii, units, slopes, apart, reach, importance, sums, label_rose, row })
+    }
 }
 
 /// ⟨S/N, x/N⟩ and ‖x/N‖² as running sums. Each is one sum in the order of the features, so features
@@ -165,6 +212,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
             radii,
             units: is_unit_free.then(|| Units::new(&loss)),
             slopes: Vec::new(),
+            apart: Vec::new(),
             reach: 0.0,
             importance: 0.0,
             sums: Sums::default(),
@@ -177,6 +225,9 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     pub fn grow(&mut self, dimension: usize) {
         if dimension > self.slopes.len() {
             self.slopes.resize(dimension, Slopes::default());
+            if self.are_of_parts() {
+                self.apart.resize(dimension, Slopes::default());
+            }
         }
         if let Some(units) = &mut self.units {
             units.grow(dimension);
@@ -456,9 +507,16 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         )
     }
 
-    /// S of a witness.
+    /// Σ a_s x_s of a witness.
     fn slopes_of(&self, witness: usize) -> Vec<f64> {
-        self.slopes.iter().map(|slopes| slopes.0[witness]).collect()
+        (0..self.slopes.len()).map(|cell| self.slope(cell, witness)).collect()
+    }
+
+    /// Σ a_s x_s of a witness at a cell. It is 0 beyond the cells.
+    #[inline]
+    fn slope(&self, cell: usize, witness: usize) -> f64 {
+        let of = |all: &[Slopes]| all.get(cell).map_or(0.0, |slopes| slopes.0[witness]);
+        of(&self.slopes) + of(&self.apart)
     }
 
     /// The lower bounds of all witnesses for the comparators.
@@ -470,7 +528,8 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         let unit_free = comparators.radius().filter(|_| comparators.is_unit_free());
         let testify = |witness| match (unit_free, coordinates.ruler()) {
             (Some(radius), Some(ruler)) => {
-                let slopes = self.slopes.iter().map(move |slopes| slopes.0[witness]);
+                let cells = 0..self.slopes.len();
+                let slopes = cells.map(move |cell| self.slope(cell, witness));
                 self.minorant_of(witness, Vec::new()).testify_unit_free(radius, ruler, slopes)
             }
             _ => self.minorant(witness).testify(comparators, coordinates),
@@ -504,9 +563,9 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         })
     }
 
-    /// ‖S/N‖, computed from scratch.
+    /// ‖S/N‖ of the S from which they predict, computed from scratch.
     fn length(&self, witness: usize) -> f64 {
-        let slopes = self.slopes_of(witness);
+        let slopes: Vec<f64> = self.slopes.iter().map(|slopes| slopes.0[witness]).collect();
         match &self.units {
             None => vector::norm(slopes.iter().copied()),
             Some(units) => vector::norm(units.scaled(&slopes)),
@@ -515,8 +574,14 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
 
     /// Moves the cells: cell i gets the value at `from[i]`.
     pub fn rearrange(&mut self, from: &[u32]) {
-        let at = |&from: &u32| self.slopes.get(from as usize).copied().unwrap_or_default();
-        self.slopes = from.iter().map(at).collect();
+        let moved = |all: &[Slopes]| {
+            let at = |&from: &u32| all.get(from as usize).copied().unwrap_or_default();
+            from.iter().map(at).collect()
+        };
+        self.slopes = moved(&self.slopes);
+        if self.are_of_parts() {
+            self.apart = moved(&self.apart);
+        }
         if let Some(units) = &mut self.units {
             units.rearrange(from);
         }
@@ -541,6 +606,46 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         }
     }
 
+    /// Witnesses of all rounds of a base and of parts that went on from copies of it, by the same
+    /// cells. `shares` are the shares of the parts in their mean. The lower bounds are those of all
+    /// rounds, but the theorem, which is about one learner, does not hold.
+    ///
+    /// If they predicted from the sum of what all parts have added to S, every part would make up
+    /// for the same errors in the next round, and S would swing ever farther. So they predict from
+    /// the mean, and the rest of the sum is kept apart.
+    pub(crate) fn of_parts(base: &Self, parts: &[&Self], shares: &[f64]) -> Self {
+        let mut merged = base.clone();
+        for part in parts {
+            merged.grow(part.slopes.len());
+            if let (Some(own), Some(theirs)) = (&mut merged.units, &part.units) {
+                own.merge(theirs);
+            }
+            merged.reach = merged.reach.max(part.reach);
+            merged.importance = merged.importance.max(part.importance);
+            merged.label_rose |= part.label_rose;
+        }
+        merged.apart = vec![Slopes::default(); merged.slopes.len()];
+        for cell in 0..merged.slopes.len() {
+            for witness in 0..WITNESSES {
+                let mean = mean_at(base, parts, shares, (cell, witness));
+                merged.slopes[cell].0[witness] = mean;
+                merged.apart[cell].0[witness] = sum_at(base, parts, cell, witness) - mean;
+            }
+        }
+        let sums: Vec<&Sums> = parts.iter().map(|part| &part.sums).collect();
+        merged.sums = Sums::of_parts(&base.sums, &sums, shares);
+        for witness in 0..WITNESSES {
+            merged.sums.square[witness] = merged.length(witness).powi(2);
+        }
+        merged
+    }
+
+    /// Whether they were merged from parts that played side by side. Then the theorem, which is
+    /// about one learner, says nothing.
+    pub(crate) fn are_of_parts(&self) -> bool {
+        self.sums.are_of_parts()
+    }
+
     /// Whether this, which may be read from anywhere, can be a later state of `fresh`.
     pub fn continues(&self, fresh: &Self) -> bool
     where
@@ -555,11 +660,45 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         self.loss == fresh.loss
             && self.radii == fresh.radii
             && units_go_together
-            && self.slopes.iter().flat_map(|slopes| slopes.0).all(f64::is_finite)
+            && self.slopes.iter().chain(&self.apart).flat_map(|slopes| slopes.0).all(f64::is_finite)
+            && self.apart.len() == if self.are_of_parts() { self.slopes.len() } else { 0 }
             && is_size(self.reach)
             && is_size(self.importance)
             && self.sums.are_sound()
     }
+}
+
+/// The mean of the S from which parts predict, over those parts that have touched the cell.
+fn mean_at<L, M>(
+    base: &Witnesses<L, M>,
+    parts: &[&Witnesses<L, M>],
+    shares: &[f64],
+    (cell, witness): (usize, usize),
+) -> f64 {
+    let at = |one: &Witnesses<L, M>| one.slopes.get(cell).map_or(0.0, |slopes| slopes.0[witness]);
+    let from = at(base);
+    let moves = parts.iter().map(|part| at(part) - from).zip(shares);
+    let touched = moves.filter(|(moved, _)| *moved != 0.0);
+    let (sum, all) =
+        touched.fold((0.0, 0.0), |(sum, all), (moved, share)| (sum + share * moved, all + share));
+    if all > 0.0 { from + sum / all } else { from }
+}
+
+/// Σ a_s x_s at a cell over the rounds of a base and those that parts have added. The terms are S
+/// and the rest of it, and the sum is rounded once.
+fn sum_at<L, M>(
+    base: &Witnesses<L, M>,
+    parts: &[&Witnesses<L, M>],
+    cell: usize,
+    witness: usize,
+) -> f64 {
+    let terms = |one: &Witnesses<L, M>| {
+        let of = |all: &[Slopes]| all.get(cell).map_or(0.0, |slopes| slopes.0[witness]);
+        [of(&one.slopes), of(&one.apart)]
+    };
+    let from = terms(base);
+    let added = parts.iter().flat_map(|part| terms(part).into_iter().chain(from.map(|x| -x)));
+    from.into_iter().chain(added).collect::<Sum>().value()
 }
 
 /// Adds a term to the sum of each witness.

@@ -132,7 +132,7 @@ impl Assembler {
             given: vec![false; columns.len()],
             needed: needed(columns, reading),
             rows,
-            labels: LabelCounts::after(&reading.known_labels),
+            labels: LabelCounts::after(&reading.known_labels, &reading.labels),
             names: Names::default(),
             missing: Vec::new(),
             census: Census::default(),
@@ -253,7 +253,8 @@ impl Assembler {
     /// Replaces the content of the batch with the rows since the last take, and counts them. If a
     /// label contradicts earlier ones, the rows end before the row that has it.
     pub fn take(&mut self, batch: &mut Batch) -> Result<(), RowError> {
-        let result = self.labels.absorb(&self.rows.labels, &self.rule).map_err(|conflict| {
+        let result = self.labels.absorb(&self.rows.labels, &self.rule, &mut self.rows.batch);
+        let result = result.map_err(|conflict| {
             self.rows.truncate(conflict.row);
             RowError {
                 row: conflict.at,
@@ -291,6 +292,11 @@ impl Assembler {
     /// The names of the features of the rows that were taken.
     pub fn names(&self) -> &Names {
         &self.names
+    }
+
+    /// The name of a class, given its number, if labels name classes.
+    pub fn class(&self, number: u32) -> Option<&str> {
+        self.labels.class(number)
     }
 
     /// The labels of the rows that were taken, as they are written, as far as they are counted one

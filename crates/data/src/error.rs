@@ -235,6 +235,18 @@ impl NamesSettings for DataError {
 }
 
 impl DataError {
+    /// The same error for data whose reading a model has decided. Settings could not change that,
+    /// so they are not recommended.
+    #[must_use]
+    pub fn under_a_model(mut self) -> Self {
+        if let Self::Parse { hint, .. } | Self::Row { hint, .. } = &mut self
+            && hint.as_ref().is_some_and(Phrase::names_settings)
+        {
+            *hint = Some("the model decides how its data are read, so correct the data".into());
+        }
+        self
+    }
+
     /// The messages of the errors that are about settings.
     fn about_settings(&self, name: &dyn Fn(&str) -> String) -> String {
         match self {

@@ -1,7 +1,9 @@
 //! Sources of bytes: files and standard input, compressed or not, growing or not.
 
 use crate::DataError;
+use crate::file_name::path_of;
 use crate::line_ends::LineEnds;
+use crate::standard_input::StandardInput;
 use crate::zip::{self, Unzip};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -52,9 +54,9 @@ impl Input {
     /// Opens a file, or standard input for `-`.
     pub fn open(path: &str, follow: &Follow) -> Result<Self, DataError> {
         if path == "-" {
-            return Self::new("standard input", io::stdin(), follow);
+            return Self::new("standard input", StandardInput::default(), follow);
         }
-        match open_file(Path::new(path)) {
+        match open_file(&path_of(path)) {
             Ok(file) => Self::new(path, Ended { file, position: 0 }, follow),
             Err(error) => Err(DataError::Open { file: path.to_owned(), error }),
         }

@@ -5,10 +5,17 @@ use crate::number::double_at;
 use crate::phrase::Phrase;
 use crate::source::LabelsSeen;
 use crate::table::plan::truth_in;
+use rueful_core::Batch;
+use rueful_core::classes::MOST_CLASSES;
 use rueful_core::loss::Labels;
+use std::collections::HashMap;
+use std::fmt::Write;
 
 /// The largest number of different labels that are counted one by one.
 const COUNTED: usize = 64;
+
+/// The largest number of bytes that the names of all classes have together.
+const NAMES_MAX: usize = 64 << 20;
 
 /// Which labels are taken, and the numbers they become.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +27,9 @@ pub enum LabelRule {
     Signs,
     /// This label becomes +1, and every other label −1.
     Positive(String),
+    /// Every label names a class, and becomes the number of the class. Classes are numbered 0, 1,
+    /// 2, … in the order in which they first appear. The label of a row of importance 0 becomes 0.
+    Classes,
     /// The rule that was inferred from the labels at the beginning of the data.
     Inferred(Inferred),
     /// For looking only: numbers are taken as they are, and anything else is counted and taken as
@@ -46,7 +56,7 @@ impl LabelRule {
         match self {
             Self::Numbers | Self::Signs => true,
             Self::Inferred(inferred) => !matches!(inferred.taken, Taken::Two(_)),
-            Self::Positive(_) | Self::Any | Self::Ignored => false,
+            Self::Positive(_) | Self::Classes | Self::Any | Self::Ignored => false,
         }
     }
 
@@ -62,6 +72,9 @@ impl LabelRule {
             Self::Signs => "a label that is -1 or +1, or 0 or 1".to_owned(),
             Self::Numbers => "a label that is a finite number".to_owned(),
             Self::Positive(positive) => format!("{positive:?} or another label"),
+            Self::Classes => format!(
+                "at most {MOST_CLASSES} different labels, of at most {NAMES_MAX} bytes together"
+            ),
             Self::Any | Self::Ignored => "a label".to_owned(),
         }
     }
@@ -167,6 +180,11 @@ pub(crate) struct LabelCounts {
     last: usize,
     /// Whether there were more labels than are counted one by one.
     pub(crate) is_cut: bool,
+    /// If labels name classes: the place of each label, and the bytes of all labels together.
+    places: HashMap<String, usize>,
+    bytes: usize,
+    /// A buffer for the text of a number.
+    text: String,
 }
 
 /// The state of the counts at one moment.
@@ -247,6 +265,7 @@ impl LabelCounts {
                 }
                 Some(if number_of(positive) == Some(number) { 1.0 } else { -1.0 })
             }
+            LabelRule::Classes => Some(self.take_numbered_class(number, row, at)),
             LabelRule::Any => {
                 self.count(&number.to_string(), row, at);
                 Some(number)
@@ -281,6 +300,7 @@ impl LabelCounts {
             LabelRule::Inferred(Inferred { taken: Taken::Two(classes), .. }) => {
                 self.take_class(classes, |class| class.label == text, row, at)
             }
+            LabelRule::Classes => Some(self.take_named_class(text, row, at)),
             LabelRule::Numbers | LabelRule::Signs | LabelRule::Inferred(_) => {
                 self.take_number(rule, truth_number(text)?, row, at)
             }
@@ -309,6 +329,41 @@ impl LabelCounts {
         let (class, sign) = if is_label(positive) { (positive, 1.0) } else { (negative, -1.0) };
         is_label(class).then(|| self.count(&class.label, row, at))?;
         Some(sign)
+    }
+
+    /// The number of the class that a label names, counted from the first class of these counts.
+    #[inline]
+    fn take_named_class(&mut self, name: &str, row: usize, at: usize) -> f64 {
+        if self.entries.get(self.last).is_none_or(|entry| entry.label != name) {
+            let place = self.places.get(name).copied();
+            self.last = place.unwrap_or_else(|| self.open_class(name, row, at));
+        }
+        self.entries[self.last].count += 1;
+        self.last as f64
+    }
+
+    fn take_numbered_class(&mut self, number: f64, row: usize, at: usize) -> f64 {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        // To write to a string cannot fail.
+        let _ = write!(text, "{number}");
+        let class = self.take_named_class(&text, row, at);
+        self.text = text;
+        class
+    }
+
+    /// Gives a new class its place.
+    fn open_class(&mut self, name: &str, first_row: usize, first_at: usize) -> usize {
+        let place = self.entries.len();
+        self.places.insert(name.to_owned(), place);
+        self.bytes += name.len();
+        self.entries.push(LabelCount { label: name.to_owned(), count: 0, first_row, first_at });
+        place
+    }
+
+    /// The name of a class, given its number.
+    pub(crate) fn class(&self, number: u32) -> Option<&str> {
+        self.entries.get(number as usize).map(|entry| &*entry.label)
     }
 
     #[inline]
@@ -350,19 +405,32 @@ impl LabelCounts {
         if is_counted && let Some(entry) = self.entries.get_mut(self.last) {
             entry.count -= 1;
         }
-        self.entries.truncate(entries);
+        for forgotten in self.entries.drain(entries..) {
+            if self.places.remove(&forgotten.label).is_some() {
+                self.bytes -= forgotten.label.len();
+            }
+        }
         (self.last, self.is_cut) = (last, is_cut);
     }
 
-    /// Counts that begin after these earlier labels.
-    pub(crate) fn after(known: &[String]) -> Self {
+    /// Counts that begin after these earlier labels. If labels name classes, these have the first
+    /// numbers.
+    pub(crate) fn after(known: &[String], rule: &LabelRule) -> Self {
+        let mut counts = Self::default();
+        if *rule == LabelRule::Classes {
+            for label in known {
+                counts.open_class(label, 0, 0);
+            }
+            return counts;
+        }
         let entry = |label: &String| LabelCount {
             label: label.clone(),
             count: 0,
             first_row: 0,
             first_at: 0,
         };
-        Self { entries: known.iter().take(COUNTED).map(entry).collect(), ..Self::default() }
+        counts.entries.extend(known.iter().take(COUNTED).map(entry));
+        counts
     }
 
     /// The labels that were counted.
@@ -374,14 +442,26 @@ impl LabelCounts {
 
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
-        self.last = 0;
+        self.places.clear();
+        (self.last, self.bytes) = (0, 0);
         self.is_cut = false;
     }
 
     /// Adds the counts of the next piece of the stream. A label that contradicts the rule is
     /// returned as a conflict, and the stream ends before its row. Then neither that label nor any
     /// label that comes first in a later row is counted.
-    pub(crate) fn absorb(&mut self, next: &Self, rule: &LabelRule) -> Result<(), Conflict> {
+    ///
+    /// If labels name classes, the labels of the rows of the piece, which `batch` has, become those
+    /// of the whole stream.
+    pub(crate) fn absorb(
+        &mut self,
+        next: &Self,
+        rule: &LabelRule,
+        batch: &mut Batch,
+    ) -> Result<(), Conflict> {
+        if *rule == LabelRule::Classes {
+            return self.absorb_classes(next, batch);
+        }
         let mut news: Vec<&LabelCount> = next.entries.iter().collect();
         news.sort_by_key(|entry| entry.first_row);
         for entry in news {
@@ -399,6 +479,33 @@ impl LabelCounts {
         }
         self.is_cut |= next.is_cut;
         Ok(())
+    }
+
+    /// Finds the numbers that the classes of the next piece have in the stream, and gives them to
+    /// its rows.
+    fn absorb_classes(&mut self, next: &Self, batch: &mut Batch) -> Result<(), Conflict> {
+        let mut numbers = Vec::with_capacity(next.entries.len());
+        let mut found = Ok(());
+        for entry in &next.entries {
+            let known = self.places.get(&entry.label).copied();
+            if known.is_none() && self.is_full(&entry.label) {
+                found = Err(Conflict::too_many(entry));
+                break;
+            }
+            let place = known.unwrap_or_else(|| self.open_class(&entry.label, 0, 0));
+            self.entries[place].count += entry.count;
+            numbers.push(place as f64);
+        }
+        batch.relabel(|label, importance| {
+            let number = numbers.get(label as usize).filter(|_| !importance.is_zero());
+            number.copied().unwrap_or(0.0)
+        });
+        found
+    }
+
+    /// Whether there is no room for one more class.
+    fn is_full(&self, name: &str) -> bool {
+        self.entries.len() >= MOST_CLASSES as usize || self.bytes + name.len() > NAMES_MAX
     }
 
     /// The reason why a label contradicts the rule or those before it, if it does.
@@ -475,6 +582,18 @@ pub(crate) struct Conflict {
     pub(crate) hint: Phrase,
 }
 
+impl Conflict {
+    /// The conflict of a class for which there is no room.
+    #[cold]
+    fn too_many(class: &LabelCount) -> Self {
+        let hint = Phrase::from("labels that hardly ever come twice are quantities, perhaps: ")
+            .setting("loss")
+            .and(" square takes any number");
+        let LabelCount { label, first_row: row, first_at: at, .. } = class.clone();
+        Self { row, at, label, hint }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -499,12 +618,20 @@ mod tests {
     #[test]
     fn minus_one_and_zero_do_not_mix() {
         let mut stream = LabelCounts::default();
-        stream.absorb(&take(&LabelRule::Signs, &["1", "0", "1"]).1, &LabelRule::Signs).unwrap();
+        stream
+            .absorb(
+                &take(&LabelRule::Signs, &["1", "0", "1"]).1,
+                &LabelRule::Signs,
+                &mut Batch::default(),
+            )
+            .unwrap();
         let next = take(&LabelRule::Signs, &["1", "1", "-1", "-1"]).1;
-        let conflict = stream.absorb(&next, &LabelRule::Signs).unwrap_err();
+        let conflict = stream.absorb(&next, &LabelRule::Signs, &mut Batch::default()).unwrap_err();
         assert_eq!((conflict.row, conflict.at), (2, 20));
         let both = take(&LabelRule::Signs, &["0", "-1"]).1;
-        let conflict = LabelCounts::default().absorb(&both, &LabelRule::Signs).unwrap_err();
+        let conflict = LabelCounts::default()
+            .absorb(&both, &LabelRule::Signs, &mut Batch::default())
+            .unwrap_err();
         assert_eq!(conflict.row, 1);
     }
 
@@ -514,11 +641,11 @@ mod tests {
         let (taken, counts) = take(&rule, &["4", "4.0", "2", "2"]);
         assert_eq!(taken, [Some(1.0), Some(1.0), Some(-1.0), Some(-1.0)]);
         let mut stream = LabelCounts::default();
-        stream.absorb(&counts, &rule).unwrap();
-        stream.absorb(&counts, &rule).unwrap();
+        stream.absorb(&counts, &rule, &mut Batch::default()).unwrap();
+        stream.absorb(&counts, &rule, &mut Batch::default()).unwrap();
         let entries: Vec<_> = stream.entries.iter().map(|e| (&*e.label, e.count)).collect();
         assert_eq!(entries, [("4", 4), ("2", 4)]);
-        stream.absorb(&take(&rule, &["2", "5"]).1, &rule).unwrap();
+        stream.absorb(&take(&rule, &["2", "5"]).1, &rule, &mut Batch::default()).unwrap();
         assert_eq!(take(&rule, &["5", "x"]).0, [Some(-1.0), Some(-1.0)]);
         assert_eq!(stream.without_positive(&rule), None);
         let misspelt = LabelRule::Positive("Spam".to_owned());
@@ -553,7 +680,11 @@ mod tests {
         assert_eq!(take(&names, &["yes", "1", "Yes"]).0, [Some(1.0), Some(-1.0), None]);
         let signs = LabelRule::Inferred(Inferred::new(Labels::Signs, reason()));
         assert_eq!(take(&signs, &["1", "0", "3"]).0, [Some(1.0), Some(-1.0), None]);
-        let conflict = LabelCounts::default().absorb(&take(&signs, &["0", "-1"]).1, &signs);
+        let conflict = LabelCounts::default().absorb(
+            &take(&signs, &["0", "-1"]).1,
+            &signs,
+            &mut Batch::default(),
+        );
         assert_eq!(conflict.unwrap_err().hint, "why");
         let any = LabelRule::Inferred(Inferred::new(Labels::Numbers, reason()));
         assert_eq!(take(&any, &["2.5", "x"]).0, [Some(2.5), None]);
@@ -609,5 +740,57 @@ mod tests {
             take(&LabelRule::Numbers, &["1e39", "-1e38", "inf"]).0,
             [None, Some(-1e38), None]
         );
+    }
+
+    /// The labels of a piece as a batch that has nothing else.
+    fn piece(labels: &[&str]) -> (LabelCounts, Batch) {
+        let (taken, counts) = take(&LabelRule::Classes, labels);
+        let mut batch = Batch::default();
+        taken.iter().for_each(|label| batch.push(&[0], &[1.0], label.unwrap()).unwrap());
+        (counts, batch)
+    }
+
+    #[test]
+    fn classes_are_numbered_as_they_first_appear_in_the_stream() {
+        let mut stream = LabelCounts::after(&["seen".to_owned()], &LabelRule::Classes);
+        let pieces: [(&[&str], &[f64]); 3] = [
+            (&["b", "a", "b", "1.0"], &[1.0, 2.0, 1.0, 3.0]),
+            (&["True", "1", "a", "seen", "b"], &[4.0, 3.0, 2.0, 0.0, 1.0]),
+            (&["TRUE", "new", "-0", "0"], &[4.0, 5.0, 6.0, 6.0]),
+        ];
+        for (labels, expected) in pieces {
+            let (counts, mut batch) = piece(labels);
+            stream.absorb(&counts, &LabelRule::Classes, &mut batch).unwrap();
+            assert_eq!(batch.labels(), expected, "{labels:?}");
+        }
+        let counts = stream.seen().counts;
+        let named: Vec<_> = counts.iter().map(|(label, count)| (&**label, *count)).collect();
+        let expected =
+            [("seen", 1), ("b", 3), ("a", 2), ("1", 2), ("true", 2), ("new", 1), ("0", 2)];
+        assert_eq!(named, expected);
+        assert_eq!((stream.class(1), stream.class(7)), (Some("b"), None));
+        assert_eq!(take(&LabelRule::Classes, &["", "nan"]).0, [None, Some(0.0)]);
+    }
+
+    #[test]
+    fn a_class_that_is_forgotten_leaves_its_number_to_another() {
+        let mut counts = take(&LabelRule::Classes, &["a"]).1;
+        for (label, number) in [("b", 1.0), ("c", 1.0), ("a", 0.0)] {
+            let mark = counts.mark();
+            assert_eq!(counts.take(&LabelRule::Classes, label.as_bytes(), 1, 0), Some(number));
+            counts.forget_since(&mark);
+        }
+        assert_eq!(counts.seen().counts, [("a".to_owned(), 1)]);
+        assert_eq!((counts.bytes, counts.places.len()), (1, 1));
+    }
+
+    #[test]
+    fn classes_beyond_the_most_are_refused_with_their_row() {
+        let mut stream = take(&LabelRule::Classes, &["a"]).1;
+        stream.bytes = NAMES_MAX - 2;
+        let (counts, mut batch) = piece(&["a", "bb", "a", "c", "d"]);
+        let conflict = stream.absorb(&counts, &LabelRule::Classes, &mut batch).unwrap_err();
+        assert_eq!((conflict.row, conflict.at, &*conflict.label), (3, 30, "c"));
+        assert_eq!(batch.labels()[..3], [0.0, 1.0, 0.0]);
     }
 }

@@ -59,6 +59,11 @@ impl Phrase {
         self
     }
 
+    /// Whether it mentions a setting.
+    pub fn names_settings(&self) -> bool {
+        self.0.iter().any(|part| matches!(part, Part::Setting(_)))
+    }
+
     /// The phrase, followed by another phrase.
     #[must_use]
     pub fn join(mut self, other: &Self) -> Self {

@@ -118,8 +118,8 @@ impl Reader {
         Self {
             pool: Pool::new(ReadText { format }, chunker, crew),
             files,
+            labels: LabelCounts::after(&known_labels, &rule),
             rule,
-            labels: LabelCounts::after(&known_labels),
             names: Names::default(),
             missing: Vec::new(),
             census: Census::default(),
@@ -153,7 +153,9 @@ impl Reader {
                 return false;
             }
         }
-        if let Err(conflict) = self.labels.absorb(&work.rows.labels, &self.rule) {
+        if let Err(conflict) =
+            self.labels.absorb(&work.rows.labels, &self.rule, &mut work.rows.batch)
+        {
             work.rows.truncate(conflict.row);
             let expected = self.rule.expected();
             let fault = Fault::new(conflict.at, conflict.label.as_bytes(), expected);
@@ -284,6 +286,10 @@ impl Source for Reader {
 
     fn names(&self) -> &Names {
         &self.names
+    }
+
+    fn class(&self, number: u32) -> Option<&str> {
+        self.labels.class(number)
     }
 
     fn labels(&self) -> LabelsSeen {

@@ -3,6 +3,7 @@
 use crate::names::Names;
 use crate::{Census, LabelsSeen, Source};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// Counts, names, labels and missing cells of the rows so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -42,11 +43,15 @@ impl Seen {
 
 impl LabelsSeen {
     fn extend(&mut self, later: &Self) {
+        let known = self.counts.iter().enumerate();
+        let mut places: HashMap<String, usize> =
+            known.map(|(place, (label, _))| (label.clone(), place)).collect();
         for (label, count) in &later.counts {
-            match self.counts.iter_mut().find(|(known, _)| known == label) {
-                Some((_, sum)) => *sum += count,
-                None => self.counts.push((label.clone(), *count)),
-            }
+            let place = *places.entry(label.clone()).or_insert_with(|| {
+                self.counts.push((label.clone(), 0));
+                self.counts.len() - 1
+            });
+            self.counts[place].1 += count;
         }
         self.is_cut |= later.is_cut;
     }

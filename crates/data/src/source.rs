@@ -30,6 +30,11 @@ pub trait Source {
         LabelsSeen::default()
     }
 
+    /// The name of a class, given its number, if labels name classes.
+    fn class(&self, _number: u32) -> Option<&str> {
+        None
+    }
+
     /// The predictions of other models for the rows of the last batch, if the data have columns for
     /// them: row after row, and within a row in the order of the columns.
     fn predictions(&self) -> &[f64] {

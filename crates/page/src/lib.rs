@@ -123,6 +123,8 @@ pub struct Rival {
     pub risk: f64,
     /// The share of mistakes, if it classifies.
     pub mistake_rate: Option<f64>,
+    /// The names and printed values of further figures.
+    pub figures: Vec<(String, String)>,
     /// The certificate, if it is finite.
     pub certificate: Option<f64>,
     /// The exact regret, if the best comparator was computed.

@@ -1,22 +1,23 @@
 //! Tables in HTML.
 
 use crate::escape::escape;
+use std::borrow::Cow;
 
 /// The name of a column, and whether it holds numbers.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Column {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) numbers: bool,
 }
 
 /// A column of numbers.
-pub(crate) fn numbers(name: &'static str) -> Column {
-    Column { name, numbers: true }
+pub(crate) fn numbers(name: impl Into<Cow<'static, str>>) -> Column {
+    Column { name: name.into(), numbers: true }
 }
 
 /// A column of words.
-pub(crate) fn words(name: &'static str) -> Column {
-    Column { name, numbers: false }
+pub(crate) fn words(name: impl Into<Cow<'static, str>>) -> Column {
+    Column { name: name.into(), numbers: false }
 }
 
 /// A table with a header row.
@@ -28,7 +29,7 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn html(&self) -> String {
-        let head: String = self.columns.iter().map(|column| column.head()).collect();
+        let head: String = self.columns.iter().map(Column::head).collect();
         let rows: String = self.rows.iter().map(|row| self.row(row)).collect();
         format!(
             "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\
@@ -43,15 +44,15 @@ impl Table {
 }
 
 impl Column {
-    fn head(self) -> String {
-        format!("<th scope=\"col\"{}>{}</th>", self.class(), escape(self.name))
+    fn head(&self) -> String {
+        format!("<th scope=\"col\"{}>{}</th>", self.class(), escape(&self.name))
     }
 
-    fn cell(self, text: &str) -> String {
+    fn cell(&self, text: &str) -> String {
         format!("<td{}><bdi>{}</bdi></td>", self.class(), escape(text))
     }
 
-    fn class(self) -> &'static str {
+    fn class(&self) -> &'static str {
         if self.numbers { " class=\"number\"" } else { "" }
     }
 }

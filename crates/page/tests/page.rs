@@ -233,10 +233,12 @@ fn page() -> impl Strategy<Value = Page> {
 
 fn rival() -> impl Strategy<Value = Rival> {
     let numbers = (number(), of(number()), of(number()), of(interval()));
+    let figures = vec((text(), text()), 0..3);
     let series = (vec((round(), number()), 0..4), vec(window(), 0..4));
-    (text(), text(), numbers, series).prop_map(|(name, what, numbers, (curve, windows))| {
+    let told = (text(), text(), figures);
+    (told, numbers, series).prop_map(|((name, what, figures), numbers, (curve, windows))| {
         let (risk, mistake_rate, certificate, regret) = numbers;
-        Rival { name, what, risk, mistake_rate, certificate, regret, curve, windows }
+        Rival { name, what, risk, mistake_rate, figures, certificate, regret, curve, windows }
     })
 }
 

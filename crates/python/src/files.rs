@@ -121,7 +121,7 @@ pub(crate) fn predict(
     let data = &held.model.data;
     let data =
         DataSpec { schema: schema(data, &files), files, class_weights: None, ..data.clone() };
-    let mut source = data.open_to_predict(None, reading_options)?.source;
+    let mut source = data.open_to_predict(LabelUse::Ignore, reading_options)?.source;
     let (mut batch, mut part, mut all) = (Batch::default(), Vec::new(), Vec::new());
     while source.fill(&mut batch)? {
         held.model.run.predict_rows(batch.rows(), &mut part);

@@ -12,6 +12,7 @@ mod hindsight;
 mod labels;
 mod model;
 mod named;
+mod parts;
 mod program;
 mod report;
 mod settings;
@@ -33,6 +34,8 @@ mod _rueful {
     use crate::hindsight::best_in_hindsight;
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::parts::{join_parts, part, part_from_bytes, take_parts};
     #[pymodule_export]
     use crate::program::program;
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! The companions of a run, which are saved and resumed with it.
 
-use crate::model::Tag;
+use crate::model::{Sections, Tag};
 use crate::task::Task;
 use crate::windows::{StoredWindows, Windows};
 use rueful_core::Ledger;
@@ -35,13 +35,13 @@ impl Companions {
     }
 
     /// Reads the companions from the sections of a model, or returns the error in them.
-    pub(crate) fn read<'a>(
-        find: impl Fn(Tag) -> Option<&'a [u8]>,
+    pub(crate) fn read(
+        sections: &Sections<'_>,
         task: &Task,
         ledger: &Ledger,
     ) -> Result<Self, &'static str> {
-        let mut companions = Self::default();
-        if let Some(section) = find(WINDOWS) {
+        let mut companions = Self::read_without_windows(sections)?;
+        if let Some(section) = sections.find(WINDOWS) {
             let stored: Option<StoredWindows> = whole(section);
             let windows = stored.and_then(|stored| {
                 let fresh = Windows::new(ledger, task.bench_alone(), None);
@@ -49,10 +49,16 @@ impl Companions {
             });
             companions.windows = Some(windows.ok_or("its windows are not those of its ledger")?);
         }
-        if let Some(section) = find(NOTES) {
+        Ok(companions)
+    }
+
+    /// Does what [`read`](Self::read) does, for a run that has no windows.
+    pub(crate) fn read_without_windows(sections: &Sections<'_>) -> Result<Self, &'static str> {
+        let mut companions = Self::default();
+        if let Some(section) = sections.find(NOTES) {
             companions.notes = whole(section).ok_or("its notes cannot be read")?;
         }
-        if let Some(section) = find(PREDICTIONS) {
+        if let Some(section) = sections.find(PREDICTIONS) {
             let written = whole(section).ok_or("the place of its predictions cannot be read")?;
             companions.predictions = Some(written);
         }

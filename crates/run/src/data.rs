@@ -1,13 +1,13 @@
 //! The way from the settings of a person to a source of rows that can be opened again.
 
-use crate::loss_choice::{LossChoice, NoLoss};
+use crate::loss_choice::LossChoice;
 use crate::settings::SettingsError;
 use crate::weighted::{ClassWeights, Weighted};
 use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
     Binary, Cached, Column, DataError, FirstLabels, Follow, FormatSettings, LabelRule, Phrase,
-    Purpose, Reading, Schema, Source, TextFiles, begin, canonical_label,
+    Purpose, Reading, Schema, Source, TextFiles, begin, canonical_label, path_of,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -100,8 +100,9 @@ pub struct Data {
     pub spec: DataSpec,
     /// The notes on what was inferred about the format.
     pub notes: Vec<Phrase>,
-    /// The loss that follows from the labels, a name of
-    /// [`AnyLoss::NAMES`](rueful_core::loss::AnyLoss::NAMES), if it was asked for and there is one.
+    /// The loss that follows from the labels, one of
+    /// [`ClassLoss::WITH_OTHERS`](crate::ClassLoss::WITH_OTHERS), if it was asked for and there is
+    /// one.
     pub loss: Option<&'static str>,
     /// The notes on what was inferred from the labels.
     pub label_notes: Vec<Phrase>,
@@ -114,6 +115,8 @@ pub struct Data {
 pub enum LabelUse {
     /// The labels of a loss.
     Learn(Labels),
+    /// Names of classes, which become numbers in the order in which they first appear.
+    Classes,
     /// The labels of the loss that follows from them, by the rules of [`LossChoice`].
     Infer,
     /// All labels: they are only looked at.
@@ -195,6 +198,7 @@ impl DataSettings {
         match labels {
             LabelUse::Learn(labels) => self.check_weights(labels)?,
             LabelUse::Infer => self.check_weights(Labels::Signs)?,
+            LabelUse::Classes => self.refuse_signs()?,
             LabelUse::Look | LabelUse::Ignore => {
                 let format_settings =
                     FormatSettings { unlabelled: true, ..self.format_settings.clone() };
@@ -208,7 +212,10 @@ impl DataSettings {
         let (schema, notes, mut opening) = self.begin(&reading, &reading_options.follow)?;
         let decided = self.decide(labels, &reading, &mut opening)?;
         if labels == LabelUse::Infer {
-            self.check_weights(decided.takes())?;
+            match decided.takes() {
+                Some(taken) => self.check_weights(taken)?,
+                None => self.refuse_signs()?,
+            }
         }
         let Decided { rule, positive, loss, notes: label_notes } = decided;
         let spec = DataSpec {
@@ -232,6 +239,20 @@ impl DataSettings {
     fn check_weights(&self, labels: Labels) -> Result<(), SettingsError> {
         let names_positive = self.positive.is_some();
         Ok(self.class_weights.map_or(Ok(()), |weights| weights.check(labels, names_positive))?)
+    }
+
+    /// Refuses settings of two classes if all classes are learned.
+    fn refuse_signs(&self) -> Result<(), SettingsError> {
+        let two =
+            [("positive", self.positive.is_some()), ("class-weight", self.class_weights.is_some())];
+        match two.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((setting, _)) => Err(SettingsError::Contradiction(
+                Phrase::default()
+                    .setting(setting)
+                    .and(" is for two classes, and all are learned here"),
+            )),
+        }
     }
 
     /// Opens the files by the schema if there is one. Otherwise the format of the first file is
@@ -262,24 +283,13 @@ impl DataSettings {
             (LabelUse::Infer, Some(positive)) => {
                 Ok(LossChoice::one_against_the_rest(&first()?, positive).into())
             }
-            (LabelUse::Infer, None) => match LossChoice::new(&first()?) {
-                Ok(choice) => Ok(choice.into()),
-                Err(why) => Err(self.without_loss(why)),
-            },
+            (LabelUse::Infer, None) => Ok(LossChoice::new(&first()?).into()),
             (LabelUse::Learn(Labels::Signs), None) => {
                 Ok(LossChoice::of_two(&first()?).map_or(as_said, Decided::from))
             }
             (LabelUse::Look, positive) => Ok(as_said.foretell(&first()?, positive.as_deref())),
-            (LabelUse::Learn(_) | LabelUse::Ignore, _) => Ok(as_said),
+            (LabelUse::Learn(_) | LabelUse::Classes | LabelUse::Ignore, _) => Ok(as_said),
         }
-    }
-
-    #[cold]
-    fn without_loss(&self, why: NoLoss) -> DataError {
-        let NoLoss { found, expected } = why;
-        let file = self.files.first().map_or("", String::as_str);
-        let file = if file == "-" { "standard input" } else { file }.to_owned();
-        DataError::Unsuitable { file, found, expected }
     }
 
     /// Opens the files in the format of the first of them.
@@ -287,7 +297,6 @@ impl DataSettings {
         let named =
             self.format_settings.format.as_deref().and_then(rueful_columnar::Format::by_name);
         let kind = match named {
-            // The beginning is not looked at, because it could not be put back into standard input.
             Some(format) => return self.open_columnar(format, reading, follow),
             None => match begin(&self.files, &self.format_settings, reading, follow) {
                 Ok(mut text) => {
@@ -322,16 +331,6 @@ impl DataSettings {
     ) -> Result<Recognized, DataError> {
         let first = self.files.first().ok_or(DataError::NoInput)?;
         refuse_follow(first, follow)?;
-        let is_arrow = format == rueful_columnar::Format::Arrow;
-        if is_arrow && first == "-" && self.format_settings.format.is_none() {
-            // The beginning of standard input was read to recognise the format, and cannot be read
-            // again.
-            return Err(DataError::Unsuitable {
-                file: "standard input".to_owned(),
-                found: "Arrow that was not announced".to_owned(),
-                expected: Phrase::default().setting("format").and(" arrow with it"),
-            });
-        }
         let opened = rueful_columnar::open(&self.files, format, &self.format_settings, reading)?;
         let rueful_columnar::Opened { layout, notes, source } = opened;
         Ok((Layout::Columnar(layout), notes, Opening::Columnar(Box::new(source))))
@@ -409,25 +408,22 @@ impl From<LossChoice> for Decided {
 }
 
 impl Decided {
-    /// Returns the labels that the chosen loss takes.
-    fn takes(&self) -> Labels {
-        if self.loss == Some("square") { Labels::Numbers } else { Labels::Signs }
+    /// Returns the labels that the chosen loss takes, or `None` if they name classes.
+    fn takes(&self) -> Option<Labels> {
+        match self.loss {
+            Some("softmax") => None,
+            Some("square") => Some(Labels::Numbers),
+            _ => Some(Labels::Signs),
+        }
     }
 
     /// Returns the same decision, with a note on the loss that would be chosen.
     fn foretell(self, first: &FirstLabels, positive: Option<&str>) -> Self {
-        let choice = match positive {
-            Some(positive) => Ok(LossChoice::one_against_the_rest(first, positive)),
+        let LossChoice { loss, notes, .. } = match positive {
+            Some(positive) => LossChoice::one_against_the_rest(first, positive),
             None => LossChoice::new(first),
         };
-        match choice {
-            Ok(LossChoice { loss, notes, .. }) => Self { loss: Some(loss), notes, ..self },
-            Err(NoLoss { found, expected }) => {
-                let said = format!("no loss follows from {found}; expected ");
-                let note = Phrase::from(said).join(&expected);
-                Self { notes: vec![note], ..self }
-            }
-        }
+        Self { loss: Some(loss), notes, ..self }
     }
 }
 
@@ -503,7 +499,7 @@ impl DataSpec {
     /// Returns the first file that can be read only once, such as standard input or a pipe.
     pub fn once_only(&self) -> Option<&str> {
         let is_once = |file: &&String| {
-            *file == "-" || std::fs::metadata(file).is_ok_and(|found| !found.is_file())
+            *file == "-" || std::fs::metadata(path_of(file)).is_ok_and(|found| !found.is_file())
         };
         self.files.iter().find(is_once).map(String::as_str)
     }
@@ -530,6 +526,7 @@ impl ReadingOptions {
             (LabelUse::Learn(labels), _) => LabelRule::new(labels, positive),
             // This rule is used until the beginning of the data was looked at.
             (LabelUse::Infer, _) => LabelRule::new(Labels::Signs, positive),
+            (LabelUse::Classes, _) => LabelRule::Classes,
             (LabelUse::Ignore, _) => LabelRule::Ignored,
             (LabelUse::Look, Some(positive)) => LabelRule::Positive(positive.to_owned()),
             (LabelUse::Look, None) => LabelRule::Any,

@@ -3,6 +3,7 @@
 use crate::spec::SpecError;
 use crate::task::Task;
 use rueful_core::learner::{Learner, Resumable, Take};
+use std::any::Any;
 
 /// A learner of any kind whose state can be saved.
 pub trait SavedLearner: Learner {
@@ -11,6 +12,9 @@ pub trait SavedLearner: Learner {
 
     /// A copy of the learner in the same state.
     fn duplicate(&self) -> Box<dyn SavedLearner>;
+
+    /// The learner as a value of any type.
+    fn as_any(&self) -> &dyn Any;
 }
 
 impl<T: Resumable + 'static> SavedLearner for T {
@@ -22,6 +26,10 @@ impl<T: Resumable + 'static> SavedLearner for T {
 
     fn duplicate(&self) -> Box<dyn SavedLearner> {
         Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

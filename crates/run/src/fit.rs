@@ -4,9 +4,8 @@
 //! next may have any format. Their columns are found by name.
 
 use crate::data::{
-    CacheLayout, DataSpec, Layout, Opening, ReadingOptions, only_cache, refuse_follow,
+    CacheLayout, DataSpec, LabelUse, Layout, Opening, ReadingOptions, only_cache, refuse_follow,
 };
-use rueful_core::loss::Labels;
 use rueful_data::{
     CacheFault, Cached, DataError, Follow, KnownColumns, LabelRule, Profile, Purpose, Reading,
     Role, Schema, Source, TextFiles,
@@ -66,15 +65,10 @@ impl Layout {
         reading: &Reading,
         follow: &Follow,
     ) -> Result<(Self, Opening), DataError> {
-        let first = files.first().ok_or(DataError::NoInput)?;
         let (known, own) = (self.known(), self.text());
         if self.origin().is_none() {
             let file = only_cache(files, follow)?.to_owned();
             return Ok((self.clone(), Opening::Cache { file }));
-        }
-        if let (Self::Columnar(layout), "-") = (self, &**first) {
-            // The beginning of standard input is not looked at, because it could not be put back.
-            return fit_columnar(files, layout.format, known.as_ref(), purpose, reading, follow);
         }
         let kind = match TextFiles::fit(files, own, known.as_ref(), purpose, follow) {
             Ok(text) => return Ok((Self::Text(text.schema.clone()), Opening::Text(text))),
@@ -154,10 +148,10 @@ fn fit_columnar(
 
 impl DataSpec {
     /// Opens files that a model of these data only predicts. Labels are not needed: they are
-    /// ignored if `labels` is `None`, and the files may lack them.
+    /// ignored if `labels` says so, and the files may lack them.
     pub fn open_to_predict(
         &self,
-        labels: Option<Labels>,
+        labels: LabelUse,
         reading_options: &ReadingOptions,
     ) -> Result<Unlearned, DataError> {
         let positive = self.positive.as_deref();
@@ -165,7 +159,7 @@ impl DataSpec {
             labels: LabelRule::Ignored,
             ..reading_options.reading_of(LabelRule::Ignored, self.constant)
         };
-        let Some(labels) = labels else {
+        if labels == LabelUse::Ignore {
             let (_, opening) = self.schema.fit(
                 &self.files,
                 Purpose::Predict,
@@ -173,8 +167,8 @@ impl DataSpec {
                 &reading_options.follow,
             )?;
             return Ok(Unlearned { source: opening.read(&unlabelled)?, has_labels: false });
-        };
-        let reading = reading_options.reading_of(LabelRule::new(labels, positive), self.constant);
+        }
+        let reading = reading_options.reading(labels, positive, self.constant);
         let (layout, mut opening) =
             self.schema.fit(&self.files, Purpose::Compare, &reading, &reading_options.follow)?;
         let has_labels = opening.has_labels(&layout, &reading)?;

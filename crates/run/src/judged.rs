@@ -1,7 +1,6 @@
 //! The bounds that are proved against comparators of every radius.
 
 use rueful_core::ledger::CurvePoint;
-use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::{Comparators, Positive};
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +59,7 @@ impl JudgedReport {
         Self { radii: Vec::new(), beats_up_to: None, says_nothing_from: None }
     }
 
-    pub(crate) fn new(loss: &AnyLoss, comparators: &Comparators, point: &CurvePoint) -> Self {
+    pub(crate) fn new(is_nonnegative: bool, comparators: &Comparators, point: &CurvePoint) -> Self {
         let Some(radius) = comparators.radius().filter(|_| point.rounds() > 0) else {
             return Self::nothing();
         };
@@ -69,7 +68,7 @@ impl JudgedReport {
             beats_up_to: point.beats_up_to().map(|reach| Reach::of(reach, radius)),
             says_nothing_from: point
                 .says_nothing_from()
-                .filter(|_| loss.is_nonnegative())
+                .filter(|_| is_nonnegative)
                 .map(|from| from.min(FARTHEST * radius.get())),
         }
     }

@@ -91,7 +91,13 @@ impl Jury {
                 own.merge(theirs);
             }
         }
-        if let (Some(own), Some(mut theirs)) = (&mut self.bench, other.bench.clone()) {
+        self.merge_bench(other, places);
+    }
+
+    /// Takes in the bench of the jury of a part. The witnesses of learners are merged with them.
+    /// Cell i is its `places[i]`.
+    pub(crate) fn merge_bench(&mut self, part: &Self, places: &[u32]) {
+        if let (Some(own), Some(mut theirs)) = (&mut self.bench, part.bench.clone()) {
             theirs.rearrange(places);
             own.merge(&theirs);
         }

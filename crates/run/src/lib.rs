@@ -9,6 +9,7 @@ mod alarm;
 mod audit;
 mod bench;
 mod cache;
+mod classes;
 mod columns;
 mod companions;
 mod contradiction;
@@ -20,6 +21,7 @@ mod groups;
 mod hindsight;
 mod judged;
 mod jury;
+mod learning;
 mod loss_choice;
 mod model;
 mod predict;
@@ -43,6 +45,10 @@ pub use audit::{
     GroupReport, Link, ModelReport, NamedReport,
 };
 pub use bench::Bench;
+pub use classes::{
+    AnySpec, ClassCard, ClassExplanation, ClassLoss, ClassOutcome, ClassReport, ClassRun,
+    ClassScored, ClassSpec, ClassTask, ClassesReport, ConfusedReport, TaskLoss,
+};
 pub use columns::Columns;
 pub use companions::Companions;
 pub use contradiction::{Claim, Contradiction};
@@ -56,8 +62,9 @@ pub use hindsight::{
     bound_mistakes, curve_in_hindsight,
 };
 pub use judged::{Every, JudgedReport, RadiusReport, Reach};
-pub use loss_choice::{LossChoice, NoLoss};
-pub use model::{Model, ModelError, Stream, check_place};
+pub use learning::Learning;
+pub use loss_choice::LossChoice;
+pub use model::{AnyModel, Model, ModelError, Sections, Stream, Tag, check_place};
 pub use predict::{Contribution, Explanation, Scored};
 pub use race::{Race, RaceReport, RaceSettings, RaceSpec, RacerReport};
 pub use replay::{Open, Replay};
@@ -66,6 +73,7 @@ pub use rueful_core::schedule::AnySchedule;
 pub use run::{Run, RunError};
 pub use session::{Progress, Session, SessionError};
 pub use settings::{Resolved, Settings, SettingsError};
+pub(crate) use shares::Shares;
 pub use shares::{Moment, SharesReport};
 pub use spec::{AnyLoss, LearnerSpec, Spec, SpecError};
 pub use spec_file::{Notation, SpecFileError};

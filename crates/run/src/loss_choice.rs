@@ -5,7 +5,7 @@
 //! | two | `logistic` | the larger number, or the later name |
 //! | −1, 0 or 1 alone | `logistic` | 1 |
 //! | other numbers | `square` | |
-//! | another name alone, three names or more | none | |
+//! | another name alone, three names or more | `softmax` | |
 //!
 //! It is a function of the labels alone: neither their order nor how often each appears matters.
 
@@ -13,9 +13,10 @@ use rueful_core::loss::Labels;
 use rueful_data::{FirstLabels, Inferred, LabelRule, Phrase, argument, printable};
 use std::cmp::Ordering;
 
-/// The loss for two classes, and the loss for quantities.
+/// The loss for two classes, the loss for quantities, and the loss for many classes.
 const CLASSES: &str = "logistic";
 const QUANTITIES: &str = "square";
+const MANY: &str = "softmax";
 
 /// Whole numbers may be classes if there are no more than this many different ones.
 const FEW: usize = 20;
@@ -29,7 +30,7 @@ const EXCERPT: usize = 40;
 /// The loss that follows from labels, and how the labels are read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LossChoice {
-    /// A name of [`AnyLoss::NAMES`](rueful_core::loss::AnyLoss::NAMES).
+    /// A name of [`ClassLoss::WITH_OTHERS`](crate::ClassLoss::WITH_OTHERS).
     pub loss: &'static str,
     /// The label that becomes +1, where labels are not numbers that say so themselves.
     pub positive: Option<String>,
@@ -37,15 +38,6 @@ pub struct LossChoice {
     pub rule: LabelRule,
     /// The notes on what was inferred, in words.
     pub notes: Vec<Phrase>,
-}
-
-/// The error for labels that no loss follows from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NoLoss {
-    /// The labels, in words.
-    pub found: String,
-    /// Advice on what to do about it.
-    pub expected: Phrase,
 }
 
 impl LossChoice {
@@ -58,27 +50,26 @@ impl LossChoice {
     /// let counts = vec![("spam".to_owned(), 3), ("ham".to_owned(), 9)];
     /// let labels = LabelsSeen { counts, is_cut: false };
     /// let first = FirstLabels { rows: 12, labels, positive: None };
-    /// let choice = LossChoice::new(&first)?;
+    /// let choice = LossChoice::new(&first);
     /// assert_eq!((choice.loss, choice.positive.as_deref()), ("logistic", Some("spam")));
-    /// # Ok::<(), rueful_run::NoLoss>(())
     /// ```
-    pub fn new(first: &FirstLabels) -> Result<Self, NoLoss> {
+    pub fn new(first: &FirstLabels) -> Self {
         if let Some(positive) = &first.positive {
-            return Ok(Self::one_against_the_rest(first, positive));
+            return Self::one_against_the_rest(first, positive);
         }
         let seen = Seen::new(first);
         match &seen.labels[..] {
             // The reader tells what is wrong.
-            [] => Ok(Self::signs(LabelRule::Signs, Vec::new())),
-            [one] if one.is_sign() => Ok(Self::one_sign(&seen, one)),
+            [] => Self::signs(LabelRule::Signs, Vec::new()),
+            [one] if one.is_sign() => Self::one_sign(&seen, one),
             [one] if one.is_truth() => {
                 let [negative, positive] = TRUTHS.map(Label::new);
-                Ok(Self::two(&seen, &negative, &positive))
+                Self::two(&seen, &negative, &positive)
             }
-            [one] if one.number.is_none() => Err(NoLoss::one_name(&seen, one)),
-            [negative, positive] if !seen.is_cut => Ok(Self::two(&seen, negative, positive)),
-            labels if labels.iter().all(|label| label.number.is_some()) => Ok(Self::numbers(&seen)),
-            _ => Err(NoLoss::classes(&seen)),
+            [one] if one.number.is_none() => Self::one_name(&seen, one),
+            [negative, positive] if !seen.is_cut => Self::two(&seen, negative, positive),
+            labels if labels.iter().all(|label| label.number.is_some()) => Self::numbers(&seen),
+            _ => Self::many(&seen),
         }
     }
 
@@ -133,6 +124,8 @@ impl LossChoice {
             .and("which was taken for one of two classes: ")
             .setting("loss")
             .and(format!(" {QUANTITIES} takes any number, "))
+            .setting("loss")
+            .and(format!(" {MANY} any number of classes, "))
             .setting("positive")
             .and(" LABEL one class against the rest");
         let rule = LabelRule::Inferred(Inferred::new(Labels::Signs, reason));
@@ -147,9 +140,12 @@ impl LossChoice {
         );
         let mut reason = Phrase::from(format!("{} only {named}, ", seen.have()))
             .and("which was taken for two classes: ");
+        let mut takes = " takes";
         if seen.labels.iter().all(|label| label.number.is_some()) {
             reason = reason.setting("loss").and(format!(" {QUANTITIES} takes any number, "));
+            takes = "";
         }
+        reason = reason.setting("loss").and(format!(" {MANY}{takes} any number of classes, "));
         let named = format!(" {} one class against the rest", argument(&positive.text));
         let reason = reason.setting("positive").and(named);
         let rule = LabelRule::Inferred(Inferred::two(&negative.text, &positive.text, reason));
@@ -164,36 +160,28 @@ impl LossChoice {
         notes.extend(seen.may_be_classes());
         let reason = Phrase::from(format!("{} only numbers, ", seen.have()))
             .and("which were taken for quantities: ")
+            .setting("loss")
+            .and(format!(" {MANY} takes any number of classes, "))
             .setting("positive")
-            .and(" LABEL takes one class against the rest");
+            .and(" LABEL one class against the rest");
         let rule = LabelRule::Inferred(Inferred::new(Labels::Numbers, reason));
         Self { loss: QUANTITIES, positive: None, rule, notes }
     }
-}
 
-impl NoLoss {
     fn one_name(seen: &Seen, one: &Label) -> Self {
-        let found = format!("only the label {} in {}", one.shown(), seen.first_rows());
-        let expected = Phrase::from("two labels, or numbers: say which label is +1 with ");
-        Self { found, expected: expected.setting("positive").and(" LABEL") }
+        let note = Phrase::from(format!("{} only the label {}", seen.have(), one.shown()))
+            .and(format!(": learning classes as they come with the {MANY} loss; "))
+            .setting("positive")
+            .and(" LABEL learns one of them against the rest");
+        Self { loss: MANY, positive: None, rule: LabelRule::Classes, notes: vec![note] }
     }
 
-    fn classes(seen: &Seen) -> Self {
-        let found = format!("the labels {}", seen.list());
-        let expected = Phrase::from("two labels, or numbers: ");
-        let expected = expected.setting("positive").and(" LABEL takes one class against the rest");
-        Self { found, expected }
-    }
-}
-
-/// The message as a person reads it.
-impl std::fmt::Display for NoLoss {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "found {}, expected {}", self.found, self.expected)
+    fn many(seen: &Seen) -> Self {
+        let note = Phrase::from(format!("labels are {}", seen.list()))
+            .and(format!(": learning the probabilities of all of them with the {MANY} loss"));
+        Self { loss: MANY, positive: None, rule: LabelRule::Classes, notes: vec![note] }
     }
 }
-
-impl std::error::Error for NoLoss {}
 
 /// A label, and its number if it is one.
 #[derive(Debug, Clone, PartialEq)]
@@ -299,10 +287,10 @@ impl Seen {
         let said = format!("there are only {count} different ones: if they stand for classes, ");
         may.then(|| {
             Phrase::from(said)
-                .setting("positive")
-                .and(" LABEL learns one of them against the rest; ")
                 .setting("loss")
-                .and(" names another loss")
+                .and(format!(" {MANY} learns them all, and "))
+                .setting("positive")
+                .and(" LABEL learns one of them against the rest")
         })
     }
 
@@ -331,17 +319,13 @@ mod tests {
 
     /// The loss, the label that is +1, and the notes.
     fn chosen(labels: &[&str]) -> (&'static str, Option<String>, Vec<String>) {
-        let LossChoice { loss, positive, notes, .. } = LossChoice::new(&first(labels)).unwrap();
+        let LossChoice { loss, positive, notes, .. } = LossChoice::new(&first(labels));
         (loss, positive, notes.iter().map(Phrase::to_string).collect())
-    }
-
-    fn refused(labels: &[&str]) -> String {
-        LossChoice::new(&first(labels)).unwrap_err().to_string()
     }
 
     /// The reason why a label that comes later is refused.
     fn reason(labels: &[&str]) -> String {
-        match LossChoice::new(&first(labels)).unwrap().rule {
+        match LossChoice::new(&first(labels)).rule {
             LabelRule::Inferred(inferred) => inferred.reason().text(&|name| format!("--{name}")),
             rule => panic!("{rule:?}"),
         }
@@ -380,7 +364,7 @@ mod tests {
         assert_eq!(chosen(&many[..20]).2.len(), 2);
         let mut cut = first(&["1", "2"]);
         cut.labels.is_cut = true;
-        assert_eq!(LossChoice::new(&cut).unwrap().loss, "square");
+        assert_eq!(LossChoice::new(&cut).loss, "square");
     }
 
     #[test]
@@ -397,21 +381,27 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_not_two_are_refused() {
+    fn names_that_are_not_two_are_classes() {
+        let said = |labels: &[&str]| {
+            let (loss, positive, notes) = chosen(labels);
+            assert_eq!((loss, positive), ("softmax", None), "{labels:?}");
+            notes.concat()
+        };
         assert_eq!(
-            refused(&["setosa", "virginica", "versicolor"]),
-            "found the labels \"setosa\", \"versicolor\" and \"virginica\", expected two labels, or \
-             numbers: positive LABEL takes one class against the rest"
+            said(&["setosa", "virginica", "versicolor"]),
+            "labels are \"setosa\", \"versicolor\" and \"virginica\": learning the probabilities \
+             of all of them with the softmax loss"
         );
         assert_eq!(
-            refused(&["ham"]),
-            "found only the label \"ham\" in the first row, expected two labels, or numbers: say \
-             which label is +1 with positive LABEL"
+            said(&["ham"]),
+            "the first row has only the label \"ham\": learning classes as they come with the \
+             softmax loss; positive LABEL learns one of them against the rest"
         );
-        assert!(refused(&["1", "2", "x"]).starts_with("found the labels 1, 2 and \"x\""));
+        assert!(said(&["1", "2", "x"]).starts_with("labels are 1, 2 and \"x\""));
         let long = "x".repeat(5000);
-        assert!(refused(&[&long, "\u{1b}", "y"]).len() < 250);
-        assert!(refused(&["a", "b", "c", "d", "e", "f", "g"]).contains("\"f\", …"));
+        assert!(said(&[&long, "\u{1b}", "y"]).len() < 250);
+        assert!(said(&["a", "b", "c", "d", "e", "f", "g"]).contains("\"f\", …"));
+        assert_eq!(LossChoice::new(&first(&["a", "b", "c"])).rule, LabelRule::Classes);
     }
 
     #[test]
@@ -428,7 +418,7 @@ mod tests {
         let same = LossChoice::one_against_the_rest(&first(&["1", "2"]), "2.0");
         assert_eq!(same.notes.len(), 1);
         let stored = FirstLabels { positive: Some("spam".to_owned()), ..first(&["-1", "1"]) };
-        assert_eq!(LossChoice::new(&stored).unwrap().positive.as_deref(), Some("spam"));
+        assert_eq!(LossChoice::new(&stored).positive.as_deref(), Some("spam"));
     }
 
     #[test]
@@ -450,22 +440,24 @@ mod tests {
         assert_eq!(
             reason(&["0", "1"]),
             "the first 2 rows have only 0 and 1, which was taken for two classes: --loss square \
-             takes any number, --positive 1 one class against the rest"
+             takes any number, --loss softmax any number of classes, --positive 1 one class against \
+             the rest"
         );
         assert_eq!(
             reason(&["c d", "a"]),
             "the first 2 rows have only \"a\" and \"c d\", which was taken for two classes: \
-             --positive 'c d' one class against the rest"
+             --loss softmax takes any number of classes, --positive 'c d' one class against the rest"
         );
         assert_eq!(
             reason(&["0"]),
             "the first row has only 0, which was taken for one of two classes: --loss square takes \
-             any number, --positive LABEL one class against the rest"
+             any number, --loss softmax any number of classes, --positive LABEL one class against \
+             the rest"
         );
         assert_eq!(
             reason(&["1.5", "2", "3"]),
-            "the first 3 rows have only numbers, which were taken for quantities: --positive LABEL \
-             takes one class against the rest"
+            "the first 3 rows have only numbers, which were taken for quantities: --loss softmax \
+             takes any number of classes, --positive LABEL one class against the rest"
         );
     }
 

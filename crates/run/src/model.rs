@@ -11,11 +11,13 @@
 //! A file may come from anywhere: lengths are checked before memory is allocated, and the state of
 //! a learner is compared with a fresh one before it is used.
 
+use crate::classes::ClassRun;
 use crate::companions::{Companions, whole};
 use crate::data::DataSpec;
-use crate::dispatch::{SavedLearner, restore};
+use crate::dispatch::restore;
 use crate::jury::Jury;
-use crate::run::{Proofs, Run};
+use crate::learning::Learning;
+use crate::run::{PartOf, Proofs, Run, RunError};
 use crate::shares::Shares;
 use crate::spec::SpecError;
 use crate::statistics::Statistics;
@@ -23,6 +25,7 @@ use crate::task::Task;
 use rueful_core::figures::Scorecard;
 use rueful_core::{Ledger, RiskBound};
 use rueful_data::{Seen, can_replace_file, printable, replace_file};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -43,22 +46,29 @@ const LENGTH_MAX: u64 = 4 << 30;
 
 /// The tag of a section, in four letters. A program may skip a section that it does not know if the
 /// tag begins with a small letter. Later versions add sections and change none.
-pub(crate) type Tag = [u8; 4];
+pub type Tag = [u8; 4];
 
-const TASK: Tag = *b"Task";
+const TASK: Tag = Run::TASK;
 const DATA: Tag = *b"Data";
-const LEARNER: Tag = *b"Lrnr";
-const LEDGER: Tag = *b"Ledg";
+pub(crate) const LEARNER: Tag = *b"Lrnr";
+pub(crate) const LEDGER: Tag = *b"Ledg";
 const STREAM: Tag = *b"Seen";
 const JURY: Tag = *b"Jury";
 const STATISTICS: Tag = *b"Gram";
-const SHARES: Tag = *b"Shar";
+pub(crate) const SHARES: Tag = *b"Shar";
 const FIGURES: Tag = *b"figs";
+/// The mark of a part of a run. A program that does not know it must not take it for a model.
+const PART: Tag = *b"Part";
+
+/// All tags that begin with a large letter.
+const KNOWN: [Tag; 10] =
+    [TASK, ClassRun::TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES, PART];
 
 /// A saved run.
-pub struct Model {
+#[derive(Clone)]
+pub struct Model<R = Run> {
     /// The run as it was left.
-    pub run: Run,
+    pub run: R,
     /// The data that it was learning from at last.
     pub data: DataSpec,
     /// The record of what the stream held.
@@ -96,9 +106,23 @@ impl Stream {
 /// The description that a model begins with.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Description {
-    written_by: String,
-    task: Task,
+pub(crate) struct Description<T> {
+    pub(crate) written_by: String,
+    pub(crate) task: T,
+}
+
+impl<T: Serialize + DeserializeOwned> Description<T> {
+    /// The section that describes a task.
+    pub(crate) fn section(task: T) -> Vec<u8> {
+        let written_by = env!("CARGO_PKG_VERSION").to_owned();
+        // JSON of names and finite numbers cannot fail.
+        serde_json::to_vec(&Self { written_by, task }).unwrap_or_default()
+    }
+
+    /// The description in a section, or the error in it.
+    pub(crate) fn read(section: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(section).map_err(|error| format!("its task: {error}"))
+    }
 }
 
 /// The ledger and the mistakes, and how many of the rounds other learners have played.
@@ -174,6 +198,18 @@ pub enum ModelError {
         /// The file.
         file: String,
     },
+    /// The model learns many classes, or a score, and the other kind was expected.
+    #[error(
+        "{file} is a model of {}, which has {}: this command is for the other kind of model",
+        if *of_classes { "many classes" } else { "one score" },
+        if *of_classes { "weights for every class" } else { "no classes" }
+    )]
+    Kind {
+        /// The file.
+        file: String,
+        /// Whether the model is one of many classes.
+        of_classes: bool,
+    },
     /// The file is well-formed, but makes no sense.
     #[error("{file} is no model that rueful wrote: {what}")]
     Senseless {
@@ -185,24 +221,29 @@ pub enum ModelError {
 }
 
 /// Encodes a run as the bytes of a model.
-pub(crate) fn encode(
-    run: &Run,
+pub(crate) fn encode<R: Learning>(
+    run: &R,
     data: &DataSpec,
     stream: &Stream,
     companions: &Companions,
 ) -> Result<Vec<u8>, ModelError> {
-    let written_by = env!("CARGO_PKG_VERSION").to_owned();
-    let description = Description { written_by, task: run.task().clone() };
+    let mut sections = run.sections()?;
+    // JSON of names and finite numbers cannot fail.
+    sections.insert(1, (DATA, serde_json::to_vec(data).unwrap_or_default()));
+    sections.insert(4, (STREAM, postcard::to_allocvec(stream)?));
+    sections.extend(companions.sections(&run.order())?);
+    Ok(seal(&sections))
+}
+
+/// A run of one score as sections of a model.
+pub(crate) fn sections_of(run: &Run) -> Result<Vec<(Tag, Vec<u8>)>, ModelError> {
     let (others, mistakes) = (run.others(), run.mistakes().copied());
     let books = Books { others, mistakes, ledger: run.ledger().clone() };
     let order = run.ledger().cells().in_order();
-    // JSON of names and finite numbers cannot fail.
     let mut sections = vec![
-        (TASK, serde_json::to_vec(&description).unwrap_or_default()),
-        (DATA, serde_json::to_vec(data).unwrap_or_default()),
+        (TASK, Description::section(run.task().clone())),
         (LEARNER, run.saved_learner().save(&order)?),
         (LEDGER, postcard::to_allocvec(&books)?),
-        (STREAM, postcard::to_allocvec(stream)?),
     ];
     if let Some(jury) = run.jury() {
         let jury = jury.rearranged(&order);
@@ -211,12 +252,14 @@ pub(crate) fn encode(
             sections.push((STATISTICS, postcard::to_allocvec(statistics)?));
         }
     }
+    if let Some(part_of) = run.part_of() {
+        sections.push((PART, postcard::to_allocvec(&part_of)?));
+    }
     if let Some(shares) = run.saved_shares() {
         sections.push((SHARES, postcard::to_allocvec(shares)?));
     }
     sections.push((FIGURES, postcard::to_allocvec(run.scorecard())?));
-    sections.extend(companions.sections(&order)?);
-    Ok(seal(&sections))
+    Ok(sections)
 }
 
 /// Joins the sections behind a header for them.
@@ -235,6 +278,13 @@ fn seal(sections: &[(Tag, Vec<u8>)]) -> Vec<u8> {
     let crc = checksum(&bytes);
     bytes[HEADER - 4..HEADER].copy_from_slice(&crc.to_le_bytes());
     bytes
+}
+
+/// Gives bytes that were changed the checksum that they should have.
+#[cfg(test)]
+pub(crate) fn reseal(bytes: &mut [u8]) {
+    let crc = checksum(bytes);
+    bytes[HEADER - 4..HEADER].copy_from_slice(&crc.to_le_bytes());
 }
 
 /// The checksum of all bytes except its own.
@@ -260,9 +310,33 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
 impl Model {
     /// A run of a task before its first row, which will be shown rows of such data.
     pub fn new(task: Task, data: DataSpec) -> Result<Self, SpecError> {
+        Ok(Self::of(Run::new(task)?, data))
+    }
+
+    /// Opens the file of a model.
+    pub fn open(path: &Path) -> Result<Self, ModelError> {
+        let file = printable(&path.display().to_string());
+        let bytes = read(path, &file)?;
+        Self::decode(&bytes, &file)
+    }
+
+    /// Reads a model from the bytes of a file, which errors call `file`.
+    pub fn decode(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
+        whole_model(Self::decode_part(bytes, file)?, file)
+    }
+
+    /// The task: loss, learner and comparators.
+    pub fn task(&self) -> &Task {
+        self.run.task()
+    }
+}
+
+impl<R: Learning> Model<R> {
+    /// A run before its first row, which will be shown rows of such data.
+    pub(crate) fn of(run: R, data: DataSpec) -> Self {
         let written_by = env!("CARGO_PKG_VERSION").to_owned();
-        let (run, stream, companions) = (Run::new(task)?, Stream::default(), Companions::default());
-        Ok(Self { run, data, stream, companions, written_by })
+        let (stream, companions) = (Stream::default(), Companions::default());
+        Self { run, data, stream, companions, written_by }
     }
 
     /// The model as the bytes of a file.
@@ -275,37 +349,118 @@ impl Model {
         write(path, &self.to_bytes()?)
     }
 
+    fn restored(sections: &Sections<'_>, file: &str) -> Result<Self, ModelError> {
+        let senseless = |what: String| ModelError::Senseless { file: file.to_owned(), what };
+        if sections.find(R::TASK).is_none() {
+            let of_classes = R::TASK == TASK;
+            return Err(ModelError::Kind { file: file.to_owned(), of_classes });
+        }
+        let data = serde_json::from_slice(sections.part(DATA))
+            .map_err(|error| senseless(format!("its data: {error}")))?;
+        let stream: Stream = whole(sections.part(STREAM))
+            .ok_or_else(|| senseless("the record of its stream cannot be read".to_owned()))?;
+        let (run, written_by) = R::restore(sections, stream.seen()).map_err(senseless)?;
+        if Some(run.examples()) != parts_of(&stream, run.others()) {
+            return Err(senseless("its stream is not that of its ledger".to_owned()));
+        }
+        let companions = run.companions(sections).map_err(|what| senseless(what.to_owned()))?;
+        Ok(Self { run, data, stream, companions, written_by })
+    }
+}
+
+/// A saved run of any kind.
+pub enum AnyModel {
+    /// A model that gives every example one score.
+    Score(Box<Model>),
+    /// A model of many classes.
+    Classes(Box<Model<ClassRun>>),
+}
+
+impl AnyModel {
     /// Opens the file of a model.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let file = printable(&path.display().to_string());
-        let bytes = read(path, &file)?;
-        Self::decode(&bytes, &file)
+        Self::decode(&read(path, &file)?, &file)
     }
 
     /// Reads a model from the bytes of a file, which errors call `file`.
     pub fn decode(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
-        let body = Header::check(bytes, file)?;
-        let senseless = |what: String| ModelError::Senseless { file: file.to_owned(), what };
-        let parts = Parts::of(body, file)?;
-        let Description { written_by, task } = serde_json::from_slice(parts.task)
-            .map_err(|error| senseless(format!("its task: {error}")))?;
-        let data = serde_json::from_slice(parts.data)
-            .map_err(|error| senseless(format!("its data: {error}")))?;
-        let stream: Stream = whole(parts.stream)
-            .ok_or_else(|| senseless("the record of its stream cannot be read".to_owned()))?;
-        let run = restored(task, &parts, stream.seen()).map_err(senseless)?;
-        if Some(run.ledger().rounds()) != parts_of(&stream, run.others()) {
-            return Err(senseless("its stream is not that of its ledger".to_owned()));
+        let sections = Sections::of(Header::check(bytes, file)?, file)?;
+        if sections.find(ClassRun::TASK).is_some() {
+            let model = Model::restored(&sections, file)?;
+            return Ok(Self::Classes(Box::new(model)));
         }
-        let companions = Companions::read(|tag| parts.find(tag), run.task(), run.ledger())
-            .map_err(|what| senseless(what.to_owned()))?;
-        Ok(Self { run, data, stream, companions, written_by })
+        Ok(Self::Score(Box::new(whole_model(Model::restored(&sections, file)?, file)?)))
+    }
+}
+
+/// Refuses a part of a run.
+fn whole_model(model: Model, file: &str) -> Result<Model, ModelError> {
+    if model.run.is_part() {
+        let what = "it is a part of a run, which only that run can take in".to_owned();
+        return Err(ModelError::Senseless { file: file.to_owned(), what });
+    }
+    Ok(model)
+}
+
+impl Model {
+    /// Reads a model or a part of one from its bytes, which errors call `file`.
+    pub fn decode_part(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
+        let sections = Sections::of(Header::check(bytes, file)?, file)?;
+        Self::restored(&sections, file)
     }
 
-    /// The task: loss, learner and comparators.
-    pub fn task(&self) -> &Task {
-        self.run.task()
+    /// A part of this model, which can learn from rows of its own. If it is the only one, it is a
+    /// copy, and what it learns is what this model would have learned.
+    pub fn part(&self, is_only: bool) -> Result<Self, RunError> {
+        let (run, stream) = if is_only {
+            (self.run.clone(), self.stream.clone())
+        } else {
+            (self.run.part()?, Stream::default())
+        };
+        let companions = if is_only { self.companions.clone() } else { Companions::default() };
+        Ok(Self {
+            run,
+            data: self.data.clone(),
+            stream,
+            companions,
+            written_by: self.written_by.clone(),
+        })
     }
+
+    /// Takes in parts of this model. The result depends on them and on their order alone. An only
+    /// part becomes the model.
+    pub fn take_parts(&mut self, mut parts: Vec<Self>) -> Result<(), RunError> {
+        let is_only = parts.len() == 1 && !parts[0].run.is_part();
+        if is_only && parts[0].task() == self.task() && parts[0].data == self.data {
+            *self = parts.swap_remove(0);
+            return Ok(());
+        }
+        let mut stream = self.stream.clone();
+        let runs = streams_of(parts, &mut stream);
+        self.run.take_parts(&runs)?;
+        self.stream = stream;
+        self.run.saw(self.stream.seen());
+        Ok(())
+    }
+
+    /// Joins parts of this model to one part, so that many are merged in levels.
+    pub fn joined(&self, parts: Vec<Self>) -> Result<Self, RunError> {
+        let mut joined = self.part(false)?;
+        let runs = streams_of(parts, &mut joined.stream);
+        joined.run = self.run.joined(&runs)?;
+        Ok(joined)
+    }
+}
+
+/// Adds the streams of parts to a stream, and returns their runs.
+fn streams_of(parts: Vec<Model>, stream: &mut Stream) -> Vec<Run> {
+    let take = |part: Model| {
+        stream.now.extend(&part.stream.seen());
+        stream.position = stream.position.saturating_add(part.stream.position);
+        part.run
+    };
+    parts.into_iter().map(take).collect()
 }
 
 /// The number of rounds that a stream and other learners make together, if they agree.
@@ -316,66 +471,56 @@ fn parts_of(stream: &Stream, others: u64) -> Option<u64> {
     before.checked_add(now)?.checked_add(others).filter(|_| is_at)
 }
 
-/// The sections that every model has, and those that it may have: the jury with its statistics, the
-/// shares of mixed learners, and the figures.
-struct Parts<'a> {
-    task: &'a [u8],
-    data: &'a [u8],
-    learner: &'a [u8],
-    ledger: &'a [u8],
-    stream: &'a [u8],
-    jury: Option<&'a [u8]>,
-    statistics: Option<&'a [u8]>,
-    shares: Option<&'a [u8]>,
-    figures: Option<&'a [u8]>,
+/// The sections of a model. Those that every model has are there.
+pub struct Sections<'a> {
     all: Vec<(Tag, &'a [u8])>,
 }
 
-impl<'a> Parts<'a> {
-    /// A section that a model may have.
-    fn find(&self, wanted: Tag) -> Option<&'a [u8]> {
-        find(&self.all, wanted)
-    }
-
+impl<'a> Sections<'a> {
     fn of(body: &'a [u8], file: &str) -> Result<Self, ModelError> {
         let senseless =
             |what: &str| ModelError::Senseless { file: file.to_owned(), what: what.to_owned() };
-        let sections = sections(body)
+        let all = sections(body)
             .ok_or_else(|| senseless("its sections do not fill it, or one comes twice"))?;
-        let known = [TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES, FIGURES];
-        let is_foreign = |tag: &Tag| !known.contains(tag) && !tag[0].is_ascii_lowercase();
-        if let Some((tag, _)) = sections.iter().find(|(tag, _)| is_foreign(tag)) {
+        let is_foreign = |tag: &Tag| !KNOWN.contains(tag) && !tag[0].is_ascii_lowercase();
+        if let Some((tag, _)) = all.iter().find(|(tag, _)| is_foreign(tag)) {
             let part = tag.escape_ascii().to_string();
             return Err(ModelError::Part { file: file.to_owned(), part });
         }
-        let find = |wanted: Tag| find(&sections, wanted);
-        let part = |wanted: Tag| find(wanted).ok_or_else(|| senseless("a section is missing"));
-        Ok(Self {
-            task: part(TASK)?,
-            data: part(DATA)?,
-            learner: part(LEARNER)?,
-            ledger: part(LEDGER)?,
-            stream: part(STREAM)?,
-            jury: find(JURY),
-            statistics: find(STATISTICS),
-            shares: find(SHARES),
-            figures: find(FIGURES),
-            all: sections,
-        })
+        let sections = Self { all };
+        let has = |tag: Tag| sections.find(tag).is_some();
+        let has_task = has(TASK) != has(ClassRun::TASK);
+        if !has_task || ![DATA, LEARNER, LEDGER, STREAM].into_iter().all(has) {
+            return Err(senseless("a section is missing"));
+        }
+        Ok(sections)
+    }
+
+    /// A section that a model may have.
+    pub(crate) fn find(&self, wanted: Tag) -> Option<&'a [u8]> {
+        self.all.iter().find(|(tag, _)| *tag == wanted).map(|&(_, section)| section)
+    }
+
+    /// A section that every model has.
+    pub(crate) fn part(&self, wanted: Tag) -> &'a [u8] {
+        self.find(wanted).unwrap_or_default()
     }
 }
 
-fn find<'a>(sections: &[(Tag, &'a [u8])], wanted: Tag) -> Option<&'a [u8]> {
-    sections.iter().find(|(tag, _)| *tag == wanted).map(|&(_, section)| section)
-}
-
 /// The run in its sections, or the error in them.
-fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
-    let learner = restore(&task, parts.learner).map_err(|error| error.to_string())?;
+pub(crate) fn restored(parts: &Sections<'_>, seen: Seen) -> Result<(Run, String), String> {
+    let Description { written_by, task }: Description<Task> = Description::read(parts.part(TASK))?;
+    let learner = restore(&task, parts.part(LEARNER)).map_err(|error| error.to_string())?;
     let mut learner = learner.ok_or("its learner is not the one it describes")?;
     let Books { others, mistakes, ledger } =
-        whole(parts.ledger).ok_or("its ledger cannot be read")?;
-    let rounds = learner.rounds().checked_add(others);
+        whole(parts.part(LEDGER)).ok_or("its ledger cannot be read")?;
+    let part_of = match parts.find(PART) {
+        None => None,
+        Some(section) => Some(whole::<PartOf>(section).ok_or("its part cannot be read")?),
+    };
+    let earlier = part_of.map_or(0, |part_of| part_of.earlier);
+    let played = learner.rounds().checked_sub(earlier);
+    let rounds = played.and_then(|played| played.checked_add(others));
     let fresh = task.ledger().pinning(learner.named_coordinates());
     if !ledger.continues(&fresh) || Some(ledger.rounds()) != rounds {
         return Err("its ledger is not that of its learner".to_owned());
@@ -390,22 +535,25 @@ fn restored(task: Task, parts: &Parts<'_>, seen: Seen) -> Result<Run, String> {
     let jury = jury(&task, parts, &ledger, others)?;
     let jury = jury.map(|jury| jury.rearranged(&places));
     learner.rearrange(&places);
-    let shares = shares(parts.shares, &*learner)?;
-    let card = figures(&task, parts.figures, ledger.rounds())?;
+    let fresh_shares = (!learner.experts().is_empty()).then(Shares::new);
+    let shares = shares(parts.find(SHARES), fresh_shares, learner.rounds())?;
+    let card = figures(&task, parts.find(FIGURES), ledger.rounds())?;
     let proofs = Proofs { ledger, jury, mistakes, card, others, shares };
-    Ok(Run::restored(task, learner, proofs, seen))
+    let mut run = Run::restored(task, learner, proofs, seen);
+    part_of.into_iter().for_each(|part_of| run.restore_part(part_of));
+    Ok((run, written_by))
 }
 
 /// The jury in its section, or the error in it.
 fn jury(
     task: &Task,
-    parts: &Parts<'_>,
+    parts: &Sections<'_>,
     ledger: &Ledger,
     others: u64,
 ) -> Result<Option<Jury>, String> {
     let wrong = "its jury is not that of its task";
     let fresh = Jury::new(task);
-    let statistics = match parts.statistics {
+    let statistics = match parts.find(STATISTICS) {
         None => None,
         // Where a fresh jury has no statistics, a later one cannot have any.
         Some(_) if fresh.as_ref().and_then(Jury::statistics).is_none() => return Err(wrong.into()),
@@ -415,7 +563,7 @@ fn jury(
             Some(read.filter(is_one).ok_or("its statistics are not those of its ledger")?)
         }
     };
-    match (fresh, parts.jury) {
+    match (fresh, parts.find(JURY)) {
         (None, None) => Ok(None),
         (Some(_), Some(section)) => {
             let jury: Option<Jury> = whole(section);
@@ -428,11 +576,14 @@ fn jury(
 }
 
 /// The shares in their section, or the error in them.
-fn shares(section: Option<&[u8]>, learner: &dyn SavedLearner) -> Result<Option<Shares>, String> {
-    let fresh = (!learner.experts().is_empty()).then(Shares::new);
+pub(crate) fn shares(
+    section: Option<&[u8]>,
+    fresh: Option<Shares>,
+    rounds: u64,
+) -> Result<Option<Shares>, String> {
     let (Some(_), Some(section)) = (&fresh, section) else { return Ok(fresh) };
     let read: Option<Shares> = whole(section);
-    let read = read.filter(|shares| shares.is_sound(learner.rounds()));
+    let read = read.filter(|shares| shares.is_sound(rounds));
     Ok(Some(read.ok_or("its shares are not those of its learner")?))
 }
 

@@ -7,6 +7,7 @@ use rueful_core::loss::{Labels, Loss};
 use rueful_core::{Example, Features, Round};
 use rueful_data::Names;
 use serde::Serialize;
+use std::cmp::Ordering;
 
 /// A prediction in its several forms.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -106,20 +107,14 @@ impl Model {
             Contribution { index: i as u32, name, value: value as f32, weight, contribution }
         };
         let mut contributions: Vec<_> = x.iter().zip(all).map(contribution).collect();
-        contributions.sort_by(|a, b| {
-            b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.index.cmp(&b.index))
-        });
+        contributions.sort_by(by_size);
         Explanation { scored: self.score(x), contributions, rest }
     }
 
     /// Returns the name of a feature in the data at hand or in the data that the model has learned
     /// from.
     pub fn name_of(&self, index: u32, names: &Names) -> Option<String> {
-        if index == 0 && self.data.constant {
-            return Some("constant".to_owned());
-        }
-        let known = [names, &self.stream.now.names, &self.stream.before.names];
-        known.iter().find_map(|names| names.get(index))
+        name_of(self, index, names)
     }
 
     /// Returns the weights that are not 0, the largest first.
@@ -133,4 +128,18 @@ impl Model {
             .sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.index.cmp(&b.index)));
         weights
     }
+}
+
+/// Compares contributions by their size, the largest first.
+pub(crate) fn by_size(a: &Contribution, b: &Contribution) -> Ordering {
+    b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.index.cmp(&b.index))
+}
+
+/// The name of a feature in the data at hand or in the data that a model has learned from.
+pub(crate) fn name_of<R>(model: &Model<R>, index: u32, names: &Names) -> Option<String> {
+    if index == 0 && model.data.constant {
+        return Some("constant".to_owned());
+    }
+    let known = [names, &model.stream.now.names, &model.stream.before.names];
+    known.iter().find_map(|names| names.get(index))
 }

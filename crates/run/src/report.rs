@@ -1,5 +1,6 @@
 //! The report of a run, under the names that it keeps in JSON. All values are per round.
 
+use crate::classes::ClassesReport;
 use crate::contradiction::{Claim, Contradiction};
 use crate::figures::FiguresReport;
 use crate::hindsight::{HindsightReport, Interval, MistakeReport};
@@ -8,7 +9,7 @@ use crate::run::Run;
 use crate::task::Described;
 use rueful_core::learner::Expert;
 use rueful_core::ledger::CurvePoint;
-use rueful_core::loss::Labels;
+use rueful_core::loss::{Labels, Loss};
 use rueful_core::{Bound, Ladder, Ledger, NoBound, RiskBound};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,9 @@ pub struct Report {
     /// The usual figures on how good the predictions were; left out before the first round.
     #[serde(flatten)]
     pub figures: Option<FiguresReport>,
+    /// The classes, where labels name many of them.
+    #[serde(flatten)]
+    pub classes: Option<ClassesReport>,
     /// The certificate: no comparator was better by more than this per round. It is null if it is
     /// unbounded.
     pub certificate: Option<f64>,
@@ -101,7 +105,7 @@ pub struct RiskBoundReport {
 const DELTA: f64 = 0.05;
 
 impl RiskBoundReport {
-    fn new(mistakes: &RiskBound) -> Self {
+    pub(crate) fn new(mistakes: &RiskBound) -> Self {
         Self { value: mistakes.upper(DELTA), delta: DELTA, of: "error rate".to_owned() }
     }
 }
@@ -158,16 +162,17 @@ impl Report {
             penalty: (task.sigma.get() > 0.0).then(|| ledger.per_round(ledger.penalty())),
             mistake_rate: classifies.then(|| ledger.per_round(ledger.mistakes() as f64)),
             figures: FiguresReport::new(run.scorecard(), ledger.rounds()),
+            classes: None,
             certificate: finite(ledger.at_most_per_round(ladder.certificate)),
             certificate_own: finite(point.own_certificate()),
-            judged: JudgedReport::new(&task.loss, &task.comparators, point),
+            judged: JudgedReport::new(task.loss.is_nonnegative(), &task.comparators, point),
             experts: run.learner().experts(),
             mixing_cost: run
                 .learner()
                 .mixing_cost()
                 .and_then(|total| finite(ledger.at_most_per_round(total))),
             risk_bound: run.mistakes().filter(|all| all.rounds() > 0).map(RiskBoundReport::new),
-            bound: BoundReport::new(ledger, ladder),
+            bound: BoundReport::new(|total| ledger.at_most_per_round(total), ladder),
             comparator: None,
             regret: None,
             hindsight: None,
@@ -185,7 +190,7 @@ impl Report {
     }
 
     /// Withholds all parts of the certificate if the certificate itself is withheld.
-    fn withhold_parts(&mut self) {
+    pub(crate) fn withhold_parts(&mut self) {
         if self.certificate.is_none() && !self.contradictions.is_empty() {
             self.certificate_own = None;
             self.judged = JudgedReport::nothing();
@@ -230,10 +235,8 @@ impl Report {
 }
 
 impl BoundReport {
-    fn new(ledger: &Ledger, ladder: &Ladder) -> Self {
-        let value = |rung: &Result<Bound, NoBound>| {
-            Some(ledger.at_most_per_round(rung.as_ref().ok()?.total))
-        };
+    pub(crate) fn new(per_round: impl Fn(f64) -> f64, ladder: &Ladder) -> Self {
+        let value = |rung: &Result<Bound, NoBound>| Some(per_round(rung.as_ref().ok()?.total));
         Self {
             data: value(&ladder.data),
             theorem: value(&ladder.theorem),

@@ -1,13 +1,18 @@
 //! A run: it takes rows, returns rounds, and can report on them at any moment.
 
+mod parts;
+
+pub(crate) use parts::PartOf;
+
 use crate::dispatch::{SavedLearner, build};
 use crate::jury::Jury;
 use crate::report::Report;
 use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use crate::task::Task;
+use rueful_core::classes::ClassError;
 use rueful_core::figures::Scorecard;
-use rueful_core::learner::Learner;
+use rueful_core::learner::{Learner, MergeError};
 use rueful_core::ledger::{CurvePoint, Testimony};
 use rueful_core::loss::{Labels, ZeroOne};
 use rueful_core::{
@@ -49,6 +54,8 @@ pub struct Run {
     seen: Seen,
     /// The number of rounds in the ledger that other learners have played.
     others: u64,
+    /// The run of which this is a part, if it is one.
+    part_of: Option<PartOf>,
     /// The reason why the run cannot go on, once it cannot.
     diverged: Option<LedgerError>,
     /// The rounds of the last rows and of a part of them, and the cells of their features.
@@ -88,9 +95,21 @@ pub enum RunError {
         /// The labels that the loss takes.
         expected: Labels,
     },
+    /// A label is not the number of a class. Nothing was learned from its rows.
+    #[error(transparent)]
+    Class(#[from] ClassError),
     /// Two runs do not belong together.
     #[error("runs of different tasks cannot be merged: {0}")]
     DifferentTask(&'static str),
+    /// The learner is none whose weights can be merged.
+    #[error(
+        "parts that learned side by side are merged for the bank alone: the weights of the learner \
+         {0} cannot be merged"
+    )]
+    CannotMerge(&'static str),
+    /// The learners of parts cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
 }
 
 impl Run {
@@ -127,6 +146,7 @@ impl Run {
             shares,
             seen,
             others,
+            part_of: None,
             diverged: None,
             rounds: Vec::new(),
             part: Vec::new(),
@@ -239,12 +259,19 @@ impl Run {
     /// The testimonies of the judge's witnesses and of the learner's own witnesses about the
     /// comparators. The learner's predictions are not among them. Empty where nobody judges.
     pub fn witnesses(&self) -> Vec<Testimony> {
+        if self.part_of.is_some() {
+            // The witnesses speak of the whole stream, and these books are about a part of it.
+            return Vec::new();
+        }
         let of = |jury: &Jury| jury.testify(&*self.learner, &self.ledger);
         self.jury.as_ref().map_or_else(Vec::new, of)
     }
 
     /// The same testimonies for comparators of every radius.
     fn witnesses_for_all(&self) -> Vec<Testimony> {
+        if self.part_of.is_some() {
+            return Vec::new();
+        }
         let of = |jury: &Jury| jury.testify_for_all(&*self.learner, &self.ledger);
         self.jury.as_ref().map_or_else(Vec::new, of)
     }
@@ -362,6 +389,9 @@ impl Run {
 
     /// The bounds of the learner's theorem for the rounds in the ledger.
     fn promise(&self) -> Promise {
+        if self.part_of.is_some() {
+            return Promise::none("this is a part of a run, and the theorem is about the whole");
+        }
         if self.others > 0 {
             return Promise::none(format!(
                 "{} of the rounds were played by other learners, and the theorem is about one",

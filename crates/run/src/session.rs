@@ -2,6 +2,7 @@
 
 use crate::companions::Companions;
 use crate::data::DataSpec;
+use crate::learning::Learning;
 use crate::model::{self, Model, ModelError, Stream};
 use crate::report::Report;
 use crate::run::{Run, RunError};
@@ -13,8 +14,8 @@ use std::path::Path;
 use thiserror::Error;
 
 /// A run, and its position in its data.
-pub struct Session {
-    run: Run,
+pub struct Session<R = Run> {
+    run: R,
     companions: Companions,
     data: DataSpec,
     /// The record of what was seen before these data.
@@ -63,22 +64,48 @@ impl Session {
     /// A run that has seen nothing.
     pub fn new(spec: &Spec) -> Result<Self, SpecError> {
         spec.check()?;
-        let run = Run::new(spec.task())?;
-        let (data, batch) = (spec.data.clone(), Batch::default());
-        let (companions, before) = (Companions::default(), Seen::default());
-        Ok(Self { run, companions, data, before, position: 0, to_skip: 0, batch })
+        Ok(Self::begin(Run::new(spec.task())?, spec.data.clone()))
+    }
+
+    /// The rows that were learned from last, and the round of each.
+    pub fn last(&self) -> (Rows<'_>, &[Round]) {
+        (self.batch.rows(), self.run.rounds())
+    }
+
+    /// The ledger of the run.
+    pub fn ledger(&self) -> &Ledger {
+        self.run.ledger()
+    }
+
+    /// The windows, if they were asked for.
+    pub fn windows(&self) -> Option<&Windows> {
+        self.companions.windows.as_ref()
+    }
+
+    /// The whole description.
+    pub fn spec(&self) -> Spec {
+        self.run.task().clone().reading(self.data.clone())
+    }
+}
+
+impl<R: Learning> Session<R> {
+    /// A session of a run that has seen nothing.
+    pub(crate) fn begin(run: R, data: DataSpec) -> Self {
+        let (companions, before, batch) =
+            (Companions::default(), Seen::default(), Batch::default());
+        Self { run, companions, data, before, position: 0, to_skip: 0, batch }
     }
 
     /// A run that was saved. It goes on in the same data: given them from the start, it skips the
     /// rows that it has learned from.
-    pub fn resume(model: Model) -> Self {
+    pub fn resume(model: Model<R>) -> Self {
         let Model { run, data, stream: Stream { before, position, .. }, companions, .. } = model;
         let batch = Batch::default();
         Self { run, companions, data, before, position, to_skip: position, batch }
     }
 
     /// A run that was saved, to go on with other data.
-    pub fn resume_with(model: Model, data: DataSpec) -> Self {
+    pub fn resume_with(model: Model<R>, data: DataSpec) -> Self {
         let before = model.stream.seen();
         let mut session = Self { before, data, position: 0, to_skip: 0, ..Self::resume(model) };
         session.companions = session.companions.for_other_data();
@@ -92,9 +119,7 @@ impl Session {
         }
         let rows = self.batch.rows();
         self.run.learn_counted(rows)?;
-        if let Some(windows) = &mut self.companions.windows {
-            windows.tell(self.run.ledger(), self.run.entered(rows), self.run.rounds());
-        }
+        self.run.tell(rows, &mut self.companions);
         self.position += self.batch.len() as u64;
         Ok(true)
     }
@@ -117,18 +142,18 @@ impl Session {
         Ok(false)
     }
 
-    /// The rows that were learned from last, and the round of each.
-    pub fn last(&self) -> (Rows<'_>, &[Round]) {
-        (self.batch.rows(), self.run.rounds())
+    /// The rows that were learned from last.
+    pub fn last_rows(&self) -> Rows<'_> {
+        self.batch.rows()
     }
 
     /// How far it has come.
     pub fn progress(&self, source: &dyn Source) -> Progress {
-        let ledger = self.run.ledger();
+        let examples = self.run.examples();
         Progress {
-            examples: ledger.rounds(),
+            examples,
             bytes: source.bytes_read(),
-            sequential_risk: ledger.sequential_risk(),
+            sequential_risk: self.run.total_loss() / examples.max(1) as f64,
         }
     }
 
@@ -150,7 +175,7 @@ impl Session {
     }
 
     /// The session as a model in memory.
-    pub fn into_model(self, source: &dyn Source) -> Model {
+    pub fn into_model(self, source: &dyn Source) -> Model<R> {
         let stream = self.stream(source);
         let written_by = env!("CARGO_PKG_VERSION").to_owned();
         let Self { run, data, companions, .. } = self;
@@ -168,13 +193,8 @@ impl Session {
     }
 
     /// The run.
-    pub fn run(&self) -> &Run {
+    pub fn run(&self) -> &R {
         &self.run
-    }
-
-    /// The ledger of the run.
-    pub fn ledger(&self) -> &Ledger {
-        self.run.ledger()
     }
 
     /// The companions of the run.
@@ -187,18 +207,8 @@ impl Session {
         &mut self.companions
     }
 
-    /// The windows, if they were asked for.
-    pub fn windows(&self) -> Option<&Windows> {
-        self.companions.windows.as_ref()
-    }
-
     /// The data that it learns from.
     pub fn data(&self) -> &DataSpec {
         &self.data
-    }
-
-    /// The whole description.
-    pub fn spec(&self) -> Spec {
-        self.run.task().clone().reading(self.data.clone())
     }
 }

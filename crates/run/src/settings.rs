@@ -4,6 +4,7 @@
 //! Every setting that is given must have an effect. A setting that the chosen learner has no use
 //! for is an error, and is not silently ignored.
 
+use crate::classes::ClassLoss;
 use crate::data::{DataSpec, LabelUse};
 use crate::spec::{LearnerSpec, Spec, SpecError};
 use rueful_core::loss::{AnyLoss, Loss};
@@ -24,7 +25,7 @@ pub struct Settings {
     /// A name of [`LearnerSpec::NAMES`]. If it is left out, it is `bank`, or `ogd` where a setting
     /// is given that only learners of the notes know.
     pub learner: Option<String>,
-    /// A name of [`AnyLoss::NAMES`]. If it is left out, data opened with [`LabelUse::Infer`]
+    /// A name of [`AnyLoss::NAMES`] or [`ClassLoss::NAMES`]. If it is left out, data opened with [`LabelUse::Infer`]
     /// determine the loss by their labels. Where nobody looks at labels, it is `hinge`.
     pub loss: Option<String>,
     /// The τ of the quantile loss.
@@ -164,6 +165,9 @@ impl Settings {
 
     /// Refuses settings that contradict themselves, whatever the data.
     pub fn check(&self) -> Result<(), SettingsError> {
+        if let Some(loss) = self.class_loss() {
+            return self.resolve_classes(loss, DataSpec::libsvm("")).map(|_| ());
+        }
         let plausible = Survey {
             examples: 1,
             example_norm_max: 1.0,
@@ -187,7 +191,11 @@ impl Settings {
     }
 
     /// The ball that the regret is measured against.
-    fn ball(&self, request: &Request<'_>, unit_free: bool) -> Result<Comparators, Refusal> {
+    pub(crate) fn ball(
+        &self,
+        request: &Request<'_>,
+        unit_free: bool,
+    ) -> Result<Comparators, Refusal> {
         let usual = if unit_free { "unit-free" } else { "ball" };
         match self.comparators.as_deref().unwrap_or(usual) {
             "ball" => Ok(request.ball.into()),
@@ -206,6 +214,9 @@ impl Settings {
     /// The labels to take from the data: those of the loss, or all if the loss should follow from
     /// them.
     pub fn labels(&self) -> Result<LabelUse, SettingsError> {
+        if self.class_loss().is_some() {
+            return Ok(LabelUse::Classes);
+        }
         let loss = self.loss()?;
         Ok(if self.loss.is_some() { LabelUse::Learn(loss.labels()) } else { LabelUse::Infer })
     }
@@ -220,12 +231,15 @@ impl Settings {
             let not = self.loss.as_deref().unwrap_or("the one that follows from the labels");
             return Err(Refusal::Belongs { setting: "tau", to, not: not.to_owned() }.into());
         }
+        if let Some(loss) = self.class_loss() {
+            return Err(one_score(loss));
+        }
         let request = Request { tau: number("tau", self.tau, OpenUnit::new)?, ..nothing()? };
-        Ok(AnyLoss::ask(name, &request)?)
+        AnyLoss::ask(name, &request).map_err(with_all_losses)
     }
 
     /// The settings with their numbers checked.
-    fn request(&self) -> Result<Request<'_>, Refusal> {
+    pub(crate) fn request(&self) -> Result<Request<'_>, Refusal> {
         let radius = number("radius", self.radius, Positive::new)?;
         let nothing = nothing()?;
         let horizon = match self.horizon.map(NonZeroU64::new) {
@@ -263,6 +277,26 @@ impl Settings {
             Some((setting, _)) => Err(Refusal::NoEffect { setting, on: learner.to_owned() }),
             None => Ok(()),
         }
+    }
+}
+
+/// The refusal of a loss of many classes where examples get one score.
+#[cold]
+fn one_score(loss: ClassLoss) -> SettingsError {
+    let said = format!(" {loss} is for many classes, which only a run of one learner learns yet: ");
+    let phrase = Phrase::default().setting("loss").and(said);
+    let phrase = phrase.setting("positive").and(" LABEL takes one class against the rest");
+    SettingsError::Contradiction(phrase)
+}
+
+/// Adds the losses of many classes to those that an error lists.
+#[cold]
+fn with_all_losses(refusal: Refusal) -> SettingsError {
+    match refusal {
+        Refusal::Unknown { kind, name, .. } => {
+            Refusal::Unknown { kind, name, known: &ClassLoss::WITH_OTHERS }.into()
+        }
+        other => other.into(),
     }
 }
 

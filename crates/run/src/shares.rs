@@ -45,7 +45,9 @@ impl Shares {
 
     /// Records the shares after so many rounds, if this is a moment.
     pub(crate) fn look(&mut self, rounds: u64, experts: impl FnOnce() -> Vec<Expert>) {
-        if rounds == 0 || !rounds.is_multiple_of(self.stride) {
+        // Rows of importance 0 are no rounds, and a moment is recorded only once.
+        let latest = self.report.moments.last().map_or(0, |moment| moment.t);
+        if rounds <= latest || !rounds.is_multiple_of(self.stride) {
             return;
         }
         self.report.add(rounds, &experts());

@@ -3,9 +3,11 @@
 //! A file is taken as a whole or refused as a whole. A field that is unknown, missing or
 //! contradictory is an error that names the file and the place, before any data is opened.
 
+use crate::classes::{AnySpec, ClassLoss, ClassSpec};
 use crate::spec::{Spec, SpecError};
 use rueful_data::printable;
-use serde::Deserializer;
+use serde::de::DeserializeOwned;
+use serde::{Deserializer, Serialize};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
@@ -96,56 +98,119 @@ pub enum SpecFileError {
 impl Spec {
     /// Reads a description, or the report that contains one, and checks it.
     pub fn read(path: &Path) -> Result<Self, SpecFileError> {
-        let file = path.display().to_string();
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(why) => return Err(SpecFileError::Unread { file, why }),
-        };
-        let text = text.trim_start_matches('\u{feff}');
-        Self::parse(&file, text, Notation::of(path, text))
+        read(path, Self::parse)
     }
 
     /// Reads a description from the text of a file of that name, and checks it.
     pub fn parse(file: &str, text: &str, notation: Notation) -> Result<Self, SpecFileError> {
-        let spec = parse(file, text, notation)?;
-        match spec.check() {
-            Ok(()) => Ok(spec),
-            Err(why) => Err(SpecFileError::Contradiction { file: file.to_owned(), why }),
-        }
+        let spec: Self = Written::parse(file, text, notation)?.describe(file)?;
+        checked(file, spec.check()).map(|()| spec)
     }
 
     /// The description as text that [`read`](Self::read) accepts, every number to its last bit.
     pub fn to_text(&self, notation: Notation) -> Result<String, SpecError> {
-        match notation {
-            Notation::Toml => toml::to_string(self)
-                .map_err(|why| SpecError::new(format!("TOML cannot hold it, JSON can: {why}"))),
-            Notation::Json => serde_json::to_string_pretty(self)
-                .map(|text| text + "\n")
-                .map_err(|why| SpecError::new(why.to_string())),
+        to_text(self, notation)
+    }
+}
+
+impl AnySpec {
+    /// Reads the description of a run of any kind, or the report that contains one, and checks it.
+    pub fn read(path: &Path) -> Result<Self, SpecFileError> {
+        read(path, Self::parse)
+    }
+
+    /// Reads a description from the text of a file of that name, and checks it. The name of the
+    /// loss decides which kind of run it is.
+    pub fn parse(file: &str, text: &str, notation: Notation) -> Result<Self, SpecFileError> {
+        let written = Written::parse(file, text, notation)?;
+        if written.loss().and_then(ClassLoss::named).is_none() {
+            let spec: Spec = written.describe(file)?;
+            return checked(file, spec.check()).map(|()| Self::Score(spec));
+        }
+        let spec: ClassSpec = written.describe(file)?;
+        checked(file, spec.check()).map(|()| Self::Classes(spec))
+    }
+
+    /// The description as text that [`read`](Self::read) accepts, every number to its last bit.
+    pub fn to_text(&self, notation: Notation) -> Result<String, SpecError> {
+        match self {
+            Self::Score(spec) => to_text(spec, notation),
+            Self::Classes(spec) => to_text(spec, notation),
         }
     }
 }
 
-fn parse(file: &str, text: &str, notation: Notation) -> Result<Spec, SpecFileError> {
-    let syntax = |why| SpecFileError::Syntax { file: file.to_owned(), notation, why };
-    let found = match notation {
-        Notation::Json => {
-            let whole: serde_json::Value =
-                serde_json::from_str(text).map_err(|why| syntax(one_line(&why.to_string())))?;
-            describe(whole.get("spec").unwrap_or(&whole).clone())
-        }
-        Notation::Toml => {
-            let mut whole: toml::Table =
-                toml::from_str(text).map_err(|why| syntax(placed(text, &why)))?;
-            let inner = whole.remove("spec");
-            describe(inner.unwrap_or(toml::Value::Table(whole)))
-        }
+/// Reads a file in its notation.
+fn read<T>(
+    path: &Path,
+    parse: impl Fn(&str, &str, Notation) -> Result<T, SpecFileError>,
+) -> Result<T, SpecFileError> {
+    let file = path.display().to_string();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(why) => return Err(SpecFileError::Unread { file, why }),
     };
-    found.map_err(|why| SpecFileError::Field { file: file.to_owned(), why })
+    let text = text.trim_start_matches('\u{feff}');
+    parse(&file, text, Notation::of(path, text))
 }
 
-/// The description in a value. An error comes with the path of the field.
-fn describe<'de>(value: impl Deserializer<'de>) -> Result<Spec, String> {
+fn checked(file: &str, result: Result<(), SpecError>) -> Result<(), SpecFileError> {
+    result.map_err(|why| SpecFileError::Contradiction { file: file.to_owned(), why })
+}
+
+fn to_text(spec: &impl Serialize, notation: Notation) -> Result<String, SpecError> {
+    match notation {
+        Notation::Toml => toml::to_string(spec)
+            .map_err(|why| SpecError::new(format!("TOML cannot hold it, JSON can: {why}"))),
+        Notation::Json => serde_json::to_string_pretty(spec)
+            .map(|text| text + "\n")
+            .map_err(|why| SpecError::new(why.to_string())),
+    }
+}
+
+/// A description as it is written, before it is known what it describes.
+enum Written {
+    Json(serde_json::Value),
+    Toml(toml::Value),
+}
+
+impl Written {
+    fn parse(file: &str, text: &str, notation: Notation) -> Result<Self, SpecFileError> {
+        let syntax = |why| SpecFileError::Syntax { file: file.to_owned(), notation, why };
+        match notation {
+            Notation::Json => {
+                let whole: serde_json::Value =
+                    serde_json::from_str(text).map_err(|why| syntax(one_line(&why.to_string())))?;
+                Ok(Self::Json(whole.get("spec").unwrap_or(&whole).clone()))
+            }
+            Notation::Toml => {
+                let mut whole: toml::Table =
+                    toml::from_str(text).map_err(|why| syntax(placed(text, &why)))?;
+                let inner = whole.remove("spec");
+                Ok(Self::Toml(inner.unwrap_or(toml::Value::Table(whole))))
+            }
+        }
+    }
+
+    /// The name of the loss, if there is one.
+    fn loss(&self) -> Option<&str> {
+        match self {
+            Self::Json(value) => value.get("loss")?.get("name")?.as_str(),
+            Self::Toml(value) => value.get("loss")?.get("name")?.as_str(),
+        }
+    }
+
+    /// The description. An error comes with the path of the field.
+    fn describe<T: DeserializeOwned>(self, file: &str) -> Result<T, SpecFileError> {
+        let found = match self {
+            Self::Json(value) => described(value),
+            Self::Toml(value) => described(value),
+        };
+        found.map_err(|why| SpecFileError::Field { file: file.to_owned(), why })
+    }
+}
+
+fn described<'de, T: DeserializeOwned>(value: impl Deserializer<'de>) -> Result<T, String> {
     let found = serde_path_to_error::deserialize(value);
     found.map_err(|error| one_line(&error.to_string()))
 }
@@ -189,6 +254,11 @@ mod tests {
 
     /// A number whose digits do not end, and numbers at the ends of their range.
     const AWKWARD: [f64; 5] = [1.0 / 3.0, 0.1 + 0.2, 1e-100, 1e100, 1.0];
+
+    /// The description in a text, before it is checked.
+    fn parse(file: &str, text: &str, notation: Notation) -> Result<Spec, SpecFileError> {
+        Written::parse(file, text, notation)?.describe(file)
+    }
 
     fn positive(number: f64) -> Positive {
         Positive::new(number).unwrap()

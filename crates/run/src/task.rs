@@ -1,6 +1,7 @@
 //! The description of a learning problem and its learner, without files.
 
 use crate::bench::{Bench, SQUARE_FEATURES};
+use crate::classes::TaskLoss;
 use crate::data::DataSpec;
 use crate::spec::{LearnerSpec, Spec, SpecError};
 use rueful_core::figures::Scorecard;
@@ -100,7 +101,7 @@ pub struct Described {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataSpec>,
     /// The loss φ.
-    pub loss: AnyLoss,
+    pub loss: TaskLoss,
     /// The strength σ of the penalty: each loss is φ + (σ/2)‖w‖².
     #[serde(default = "no_sigma")]
     pub sigma: NonNegative,
@@ -116,7 +117,7 @@ pub struct Described {
 impl From<&Task> for Described {
     fn from(task: &Task) -> Self {
         let Task { loss, sigma, learner, comparators, judge } = task.clone();
-        Self { data: None, loss, sigma, learner, comparators, judge }
+        Self { data: None, loss: loss.into(), sigma, learner, comparators, judge }
     }
 }
 

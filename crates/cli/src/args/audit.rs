@@ -1,7 +1,7 @@
 //! The flags of `rueful audit`.
 
 use super::task::{JudgeArgs, TaskArgs};
-use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs};
+use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs, file_name};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use rueful_run::{AuditSettings, Link};
@@ -31,7 +31,7 @@ Examples:
       exits with 4 if in some window a linear predictor was provably better by 0.05 per round")]
 pub(crate) struct AuditArgs {
     /// The examples; a table may hold the predictions too.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = file_name())]
     pub(crate) file: String,
 
     /// The predictions of the model, in the order of the examples: one number per line, or a table

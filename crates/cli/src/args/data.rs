@@ -1,6 +1,6 @@
 //! The flags of `rueful data` and `rueful convert`.
 
-use super::{FormatArgs, ReadingArgs};
+use super::{FormatArgs, ReadingArgs, file_name};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ Examples:
       running text: one feature for each word")]
 pub(crate) struct DataArgs {
     /// The examples, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = file_name())]
     pub(crate) files: Vec<String>,
 
     #[command(flatten)]
@@ -47,7 +47,7 @@ Examples:
   rueful run table.rueful-cache")]
 pub(crate) struct ConvertArgs {
     /// The examples, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = file_name())]
     pub(crate) files: Vec<String>,
 
     /// The file to write.

@@ -1,7 +1,7 @@
 //! The flags of `rueful hindsight`, and of the solver.
 
 use super::task::TaskArgs;
-use super::{FormatArgs, ReadingArgs, WeightArgs};
+use super::{FormatArgs, ReadingArgs, WeightArgs, file_name};
 use clap::Args;
 
 /// How accurately, and for how long, to solve for the best comparator.
@@ -32,7 +32,7 @@ Examples:
       the support vector machine: no ball, (σ/2)‖u‖² instead")]
 pub(crate) struct HindsightArgs {
     /// The examples, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = file_name())]
     pub(crate) files: Vec<String>,
 
     #[command(flatten)]

@@ -24,7 +24,14 @@ pub(crate) use reading::{FormatArgs, ReadingArgs, WeightArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use rueful_data::name_of;
+
+/// Takes any name that a file can have, be it text or not.
+fn file_name() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().map(|name| name_of(&name))
+}
 
 /// An online learner that knows its own regret.
 ///

@@ -1,5 +1,6 @@
 //! The flags of the commands that use a saved model.
 
+use super::file_name;
 use clap::{Args, ValueEnum};
 use rueful_run::ReadingOptions;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -24,11 +25,11 @@ pub(crate) struct InspectArgs {
 /// The form in which a prediction is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Wanted {
-    /// The prediction itself, which is w·x for a linear learner
+    /// The prediction itself, which is w·x for a linear learner; of many classes, the score of each
     Score,
     /// The label that is predicted, as the data write it
     Label,
-    /// The probability of the positive label (logistic loss)
+    /// The probability of the positive label (logistic loss), or of every class (softmax loss)
     Probability,
 }
 
@@ -44,19 +45,23 @@ Examples:
   rueful predict clicks.rueful new.csv --no-label --as probability
       rows without a label, and a model of the logistic loss
   rueful predict clicks.rueful wednesday.csv --json
-      score, label and probability, one JSON object on a line")]
+      score, label and probability, one JSON object on a line
+  rueful predict clicks.rueful wednesday.csv --out scores.txt --figures wednesday.json
+      error rate, AUC and all other figures, for programs
+  rueful predict flowers.rueful new.csv --as probability
+      of many classes: a column for each, under a line with their names")]
 pub(crate) struct PredictArgs {
     /// A model that `rueful run --save` made.
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
     /// The data, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = file_name())]
     pub(crate) files: Vec<String>,
 
-    /// The form in which to write each prediction.
-    #[arg(long = "as", value_name = "WHAT", value_enum, default_value_t = Wanted::Score)]
-    pub(crate) wanted: Wanted,
+    /// The form in which to write each prediction [default: score; label for many classes].
+    #[arg(long = "as", value_name = "WHAT", value_enum)]
+    pub(crate) wanted: Option<Wanted>,
 
     /// The data have no labels: a table lacks the column.
     #[arg(long)]
@@ -65,6 +70,10 @@ pub(crate) struct PredictArgs {
     /// Where to write the predictions [default: standard output].
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Also write how good the predictions were, as one JSON object, to this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_label")]
+    pub(crate) figures: Option<PathBuf>,
 
     /// Threads that read [default: one for each core].
     #[arg(long, value_name = "N")]
@@ -119,12 +128,16 @@ pub(crate) struct ExplainArgs {
     pub(crate) model: PathBuf,
 
     /// The data, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = file_name())]
     pub(crate) files: Vec<String>,
 
     /// The row to explain, counted from 1.
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) row: NonZeroU64,
+
+    /// The class to explain, for a model of many classes [default: the predicted one].
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) class: Option<String>,
 
     /// How many features to show; the others are added up.
     #[arg(long, value_name = "N", default_value_t = 20)]

@@ -1,7 +1,7 @@
 //! The flags of `rueful race`.
 
 use super::task::{JudgeArgs, TaskArgs, TuningArgs};
-use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs};
+use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs, file_name};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use rueful_run::{LearnerSpec, RaceSettings};
@@ -25,7 +25,7 @@ Examples:
       one JSON object; the `spec` of a learner, saved to a file, repeats its run with --spec")]
 pub(crate) struct RaceArgs {
     /// The examples, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = file_name())]
     pub(crate) files: Vec<String>,
 
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! The flags of `rueful run`.
 
 use super::task::{JudgeArgs, TaskArgs, TuningArgs};
-use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs};
+use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs, file_name};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args};
 use rueful_run::{LearnerSpec, Settings};
@@ -24,6 +24,8 @@ Examples:
       the exact regret as well: the best predictor is solved for afterwards
   rueful run data/phishing.libsvm --loss logistic --print-spec > run.toml
       all settings in a file, to read, to change, and to run with rueful run --spec run.toml
+  rueful run flowers.csv --label species
+      more than two names are classes, which are learned with the softmax loss
   rueful run data/phishing.libsvm --report run.html
       a page with pictures, to look at in a browser
   rueful run events.csv --label clicked --follow --window 1000 --alarm 0.05
@@ -33,7 +35,7 @@ Examples:
       the same as one run over both days, to the last bit")]
 pub(crate) struct RunArgs {
     /// The examples, in one file or several; `-` is standard input.
-    #[arg(value_name = "FILE", required_unless_present_any = ["spec", "resume"])]
+    #[arg(value_name = "FILE", required_unless_present_any = ["spec", "resume"], value_parser = file_name())]
     pub(crate) files: Vec<String>,
 
     #[command(flatten)]

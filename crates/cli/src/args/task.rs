@@ -3,15 +3,16 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use rueful_core::Comparators;
-use rueful_run::{AnyLoss, AnySchedule, Settings};
+use rueful_run::{AnySchedule, ClassLoss, Settings};
 
 /// The loss and the comparators.
 #[derive(Debug, Clone, Default, Args)]
 #[group(multiple = true)]
 #[command(next_help_heading = "Task")]
 pub(crate) struct TaskArgs {
-    /// The loss [default: logistic for two labels, square for other numbers].
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(AnyLoss::NAMES))]
+    /// The loss [default: logistic for two labels, square for other numbers, softmax for more than
+    /// two names].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(ClassLoss::WITH_OTHERS))]
     pub(crate) loss: Option<String>,
 
     /// τ of the quantile loss, between 0 and 1 [default: 0.5].

@@ -1,10 +1,9 @@
 //! `rueful audit --by`: finds the column of the groups, and shows the groups.
 
 use crate::args::AuditArgs;
-use crate::data::file_name;
 use crate::numbers::{Figure, count, measured, percent};
 use crate::view::{headed, numbers_table};
-use rueful_data::{DataError, printable};
+use rueful_data::{DataError, name_of, printable};
 use rueful_run::{
     AuditSettings, DataSettings, DataSpec, GroupError, GroupReader, GroupReport, ModelReport,
     ReadingOptions, SettingsError,
@@ -34,7 +33,8 @@ impl Groups {
         let Some(by) = &args.by else { return Ok(Self::None) };
         let path = args.predictions.as_ref().filter(|_| !settings.columns.is_empty());
         let Some(path) = path else { return Ok(Self::Within) };
-        let reader = GroupReader::beside_predictions(&file_name(path)?, by, reading_options)?;
+        let reader =
+            GroupReader::beside_predictions(&name_of(path.as_os_str()), by, reading_options)?;
         let Some((reader, others)) = reader else { return Ok(Self::Within) };
         if settings.columns == ["all"] {
             settings.columns = others;

@@ -3,7 +3,7 @@
 use super::view::{comparators, verdict};
 use crate::args::PictureArgs;
 use crate::figures;
-use crate::numbers::{count, measured, percent};
+use crate::numbers::{count, counted, measured, percent};
 use crate::page::{self, Document, disagreements, file_title};
 use rueful_core::Positive;
 use rueful_core::loss::Loss;
@@ -24,8 +24,17 @@ fn title(report: &AuditReport) -> String {
 }
 
 fn subtitle(report: &AuditReport) -> String {
-    let (loss, examples) = (&report.loss, count(report.first.examples));
-    format!("Predictions of {}; loss: {loss}. {examples} examples.", report.predictions)
+    let (loss, examples) = (&report.loss, counted(report.first.examples, "example"));
+    format!("Predictions of {}; loss: {loss}. {examples}.", report.predictions)
+}
+
+/// Returns everything that the audit was asked for.
+fn spec(report: &AuditReport) -> serde_json::Value {
+    let AuditReport { loss, link, comparators, is_judged, window, data, predictions, .. } = report;
+    serde_json::json!({
+        "loss": loss, "link": link, "comparators": comparators, "judge": is_judged,
+        "window": window, "data": data, "predictions": predictions,
+    })
 }
 
 fn data(report: &AuditReport) -> Vec<(String, String)> {
@@ -51,7 +60,7 @@ fn several(report: &AuditReport, models: &[NamedReport]) -> Comparison {
         parameters: Vec::new(),
         data: data(report),
         notes: disagreements(&report.contradictions),
-        origin: page::origin(&report.data),
+        origin: page::origin(&spec(report)),
     }
 }
 
@@ -61,6 +70,7 @@ fn rival(report: &AuditReport, NamedReport { name, report: model }: &NamedReport
         what: in_one_line(&verdict(report, model)),
         risk: model.sequential_risk,
         mistake_rate: model.mistake_rate,
+        figures: model.figures.as_ref().map_or_else(Vec::new, figures::values),
         certificate: model.certificate,
         regret: model.regret.map(page::interval),
         curve: model.curve.iter().map(|point| (point.t, point.sequential_risk)).collect(),
@@ -86,7 +96,7 @@ fn one(report: &AuditReport, model: &ModelReport) -> Page {
         baseline: model.figures.as_ref().and_then(page::baseline),
         is_nonnegative: report.loss.is_nonnegative(),
         calibration: model.figures.as_ref().map_or_else(Vec::new, page::calibration),
-        origin: page::origin(&report.data),
+        origin: page::origin(&spec(report)),
         ladder: ladder(model),
         radii: radii(model),
         own_radius: report.comparators.radius().map(Positive::get),

@@ -2,7 +2,8 @@
 
 use super::chart;
 use crate::figures;
-use crate::numbers::{Figure, at_least, at_most, count, measured, percent};
+use crate::figures::Goodness;
+use crate::numbers::{Figure, at_least, at_most, count, counted, measured, percent};
 use crate::view::{headed, numbers_table, plain};
 use comfy_table::Table;
 use rueful_core::Positive;
@@ -70,8 +71,8 @@ fn about(report: &AuditReport) -> Table {
 
 fn features(report: &AuditReport) -> String {
     let constant = if report.data.constant { ", a constant one included" } else { "" };
-    let (features, nonzeros) = (count(report.features), count(report.nonzeros));
-    format!("{features}{constant}; {nonzeros} nonzeros")
+    let (features, nonzeros) = (count(report.features), counted(report.nonzeros, "nonzero"));
+    format!("{features}{constant}; {nonzeros}")
 }
 
 fn norms(report: &AuditReport) -> String {
@@ -178,41 +179,6 @@ fn compared(models: &[NamedReport]) -> Table {
     numbers_table(rows, 1..=last)
 }
 
-/// The figure that tells most in one column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goodness {
-    /// How well scores of two classes rank.
-    Auc,
-    /// The share of the best constant's loss that was saved.
-    Explained,
-}
-
-impl Goodness {
-    /// The one that any of these have, if any.
-    fn of<'a>(mut all: impl Iterator<Item = &'a RatesReport>) -> Option<Self> {
-        all.find_map(|rates| match (rates.auc, rates.explained) {
-            (Some(_), _) => Some(Self::Auc),
-            (None, Some(_)) if rates.error_rate.is_none() => Some(Self::Explained),
-            _ => None,
-        })
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auc => "AUC",
-            Self::Explained => "explained",
-        }
-    }
-
-    fn told(self, rates: Option<&RatesReport>) -> String {
-        let told = rates.and_then(|rates| match self {
-            Self::Auc => rates.auc.map(figures::interval),
-            Self::Explained => rates.explained.map(figures::share),
-        });
-        told.unwrap_or_else(|| "–".to_owned())
-    }
-}
-
 fn rates(model: &ModelReport) -> Option<&RatesReport> {
     model.figures.as_ref().map(|figures| &figures.rates)
 }
@@ -233,13 +199,13 @@ fn beats(beats: bool) -> String {
 fn windows(of: &str, model: &ModelReport) -> String {
     let all = &model.windows[..];
     let Some(first) = all.first() else { return String::new() };
-    let size = count(first.examples);
+    let size = counted(first.examples, "example");
     let (title, listed) = if all.len() <= ALL_SHOWN {
-        (format!("Windows{of}, {size} examples each"), (0..all.len()).collect())
+        (format!("Windows{of}, {size} each"), (0..all.len()).collect())
     } else {
         let number = count(all.len() as u64);
         let title = format!(
-            "Windows{of}, {size} examples each: of {number}, the first and last {AT_ENDS}, and the \
+            "Windows{of}, {size} each: of {number}, the first and last {AT_ENDS}, and the \
              {WORST} with the\nhighest risk and the highest certificate; --json lists all"
         );
         (title, notable(all))

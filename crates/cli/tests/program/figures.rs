@@ -131,3 +131,31 @@ fn a_page_says_how_it_was_made() {
         assert!(page.contains(part), "{part}");
     }
 }
+
+#[test]
+fn predictions_have_figures_for_programs() {
+    let desk = desk();
+    ask_in(desk.path(), "run all.libsvm --quiet --save m.rueful").result();
+    let line = "predict m.rueful all.libsvm --quiet --out said.txt --figures said.json";
+    ask_in(desk.path(), line).result();
+    let text = fs::read_to_string(desk.path().join("said.json")).expect("a file");
+    let figures: Value = serde_json::from_str(&text).expect("JSON");
+    let rows = rows(&desk, "said.txt");
+    let (auc, error_rate) = compared(&rows);
+    assert_near(number(&figures["auc"], "lower"), auc);
+    assert_near(number(&figures, "error_rate"), error_rate);
+    let loss: f64 = rows.iter().map(|&(y, p)| (-y * p).exp().ln_1p()).sum();
+    assert_near(number(&figures, "average_loss"), loss / rows.len() as f64);
+    assert_near(number(&figures, "examples"), rows.len() as f64);
+}
+
+#[test]
+fn a_race_shows_them_on_paper_and_on_its_page() {
+    let desk = desk();
+    let line = "race all.libsvm --learner bank --learner ogd --quiet --report race.html";
+    assert!(ask_in(desk.path(), line).result().contains("AUC"));
+    let page = fs::read_to_string(desk.path().join("race.html")).expect("a page");
+    for column in [">AUC<", ">Brier score<", "&quot;learner&quot;"] {
+        assert!(page.contains(column), "{column}");
+    }
+}

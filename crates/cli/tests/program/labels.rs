@@ -91,19 +91,17 @@ fn one_sign_alone_is_a_class() {
 }
 
 #[test]
-fn names_that_are_not_two_are_refused() {
-    let refusal = |labels: &[&str]| {
-        ask_of("rows.libsvm", &lines(labels), "run rows.libsvm --format libsvm").one_line()
-    };
+fn names_that_are_not_two_are_classes() {
+    assert_eq!(choice(&["lily", "iris", "rose"], ""), ("softmax".into(), Value::Null));
     assert_eq!(
-        refusal(&["lily", "iris", "rose"]),
-        "error: rows.libsvm: found the labels \"iris\", \"lily\" and \"rose\", expected two labels, \
-         or numbers: --positive LABEL takes one class against the rest"
+        notes(&["lily", "iris", "rose"]),
+        "note: labels are \"iris\", \"lily\" and \"rose\": learning the probabilities of all of \
+         them with the softmax loss\n"
     );
     assert_eq!(
-        refusal(&["ham"]),
-        "error: rows.libsvm: found only the label \"ham\" in the first 40 rows, expected two \
-         labels, or numbers: say which label is +1 with --positive LABEL"
+        notes(&["ham"]),
+        "note: the first 40 rows have only the label \"ham\": learning classes as they come with \
+         the softmax loss; --positive LABEL learns one of them against the rest\n"
     );
 }
 
@@ -156,7 +154,7 @@ fn a_later_label_that_contradicts_is_told_with_its_place() {
     assert!(
         error.ends_with(
             " rows have only 0 and 1, which was taken for two classes: --loss square takes any \
-             number, --positive 1 one class against the rest"
+             number, --loss softmax any number of classes, --positive 1 one class against the rest"
         ),
         "{error}"
     );
@@ -243,10 +241,7 @@ fn looking_tells_the_loss() {
     assert!(look(&["0", "1"], "").contains("1 counts as +1"));
     assert!(look(&["1", "5", "2"], "").contains("  loss      square\n"));
     let text = look(&["a", "b", "c"], "");
-    assert!(text.contains("  loss      none, unless it is named\n"), "{text}");
-    let words: Vec<_> = text.split_whitespace().collect();
-    let said = "--positive LABEL takes one class against the rest";
-    assert!(words.join(" ").contains(said), "{text}");
+    assert!(text.contains("  loss      softmax\n"), "{text}");
     assert!(look(&["a", "b", "c"], "--positive b").contains("  loss      logistic\n"));
     let json: Value = serde_json::from_str(&look(&["a", "b"], "--json")).expect("JSON");
     assert_eq!(json["loss"], "logistic");

@@ -1,6 +1,6 @@
 //! Tables in every format and order. A model finds its columns by name in all of them.
 
-use crate::harness::ask_in;
+use crate::harness::{ask_in, program};
 use arrow_array::{
     ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
@@ -152,6 +152,34 @@ fn a_model_finds_its_columns_by_name() {
             let why = ask(&format!("explain m.rueful {bare} --row 7 --json")).json();
             assert!(why.get("actual").is_none());
         }
+    }
+}
+
+#[test]
+fn standard_input_is_recognised_like_a_file() {
+    let desk = desk();
+    ask_in(desk.path(), "run first.csv --label y --save m.rueful -q").result();
+    let expected = ask_in(desk.path(), "predict m.rueful first.csv -q").result();
+    for name in ["first.csv", "order.csv", "t.jsonl", "t.arff", "t.feather", "t.arrows"] {
+        let file = File::open(desk.path().join(name)).expect("the file is there");
+        let mut command = program(desk.path());
+        command.args(["predict", "m.rueful", "-", "-q"]).stdin(file);
+        let output = command.output().expect("the program starts");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{name}: {error}");
+    }
+}
+
+#[test]
+fn a_bad_cell_for_a_model_is_not_met_with_flags_that_predicting_lacks() {
+    let desk = desk();
+    ask_in(desk.path(), "run first.csv --label y --save m.rueful -q").result();
+    let spoiled = "age,job,member,y\nforty,clerk,true,yes\n";
+    fs::write(desk.path().join("spoiled.csv"), spoiled).expect("the file is written");
+    for command in ["predict m.rueful spoiled.csv", "explain m.rueful spoiled.csv"] {
+        let complaint = ask_in(desk.path(), command).refusal(1);
+        assert!(complaint.contains("spoiled.csv:2:1: found \"forty\""), "{complaint}");
+        assert!(complaint.contains("correct the data") && !complaint.contains("--"), "{complaint}");
     }
 }
 

@@ -102,6 +102,12 @@ impl Confusion {
         self.elsewhere
     }
 
+    /// Every pair that is counted separately: the true class, the predicted class, and the count.
+    /// They are sorted by class, and then by prediction.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, Option<u32>, u64)> {
+        self.pairs.iter().map(|(&(class, predicted), &count)| (class, predicted, count))
+    }
+
     /// The counts of every class, by increasing number.
     pub fn classes(&self) -> impl Iterator<Item = (u32, ClassCounts)> {
         self.classes.iter().map(|(&class, &counts)| (class, counts))

@@ -14,7 +14,7 @@ use crate::cells::Cells;
 use crate::comparators::Comparators;
 use crate::elementary::ln;
 use crate::features::Example;
-use crate::ledger::{CurvePoint, Line};
+use crate::ledger::{CurvePoint, Line, divided_up};
 use crate::rows::Rows;
 use crate::ruler::Ruler;
 use crate::sum::Sum;
@@ -144,6 +144,11 @@ impl ClassTally {
     /// The number of rounds in which a class other than the true one was predicted.
     pub fn mistakes(&self) -> u64 {
         self.mistakes
+    }
+
+    /// Turns an upper bound on a total into one per round: divides by the rounds and rounds up.
+    pub fn at_most_per_round(&self, total: f64) -> f64 {
+        divided_up(total, self.rounds())
     }
 
     /// The largest error of L. Every loss has a few roundings, and so has their sum.

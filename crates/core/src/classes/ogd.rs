@@ -115,6 +115,16 @@ impl ClassOgd {
         self.rounds
     }
 
+    /// One more than the largest class so far.
+    pub fn classes(&self) -> u32 {
+        self.classes
+    }
+
+    /// How many features have a place.
+    pub fn features(&self) -> usize {
+        self.weights.len()
+    }
+
     /// The scores of the classes 0, 1, 2, … for an example. Learns nothing.
     pub fn predict(&self, x: &Features<'_>) -> Vec<f64> {
         let mut desk = Desk::default();
@@ -236,6 +246,22 @@ impl ClassOgd {
             data: bound(data, "D²/(2η_T) + ½Ση‖g‖², D = 2U"),
             theorem: bound(theorem, "D·G√(2T), D = 2U"),
         }
+    }
+
+    /// The amounts that the features of an example add to the score of a class. They add up to the
+    /// score.
+    pub fn contributions(&self, x: &Features<'_>, class: u32) -> Vec<f64> {
+        let known = x.below(self.weights.len());
+        let mut scores = vec![[0.0]; self.classes as usize];
+        let mut steps = vec![[0.0]; self.classes as usize + 1];
+        let mut of = |(index, value): (usize, f64)| {
+            scores.fill([0.0]);
+            self.weights.add_feature(index, self.factor * value, &mut scores, &mut steps);
+            scores.get(class as usize).map_or(0.0, |score| score[0])
+        };
+        let mut added: Vec<f64> = known.iter().map(&mut of).collect();
+        added.resize(x.len(), 0.0);
+        added
     }
 
     /// Reorders the features: place i gets the content of place `from[i]`.

@@ -12,7 +12,7 @@ mod spec;
 mod steps;
 mod strongly_convex_ogd;
 
-pub use bank::{Bank, Expert, SoftmaxBank};
+pub use bank::{Bank, BankPart, Expert, MergeError, SoftmaxBank};
 pub use follow_the_leader::FollowTheLeader;
 pub use ftrl::Ftrl;
 pub use minimax::Minimax;

@@ -26,6 +26,7 @@ pub use line::Line;
 pub use minorant::{Minorant, OffBy};
 pub use mistakes::{MistakeBounds, MistakeWatch};
 pub use tally::Tally;
+pub(crate) use tally::divided_up;
 pub use testimony::Testimony;
 
 use crate::bound::{Ladder, Promise};
@@ -341,6 +342,23 @@ impl Ledger {
             self.next_mark = self.next_mark.saturating_mul(2);
         }
         Ok(places)
+    }
+
+    /// A ledger without rounds for a part of the stream, with the cells and the units of this one.
+    /// It has no curve.
+    #[must_use]
+    pub fn opened_anew(&self) -> Self {
+        let mut tally = Tally::new(self.minorant().sigma());
+        tally.grow(self.cells.len());
+        Self { tally, curve: Vec::new(), next_mark: u64::MAX, ..self.clone() }
+    }
+
+    /// Adds a point to the curve for the rounds so far, with witnesses of the same rounds, unless
+    /// there is one.
+    pub fn mark(&mut self, witnesses: &[Testimony]) {
+        if self.rounds() > self.curve.last().map_or(0, CurvePoint::rounds) {
+            self.curve.push(self.point(witnesses));
+        }
     }
 
     /// Whether this ledger, which may be read from anywhere, can be a later state of `fresh`, a

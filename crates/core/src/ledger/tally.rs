@@ -207,7 +207,7 @@ fn regret(most: f64, floor: f64) -> f64 {
 }
 
 /// A total divided by a count, rounded up. It is 0 if the count is 0.
-pub(super) fn divided_up(total: f64, count: u64) -> f64 {
+pub(crate) fn divided_up(total: f64, count: u64) -> f64 {
     if count == 0 {
         return 0.0;
     }

@@ -1,7 +1,7 @@
 //! The sums over the witnesses' rounds.
 
 use super::{Each, WITNESSES};
-use crate::sum::FourSums;
+use crate::sum::{FourSums, Sum};
 use serde::{Deserialize, Serialize};
 
 /// Sums over the rounds, for each witness.
@@ -42,6 +42,53 @@ impl Sums {
             self.length[witness] += other.length[witness];
             self.breadth[witness] += other.breadth[witness];
         }
+    }
+
+    /// The sums of a base and of the rounds that parts of it have added. The theorem is about one
+    /// learner, so it pays without limit from then on.
+    pub(super) fn of_parts(base: &Self, parts: &[&Self], shares: &[f64]) -> Self {
+        // E is that of the mean, from which they predict.
+        let energy = |witness: usize| {
+            let from = base.energy[witness];
+            let moves = parts.iter().zip(shares).map(|(part, s)| s * (part.energy[witness] - from));
+            (from + moves.sum::<f64>()).max(0.0)
+        };
+        let each = |of: fn(&Self) -> &Each| {
+            std::array::from_fn(|witness| {
+                let terms = parts.iter().map(|part| of(part)[witness] - of(base)[witness]);
+                terms.fold(of(base)[witness], |sum, term| sum + term.max(0.0))
+            })
+        };
+        let all = |of: fn(&Self) -> FourSums| {
+            let from = <[Sum; WITNESSES]>::from(of(base));
+            let mut sums = from;
+            for part in parts {
+                let added = <[Sum; WITNESSES]>::from(of(part)).into_iter().zip(from);
+                let added = added.map(|(part, base)| part.since(base));
+                sums.iter_mut().zip(added).for_each(|(sum, added)| sum.merge(added));
+            }
+            sums.into()
+        };
+        let more = parts.iter().map(|part| part.rounds - base.rounds);
+        Self {
+            rounds: base.rounds + more.sum::<u64>(),
+            square: base.square,
+            energy: std::array::from_fn(energy),
+            paid: each(|sums| &sums.paid),
+            excess: [f64::INFINITY; WITNESSES],
+            lifted: each(|sums| &sums.lifted),
+            label: parts.iter().fold(base.label, |most, part| most.max(part.label)),
+            losses: all(|sums| sums.losses),
+            offset: all(|sums| sums.offset),
+            magnitude: each(|sums| &sums.magnitude),
+            length: each(|sums| &sums.length),
+            breadth: each(|sums| &sums.breadth),
+        }
+    }
+
+    /// Whether they were made by `of_parts`, once or earlier.
+    pub(super) fn are_of_parts(&self) -> bool {
+        self.excess[0] == f64::INFINITY
     }
 
     pub(super) fn are_sound(&self) -> bool {

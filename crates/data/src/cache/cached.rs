@@ -11,6 +11,7 @@ use super::layout::{
 };
 use super::{CacheFault, Provenance};
 use crate::error::excerpt;
+use crate::file_name::path_of;
 use crate::labels::{LabelCounts, LabelRule};
 use crate::pool::{Crew, Cut, Handed, Job, Pool};
 use crate::{Census, DataError, FirstLabels, LabelsSeen, Names, Phrase, Reading, Source};
@@ -89,7 +90,7 @@ enum Outcome {
 impl Cached {
     /// Opens a file, maps it into memory, checks header and footer, and begins to read.
     pub fn open(path: &str, reading: &Reading) -> Result<Self, DataError> {
-        let opened = File::open(path).and_then(Bytes::open);
+        let opened = File::open(path_of(path)).and_then(Bytes::open);
         let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
         Self::begin(path.to_owned(), bytes, reading)
     }
@@ -119,7 +120,7 @@ impl Cached {
             summary: frame.summary,
             names: frame.names,
             census: Census::default(),
-            labels: LabelCounts::after(&reading.known_labels),
+            labels: LabelCounts::after(&reading.known_labels, &reading.labels),
             bytes_read: frame.first_block,
             idle_rows: reading.idle_rows,
             broken: None,
@@ -129,7 +130,7 @@ impl Cached {
 
     /// The labels of the first block that has rows, as they are stored.
     pub fn first_labels(path: &str, reading: &Reading) -> Result<FirstLabels, DataError> {
-        let opened = File::open(path).and_then(Bytes::open);
+        let opened = File::open(path_of(path)).and_then(Bytes::open);
         let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
         let frame = Frame::read(&bytes)
             .map_err(|fault| DataError::Cache { file: path.to_owned(), fault })?;
@@ -153,7 +154,7 @@ impl Cached {
 
     /// The provenance of the cache in a file. Only the header is read.
     pub fn provenance_of(path: &str) -> Result<Provenance, DataError> {
-        let opened = File::open(path).and_then(Bytes::open);
+        let opened = File::open(path_of(path)).and_then(Bytes::open);
         let bytes = opened.map_err(|error| DataError::Open { file: path.to_owned(), error })?;
         let header = read_header(&bytes, &mut Vec::new());
         let (provenance, _) =
@@ -185,7 +186,7 @@ impl Cached {
             return false;
         }
         let rule = &self.pool.job().plan.rule;
-        if let Err(conflict) = self.labels.absorb(&work.block.counts, rule) {
+        if let Err(conflict) = self.labels.absorb(&work.block.counts, rule, &mut work.block.batch) {
             work.block.batch.truncate(conflict.row);
             work.block.new.clear();
             work.block.new.extend_from_slice(work.block.batch.indices());
@@ -289,6 +290,10 @@ impl Source for Cached {
 
     /// The labels of the rows delivered so far. For a cache that was made with a positive label,
     /// they are the labels of all rows, as the data had them.
+    fn class(&self, number: u32) -> Option<&str> {
+        self.labels.class(number)
+    }
+
     fn labels(&self) -> LabelsSeen {
         if self.provenance.positive.is_some() {
             return self.summary.labels_seen();

@@ -124,8 +124,9 @@ impl Block {
         let counted = (0..head.rows as usize).filter(|&row| !self.importances[row].is_zero());
         for row in counted {
             let label = stored_label(head, bytes, row);
-            if self.counts.take_number(rule, label, row, 0).is_none() {
-                return; // The rows end before this one.
+            match self.counts.take_number(rule, label, row, 0) {
+                Some(label) => self.labels[row] = label,
+                None => return, // The rows end before this one.
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The data that a cache was made from, to tell whether the cache is still valid.
 
+use crate::file_name::path_of;
 use crate::{DataError, LabelRule, Phrase};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -40,7 +41,7 @@ impl SourceFile {
         if name == "-" {
             return Ok(unknown);
         }
-        let facts = std::fs::metadata(name)
+        let facts = std::fs::metadata(path_of(name))
             .map_err(|error| DataError::Open { file: name.to_owned(), error })?;
         if !facts.is_file() {
             return Ok(unknown);

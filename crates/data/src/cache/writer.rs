@@ -4,11 +4,11 @@ use super::encode::Pending;
 use super::footer::{self, CacheSummary};
 use super::layout::{HEADER, MAGIC, ROW_MAX, VERSION, crc};
 use super::provenance::Provenance;
+use crate::file_name::path_of;
 use crate::replace::{Beside, Replacement};
 use crate::{DataError, LabelsSeen, Names, Source};
 use rueful_core::{Batch, Example, Sum};
 use std::io::Write;
-use std::path::Path;
 
 /// The largest number of different labels that are counted one by one.
 const LABELS_COUNTED: usize = 64;
@@ -35,7 +35,7 @@ impl CacheWriter {
     /// Begins a file. If something is there that is not a file, such as a pipe, it is written to
     /// directly.
     pub fn create(path: &str, provenance: &Provenance) -> Result<Self, DataError> {
-        let out = Replacement::begin(Path::new(path), Beside::Anyone)
+        let out = Replacement::begin(&path_of(path), Beside::Anyone)
             .map_err(|error| DataError::Write { file: path.to_owned(), error })?;
         Self::begin(path.to_owned(), out, provenance)
     }

@@ -106,27 +106,47 @@ fn bar(canvas: &mut Canvas, scale: &Scale, value: Interval, class: &str, top: f6
 }
 
 fn table(rivals: &[Rival]) -> Table {
-    let columns = vec![
+    let figures = figure_names(rivals);
+    let mut columns = vec![
         words("name"),
         numbers("sequential risk"),
         numbers("mistake rate"),
         numbers("exact regret ≥"),
         numbers("exact regret ≤"),
         numbers("certificate"),
-        words("what it is"),
     ];
+    columns.extend(figures.iter().map(|&name| numbers(name.to_owned())));
+    columns.push(words("what it is"));
     let row = |rival: &Rival| {
-        vec![
+        let mut row = vec![
             rival.name.clone(),
             exact_or_dash(Some(rival.risk)),
             exact_or_dash(rival.mistake_rate),
             exact_or_dash(rival.regret.map(|regret| regret.lower)),
             exact_or_dash(rival.regret.map(|regret| regret.upper)),
             exact_or_dash(rival.certificate),
-            rival.what.clone(),
-        ]
+        ];
+        row.extend(figures.iter().map(|name| figure_or_dash(rival, name)));
+        row.push(rival.what.clone());
+        row
     };
     Table { columns, rows: rivals.iter().map(row).collect() }
+}
+
+/// The names of all figures that a rival has, in the order in which they first appear.
+fn figure_names(rivals: &[Rival]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in rivals.iter().flat_map(|rival| &rival.figures) {
+        if !names.contains(&&**name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn figure_or_dash(rival: &Rival, wanted: &str) -> String {
+    let found = rival.figures.iter().find(|(name, _)| name == wanted);
+    found.map_or_else(|| "–".to_owned(), |(_, value)| value.clone())
 }
 
 fn over_time(page: &Comparison) -> Option<Section> {

@@ -13,6 +13,7 @@ use crate::spec::AnyLoss;
 use crate::windows::WindowReport;
 use rueful_core::Comparators;
 use rueful_core::ledger::Testimony;
+use rueful_core::loss::Loss as _;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -146,7 +147,7 @@ impl ModelReport {
             figures: figures(model, spec.link),
             certificate,
             certificate_own: finite(verdict.certificate),
-            judged: JudgedReport::new(&spec.loss, &spec.comparators, &point),
+            judged: JudgedReport::new(spec.loss.is_nonnegative(), &spec.comparators, &point),
             regret: None,
             beats_every_linear_predictor: certificate.is_some_and(|value| value < 0.0),
             windows: windows.unwrap_or_default(),

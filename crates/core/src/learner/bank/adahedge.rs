@@ -15,6 +15,7 @@
 //! δ_t ≤ min(s, ηs²/8).
 
 use super::experts::{total, weighted};
+use super::merge::Parts;
 use crate::elementary::{exp, ln};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -106,6 +107,19 @@ impl<const N: usize> AdaHedge<N> {
     pub(super) fn retire(&mut self, prior: [f64; N]) {
         self.prior = prior;
         self.weigh();
+    }
+
+    /// The mixture that several make. Their gaps and losses add up.
+    pub(super) fn merged(parts: &Parts<'_, Self>) -> Self {
+        let mut merged = Self {
+            prior: parts.base.prior,
+            weights: parts.base.weights,
+            losses: parts.of(|hedge| &hedge.losses).added_sizes(),
+            gap: parts.added_size(|hedge| hedge.gap),
+            range: parts.largest(|hedge| hedge.range),
+        };
+        merged.weigh();
+        merged
     }
 
     /// Changes the unit of the losses.

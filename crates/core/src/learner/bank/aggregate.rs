@@ -20,6 +20,7 @@
 //! ln(a'_k/π_k) ≥ K ln(a_k/π_k) by concavity.
 
 use super::experts::{EXPERTS, Each, are_weights, shared, total, weighted, without_the_retired};
+use super::merge::Parts;
 use super::targets::Targets;
 use crate::elementary::{exp, exp_eight, ln};
 use rueful_machine::{Eights, Plain, Registers};
@@ -108,6 +109,26 @@ impl Aggregate {
     fn heat(&mut self, temperature: f64, largest: f64) {
         temper(&mut self.weights, &self.prior, self.temperature / temperature);
         (self.temperature, self.largest) = (temperature, largest);
+    }
+
+    /// The mixture that several make, after so many rounds of all. Each is brought to the largest
+    /// temperature first.
+    pub(super) fn merged(parts: &Parts<'_, Self>, rounds: f64) -> Self {
+        let largest = parts.largest(|one| one.largest);
+        let temperature = parts.largest(|one| one.temperature);
+        let heated = |one: &Self| {
+            let mut one = one.clone();
+            if temperature > one.temperature {
+                one.heat(temperature, largest);
+            }
+            one.weights
+        };
+        let base = heated(parts.base);
+        let all: Vec<_> = parts.parts.iter().map(|(part, own)| (heated(part), *own)).collect();
+        let all = Parts { base: &base, parts: all.iter().map(|(one, own)| (one, *own)).collect() };
+        let prior = parts.base.prior;
+        let surprise = parts.added_size(|one| one.surprise);
+        Self { prior, weights: all.weights(&prior, rounds), temperature, largest, surprise }
     }
 
     pub(super) fn retire(&mut self, prior: Each) {

@@ -18,6 +18,7 @@
 //! (c − C) ln(1/w_k) to that, and w_k ≥ π_k/t since a share of the prior was mixed in.
 
 use super::experts::{Each, are_weights, multiply, shared, weighted_each, without_the_retired};
+use super::merge::Parts;
 use crate::elementary::{exp, ln};
 use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,16 @@ impl Bayes {
             self.weights.iter_mut().zip(given).for_each(|(w, &p)| *w *= likelihood(p));
         }
         shared::<F>(&mut self.weights, &self.prior, 1.0 / (round + 1.0));
+    }
+
+    /// The posterior that several make, after so many rounds of all.
+    pub(super) fn merged(parts: &Parts<'_, Self>, rounds: f64) -> Self {
+        let prior = parts.base.prior;
+        Self {
+            prior,
+            weights: parts.of(|bayes| &bayes.weights).weights(&prior, rounds),
+            largest: parts.largest(|bayes| bayes.largest),
+        }
     }
 
     pub(super) fn retire(&mut self, prior: Each) {

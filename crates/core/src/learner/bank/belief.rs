@@ -6,6 +6,7 @@
 //! mixed in. In the square loss this is Bayes' rule over Gaussians.
 
 use super::experts::{EXPERTS, Each, are_weights, shared, weighted_each, without_the_retired};
+use super::merge::Parts;
 use crate::elementary::exp_eight;
 use rueful_machine::{Fours, Numbers, Registers};
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,13 @@ impl Belief {
             weights.iter_mut().zip(factors).for_each(|(w, factor)| *w *= f64::from(factor));
         }
         shared::<R::Four>(&mut self.weights, &self.prior, 1.0 / (round + 1.0));
+    }
+
+    /// The posterior that several make, after so many rounds of all.
+    pub(super) fn merged(parts: &Parts<'_, Self>, rounds: f64) -> Self {
+        let prior = parts.base.prior;
+        let weights = parts.of(|belief| &belief.weights).weights(&prior, rounds);
+        Self { prior, weights }
     }
 
     pub(super) fn retire(&mut self, prior: Each) {

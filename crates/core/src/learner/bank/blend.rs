@@ -5,6 +5,7 @@
 use super::eight::Eight;
 use super::filters::FILTERS;
 use super::lanes::LANES;
+use super::merge::Parts;
 use super::mixer::{MIXED, Mixer, Mixture, inputs};
 use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,21 @@ impl Blend {
     /// Changes the unit of the labels.
     pub(super) fn stretch(&mut self, factor: f64) {
         self.unit *= factor;
+    }
+
+    /// The mixer that several make, in units of the spread of all labels.
+    pub(super) fn merged(parts: &Parts<'_, Self>, spread: f64) -> Self {
+        let followed = |one: &Self| {
+            let mut one = one.clone();
+            if spread > 0.0 && one.unit != spread {
+                one.change_unit(spread);
+            }
+            one
+        };
+        let base = followed(parts.base);
+        let all: Vec<_> = parts.parts.iter().map(|(part, own)| (followed(part), *own)).collect();
+        let all = Parts { base: &base, parts: all.iter().map(|(one, own)| (one, *own)).collect() };
+        Self { mixer: Mixer::merged(&all.of(|one| &one.mixer)), unit: base.unit }
     }
 
     pub(super) fn retire(&mut self, filters: usize) {

@@ -17,6 +17,7 @@
 //! effect of any example on w and P.
 
 use super::eight::{Eight, dot};
+use super::merge::{Gaussian, Parts, Rule};
 use rueful_machine::{Eights, Plain, Registers};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,9 @@ const HEAVIEST_WEIGHT: f32 = 1e15;
 const HEAVIEST: f32 = 1e30;
 /// A row with a smaller variance does not change P: singles could not represent the change.
 const FAINT: f32 = 1e-18;
+
+/// A filter with less drift forgets so little that it is merged as one without drift.
+const LEAST_DRIFT: f32 = 1e-6;
 
 /// A full Kalman filter over slots. A slot is the place of a feature, in the order of first
 /// appearance.
@@ -319,7 +323,7 @@ impl Filter {
     fn hold(&mut self, slot: usize) {
         let own = self.diagonal[slot / 8].0[slot % 8];
         for other in (0..8 * self.width).filter(|&other| other != slot) {
-            let most = (own * self.diagonal[other / 8].0[other % 8]).sqrt();
+            let most = (own * self.diagonal[other / 8].0[other % 8]).max(0.0).sqrt();
             let (row, column) = (other * self.room + slot / 8, slot * self.room + other / 8);
             let within = |p: f32| p.clamp(-most, most);
             self.rows[row].0[slot % 8] = within(self.rows[row].0[slot % 8]);
@@ -341,6 +345,57 @@ impl Filter {
     /// The weight of a slot.
     pub(super) fn weight(&self, slot: usize) -> f32 {
         self.mean[slot / 8].0[slot % 8]
+    }
+
+    /// The weights of some slots with their covariance. A place without a slot has the prior.
+    pub(super) fn gaussian(&self, slots: &[Option<usize>]) -> Gaussian {
+        let mut settled = self.clone();
+        settled.flush_plainly();
+        let entry = |row: usize, column: usize| {
+            f64::from(settled.rows[row * settled.room + column / 8].0[column % 8])
+        };
+        let mean = slots.iter().map(|slot| slot.map_or(0.0, |slot| self.weight(slot).into()));
+        let mut covariance = Vec::with_capacity(slots.len() * slots.len());
+        for (i, row) in slots.iter().enumerate() {
+            covariance.extend(slots.iter().enumerate().map(|(j, column)| match (row, column) {
+                (Some(row), Some(column)) => entry(*row, *column),
+                _ if i == j => self.prior.into(),
+                _ => 0.0,
+            }));
+        }
+        Gaussian { mean: mean.collect(), covariance }
+    }
+
+    /// The filter that several make, where each lists its slots in the same order.
+    pub(super) fn merged(parts: &Parts<'_, Self>, slots: &Parts<'_, Vec<Option<usize>>>) -> Self {
+        let base = parts.base.gaussian(slots.base);
+        let all: Vec<Gaussian> = parts
+            .parts
+            .iter()
+            .zip(&slots.parts)
+            .map(|((part, _), (slots, _))| part.gaussian(slots))
+            .collect();
+        let weighed = all.iter().zip(&parts.parts).map(|(all, &(_, slices))| (all, slices));
+        let all = Parts { base: &base, parts: weighed.collect() };
+        let rule = if parts.base.drift < LEAST_DRIFT { Rule::Sum } else { Rule::Mean };
+        let owed = parts.largest(|filter| filter.owed.into());
+        Self::new(parts.base.prior, parts.base.drift).filled(&Gaussian::merged(&all, rule), owed)
+    }
+
+    /// A fresh filter with these weights and this covariance.
+    fn filled(mut self, gaussian: &Gaussian, owed: f64) -> Self {
+        let len = gaussian.mean.len();
+        (0..len).for_each(|slot| self.open(slot));
+        for (slot, row) in gaussian.covariance.chunks_exact(len).enumerate() {
+            for (other, &p) in row.iter().enumerate() {
+                self.rows[slot * self.room + other / 8].0[other % 8] = p as f32;
+            }
+            let weight = gaussian.mean[slot] as f32;
+            self.mean[slot / 8].0[slot % 8] = weight.clamp(-HEAVIEST_WEIGHT, HEAVIEST_WEIGHT);
+            self.diagonal[slot / 8].0[slot % 8] = row[slot] as f32;
+        }
+        self.owed = owed as f32;
+        self
     }
 
     /// Whether this can be a later state of a fresh filter, with so many slots in use.

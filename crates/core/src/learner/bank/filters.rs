@@ -7,6 +7,7 @@
 use super::eight::Eight;
 use super::filter::{Dense, Filter, Glance, WIDEST};
 use super::lanes::gather;
+use super::merge::Parts;
 use super::scale::Scaled;
 use rueful_machine::{Kernel, Plain, Registers, Runner};
 use serde::{Deserialize, Serialize};
@@ -192,6 +193,16 @@ impl Filters {
         self.filters.iter_mut().for_each(|filter| filter.stretch(slot, growth));
     }
 
+    /// Lets the units of all features grow by these factors, by cell. It goes by slots, because it
+    /// rounds, and cells may be numbered in any way.
+    pub(super) fn lengthen(&mut self, growths: &[f32]) {
+        for cell in self.cells() {
+            if growths[cell] > 1.0 {
+                self.stretch(cell, growths[cell]);
+            }
+        }
+    }
+
     /// Changes the unit of the labels.
     pub(super) fn stretch_all(&mut self, factor: f32) {
         self.filters.iter_mut().for_each(|filter| filter.stretch_all(factor));
@@ -212,6 +223,66 @@ impl Filters {
         if self.len() > 0 {
             self.slots = gather(&self.slots, from, NOWHERE);
         }
+    }
+
+    /// The cells by slot.
+    fn cells(&self) -> Vec<usize> {
+        let mut cells = vec![0; self.used];
+        let known = self.slots.iter().enumerate().filter(|(_, slot)| **slot != NOWHERE);
+        known.for_each(|(cell, &slot)| cells[usize::from(slot)] = cell);
+        cells
+    }
+
+    /// The cells of all, those of the base first, then the new ones of each part.
+    fn all_cells(parts: &Parts<'_, Self>) -> Vec<usize> {
+        let mut cells = parts.base.cells();
+        let mut is_known = vec![false; parts.base.slots.len()];
+        cells.iter().for_each(|&cell| is_known[cell] = true);
+        for cell in parts.parts.iter().flat_map(|(part, _)| part.cells()) {
+            if !std::mem::replace(&mut is_known[cell], true) {
+                cells.push(cell);
+            }
+        }
+        cells
+    }
+
+    /// How many filters can go on when these are merged.
+    pub(super) fn remaining(parts: &Parts<'_, Self>) -> usize {
+        let least = parts.least(|filters| filters.len() as f64) as usize;
+        if least == 0 {
+            return 0;
+        }
+        match Self::all_cells(parts).len() {
+            0..=MANY => least,
+            len if len <= MOST => 1,
+            _ => 0,
+        }
+    }
+
+    /// Lets the filters retire that would retire next.
+    pub(super) fn retire_some(&mut self) {
+        self.retire();
+    }
+
+    /// The filters that several make. All must have the same number of cells and of filters.
+    pub(super) fn merged(parts: &Parts<'_, Self>) -> Self {
+        if parts.base.len() == 0 {
+            return parts.base.clone();
+        }
+        let cells = Self::all_cells(parts);
+        let slots_of = |one: &Self| -> Vec<Option<usize>> {
+            let slot = |&cell: &usize| Some(one.slots[cell]).filter(|&slot| slot != NOWHERE);
+            cells.iter().map(|cell| slot(cell).map(usize::from)).collect()
+        };
+        let base = slots_of(parts.base);
+        let all: Vec<_> = parts.parts.iter().map(|(part, _)| slots_of(part)).collect();
+        let slots = Parts { base: &base, parts: all.iter().map(|slots| (slots, 1.0)).collect() };
+        let filters = (0..parts.base.len())
+            .map(|k| Filter::merged(&parts.of(|one| &one.filters[k]), &slots))
+            .collect();
+        let mut merged = vec![NOWHERE; parts.base.slots.len()];
+        (0..).zip(&cells).for_each(|(slot, &cell)| merged[cell] = slot);
+        Self { filters, slots: merged, used: cells.len() }
     }
 
     /// Whether this can be a later state of fresh filters, with so many cells.

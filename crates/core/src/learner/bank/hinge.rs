@@ -6,6 +6,7 @@
 use super::adahedge::AdaHedge;
 use super::experts::{EachWitness, Expert, RADII};
 use super::log::{Log, LogOpinion};
+use super::merge::Parts;
 use super::mixer::MIXED;
 use super::top::{Cost, Label, Lessons, Top, View};
 use crate::witness::WITNESSES;
@@ -81,6 +82,13 @@ impl Top for HingeTop {
         let lost = |z: f64| label.importance * (1.0 - label.value * z).max(0.0);
         self.hedge.learn(&opinion.said.map(lost));
         self.log.learn::<R>(&opinion.log, view, witnesses, label)
+    }
+
+    fn merged(parts: &Parts<'_, Self>, rounds: f64) -> Self {
+        Self {
+            log: Log::merged(&parts.of(|top| &top.log), rounds),
+            hedge: AdaHedge::merged(&parts.of(|top| &top.hedge)),
+        }
     }
 
     fn retire(&mut self, filters: usize) {

@@ -17,6 +17,7 @@
 //! of the eight lanes keeps for a feature: 64 bytes that are read and written together.
 
 use super::eight::Eight;
+use super::merge::Parts;
 use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
 
@@ -217,6 +218,25 @@ impl Lanes {
         }
     }
 
+    /// Lets the unit of a feature grow, so that lanes with other units can be merged with it. No
+    /// variance grows beyond its prior.
+    pub(super) fn lengthen(&mut self, cell: usize, growth: f32) {
+        let Cell { mean, variance } = &mut self.cells[cell];
+        mean.0[0] *= growth;
+        for k in 1..LANES {
+            let factor = growth.min((PRIOR.0[k] / variance.0[k].max(1e-30)).sqrt());
+            mean.0[k] *= factor;
+            variance.0[k] = (variance.0[k] * factor * factor).min(PRIOR.0[k]);
+        }
+    }
+
+    /// The lanes that several make, in the same units and with the same cells.
+    pub(super) fn merged(parts: &Parts<'_, Self>) -> Self {
+        let cells =
+            (0..parts.base.len()).map(|at| merged_cell(&parts.of(|lanes| &lanes.cells[at])));
+        Self { cells: cells.collect() }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.cells.len()
     }
@@ -229,6 +249,49 @@ impl Lanes {
         let in_range = |v: Eight| v.0.iter().zip(PRIOR.0).all(|(&v, most)| v >= 0.0 && v <= most);
         self.cells.iter().all(|cell| cell.mean.is_finite() && in_range(cell.variance))
     }
+}
+
+/// The cell that several make. Parts that have not touched it have no say.
+fn merged_cell(parts: &Parts<'_, Cell>) -> Cell {
+    let base = parts.base;
+    let touched = parts.parts.iter().copied().filter(|(part, _)| *part != base);
+    let parts = Parts { base, parts: touched.collect() };
+    match parts.parts[..] {
+        [] => return *base,
+        [(only, _)] => return *only,
+        _ => {}
+    }
+    let mut merged = *base;
+    // A = 1/i² − 1 adds up, and the weights θi are the mean.
+    let inverse_sq = |cell: &Cell| 1.0 / f64::from(cell.variance.0[0].max(1e-18)).powi(2);
+    let first = parts.added(inverse_sq).max(1.0).sqrt().recip();
+    let weight = parts.moved(|cell| f64::from(cell.mean.0[0]) * f64::from(cell.variance.0[0]));
+    merged.variance.0[0] = first as f32;
+    merged.mean.0[0] = (weight / first) as f32;
+    for k in 1..LANES {
+        let (mean, variance) = merged_lane(&parts, k);
+        merged.mean.0[k] = mean as f32;
+        merged.variance.0[k] = (variance as f32).min(PRIOR.0[k]);
+    }
+    merged
+}
+
+/// w and v of one lane that several make. With a drift, both are the mean by precisions. Without
+/// one, the precisions that the parts have added add up. By natural parameters, the steps of the
+/// parts would add up, too, but a diagonal filter does not know which features go together, and
+/// together they would go too far. The step is the geometric mean of that sum and of the mean.
+fn merged_lane(parts: &Parts<'_, Cell>, lane: usize) -> (f64, f64) {
+    let precision = |cell: &Cell| 1.0 / f64::from(cell.variance.0[lane].max(1e-30));
+    let weight = |cell: &Cell| f64::from(cell.mean.0[lane]);
+    let from = weight(parts.base);
+    let mean = parts.mean(precision);
+    let step = parts.mean(|cell| precision(cell) * (weight(cell) - from)) / mean;
+    if DRIFT.0[lane] > 0.0 {
+        return (from + step, 1.0 / mean);
+    }
+    let total = parts.added(precision).max(precision(parts.base));
+    let slices: f64 = parts.parts.iter().map(|(_, slices)| slices).sum();
+    (from + step * (slices * mean / total).max(1.0).sqrt(), 1.0 / total)
 }
 
 /// A vector whose place i gets the value at `from[i]`, or `fresh` if there is none.

@@ -14,6 +14,7 @@ use super::filter::Glance;
 use super::filters::FILTERS;
 use super::lanes::LANES;
 use super::log_risks::LogRisks;
+use super::merge::Parts;
 use super::mixer::{MIXED, Mixer, Mixture, inputs};
 use super::steps;
 use super::top::{Cost, Label, Lessons, Top, View};
@@ -198,6 +199,18 @@ impl Top for Log {
         self.bayes.learn::<R::Four>(given, importance, label.round);
         let each = |x: Eight| [x.0[0], x.0[1], x.0[2]];
         Lessons { lanes, slopes: each(others.slope), curvatures: each(others.curvature) }
+    }
+
+    fn merged(parts: &Parts<'_, Self>, rounds: f64) -> Self {
+        let positive = parts.added_size(|log| log.positive);
+        Self {
+            mixer: Mixer::merged(&parts.of(|log| &log.mixer)),
+            bayes: Bayes::merged(&parts.of(|log| &log.bayes), rounds),
+            risks: LogRisks::merged(&parts.of(|log| &log.risks)),
+            witness: parts.base.witness,
+            positive,
+            all: parts.added_size(|log| log.all).max(positive),
+        }
     }
 
     fn retire(&mut self, filters: usize) {

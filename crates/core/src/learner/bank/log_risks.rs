@@ -1,6 +1,7 @@
 //! Σ −ln p for every expert, with a logarithm only in every sixteenth round.
 
 use super::experts::{EXPERTS, Each, multiply};
+use super::merge::Parts;
 use crate::elementary::ln;
 use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,14 @@ impl LogRisks {
             *product = 1.0;
         }
         self.waiting = 0;
+    }
+
+    /// The sums of several.
+    pub(super) fn merged(parts: &Parts<'_, Self>) -> Self {
+        let (base, all) = (parts.base.sums(), parts.parts.iter());
+        let all: Vec<_> = all.map(|(part, slices)| (part.sums(), *slices)).collect();
+        let all = Parts { base: &base, parts: all.iter().map(|(one, own)| (one, *own)).collect() };
+        Self { sums: all.added_sizes(), ..Self::new() }
     }
 
     /// The sums.

@@ -7,6 +7,7 @@ use super::eight::Eight;
 use super::filter::{Glance, sound_variance};
 use super::filters::FILTERS;
 use super::lanes::LANES;
+use super::merge::{Gaussian, Parts, Rule, doubles};
 use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
 
@@ -187,6 +188,26 @@ impl Mixer {
                 *p = if place == at { *p } else { p.clamp(-most, most) };
             }
         }
+    }
+
+    fn gaussian(&self) -> Gaussian {
+        let covariance = self.rows[..USED].iter().flat_map(|row| doubles(row, USED)).collect();
+        Gaussian { mean: doubles(&self.weights, USED), covariance }
+    }
+
+    /// The mixer that several make.
+    pub(super) fn merged(parts: &Parts<'_, Self>) -> Self {
+        let base = parts.base.gaussian();
+        let all: Vec<_> = parts.parts.iter().map(|(part, own)| (part.gaussian(), *own)).collect();
+        let all = Parts { base: &base, parts: all.iter().map(|(one, own)| (one, *own)).collect() };
+        let merged = Gaussian::merged(&all, Rule::Sum);
+        let (mut rows, mut weights) = (parts.base.rows, Inputs::default());
+        for (at, row) in merged.covariance.chunks_exact(USED).enumerate() {
+            let place = |(other, &p): (usize, &f64)| rows[at][other / 8].0[other % 8] = p as f32;
+            row.iter().enumerate().for_each(place);
+            weights[at / 8].0[at % 8] = merged.mean[at] as f32;
+        }
+        Stored { rows, weights }.into()
     }
 
     pub(super) fn is_sound(&self) -> bool {

@@ -43,6 +43,7 @@ mod hinge;
 mod lanes;
 mod log;
 mod log_risks;
+mod merge;
 mod mixer;
 mod pinball;
 mod said;
@@ -56,6 +57,7 @@ mod top;
 
 pub use classes::SoftmaxBank;
 pub use experts::Expert;
+pub use merge::{BankPart, MergeError};
 
 use super::{
     AnySet, Comparators, Coordinates, Example, Features, Learner, Promise, Recipe, Resumable,
@@ -118,6 +120,17 @@ macro_rules! with_stack {
     };
 }
 
+/// The stack that a base and parts of the same variant make.
+macro_rules! merged {
+    ($base:expr, $parts:expr, $variant:path) => {{
+        let own = |(kind, slices)| match kind {
+            $variant(stack) => Ok((stack, slices)),
+            _ => Err(MergeError::DifferentLoss),
+        };
+        Stack::merged($base, $parts.map(own).collect::<Result<_, _>>()?)?
+    }};
+}
+
 impl Bank {
     /// Makes a bank that has seen nothing, for one of its losses.
     pub fn new(loss: AnyLoss) -> Result<Self, String> {
@@ -135,6 +148,39 @@ impl Bank {
                     loss.name()
                 ));
             }
+        };
+        Ok(Self { kind })
+    }
+
+    /// The bank that parts make which began as copies of this one, the base, and went on with rows
+    /// of their own. Each must have the cells of the base, and may have more.
+    ///
+    /// ```
+    /// use rueful_core::{Batch, learner::{Bank, BankPart, Learner}, loss::Logistic};
+    ///
+    /// let mut stream = Batch::default();
+    /// for round in 0..300_u16 {
+    ///     stream.push(&[0], &[f32::from(round % 7) - 3.0], if round % 7 < 3 { -1.0 } else { 1.0 })?;
+    /// }
+    /// let (mut base, mut rounds) = (Bank::new(Logistic {}.into())?, Vec::new());
+    /// base.learn_rows(stream.rows().slice(0..100), &mut rounds);
+    /// let parts = [100..200, 200..300].map(|slice| {
+    ///     let mut bank = base.clone();
+    ///     bank.learn_rows(stream.rows().slice(slice), &mut rounds);
+    ///     BankPart { bank, slices: 1 }
+    /// });
+    /// let merged = base.merged(parts.into())?;
+    /// assert_eq!(merged.rounds(), 300);
+    /// assert!(merged.promise_within(3.0).theorem.is_err()); // it is about one learner
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn merged(&self, parts: Vec<BankPart>) -> Result<Self, MergeError> {
+        let parts = parts.into_iter().map(|part| (part.bank.kind, part.slices.max(1) as f64));
+        let kind = match &self.kind {
+            Kind::Logistic(base) => Kind::Logistic(merged!(base, parts, Kind::Logistic)),
+            Kind::Hinge(base) => Kind::Hinge(merged!(base, parts, Kind::Hinge)),
+            Kind::Square(base) => Kind::Square(merged!(base, parts, Kind::Square)),
+            Kind::Pinball(base) => Kind::Pinball(merged!(base, parts, Kind::Pinball)),
         };
         Ok(Self { kind })
     }
@@ -199,7 +245,7 @@ impl Learner for Bank {
     }
 
     fn mixing_cost(&self) -> Option<f64> {
-        Some(with_stack!(&self.kind, stack => stack.mixing_cost()))
+        with_stack!(&self.kind, stack => stack.mixing_cost())
     }
 
     fn contributions(&self, x: &Features<'_>) -> Vec<f64> {

@@ -13,6 +13,7 @@ use super::eight::Eight;
 use super::experts::{EXPERTS, Each, EachWitness, Expert, MEAN, WITNESS, described, prior};
 use super::filters::FILTERS;
 use super::lanes::{LANES, Lesson};
+use super::merge::Parts;
 use super::mixer::{MIXED, Mixture};
 use super::said::{Said, halved, shares};
 use super::steps;
@@ -211,6 +212,30 @@ impl Top for Pinball {
         self.blend.follow(spread);
         let lanes = Lesson { slope, curvature: Eight::all(single) };
         Lessons { lanes, slopes, curvatures: [single; FILTERS] }
+    }
+
+    fn targets(&self) -> Option<&Targets> {
+        Some(&self.targets)
+    }
+
+    fn targets_mut(&mut self) -> Option<&mut Targets> {
+        Some(&mut self.targets)
+    }
+
+    fn merged(parts: &Parts<'_, Self>, rounds: f64) -> Self {
+        let targets = Targets::merged(&parts.of(|top| &top.targets));
+        Self {
+            tau: parts.base.tau,
+            factor: parts.base.factor,
+            blend: Blend::merged(&parts.of(|top| &top.blend), targets.spread()),
+            belief: Belief::merged(&parts.of(|top| &top.belief), rounds),
+            hedge: AdaHedge::merged(&parts.of(|top| &top.hedge)),
+            mean_loss: parts.mean(|top| top.mean_loss),
+            quantile: parts.mean(|top| top.quantile),
+            first_loss: parts.parts[0].0.first_loss,
+            clipped: parts.of(|top| &top.clipped).added_sizes(),
+            targets,
+        }
     }
 
     fn retire(&mut self, filters: usize) {

@@ -5,6 +5,7 @@
 //! While there are fewer than 2 + 0.02·(times seen) such values of a feature, the value enters as
 //! ±1 and N stays. Otherwise N grows, at most tenfold by one example, and x̃ is clipped to ±10.
 
+use super::merge::Parts;
 use serde::{Deserialize, Serialize};
 
 /// The limit for the growth of N by one example, and for |x̃|.
@@ -105,6 +106,25 @@ impl Scale {
     /// 1/N
     pub(super) fn inverse(&self) -> f32 {
         self.inverse
+    }
+
+    /// The unit that several make: the largest. Counts add up.
+    pub(super) fn merged(parts: &Parts<'_, Self>) -> Self {
+        let known = std::iter::once(parts.base).chain(parts.parts.iter().map(|&(part, _)| part));
+        let least = known.map(|scale| scale.inverse).filter(|&inverse| inverse > 0.0);
+        let count = |of: fn(&Self) -> u16| {
+            u16::try_from(parts.counted(|scale| of(scale).into())).unwrap_or(u16::MAX)
+        };
+        Self {
+            inverse: least.reduce(f32::min).unwrap_or(0.0),
+            seen: count(|scale| scale.seen),
+            doubted: count(|scale| scale.doubted),
+        }
+    }
+
+    /// The factor by which N must grow to become the N of `other`. It is 1 before the first value.
+    pub(super) fn growth_to(&self, other: &Self) -> f32 {
+        if self.is_new() { 1.0 } else { (self.inverse / other.inverse).clamp(1.0, f32::MAX) }
     }
 
     pub(super) fn is_sound(&self) -> bool {

@@ -12,6 +12,7 @@ use super::eight::Eight;
 use super::experts::{EXPERTS, Each, EachWitness, Expert, MEAN, WITNESS, described, prior};
 use super::filters::FILTERS;
 use super::lanes::{LANES, Lesson};
+use super::merge::Parts;
 use super::mixer::{MIXED, Mixture};
 use super::said::{Said, halved, shares};
 use super::steps;
@@ -175,6 +176,28 @@ impl Top for SquareTop {
             lanes: Lesson { slope, curvature: Eight::all(c as f32) },
             slopes: std::array::from_fn(step),
             curvatures: [c as f32; FILTERS],
+        }
+    }
+
+    fn targets(&self) -> Option<&Targets> {
+        Some(&self.targets)
+    }
+
+    fn targets_mut(&mut self) -> Option<&mut Targets> {
+        Some(&mut self.targets)
+    }
+
+    fn merged(parts: &Parts<'_, Self>, rounds: f64) -> Self {
+        let targets = Targets::merged(&parts.of(|top| &top.targets));
+        Self {
+            blend: Blend::merged(&parts.of(|top| &top.blend), targets.spread()),
+            belief: Belief::merged(&parts.of(|top| &top.belief), rounds),
+            aggregate: Aggregate::merged(&parts.of(|top| &top.aggregate), rounds),
+            error: parts.mean(|top| top.error),
+            losses: parts.of(|top| &top.losses).added_sizes(),
+            first_loss: parts.parts[0].0.first_loss,
+            clipped: parts.of(|top| &top.clipped).added_sizes(),
+            targets,
         }
     }
 

@@ -5,6 +5,8 @@
 //! something new: a feature that is seen for the first time, or a value that is larger than all
 //! before. Such rows are rare. They are predicted first, then admitted, and then seen again.
 
+mod merged;
+
 use super::experts::{Expert, RADII};
 use super::explain::sensitivities;
 use super::filter::Glance;
@@ -606,8 +608,10 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.top.experts(if self.rounds == 0 { 1.0 } else { self.importance })
     }
 
-    pub(super) fn mixing_cost(&self) -> f64 {
-        self.top.mixing_cost(self.rounds as f64)
+    /// A proved bound on the cost of mixing. There is none for a bank that was merged.
+    pub(super) fn mixing_cost(&self) -> Option<f64> {
+        let is_proved = !self.witnesses.are_of_parts();
+        is_proved.then(|| self.top.mixing_cost(self.rounds as f64))
     }
 
     /// The lower bounds of the witnesses for the comparators.
@@ -627,6 +631,12 @@ impl<L: Loss, T: Top> Stack<L, T> {
     /// R_T(u) ≤ U_j(2√E_j + G) + the cost of mixing over witness j, for the best j whose ball
     /// contains u.
     pub(super) fn promise_within(&self, radius: f64) -> Promise {
+        if self.witnesses.are_of_parts() {
+            return Promise::none(
+                "the bank was merged from parts that learned side by side, and the theorem is \
+                 about one learner",
+            );
+        }
         let reaching = (0..WITNESSES).filter(|&j| RADII[j] >= radius);
         let promises: Vec<Promise> = reaching.map(|j| self.promise_of(j)).collect();
         let best = |of: fn(&Promise) -> &Result<Bound, NoBound>| {

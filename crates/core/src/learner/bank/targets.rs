@@ -5,6 +5,7 @@
 //! more than 2^30 units off, the unit grows, and everything that is measured in it is rescaled.
 
 use super::filters::FILTERS;
+use super::merge::Parts;
 use serde::{Deserialize, Serialize};
 
 /// The unit grows if a label is more than so many units off.
@@ -50,6 +51,11 @@ impl Targets {
         Self { offset: 0.0, unit: 0.0, weight: 0.0, mean: 0.0, squares: 0.0, low: 0.0, high: 0.0 }
     }
 
+    /// The unit, or 0 while there is none.
+    pub(super) fn known_unit(&self) -> f64 {
+        self.unit
+    }
+
     /// The unit, or 1 while there is none.
     #[inline(always)]
     pub(super) fn unit(&self) -> f64 {
@@ -91,6 +97,51 @@ impl Targets {
     /// and back.
     pub(super) fn rounding(&self) -> f64 {
         32.0 * f64::EPSILON * ((self.offset / self.unit()).abs() + self.range())
+    }
+
+    /// The statistics of all labels of several, which have one offset and one unit.
+    pub(super) fn merged(parts: &Parts<'_, Self>) -> Self {
+        let mut merged = parts.base.clone();
+        for (part, _) in &parts.parts {
+            merged.take_in(parts.base, part);
+        }
+        merged
+    }
+
+    /// Takes in the labels that `part` has seen since `base`.
+    fn take_in(&mut self, base: &Self, part: &Self) {
+        let own = part.weight - base.weight;
+        if own > 0.0 {
+            let mean = (part.weight * part.mean - base.weight * base.mean) / own;
+            let between = own * base.weight / part.weight * (mean - base.mean).powi(2);
+            let squares = (part.squares - base.squares - between).max(0.0);
+            let weight = self.weight + own;
+            self.squares += squares + own * self.weight / weight * (mean - self.mean).powi(2);
+            self.mean += own / weight * (mean - self.mean);
+            self.weight = weight;
+        }
+        (self.low, self.high) = (self.low.min(part.low), self.high.max(part.high));
+        self.mean = self.mean.clamp(self.low, self.high);
+        (self.offset, self.unit) = (part.offset, part.unit);
+    }
+
+    /// The first label, once there was one.
+    pub(super) fn offset(&self) -> Option<f64> {
+        (self.weight > 0.0).then_some(self.offset)
+    }
+
+    /// The factor for all numbers in units before the unit can be `unit`, which is at least as
+    /// large. It is 1 once it is. One step is limited by the range of singles.
+    pub(super) fn stretch_to(&mut self, unit: f64) -> f32 {
+        if self.unit == 0.0 {
+            // All labels were the same, so all numbers are 0.
+            self.unit = unit;
+        }
+        if unit == 0.0 {
+            return 1.0;
+        }
+        let wanted = exponent(unit) - exponent(self.unit);
+        power_of_two(-wanted.clamp(0, 126)) as f32
     }
 
     /// The number clipped to between the least and the largest label.

@@ -5,6 +5,8 @@ use super::experts::{EachWitness, Expert};
 use super::filter::Glance;
 use super::filters::FILTERS;
 use super::lanes::{Lesson, Seen};
+use super::merge::Parts;
+use super::targets::Targets;
 use rueful_machine::{Kernel, Registers, Runner};
 
 /// The view of one example by lanes and filters.
@@ -82,6 +84,20 @@ pub(super) trait Top: Plain + std::fmt::Debug + Send + Sync + 'static {
         witnesses: &EachWitness,
         label: &Label,
     ) -> Lessons;
+
+    /// The labels so far, if they are numbers.
+    fn targets(&self) -> Option<&Targets> {
+        None
+    }
+
+    /// The labels so far, mutable, if they are numbers.
+    fn targets_mut(&mut self) -> Option<&mut Targets> {
+        None
+    }
+
+    /// The top that several make, after so many rounds of all. All have the same filters, and
+    /// measure labels alike.
+    fn merged(parts: &Parts<'_, Self>, rounds: f64) -> Self;
 
     /// Retires filters, so that only so many remain.
     fn retire(&mut self, filters: usize);

@@ -1,0 +1,13 @@
+//! Everything that the program does for labels of many classes.
+
+mod explain;
+mod inspect;
+mod predict;
+mod run;
+mod view;
+
+pub(crate) use explain::explain;
+pub(crate) use inspect::inspect;
+pub(crate) use predict::predict;
+pub(crate) use run::run;
+pub(crate) use view::{pairs, section};

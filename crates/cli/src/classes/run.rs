@@ -1,0 +1,82 @@
+//! `rueful run` for labels of many classes.
+
+use crate::args::RunArgs;
+use crate::interrupt::Stop;
+use crate::keeper::Keeper;
+use crate::page::Document;
+use crate::progress::Watch;
+use crate::run::{StartedRun, show};
+use crate::{numbers, output, page, places};
+use anyhow::bail;
+use rueful_data::Source;
+use rueful_run::{ClassRun, Report, Session};
+use std::process::ExitCode;
+
+/// Learns many classes to the end of the data, and reports.
+pub(crate) fn run(
+    args: &RunArgs,
+    started: StartedRun<ClassRun>,
+    stop: &Stop,
+) -> anyhow::Result<ExitCode> {
+    refuse(args)?;
+    let StartedRun { mut session, mut source, .. } = started;
+    let resumed = args.keep.resume.as_ref().map(|_| session.run().ledger().rounds());
+    places::check_run(args, &session.data().files)?;
+    let (mut watch, mut keeper) = (Watch::new(&session, false), Keeper::new(args, &session)?);
+    let is_told = || stop.is_told() && !args.follow;
+    let finished = learn(&mut session, &mut *source, (&mut watch, &mut keeper), is_told);
+    watch.finish();
+    keeper.finish(&mut session, &*source, finished)?;
+    let was_interrupted = is_told();
+    let mut report = session.report(&*source);
+    report.resumed = resumed;
+    if was_interrupted {
+        let examples = numbers::counted(report.examples, "example");
+        output::note(&format!("interrupted: this is about the first {examples}"));
+    }
+    tell(args, &report, &session)?;
+    let code = if was_interrupted { stop.exit_code() } else { ExitCode::SUCCESS };
+    Ok(output::disagree(&report.contradictions, code))
+}
+
+fn learn(
+    session: &mut Session<ClassRun>,
+    source: &mut dyn Source,
+    (watch, keeper): (&mut Watch, &mut Keeper<'_>),
+    is_told: impl Fn() -> bool,
+) -> anyhow::Result<()> {
+    while session.advance(source)? {
+        watch.tell(session, source);
+        keeper.keep(session, source)?;
+        if is_told() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Prints the report, and writes the pictures that were asked for.
+fn tell(args: &RunArgs, report: &Report, session: &Session<ClassRun>) -> anyhow::Result<()> {
+    if args.keep.pictures.are_asked_for() {
+        let page = page::class_page(report, session.run());
+        page::write_all(&Document::One(&page), &args.keep.pictures)?;
+    }
+    show(args, report, &session.companions().notes)
+}
+
+/// Refuses flags that many classes do not have yet.
+fn refuse(args: &RunArgs) -> anyhow::Result<()> {
+    let keep = &args.keep;
+    let solved = "the solvers are for one score, and many classes have one each";
+    let windows = "windows are judged for one score, and many classes have one each";
+    let refused = [
+        ("--hindsight", args.hindsight, solved),
+        ("--curve-hindsight", args.curve_hindsight, solved),
+        ("--alarm", keep.alarm.is_some(), solved),
+        ("--window", keep.window.is_some(), windows),
+    ];
+    match refused.iter().find(|(_, is_given, _)| *is_given) {
+        Some((flag, _, why)) => bail!("{flag} does not go with many classes yet: {why}"),
+        None => Ok(()),
+    }
+}

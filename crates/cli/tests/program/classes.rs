@@ -1,0 +1,241 @@
+//! Labels of many classes, from the file to the report, the model and the prediction.
+
+use crate::harness::{Said, ask_in, number};
+use serde_json::Value;
+use std::fs;
+use tempfile::TempDir;
+
+/// A folder with files.
+fn desk(files: &[(&str, String)]) -> TempDir {
+    let folder = TempDir::new().expect("a directory");
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).expect("the file is written");
+    }
+    folder
+}
+
+/// Rows of three features and a class, which depends on the first two. The last class comes late.
+fn rows(count: usize) -> Vec<([f64; 3], usize)> {
+    let row = |t: usize| {
+        let (a, b) = ((t * 37 % 101) as f64 / 10.0, (t * 61 % 89) as f64 / 10.0);
+        let class = usize::from(a > 5.0) + usize::from(t > count / 2 && b > 4.0) * 2;
+        ([a, b, (t % 7) as f64], class)
+    };
+    (0..count).map(row).collect()
+}
+
+fn csv(count: usize, names: &[&str]) -> String {
+    let line =
+        |(x, class): ([f64; 3], usize)| format!("{},{},{},{}\n", x[0], x[1], x[2], names[class]);
+    let lines: String = rows(count).into_iter().map(line).collect();
+    format!("f1,f2,f3,y\n{lines}")
+}
+
+fn libsvm(count: usize) -> String {
+    let line =
+        |(x, class): ([f64; 3], usize)| format!("{} 1:{} 2:{} 3:{}\n", class + 1, x[0], x[1], x[2]);
+    rows(count).into_iter().map(line).collect()
+}
+
+const NAMES: [&str; 4] = ["lily", "rose", "iris", "aster"];
+
+/// The report without the names of classes and the description.
+fn figures(report: &Value) -> Value {
+    let mut figures = report.clone();
+    let object = figures.as_object_mut().expect("an object");
+    object.remove("spec");
+    object.remove("collisions");
+    for class in object["classes"].as_array_mut().expect("classes") {
+        class.as_object_mut().expect("a class").remove("label");
+    }
+    for pair in object["confusion_matrix"].as_array_mut().expect("pairs") {
+        pair["label"] = Value::Null;
+        pair["predicted"] = Value::Bool(pair["predicted"].is_null());
+    }
+    figures
+}
+
+#[test]
+fn names_are_learned_certified_and_counted() {
+    let folder = desk(&[("rows.csv", csv(600, &NAMES))]);
+    let report = ask_in(folder.path(), "run rows.csv --label y -q --json").json();
+    assert_eq!(report["spec"]["loss"]["name"], "softmax");
+    let classes = report["classes"].as_array().expect("classes");
+    let sum: u64 = classes.iter().map(|class| class["examples"].as_u64().unwrap()).sum();
+    assert_eq!((classes.len(), sum), (4, 600));
+    let pairs = report["confusion_matrix"].as_array().expect("pairs");
+    let wrong = pairs.iter().filter(|pair| pair["label"] != pair["predicted"]);
+    let wrong: u64 = wrong.map(|pair| pair["examples"].as_u64().unwrap()).sum();
+    assert!((number(&report, "mistake_rate") - wrong as f64 / 600.0).abs() < 1e-12);
+    assert!(wrong >= 4, "the first sight of a class is a mistake");
+    assert!(number(&report, "sequential_risk") < number(&report["best_constant"]["loss"], "lower"));
+    assert!(number(&report, "certificate") <= number(&report["bound"], "theorem"));
+    assert!(number(&report, "error_rate") < number(&report, "majority_error_rate"));
+    let text = ask_in(folder.path(), "run rows.csv --label y -q").result();
+    for expected in ["\nClasses\n", "\nConfusion: ", "  lily", "  loss      softmax"] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+}
+
+#[test]
+fn names_make_no_difference_to_figures() {
+    let renamed = ["zz", "a b", "1", "-7.5"];
+    let folder = desk(&[("one.csv", csv(300, &NAMES)), ("two.csv", csv(300, &renamed))]);
+    let run = |file: &str| {
+        let line = format!("run {file} --label y -q --json --loss softmax");
+        ask_in(folder.path(), &line).json()
+    };
+    let (one, two) = (run("one.csv"), run("two.csv"));
+    assert_eq!(figures(&one), figures(&two));
+    assert_eq!(two["classes"][0]["label"], "zz");
+}
+
+#[test]
+fn formats_and_threads_make_no_difference() {
+    let vw: String = libsvm(4000)
+        .lines()
+        .map(|line| {
+            let (label, features) = line.split_once(' ').expect("a label");
+            format!("{label} | {features}\n")
+        })
+        .collect();
+    let files = [("rows.libsvm", libsvm(4000)), ("rows.vw", vw)];
+    let folder =
+        desk(&[files[0].clone(), files[1].clone(), ("rows.csv", csv(4000, &["1", "2", "3", "4"]))]);
+    let run = |line: &str| {
+        let line = format!("run {line} -q --json --loss softmax");
+        figures(&ask_in(folder.path(), &line).json())
+    };
+    let expected = run("rows.libsvm --threads 1");
+    for line in ["rows.libsvm --threads 7", "rows.libsvm --cache", "rows.vw --threads 3"] {
+        assert_eq!(run(line), expected, "{line}");
+    }
+    let table = run("rows.csv --label y");
+    for key in ["examples", "mistake_rate", "error_rate"] {
+        assert_eq!(table[key], expected[key], "{key}");
+    }
+    let first: Said = ask_in(folder.path(), "run rows.csv --label y -q --loss softmax --threads 1");
+    let other = ask_in(folder.path(), "run rows.csv --label y -q --loss softmax --threads 5");
+    assert_eq!(first, other);
+}
+
+#[test]
+fn a_run_that_is_resumed_is_one_that_never_stopped() {
+    let whole = csv(400, &NAMES);
+    let (head, rest) = whole.split_once('\n').expect("a head");
+    let lines: Vec<&str> = rest.lines().collect();
+    let part = |lines: &[&str]| format!("{head}\n{}\n", lines.join("\n"));
+    let folder = desk(&[
+        ("whole.csv", whole.clone()),
+        ("one.csv", part(&lines[..150])),
+        ("two.csv", part(&lines[150..])),
+    ]);
+    let ask = |line: &str| ask_in(folder.path(), line);
+    for loss in ["softmax", "multiclass-hinge"] {
+        ask(&format!("run whole.csv --label y -q --loss {loss} --save whole.rueful")).result();
+        ask(&format!("run one.csv --label y -q --loss {loss} --save parts.rueful")).result();
+        let resumed = ask("run two.csv -q --resume parts.rueful --save parts.rueful --json").json();
+        assert_eq!(resumed["resumed"], 150);
+        let never =
+            ask(&format!("run whole.csv --label y -q --loss {loss} --json --threads 3")).json();
+        for key in ["sequential_risk", "certificate", "classes", "confusion_matrix", "curve"] {
+            assert_eq!(resumed[key], never[key], "{loss} {key}");
+        }
+        let predicted =
+            |model: &str| ask(&format!("predict {model} whole.csv --as score")).result();
+        assert_eq!(predicted("parts.rueful"), predicted("whole.rueful"));
+    }
+}
+
+#[test]
+fn predictions_have_a_column_for_every_class() {
+    let new = csv(40, &["lily", "rose", "iris", "daisy"]);
+    let folder = desk(&[("rows.csv", csv(600, &NAMES)), ("new.csv", new)]);
+    let ask = |line: &str| ask_in(folder.path(), line);
+    ask("run rows.csv --label y -q --save m.rueful --predictions p.txt --report r.html").result();
+    let told = fs::read_to_string(folder.path().join("p.txt")).expect("predictions");
+    assert_eq!((told.lines().count(), told.lines().next()), (600, Some("")));
+    let page = fs::read_to_string(folder.path().join("r.html")).expect("a page");
+    assert!(page.contains("class aster"));
+    let shares = ask("predict m.rueful new.csv --as probability").result();
+    let mut lines = shares.lines();
+    let head: Vec<&str> = lines.next().expect("a head").split(',').collect();
+    assert_eq!(head.len(), 4);
+    for line in lines {
+        let sum: f64 = line.split(',').map(|cell| cell.parse::<f64>().expect("a number")).sum();
+        assert!(sum > 0.9 && sum <= 1.0 + 1e-9, "{line}");
+    }
+    let labels = ask("predict m.rueful new.csv").result();
+    assert!(labels.lines().all(|label| NAMES.contains(&label)));
+    let json = ask("predict m.rueful new.csv --json").result();
+    let first: Value = serde_json::from_str(json.lines().next().expect("a line")).expect("JSON");
+    assert!(first["probabilities"]["rose"].is_number() && first["unseen"].is_number());
+    let why = ask("explain m.rueful new.csv --row 3 --class iris --json").json();
+    let added = why["contributions"].as_array().expect("contributions").iter();
+    let sum = added.map(|one| number(one, "contribution")).sum::<f64>() + number(&why, "rest");
+    let p = number(&why["probabilities"], "iris");
+    assert!((sum - (p / (1.0 - p)).ln()).abs() < 1e-6, "{why}");
+    assert!(ask("explain m.rueful new.csv --class daisy").one_line().contains("\"daisy\""));
+    let inside = ask("inspect m.rueful --json").json();
+    assert_eq!(
+        (&inside["examples"], inside["labels"].as_array().map(Vec::len)),
+        (&600.into(), Some(4))
+    );
+}
+
+#[test]
+fn rows_of_weight_0_leave_no_trace() {
+    let weighted = |extra: bool| {
+        let mut text = "w,f1,f2,f3,y\n".to_owned();
+        for (t, (x, class)) in rows(200).into_iter().enumerate() {
+            if extra && t % 3 == 0 {
+                text += &format!("0,{},1,2,never{}\n", t, t % 5);
+            }
+            text += &format!("1,{},{},{},{}\n", x[0], x[1], x[2], NAMES[class]);
+        }
+        text
+    };
+    let folder = desk(&[("with.csv", weighted(true)), ("without.csv", weighted(false))]);
+    let run = |file: &str| {
+        let line = format!("run {file} --label y --importance w -q --json");
+        let mut report = ask_in(folder.path(), &line).json();
+        report.as_object_mut().expect("an object").remove("spec");
+        report
+    };
+    assert_eq!(run("with.csv"), run("without.csv"));
+}
+
+#[test]
+fn a_description_repeats_the_run() {
+    let folder = desk(&[("rows.csv", csv(200, &NAMES))]);
+    let ask = |line: &str| ask_in(folder.path(), line);
+    let spec = ask("run rows.csv --label y -q --loss multiclass-hinge --print-spec").result();
+    fs::write(folder.path().join("run.toml"), spec).expect("the spec is written");
+    let again = ask("run --spec run.toml -q --json").json();
+    let first = ask("run rows.csv --label y -q --loss multiclass-hinge --json").json();
+    assert_eq!(again, first);
+}
+
+#[test]
+fn what_many_classes_do_not_do_yet_is_said_in_a_sentence() {
+    let folder = desk(&[("rows.csv", csv(60, &NAMES))]);
+    let refusal = |line: &str| ask_in(folder.path(), line).one_line();
+    for flag in ["--hindsight", "--window 20 --report r.html"] {
+        let error = refusal(&format!("run rows.csv --label y {flag}"));
+        assert!(error.contains("does not go with many classes yet"), "{error}");
+    }
+    for line in ["race rows.csv --label y", "hindsight rows.csv --label y"] {
+        assert!(refusal(line).contains("--loss softmax is for many classes"), "{line}");
+    }
+    for (flag, said) in [
+        ("--loss softmax --positive lily", "--positive is for two classes"),
+        ("--loss softmax --learner ogd", "the softmax loss is learned by the learner bank"),
+        ("--loss softmax --eta 0.1", "--eta has no effect on the softmax loss"),
+    ] {
+        let error = refusal(&format!("run rows.csv --label y {flag}"));
+        assert!(error.contains(said), "{error}");
+    }
+    ask_in(folder.path(), "run rows.csv --label y -q --save m.rueful").result();
+    let error = refusal("weights m.rueful");
+    assert!(error.contains("is a model of many classes"), "{error}");
+}

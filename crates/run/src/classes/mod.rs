@@ -1,0 +1,20 @@
+//! Runs whose labels name classes: any number of them, and new ones may come at any time.
+//!
+//! [`ClassSpec`] is the description of such a run, and [`ClassTask`] the same without the data. A
+//! [`ClassRun`] learns, and keeps its ledger. Sessions, models and reports are those of every run.
+
+mod card;
+mod learner;
+mod loss;
+mod predict;
+mod report;
+mod run;
+mod stored;
+mod task;
+
+pub use card::ClassCard;
+pub use loss::{ClassLoss, TaskLoss};
+pub use predict::{ClassExplanation, ClassScored};
+pub use report::{ClassReport, ClassesReport, ConfusedReport};
+pub use run::{ClassOutcome, ClassRun};
+pub use task::{AnySpec, ClassSpec, ClassTask};

@@ -1,0 +1,134 @@
+//! A run of many classes as the sections of a model.
+
+use super::card::ClassCard;
+use super::learner::{ClassLearner, Norms};
+use super::run::{ClassBooks, ClassRun};
+use super::task::ClassTask;
+use crate::companions::{Companions, whole};
+use crate::learning::Learning;
+use crate::model::{
+    Description, LEARNER, LEDGER, Model, ModelError, SHARES, Sections, Tag, shares,
+};
+use crate::report::Report;
+use crate::run::RunError;
+use crate::spec::SpecError;
+use crate::{DataSpec, Shares};
+use rueful_core::classes::ClassLedger;
+use rueful_core::{RiskBound, Rows};
+use rueful_data::Seen;
+use serde::{Deserialize, Serialize};
+
+/// The books without the shares, which have a section of their own.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    mistakes: Option<RiskBound>,
+    card: ClassCard,
+    norms: Norms,
+    ledger: ClassLedger,
+}
+
+impl Learning for ClassRun {
+    const TASK: Tag = *b"Clas";
+
+    fn learn_counted(&mut self, rows: Rows<'_>) -> Result<(), RunError> {
+        Self::learn_counted(self, rows).map(|_| ())
+    }
+
+    fn saw(&mut self, seen: Seen) {
+        Self::saw(self, seen);
+    }
+
+    fn examples(&self) -> u64 {
+        self.ledger().rounds()
+    }
+
+    fn total_loss(&self) -> f64 {
+        self.ledger().tally().loss()
+    }
+
+    /// Probabilities and weights in a ball are always finite.
+    fn is_diverged(&self) -> bool {
+        false
+    }
+
+    fn report(&self) -> Report {
+        Self::report(self)
+    }
+
+    fn order(&self) -> Vec<u32> {
+        self.ledger().cells().in_order()
+    }
+
+    fn sections(&self) -> Result<Vec<(Tag, Vec<u8>)>, ModelError> {
+        let ClassBooks { ledger, mistakes, card, norms, shares } = self.books().clone();
+        let stored = Stored { mistakes, card, norms, ledger };
+        let mut sections = vec![
+            (Self::TASK, Description::section(self.task().clone())),
+            (LEARNER, self.learner().save(&self.order())?),
+            (LEDGER, postcard::to_allocvec(&stored)?),
+        ];
+        if let Some(shares) = shares {
+            sections.push((SHARES, postcard::to_allocvec(&shares)?));
+        }
+        Ok(sections)
+    }
+
+    fn restore(sections: &Sections<'_>, seen: Seen) -> Result<(Self, String), String> {
+        let Description { written_by, task }: Description<ClassTask> =
+            Description::read(sections.part(Self::TASK))?;
+        let fresh = ClassLearner::new(&task).map_err(|error| error.to_string())?;
+        let learner = fresh.restore(sections.part(LEARNER));
+        let mut learner = learner.ok_or("its learner is not the one it describes")?;
+        let stored: Stored = whole(sections.part(LEDGER)).ok_or("its ledger cannot be read")?;
+        check(&stored, &task, &learner, seen.labels.counts.len())?;
+        learner.rearrange(&stored.ledger.cells().places());
+        let has_experts = (!learner.experts().is_empty()).then(Shares::new);
+        let shares = shares(sections.find(SHARES), has_experts, learner.rounds())?;
+        let Stored { mistakes, card, norms, ledger } = stored;
+        let books = ClassBooks { ledger, mistakes, card, norms, shares };
+        Ok((Self::restored(task, learner, books, seen), written_by))
+    }
+
+    fn companions(&self, sections: &Sections<'_>) -> Result<Companions, &'static str> {
+        Companions::read_without_windows(sections)
+    }
+}
+
+/// Refuses books that are not those of the task, the learner and this many classes.
+fn check(
+    stored: &Stored,
+    task: &ClassTask,
+    learner: &ClassLearner,
+    classes: usize,
+) -> Result<(), &'static str> {
+    let Stored { mistakes, card, norms, ledger } = stored;
+    let rounds = ledger.rounds();
+    if !ledger.continues(&task.ledger()) || rounds != learner.rounds() {
+        return Err("its ledger is not that of its learner");
+    }
+    if learner.features() != ledger.cells().count() {
+        return Err("its learner does not have a weight for every feature");
+    }
+    let fresh = RiskBound::new(1.0);
+    if mistakes.is_some_and(|all| !all.continues(Some(&fresh), rounds)) {
+        return Err("its mistakes are not those of its ledger");
+    }
+    let counted = ledger.confusion().classes().map(|(class, _)| class as usize + 1);
+    let most = counted.fold(learner.classes() as usize, usize::max);
+    if most > classes || !card.is_sound(rounds, classes) || !norms.are_sound() {
+        return Err("its classes are not those of its stream");
+    }
+    Ok(())
+}
+
+impl Model<ClassRun> {
+    /// A run of many classes before its first row, which will be shown rows of such data.
+    pub fn of_classes(task: ClassTask, data: DataSpec) -> Result<Self, SpecError> {
+        Ok(Self::of(ClassRun::new(task)?, data))
+    }
+
+    /// The names of the classes, by number.
+    pub fn class_names(&self) -> Vec<String> {
+        self.stream.seen().labels.counts.into_iter().map(|(label, _)| label).collect()
+    }
+}

@@ -1,0 +1,108 @@
+//! The part of a run that sessions and models need, whatever its labels are.
+
+use crate::companions::Companions;
+use crate::model::{ModelError, Sections, Tag};
+use crate::report::Report;
+use crate::run::{Run, RunError};
+use rueful_core::Rows;
+use rueful_data::Seen;
+
+/// A run of any kind. A session gives it rows, and a model keeps it.
+pub trait Learning: Sized {
+    /// The tag of the section that describes such a run. No other kind of run has it.
+    const TASK: Tag;
+
+    /// Learns from some rows, which the caller counts.
+    fn learn_counted(&mut self, rows: Rows<'_>) -> Result<(), RunError>;
+
+    /// Tells the companions of the run about the rows that were learned from last.
+    fn tell(&self, _rows: Rows<'_>, _companions: &mut Companions) {}
+
+    /// Sets the record of everything that was seen.
+    fn saw(&mut self, seen: Seen);
+
+    /// The number of examples that were learned from.
+    fn examples(&self) -> u64;
+
+    /// How many of the examples other learners have played.
+    fn others(&self) -> u64 {
+        0
+    }
+
+    /// The total loss.
+    fn total_loss(&self) -> f64;
+
+    /// Whether the run cannot go on, because its weights are no longer finite.
+    fn is_diverged(&self) -> bool;
+
+    /// The report on the run so far.
+    fn report(&self) -> Report;
+
+    /// The order of the cells in a model: place i gets the cell `order[i]`.
+    fn order(&self) -> Vec<u32>;
+
+    /// The run as sections of a model. The first three are its description, its learner and its
+    /// ledger.
+    fn sections(&self) -> Result<Vec<(Tag, Vec<u8>)>, ModelError>;
+
+    /// The run in the sections of a model and the version of the program that wrote it, or the
+    /// error in them.
+    fn restore(sections: &Sections<'_>, seen: Seen) -> Result<(Self, String), String>;
+
+    /// The companions in the sections of a model, or the error in them.
+    fn companions(&self, sections: &Sections<'_>) -> Result<Companions, &'static str>;
+}
+
+impl Learning for Run {
+    const TASK: Tag = *b"Task";
+
+    fn learn_counted(&mut self, rows: Rows<'_>) -> Result<(), RunError> {
+        Self::learn_counted(self, rows).map(|_| ())
+    }
+
+    fn tell(&self, rows: Rows<'_>, companions: &mut Companions) {
+        if let Some(windows) = &mut companions.windows {
+            windows.tell(self.ledger(), self.entered(rows), self.rounds());
+        }
+    }
+
+    fn saw(&mut self, seen: Seen) {
+        Self::saw(self, seen);
+    }
+
+    fn examples(&self) -> u64 {
+        self.ledger().rounds()
+    }
+
+    fn others(&self) -> u64 {
+        Self::others(self)
+    }
+
+    fn total_loss(&self) -> f64 {
+        self.ledger().loss()
+    }
+
+    fn is_diverged(&self) -> bool {
+        Self::is_diverged(self)
+    }
+
+    fn report(&self) -> Report {
+        Self::report(self)
+    }
+
+    fn order(&self) -> Vec<u32> {
+        self.ledger().cells().in_order()
+    }
+
+    fn sections(&self) -> Result<Vec<(Tag, Vec<u8>)>, ModelError> {
+        crate::model::sections_of(self)
+    }
+
+    fn restore(sections: &Sections<'_>, seen: Seen) -> Result<(Self, String), String> {
+        crate::model::restored(sections, seen)
+    }
+
+    fn companions(&self, sections: &Sections<'_>) -> Result<Companions, &'static str> {
+        Companions::read(sections, self.task(), self.ledger())
+    }
+}
