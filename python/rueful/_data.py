@@ -78,7 +78,10 @@ def categories(frame: Any) -> list[str]:
     """Returns the columns of a frame of pandas that are categories."""
     if frame is None or not is_pandas(frame):
         return []
-    return [str(name) for name, kind in frame.dtypes.items() if str(kind) == "category"]
+    kinds = frame.dtypes
+    if all(kind in _FLOATS for kind in set(kinds.to_numpy())):
+        return []
+    return [str(name) for name, kind in kinds.items() if str(kind) == "category"]
 
 
 def names_of(table: Any) -> list[str] | None:
@@ -131,6 +134,9 @@ def _frame_as_it_is(table: Any) -> tuple[Any, list[str] | None]:
         if hasattr(table, "__arrow_c_stream__"):
             return table, None
         return np.asarray(table, dtype=np.float64), names_of(table)
+    names = names_of(table)
+    if names is not None and all(kind in _FLOATS for kind in set(table.dtypes.to_numpy())):
+        return table.to_numpy(), names
     # The labels of rows are no feature.
     table = table.reset_index(drop=True)
     gaps = {name: kind.subtype for name, kind in table.dtypes.items() if str(kind)[:6] == "Sparse"}

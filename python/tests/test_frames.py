@@ -256,3 +256,17 @@ def test_results_of_duckdb(table):
         batches = labelled.to_arrow_reader(50)
         streamed = rueful.run(batches, label="bought", classes=[False, True])
         assert streamed.weights_ == expected.weights_
+
+
+def test_frames_of_floats_are_the_same_table_as_arrow(table):
+    frame, y = table
+    floats = frame[["age", "income"]].astype(float).assign(small=np.float64(0.5))
+    for X in (floats, floats.astype(np.float32)):
+        memory = rueful.OnlineClassifier().fit(X, y)
+        arrow = rueful.OnlineClassifier().fit(pa.Table.from_pandas(X, preserve_index=False), y)
+        assert memory._model.to_bytes() == arrow._model.to_bytes()
+    floats.loc[7, "age"] = np.inf
+    with pytest.raises(ValueError, match="row 7, column 0: found infinity"):
+        rueful.OnlineClassifier().fit(floats, y)
+    numbers = rueful.OnlineClassifier(drop="income").fit(frame[["age", "income"]].astype(float), y)
+    assert set(numbers.weights_) == {"age", "constant"}

@@ -127,7 +127,7 @@ def race_river(tables: dict, args) -> list[dict]:
     found = []
     for name, rows in (("dense", 20_000), ("sparse", 2_000)):
         X, y = (part[:rows] for part in tables[name])
-        dicts = [({int(j): float(v) for j, v in pairs(X, row)}, bool(y[row] > 0)) for row in range(X.shape[0])]
+        dicts = [({f"f{j}": float(v) for j, v in pairs(X, row)}, bool(y[row] > 0)) for row in range(X.shape[0])]
 
         def one_by_one(make: Callable, dicts=dicts) -> Callable[[], None]:
             def go() -> None:
@@ -142,7 +142,8 @@ def race_river(tables: dict, args) -> list[dict]:
             Contestant("river", one_by_one(LogisticRegression)),
         ]
         if name == "dense":
-            frame, labels = pandas.DataFrame(X), pandas.Series(y > 0)
+            frame = pandas.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+            labels = pandas.Series(y > 0)
             for size in (1_000, 100):
                 parts = in_chunks(frame, labels, size)
                 everyone += [

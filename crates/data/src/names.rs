@@ -263,6 +263,10 @@ impl Names {
         for (index, hash, name) in later.kept() {
             self.add(index, hash, name);
         }
+        self.is_full |= later.is_full;
+        if later.seconds.is_empty() {
+            return;
+        }
         // A name that came second there may have come first here.
         let firsts: HashSet<u64> = self.by_index.values().map(|entry| entry.hash).collect();
         for hash in later.seconds() {
@@ -275,7 +279,6 @@ impl Names {
                 self.is_full = true;
             }
         }
-        self.is_full |= later.is_full;
     }
 
     /// The name of an index: that of the feature that came to it first.

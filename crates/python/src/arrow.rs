@@ -1,6 +1,7 @@
 //! Reads frames of pandas, polars and others through Arrow's C interface.
 
 use crate::error::{Outcome, PythonError};
+use crate::named::reading;
 use crate::side::{Side, Visit};
 use crate::table::{Told, Way};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -10,10 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use rueful_columnar::{Columnar, Format, Layout};
 use rueful_core::Batch;
-use rueful_data::{
-    Bits, Column, Columns, DataError, FormatSettings, LabelRule, Reading, Role, Source,
-};
-use std::num::NonZeroUsize;
+use rueful_data::{Bits, Column, Columns, DataError, FormatSettings, LabelRule, Role, Source};
 use std::sync::Arc;
 
 /// The name of a table in memory in messages that otherwise name a file.
@@ -54,11 +52,6 @@ pub(crate) fn layout(
     let reading = reading(LabelRule::Ignored, true);
     let opened = rueful_columnar::open_batches(NAME, Box::new(none), format_settings, &reading)?;
     Ok(opened.layout)
-}
-
-fn reading(labels: LabelRule, constant: bool) -> Reading {
-    let threads = NonZeroUsize::MIN;
-    Reading { constant, threads, idle_rows: true, ..Reading::new(labels) }
 }
 
 /// A table with columns and without rows.

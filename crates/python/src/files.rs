@@ -145,12 +145,11 @@ struct Matrix {
 impl Matrix {
     /// Appends the rows of a batch. Feature i is column i − 1, because no constant is read.
     fn append(&mut self, batch: &Batch) {
+        self.indices.extend(batch.indices().iter().map(|&index| index as i32 - 1));
+        self.labels.extend_from_slice(batch.labels());
         for example in batch.iter() {
-            let x = example.features;
-            self.indices.extend(x.indices().iter().map(|&index| index as i32 - 1));
-            self.values.extend_from_slice(x.values());
+            self.values.extend_from_slice(example.features.values());
             self.offsets.push(self.values.len() as i64);
-            self.labels.push(example.label);
             self.importances.push(example.importance.get());
         }
         self.width = self.width.max(batch.dimension().saturating_sub(1));

@@ -54,7 +54,7 @@ impl Held {
     /// Learns from a table. A matrix with a value that no feature can have is refused before
     /// anything is learned. In other tables, such a value is found only while they are read.
     fn learn(&mut self, view: View<'_>, side: &Side<'_>, watch: &mut Watch) -> Outcome<()> {
-        view.check()?;
+        view.check(&self.way())?;
         self.leave_files();
         let rueful_run::Model { run, data, stream, .. } = &mut self.model;
         let told = view.each(&way(data), Some(side), &mut |rows| {

@@ -7,40 +7,46 @@ use crate::table::Told;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
-use rueful_core::Batch;
+use rueful_core::{Batch, Importance};
 use rueful_data::{
-    Assembler, Bits, Cell, Column, Columns, LabelRule, Reading, Role, RowError, Seen,
+    Assembler, Bits, Cell, Column, Columns, LabelRule, Names, Reading, Role, RowError, Seen,
 };
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The approximate number of features in a batch.
 const ENOUGH: usize = 1 << 14;
 
-/// The least number of keys that an assembler may have without being made anew.
-const FEW: usize = 256;
+/// The largest number of words of one key whose features are remembered.
+const WORDS_MAX: usize = 1 << 16;
 
 /// The keys of the dicts so far.
 pub(crate) struct Dicts {
     keys: Mutex<Keys>,
 }
 
-/// The keys that were seen, and the assembler that makes rows of their values.
+/// The keys that were seen, and the features that they stand for.
 struct Keys {
-    /// What every key that was ever seen holds.
-    roles: HashMap<String, Role>,
-    /// The columns of the assembler, and where each key is among them. Each row costs some time for
-    /// every column, so keys that are not among the latest are left out when there are many.
-    columns: Vec<Column>,
-    places: HashMap<String, usize>,
+    all: HashMap<String, Key>,
     bits: Bits,
     constant: bool,
-    assembler: Assembler,
-    /// The names that earlier assemblers were told.
-    before: Seen,
-    /// The places of all keys of the dicts at hand, one dict after the other.
-    order: Vec<usize>,
+    /// The names of all features so far.
+    names: Seen,
+    /// The keys and names that the dicts at hand have brought. They count when all dicts are fine.
+    new_keys: Vec<String>,
+    new_names: Vec<Names>,
+    /// The features of the row at hand: those of words, and those of numbers.
+    loose: Vec<(u32, f32)>,
+    numbers: Vec<(u32, f32)>,
+}
+
+/// A key. Its first value decides whether it holds numbers or words.
+enum Key {
+    /// It holds numbers, and its feature has this index.
+    Number(u32),
+    /// It holds words. The features of those that were seen are remembered.
+    Words(HashMap<String, Option<u32>>),
 }
 
 /// The rows of dicts, without labels.
@@ -48,18 +54,24 @@ pub(crate) struct Collected {
     batch: Batch,
 }
 
+/// The features of a cell, and their names.
+struct Cells {
+    features: Vec<(u32, f32)>,
+    names: Names,
+}
+
 impl Dicts {
     /// Makes a record without keys.
     pub(crate) fn new(bits: Bits, constant: bool) -> Self {
         let keys = Keys {
-            roles: HashMap::new(),
-            columns: Vec::new(),
-            places: HashMap::new(),
+            all: HashMap::new(),
             bits,
             constant,
-            assembler: assembler(&[], bits, constant),
-            before: Seen::default(),
-            order: Vec::new(),
+            names: Seen::default(),
+            new_keys: Vec::new(),
+            new_names: Vec::new(),
+            loose: Vec::new(),
+            numbers: Vec::new(),
         };
         Self { keys: Mutex::new(keys) }
     }
@@ -73,158 +85,204 @@ impl Dicts {
 
     /// Returns the names that dicts have shown so far.
     pub(crate) fn names(&self) -> Seen {
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.remember();
-        keys.before.clone()
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).names.clone()
     }
 }
 
-/// Makes an assembler for rows of these columns, none of which is the label.
-fn assembler(columns: &[Column], bits: Bits, constant: bool) -> Assembler {
-    // The label gets a name that is longer than all keys, so it differs from each of them.
-    let longest = columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
-    let label = Column { name: "-".repeat(longest + 1), role: Role::Label };
-    let all: Vec<Column> = columns.iter().cloned().chain([label]).collect();
-    let all = Columns::try_from(all).map(|all| all.without_label());
+/// Returns the features of a table with one column and one cell, which has no label. Names, numbers
+/// and words mean the same in dicts as in tables.
+fn features_of(name: &str, role: Role, cell: Cell<'_>, bits: Bits) -> Result<Cells, RowError> {
+    // The label gets a name that is longer than the column's, so it differs from it.
+    let label = Column { name: "-".repeat(name.len() + 1), role: Role::Label };
+    let columns = vec![Column { name: name.to_owned(), role }, label];
+    let Ok(columns) = Columns::try_from(columns) else {
+        unreachable!("two columns of different names, one of them the label")
+    };
     let reading =
-        Reading { constant, threads: NonZeroUsize::MIN, ..Reading::new(LabelRule::Ignored) };
-    match all {
-        Ok(all) => Assembler::new(&all, bits, &reading),
-        Err(_) => unreachable!("keys of a map are different"),
-    }
+        Reading { constant: false, threads: NonZeroUsize::MIN, ..Reading::new(LabelRule::Ignored) };
+    let mut assembler = Assembler::new(&columns.without_label(), bits, &reading);
+    assembler.cell(0, cell)?;
+    assembler.finish_row()?;
+    let mut batch = Batch::default();
+    assembler.take(&mut batch)?;
+    let x = batch.get(0).features;
+    let features = x.indices().iter().copied().zip(x.values().iter().copied()).collect();
+    Ok(Cells { features, names: assembler.names().clone() })
+}
+
+/// Returns the rules by which cells in memory are read.
+pub(crate) fn reading(labels: LabelRule, constant: bool) -> Reading {
+    // To count the cores takes longer than to read a row, and they are not used here.
+    static RULES: LazyLock<Reading> = LazyLock::new(|| {
+        let threads = NonZeroUsize::MIN;
+        Reading { threads, idle_rows: true, ..Reading::new(LabelRule::Ignored) }
+    });
+    Reading { labels, constant, ..RULES.clone() }
 }
 
 /// Returns a key as the word it is, or as the word that stands for it.
-fn word<'py>(key: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
-    key.cast_into_exact::<PyString>().or_else(|error| error.into_inner().str())
+fn word<'py>(key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+    match key.cast_exact::<PyString>() {
+        Ok(word) => Ok(word.clone()),
+        Err(_) => key.str(),
+    }
+}
+
+/// Returns what a value of a dict is for a table.
+fn cell<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<Cell<'a>>> {
+    Ok(Some(if let Ok(number) = value.cast_exact::<PyFloat>() {
+        Cell::Number(number.value())
+    } else if let Ok(text) = value.cast::<PyString>() {
+        Cell::Text(text.to_str()?)
+    } else if value.is_none() {
+        Cell::Missing
+    } else if let Ok(truth) = value.cast::<PyBool>() {
+        Cell::Truth(truth.is_true())
+    } else if let Ok(number) = value.extract::<f64>() {
+        Cell::Number(number)
+    } else {
+        return Ok(None);
+    }))
 }
 
 impl Keys {
-    /// Returns the place of a key. A key that is not among the columns gets a new place.
-    fn place(&mut self, key: &str, value: &Bound<'_, PyAny>) -> usize {
-        if let Some(&place) = self.places.get(key) {
-            return place;
-        }
-        let is_word = value.is_instance_of::<PyString>();
-        let role = if is_word { Role::Category } else { Role::Number };
-        let role = self.roles.get(key).copied().unwrap_or(role);
-        let place = self.columns.len();
-        self.columns.push(Column { name: key.to_owned(), role });
-        self.places.insert(key.to_owned(), place);
-        place
-    }
-
-    /// Finds the places of all keys of some dicts.
-    fn find(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
-        self.order.clear();
-        for (row, dict) in list.iter().enumerate() {
-            for (key, value) in of_row(&dict, row)?.iter() {
-                let place = self.place(word(key)?.to_str()?, &value);
-                self.order.push(place);
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives places to all keys of some dicts. Returns whether some of them had none.
-    fn meet(&mut self, list: &Bound<'_, PyList>) -> PyResult<bool> {
-        let known = self.columns.len();
-        self.find(list)?;
-        if self.columns.len() == known {
-            return Ok(false);
-        }
-        if self.columns.len() > FEW.max(8 * self.order.len()) {
-            self.clear();
-            self.find(list)?;
-        }
-        self.renew();
-        Ok(true)
-    }
-
-    fn clear(&mut self) {
-        self.columns.clear();
-        self.places.clear();
-    }
-
-    /// Makes an assembler for the columns. Rows that were not taken from the one before are gone.
-    fn renew(&mut self) {
-        self.remember();
-        self.assembler = assembler(&self.columns, self.bits, self.constant);
-    }
-
-    /// Keeps the names that the assembler was told.
-    fn remember(&mut self) {
-        let names = self.assembler.names().clone();
-        self.before.extend(&Seen { names, ..Seen::default() });
-    }
-
     /// Makes rows of some dicts. If one of them is refused, all are, and none leaves a trace.
     fn collect(&mut self, list: &Bound<'_, PyList>) -> PyResult<Collected> {
-        let collected = self.meet(list).and_then(|is_new| Ok((is_new, self.assemble(list)?)));
-        if collected.is_err() {
-            // Keys get their places again with the next dicts.
-            self.clear();
-            self.renew();
-        }
-        let (is_new, collected) = collected?;
-        if is_new {
-            self.keep_roles();
-        }
-        Ok(collected)
-    }
-
-    fn keep_roles(&mut self) {
-        for Column { name, role } in &self.columns {
-            if !self.roles.contains_key(name) {
-                self.roles.insert(name.clone(), *role);
-            }
-        }
-    }
-
-    fn assemble(&mut self, list: &Bound<'_, PyList>) -> PyResult<Collected> {
-        let order = std::mem::take(&mut self.order);
-        let mut places = order.iter();
-        for (row, dict) in list.iter().enumerate() {
-            for (key, value) in of_row(&dict, row)?.iter() {
-                let place = places.next().copied().unwrap_or_default();
-                self.give(place, &value, row, &key)?;
-            }
-            let wrong = |wrong: RowError| PythonError::value(told(&wrong, row, "of this row"));
-            self.assembler.finish_row().map_err(wrong)?;
-        }
         let mut batch = Batch::default();
-        let taken = self.assembler.take(&mut batch);
-        taken.map_err(|wrong| PythonError::value(told(&wrong, wrong.row, "")))?;
-        self.order = order;
+        let rows = list.iter().enumerate();
+        let collected = rows.map(|(row, dict)| self.add(of_row(&dict, row)?, row, &mut batch));
+        match collected.collect::<PyResult<()>>() {
+            Ok(()) => self.keep(),
+            Err(error) => {
+                self.forget();
+                return Err(error);
+            }
+        }
         Ok(Collected { batch })
     }
 
-    /// Adds a value to the row that is being assembled.
-    fn give(
-        &mut self,
-        place: usize,
-        value: &Bound<'_, PyAny>,
-        row: usize,
-        key: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let cell = if let Ok(number) = value.cast_exact::<PyFloat>() {
-            Cell::Number(number.value())
-        } else if let Ok(text) = value.cast::<PyString>() {
-            Cell::Text(text.to_str()?)
-        } else if value.is_none() {
-            Cell::Missing
-        } else if let Ok(truth) = value.cast::<PyBool>() {
-            Cell::Truth(truth.is_true())
-        } else if let Ok(number) = value.extract::<f64>() {
-            Cell::Number(number)
+    /// Keeps the keys and names of dicts that were all fine.
+    fn keep(&mut self) {
+        self.new_keys.clear();
+        for names in self.new_names.drain(..) {
+            self.names.extend(&Seen { names, ..Seen::default() });
+        }
+    }
+
+    /// Forgets the keys and names of dicts one of which was refused.
+    #[cold]
+    fn forget(&mut self) {
+        for key in self.new_keys.drain(..) {
+            self.all.remove(&key);
+        }
+        if self.new_names.drain(..).count() > 0 {
+            // Words that are not remembered are looked at again.
+            let words = self.all.values_mut().filter_map(Key::words);
+            words.for_each(HashMap::clear);
+        }
+    }
+
+    /// Appends the row of a dict.
+    fn add(&mut self, dict: &Bound<'_, PyDict>, row: usize, batch: &mut Batch) -> PyResult<()> {
+        self.loose.clear();
+        self.loose.extend(self.constant.then_some((0, 1.0)));
+        self.numbers.clear();
+        for (key, value) in dict.iter() {
+            let key = word(&key)?;
+            let name = key.to_str()?;
+            let Some(cell) = cell(&value)? else {
+                let kind = value.get_type().name()?;
+                return Err(PythonError::value(format!(
+                    "row {row}, {name}: found {kind}, expected a number, a truth or a word"
+                ))
+                .into());
+            };
+            let wrong = |wrong: RowError| PythonError::value(told(&wrong, row, name));
+            self.give(name, cell).map_err(wrong)?;
+        }
+        self.finish(row, batch)
+    }
+
+    /// Adds the features of a cell to the row at hand.
+    fn give(&mut self, name: &str, cell: Cell<'_>) -> Result<(), RowError> {
+        match (self.all.get(name), cell) {
+            (Some(Key::Number(index)), Cell::Number(number)) if (number as f32).is_finite() => {
+                self.numbers.push((*index, number as f32));
+                return Ok(());
+            }
+            (Some(Key::Words(words)), Cell::Text(text)) => {
+                if let Some(index) = words.get(text) {
+                    self.loose.extend(index.map(|index| (index, 1.0)));
+                    return Ok(());
+                }
+            }
+            (Some(_), _) => {}
+            (None, cell) => self.meet(name, matches!(cell, Cell::Text(_)))?,
+        }
+        if matches!(cell, Cell::Missing) { Ok(()) } else { self.give_anything(name, cell) }
+    }
+
+    /// Adds the features of a cell that was not seen before, or that is no plain number or word.
+    fn give_anything(&mut self, name: &str, cell: Cell<'_>) -> Result<(), RowError> {
+        let Some(key) = self.all.get_mut(name) else { return Ok(()) };
+        let role = if key.words().is_some() { Role::Category } else { Role::Number };
+        let Cells { features, names } = features_of(name, role, cell, self.bits)?;
+        match (key, cell) {
+            (Key::Words(words), Cell::Text(text)) => {
+                if words.len() == WORDS_MAX {
+                    words.clear();
+                }
+                words.insert(text.to_owned(), features.first().map(|&(index, _)| index));
+                self.loose.extend(features);
+            }
+            (Key::Words(_), _) => self.loose.extend(features),
+            (Key::Number(_), _) => self.numbers.extend(features),
+        }
+        self.new_names.push(names);
+        Ok(())
+    }
+
+    /// Takes down a key that was not seen before.
+    fn meet(&mut self, name: &str, holds_words: bool) -> Result<(), RowError> {
+        let key = if holds_words {
+            Key::Words(HashMap::new())
         } else {
-            let kind = value.get_type().name()?;
-            let what =
-                format!("row {row}, {key}: found {kind}, expected a number, a truth or a word");
-            return Err(PythonError::value(what).into());
+            let Cells { features, names } =
+                features_of(name, Role::Number, Cell::Number(1.0), self.bits)?;
+            self.new_names.push(names);
+            Key::Number(features.first().map_or(0, |&(index, _)| index))
         };
-        let wrong = |wrong: RowError| PythonError::value(told(&wrong, row, &key.to_string()));
-        Ok(self.assembler.cell(place, cell).map_err(wrong)?)
+        self.all.insert(name.to_owned(), key);
+        self.new_keys.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Ends the row at hand. Values of the same index are added up.
+    fn finish(&mut self, row: usize, batch: &mut Batch) -> PyResult<()> {
+        self.loose.append(&mut self.numbers);
+        self.loose.sort_by_key(|&(index, _)| index);
+        self.loose.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            kept.1 += if is_same { next.1 } else { 0.0 };
+            is_same
+        });
+        let mut open = batch.open_row(self.loose.len());
+        for &(index, value) in &self.loose {
+            let wrong = |why| PythonError::value(format!("row {row}: {why}"));
+            open.push(index, value).map_err(wrong)?;
+        }
+        open.finish(0.0, Importance::ONE);
+        Ok(())
+    }
+}
+
+impl Key {
+    /// Returns the words that were seen, if the key holds words.
+    fn words(&mut self) -> Option<&mut HashMap<String, Option<u32>>> {
+        match self {
+            Self::Words(words) => Some(words),
+            Self::Number(_) => None,
+        }
     }
 }
 
@@ -282,19 +340,15 @@ pub(crate) fn matrix(
     }
     let label = columns.iter().position(|column| column.role == Role::Label);
     let all = with_importance(columns, side)?;
-    let reading = Reading {
-        constant,
-        idle_rows: true,
-        threads: NonZeroUsize::MIN,
-        ..Reading::new(LabelRule::Numbers)
-    };
+    let reading = reading(LabelRule::Numbers, constant);
     let mut assembler = Assembler::new(&all, bits, &reading);
     let mut batch = Batch::default();
     let wrong = |wrong: RowError, row| PythonError::value(told(&wrong, row, "X"));
     for row in 0..rows {
         for (column, &place) in features.iter().enumerate() {
             let number = Cell::Number(cell(row, column));
-            assembler.cell(place, number).map_err(|error| wrong(error, row))?;
+            let given = assembler.cell(place, number);
+            given.map_err(|wrong| PythonError::value(told(&wrong, row, &all[place].name)))?;
         }
         let beside = [
             (label, side.labels[row]),

@@ -108,11 +108,13 @@ impl View<'_> {
         }
     }
 
-    /// Refuses a matrix with a value that no feature can have.
-    pub(crate) fn check(&self) -> Outcome<()> {
+    /// Refuses a matrix with a value that no feature can have. If its columns have names, NaN is a
+    /// cell without a value.
+    pub(crate) fn check(&self, way: &Way<'_>) -> Outcome<()> {
+        let gaps = matches!(way, Way::Named { .. });
         match self {
-            Self::Singles(array) => check_values(array),
-            Self::Doubles(array) => check_values(array),
+            Self::Singles(array) => check_values(array, gaps),
+            Self::Doubles(array) => check_values(array, gaps),
             Self::Sparse(parts) => parts.check(),
             Self::Batch(_) | Self::Arrow(_) => Ok(()),
         }
@@ -184,9 +186,12 @@ pub(crate) fn check_width(width: usize) -> Outcome<()> {
     Err(PythonError::value(format!("X has {width} columns, expected at most {COLUMNS_MAX}")))
 }
 
-/// Refuses a matrix with a value that single precision does not hold.
-fn check_values<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>) -> Outcome<()> {
-    let is_one = |value: T| (value.into() as f32).is_finite();
+/// Refuses a matrix with a value that single precision does not hold. With `gaps`, it may hold NaN.
+fn check_values<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>, gaps: bool) -> Outcome<()> {
+    let is_one = |value: T| {
+        let value = value.into() as f32;
+        value.is_finite() | (gaps & value.is_nan())
+    };
     let are_fine = match array.as_slice_memory_order() {
         Some(values) => values.iter().fold(true, |fine, &value| fine & is_one(value)),
         None => array.iter().all(|&value| is_one(value)),
@@ -237,7 +242,7 @@ fn parts(side: &Side<'_>, width: usize) -> impl Iterator<Item = Range<usize>> {
 /// Makes the error about rows that were not let in.
 #[cold]
 fn wrong<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>, error: &RowError) -> PythonError {
-    match check_values(array) {
+    match check_values(array, false) {
         Err(refused) => refused,
         Ok(()) => PythonError::value(format!("X: {error}")),
     }
