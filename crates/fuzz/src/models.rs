@@ -14,13 +14,13 @@ const ROWS: &str = "1 1:2 3:1\n-1 2:1\n1 1:1 70:0.5\n-1 1:4\n";
 const CLASSES: &str = "a 1:2 3:1\nb 2:1\na 1:1 70:0.5\nc 1:4\nb 2:2\nc 1:3\n";
 
 fn reader() -> Reader {
-    reader_of(ROWS, Reading::new(LabelRule::Signs))
+    reader_of(ROWS, &Reading::new(LabelRule::Signs))
 }
 
-fn reader_of(rows: &'static str, reading: Reading) -> Reader {
+fn reader_of(rows: &'static str, reading: &Reading) -> Reader {
     let input = Input::new(FILE, Cursor::new(rows.as_bytes()), &Follow::No);
     let input = input.expect("rows in memory can be read");
-    Reader::new(vec![input], &Schema::Libsvm {}, &reading)
+    Reader::new(vec![input], &Schema::Libsvm {}, reading)
 }
 
 /// A model of every learner.
@@ -34,7 +34,7 @@ fn class_model_of(loss: &str) -> Vec<u8> {
     let spec = Settings::default().resolve_classes(loss, DataSpec::libsvm(FILE));
     let mut session = Session::of_classes(&spec.expect("the settings are all right"))
         .expect("the spec is all right");
-    let mut source = reader_of(CLASSES, Reading::new(LabelRule::Classes));
+    let mut source = reader_of(CLASSES, &Reading::new(LabelRule::Classes));
     while session.advance(&mut source).expect("the rows are all right") {}
     session.to_bytes(&source).expect("a run can be put away")
 }
@@ -75,7 +75,7 @@ fn open(bytes: &[u8]) -> String {
         Ok(AnyModel::Classes(model)) => {
             let known_labels = model.class_names();
             let reading = Reading { known_labels, ..Reading::new(LabelRule::Classes) };
-            go_on(*model, reader_of(CLASSES, reading));
+            go_on(*model, reader_of(CLASSES, &reading));
             "a model of classes".to_owned()
         }
         Err(error) => pattern(&error.to_string()),
