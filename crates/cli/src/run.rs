@@ -29,8 +29,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let reading_options =
         ReadingOptions { follow: follow(args, &stop), idle_rows: true, ..args.reading.options() };
     match begin(args, reading_options)? {
-        Begun::Score(started) => go_through(args, started, (options, alarm), &stop),
-        Begun::Classes(started) => classes::run(args, started, &stop),
+        Begun::Score(started) => go_through(args, *started, (options, alarm), &stop),
+        Begun::Classes(started) => classes::run(args, *started, &stop),
     }
 }
 
@@ -196,8 +196,8 @@ pub(crate) struct StartedRun<R = Run> {
 
 /// A run of either kind that is ready to learn.
 enum Begun {
-    Score(StartedRun),
-    Classes(StartedRun<ClassRun>),
+    Score(Box<StartedRun>),
+    Classes(Box<StartedRun<ClassRun>>),
 }
 
 /// Begins a new run, or resumes a saved one.
@@ -206,10 +206,11 @@ fn begin(args: &RunArgs, reading_options: ReadingOptions) -> anyhow::Result<Begu
         return Ok(match AnyModel::open(path)? {
             AnyModel::Score(model) => {
                 let labels = LabelUse::Learn(model.task().loss.labels());
-                Begun::Score(go_on(args, *model, labels, reading_options)?)
+                Begun::Score(Box::new(go_on(args, *model, labels, reading_options)?))
             }
             AnyModel::Classes(model) => {
-                Begun::Classes(go_on(args, *model, LabelUse::Classes, reading_options)?)
+                let labels = LabelUse::Classes;
+                Begun::Classes(Box::new(go_on(args, *model, labels, reading_options)?))
             }
         });
     }
@@ -218,11 +219,11 @@ fn begin(args: &RunArgs, reading_options: ReadingOptions) -> anyhow::Result<Begu
         AnySpec::Score(spec) => {
             let mut session = Session::new(&spec)?;
             session.companions_mut().notes = notes;
-            Begun::Score(StartedRun { session, source, reading_options })
+            Begun::Score(Box::new(StartedRun { session, source, reading_options }))
         }
         AnySpec::Classes(spec) => {
             let session = Session::of_classes(&spec)?;
-            Begun::Classes(StartedRun { session, source, reading_options })
+            Begun::Classes(Box::new(StartedRun { session, source, reading_options }))
         }
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::promises::{FILE, pattern};
 use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema, Survey};
-use rueful_run::{DataSpec, LearnerSpec, Model, Session, Settings};
+use rueful_run::{AnyModel, ClassLoss, DataSpec, LearnerSpec, Learning, Model, Session, Settings};
 use std::io::Cursor;
 
 /// The places of the length and the checksum in the header of a model.
@@ -11,15 +11,32 @@ const CHECKSUM: std::ops::Range<usize> = 24..28;
 
 const ROWS: &str = "1 1:2 3:1\n-1 2:1\n1 1:1 70:0.5\n-1 1:4\n";
 
+const CLASSES: &str = "a 1:2 3:1\nb 2:1\na 1:1 70:0.5\nc 1:4\nb 2:2\nc 1:3\n";
+
 fn reader() -> Reader {
-    let input = Input::new(FILE, Cursor::new(ROWS.as_bytes()), &Follow::No);
+    reader_of(ROWS, &Reading::new(LabelRule::Signs))
+}
+
+fn reader_of(rows: &'static str, reading: &Reading) -> Reader {
+    let input = Input::new(FILE, Cursor::new(rows.as_bytes()), &Follow::No);
     let input = input.expect("rows in memory can be read");
-    Reader::new(vec![input], &Schema::Libsvm {}, &Reading::new(LabelRule::Signs))
+    Reader::new(vec![input], &Schema::Libsvm {}, reading)
 }
 
 /// A model of every learner.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
-    LearnerSpec::NAMES.iter().map(|learner| model_of(learner)).collect()
+    let scores = LearnerSpec::NAMES.iter().map(|learner| model_of(learner));
+    scores.chain(ClassLoss::NAMES.iter().map(|loss| class_model_of(loss))).collect()
+}
+
+fn class_model_of(loss: &str) -> Vec<u8> {
+    let loss = ClassLoss::named(loss).expect("a loss of classes");
+    let spec = Settings::default().resolve_classes(loss, DataSpec::libsvm(FILE));
+    let mut session = Session::of_classes(&spec.expect("the settings are all right"))
+        .expect("the spec is all right");
+    let mut source = reader_of(CLASSES, &Reading::new(LabelRule::Classes));
+    while session.advance(&mut source).expect("the rows are all right") {}
+    session.to_bytes(&source).expect("a run can be put away")
 }
 
 fn model_of(learner: &str) -> Vec<u8> {
@@ -49,15 +66,25 @@ pub(crate) fn check(bytes: &[u8]) -> String {
 }
 
 fn open(bytes: &[u8]) -> String {
-    let model = match Model::decode(bytes, FILE) {
-        Ok(model) => model,
-        Err(error) => return pattern(&error.to_string()),
-    };
-    assert!(model.run.weights().iter().all(|(_, weight)| !weight.is_nan()));
+    match AnyModel::decode(bytes, FILE) {
+        Ok(AnyModel::Score(model)) => {
+            assert!(model.run.weights().iter().all(|(_, weight)| !weight.is_nan()));
+            go_on(*model, reader());
+            "a model".to_owned()
+        }
+        Ok(AnyModel::Classes(model)) => {
+            let known_labels = model.class_names();
+            let reading = Reading { known_labels, ..Reading::new(LabelRule::Classes) };
+            go_on(*model, reader_of(CLASSES, &reading));
+            "a model of classes".to_owned()
+        }
+        Err(error) => pattern(&error.to_string()),
+    }
+}
+
+fn go_on<R: Learning>(model: Model<R>, mut source: Reader) {
     let mut session = Session::resume_with(model, DataSpec::libsvm(FILE));
-    let mut source = reader();
     // Numbers near the end of the range may leave it.
     while session.advance(&mut source).unwrap_or(false) {}
     session.report(&source);
-    "a model".to_owned()
 }

@@ -51,10 +51,15 @@ enum Arrival {
 pub(crate) type Opener<'a> = &'a dyn Fn(Input, &Reading) -> Result<Box<dyn Source>, DataError>;
 
 /// The ways in which inputs may be read.
-pub(crate) fn readings() -> [Reading; 4] {
+pub(crate) fn readings() -> [Reading; 5] {
     let limits = Limits { max_index: 1 << 16, max_line_bytes: LINE_BOUND };
-    let rules =
-        [LabelRule::Numbers, LabelRule::Signs, LabelRule::Any, LabelRule::Positive("1".to_owned())];
+    let rules = [
+        LabelRule::Numbers,
+        LabelRule::Signs,
+        LabelRule::Any,
+        LabelRule::Classes,
+        LabelRule::Positive("1".to_owned()),
+    ];
     rules.map(|labels| {
         let constant = labels == LabelRule::Signs;
         Reading { constant, limits, threads: NonZeroUsize::MIN, ..Reading::new(labels) }

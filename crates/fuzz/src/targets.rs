@@ -14,7 +14,7 @@ use rueful_data::{
     KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader, Reading, Recognized,
     Role, Schema, Separator, Source, Table, TextFiles, open_inputs, recognize,
 };
-use rueful_run::{Notation, Spec};
+use rueful_run::{AnySpec, Notation};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -351,7 +351,10 @@ const TABLE: &[&str] = &[
 const PREDICTIONS: [&str; 4] =
     ["0.5\n-1e3\n2\n", "p\n0.5\n1\n", "day,p,\"q, \"\"r\"\"\"\n1,0.5,2\n2,1,-1\n", "p\tq\n1\t2\n"];
 
-const SPECS: [&str; 2] = [
+const SPECS: [&str; 3] = [
+    r#"{"data":{"files":["a"],"schema":{"format":"libsvm"},"constant":true},
+    "loss":{"name":"softmax"},"learner":{"name":"bank"},
+    "comparators":{"name":"unit-free","radius":10.0}}"#,
     r#"{"data":{"files":["a"],"schema":{"format":"libsvm"},"constant":true},
     "loss":{"name":"square"},"sigma":0.1,
     "learner":{"name":"ogd","schedule":{"name":"inverse-sqrt","eta":0.5},
@@ -608,7 +611,7 @@ fn predictions(
 /// The good descriptions in a notation.
 fn specs(notation: Notation) -> Vec<Vec<u8>> {
     let written = |text: &&str| {
-        let spec = Spec::parse(FILE, text, Notation::Json).expect("a good description");
+        let spec = AnySpec::parse(FILE, text, Notation::Json).expect("a good description");
         spec.to_text(notation).expect("what was read can be written").into_bytes()
     };
     SPECS.iter().map(written).collect()
@@ -618,10 +621,10 @@ fn specs(notation: Notation) -> Vec<Vec<u8>> {
 /// error in it is told in words.
 fn check_spec(bytes: &[u8], notation: Notation) -> String {
     let Ok(text) = std::str::from_utf8(bytes) else { return "not text".to_owned() };
-    match Spec::parse(FILE, text, notation) {
+    match AnySpec::parse(FILE, text, notation) {
         Ok(spec) => {
             let text = spec.to_text(notation).expect("what was read can be written");
-            let again = Spec::parse(FILE, &text, notation);
+            let again = AnySpec::parse(FILE, &text, notation);
             assert!(again.as_ref().is_ok_and(|again| *again == spec), "{text}: {again:?}");
             "read".to_owned()
         }

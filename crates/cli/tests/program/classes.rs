@@ -224,7 +224,10 @@ fn what_many_classes_do_not_do_yet_is_said_in_a_sentence() {
         let error = refusal(&format!("run rows.csv --label y {flag}"));
         assert!(error.contains("does not go with many classes yet"), "{error}");
     }
-    for line in ["race rows.csv --label y", "hindsight rows.csv --label y"] {
+    let race = "race rows.csv --label y --learner bank --learner ogd";
+    for line in
+        [race, "hindsight rows.csv --label y", "audit rows.csv --label y --prediction-column f1"]
+    {
         assert!(refusal(line).contains("--loss softmax is for many classes"), "{line}");
     }
     for (flag, said) in [

@@ -337,6 +337,9 @@ fn stored_rule(wished: &LabelRule, provenance: &Provenance) -> Result<LabelRule,
             made_with: excerpt(positive.as_bytes()),
             wished: excerpt(label.as_bytes()),
         }),
+        LabelRule::Classes => {
+            Err(CacheFault::TwoClasses { made_with: excerpt(positive.as_bytes()) })
+        }
         rule => Ok(rule.clone()),
     }
 }

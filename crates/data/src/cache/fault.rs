@@ -35,6 +35,11 @@ pub enum CacheFault {
         /// The label that should be +1.
         wished: String,
     },
+    /// The labels became +1 and −1, and all classes are wanted.
+    TwoClasses {
+        /// The label that is +1 in the cache.
+        made_with: String,
+    },
 }
 
 impl NamesSettings for CacheFault {
@@ -59,6 +64,13 @@ impl NamesSettings for CacheFault {
                 "found a rueful cache that is damaged at byte {at} ({what}), expected one as it \
                  was written; make it anew"
             ),
+            Self::TwoClasses { made_with } => {
+                let positive = name("positive");
+                format!(
+                    "found a rueful cache made with {positive} {made_with}, which has two classes, \
+                     expected one that has them all; make it anew without {positive}"
+                )
+            }
             Self::Positive { made_with, wished } => {
                 let positive = name("positive");
                 format!(
