@@ -33,6 +33,7 @@ mod cache;
 mod census;
 mod chunk;
 mod error;
+mod expansion;
 mod fit;
 mod format;
 mod growing;
@@ -70,6 +71,7 @@ pub use cache::{
 };
 pub use census::Census;
 pub use error::{DataError, printable};
+pub use expansion::{Expansion, ExpansionSettings, Interactions};
 pub use fit::{KnownColumns, Purpose};
 pub use growing::{GrowingFile, Written};
 pub use input::{Follow, Input};

@@ -11,8 +11,8 @@ use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_data::{
     Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, FormatSettings, Input,
-    KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader, Reading, Recognized,
-    Role, Schema, Separator, Source, Table, TextFiles, open_inputs, recognize,
+    Interactions, KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader,
+    Reading, Recognized, Role, Schema, Separator, Source, Table, TextFiles, open_inputs, recognize,
 };
 use rueful_run::{Notation, Spec};
 use serde::Serialize;
@@ -46,7 +46,13 @@ pub(crate) const ALL: &[Target] = &[
         tokens: &[
             "|", " |f ", "|f:2 ", "a:", "a ", ":1", " 'tag", "tag|", "1 ", "^", "12:3", "a:b",
         ],
-        check: |bytes| check_schema(bytes, &Schema::Vw { bits: few_bits() }, Known::Lines),
+        check: |bytes| check_schema(bytes, &vw(&[]), Known::Lines),
+    },
+    Target {
+        name: "interactions",
+        seeds: || texts(&VW),
+        tokens: &["|", " |f ", "|g:2 ", "| ", "a:", "a ", ":1", "1e30 ", "1 ", "12:3", "a:b"],
+        check: |bytes| check_schema(bytes, &vw(&["fg", "f:", "::", " f:"]), Known::Lines),
     },
     Target {
         name: "csv",
@@ -433,6 +439,13 @@ fn texts(all: &[&str]) -> Vec<Vec<u8>> {
 /// A table with a name that does not fit in an error.
 fn long_name() -> Vec<u8> {
     format!("{}\n1\nx\n", "p".repeat(2000)).into_bytes()
+}
+
+/// Vowpal Wabbit text with these interactions.
+fn vw(interactions: &[&str]) -> Schema {
+    let interactions: Vec<_> = interactions.iter().map(|&letters| letters.to_owned()).collect();
+    let interactions = Interactions::try_from(interactions).expect("they are interactions");
+    Schema::Vw { bits: few_bits(), interactions }
 }
 
 /// The fewest bits, so that names collide.
