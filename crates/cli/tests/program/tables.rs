@@ -419,9 +419,10 @@ fn a_table_is_crossed_alike_in_every_format() {
     }
     assert_eq!(ask("predict m.rueful bare.csv -q").result(), expected);
     // A run of the same rows twice is the run that was saved and resumed.
-    ask(&format!("convert first.csv --label y {crossed} --out first.cache")).result();
+    ask(&format!("convert first.csv --label y --positive yes {crossed} --out first.cache"))
+        .result();
     assert_eq!(ask("predict m.rueful first.cache -q").result(), expected);
-    ask("convert first.csv --label y --out plain.cache").result();
+    ask("convert first.csv --label y --positive yes --out plain.cache").result();
     let plain = ask("predict m.rueful plain.cache -q").refusal(1);
     assert!(plain.contains("other crosses"), "{plain}");
     let whole = ask(&format!("run first.csv first.csv --label y {crossed} --json -q")).json();
