@@ -449,6 +449,5 @@ fn what_is_missing_is_learned_from() {
         found["sequential_risk"].as_f64().expect("a number")
     };
     let (with, without) = (risk(""), risk("--no-missing"));
-    println!("{with} with features of missing cells, {without} without");
     assert!(with < without, "{with} {without}");
 }
