@@ -10,8 +10,8 @@ use crate::random::Random;
 use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_data::{
-    Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, FormatSettings, Input,
-    Interactions, KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader,
+    Bits, CacheWriter, Cached, Column, Columns, DataError, Expansion, Follow, FormatSettings,
+    Input, Interactions, KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader,
     Reading, Recognized, Role, Schema, Separator, Source, Table, TextFiles, open_inputs, recognize,
 };
 use rueful_run::{Notation, Spec};
@@ -60,6 +60,12 @@ pub(crate) const ALL: &[Target] = &[
         tokens: TABLE,
         // A record with quotes may begin before the line that has the error.
         check: |bytes| check_schema(bytes, &table(Separator::Comma, true), Known::Format),
+    },
+    Target {
+        name: "crosses",
+        seeds: || texts(&CSV),
+        tokens: TABLE,
+        check: |bytes| check_schema(bytes, &crossed_table(), Known::Format),
     },
     Target {
         name: "tsv",
@@ -461,6 +467,16 @@ fn table(separator: Separator, quotes: bool) -> Schema {
         columns.map(|(name, role)| Column { name: name.to_owned(), role }).collect();
     let columns = Columns::try_from(columns).expect("their names differ, and one is the label");
     Schema::Csv(Table { separator, quotes, header: true, bits: few_bits(), columns })
+}
+
+/// The same table, with features from crosses and from missing cells.
+fn crossed_table() -> Schema {
+    let Schema::Csv(mut table) = table(Separator::Comma, true) else { unreachable!() };
+    let crosses = [&["a", "b"][..], &["a", "a"], &["b", "c", "c"]];
+    let named = |cross: &&[&str]| cross.iter().map(|&column| column.to_owned()).collect();
+    let crosses = crosses.iter().map(named).collect();
+    table.columns = table.columns.expanded(Expansion { missing: true, crosses });
+    Schema::Csv(table)
 }
 
 /// A table with all roles that are not features.
