@@ -29,7 +29,6 @@ test: cargo liblinear ## check format, lints and documentation, then run every t
 # The same random cases every time; another seed, or none, finds others.
 	PROPTEST_RNG_SEED=1 cargo test --workspace --locked
 	$(MAKE) python
-	$(MAKE) spark
 
 python: cargo $(venv)/bin/maturin ## build the Python package, and run its tests
 	rm -rf target/wheels

@@ -12,6 +12,10 @@ const WRONG_FLAGS: u8 = 2;
 /// Parses the arguments. If they are wrong, it prints what is wrong and returns the exit code. If
 /// help was asked for, it prints the help and returns the exit code 0.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, ExitCode> {
+    if let Some(letters) = quadratic(arguments) {
+        anstream::eprintln!("error: there is no file {letters}{QUADRATIC}");
+        return Err(WRONG_FLAGS.into());
+    }
     Cli::try_parse_from(arguments).map_err(|error| {
         let Some(sentence) = Mistake { error: &error, arguments }.sentence() else {
             let code = if error.use_stderr() { WRONG_FLAGS } else { 0 };
@@ -25,6 +29,18 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, ExitCode> {
         );
         WRONG_FLAGS.into()
     })
+}
+
+/// The hint for those who know -q from Vowpal Wabbit.
+const QUADRATIC: &str =
+    ". -q is --quiet here; namespaces are crossed by --interactions, as in --interactions ab";
+
+/// Whether a flag is -q and the argument after it is no file, but two letters that name namespaces
+/// for Vowpal Wabbit.
+fn quadratic(arguments: &[OsString]) -> Option<&str> {
+    let pair = arguments.windows(2).find(|pair| pair[0] == "-q")?;
+    let letters = pair[1].to_str().filter(|letters| letters.chars().count() == 2)?;
+    (!letters.starts_with('-') && !std::path::Path::new(letters).exists()).then_some(letters)
 }
 
 /// The program and its command, as they were typed.
@@ -104,7 +120,15 @@ impl Mistake<'_> {
         } else {
             self.similar(ContextKind::SuggestedSubcommand)
         };
-        Some(format!("there is no {what} {given}{suggested}"))
+        let hint = if self.is_like_quadratic() { QUADRATIC } else { "" };
+        Some(format!("there is no {what} {given}{suggested}{hint}"))
+    }
+
+    /// Whether letters follow -q at once, as namespaces do for Vowpal Wabbit.
+    fn is_like_quadratic(&self) -> bool {
+        let letters =
+            |given: &str| given.strip_prefix("-q").map_or(0, |letters| letters.chars().count());
+        self.arguments.iter().filter_map(|given| given.to_str()).any(|given| letters(given) == 2)
     }
 
     fn similar(&self, kind: ContextKind) -> String {

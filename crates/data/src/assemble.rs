@@ -174,14 +174,14 @@ impl Assembler {
         let (action, at) = (&plan.actions[column], *at);
         given[column] = true;
         let number = match (cell, action, rule.takes_numbers()) {
-            (Cell::Missing, ..) => return plan.missing(rows, column, b"null", at),
+            (Cell::Missing, ..) => return plan.missing(filler, rows, column, b"null", at),
             (Cell::Number(number), ..) if number.is_nan() => {
-                return plan.missing(rows, column, b"NaN", at);
+                return plan.missing(filler, rows, column, b"NaN", at);
             }
             (Cell::Text(text), ..) => {
                 return plan.cell(filler, rows, column, text.as_bytes(), at);
             }
-            (Cell::Moment(moment), ..) => return plan.moment(rows, column, moment, at),
+            (Cell::Moment(moment), ..) => return plan.moment(filler, rows, column, moment, at),
             (Cell::Number(number), ..) => number,
             (Cell::Truth(truth), Action::Number(_), _)
             | (Cell::Truth(truth), Action::Label, true) => f64::from(u8::from(truth)),
@@ -220,7 +220,7 @@ impl Assembler {
             self.cell(column, Cell::Missing)?;
         }
         let number = self.finished;
-        let finished = self.plan.finish(&self.filler, &mut self.rows, number, b"this row");
+        let finished = self.plan.finish(&mut self.filler, &mut self.rows, number, b"this row");
         finished.map_err(|fault| self.wrong(fault))?;
         self.is_begun = false;
         self.finished += 1;
@@ -353,8 +353,11 @@ impl Columns {
             name: name.clone(),
             role: wished.unwrap_or_else(|| usual(number)),
         });
-        Self::checked(columns.collect::<Vec<_>>())
-            .map_err(|expected| unsuitable("columns that do not go together".to_owned(), &expected))
+        let columns = Self::checked(columns.collect::<Vec<_>>()).map_err(|expected| {
+            unsuitable("columns that do not go together".to_owned(), &expected)
+        })?;
+        let expansion = format_settings.expansion.expansion(file, &columns, notes)?;
+        Ok(columns.expanded(expansion))
     }
 }
 

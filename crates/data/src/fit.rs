@@ -126,7 +126,8 @@ impl KnownColumns {
             None => Role::Drop,
         };
         let fitted = found.iter().map(|column| Column { role: role(column), ..column.clone() });
-        Ok(Columns::unlabelled(fitted.collect()))
+        let expansion = self.columns.expansion().clone();
+        Ok(Columns::unlabelled(fitted.collect()).expanded(expansion))
     }
 
     /// The first difference that rows read with `other` would show: names that go to another number
@@ -147,7 +148,10 @@ impl KnownColumns {
             (None, Some(_)) => !self.is_open,
             (Some(_), None) => !other.is_open,
             (None, None) => false,
-        })?;
+        });
+        let Some(name) = name else {
+            return self.columns.expansion().difference(other.columns.expansion());
+        };
         let is_there = |features: &HashMap<String, Role>| features.contains_key(name);
         let shown = crate::format::quoted(name);
         Some(match (is_there(&here), is_there(&there)) {
@@ -232,6 +236,7 @@ impl KnownColumns {
         let is_label = |column: &Column| column.role == Role::Label;
         let unlabelled = self.columns.iter().filter(|column| !is_label(column)).cloned();
         let unlabelled = Columns::unlabelled(unlabelled.collect());
+        let unlabelled = unlabelled.expanded(self.columns.expansion().clone());
         let unlabelled = unlabelled.with_roles(|column| purpose.role(column.role));
         let choices = [whole, unlabelled, self.columns.without_label()];
         let choices = if purpose == Purpose::Learn { &choices[..1] } else { &choices[..] };

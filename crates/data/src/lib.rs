@@ -33,6 +33,7 @@ mod cache;
 mod census;
 mod chunk;
 mod error;
+mod expansion;
 mod file_name;
 mod fit;
 mod format;
@@ -72,6 +73,7 @@ pub use cache::{
 };
 pub use census::Census;
 pub use error::{DataError, printable};
+pub use expansion::{Expansion, ExpansionSettings, Interactions};
 pub use file_name::{name_of, path_of};
 pub use fit::{KnownColumns, Purpose};
 pub use growing::{GrowingFile, Written};

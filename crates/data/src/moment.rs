@@ -11,8 +11,9 @@
 //! `2026/11/16 13:05+01:00`, or as a time of day alone, `13:05`. A moment that says how far it is
 //! from UTC is converted to UTC, like the moments that binary files store.
 
+use crate::expansion::PART;
 use crate::names::Prefix;
-use crate::rows::{Rows, Space};
+use crate::rows::{FeatureSink, Space};
 
 /// The seconds of a day.
 const DAY: i64 = 86_400;
@@ -126,9 +127,6 @@ pub(crate) struct MomentNames {
 /// The part of the trend's name that follows the name of the column.
 pub(crate) const TREND: &str = "years";
 
-/// The text between the name of a column and the name of the part.
-pub(crate) const PART: &str = "·";
-
 impl MomentNames {
     pub(crate) fn new(column: &str) -> Self {
         let prefix = |part: &str| Prefix::new(format!("{column}{PART}{part}"));
@@ -141,7 +139,7 @@ impl MomentNames {
     }
 
     /// Adds the features of a moment to a row.
-    pub(crate) fn add(&self, moment: Moment, space: &Space, rows: &mut Rows) {
+    pub(crate) fn add(&self, moment: Moment, space: &Space, rows: &mut impl FeatureSink) {
         if let (Some(day), Some(years)) = (moment.day, moment.years()) {
             rows.add_named(space, &self.trend, TREND.as_bytes(), years as f32);
             let (_, month, _) = calendar(day.into());
@@ -269,6 +267,7 @@ impl Rest<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::Rows;
     use proptest::prelude::*;
 
     #[test]

@@ -96,6 +96,14 @@ impl Prefix {
     }
 }
 
+/// The hash of two names together, given the hash of each. Their order matters.
+#[inline]
+pub(crate) fn fold(first: u64, second: u64) -> u64 {
+    const KEYS: [u64; 2] = [0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db];
+    let product = u128::from(first ^ KEYS[0]) * u128::from(second ^ KEYS[1]);
+    (product >> 64) as u64 ^ product as u64
+}
+
 /// The index that a name stands for by itself: a whole number within the limit, without leading
 /// zeros.
 #[inline]
@@ -128,18 +136,27 @@ impl NewNames {
     /// Records that `index` has the name prefix + name.
     #[inline]
     pub(crate) fn note(&mut self, index: u32, hash: u64, prefix: &Prefix, name: &[u8]) {
+        self.note_with(index, hash, |bytes| {
+            bytes.extend_from_slice(&prefix.text);
+            bytes.extend_from_slice(name);
+        });
+    }
+
+    /// Records that `index` has the name that `write` appends. It is called only if the name may be
+    /// new.
+    #[inline]
+    pub(crate) fn note_with(&mut self, index: u32, hash: u64, write: impl FnOnce(&mut Vec<u8>)) {
         let place = (hash >> (64 - REPORTED_BITS)) as usize;
         if self.reported.get(place) != Some(&hash) {
-            self.report(place, index, hash, prefix, name);
+            self.report(place, index, hash, write);
         }
     }
 
     #[cold]
-    fn report(&mut self, place: usize, index: u32, hash: u64, prefix: &Prefix, name: &[u8]) {
+    fn report(&mut self, place: usize, index: u32, hash: u64, write: impl FnOnce(&mut Vec<u8>)) {
         self.reported.resize(1 << REPORTED_BITS, 0);
         self.reported[place] = hash;
-        self.bytes.extend_from_slice(&prefix.text);
-        self.bytes.extend_from_slice(name);
+        write(&mut self.bytes);
         self.entries.push((index, hash, self.bytes.len()));
     }
 
@@ -352,6 +369,9 @@ mod tests {
         assert_eq!(index("job=", "clerk"), (8_984_725_442_408_615_162, 2042890));
         assert_eq!(index("user^", ""), (4_266_209_087_141_522_779, 970024));
         assert_eq!(index("", "naïve"), (14_757_376_859_149_137_928, 3355439));
+        let (age, clerk) = (index("", "age").0, index("job=", "clerk").0);
+        assert_eq!(fold(age, clerk), 13_527_842_341_112_467_980);
+        assert_ne!(fold(age, clerk), fold(clerk, age));
     }
 
     #[test]

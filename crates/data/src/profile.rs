@@ -5,8 +5,9 @@
 //! tells which column it belongs to. Memory is bounded: beyond a limit, values are no longer told
 //! apart.
 
+use crate::expansion::{Expansion, MISSING, PART};
 use crate::fit::KnownColumns;
-use crate::moment::{PART, TREND, date_after};
+use crate::moment::{TREND, date_after};
 use crate::names::{Names, Prefix, numeric};
 use crate::schema::{Column, Role};
 use rueful_core::Rows;
@@ -61,6 +62,8 @@ pub struct Profile {
     /// category.
     places: HashMap<u32, Place>,
     by_name: HashMap<String, usize>,
+    /// The features that are made beside those of single cells. They are not counted.
+    expansion: Expansion,
     /// Whether features of other columns make columns of their own.
     is_open: bool,
     rows: u64,
@@ -159,6 +162,7 @@ impl Profile {
         Self {
             places: places.collect(),
             by_name: by_name.collect(),
+            expansion: known.columns().expansion().clone(),
             is_open: known.is_open(),
             rows: 0,
             is_cut: false,
@@ -202,6 +206,9 @@ impl Profile {
 
     /// The column that the name of a feature begins with.
     fn place_of(&mut self, name: &str) -> Place {
+        if self.is_made(name) {
+            return Place::Elsewhere;
+        }
         for (mark, role) in [("=", Role::Category), (":", Role::Text)] {
             for (at, _) in name.match_indices(mark) {
                 if let Some(&column) = self.by_name.get(&name[..at])
@@ -218,6 +225,15 @@ impl Profile {
             return if part == TREND { Place::Number(column) } else { Place::Elsewhere };
         }
         self.new_column(name)
+    }
+
+    /// Whether a feature of this name is a cross, or says that a cell has no value.
+    fn is_made(&self, name: &str) -> bool {
+        let part = name.rsplit_once(PART);
+        let says_missing = part.is_some_and(|(column, part)| {
+            part == MISSING && (self.is_open || self.by_name.contains_key(column))
+        });
+        self.expansion.missing && says_missing || self.expansion.has_crossed(name)
     }
 
     /// Makes a column that was not known before, if that is allowed.

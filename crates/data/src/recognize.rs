@@ -10,6 +10,7 @@
 //! - commas, tabs or semicolons make it a table.
 
 use crate::arff::{Arff, has_data};
+use crate::expansion::Interactions;
 use crate::input::Enough;
 use crate::json::Json;
 use crate::number::double_at;
@@ -148,7 +149,7 @@ pub(crate) fn recognize_as(
     kind.check(file, format_settings)?;
     let (schema, notes) = match kind {
         Kind::Libsvm => (Schema::Libsvm {}, vec!["LIBSVM text".into()]),
-        Kind::Vw => (Schema::Vw { bits: format_settings.bits }, vec!["Vowpal Wabbit text".into()]),
+        Kind::Vw => (vw(file, format_settings)?, vec!["Vowpal Wabbit text".into()]),
         Kind::Table(separators) => {
             let inferred = infer(file, text, is_whole, separators, format_settings)?;
             (Schema::Csv(inferred.table), inferred.notes)
@@ -292,11 +293,33 @@ impl Kind {
         if let Some((settings, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
             return Err(useless(format, settings, reason));
         }
+        let expansion = &format_settings.expansion;
+        if let Some(settings) = expansion.of_columns() {
+            let reason = match self {
+                Self::Vw => "it has namespaces in the place of columns",
+                _ => "its features have numbers, not names",
+            };
+            return Err(useless(format, settings, reason));
+        }
+        if self == Self::Libsvm && !expansion.interactions.is_empty() {
+            return Err(useless(format, &["interactions"], "it has no namespaces"));
+        }
         if self == Self::Libsvm && format_settings.bits != Bits::default() {
             return Err(useless(format, &["bits"], "its features have numbers, not names"));
         }
         Ok(())
     }
+}
+
+/// Vowpal Wabbit text, read as the settings say.
+fn vw(file: &str, format_settings: &FormatSettings) -> Result<Schema, DataError> {
+    let interactions = Interactions::try_from(format_settings.expansion.interactions.clone());
+    let interactions = interactions.map_err(|expected| DataError::Unsuitable {
+        file: file.to_owned(),
+        found: "letters that name no interaction".to_owned(),
+        expected: expected.into(),
+    })?;
+    Ok(Schema::Vw { bits: format_settings.bits, interactions })
 }
 
 /// The text format, as far as it can be told.

@@ -52,6 +52,19 @@ struct Mark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLarge;
 
+/// Takes the features of a row.
+pub(crate) trait FeatureSink {
+    /// Adds a feature that has a name.
+    fn add_named(&mut self, space: &Space, prefix: &Prefix, name: &[u8], value: f32);
+}
+
+impl FeatureSink for Rows {
+    #[inline]
+    fn add_named(&mut self, space: &Space, prefix: &Prefix, name: &[u8], value: f32) {
+        Self::add_named(self, space, prefix, name, value);
+    }
+}
+
 impl Rows {
     /// Forgets the rows and keeps the memory.
     pub(crate) fn clear(&mut self) {
@@ -116,6 +129,20 @@ impl Rows {
             self.names.note(index, hash, prefix, name);
             index
         });
+        self.loose.push((index, value));
+    }
+
+    /// Adds a feature whose name has this hash. `write` appends the name where it may be new.
+    #[inline]
+    pub(crate) fn add_hashed(
+        &mut self,
+        space: &Space,
+        hash: u64,
+        value: f32,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let index = space.bits.index(hash);
+        self.names.note_with(index, hash, write);
         self.loose.push((index, value));
     }
 

@@ -2,6 +2,7 @@
 
 use crate::arff::{Arff, ArffFormat};
 use crate::error::excerpt;
+use crate::expansion::{Expansion, ExpansionSettings, Interactions};
 use crate::format::Format;
 use crate::json::{Json, JsonFormat};
 use crate::libsvm::Libsvm;
@@ -10,8 +11,11 @@ use crate::source::Reading;
 use crate::table::{Csv, Separator, Table};
 use crate::vw::Vw;
 use crate::{Bits, DataError, Phrase};
-use serde::{Deserialize, Serialize};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
 /// A format, and everything about it that the rows themselves do not say.
@@ -31,6 +35,9 @@ pub enum Schema {
         /// The number of bits in the index of a feature that has a name.
         #[serde(default)]
         bits: Bits,
+        /// The interactions of namespaces.
+        #[serde(default, skip_serializing_if = "Interactions::is_none")]
+        interactions: Interactions,
     },
 }
 
@@ -44,11 +51,75 @@ pub struct Column {
     pub role: Role,
 }
 
-/// The columns of a table. Their names are different, at most one of them is the label, and at most
-/// one holds the importances. Columns that are converted from a list have exactly one label.
+/// The columns of a table, and the [features](Expansion) that are made from several of them. Their
+/// names are different, at most one of them is the label, and at most one holds the importances.
+/// Columns that are converted from a list have exactly one label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Column>", into = "Vec<Column>")]
-pub struct Columns(Vec<Column>);
+#[serde(try_from = "Written", into = "Written")]
+pub struct Columns {
+    list: Vec<Column>,
+    expansion: Expansion,
+}
+
+/// Columns as they are written: a list, or a list and what is made from it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Written {
+    List(Vec<Column>),
+    Expanded(Expanded),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expanded {
+    list: Vec<Column>,
+    expansion: Expansion,
+}
+
+/// A list or a map. An error is about the one that was found.
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = Written;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of columns, or a list and its expansion")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Written, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Written::List)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Written, A::Error> {
+                Expanded::deserialize(MapAccessDeserializer::new(map)).map(Written::Expanded)
+            }
+        }
+        deserializer.deserialize_any(Visit)
+    }
+}
+
+impl From<Columns> for Written {
+    fn from(Columns { list, expansion }: Columns) -> Self {
+        match expansion.is_none() {
+            true => Self::List(list),
+            false => Self::Expanded(Expanded { list, expansion }),
+        }
+    }
+}
+
+impl TryFrom<Written> for Columns {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written::List(list) => Self::try_from(list),
+            Written::Expanded(Expanded { list, expansion }) => {
+                Ok(Self::try_from(list)?.expanded(expansion))
+            }
+        }
+    }
+}
 
 impl Columns {
     /// The name of the label, or an empty string if there is no label.
@@ -56,11 +127,23 @@ impl Columns {
         self.iter().find(|column| column.role == Role::Label).map_or("", |column| &column.name)
     }
 
+    /// The features that are made from several columns or from missing cells.
+    pub fn expansion(&self) -> &Expansion {
+        &self.expansion
+    }
+
+    /// The same columns with another expansion.
+    #[must_use]
+    pub fn expanded(self, expansion: Expansion) -> Self {
+        Self { expansion, ..self }
+    }
+
     /// The columns of the same table without those that only learning needs: labels, importances,
     /// and the predictions of other models.
     #[must_use]
     pub fn without_label(&self) -> Self {
-        Self(self.iter().filter(|column| column.role.is_for_predicting()).cloned().collect())
+        let list = self.iter().filter(|column| column.role.is_for_predicting()).cloned().collect();
+        Self { list, expansion: self.expansion.clone() }
     }
 
     /// The same columns in other roles. None of them need be the label, so a caller can read
@@ -68,13 +151,13 @@ impl Columns {
     #[must_use]
     pub fn with_roles(&self, role: impl Fn(&Column) -> Role) -> Self {
         let column = |column: &Column| Column { name: column.name.clone(), role: role(column) };
-        Self(self.iter().map(column).collect())
+        Self { list: self.iter().map(column).collect(), expansion: self.expansion.clone() }
     }
 
     /// Columns of which none need be the label, for files that hold something else or are only
     /// predicted.
-    pub(crate) fn unlabelled(columns: Vec<Column>) -> Self {
-        Self(columns)
+    pub(crate) fn unlabelled(list: Vec<Column>) -> Self {
+        Self { list, expansion: Expansion::default() }
     }
 
     /// Whether one of the columns is the label.
@@ -99,13 +182,13 @@ impl std::ops::Deref for Columns {
     type Target = [Column];
 
     fn deref(&self) -> &[Column] {
-        &self.0
+        &self.list
     }
 }
 
 impl From<Columns> for Vec<Column> {
     fn from(columns: Columns) -> Self {
-        columns.0
+        columns.list
     }
 }
 
@@ -131,7 +214,7 @@ impl Columns {
         }
         let count = |role| columns.iter().filter(|column| column.role == role).count();
         match (count(Role::Label), count(Role::Importance)) {
-            (0 | 1, 0 | 1) => Ok(Self(columns)),
+            (0 | 1, 0 | 1) => Ok(Self::unlabelled(columns)),
             (0 | 1, importances) => Err(format!(
                 "at most one column with the role of the importance, not {importances}"
             )),
@@ -211,6 +294,8 @@ pub struct FormatSettings {
     pub header: Option<bool>,
     /// The number of bits in the index of a feature that has a name.
     pub bits: Bits,
+    /// The features that are made from others.
+    pub expansion: ExpansionSettings,
 }
 
 impl FormatSettings {
@@ -218,7 +303,8 @@ impl FormatSettings {
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
         let lists = [&self.predictions, &self.drop, &self.categorical, &self.numeric, &self.text];
         let single = self.label.iter().chain(&self.importance);
-        single.chain(lists.into_iter().flatten()).map(String::as_str)
+        let roles = single.chain(lists.into_iter().flatten()).map(String::as_str);
+        roles.chain(self.expansion.columns())
     }
 
     /// The wishes for columns: a role, the setting that asks for it, and the columns.
@@ -320,6 +406,20 @@ impl Schema {
         schema
     }
 
+    /// The same format, of whose rows nothing is made beside the features of single cells.
+    #[must_use]
+    pub fn unexpanded(&self) -> Self {
+        let plain = |columns: &Columns| columns.clone().expanded(Expansion::default());
+        let mut schema = self.clone();
+        match &mut schema {
+            Self::Csv(table) => table.columns = plain(&table.columns),
+            Self::Arff(arff) => arff.columns = plain(&arff.columns),
+            Self::Jsonl(json) => json.columns = plain(&json.columns),
+            Self::Libsvm {} | Self::Vw { .. } => {}
+        }
+        schema
+    }
+
     /// The names of the formats.
     pub const NAMES: [&'static str; 6] = ["libsvm", "vw", "csv", "tsv", "jsonl", "arff"];
 
@@ -356,7 +456,8 @@ impl Schema {
                 constant: reading.constant,
                 max_index: reading.limits.max_index,
             }),
-            Self::Vw { bits } => Arc::new(Vw {
+            Self::Vw { bits, interactions } => Arc::new(Vw {
+                interactions: interactions.clone(),
                 rule: reading.labels.clone(),
                 constant: reading.constant,
                 idle_rows: reading.idle_rows,

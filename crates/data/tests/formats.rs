@@ -154,7 +154,7 @@ fn importances_and_predictions_are_no_features_in_any_format() {
         let first = text.lines().count() - 5;
         let expected = [
             (1.0, 2.5, 1, vec![0.25, 1e300], 1),
-            (-1.0, 1e-30, 0, vec![-0.300_000_000_000_000_04, 0.0], 3),
+            (-1.0, 1e-30, 1, vec![-0.300_000_000_000_000_04, 0.0], 3),
             (1.0, 1e30, 1, vec![3.0, -4.0], 5),
         ];
         assert_eq!(told.len(), 3, "{format}");
@@ -164,7 +164,7 @@ fn importances_and_predictions_are_no_features_in_any_format() {
             assert_eq!(told.4, format!("data:{}", first + line), "{format}");
         }
         // The rows of importance 0 leave no trace: no example, no name, no missing cell, no label.
-        assert_eq!((census.examples, census.features), (3, 1), "{format}");
+        assert_eq!((census.examples, census.features), (3, 2), "{format}");
         assert_eq!(missing.iter().sum::<u64>(), 1, "{format}");
         assert_eq!(labels, ["1", "0"], "{format}");
     }

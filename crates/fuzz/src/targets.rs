@@ -10,9 +10,9 @@ use crate::random::Random;
 use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_data::{
-    Bits, CacheWriter, Cached, Column, Columns, DataError, Follow, FormatSettings, Input,
-    KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader, Reading, Recognized,
-    Role, Schema, Separator, Source, Table, TextFiles, open_inputs, recognize,
+    Bits, CacheWriter, Cached, Column, Columns, DataError, Expansion, Follow, FormatSettings,
+    Input, Interactions, KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader,
+    Reading, Recognized, Role, Schema, Separator, Source, Table, TextFiles, open_inputs, recognize,
 };
 use rueful_run::{AnySpec, Notation};
 use serde::Serialize;
@@ -46,7 +46,13 @@ pub(crate) const ALL: &[Target] = &[
         tokens: &[
             "|", " |f ", "|f:2 ", "a:", "a ", ":1", " 'tag", "tag|", "1 ", "^", "12:3", "a:b",
         ],
-        check: |bytes| check_schema(bytes, &Schema::Vw { bits: few_bits() }, Known::Lines),
+        check: |bytes| check_schema(bytes, &vw(&[]), Known::Lines),
+    },
+    Target {
+        name: "interactions",
+        seeds: || texts(&VW),
+        tokens: &["|", " |f ", "|g:2 ", "| ", "a:", "a ", ":1", "1e30 ", "1 ", "12:3", "a:b"],
+        check: |bytes| check_schema(bytes, &vw(&["fg", "f:", "::", " f:"]), Known::Lines),
     },
     Target {
         name: "csv",
@@ -54,6 +60,12 @@ pub(crate) const ALL: &[Target] = &[
         tokens: TABLE,
         // A record with quotes may begin before the line that has the error.
         check: |bytes| check_schema(bytes, &table(Separator::Comma, true), Known::Format),
+    },
+    Target {
+        name: "crosses",
+        seeds: || texts(&CSV),
+        tokens: TABLE,
+        check: |bytes| check_schema(bytes, &crossed_table(), Known::Format),
     },
     Target {
         name: "tsv",
@@ -438,6 +450,13 @@ fn long_name() -> Vec<u8> {
     format!("{}\n1\nx\n", "p".repeat(2000)).into_bytes()
 }
 
+/// Vowpal Wabbit text with these interactions.
+fn vw(interactions: &[&str]) -> Schema {
+    let interactions: Vec<_> = interactions.iter().map(|&letters| letters.to_owned()).collect();
+    let interactions = Interactions::try_from(interactions).expect("they are interactions");
+    Schema::Vw { bits: few_bits(), interactions }
+}
+
 /// The fewest bits, so that names collide.
 fn few_bits() -> Bits {
     Bits::try_from(*Bits::RANGE.start()).unwrap_or_default()
@@ -451,6 +470,16 @@ fn table(separator: Separator, quotes: bool) -> Schema {
         columns.map(|(name, role)| Column { name: name.to_owned(), role }).collect();
     let columns = Columns::try_from(columns).expect("their names differ, and one is the label");
     Schema::Csv(Table { separator, quotes, header: true, bits: few_bits(), columns })
+}
+
+/// The same table, with features from crosses and from missing cells.
+fn crossed_table() -> Schema {
+    let Schema::Csv(mut table) = table(Separator::Comma, true) else { unreachable!() };
+    let crosses = [&["a", "b"][..], &["a", "a"], &["b", "c", "c"]];
+    let named = |cross: &&[&str]| cross.iter().map(|&column| column.to_owned()).collect();
+    let crosses = crosses.iter().map(named).collect();
+    table.columns = table.columns.expanded(Expansion { missing: true, crosses });
+    Schema::Csv(table)
 }
 
 /// A table with all roles that are not features.

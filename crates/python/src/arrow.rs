@@ -195,9 +195,12 @@ fn labelled(
 
 /// Returns the columns, followed by one for importances if there are any.
 pub(crate) fn with_importance(columns: &Columns, side: &Side<'_>) -> Outcome<Columns> {
+    let expansion = columns.expansion().clone();
     let mut columns = Vec::from(columns.clone());
     if !side.importances.is_empty() {
         columns.push(Column { name: IMPORTANCE.to_owned(), role: Role::Importance });
     }
-    Columns::try_from(columns).map_err(|what| PythonError::value(format!("X: expected {what}")))
+    let columns = Columns::try_from(columns);
+    let columns = columns.map_err(|what| PythonError::value(format!("X: expected {what}")))?;
+    Ok(columns.expanded(expansion))
 }

@@ -283,7 +283,7 @@ fn bits_of(data: &DataSpec) -> Bits {
         Layout::Text(Schema::Jsonl(json)) => json.bits,
         Layout::Text(Schema::Csv(table)) => table.bits,
         Layout::Text(Schema::Arff(table)) => table.bits,
-        Layout::Text(Schema::Vw { bits }) => *bits,
+        Layout::Text(Schema::Vw { bits, .. }) => *bits,
         _ => Bits::default(),
     }
 }

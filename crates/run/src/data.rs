@@ -14,8 +14,20 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::num::NonZeroUsize;
 
 /// The settings that say how a file is read.
-const COLUMN_SETTINGS: [&str; 9] =
-    ["format", "label", "importance", "drop", "categorical", "numeric", "text", "header", "bits"];
+const COLUMN_SETTINGS: [&str; 12] = [
+    "format",
+    "label",
+    "importance",
+    "drop",
+    "categorical",
+    "numeric",
+    "text",
+    "header",
+    "bits",
+    "cross",
+    "interactions",
+    "no-missing",
+];
 
 /// A complete description of the data and of how they are read, so that the same rows can be read
 /// again.

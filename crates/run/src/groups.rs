@@ -6,7 +6,7 @@
 use crate::data::{Data, DataSettings, DataSpec, LabelUse, Layout, ReadingOptions};
 use crate::settings::SettingsError;
 use rueful_core::Batch;
-use rueful_data::{Column, DataError, FormatSettings, Role, Source, printable};
+use rueful_data::{Column, DataError, Expansion, FormatSettings, Role, Source, printable};
 use std::collections::HashMap;
 use thiserror::Error;
 
@@ -249,9 +249,9 @@ fn find(data: &DataSpec, wished: &str) -> Result<String, GroupError> {
 fn only(layout: &Layout, column: &str) -> Layout {
     let role = |one: &Column| if one.name == column { Role::Category } else { Role::Drop };
     match layout {
-        Layout::Text(schema) => Layout::Text(schema.with_roles(role)),
+        Layout::Text(schema) => Layout::Text(schema.unexpanded().with_roles(role)),
         Layout::Columnar(layout) => {
-            let columns = layout.columns.with_roles(role);
+            let columns = layout.columns.with_roles(role).expanded(Expansion::default());
             Layout::Columnar(rueful_columnar::Layout { columns, ..layout.clone() })
         }
         Layout::Cache(cache) => Layout::Cache(cache.clone()),

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use rueful_data::{Bits, FormatSettings};
+use rueful_data::{Bits, ExpansionSettings, FormatSettings};
 use rueful_run::{ClassWeights, DataSettings, Layout, ReadingOptions};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -53,6 +53,19 @@ pub(crate) struct FormatArgs {
     #[arg(long)]
     no_header: bool,
 
+    /// Cross columns: one feature for each combination of their values, as in --cross age,job. For
+    /// several crosses, give the flag several times.
+    #[arg(long, value_name = "COLUMN,COLUMN")]
+    cross: Vec<String>,
+
+    /// Cross namespaces of Vowpal Wabbit text by their first letters, as in --interactions ab.
+    #[arg(long, value_name = "LETTERS")]
+    interactions: Vec<String>,
+
+    /// Make no feature that says that a cell has no value.
+    #[arg(long)]
+    no_missing: bool,
+
     /// Hash the names of features to 2^BITS indices [default: 22].
     #[arg(long, value_name = "BITS")]
     bits: Option<u8>,
@@ -84,6 +97,7 @@ impl FormatArgs {
             unlabelled: false,
             header,
             bits: bits.unwrap_or_default(),
+            expansion: self.expansion(),
         };
         Ok(DataSettings {
             files: files.to_vec(),
@@ -93,6 +107,15 @@ impl FormatArgs {
             no_constant: self.no_constant,
             class_weights: None,
         })
+    }
+
+    /// The features that are made from others.
+    fn expansion(&self) -> ExpansionSettings {
+        ExpansionSettings {
+            no_missing: self.no_missing,
+            crosses: self.cross.clone(),
+            interactions: self.interactions.clone(),
+        }
     }
 }
 

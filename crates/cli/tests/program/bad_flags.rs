@@ -86,7 +86,7 @@ fn usage_errors_come_from_the_flag_parser() {
         let text = ask(&format!("run {DATA} {flags}")).refusal(2);
         page += &format!("$ rueful run {DATA} {flags}\n{text}\n");
     }
-    for line in ["run", "--json", "learn"] {
+    for line in ["run", "--json", "learn", "run -q ab data", "run data -qab"] {
         let text = ask(line).refusal(2);
         page += &format!("$ rueful {line}\n{text}\n");
     }

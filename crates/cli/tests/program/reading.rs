@@ -58,18 +58,18 @@ fn counts(look: &Value) -> (f64, f64, f64, f64) {
 fn every_format_is_looked_at() {
     let desk = desk();
     let look = |line: &str| ask_in(desk.path(), &format!("data {line} --json")).json();
-    // The nonzeros are four constants, four ages, three jobs and three pays. There are two
-    // different jobs.
+    // The nonzeros are four constants, four ages, three jobs and three pays, and two features of
+    // missing cells. There are two different jobs.
     for table in ["table.csv", "table.tsv"] {
         let found = look(&format!("{table} --label bought --positive yes"));
-        assert_eq!(counts(&found), (4.0, 14.0, 5.0, 2.0), "{found}");
+        assert_eq!(counts(&found), (4.0, 16.0, 7.0, 2.0), "{found}");
         assert_eq!(number(&found, "label_sum"), 0.0);
         assert_eq!(found["columns"][1]["role"], "category");
     }
     assert_eq!(counts(&look("plain.libsvm")), (3.0, 7.0, 3.0, 0.0));
     assert_eq!(counts(&look("named.vw")), (2.0, 6.0, 4.0, 0.0));
     assert_eq!(counts(&look("mail.tsv --label 1 --text 2")), (2.0, 8.0, 6.0, 0.0));
-    assert_eq!(counts(&look("rows.jsonl --label y")), (2.0, 5.0, 3.0, 1.0));
+    assert_eq!(counts(&look("rows.jsonl --label y")), (2.0, 6.0, 4.0, 1.0));
     let names = look("mail.tsv --label 1 --text 2");
     assert_eq!(names["label_sum"], Value::Null);
     assert_eq!(names["labels"][0]["label"], "spam");

@@ -420,3 +420,62 @@ fn files_without_names_or_columns_may_lack_labels_too() {
     let complaint = ask("predict m.rueful wide.csv").refusal(1);
     assert!(complaint.contains("found 4 columns without names, expected 3"), "{complaint}");
 }
+
+/// Crosses and the features of missing cells are made in the same way in every format, by a model
+/// that repeats them, and with any number of threads.
+#[test]
+fn a_table_is_crossed_alike_in_every_format() {
+    let desk = desk();
+    let ask = |line: &str| ask_in(desk.path(), line);
+    let crossed = "--cross age,job --cross job,member,age";
+    ask(&format!("run first.csv --label y {crossed} --save m.rueful -q")).result();
+    let expected = ask("predict m.rueful first.csv -q").result();
+    let resumed = ask("run first.csv --resume m.rueful --json -q").result();
+    let same = ask(&format!("run first.csv --label y {crossed} --json -q --threads 2")).json();
+    for other in LABELLED {
+        let found = ask(&format!("predict m.rueful {other} -q")).result();
+        assert_eq!(found, expected, "{other}");
+        if other == "t.arff" {
+            // By itself this file declares `member` as a category, so that its own runs differ.
+            continue;
+        }
+        let drop = if other == "semicolons.txt" { "" } else { "--drop id" };
+        let found = ask(&format!("run {other} --label y {drop} {crossed} --json -q")).json();
+        for key in ["sequential_risk", "features", "nonzeros"] {
+            assert_eq!(found[key], same[key], "{other}: {key}");
+        }
+    }
+    assert_eq!(ask("predict m.rueful bare.csv -q").result(), expected);
+    // A run of the same rows twice is the run that was saved and resumed.
+    ask(&format!("convert first.csv --label y --positive yes {crossed} --out first.cache"))
+        .result();
+    assert_eq!(ask("predict m.rueful first.cache -q").result(), expected);
+    ask("convert first.csv --label y --positive yes --out plain.cache").result();
+    let plain = ask("predict m.rueful plain.cache -q").refusal(1);
+    assert!(plain.contains("other crosses"), "{plain}");
+    let whole = ask(&format!("run first.csv first.csv --label y {crossed} --json -q")).json();
+    let resumed: serde_json::Value = serde_json::from_str(&resumed).expect("the output is JSON");
+    assert_eq!(whole["sequential_risk"], resumed["sequential_risk"]);
+}
+
+/// In this table, a number is missing more often if the label is 1. A learner that is told so loses
+/// less.
+#[test]
+fn what_is_missing_is_learned_from() {
+    let folder = TempDir::new().expect("a directory");
+    let line = |row: u32| {
+        let draw = row.wrapping_mul(2_654_435_761) >> 8;
+        let label = draw & 1;
+        let is_missing = draw % 10 < 2 + 6 * label;
+        let income = if is_missing { String::new() } else { (draw / 16 % 90 + 10).to_string() };
+        format!("{income},{label}\n")
+    };
+    let text = "income,y\n".to_owned() + &(0..2000).map(line).collect::<String>();
+    fs::write(folder.path().join("t.csv"), text).expect("the file is there");
+    let risk = |flags: &str| {
+        let found = ask_in(folder.path(), &format!("run t.csv --label y --json -q {flags}")).json();
+        found["sequential_risk"].as_f64().expect("a number")
+    };
+    let (with, without) = (risk(""), risk("--no-missing"));
+    assert!(with < without, "{with} {without}");
+}

@@ -35,12 +35,14 @@ fn format_settings() -> FormatSettings {
 fn expected(len: i64) -> Vec<Row> {
     let one = |n: i64| {
         let mut features = Vec::new();
-        if n % 7 != 0 {
-            features.push(("age".to_owned(), (n as f64 / 4.0) as f32));
-        }
-        if let Some(job) = JOBS.get(n as usize % 4) {
-            features.push((format!("job={job}"), 1.0));
-        }
+        features.push(match n % 7 {
+            0 => ("age·missing".to_owned(), 1.0),
+            _ => ("age".to_owned(), (n as f64 / 4.0) as f32),
+        });
+        features.push(match JOBS.get(n as usize % 4) {
+            Some(job) => (format!("job={job}"), 1.0),
+            None => ("job·missing".to_owned(), 1.0),
+        });
         ((n % 2) as f64, features)
     };
     (0..len).map(one).collect()
@@ -97,7 +99,7 @@ fn all_compressions_and_groups_give_the_same_rows() {
             assert!(error.is_none(), "{saved:?}: {error:?}");
             assert_eq!(rows, expected(151), "{saved:?}");
             assert_eq!(source.missing(), [0, 22, 37], "{saved:?}");
-            assert_eq!(source.census().features, 4);
+            assert_eq!(source.census().features, 6);
             assert_eq!(source.bytes_read(), std::fs::metadata(&path).unwrap().len());
         }
     }

@@ -137,6 +137,8 @@ impl Arff {
             found: "attributes that do not go together".to_owned(),
             expected: expected.into(),
         })?;
+        let expansion = format_settings.expansion.expansion(file, &columns, &mut notes)?;
+        let columns = columns.expanded(expansion);
         Ok((Self { bits: format_settings.bits, columns, kinds }, notes))
     }
 }

@@ -140,7 +140,7 @@ impl Rows<'_> {
     fn value(&self, row: &mut Row<'_>, column: usize, at: usize) -> Result<usize, Fault> {
         let word = self.word(at)?;
         if self.is_missing(&word) {
-            self.plan.missing(row.rows, column, b"?", at)?;
+            self.plan.missing(row.filler, row.rows, column, b"?", at)?;
             return Ok(word.end);
         }
         if word.end == at {
@@ -214,7 +214,7 @@ impl Rows<'_> {
     ) -> Result<(), Fault> {
         match value {
             Some(value) => self.plan.value(row.filler, row.rows, column, value, row.start),
-            None => self.plan.missing(row.rows, column, b"", row.start),
+            None => self.plan.missing(row.filler, row.rows, column, b"", row.start),
         }
     }
 

@@ -1,9 +1,12 @@
 //! The keys of the first lines, to show to a person.
 
 use super::parse::{Parser, Scratch, Sink};
+use crate::DataError;
+use crate::error::excerpt;
+use crate::expansion::ExpansionSettings;
 use crate::format::{Fault, quoted};
 use crate::moment::Moment;
-use crate::schema::{Column, Columns, listed as list};
+use crate::schema::{Column, Columns, Role, listed as list};
 use crate::text::lines;
 use std::collections::HashMap;
 
@@ -38,6 +41,11 @@ impl Keys {
             let _ = Parser { text, at: start, scratch: &mut scratch }.row(&mut keys);
         }
         keys
+    }
+
+    /// The kinds of the values of a key, and of those within it.
+    fn below(&self, name: &str) -> impl Iterator<Item = Holds> {
+        self.all.iter().filter(move |(key, _)| is_below(key, name)).map(|(_, holds)| *holds)
     }
 
     fn add(&mut self, key: &[u8], holds: Holds) {
@@ -79,6 +87,48 @@ pub(crate) fn is_key(keys: &[String], column: &str) -> bool {
 /// Whether a key is a column, or within it.
 fn is_below(key: &str, column: &str) -> bool {
     key.strip_prefix(column).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Gives a role to every key that an expansion mentions and that has none yet: the role that its
+/// values have in the first lines.
+pub(super) fn add_columns(
+    file: &str,
+    beginning: &[u8],
+    expansion: &ExpansionSettings,
+    columns: &mut Vec<Column>,
+) -> Result<(), DataError> {
+    let keys = Keys::of(beginning);
+    for name in expansion.columns() {
+        if columns.iter().any(|column| column.name == name) {
+            continue;
+        }
+        let held: Vec<Holds> = keys.below(name).filter(|holds| *holds != Holds::Nothing).collect();
+        let role = match held.first() {
+            Some(first) if held.iter().any(|holds| holds != first) => {
+                return Err(DataError::Unsuitable {
+                    file: file.to_owned(),
+                    found: format!(
+                        "the key {} with values of several kinds below it",
+                        quoted(name)
+                    ),
+                    expected: "a key of one kind, such as one of the keys within it".into(),
+                });
+            }
+            Some(Holds::Words) => Role::Category,
+            Some(_) => Role::Number,
+            None if keys.below(name).next().is_some() => Role::Number,
+            None => {
+                return Err(DataError::NoColumn {
+                    file: file.to_owned(),
+                    setting: "cross",
+                    column: excerpt(name.as_bytes()),
+                    columns: listed(beginning),
+                });
+            }
+        };
+        columns.push(Column { name: name.to_owned(), role });
+    }
+    Ok(())
 }
 
 /// The keys to choose from.

@@ -12,12 +12,14 @@ mod parse;
 pub(crate) use keys::{is_key, keys_in};
 
 use crate::error::excerpt;
+use crate::expansion::cross::Groups;
+use crate::expansion::{Expander, MISSING, PART, is_indicated};
 use crate::format::{Fault, Format, quoted};
 use crate::labels::LabelRule;
 use crate::moment::{Moment, MomentNames};
 use crate::names::Prefix;
 use crate::number::{double_at, single_at};
-use crate::rows::{IMPORTANCE, Rows, Space, importance};
+use crate::rows::{FeatureSink, IMPORTANCE, Rows, Space, importance};
 use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::Reading;
 use crate::table::date_note;
@@ -73,11 +75,14 @@ impl Json {
             notes.push(date_note(&name));
             columns.push(Column { name, role: Role::Date });
         }
+        keys::add_columns(file, beginning, &format_settings.expansion, &mut columns)?;
         let columns = Columns::checked(columns).map_err(|expected| DataError::Unsuitable {
             file: file.to_owned(),
             found: "keys that do not go together".to_owned(),
             expected: expected.into(),
         })?;
+        let expansion = format_settings.expansion.expansion(file, &columns, &mut notes)?;
+        let columns = columns.expanded(expansion);
         notes.extend(keys::notes(beginning, &columns).into_iter().map(Phrase::from));
         Ok((Self { bits: format_settings.bits, closed: false, columns }, notes))
     }
@@ -95,6 +100,9 @@ pub(crate) struct JsonFormat {
     predictions: Vec<usize>,
     /// The names of the features that are made from dates, for the columns that hold dates.
     dates: Vec<Option<MomentNames>>,
+    expander: Expander,
+    /// Whether a null makes a feature that says so.
+    indicates: bool,
     space: Space,
     rule: LabelRule,
     constant: bool,
@@ -121,6 +129,8 @@ impl JsonFormat {
             importance: with_role(Role::Importance).next(),
             predictions: with_role(Role::Prediction).collect(),
             dates: json.columns.iter().map(date_names).collect(),
+            expander: Expander::new(&json.columns),
+            indicates: json.columns.expansion().missing,
             roles,
             columns: json.columns.clone(),
             space: Space { bits: json.bits, max_index: reading.limits.max_index },
@@ -148,14 +158,26 @@ fn date_names(column: &Column) -> Option<MomentNames> {
 
 impl Format for JsonFormat {
     fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
+        match self.expander.has_crosses() {
+            true => self.read_rows::<true>(text, rows),
+            false => self.read_rows::<false>(text, rows),
+        }
+    }
+}
+
+impl JsonFormat {
+    /// Adds the rows of a text. `CROSSED` says whether columns are crossed.
+    fn read_rows<const CROSSED: bool>(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
         let bytes = text.bytes();
         let mut scratch = Scratch::default();
-        let mut filler = Filler {
+        let mut filler = Filler::<CROSSED> {
             format: self,
             rows,
             label: None,
             importance: None,
             predictions: vec![None; self.predictions.len()],
+            given: vec![false; if self.indicates && self.closed { self.columns.len() } else { 0 }],
+            groups: self.expander.row_groups(),
             prefix: Prefix::NONE,
             words: Words::default(),
         };
@@ -172,21 +194,38 @@ impl Format for JsonFormat {
     }
 }
 
+/// The text before the name of a feature.
+#[derive(Debug, Clone, Copy)]
+enum Before {
+    Nothing,
+    /// The current prefix, which begins with the key.
+    Key,
+}
+
 /// Puts a row together.
-struct Filler<'a> {
+struct Filler<'a, const CROSSED: bool> {
     format: &'a JsonFormat,
     rows: &'a mut Rows,
     label: Option<f64>,
     importance: Option<Importance>,
     predictions: Vec<Option<f64>>,
+    /// Which columns the row has, if the keys are the columns of a table. A column that it lacks has
+    /// no value.
+    given: Vec<bool>,
+    /// The features of crossed columns.
+    groups: Groups,
     prefix: Prefix,
     words: Words,
 }
 
-impl Filler<'_> {
+impl<const CROSSED: bool> Filler<'_, CROSSED> {
     fn begin(&mut self) {
         (self.label, self.importance) = (None, None);
         self.predictions.fill(None);
+        self.given.fill(false);
+        if CROSSED {
+            self.groups.clear();
+        }
         self.rows.begin(self.format.constant);
         if self.format.importance.is_some() {
             self.rows.mark();
@@ -255,7 +294,7 @@ impl Filler<'_> {
     ) -> Result<(), Fault> {
         match number_in(value) {
             Some(number) => {
-                self.rows.add_named(&self.format.space, &Prefix::NONE, key, number);
+                self.feature(mark, Before::Nothing, key, number);
                 Ok(())
             }
             None => {
@@ -276,11 +315,49 @@ impl Filler<'_> {
         let format = self.format;
         let column = mark.unwrap_or(0);
         let names = format.dates.get(column).and_then(Option::as_ref);
-        match (Moment::parse(value), names) {
-            (Some(moment), Some(names)) => names.add(moment, &format.space, self.rows),
+        match (Moment::parse(value), names, self.group(mark)) {
+            (Some(moment), Some(names), Some(group)) => {
+                names.add(moment, &format.space, &mut self.groups.recorder(group, self.rows));
+            }
+            (Some(moment), Some(names), None) => names.add(moment, &format.space, self.rows),
             _ => return Err(date_fault(&String::from_utf8_lossy(key), value, at)),
         }
         Ok(())
+    }
+
+    /// The group of a column in the crosses.
+    #[inline]
+    fn group(&self, mark: Option<usize>) -> Option<usize> {
+        if CROSSED { self.format.expander.group(mark?) } else { None }
+    }
+
+    /// Adds a feature of the column `mark`.
+    #[inline]
+    fn feature(&mut self, mark: Option<usize>, before: Before, name: &[u8], value: f32) {
+        let space = &self.format.space;
+        let prefix = match before {
+            Before::Nothing => &Prefix::NONE,
+            Before::Key => &self.prefix,
+        };
+        match self.group(mark) {
+            Some(group) => {
+                self.groups.recorder(group, self.rows).add_named(space, prefix, name, value);
+            }
+            None => self.rows.add_named(space, prefix, name, value),
+        }
+    }
+
+    /// Adds the features of columns that the row lacks, and of crosses.
+    fn expand(&mut self, line: &[u8], start: usize) -> Result<(), Fault> {
+        let Self { format, rows, given, groups, .. } = self;
+        for (column, _) in given.iter().enumerate().filter(|(_, is_given)| !**is_given) {
+            if format.expander.indicates(column) {
+                rows.miss(column);
+                format.expander.indicate(column, &format.space, groups, rows);
+            }
+        }
+        let crossed = format.expander.cross(groups, &format.space, rows);
+        crossed.map_err(|fault| Fault::new(start, &line[start..], fault.expected()))
     }
 
     /// Whether a string stands for a missing value, as it would in a cell of a table.
@@ -294,9 +371,22 @@ impl Filler<'_> {
     }
 
     /// Takes a feature `key=value`.
-    fn category(&mut self, key: &[u8], value: &[u8]) {
+    fn category(&mut self, key: &[u8], mark: Option<usize>, value: &[u8]) {
         self.prefix.set(&[key, b"="]);
-        self.rows.add_named(&self.format.space, &self.prefix, value, 1.0);
+        self.feature(mark, Before::Key, value, 1.0);
+    }
+
+    /// Takes running text.
+    fn text(&mut self, key: &[u8], mark: Option<usize>, value: &[u8]) {
+        self.prefix.set(&[key, b":"]);
+        let space = &self.format.space;
+        match self.group(mark) {
+            Some(group) => {
+                let mut sink = self.groups.recorder(group, self.rows);
+                self.words.add(space, &self.prefix, value, &mut sink);
+            }
+            None => self.words.add(space, &self.prefix, value, self.rows),
+        }
     }
 
     fn label(&mut self, label: Option<f64>, found: &[u8], at: usize) -> Result<(), Fault> {
@@ -315,6 +405,9 @@ impl Filler<'_> {
         if importance.is_zero() && !self.format.idle_rows {
             self.rows.forget_row();
             return Ok(());
+        }
+        if CROSSED || !self.given.is_empty() {
+            self.expand(line, start)?;
         }
         self.rows.finish(label, importance).map_err(|_| {
             let expected = "features whose sum fits in single precision where their indices meet";
@@ -338,13 +431,17 @@ impl Filler<'_> {
     }
 }
 
-impl Sink for Filler<'_> {
+impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
     /// The column whose role holds at this place.
     type Mark = Option<usize>;
 
     #[inline]
     fn enter(&mut self, key: &[u8], hash: u64, outer: Self::Mark) -> Self::Mark {
-        self.format.find(key, hash).or(outer)
+        let found = self.format.find(key, hash);
+        if let Some(given) = found.and_then(|column| self.given.get_mut(column)) {
+            *given = true;
+        }
+        found.or(outer)
     }
 
     fn number(
@@ -356,7 +453,7 @@ impl Sink for Filler<'_> {
     ) -> Result<(), Fault> {
         match self.role(mark) {
             Some(Role::Drop) => {}
-            Some(Role::Category) => self.category(key, written),
+            Some(Role::Category) => self.category(key, mark, written),
             Some(Role::Label) => {
                 let number = double_at(written, 0).map_or(f64::NAN, |(number, _)| number);
                 let row = self.rows.batch.len();
@@ -373,7 +470,7 @@ impl Sink for Filler<'_> {
                 if !value.is_finite() {
                     return Err(Fault::new(at, written, size_expected()));
                 }
-                self.rows.add_named(&self.format.space, &Prefix::NONE, key, value);
+                self.feature(mark, Before::Nothing, key, value);
             }
         }
         Ok(())
@@ -401,12 +498,9 @@ impl Sink for Filler<'_> {
                 self.quantity(mark, number.map(|(number, _)| number), value, at)?;
             }
             Some(Role::Date) => self.date(key, mark, value, at)?,
-            Some(Role::Text) => {
-                self.prefix.set(&[key, b":"]);
-                self.words.add(&self.format.space, &self.prefix, value, self.rows);
-            }
+            Some(Role::Text) => self.text(key, mark, value),
             Some(Role::Number) => self.number_in(key, mark, value, at)?,
-            Some(Role::Category) | None => self.category(key, value),
+            Some(Role::Category) | None => self.category(key, mark, value),
         }
         Ok(())
     }
@@ -431,14 +525,13 @@ impl Sink for Filler<'_> {
                 self.string(key, mark, word, at)
             }
             (Some(Role::Number) | None, _) => {
-                let number = f32::from(u8::from(value));
-                self.rows.add_named(&self.format.space, &Prefix::NONE, key, number);
+                self.feature(mark, Before::Nothing, key, f32::from(u8::from(value)));
                 Ok(())
             }
         }
     }
 
-    fn null(&mut self, _key: &[u8], mark: Self::Mark, at: usize) -> Result<(), Fault> {
+    fn null(&mut self, key: &[u8], mark: Self::Mark, at: usize) -> Result<(), Fault> {
         match self.role(mark) {
             Some(Role::Drop) => Ok(()),
             Some(Role::Importance | Role::Prediction) => self.quantity(mark, None, b"null", at),
@@ -449,6 +542,10 @@ impl Sink for Filler<'_> {
             }
             _ => {
                 self.rows.miss(mark.unwrap_or(self.format.columns.len()));
+                if self.format.indicates && self.role(mark).is_none_or(is_indicated) {
+                    self.prefix.set(&[key, PART.as_bytes()]);
+                    self.feature(mark, Before::Key, MISSING.as_bytes(), 1.0);
+                }
                 Ok(())
             }
         }

@@ -281,11 +281,13 @@ impl<'a> Sample<'a> {
             .zip(roles)
             .map(|(name, role)| Column { name: name.clone(), role: role.unwrap_or(Role::Drop) });
         let columns: Vec<_> = columns.collect();
-        Columns::checked(columns).map_err(|expected| DataError::Unsuitable {
+        let columns = Columns::checked(columns).map_err(|expected| DataError::Unsuitable {
             file: self.file.to_owned(),
             found: "columns that do not go together".to_owned(),
             expected: expected.into(),
-        })
+        })?;
+        let expansion = format_settings.expansion.expansion(self.file, &columns, notes)?;
+        Ok(columns.expanded(expansion))
     }
 
     /// The role of a column that no setting mentions.

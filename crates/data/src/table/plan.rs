@@ -6,14 +6,16 @@
 
 use super::words::Words;
 use crate::error::excerpt;
+use crate::expansion::Expander;
+use crate::expansion::cross::Groups;
 use crate::format::{Fault, quoted};
 use crate::labels::LabelRule;
 use crate::moment::{Moment, MomentNames};
 use crate::names::{Prefix, numeric};
 use crate::number::{double_at, single_at};
 use crate::phrase::Phrase;
-use crate::rows::{IMPORTANCE, Rows, Space, importance};
-use crate::schema::{Columns, Role};
+use crate::rows::{FeatureSink, IMPORTANCE, Rows, Space, importance};
+use crate::schema::{Column, Columns, Role};
 use crate::source::Reading;
 use rueful_core::Importance;
 
@@ -41,6 +43,9 @@ pub(crate) struct Plan {
     has_importance: bool,
     /// The number of columns that hold predictions.
     predictions: usize,
+    expander: Expander,
+    /// The columns of numbers that are expanded. Their numbers come after those of `indices`.
+    expanded: Vec<ExpandedNumber>,
     space: Space,
     rule: LabelRule,
     constant: bool,
@@ -59,6 +64,8 @@ pub(crate) enum Action {
     Prediction(usize),
     /// It is a number, which goes to this place among the numbers.
     Number(usize),
+    /// Its features are also crossed with others.
+    Crossed(Box<Crossed>),
     /// Its value becomes a feature.
     Category(Prefix),
     /// Its words become features.
@@ -67,6 +74,20 @@ pub(crate) enum Action {
     Date(Box<MomentNames>),
     /// It is ignored.
     Drop,
+}
+
+/// A column that is crossed and does not hold numbers.
+#[derive(Debug)]
+pub(crate) struct Crossed {
+    group: usize,
+    action: Action,
+}
+
+/// A column of numbers that is crossed.
+#[derive(Debug)]
+struct ExpandedNumber {
+    name: String,
+    group: usize,
 }
 
 /// The row being put together, and the memory that this needs.
@@ -78,6 +99,10 @@ pub(crate) struct Filler {
     pub(crate) predictions: Vec<f64>,
     words: Words,
     is_sparse: bool,
+    /// The columns without a value, as far as features say so.
+    absent: Vec<usize>,
+    /// The features of crossed columns.
+    groups: Groups,
 }
 
 impl Plan {
@@ -90,34 +115,50 @@ impl Plan {
                 (space.bits.index(hash), Some(hash))
             }
         };
-        let mut indices = Vec::new();
-        for column in columns.iter().filter(|column| column.role == Role::Number) {
+        let expander = Expander::new(columns);
+        let (mut indices, mut expanded) = (Vec::new(), Vec::new());
+        let numbers = columns.iter().enumerate().filter(|(_, c)| c.role == Role::Number);
+        for (number, column) in numbers {
+            if let Some(group) = expander.group(number) {
+                expanded.push(ExpandedNumber { name: column.name.clone(), group });
+                continue;
+            }
             let (index, hash) = index_of(&column.name);
             indices.push(index);
             names.extend(hash.map(|hash| (index, hash, column.name.clone())));
         }
         indices.sort_unstable();
         indices.dedup();
-        let slot = |name: &str| indices.binary_search(&index_of(name).0).unwrap_or(0);
-        let mut predictions = 0..;
-        let actions: Vec<_> = columns
-            .iter()
-            .map(|column| match column.role {
-                Role::Label => Action::Label,
-                Role::Importance => Action::Importance,
-                Role::Prediction => Action::Prediction(predictions.next().unwrap_or(0)),
-                Role::Number => Action::Number(slot(&column.name)),
-                Role::Category => Action::Category(Prefix::new(format!("{}=", column.name))),
-                Role::Text => Action::Text(Prefix::new(format!("{}:", column.name))),
-                Role::Date => Action::Date(Box::new(MomentNames::new(&column.name))),
-                Role::Drop => Action::Drop,
-            })
-            .collect();
-        let is_loose = |action: &Action| {
-            matches!(action, Action::Category(_) | Action::Text(_) | Action::Date(_))
+        let slot = |name: &str| match expanded.iter().position(|number| number.name == name) {
+            Some(place) => indices.len() + place,
+            None => indices.binary_search(&index_of(name).0).unwrap_or(0),
         };
-        let has_loose = actions.iter().any(is_loose);
+        let mut predictions = 0..;
+        let mut action = |column: &Column| match column.role {
+            Role::Label => Action::Label,
+            Role::Importance => Action::Importance,
+            Role::Prediction => Action::Prediction(predictions.next().unwrap_or(0)),
+            Role::Number => Action::Number(slot(&column.name)),
+            Role::Category => Action::Category(Prefix::new(format!("{}=", column.name))),
+            Role::Text => Action::Text(Prefix::new(format!("{}:", column.name))),
+            Role::Date => Action::Date(Box::new(MomentNames::new(&column.name))),
+            Role::Drop => Action::Drop,
+        };
+        let actions = columns.iter().enumerate().map(|(number, column)| {
+            match (action(column), expander.group(number)) {
+                (action @ Action::Number(_), _) | (action, None) => action,
+                (action, Some(group)) => Action::Crossed(Box::new(Crossed { group, action })),
+            }
+        });
+        let actions: Vec<_> = actions.collect();
+        let is_loose = |action: &Action| {
+            use Action::{Category, Crossed, Date, Text};
+            matches!(action, Category(_) | Text(_) | Date(_) | Crossed(_))
+        };
+        let has_loose = actions.iter().any(is_loose) || !expanded.is_empty();
         Self {
+            expander,
+            expanded,
             has_importance: columns.iter().any(|column| column.role == Role::Importance),
             predictions: columns.predictions().count(),
             actions,
@@ -138,12 +179,14 @@ impl Plan {
             rows.names.note(*index, *hash, &Prefix::NONE, name.as_bytes());
         }
         Filler {
-            numbers: vec![0.0; self.indices.len()],
+            numbers: vec![0.0; self.indices.len() + self.expanded.len()],
             label: 0.0,
             importance: Importance::ONE,
             predictions: vec![0.0; self.predictions],
             words: Words::default(),
             is_sparse: false,
+            absent: Vec::new(),
+            groups: self.expander.row_groups(),
         }
     }
 
@@ -162,6 +205,8 @@ impl Plan {
     pub(crate) fn begin_sparse(&self, filler: &mut Filler, rows: &mut Rows) {
         filler.is_sparse = true;
         rows.begin(self.constant);
+        filler.numbers[self.indices.len()..].fill(0.0);
+        self.begin_expanding(filler);
         if self.has_importance {
             rows.mark();
         }
@@ -175,8 +220,18 @@ impl Plan {
         if self.has_loose {
             rows.begin(self.constant);
         }
+        self.begin_expanding(filler);
         if self.has_importance {
             rows.mark();
+        }
+    }
+
+    /// Forgets what the row before left to expand.
+    #[inline]
+    fn begin_expanding(&self, filler: &mut Filler) {
+        filler.absent.clear();
+        if self.expander.has_crosses() {
+            filler.groups.clear();
         }
     }
 
@@ -227,20 +282,27 @@ impl Plan {
         cell: &[u8],
         at: usize,
     ) -> Result<(), Fault> {
-        let is_missing = match self.actions[column] {
-            Action::Text(_) => cell.is_empty(),
-            _ => is_missing(cell),
-        };
+        let is_missing = if self.is_text(column) { cell.is_empty() } else { is_missing(cell) };
         if is_missing {
-            self.missing(rows, column, cell, at)
+            self.missing(filler, rows, column, cell, at)
         } else {
             self.value(filler, rows, column, cell, at)
+        }
+    }
+
+    /// Whether a column holds running text.
+    fn is_text(&self, column: usize) -> bool {
+        match &self.actions[column] {
+            Action::Text(_) => true,
+            Action::Crossed(crossed) => matches!(crossed.action, Action::Text(_)),
+            _ => false,
         }
     }
 
     /// Takes a cell without a value.
     pub(crate) fn missing(
         &self,
+        filler: &mut Filler,
         rows: &mut Rows,
         column: usize,
         cell: &[u8],
@@ -251,7 +313,12 @@ impl Plan {
             Action::Label => return Err(self.no_label_fault(cell, at)),
             Action::Importance => return Err(self.importance_fault(column, cell, at)),
             Action::Prediction(_) => return Err(self.prediction_fault(column, cell, at)),
-            _ => rows.miss(column),
+            _ => {
+                rows.miss(column);
+                if self.expander.indicates(column) {
+                    filler.absent.push(column);
+                }
+            }
         }
         Ok(())
     }
@@ -287,37 +354,65 @@ impl Plan {
                 Some(moment) => names.add(moment, &self.space, rows),
                 None => return Err(date_fault(self.name(column), value, at)),
             },
-            Action::Number(place) => match number_in(value) {
-                Some(number) if filler.is_sparse => rows.add(self.indices[*place], number),
-                Some(number) => filler.numbers[*place] += number,
-                None => return Err(number_fault(self.name(column), value, at)),
+            Action::Number(place) => match (number_in(value), self.indices.get(*place)) {
+                (Some(number), Some(&index)) if filler.is_sparse => rows.add(index, number),
+                (Some(number), _) => filler.numbers[*place] += number,
+                (None, _) => return Err(number_fault(self.name(column), value, at)),
             },
+            Action::Crossed(crossed) => {
+                let is_taken = self.crossed(filler, rows, crossed, value);
+                is_taken.ok_or_else(|| date_fault(self.name(column), value, at))?;
+            }
         }
         Ok(())
+    }
+
+    /// Takes a value whose features are crossed. Returns none if it should be a date and is not.
+    fn crossed(
+        &self,
+        filler: &mut Filler,
+        rows: &mut Rows,
+        crossed: &Crossed,
+        value: &[u8],
+    ) -> Option<()> {
+        let mut sink = filler.groups.recorder(crossed.group, rows);
+        match &crossed.action {
+            Action::Text(prefix) => filler.words.add(&self.space, prefix, value, &mut sink),
+            Action::Category(prefix) => sink.add_named(&self.space, prefix, value, 1.0),
+            Action::Date(names) => names.add(Moment::parse(value)?, &self.space, &mut sink),
+            _ => {}
+        }
+        Some(())
     }
 
     /// Takes a date or time that needs no parsing.
     pub(crate) fn moment(
         &self,
+        filler: &mut Filler,
         rows: &mut Rows,
         column: usize,
         moment: Moment,
         at: usize,
     ) -> Result<(), Fault> {
-        match &self.actions[column] {
-            Action::Date(names) => {
-                names.add(moment, &self.space, rows);
-                Ok(())
-            }
-            _ => Err(number_fault(self.name(column), b"a date", at)),
+        if let Action::Date(names) = &self.actions[column] {
+            names.add(moment, &self.space, rows);
+            return Ok(());
         }
+        if let Action::Crossed(crossed) = &self.actions[column]
+            && let Action::Date(names) = &crossed.action
+        {
+            let mut sink = filler.groups.recorder(crossed.group, rows);
+            names.add(moment, &self.space, &mut sink);
+            return Ok(());
+        }
+        Err(number_fault(self.name(column), b"a date", at))
     }
 
     /// Ends the row that began at `start`. `line` is its text.
     #[inline]
     pub(crate) fn finish(
         &self,
-        filler: &Filler,
+        filler: &mut Filler,
         rows: &mut Rows,
         start: usize,
         line: &[u8],
@@ -327,8 +422,13 @@ impl Plan {
             return Ok(());
         }
         let result = if filler.is_sparse {
+            self.expand(filler, rows, start, line)?;
             rows.finish(filler.label, filler.importance).is_ok()
-        } else if self.has_loose {
+        } else if self.has_loose || !filler.absent.is_empty() {
+            if !self.has_loose {
+                rows.begin(self.constant);
+            }
+            self.expand(filler, rows, start, line)?;
             for (&index, &value) in self.indices.iter().zip(&filler.numbers) {
                 if value != 0.0 {
                     rows.add(index, value);
@@ -346,6 +446,28 @@ impl Plan {
             rows.starts.push(start);
         }
         Ok(())
+    }
+
+    /// Adds the features of expanded numbers, of cells without a value, and of crosses.
+    fn expand(
+        &self,
+        filler: &mut Filler,
+        rows: &mut Rows,
+        start: usize,
+        line: &[u8],
+    ) -> Result<(), Fault> {
+        let Filler { numbers, absent, groups, .. } = filler;
+        for &column in &*absent {
+            self.expander.indicate(column, &self.space, groups, rows);
+        }
+        for (number, &value) in self.expanded.iter().zip(&numbers[self.indices.len()..]) {
+            if value != 0.0 {
+                let mut sink = groups.recorder(number.group, rows);
+                sink.add_named(&self.space, &Prefix::NONE, number.name.as_bytes(), value);
+            }
+        }
+        let crossed = self.expander.cross(groups, &self.space, rows);
+        crossed.map_err(|fault| Fault::new(start, line, fault.expected()))
     }
 
     #[inline]

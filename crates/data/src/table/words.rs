@@ -4,7 +4,7 @@
 //! So `Don't` is `don` and `t`, and `Über-App` is `über` and `app`.
 
 use crate::names::Prefix;
-use crate::rows::{Rows, Space};
+use crate::rows::{FeatureSink, Space};
 
 /// Finds words, in a buffer that is reused.
 #[derive(Debug, Default)]
@@ -14,7 +14,13 @@ pub(crate) struct Words {
 
 impl Words {
     /// Adds a feature for every word of `text`. The counts of a repeated word add up.
-    pub(crate) fn add(&mut self, space: &Space, prefix: &Prefix, text: &[u8], rows: &mut Rows) {
+    pub(crate) fn add(
+        &mut self,
+        space: &Space,
+        prefix: &Prefix,
+        text: &[u8],
+        rows: &mut impl FeatureSink,
+    ) {
         if text.is_ascii() {
             self.each_ascii(text, |word| rows.add_named(space, prefix, word, 1.0));
         } else {

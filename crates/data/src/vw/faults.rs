@@ -2,6 +2,7 @@
 
 use super::line::Lines;
 use crate::error::excerpt;
+use crate::expansion::cross::CrossFault;
 use crate::format::Fault;
 use crate::rows::IMPORTANCE;
 use std::ops::Range;
@@ -117,6 +118,11 @@ impl Lines<'_> {
     pub(super) fn sum_fault(&self, start: usize) -> Fault {
         let expected = format!("values that add up, for each feature, to {}", single_precision());
         Fault::new(start, self.line(start), expected)
+    }
+
+    #[cold]
+    pub(super) fn cross_fault(&self, start: usize, fault: CrossFault) -> Fault {
+        Fault::new(start, self.line(start), fault.expected())
     }
 
     #[cold]

@@ -1,6 +1,7 @@
 //! Reads one line of Vowpal Wabbit text, and its features.
 
 use super::Vw;
+use crate::expansion::interactions::Interacting;
 use crate::format::Fault;
 use crate::names::Prefix;
 use crate::number::{integer_at, single_at};
@@ -16,6 +17,8 @@ pub(super) struct Lines<'a> {
     pub(super) prefix: Prefix,
     /// The prefix of a feature in that namespace whose value is a word.
     pub(super) inner: Prefix,
+    /// The features of namespaces that interact.
+    pub(super) interacting: Interacting<'a>,
 }
 
 /// The facts about a namespace that its features need.
@@ -25,6 +28,8 @@ struct Namespace {
     is_nameless: bool,
     /// The number of its features that had no name.
     unnamed: u32,
+    /// Its group, if it interacts with others.
+    group: Option<usize>,
 }
 
 /// The value after the name of a feature.
@@ -39,7 +44,11 @@ impl Lines<'_> {
     /// Adds the row of the line that begins at `at`, if it has one. Returns where the next line
     /// begins.
     #[inline]
-    pub(super) fn read_line(&mut self, at: usize, rows: &mut Rows) -> Result<usize, Fault> {
+    pub(super) fn read_line<const CROSSED: bool>(
+        &mut self,
+        at: usize,
+        rows: &mut Rows,
+    ) -> Result<usize, Fault> {
         let start = self.skip_blanks(at);
         if self.is_line_end(start) {
             return Ok(self.next_line(start));
@@ -50,9 +59,12 @@ impl Lines<'_> {
         rows.mark();
         let head = self.head(start, bar, rows)?;
         rows.begin(self.format.constant);
+        if CROSSED {
+            self.interacting.groups.clear();
+        }
         let mut end = bar;
         while self.byte(end) == b'|' {
-            end = self.read_namespace(end, rows)?;
+            end = self.read_namespace::<CROSSED>(end, rows)?;
         }
         if !self.is_line_end(end) {
             return Err(self.return_fault(end));
@@ -60,6 +72,10 @@ impl Lines<'_> {
         if head.importance.is_zero() && !self.format.idle_rows {
             rows.forget_row();
         } else {
+            if CROSSED {
+                let crossed = self.interacting.cross(&self.format.space, rows);
+                crossed.map_err(|fault| self.cross_fault(start, fault))?;
+            }
             rows.finish(head.label, head.importance).map_err(|_| self.sum_fault(start))?;
         }
         Ok(self.next_line(end))
@@ -75,11 +91,17 @@ impl Lines<'_> {
     /// Adds the features of the namespace whose bar is at `bar`. Returns where the namespace ends:
     /// at another bar, the end of the line, or a carriage return.
     #[inline]
-    fn read_namespace(&mut self, bar: usize, rows: &mut Rows) -> Result<usize, Fault> {
+    fn read_namespace<const CROSSED: bool>(
+        &mut self,
+        bar: usize,
+        rows: &mut Rows,
+    ) -> Result<usize, Fault> {
         let end = self.name_end(bar + 1);
         let name = bar + 1..end;
-        let mut namespace = Namespace { scale: 1.0, is_nameless: name.is_empty(), unnamed: 0 };
         let text = self.text.padded();
+        let group = if CROSSED { self.interacting.group(&text[name.clone()]) } else { None };
+        let is_nameless = name.is_empty();
+        let mut namespace = Namespace { scale: 1.0, is_nameless, unnamed: 0, group };
         if name.is_empty() {
             self.prefix.set(&[]);
         } else {
@@ -93,7 +115,7 @@ impl Lines<'_> {
             at = self.skip_blanks(at);
             match self.byte(at) {
                 b'|' | b'\n' | b'\r' => return Ok(at),
-                _ => at = self.read_feature(at, &mut namespace, rows)?,
+                _ => at = self.read_feature::<CROSSED>(at, &mut namespace, rows)?,
             }
         }
     }
@@ -112,7 +134,7 @@ impl Lines<'_> {
 
     /// Adds the feature at `at`. Returns where it ends.
     #[inline(always)]
-    fn read_feature(
+    fn read_feature<const CROSSED: bool>(
         &mut self,
         at: usize,
         namespace: &mut Namespace,
@@ -121,11 +143,16 @@ impl Lines<'_> {
         if namespace.is_nameless
             && let Some((index, end)) = self.index(at)
         {
-            let Value::Number(value, end) = self.value(at..end)? else {
+            let name = at..end;
+            let Value::Number(value, end) = self.value(name.clone())? else {
                 return self.read_other(at, namespace, rows);
             };
             let value = self.scaled(value, namespace, at)?;
             rows.add(index, value);
+            if CROSSED && let Some(group) = namespace.group {
+                let name = &self.text.padded()[name];
+                self.interacting.groups.push(group, &Prefix::NONE, name, value);
+            }
             return Ok(end);
         }
         let end = self.name_end(at);
@@ -135,6 +162,9 @@ impl Lines<'_> {
             let value = self.scaled(value, namespace, at)?;
             let name = &self.text.padded()[at..end];
             rows.add_named(&self.format.space, &self.prefix, name, value);
+            if CROSSED && let Some(group) = namespace.group {
+                self.interacting.groups.push(group, &self.prefix, name, value);
+            }
             return Ok(value_end);
         }
         self.read_other(at, namespace, rows)
@@ -155,6 +185,9 @@ impl Lines<'_> {
             Value::Word(word) => {
                 self.inner.set(&[self.prefix.text(), &text[name], b"^"]);
                 rows.add_named(space, &self.inner, &text[word.clone()], 1.0);
+                if let Some(group) = namespace.group {
+                    self.interacting.groups.push(group, &self.inner, &text[word.clone()], 1.0);
+                }
                 Ok(word.end)
             }
             Value::Number(value, end) => {
@@ -162,6 +195,9 @@ impl Lines<'_> {
                 namespace.unnamed += 1;
                 let name = format!(":{}", namespace.unnamed);
                 rows.add_named(space, &self.prefix, name.as_bytes(), value);
+                if let Some(group) = namespace.group {
+                    self.interacting.groups.push(group, &self.prefix, name.as_bytes(), value);
+                }
                 Ok(end)
             }
         }

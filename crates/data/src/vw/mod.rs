@@ -24,6 +24,8 @@ mod faults;
 pub(crate) mod head;
 mod line;
 
+use crate::expansion::Interactions;
+use crate::expansion::interactions::Interacting;
 use crate::format::{Fault, Format};
 use crate::labels::LabelRule;
 use crate::names::Prefix;
@@ -39,14 +41,31 @@ pub(crate) struct Vw {
     /// Whether rows of importance 0 are delivered.
     pub(crate) idle_rows: bool,
     pub(crate) space: Space,
+    pub(crate) interactions: Interactions,
 }
 
 impl Format for Vw {
     fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
-        let mut lines = Lines { text, format: self, prefix: Prefix::NONE, inner: Prefix::NONE };
+        match self.interactions.is_none() {
+            true => self.read_lines::<false>(text, rows),
+            false => self.read_lines::<true>(text, rows),
+        }
+    }
+}
+
+impl Vw {
+    /// Adds the rows of a text. `CROSSED` says whether namespaces interact.
+    fn read_lines<const CROSSED: bool>(
+        &self,
+        text: Text<'_>,
+        rows: &mut Rows,
+    ) -> Result<(), Fault> {
+        let (prefix, inner) = (Prefix::NONE, Prefix::NONE);
+        let interacting = Interacting::new(&self.interactions);
+        let mut lines = Lines { text, format: self, prefix, inner, interacting };
         let mut at = 0;
         while at < text.len() {
-            at = lines.read_line(at, rows)?;
+            at = lines.read_line::<CROSSED>(at, rows)?;
         }
         Ok(())
     }

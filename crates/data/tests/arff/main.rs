@@ -65,9 +65,9 @@ fn sparse_rows_leave_out_zeros() {
         [
             expect(7.0, &[("temp", 5.0), ("out look=rainy", 1.0), ("note=a b", 1.0)]),
             // An attribute that is left out is 0, or the first value declared.
-            expect(1.0, &[("out look=sunny", 1.0)]),
-            expect(0.0, &[("out look=sunny", 1.0)]),
-            expect(0.0, &[("out look=sunny", 1.0)]),
+            expect(1.0, &[("out look=sunny", 1.0), ("note·missing", 1.0)]),
+            expect(0.0, &[("out look=sunny", 1.0), ("note·missing", 1.0)]),
+            expect(0.0, &[("out look=sunny", 1.0), ("note·missing", 1.0)]),
         ]
     );
 }
@@ -77,7 +77,8 @@ fn a_question_mark_is_missing() {
     let text = with_head("?,?,?,1\n1,sunny,'?',2\n1,rainy,NA,3\n");
     let mut opened = open("w.arff", text, &labelled("y")).unwrap();
     let (rows, _) = named(&mut opened.reader);
-    assert_eq!(rows[0], expect(1.0, &[]));
+    let missing = [("temp·missing", 1.0), ("out look·missing", 1.0), ("note·missing", 1.0)];
+    assert_eq!(rows[0], expect(1.0, &missing));
     assert_eq!(rows[1], expect(2.0, &[("temp", 1.0), ("out look=sunny", 1.0), ("note=?", 1.0)]));
     assert_eq!(rows[2], expect(3.0, &[("temp", 1.0), ("out look=rainy", 1.0), ("note=NA", 1.0)]));
     assert_eq!(opened.reader.missing(), [1, 1, 1]);
@@ -197,7 +198,10 @@ fn roles_come_from_declarations_and_wishes() {
     let text = format!("{dated}'2000-01-01',3\n?,4\n");
     let mut opened = open("w.arff", text, &labelled("y")).unwrap();
     let parts = [("d·month=1", 1.0), ("d·weekday=saturday", 1.0)];
-    assert_eq!(named(&mut opened.reader).0, [expect(3.0, &parts), expect(4.0, &[])]);
+    assert_eq!(
+        named(&mut opened.reader).0,
+        [expect(3.0, &parts), expect(4.0, &[("d·missing", 1.0)])]
+    );
     let format_settings = FormatSettings { drop: vec!["d".to_owned()], ..labelled("y") };
     let mut opened = open("w.arff", format!("{dated}'2020-01-01',3\n"), &format_settings).unwrap();
     assert_eq!(named(&mut opened.reader).0, [expect(3.0, &[])]);

@@ -82,7 +82,13 @@ fn wishes_hold_for_what_is_below() {
         named(&mut opened.reader).0,
         [expect(
             3.0,
-            &[("zip.0=80331", 1.0), ("zip.1=1.50", 1.0), ("b=false", 1.0), ("m.t:hi", 2.0)]
+            &[
+                ("zip.0=80331", 1.0),
+                ("zip.1=1.50", 1.0),
+                ("b=false", 1.0),
+                ("m.t:hi", 2.0),
+                ("n·missing", 1.0)
+            ]
         )]
     );
     // There is one count for each column, and one for all other keys.
@@ -90,7 +96,7 @@ fn wishes_hold_for_what_is_below() {
     let json = serde_json::to_string(&opened.schema).unwrap();
     assert_eq!(
         json,
-        r#"{"format":"jsonl","bits":22,"columns":[{"name":"m.y","role":"label"},{"name":"d","role":"drop"},{"name":"zip","role":"category"},{"name":"b","role":"category"},{"name":"m.t","role":"text"}]}"#
+        r#"{"format":"jsonl","bits":22,"columns":{"list":[{"name":"m.y","role":"label"},{"name":"d","role":"drop"},{"name":"zip","role":"category"},{"name":"b","role":"category"},{"name":"m.t","role":"text"}],"expansion":{"missing":true}}}"#
     );
     assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), opened.schema);
 }

@@ -57,12 +57,15 @@ fn without_a_header_columns_have_numbers() {
 }
 
 #[test]
-fn missing_cells_are_absent_and_counted() {
+fn missing_cells_are_counted_and_make_a_feature() {
     let text = "a,b,y\n1,x,1\n,?,2\nNA,N/A,3\nNaN,nan,4\nnull,NULL,5\nNone, ,6\n\"\",\"?\",7\n";
     let mut opened = open("data.csv", text, &y()).unwrap();
     let rows = named(&mut opened.reader).0;
     assert_eq!(rows[0], expect(1.0, &[("a", 1.0), ("b=x", 1.0)]));
-    assert!(rows[1..].iter().all(|(_, features)| features.is_empty()));
+    let missing = [("a·missing", 1.0), ("b·missing", 1.0)];
+    for (row, label) in rows[1..].iter().zip(2_u8..) {
+        assert_eq!(*row, expect(label.into(), &missing));
+    }
     assert_eq!(rows.len(), 7);
     assert_eq!(opened.reader.missing(), [6, 6]);
 }
@@ -175,7 +178,8 @@ fn truths_are_one_and_zero() {
     for [yes, no] in [["true", "false"], ["True", "False"], ["TRUE", "FALSE"]] {
         let text = format!("a,y\n{yes},3\n{no},4\n,5\n{yes},6\n");
         let one = |label| expect(label, &[("a", 1.0)]);
-        assert_eq!(rows(&text, &y()), [one(3.0), expect(4.0, &[]), expect(5.0, &[]), one(6.0)]);
+        let missing = expect(5.0, &[("a·missing", 1.0)]);
+        assert_eq!(rows(&text, &y()), [one(3.0), expect(4.0, &[]), missing, one(6.0)]);
     }
     let text = "a,y\ntrue,3\nmaybe,4\n";
     assert_eq!(rows(text, &y())[0], expect(3.0, &[("a=true", 1.0)]));
@@ -314,7 +318,7 @@ fn a_schema_is_written_and_read() {
     let json = serde_json::to_string(&schema).unwrap();
     assert_eq!(
         json,
-        r#"{"format":"csv","separator":"semicolon","quotes":true,"header":true,"bits":22,"columns":[{"name":"id","role":"drop"},{"name":"t","role":"text"},{"name":"n","role":"number"},{"name":"c","role":"category"},{"name":"y","role":"label"}]}"#
+        r#"{"format":"csv","separator":"semicolon","quotes":true,"header":true,"bits":22,"columns":{"list":[{"name":"id","role":"drop"},{"name":"t","role":"text"},{"name":"n","role":"number"},{"name":"c","role":"category"},{"name":"y","role":"label"}],"expansion":{"missing":true}}}"#
     );
     assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), schema);
     assert_eq!(schema.name(), "csv");

@@ -9,7 +9,8 @@ mod rules;
 
 use rueful_core::Batch;
 use rueful_data::{
-    Bits, DataError, Follow, Input, LabelRule, Limits, Names, Reader, Reading, Schema, Source,
+    Bits, DataError, Follow, Input, Interactions, LabelRule, Limits, Names, Reader, Reading,
+    Schema, Source,
 };
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
@@ -68,7 +69,11 @@ fn rows_of(batch: &Batch) -> Vec<Row> {
 
 fn source_from(reader: impl Read + Send + 'static, reading: &Reading) -> Reader {
     let input = Input::new("data.vw", reader, &Follow::No).unwrap();
-    Reader::new(vec![input], &Schema::Vw { bits: Bits::default() }, reading)
+    Reader::new(
+        vec![input],
+        &Schema::Vw { bits: Bits::default(), interactions: Interactions::default() },
+        reading,
+    )
 }
 
 fn source(text: impl AsRef<[u8]>, reading: &Reading) -> Reader {

@@ -1,0 +1,87 @@
+//! Features that are made from the cells of a row, beside those that every cell makes by itself.
+//!
+//! | made from | feature | value |
+//! |---|---|---|
+//! | a cell without a value | `age·missing` | 1 |
+//! | a [cross](cross) of columns | `age×job=clerk` | the product of the values |
+//! | an [interaction](interactions) of namespaces | `a^age×b^clerk` | the product of the values |
+//!
+//! An [`Expansion`] is decided once, from the settings of a person and the beginning of the first
+//! file. It is saved with the columns, so that every later file is expanded in the same way. What is
+//! made of a row depends on the row alone.
+
+pub(crate) mod cross;
+mod expander;
+pub(crate) mod interactions;
+mod settings;
+
+use crate::schema::{Column, Role};
+pub(crate) use expander::Expander;
+pub use interactions::Interactions;
+use serde::{Deserialize, Serialize};
+pub use settings::ExpansionSettings;
+
+/// The text between the name of a column and the name of a part of it.
+pub(crate) const PART: &str = "·";
+
+/// The name of the part that says that a cell has no value.
+pub(crate) const MISSING: &str = "missing";
+
+/// The features that are made from the columns of a table, beside those that every cell makes by
+/// itself.
+///
+/// Columns are known by their names. Those that a table does not have, or does not learn from, make
+/// no features.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Expansion {
+    /// Whether a missing number, category or date makes a feature that says so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
+    /// The crosses. The names in each of them are in order, and so are the crosses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crosses: Vec<Vec<String>>,
+}
+
+impl Expansion {
+    /// Whether nothing is made.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a column takes part in a cross.
+    pub(crate) fn crosses_column(&self, name: &str) -> bool {
+        self.crosses.iter().flatten().any(|column| column == name)
+    }
+
+    /// Whether the name of a feature is that of a cross: the names of its columns occur in it, in
+    /// their order.
+    pub(crate) fn has_crossed(&self, name: &str) -> bool {
+        let is_crossed = |columns: &Vec<String>| {
+            let (first, others) = columns.split_first()?;
+            others.iter().try_fold(name.strip_prefix(first.as_str())?, |rest, column| {
+                rest.split_once(&format!("{}{column}", cross::TIMES)).map(|(_, rest)| rest)
+            })
+        };
+        self.crosses.iter().any(|columns| is_crossed(columns).is_some())
+    }
+
+    /// The first difference that rows with another expansion would show.
+    pub(crate) fn difference(&self, other: &Self) -> Option<String> {
+        if self.missing != other.missing {
+            let with = if other.missing { "with" } else { "without" };
+            return Some(format!("rows {with} features for missing cells"));
+        }
+        (self != other).then(|| "rows with other crosses".to_owned())
+    }
+}
+
+/// Whether a missing cell of a column in this role makes a feature.
+pub(crate) fn is_indicated(role: Role) -> bool {
+    matches!(role, Role::Number | Role::Category | Role::Date)
+}
+
+/// Whether the cells of a column become features.
+pub(crate) fn is_feature(column: &Column) -> bool {
+    matches!(column.role, Role::Number | Role::Category | Role::Date | Role::Text)
+}

@@ -1,0 +1,284 @@
+//! Features that are made from others: crosses of columns, interactions of namespaces, and the
+//! features of missing cells.
+#![allow(clippy::unwrap_used)] // In a test a panic is the report.
+
+mod common;
+
+use common::{NUMBERS, Named, check_threads, expect, labelled, named, open};
+use proptest::prelude::*;
+use rueful_data::{
+    ExpansionSettings, FormatSettings, KnownColumns, LabelRule, Purpose, Reading, Schema, TextFiles,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// The settings of a table whose label is `y`, with these crosses.
+fn crossing(crosses: &[&str]) -> FormatSettings {
+    let expansion = ExpansionSettings { crosses: words(crosses), ..ExpansionSettings::default() };
+    FormatSettings { expansion, ..labelled("y") }
+}
+
+/// The settings of Vowpal Wabbit text with these interactions.
+fn interacting(interactions: &[&str]) -> FormatSettings {
+    let interactions = words(interactions);
+    let expansion = ExpansionSettings { interactions, ..ExpansionSettings::default() };
+    let format = Some("vw".to_owned());
+    FormatSettings { format, expansion, ..FormatSettings::default() }
+}
+
+fn rows(file: &str, text: &str, settings: &FormatSettings) -> Vec<Named> {
+    let (rows, error) = named(&mut open(file, text, settings).unwrap().reader);
+    assert!(error.is_none(), "{file}: {error:?}");
+    rows
+}
+
+fn refusal(file: &str, text: &str, settings: &FormatSettings) -> String {
+    open(file, text, settings).unwrap_err().to_string()
+}
+
+/// A table with the columns `n` (numbers), `a`, `b` (categories) and the label, in the order of
+/// `order`, as CSV.
+fn csv(cells: &[[Option<String>; 4]], order: [usize; 4]) -> String {
+    let names = ["n", "a", "b", "y"];
+    let mut text = order.map(|column| names[column]).join(",") + "\n";
+    for row in cells {
+        text += &(order.map(|column| row[column].clone().unwrap_or_default()).join(",") + "\n");
+    }
+    text
+}
+
+fn jsonl(cells: &[[Option<String>; 4]]) -> String {
+    let null = || "null".to_owned();
+    let word = |cell: &Option<String>| cell.as_ref().map_or_else(null, |word| format!("{word:?}"));
+    let line = |[n, a, b, y]: &[Option<String>; 4]| {
+        let [n, y] = [n, y].map(|cell| cell.clone().unwrap_or_else(null));
+        format!("{{\"n\":{n},\"a\":{},\"b\":{},\"y\":{y}}}\n", word(a), word(b))
+    };
+    cells.iter().map(line).collect()
+}
+
+fn arff(cells: &[[Option<String>; 4]]) -> String {
+    let head = "@attribute n real\n@attribute a string\n@attribute b string\n@attribute y real\n";
+    let cell = |cell: &Option<String>| cell.clone().unwrap_or_else(|| "?".to_owned());
+    let line = |row: &[Option<String>; 4]| row.each_ref().map(cell).join(",") + "\n";
+    format!("@relation x\n{head}@data\n{}", cells.iter().map(line).collect::<String>())
+}
+
+/// Rows of which the first has every value, so that every reader finds the same columns.
+fn tables() -> impl Strategy<Value = Vec<[Option<String>; 4]>> {
+    let cell = |values: Vec<&'static str>| {
+        proptest::option::weighted(0.8, proptest::sample::select(values))
+            .prop_map(|cell| cell.map(str::to_owned))
+    };
+    let label = proptest::sample::select(vec!["1", "2.5", "-3"]);
+    let row = (
+        cell(vec!["0", "0.5", "-2", "31"]),
+        cell(vec!["x", "z", "some words"]),
+        cell(vec!["p", "q", "r"]),
+        label.prop_map(|label| Some(label.to_owned())),
+    );
+    let row = row.prop_map(|(n, a, b, y)| [n, a, b, y]);
+    proptest::collection::vec(row, 1..20).prop_map(|mut rows| {
+        rows.insert(0, ["7", "x", "p", "1"].map(|cell| Some(cell.to_owned())));
+        rows
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_table_makes_the_same_features_in_every_format_and_order(cells in tables()) {
+        let settings = crossing(&["n,a", "b,a", "a,b,n"]);
+        let text = csv(&cells, [0, 1, 2, 3]);
+        let expected = rows("data.csv", &text, &settings);
+        prop_assert_eq!(&rows("data.csv", &csv(&cells, [3, 2, 0, 1]), &settings), &expected);
+        let other = crossing(&["a,b", "a,n", "n,b,a", "b,a"]);
+        prop_assert_eq!(&rows("data.csv", &text, &other), &expected);
+        let arff = arff(&cells).replace("some words", "'some words'");
+        prop_assert_eq!(&rows("data.arff", &arff, &settings), &expected);
+        prop_assert_eq!(&rows("data.jsonl", &jsonl(&cells), &settings), &expected);
+    }
+
+    #[test]
+    fn pieces_and_threads_make_no_difference(cells in tables()) {
+        let settings = crossing(&["n,a", "a,b", "a,a"]);
+        let text = csv(&cells, [0, 1, 2, 3]);
+        let schema = open("data.csv", &text, &settings).unwrap().schema;
+        let body = text.split_once('\n').unwrap().1.repeat(20);
+        check_threads((csv(&[], [0, 1, 2, 3]) + &body).as_bytes(), &schema, &NUMBERS);
+    }
+
+    /// The cross of two categories is the category of both together: every feature of the cross
+    /// stands where the value made by hand does.
+    #[test]
+    fn a_cross_of_categories_is_a_category_made_by_hand(cells in tables()) {
+        let crossed = rows("data.csv", &csv(&cells, [0, 1, 2, 3]), &crossing(&["a,b"]));
+        let value = |cell: &Option<String>, name: &str| match cell {
+            Some(cell) => format!("{name}={cell}"),
+            None => format!("{name}·missing"),
+        };
+        for (row, [_, a, b, _]) in crossed.iter().zip(&cells) {
+            let made: Vec<_> = row.1.iter().filter(|(name, _)| name.contains('×')).collect();
+            let by_hand = (format!("{}×{}", value(a, "a"), value(b, "b")), 1.0);
+            prop_assert_eq!(made, [&by_hand]);
+        }
+    }
+}
+
+#[test]
+fn a_cross_has_the_product_of_the_values() {
+    let text = "age,job,text,y\n2,clerk,to be or not to be,1\n0,smith,,2\n,,to,3\n";
+    let expansion = ExpansionSettings {
+        crosses: words(&["job,age", "age,age", "text,job"]),
+        ..ExpansionSettings::default()
+    };
+    let settings = FormatSettings { text: words(&["text"]), expansion, ..labelled("y") };
+    let rows = rows("data.csv", text, &settings);
+    let plain = [("age", 2.0), ("job=clerk", 1.0), ("age×job=clerk", 2.0), ("age×age", 4.0)];
+    let count = |word: &str| if matches!(word, "to" | "be") { 2.0 } else { 1.0 };
+    let names: Vec<_> = ["to", "be", "or", "not"]
+        .iter()
+        .flat_map(|word| {
+            [format!("text:{word}"), format!("job=clerk×text:{word}")].map(|n| (n, count(word)))
+        })
+        .collect();
+    let all: Vec<_> =
+        plain.into_iter().chain(names.iter().map(|(name, count)| (&**name, *count))).collect();
+    assert_eq!(rows[0], expect(1.0, &all));
+    // A number of 0 makes no feature, so that it is crossed with nothing.
+    assert_eq!(rows[1], expect(2.0, &[("job=smith", 1.0)]));
+    let missing = [("age·missing", 1.0), ("job·missing", 1.0), ("text:to", 1.0)];
+    let crossed = [("age·missing×job·missing", 1.0), ("age·missing×age·missing", 1.0)];
+    let last = [("job·missing×text:to", 1.0)];
+    assert_eq!(rows[2], expect(3.0, &[&missing[..], &crossed, &last].concat()));
+}
+
+#[test]
+fn missing_cells_make_no_feature_if_none_is_wanted() {
+    let expansion = ExpansionSettings { no_missing: true, ..ExpansionSettings::default() };
+    let settings = FormatSettings { expansion, ..labelled("y") };
+    let text = "a,b,y\n1,x,1\n,,2\n";
+    let plain = [expect(1.0, &[("a", 1.0), ("b=x", 1.0)]), expect(2.0, &[])];
+    assert_eq!(rows("data.csv", text, &settings), plain);
+    let json = "{\"a\":1,\"b\":\"x\",\"y\":1}\n{\"a\":null,\"b\":null,\"y\":2}\n";
+    assert_eq!(rows("data.jsonl", json, &settings), plain);
+}
+
+/// A schema holds what is made, so that the next file, in another order or format, makes the same.
+#[test]
+fn a_schema_makes_the_same_features_of_the_next_file() {
+    let text = "age,job,y\n2,clerk,1\n,smith,2\n";
+    let schema = open("data.csv", text, &crossing(&["age,job"])).unwrap().schema;
+    let json = serde_json::to_string(&schema).unwrap();
+    assert!(json.contains(r#""expansion":{"missing":true,"crosses":[["age","job"]]}"#), "{json}");
+    assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), schema);
+    let known = KnownColumns::of(&schema).unwrap();
+    let other = "job;other;age\nclerk;1;2\nsmith;2;\n";
+    let input = common::input("next.csv", other);
+    let fitted = TextFiles::fit_inputs(vec![input], Some(&schema), Some(&known), Purpose::Predict);
+    let mut fitted = fitted.unwrap().read(&Reading { labels: LabelRule::Any, ..NUMBERS });
+    let expected: Vec<_> =
+        rows("data.csv", text, &crossing(&["age,job"])).into_iter().map(|row| row.1).collect();
+    let found: Vec<_> = named(&mut fitted).0.into_iter().map(|row| row.1).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn crosses_that_mean_nothing_are_refused() {
+    let table = "age,job,y\n2,clerk,1\n3,smith,2\n";
+    let refused = |crosses: &[&str]| refusal("data.csv", table, &crossing(crosses));
+    assert_eq!(
+        refused(&["age,jobs"]),
+        "data.csv: cross names \"jobs\", expected a column; the columns are: age, job, y"
+    );
+    assert!(refused(&["age,y"]).contains("\"y\""), "{}", refused(&["age,y"]));
+    assert!(refused(&["age"]).contains("from 2 to 8 columns"), "{}", refused(&["age"]));
+    let lines = "1 |a x |b z\n";
+    let vw = FormatSettings { label: None, ..crossing(&["a,b"]) };
+    assert!(refusal("data.vw", lines, &vw).contains("it has namespaces in the place of columns"));
+    let libsvm = refusal("data.libsvm", "1 1:1\n", &vw);
+    assert!(libsvm.contains("its features have numbers, not names"), "{libsvm}");
+    let interactions = refusal(
+        "data.libsvm",
+        "1 1:1\n",
+        &FormatSettings { format: Some("libsvm".to_owned()), ..interacting(&["ab"]) },
+    );
+    assert!(interactions.contains("it has no namespaces"), "{interactions}");
+    let expansion = interacting(&["ab"]).expansion;
+    let in_table = refusal("data.csv", table, &FormatSettings { expansion, ..labelled("y") });
+    assert!(in_table.contains("crossed by their names"), "{in_table}");
+    assert!(refusal("data.vw", lines, &interacting(&["a"])).contains("is not an interaction"));
+    let large = rows_error("1 |a x:1e30 |b y:1e30\n", &["ab"]);
+    assert!(large.contains("whose product fits in single precision"), "{large}");
+}
+
+fn rows_error(text: &str, interactions: &[&str]) -> String {
+    let mut opened = open("data.vw", text, &interacting(interactions)).unwrap();
+    named(&mut opened.reader).1.unwrap().to_string()
+}
+
+/// The number of features that Vowpal Wabbit 9 reports for these lines, without the constant.
+#[test]
+fn interactions_make_as_many_features_as_vowpal_wabbit_counts() {
+    for (interactions, line, count) in [
+        (&["aa"][..], "1 |a x:2 y:3 z:5", 9),
+        (&["aa"], "1 |a x y z", 9),
+        (&["ab"], "1 |a x:2 y |b c d e", 11),
+        (&["ba"], "1 |a x:2 y |b c d e", 11),
+        (&["ab", "ba"], "1 |a x:2 y |b c d e", 11),
+        (&["::"], "1 |a x:2 y |b c d e", 20),
+        (&["::"], "1 | x:2 y |b c d e", 20),
+        (&["aaa"], "1 |a x:2 y:3 z:5", 13),
+        (&["aab"], "1 |a x:2 y:3 |b z:5 w", 10),
+        (&["aba"], "1 |a x:2 y:3 |b z:5 w", 10),
+        (&[":::"], "1 |a x:2 y:3 |b z:5 w", 24),
+        (&["a:"], "1 |a x:2 y:3 |b z:5 w", 11),
+        (&["aa"], "1 |ab x:2 y:3 |ac z:5 w", 14),
+        (&["aa"], "1 |a x:2 |a y:3 z", 9),
+        (&["ab"], "1 |a x:0 y |b z w", 5),
+    ] {
+        let rows = rows("data.vw", line, &interacting(interactions));
+        assert_eq!(rows[0].1.len(), count, "{interactions:?} {line}");
+    }
+}
+
+#[test]
+fn interactions_have_names_and_products() {
+    let line = "1 |age:2 x:3 |b job:clerk 7:0.5 | 9:4 z\n";
+    let made = rows("data.vw", line, &interacting(&["ab", " a"]));
+    let plain = [("age^x", 6.0), ("b^job^clerk", 1.0), ("b^7", 0.5), ("9", 4.0), ("z", 1.0)];
+    let crossed = [("age^x×b^job^clerk", 6.0), ("age^x×b^7", 3.0)];
+    let nameless = [("9×age^x", 24.0), ("z×age^x", 6.0)];
+    assert_eq!(made, [expect(1.0, &[&plain[..], &crossed, &nameless].concat())]);
+}
+
+/// Names are told apart by their hashes, so that different combinations get different features.
+#[test]
+fn combinations_are_features_of_their_own() {
+    let names: Vec<String> = (0..60).map(|n| format!("v{n}")).collect();
+    let line = format!("1 |a {} |b {}\n", names.join(" "), names.join(" "));
+    let made = &rows("data.vw", &line, &interacting(&["ab"]))[0].1;
+    let distinct: BTreeSet<_> = made.iter().map(|(name, _)| name).collect();
+    // Of 3,720 names among 2^22 indices, hardly any share an index.
+    assert!(made.len() >= 3_715 && distinct.len() == made.len(), "{}", made.len());
+}
+
+#[test]
+fn rows_of_any_namespaces_are_independent_of_each_other() {
+    let lines = ["1 |a x y |b z\n", "2 |c w |a x\n", "3 | 5 |d q r\n", "4 |b z |c w |d q\n"];
+    let settings = interacting(&["::", "a:b"]);
+    let schema = open("data.vw", lines.concat(), &settings).unwrap().schema;
+    let together = rows("data.vw", &lines.concat(), &settings);
+    let apart: Vec<_> = lines.iter().flat_map(|line| rows("data.vw", line, &settings)).collect();
+    assert_eq!(together, apart);
+    check_threads(lines.concat().repeat(30).as_bytes(), &schema, &NUMBERS);
+    let json = serde_json::to_string(&schema).unwrap();
+    assert_eq!(json, r#"{"format":"vw","bits":22,"interactions":["::",":ab"]}"#);
+    assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), schema);
+    let by_name: BTreeMap<_, _> = together[1].1.iter().cloned().collect();
+    assert_eq!(by_name["a^x×c^w"].to_bits(), 1.0_f32.to_bits());
+}
