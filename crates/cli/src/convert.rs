@@ -6,7 +6,6 @@ use crate::numbers::{count, counted};
 use crate::{output, view};
 use anyhow::bail;
 use rueful_core::Batch;
-use rueful_core::loss::Labels;
 use rueful_data::{CacheWriter, name_of};
 use rueful_run::{Data, DataSpec, LabelUse, ReadingOptions};
 use serde::Serialize;
@@ -29,7 +28,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> anyhow::Result<()> {
     let mut settings = args.format.settings(&args.files)?;
     settings.no_constant = true;
     let reading_options = ReadingOptions { threads: args.threads, ..ReadingOptions::default() };
-    let data = settings.open(LabelUse::Learn(Labels::Numbers), &reading_options)?;
+    let data = settings.open(LabelUse::Store, &reading_options)?;
     tell(&data);
     let Data { spec, mut source, .. } = data;
 

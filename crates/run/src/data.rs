@@ -131,6 +131,8 @@ pub enum LabelUse {
     Classes,
     /// The labels of the loss that follows from them, by the rules of [`LossChoice`].
     Infer,
+    /// Labels that a cache stores: numbers as they are, or two names, of which the later is +1.
+    Store,
     /// All labels: they are only looked at.
     Look,
     /// No labels: they are ignored if there are any.
@@ -209,6 +211,7 @@ impl DataSettings {
         // known.
         match labels {
             LabelUse::Learn(labels) => self.check_weights(labels)?,
+            LabelUse::Store => self.check_weights(Labels::Numbers)?,
             LabelUse::Infer => self.check_weights(Labels::Signs)?,
             LabelUse::Classes => self.refuse_signs()?,
             LabelUse::Look | LabelUse::Ignore => {
@@ -299,9 +302,23 @@ impl DataSettings {
             (LabelUse::Learn(Labels::Signs), None) => {
                 Ok(LossChoice::of_two(&first()?).map_or(as_said, Decided::from))
             }
+            (LabelUse::Store, None) => match LossChoice::of_names(&first()?) {
+                Ok(choice) => Ok(choice.map_or(as_said, Decided::from)),
+                Err(names) => Err(self.cannot_store(&names)),
+            },
             (LabelUse::Look, positive) => Ok(as_said.foretell(&first()?, positive.as_deref())),
-            (LabelUse::Learn(_) | LabelUse::Classes | LabelUse::Ignore, _) => Ok(as_said),
+            (LabelUse::Learn(_) | LabelUse::Store | LabelUse::Classes | LabelUse::Ignore, _) => {
+                Ok(as_said)
+            }
         }
+    }
+
+    fn cannot_store(&self, names: &str) -> DataError {
+        let file = self.files.first().cloned().unwrap_or_default();
+        let expected = Phrase::from("numbers, or two names, for a cache stores no others: ")
+            .setting("positive")
+            .and(" LABEL stores one class against the rest");
+        DataError::Unsuitable { file, found: format!("the labels {names}"), expected }
     }
 
     /// Opens the files in the format of the first of them.
@@ -536,6 +553,7 @@ impl ReadingOptions {
     ) -> Reading {
         let rule = match (labels, positive) {
             (LabelUse::Learn(labels), _) => LabelRule::new(labels, positive),
+            (LabelUse::Store, _) => LabelRule::new(Labels::Numbers, positive),
             // This rule is used until the beginning of the data was looked at.
             (LabelUse::Infer, _) => LabelRule::new(Labels::Signs, positive),
             (LabelUse::Classes, _) => LabelRule::Classes,

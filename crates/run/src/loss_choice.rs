@@ -91,6 +91,16 @@ impl LossChoice {
         }
     }
 
+    /// The choice for labels that are stored, if they are two names. Numbers are stored as they are,
+    /// be they classes or not. If there are more names, they are returned in words.
+    pub(crate) fn of_names(first: &FirstLabels) -> Result<Option<Self>, String> {
+        let seen = Seen::new(first);
+        if seen.labels.iter().all(|label| label.number.is_some()) {
+            return Ok(None);
+        }
+        Self::of_two(first).map(Some).ok_or_else(|| seen.list())
+    }
+
     /// The choice for a loss that takes signs and was asked for. Two labels that are not signs are
     /// classes, and the later of them is +1. For all other labels the reader has its own rules.
     pub fn of_two(first: &FirstLabels) -> Option<Self> {

@@ -362,3 +362,26 @@ fn several_files_follow_the_first() {
     let error = ask_in(folder.path(), "run a.libsvm c.libsvm -q").one_line();
     assert!(error.starts_with("error: c.libsvm:1:1: found \"3\", expected 1 or 2"), "{error}");
 }
+
+#[test]
+fn a_cache_is_made_of_two_names_without_a_flag() {
+    let folder = TempDir::new().expect("a directory");
+    let ask = |line: &str| ask_in(folder.path(), line);
+    let write = |name: &str, text: String| {
+        fs::write(folder.path().join(name), text).expect("the file is written");
+    };
+    let rows = |names: &[&str]| {
+        let row = |t: usize| format!("{},{},{}\n", t % 7, (3 * t) % 5, names[(t + t / 4) % names.len()]);
+        "a,b,y\n".to_owned() + &(0..60).map(row).collect::<String>()
+    };
+    write("two.csv", rows(&["ham", "spam"]));
+    ask("convert two.csv --label y --out two.cache").result();
+    let [text, cache] =
+        ["two.csv --label y", "two.cache"].map(|data| ask(&format!("run {data} -q --json")).json());
+    assert_eq!(text["sequential_risk"], cache["sequential_risk"]);
+    assert_eq!(cache["spec"]["data"]["positive"], text["spec"]["data"]["positive"]);
+    write("three.csv", rows(&["ham", "eggs", "spam"]));
+    let complaint = ask("convert three.csv --label y --out three.cache").refusal(1);
+    assert!(complaint.contains("three.csv: found the labels"), "{complaint}");
+    assert!(complaint.contains("--positive LABEL"), "{complaint}");
+}
