@@ -504,7 +504,7 @@ fn every_addition_is_allowed_for() {
         let mut ledger = ClassLedger::new(comparators);
         let mut buffer = Vec::new();
         let rows = ledger.enter(batch.rows(), &mut buffer);
-        let round = HingeRound { predicted: Some(1), rival: Some(1), loss: 0.0 };
+        let round = HingeRound { predicted: Some(1), rival: Some(1), loss: 0.0, value: 0.0 };
         rows.iter().for_each(|example| ledger.record_hinge(&example, &round));
         // The tangents add up to Σc(1 + z_1 − z_0), which is least at z = (1, −1)/√2: where L is taken for 0
         // the regret is −Σc(1 − √2).

@@ -65,7 +65,7 @@ impl<'a> Keeper<'a> {
     ) -> anyhow::Result<()> {
         let rounds = session.run().examples();
         if let Some(path) = self.model
-            && self.saved != Some(rounds)
+            && (self.saved != Some(rounds) || session.course().is_later())
         {
             // The model records how far the predictions were written, so that a resumed run can
             // continue their file.

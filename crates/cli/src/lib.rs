@@ -19,6 +19,7 @@ mod look_back;
 mod numbers;
 mod output;
 mod page;
+mod passes;
 mod places;
 mod play;
 mod predict;

@@ -7,7 +7,7 @@ use crate::keeper::Keeper;
 use crate::look_back::{self, LookBack};
 use crate::page::Document;
 use crate::progress::Watch;
-use crate::{classes, data, numbers, output, page, places, view};
+use crate::{classes, data, numbers, output, page, passes, places, view};
 use anyhow::bail;
 use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::Options;
@@ -46,6 +46,7 @@ fn go_through(
     let spec = session.spec();
     places::check_run(args, &spec.data.files)?;
     let task = spec.task();
+    passes::check(&spec.data, args.follow)?;
     let labels = LabelUse::Learn(spec.loss.labels());
     let reopen = || data::reopen(&spec.data, labels, &reading_options);
 
@@ -60,7 +61,8 @@ fn go_through(
     // With `--follow` an interrupt ends the stream after what has come, and the loop reads to
     // there.
     let is_told = || stop.is_told() && !args.follow;
-    let finished = learn(&mut session, &mut *source, &mut listeners, is_told);
+    let finished = learn(&mut session, &mut *source, &mut listeners, is_told)
+        .and_then(|()| passes::go_on(&mut session, reopen, is_told));
     let Listeners { look_back, watch, keeper, .. } = listeners;
     watch.finish();
     keeper.finish(&mut session, &*source, finished)?;
@@ -71,6 +73,7 @@ fn go_through(
     if was_interrupted {
         let examples = numbers::counted(report.examples, "example");
         output::note(&format!("interrupted: this is about the first {examples}"));
+        passes::tell_interrupted(&report);
     }
     match look_back {
         Some(look_back) if look_back.is_possible(was_interrupted) => {
@@ -235,6 +238,12 @@ fn go_on<R: Learning>(
     labels: LabelUse,
     reading_options: ReadingOptions,
 ) -> anyhow::Result<StartedRun<R>> {
+    if model.course.is_later() && !args.files.is_empty() {
+        bail!(
+            "the model has learned from its data several times, and nothing could be proved about \
+             it on other data: learn from all files at once"
+        );
+    }
     let before = if args.files.is_empty() {
         if let Some(file) = model.data.once_only() {
             let file = if file == "-" { "standard input" } else { file };
@@ -278,6 +287,9 @@ fn describe(args: &RunArgs, reading_options: &ReadingOptions) -> anyhow::Result<
     let mut settings = args.settings();
     settings.check()?;
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
+    let reading = args.passes.add_to(reading)?;
+    let (files, passes) = (reading.files.clone(), reading.passes);
+    passes::check(&DataSpec { files, passes, ..DataSpec::libsvm("") }, args.follow)?;
     let labels = settings.labels()?;
     let opened = if args.keep.alarm.is_some() {
         // `data::open` would print notes, and with `--alarm` only alarms are printed.

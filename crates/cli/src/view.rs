@@ -2,7 +2,7 @@
 
 use crate::chart::{self, Series};
 use crate::numbers::{Figure, at_least, at_most, count, counted, measured, percent};
-use crate::{classes, figures};
+use crate::{classes, figures, passes};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rueful_core::learner::Expert;
 use rueful_hindsight::Method;
@@ -33,7 +33,8 @@ pub(crate) fn report(report: &Report, notes: &[String]) -> String {
     if !curve.is_empty() {
         text += &format!("Over time, per round\n{curve}");
     }
-    text
+    let passes = passes::section(report);
+    if passes.is_empty() { text } else { format!("{}\n\n{passes}", text.trim_end()) }
 }
 
 pub(crate) fn headed(title: &str, table: &Table) -> String {

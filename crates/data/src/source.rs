@@ -47,6 +47,12 @@ pub trait Source {
         None
     }
 
+    /// The rows of the last batch that are held out, with the importance that each would have if it
+    /// were not. In the batch they have importance 0.
+    fn held_out(&self) -> &[(usize, f64)] {
+        &[]
+    }
+
     /// The number of cells without a value so far, by column.
     fn missing(&self) -> &[u64] {
         &[]

@@ -134,10 +134,20 @@ pub(crate) fn way(data: &DataSpec) -> Way<'_> {
     }
 }
 
+/// Refuses a model of several passes, which only the program knows how to use.
+fn of_one_pass(model: rueful_run::Model) -> Result<rueful_run::Model, PythonError> {
+    if model.course.is_later() {
+        return Err(PythonError::value(
+            "the model has learned from its data several times: `rueful predict` predicts with it",
+        ));
+    }
+    Ok(model)
+}
+
 /// Describes columns that have numbers, such as those of a matrix.
 fn numbered(constant: bool, positive: Option<String>) -> DataSpec {
     let schema = Layout::Text(Schema::Libsvm {});
-    DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None }
+    DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None, passes: None }
 }
 
 /// Makes the error about wrong names.
@@ -218,7 +228,14 @@ fn described(
         }
         _ => return Ok(numbered(constant, positive)),
     };
-    Ok(DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None })
+    Ok(DataSpec {
+        files: Vec::new(),
+        schema,
+        positive,
+        constant,
+        class_weights: None,
+        passes: None,
+    })
 }
 
 /// Returns a name for the labels that no column has.
@@ -329,14 +346,14 @@ impl Model {
     #[staticmethod]
     fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<Self> {
         let model = rueful_run::Model::decode(bytes.as_bytes(), "the model");
-        Ok(Self::of(model.map_err(PythonError::from)?, Vec::new()))
+        Ok(Self::of(of_one_pass(model.map_err(PythonError::from)?)?, Vec::new()))
     }
 
     /// Restores a run from a model's file.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let model = py.detach(|| rueful_run::Model::open(&path)).map_err(PythonError::from)?;
-        Ok(Self::of(model, Vec::new()))
+        Ok(Self::of(of_one_pass(model)?, Vec::new()))
     }
 
     /// Returns the bytes of the model's file.
@@ -371,15 +388,7 @@ impl Model {
         let (model, notes) = py.detach(|| {
             let mut held = self.write()?;
             self.settle(&mut held);
-            let rueful_run::Model { run, data, stream, companions, written_by } = &held.model;
-            let model = rueful_run::Model {
-                run: run.clone(),
-                data: data.clone(),
-                stream: stream.clone(),
-                companions: companions.clone(),
-                written_by: written_by.clone(),
-            };
-            Ok::<_, PythonError>((model, held.notes.clone()))
+            Ok::<_, PythonError>((held.model.clone(), held.notes.clone()))
         })?;
         Ok(Self::of(model, notes))
     }

@@ -108,6 +108,7 @@ impl AskedFiles {
     pub(crate) fn settings(self) -> Outcome<DataSettings> {
         Ok(DataSettings {
             class_weights: ClassWeights::asked(self.positive_weight, self.negative_weight)?,
+            passes: None,
             format_settings: FormatSettings {
                 format: self.format,
                 label: self.label,

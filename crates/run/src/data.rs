@@ -1,6 +1,8 @@
 //! The way from the settings of a person to a source of rows that can be opened again.
 
+use crate::holdout::HeldOut;
 use crate::loss_choice::LossChoice;
+use crate::passes::Passes;
 use crate::settings::SettingsError;
 use crate::weighted::{ClassWeights, Weighted};
 use rueful_columnar::Columnar;
@@ -46,6 +48,9 @@ pub struct DataSpec {
     /// How much the examples of each class count, if classes count differently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_weights: Option<ClassWeights>,
+    /// How often the data are read, and which rows are held out, if it is not one pass over all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<Passes>,
 }
 
 /// A format, text or binary, and everything about it that is not in the rows themselves.
@@ -88,6 +93,8 @@ pub struct DataSettings {
     pub no_constant: bool,
     /// How much the examples of each class count.
     pub class_weights: Option<ClassWeights>,
+    /// How often the data are read, and which rows are held out.
+    pub passes: Option<Passes>,
 }
 
 /// The settings of reading that make no difference to what the rows hold.
@@ -239,6 +246,7 @@ impl DataSettings {
             positive,
             constant: !self.no_constant,
             class_weights: self.class_weights,
+            passes: self.passes,
         };
         reading.labels = rule;
         let source = if reading_options.cache {
@@ -495,7 +503,7 @@ impl DataSpec {
     /// Describes a file of LIBSVM text that is read with the constant.
     pub fn libsvm(file: &str) -> Self {
         let (files, schema) = (vec![file.to_owned()], Layout::Text(Schema::Libsvm {}));
-        Self { files, schema, positive: None, constant: true, class_weights: None }
+        Self { files, schema, positive: None, constant: true, class_weights: None, passes: None }
     }
 
     /// Opens the files once more.
@@ -517,10 +525,14 @@ impl DataSpec {
     }
 
     /// Multiplies the importance of each row by the weight of its class, if there are class
-    /// weights.
+    /// weights, and by 0 if the row is held out.
     fn weigh(&self, source: Box<dyn Source>) -> Box<dyn Source> {
-        match self.class_weights {
+        let source = match self.class_weights {
             Some(weights) => Box::new(Weighted::new(source, weights, self.name())),
+            None => source,
+        };
+        match self.passes.and_then(|passes| passes.holdout) {
+            Some(holdout) => Box::new(HeldOut::new(source, holdout)),
             None => source,
         }
     }

@@ -4,7 +4,8 @@ use crate::companions::Companions;
 use crate::model::{ModelError, Sections, Tag};
 use crate::report::Report;
 use crate::run::{Run, RunError};
-use rueful_core::Rows;
+use rueful_core::loss::ZeroOne;
+use rueful_core::{Round, Rows};
 use rueful_data::Seen;
 
 /// A run of any kind. A session gives it rows, and a model keeps it.
@@ -20,6 +21,10 @@ pub trait Learning: Sized {
 
     /// Sets the record of everything that was seen.
     fn saw(&mut self, seen: Seen);
+
+    /// The loss of a row that was predicted last, as if its importance were 1, and whether its
+    /// label was predicted wrongly. The row may have importance 0.
+    fn judged(&self, rows: Rows<'_>, row: usize) -> (f64, bool);
 
     /// The number of examples that were learned from.
     fn examples(&self) -> u64;
@@ -68,6 +73,12 @@ impl Learning for Run {
 
     fn saw(&mut self, seen: Seen) {
         Self::saw(self, seen);
+    }
+
+    fn judged(&self, rows: Rows<'_>, row: usize) -> (f64, bool) {
+        let (prediction, label) = (self.rounds()[row].prediction, rows.labels()[row]);
+        let loss = Round::of(&self.task().loss, prediction, label).value;
+        (loss, ZeroOne {}.is_mistake(prediction, label))
     }
 
     fn examples(&self) -> u64 {

@@ -19,11 +19,13 @@ mod figures;
 mod fit;
 mod groups;
 mod hindsight;
+mod holdout;
 mod judged;
 mod jury;
 mod learning;
 mod loss_choice;
 mod model;
+mod passes;
 mod predict;
 mod race;
 mod replay;
@@ -61,10 +63,12 @@ pub use hindsight::{
     HindsightReport, Interval, MistakeReport, SquareWatch, Weight, best_in_hindsight,
     bound_mistakes, curve_in_hindsight,
 };
+pub use holdout::{Holdout, HoldoutBy};
 pub use judged::{Every, JudgedReport, RadiusReport, Reach};
 pub use learning::Learning;
 pub use loss_choice::LossChoice;
 pub use model::{AnyModel, Model, ModelError, Sections, Stream, Tag, check_place};
+pub use passes::{Course, HeldOutScore, PassReport, Passes, PassesReport};
 pub use predict::{Contribution, Explanation, Scored};
 pub use race::{Race, RaceReport, RaceSettings, RaceSpec, RacerReport};
 pub use replay::{Open, Replay};

@@ -17,6 +17,7 @@ use crate::data::DataSpec;
 use crate::dispatch::restore;
 use crate::jury::Jury;
 use crate::learning::Learning;
+use crate::passes::Course;
 use crate::run::{PartOf, Proofs, Run, RunError};
 use crate::shares::Shares;
 use crate::spec::SpecError;
@@ -75,6 +76,8 @@ pub struct Model<R = Run> {
     pub stream: Stream,
     /// The companions of the run.
     pub companions: Companions,
+    /// The passes over the data, if there are several.
+    pub course: Course<R>,
     /// The version of the program that wrote it.
     pub written_by: String,
 }
@@ -226,13 +229,36 @@ pub(crate) fn encode<R: Learning>(
     data: &DataSpec,
     stream: &Stream,
     companions: &Companions,
+    course: &Course<R>,
 ) -> Result<Vec<u8>, ModelError> {
     let mut sections = run.sections()?;
     // JSON of names and finite numbers cannot fail.
     sections.insert(1, (DATA, serde_json::to_vec(data).unwrap_or_default()));
     sections.insert(4, (STREAM, postcard::to_allocvec(stream)?));
     sections.extend(companions.sections(&run.order())?);
+    sections.extend(course.sections()?);
     Ok(seal(&sections))
+}
+
+/// Encodes a run alone, without its data and its stream.
+pub(crate) fn seal_run<R: Learning>(run: &R) -> Result<Vec<u8>, ModelError> {
+    let mut sections = run.sections()?;
+    sections.extend([(DATA, Vec::new()), (STREAM, Vec::new())]);
+    Ok(seal(&sections))
+}
+
+/// Decodes a run that was encoded alone.
+pub(crate) fn unseal_run<R: Learning>(
+    bytes: &[u8],
+    seen: Seen,
+    file: &str,
+) -> Result<R, ModelError> {
+    let sections = Sections::of(Header::check(bytes, file)?, file)?;
+    let senseless = |what| ModelError::Senseless { file: file.to_owned(), what };
+    if sections.find(R::TASK).is_none() {
+        return Err(senseless("a later pass of it is of another kind".to_owned()));
+    }
+    Ok(R::restore(&sections, seen).map_err(senseless)?.0)
 }
 
 /// A run of one score as sections of a model.
@@ -336,12 +362,17 @@ impl<R: Learning> Model<R> {
     pub(crate) fn of(run: R, data: DataSpec) -> Self {
         let written_by = env!("CARGO_PKG_VERSION").to_owned();
         let (stream, companions) = (Stream::default(), Companions::default());
-        Self { run, data, stream, companions, written_by }
+        Self { run, data, stream, companions, course: Course::default(), written_by }
+    }
+
+    /// The run that predicts: that of the first pass, or what later passes made of it.
+    pub fn learned(&self) -> &R {
+        self.course.learned(&self.run)
     }
 
     /// The model as the bytes of a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
-        encode(&self.run, &self.data, &self.stream, &self.companions)
+        encode(&self.run, &self.data, &self.stream, &self.companions, &self.course)
     }
 
     /// Saves the model in a file. The file is there whole or not at all.
@@ -364,7 +395,8 @@ impl<R: Learning> Model<R> {
             return Err(senseless("its stream is not that of its ledger".to_owned()));
         }
         let companions = run.companions(sections).map_err(|what| senseless(what.to_owned()))?;
-        Ok(Self { run, data, stream, companions, written_by })
+        let course = Course::read(sections, &stream.seen(), file).map_err(senseless)?;
+        Ok(Self { run, data, stream, companions, course, written_by })
     }
 }
 
@@ -424,6 +456,7 @@ impl Model {
             data: self.data.clone(),
             stream,
             companions,
+            course: Course::default(),
             written_by: self.written_by.clone(),
         })
     }

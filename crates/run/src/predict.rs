@@ -54,7 +54,7 @@ pub struct Contribution {
 impl Model {
     /// Returns the prediction for an example.
     pub fn score(&self, x: &Features<'_>) -> Scored {
-        let score = self.run.predict(x);
+        let score = self.learned().predict(x);
         Scored {
             score,
             label: self.label_of(score),
@@ -98,8 +98,9 @@ impl Model {
     /// Explains a prediction as a sum over its features.
     pub fn explain(&self, example: &Example<'_>, names: &Names) -> Explanation {
         let x = &example.features;
-        let (cells, weights) = (self.run.ledger().cells(), self.run.learner().weights());
-        let (all, rest) = self.run.contributions(x);
+        let (cells, weights) =
+            (self.learned().ledger().cells(), self.learned().learner().weights());
+        let (all, rest) = self.learned().contributions(x);
         let contribution = |((i, value), contribution): ((usize, f64), f64)| {
             let cell = cells.cell(i as u32);
             let weight = cell.and_then(|cell| weights.get(cell)).copied().unwrap_or(0.0);
@@ -120,7 +121,7 @@ impl Model {
     /// Returns the weights that are not 0, the largest first.
     pub fn weights(&self) -> Vec<Weight> {
         let none = Names::default();
-        let weights = self.run.weights().into_iter().filter(|&(_, weight)| weight != 0.0);
+        let weights = self.learned().weights().into_iter().filter(|&(_, weight)| weight != 0.0);
         let mut weights: Vec<Weight> = weights
             .map(|(index, weight)| Weight { index, name: self.name_of(index, &none), weight })
             .collect();

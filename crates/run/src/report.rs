@@ -5,6 +5,7 @@ use crate::contradiction::{Claim, Contradiction};
 use crate::figures::FiguresReport;
 use crate::hindsight::{HindsightReport, Interval, MistakeReport};
 use crate::judged::JudgedReport;
+use crate::passes::PassesReport;
 use crate::run::Run;
 use crate::task::Described;
 use rueful_core::learner::Expert;
@@ -22,6 +23,10 @@ pub struct Report {
     /// was resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<u64>,
+    /// The passes over the data; present if there are several, or if rows are held out. All other
+    /// numbers are about the first pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<PassesReport>,
     /// The number of distinct feature indices that were seen, including the constant feature.
     pub features: u64,
     /// The number of stored feature values, including those of the constant feature.
@@ -155,6 +160,7 @@ impl Report {
         let mut report = Self {
             examples: ledger.rounds(),
             resumed: None,
+            passes: None,
             features: ledger.cells().count() as u64,
             nonzeros: seen.census.nonzeros,
             collisions: (!names.is_empty()).then(|| names.collisions() as u64),

@@ -4,6 +4,7 @@ use crate::companions::Companions;
 use crate::data::DataSpec;
 use crate::learning::Learning;
 use crate::model::{self, Model, ModelError, Stream};
+use crate::passes::{Course, Passes};
 use crate::report::Report;
 use crate::run::{Run, RunError};
 use crate::spec::{Spec, SpecError};
@@ -17,6 +18,7 @@ use thiserror::Error;
 pub struct Session<R = Run> {
     run: R,
     companions: Companions,
+    course: Course<R>,
     data: DataSpec,
     /// The record of what was seen before these data.
     before: Seen,
@@ -93,15 +95,16 @@ impl<R: Learning> Session<R> {
     pub(crate) fn begin(run: R, data: DataSpec) -> Self {
         let (companions, before, batch) =
             (Companions::default(), Seen::default(), Batch::default());
-        Self { run, companions, data, before, position: 0, to_skip: 0, batch }
+        let course = Course::default();
+        Self { run, companions, course, data, before, position: 0, to_skip: 0, batch }
     }
 
     /// A run that was saved. It goes on in the same data: given them from the start, it skips the
     /// rows that it has learned from.
     pub fn resume(model: Model<R>) -> Self {
-        let Model { run, data, stream: Stream { before, position, .. }, companions, .. } = model;
-        let batch = Batch::default();
-        Self { run, companions, data, before, position, to_skip: position, batch }
+        let Model { run, data, stream, companions, course, .. } = model;
+        let (Stream { before, position, .. }, batch) = (stream, Batch::default());
+        Self { run, companions, course, data, before, position, to_skip: position, batch }
     }
 
     /// A run that was saved, to go on with other data.
@@ -114,24 +117,52 @@ impl<R: Learning> Session<R> {
 
     /// Learns from the next rows of the source. Returns whether there were any.
     pub fn advance(&mut self, source: &mut dyn Source) -> Result<bool, SessionError> {
-        if !self.fill(source)? {
-            return Ok(false);
-        }
+        let Some(skipped) = self.fill(source)? else { return Ok(false) };
         let rows = self.batch.rows();
         self.run.learn_counted(rows)?;
         self.run.tell(rows, &mut self.companions);
+        self.course.judge(&self.run, rows, held_out(source, skipped));
         self.position += self.batch.len() as u64;
         Ok(true)
     }
 
-    /// Reads the next rows that were not learned from. Returns whether there were any.
-    fn fill(&mut self, source: &mut dyn Source) -> Result<bool, SessionError> {
+    /// Begins the next pass over the data, which are given from the start. Returns whether there is
+    /// one. A pass that was interrupted goes on where it was.
+    pub fn next_pass(&mut self) -> bool
+    where
+        R: Clone,
+    {
+        let passes = self.data.passes.unwrap_or(Passes::ONE);
+        let goes_on = self.course.is_open() || self.course.turn(&passes, &self.run);
+        self.to_skip = self.course.position();
+        goes_on
+    }
+
+    /// Learns once more from the next rows of the source. The first pass and everything that is
+    /// proved about it stay as they are. Returns whether there were any rows.
+    pub fn study(&mut self, source: &mut dyn Source) -> Result<bool, SessionError> {
+        let Some(skipped) = self.fill(source)? else {
+            self.course.end_pass();
+            return Ok(false);
+        };
+        self.course.study(self.batch.rows(), held_out(source, skipped))?;
+        Ok(true)
+    }
+
+    /// The passes over the data.
+    pub fn course(&self) -> &Course<R> {
+        &self.course
+    }
+
+    /// Reads the next rows that were not learned from. Returns how many rows of the batch were left
+    /// out, or `None` if there are no more rows.
+    fn fill(&mut self, source: &mut dyn Source) -> Result<Option<usize>, SessionError> {
         while source.fill(&mut self.batch)? {
             let rows = self.batch.len() as u64;
             if self.to_skip < rows {
-                self.batch.remove_first(self.to_skip as usize);
-                self.to_skip = 0;
-                return Ok(true);
+                let skipped = std::mem::take(&mut self.to_skip) as usize;
+                self.batch.remove_first(skipped);
+                return Ok(Some(skipped));
             }
             self.to_skip -= rows;
         }
@@ -139,7 +170,7 @@ impl<R: Learning> Session<R> {
             let learned = self.position;
             return Err(SessionError::Shorter { learned, found: learned - self.to_skip });
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// The rows that were learned from last.
@@ -171,6 +202,8 @@ impl<R: Learning> Session<R> {
         self.look(source);
         let mut report = self.run.report();
         report.spec.data = Some(self.data.clone());
+        let classifies = report.mistake_rate.is_some();
+        report.passes = self.course.report(self.data.passes.as_ref(), classifies);
         report
     }
 
@@ -178,13 +211,13 @@ impl<R: Learning> Session<R> {
     pub fn into_model(self, source: &dyn Source) -> Model<R> {
         let stream = self.stream(source);
         let written_by = env!("CARGO_PKG_VERSION").to_owned();
-        let Self { run, data, companions, .. } = self;
-        Model { run, data, stream, companions, written_by }
+        let Self { run, data, companions, course, .. } = self;
+        Model { run, data, stream, companions, course, written_by }
     }
 
     /// The run as the bytes of a model's file.
     pub fn to_bytes(&self, source: &dyn Source) -> Result<Vec<u8>, ModelError> {
-        model::encode(&self.run, &self.data, &self.stream(source), &self.companions)
+        model::encode(&self.run, &self.data, &self.stream(source), &self.companions, &self.course)
     }
 
     /// Saves the run in a file. The file is there whole or not at all.
@@ -211,4 +244,10 @@ impl<R: Learning> Session<R> {
     pub fn data(&self) -> &DataSpec {
         &self.data
     }
+}
+
+/// The rows that are held out, counted from the first row of the batch that was not left out.
+fn held_out(source: &dyn Source, skipped: usize) -> impl Iterator<Item = (usize, f64)> {
+    let held = source.held_out().iter();
+    held.filter_map(move |&(row, importance)| Some((row.checked_sub(skipped)?, importance)))
 }

@@ -106,6 +106,7 @@ impl FormatArgs {
             positive: self.positive.clone(),
             no_constant: self.no_constant,
             class_weights: None,
+            passes: None,
         })
     }
 

@@ -1,7 +1,7 @@
 //! The flags of `rueful run`.
 
 use super::task::{JudgeArgs, TaskArgs, TuningArgs};
-use super::{FormatArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs, file_name};
+use super::{FormatArgs, PassesArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs, file_name};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args};
 use rueful_run::{LearnerSpec, Settings};
@@ -32,7 +32,9 @@ Examples:
       a line for every window in which some predictor was provably better by 0.05 per round
   rueful run monday.csv --label clicked --save clicks.rueful
   rueful run tuesday.csv --resume clicks.rueful --save clicks.rueful
-      the same as one run over both days, to the last bit")]
+      the same as one run over both days, to the last bit
+  rueful run table.csv --label price --passes 20 --holdout 10 --save price.rueful
+      learns from nine rows of ten until the tenth is predicted no better")]
 pub(crate) struct RunArgs {
     /// The examples, in one file or several; `-` is standard input.
     #[arg(value_name = "FILE", required_unless_present_any = ["spec", "resume"], value_parser = file_name())]
@@ -62,7 +64,10 @@ pub(crate) struct RunArgs {
         long,
         value_name = "SPEC",
         help_heading = "Description",
-        conflicts_with_all = ["LearnerArgs", "TaskArgs", "JudgeArgs", "TuningArgs", "WeightArgs", "FormatArgs"]
+        conflicts_with_all = [
+            "LearnerArgs", "TaskArgs", "JudgeArgs", "TuningArgs", "WeightArgs", "FormatArgs",
+            "PassesArgs",
+        ]
     )]
     pub(crate) spec: Option<PathBuf>,
 
@@ -87,6 +92,9 @@ pub(crate) struct RunArgs {
     /// Learn from files that are still growing, as they grow, until interrupted.
     #[arg(long, conflicts_with_all = ["hindsight", "curve_hindsight"])]
     pub(crate) follow: bool,
+
+    #[command(flatten)]
+    pub(crate) passes: PassesArgs,
 
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
@@ -119,7 +127,7 @@ pub(crate) struct KeepArgs {
     /// examples that it has learned from.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
         "LearnerArgs", "TaskArgs", "JudgeArgs", "TuningArgs", "WeightArgs", "FormatArgs",
-        "spec", "print_spec", "hindsight", "curve_hindsight",
+        "PassesArgs", "spec", "print_spec", "hindsight", "curve_hindsight",
     ])]
     pub(crate) resume: Option<PathBuf>,
 

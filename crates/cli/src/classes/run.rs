@@ -6,10 +6,10 @@ use crate::keeper::Keeper;
 use crate::page::Document;
 use crate::progress::Watch;
 use crate::run::{StartedRun, show};
-use crate::{numbers, output, page, places};
+use crate::{data, numbers, output, page, passes, places};
 use anyhow::bail;
 use rueful_data::Source;
-use rueful_run::{ClassRun, Report, Session};
+use rueful_run::{ClassRun, LabelUse, Report, Session};
 use std::process::ExitCode;
 
 /// Learns many classes to the end of the data, and reports.
@@ -19,12 +19,16 @@ pub(crate) fn run(
     stop: &Stop,
 ) -> anyhow::Result<ExitCode> {
     refuse(args)?;
-    let StartedRun { mut session, mut source, .. } = started;
+    let StartedRun { mut session, mut source, reading_options } = started;
+    passes::check(session.data(), args.follow)?;
+    let data = session.data().clone();
+    let reopen = || data::reopen(&data, LabelUse::Classes, &reading_options);
     let resumed = args.keep.resume.as_ref().map(|_| session.run().ledger().rounds());
     places::check_run(args, &session.data().files)?;
     let (mut watch, mut keeper) = (Watch::new(&session, false), Keeper::new(args, &session)?);
     let is_told = || stop.is_told() && !args.follow;
-    let finished = learn(&mut session, &mut *source, (&mut watch, &mut keeper), is_told);
+    let finished = learn(&mut session, &mut *source, (&mut watch, &mut keeper), is_told)
+        .and_then(|()| passes::go_on(&mut session, reopen, is_told));
     watch.finish();
     keeper.finish(&mut session, &*source, finished)?;
     let was_interrupted = is_told();

@@ -371,7 +371,8 @@ fn a_cache_is_made_of_two_names_without_a_flag() {
         fs::write(folder.path().join(name), text).expect("the file is written");
     };
     let rows = |names: &[&str]| {
-        let row = |t: usize| format!("{},{},{}\n", t % 7, (3 * t) % 5, names[(t + t / 4) % names.len()]);
+        let row =
+            |t: usize| format!("{},{},{}\n", t % 7, (3 * t) % 5, names[(t + t / 4) % names.len()]);
         "a,b,y\n".to_owned() + &(0..60).map(row).collect::<String>()
     };
     write("two.csv", rows(&["ham", "spam"]));

@@ -439,6 +439,8 @@ pub struct HingeRound {
     pub rival: Option<u32>,
     /// [1 + max_{c≠y} z_c − z_y]₊, times the importance of the example.
     pub loss: f64,
+    /// The same as if the importance were 1.
+    pub value: f64,
 }
 
 /// The serialised form of a ledger, with its features in increasing order.

@@ -290,10 +290,11 @@ fn round_of(example: &Example<'_>, scores: &[[f64; 1]]) -> HingeRound {
     };
     let own = scores.get(truth).map_or(0.0, |score| score[0]);
     let rival = best_of(Some(truth)).filter(|&rival| 1.0 + (scores[rival][0] - own) > 0.0);
+    let value = rival.map_or(0.0, |rival| 1.0 + (scores[rival][0] - own));
     HingeRound {
         predicted: best_of(None).map(|class| class as u32),
         rival: rival.map(|class| class as u32),
-        loss: rival
-            .map_or(0.0, |rival| example.importance.get() * (1.0 + (scores[rival][0] - own))),
+        loss: example.importance.get() * value,
+        value,
     }
 }

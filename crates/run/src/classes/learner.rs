@@ -84,7 +84,8 @@ impl ClassLearner {
                 if !example.importance.is_zero() {
                     norms.measure(example, slope_sq(example.label as u32, said));
                 }
-                outcomes.push(ClassOutcome { predicted: round.predicted, loss: round.loss });
+                let (predicted, loss) = (round.predicted, round.loss);
+                outcomes.push(ClassOutcome { predicted, loss, value: -round.probability.ln() });
             }),
             Self::Ogd { ogd, rounds } => {
                 ogd.learn_rows(rows, rounds)?;
@@ -93,7 +94,8 @@ impl ClassLearner {
                     if !example.importance.is_zero() {
                         norms.measure(&example, round.rival.map_or(0.0, |_| 2.0));
                     }
-                    outcomes.push(ClassOutcome { predicted: round.predicted, loss: round.loss });
+                    let HingeRound { predicted, loss, value, .. } = *round;
+                    outcomes.push(ClassOutcome { predicted, loss, value });
                 }
                 Ok(())
             }

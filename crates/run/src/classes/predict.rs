@@ -68,7 +68,7 @@ fn largest(numbers: &[f64]) -> Option<u32> {
 impl Model<ClassRun> {
     /// Returns the prediction for an example.
     pub fn score(&self, x: &Features<'_>) -> ClassScored {
-        let run = &self.run;
+        let run = self.learned();
         let Some((probabilities, unseen)) = run.probabilities(x) else {
             let scores = run.scores(x);
             let class = largest(&scores);
@@ -93,7 +93,7 @@ impl Model<ClassRun> {
         let x = &example.features;
         let scored = self.score(x);
         let class = class.or(scored.class)?;
-        let (added, rest) = self.run.contributions(x, class)?;
+        let (added, rest) = self.learned().contributions(x, class)?;
         let contribution = |((i, value), contribution): ((usize, f64), f64)| Contribution {
             index: i as u32,
             name: name_of(self, i as u32, names),

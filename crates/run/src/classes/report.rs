@@ -138,6 +138,7 @@ impl Report {
         let mut report = Self {
             examples: ledger.rounds(),
             resumed: None,
+            passes: None,
             features: ledger.cells().count() as u64,
             nonzeros: seen.census.nonzeros,
             collisions: (!names.is_empty()).then(|| names.collisions() as u64),

@@ -47,6 +47,8 @@ pub struct ClassOutcome {
     pub predicted: Option<u32>,
     /// The loss, times the importance of the example.
     pub loss: f64,
+    /// The loss as if the importance were 1.
+    pub value: f64,
 }
 
 /// Everything that a run of many classes keeps about its rounds.

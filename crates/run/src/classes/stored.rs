@@ -38,6 +38,11 @@ impl Learning for ClassRun {
         Self::saw(self, seen);
     }
 
+    fn judged(&self, rows: Rows<'_>, row: usize) -> (f64, bool) {
+        let outcome = &self.outcomes()[row];
+        (outcome.value, outcome.predicted != Some(rows.labels()[row] as u32))
+    }
+
     fn examples(&self) -> u64 {
         self.ledger().rounds()
     }
