@@ -98,8 +98,7 @@ fn features_of(name: &str, role: Role, cell: Cell<'_>, bits: Bits) -> Result<Cel
     let Ok(columns) = Columns::try_from(columns) else {
         unreachable!("two columns of different names, one of them the label")
     };
-    let reading =
-        Reading { constant: false, threads: NonZeroUsize::MIN, ..Reading::new(LabelRule::Ignored) };
+    let reading = reading(LabelRule::Ignored, false);
     let mut assembler = Assembler::new(&columns.without_label(), bits, &reading);
     assembler.cell(0, cell)?;
     assembler.finish_row()?;
