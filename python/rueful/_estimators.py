@@ -362,7 +362,8 @@ class Online(BaseEstimator):
 
     def _refuse_words(self) -> None:
         schema = json.loads(self._model.data())["schema"]
-        words = [c["name"] for c in schema.get("columns", []) if c["role"] in ("category", "text")]
+        columns = _columns_of(schema) or []
+        words = [c["name"] for c in columns if c["role"] in ("category", "text")]
         if words:
             raise AttributeError(
                 f"columns of words have many weights each ({', '.join(words)}): see weights_"
@@ -430,7 +431,7 @@ class Online(BaseEstimator):
 
     def _adopt(self, model: Model) -> None:
         schema = json.loads(model.data())["schema"]
-        columns, own = schema.get("columns"), ("label", "importance", "prediction")
+        columns, own = _columns_of(schema), ("label", "importance", "prediction")
         if schema["format"] == "jsonl":
             return
         if columns is not None:
@@ -720,6 +721,12 @@ def _two_classes(found: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
             "partial_fit takes them as classes"
         )
     return found
+
+
+def _columns_of(schema: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """The columns of a schema, if its format has columns: a list, or an object that holds one."""
+    columns = schema.get("columns")
+    return columns["list"] if isinstance(columns, dict) else columns
 
 
 def _params_of(model: Model) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def test_a_column_may_be_called_label(table):
     frame, y = table
     model = rueful.OnlineClassifier().fit(frame.rename(columns={"age": "label"}), y)
     assert "label" in model.weights_
-    assert json.loads(model._model.data())["schema"]["columns"][-1]["name"] == "label_"
+    assert json.loads(model._model.data())["schema"]["columns"]["list"][-1]["name"] == "label_"
 
 
 class Stream:
