@@ -142,7 +142,7 @@ impl Goodness {
 /// Shows a number that is known to lie between two others.
 pub(crate) fn interval(interval: Interval) -> String {
     if interval.upper - interval.lower <= AS_GOOD_AS_EXACT {
-        return measured(interval.upper);
+        return measured(interval.lower);
     }
     format!("{} to {}", at_least(interval.lower), at_most(interval.upper))
 }

@@ -1,6 +1,6 @@
 //! The passes of a run after the first.
 
-use crate::numbers::{count, measured, percent};
+use crate::numbers::{count, counted, measured, percent};
 use crate::output;
 use crate::view::{headed, numbers_table};
 use anyhow::bail;
@@ -92,9 +92,13 @@ fn table(passes: &PassesReport) -> comfy_table::Table {
     numbers_table(rows, 0..=last)
 }
 
-/// Tells how far the passes have come, where they are interrupted.
+/// Tells how far a run has come that was interrupted.
 pub(crate) fn tell_interrupted(report: &Report) {
-    if let Some(passes) = report.passes.as_ref().filter(|passes| passes.made > 1) {
-        output::note(&format!("interrupted in pass {} of {}", passes.made, passes.planned));
-    }
+    output::note(&match report.passes.as_ref().filter(|passes| passes.made > 1) {
+        Some(passes) => format!("interrupted in pass {} of {}", passes.made, passes.planned),
+        None => {
+            let examples = counted(report.examples, "example");
+            format!("interrupted: this is about the first {examples}")
+        }
+    });
 }

@@ -71,8 +71,6 @@ fn go_through(
     let mut report = session.report(&*source);
     report.resumed = resumed;
     if was_interrupted {
-        let examples = numbers::counted(report.examples, "example");
-        output::note(&format!("interrupted: this is about the first {examples}"));
         passes::tell_interrupted(&report);
     }
     match look_back {

@@ -260,10 +260,9 @@ impl Settings {
         })
     }
 
-    /// Refuses settings that the learner has no use for.
-    fn refuse_idle(&self, learner: &str) -> Result<(), Refusal> {
-        let uses = LearnerSpec::settings_of(learner)?;
-        let given = [
+    /// The settings that only some learners use, and whether each is given.
+    pub(crate) fn tuning(&self) -> [(&'static str, bool); 8] {
+        [
             ("eta", self.eta.is_some()),
             ("gradient-bound", self.gradient_bound.is_some()),
             ("sigma", self.sigma.is_some_and(|sigma| sigma != 0.0)),
@@ -272,8 +271,13 @@ impl Settings {
             ("c", self.c.is_some()),
             ("schedule", self.schedule.is_some()),
             ("horizon", self.horizon.is_some()),
-        ];
-        match given.iter().find(|(setting, given)| *given && !uses.contains(setting)) {
+        ]
+    }
+
+    /// Refuses settings that the learner has no use for.
+    fn refuse_idle(&self, learner: &str) -> Result<(), Refusal> {
+        let uses = LearnerSpec::settings_of(learner)?;
+        match self.tuning().iter().find(|(setting, given)| *given && !uses.contains(setting)) {
             Some((setting, _)) => Err(Refusal::NoEffect { setting, on: learner.to_owned() }),
             None => Ok(()),
         }

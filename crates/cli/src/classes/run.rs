@@ -6,7 +6,7 @@ use crate::keeper::Keeper;
 use crate::page::Document;
 use crate::progress::Watch;
 use crate::run::{StartedRun, show};
-use crate::{data, numbers, output, page, passes, places};
+use crate::{data, output, page, passes, places};
 use anyhow::bail;
 use rueful_data::Source;
 use rueful_run::{ClassRun, LabelUse, Report, Session};
@@ -35,8 +35,7 @@ pub(crate) fn run(
     let mut report = session.report(&*source);
     report.resumed = resumed;
     if was_interrupted {
-        let examples = numbers::counted(report.examples, "example");
-        output::note(&format!("interrupted: this is about the first {examples}"));
+        passes::tell_interrupted(&report);
     }
     tell(args, &report, &session)?;
     let code = if was_interrupted { stop.exit_code() } else { ExitCode::SUCCESS };

@@ -239,7 +239,7 @@ impl<'a> Sample<'a> {
             let places = listed_up_to(PLACES_SHOWN, &places);
             let found = match twice {
                 "" => format!("columns {places} without a name"),
-                _ => format!("columns {places} all named {}", quoted(twice)),
+                _ => format!("columns {places} named {}", quoted(twice)),
             };
             let expected = Phrase::from("different names in the header; ")
                 .setting("no-header")

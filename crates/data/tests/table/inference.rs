@@ -130,12 +130,12 @@ fn wishes_must_fit() {
     for header in [Some(true), None] {
         assert_eq!(
             error("a,b,a\n1,2,3\n", &FormatSettings { header, ..labelled("b") }),
-            "data.csv: found columns 1, 3 all named \"a\", expected different names in the header; \
+            "data.csv: found columns 1, 3 named \"a\", expected different names in the header; \
              no-header takes the first line for a row"
         );
     }
     let unnamed = FormatSettings { unlabelled: true, ..FormatSettings::default() };
-    assert!(error("a,b,a\n1,2,3\n", &unnamed).contains("all named \"a\""));
+    assert!(error("a,b,a\n1,2,3\n", &unnamed).contains("named \"a\""));
     let columns: Vec<_> = (0..100).map(|n| format!("c{n}")).collect();
     let message = error(&(columns.join(",") + "\n"), &FormatSettings::default());
     assert!(message.ends_with(", 22, 23, … (76 more), 100"), "{message}");

@@ -138,19 +138,8 @@ impl Settings {
 
     /// Refuses settings that have no effect on many classes.
     fn refuse_for_classes(&self, loss: ClassLoss) -> Result<(), Refusal> {
-        let given = [
-            ("tau", self.tau.is_some()),
-            ("judge", self.judge.is_some()),
-            ("eta", self.eta.is_some()),
-            ("gradient-bound", self.gradient_bound.is_some()),
-            ("sigma", self.sigma.is_some_and(|sigma| sigma != 0.0)),
-            ("alpha", self.alpha.is_some()),
-            ("l1", self.l1.is_some()),
-            ("c", self.c.is_some()),
-            ("schedule", self.schedule.is_some()),
-            ("horizon", self.horizon.is_some()),
-        ];
-        match given.iter().find(|(_, is_given)| *is_given) {
+        let own = [("tau", self.tau.is_some()), ("judge", self.judge.is_some())];
+        match own.into_iter().chain(self.tuning()).find(|(_, is_given)| *is_given) {
             Some((setting, _)) => {
                 Err(Refusal::NoEffect { setting, on: format!("the {loss} loss") })
             }
