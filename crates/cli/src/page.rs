@@ -381,6 +381,7 @@ fn notes(report: &Report) -> Vec<String> {
             .resumed
             .map(|before| format!("The run was resumed after {}.", counted(before, "example"))),
     );
+    notes.extend(report.delayed_labels.map(|delays| format!("Labels: {}.", view::late(&delays))));
     notes
 }
 

@@ -13,8 +13,8 @@ use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::Options;
 use rueful_run::{
     Alarm, AlarmReport, AnyLoss, AnyModel, AnySpec, ClassRun, Data, DataSpec, LabelUse, Learning,
-    Model, Notation, ReadingOptions, Report, Resolved, Run, Session, SettingsError, WindowReport,
-    Windows, withhold_contradictions,
+    Model, Notation, Pending, ReadingOptions, Report, Resolved, Run, Session, SettingsError,
+    WindowReport, Windows, withhold_contradictions,
 };
 use std::path::Path;
 use std::process::ExitCode;
@@ -47,6 +47,9 @@ fn go_through(
     places::check_run(args, &spec.data.files)?;
     let task = spec.task();
     passes::check(&spec.data, args.follow)?;
+    if spec.data.schema.has_ids() {
+        task.check_late()?;
+    }
     let labels = LabelUse::Learn(spec.loss.labels());
     let reopen = || data::reopen(&spec.data, labels, &reading_options);
 
@@ -189,7 +192,7 @@ fn follow(args: &RunArgs, stop: &Stop) -> Follow {
 }
 
 /// A run that is ready to learn: its session, and its data from the place where it begins.
-pub(crate) struct StartedRun<R = Run> {
+pub(crate) struct StartedRun<R: Learning = Run> {
     pub(crate) session: Session<R>,
     pub(crate) source: Box<dyn Source>,
     pub(crate) reading_options: ReadingOptions,
@@ -252,7 +255,9 @@ fn go_on<R: Learning>(
         model.stream.seen().labels
     };
     let known_labels = before.counts.into_iter().map(|(label, _)| label).collect();
-    let reading_options = ReadingOptions { known_labels, ..reading_options };
+    let Pending { before, now, .. } = &model.pending;
+    let waiting = if args.files.is_empty() { before } else { now }.clone();
+    let reading_options = ReadingOptions { known_labels, waiting, ..reading_options };
     let session = if args.files.is_empty() {
         Session::resume(model)
     } else {
@@ -285,7 +290,7 @@ fn describe(args: &RunArgs, reading_options: &ReadingOptions) -> anyhow::Result<
     let mut settings = args.settings();
     settings.check()?;
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
-    let reading = args.passes.add_to(reading)?;
+    let reading = args.delay.add_to(args.passes.add_to(reading)?);
     let (files, passes) = (reading.files.clone(), reading.passes);
     passes::check(&DataSpec { files, passes, ..DataSpec::libsvm("") }, args.follow)?;
     let labels = settings.labels()?;

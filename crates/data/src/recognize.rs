@@ -281,6 +281,17 @@ impl Kind {
             };
             return Err(useless(format, &["importance"], reason));
         }
+        match &format_settings.id {
+            None => {}
+            Some(id) if self == Self::Vw && id == "tag" => {}
+            Some(_) => {
+                let reason = match self {
+                    Self::Vw => "its ids are tags: say tag",
+                    _ => "it has no ids",
+                };
+                return Err(useless(format, &["id"], reason));
+            }
+        }
         let reason = "it has no columns; leave the setting out";
         let given: [(&[&str; 1], bool); 6] = [
             (&["prediction-column"], !format_settings.predictions.is_empty()),
@@ -319,7 +330,8 @@ fn vw(file: &str, format_settings: &FormatSettings) -> Result<Schema, DataError>
         found: "letters that name no interaction".to_owned(),
         expected: expected.into(),
     })?;
-    Ok(Schema::Vw { bits: format_settings.bits, interactions })
+    let id = format_settings.id.is_some();
+    Ok(Schema::Vw { bits: format_settings.bits, interactions, id })
 }
 
 /// The text format, as far as it can be told.

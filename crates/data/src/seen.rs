@@ -66,8 +66,11 @@ mod tests {
 
     fn read(text: &str) -> Seen {
         let input = Input::new("text", text.as_bytes().to_vec().leak() as &[u8], &Follow::No);
-        let schema =
-            Schema::Vw { bits: 8.try_into().unwrap(), interactions: Interactions::default() };
+        let schema = Schema::Vw {
+            bits: 8.try_into().unwrap(),
+            interactions: Interactions::default(),
+            id: false,
+        };
         let reading = Reading::new(LabelRule::Numbers);
         let mut reader = Reader::new(vec![input.unwrap()], &schema, &reading);
         let mut batch = Batch::default();

@@ -147,7 +147,15 @@ fn of_one_pass(model: rueful_run::Model) -> Result<rueful_run::Model, PythonErro
 /// Describes columns that have numbers, such as those of a matrix.
 fn numbered(constant: bool, positive: Option<String>) -> DataSpec {
     let schema = Layout::Text(Schema::Libsvm {});
-    DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None, passes: None }
+    DataSpec {
+        files: Vec::new(),
+        schema,
+        positive,
+        constant,
+        class_weights: None,
+        passes: None,
+        pending: None,
+    }
 }
 
 /// Makes the error about wrong names.
@@ -235,6 +243,7 @@ fn described(
         constant,
         class_weights: None,
         passes: None,
+        pending: None,
     })
 }
 

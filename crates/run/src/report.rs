@@ -6,6 +6,7 @@ use crate::figures::FiguresReport;
 use crate::hindsight::{HindsightReport, Interval, MistakeReport};
 use crate::judged::JudgedReport;
 use crate::passes::PassesReport;
+use crate::pending::DelayReport;
 use crate::run::Run;
 use crate::task::Described;
 use rueful_core::learner::Expert;
@@ -27,6 +28,10 @@ pub struct Report {
     /// numbers are about the first pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<PassesReport>,
+    /// The labels that came later than their rows; present if rows have ids, by which such labels
+    /// find them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed_labels: Option<DelayReport>,
     /// The number of distinct feature indices that were seen, including the constant feature.
     pub features: u64,
     /// The number of stored feature values, including those of the constant feature.
@@ -161,6 +166,7 @@ impl Report {
             examples: ledger.rounds(),
             resumed: None,
             passes: None,
+            delayed_labels: None,
             features: ledger.cells().count() as u64,
             nonzeros: seen.census.nonzeros,
             collisions: (!names.is_empty()).then(|| names.collisions() as u64),
@@ -176,6 +182,7 @@ impl Report {
             mixing_cost: run
                 .learner()
                 .mixing_cost()
+                .filter(|_| run.late() == 0)
                 .and_then(|total| finite(ledger.at_most_per_round(total))),
             risk_bound: run.mistakes().filter(|all| all.rounds() > 0).map(RiskBoundReport::new),
             bound: BoundReport::new(|total| ledger.at_most_per_round(total), ladder),

@@ -90,6 +90,7 @@ impl FormatArgs {
             label: self.label.clone(),
             importance: self.importance.clone(),
             predictions: Vec::new(),
+            id: None,
             drop: self.drop.clone(),
             categorical: self.categorical.clone(),
             numeric: self.numeric.clone(),
@@ -107,6 +108,7 @@ impl FormatArgs {
             no_constant: self.no_constant,
             class_weights: None,
             passes: None,
+            pending: None,
         })
     }
 

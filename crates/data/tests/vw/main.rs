@@ -71,7 +71,7 @@ fn source_from(reader: impl Read + Send + 'static, reading: &Reading) -> Reader 
     let input = Input::new("data.vw", reader, &Follow::No).unwrap();
     Reader::new(
         vec![input],
-        &Schema::Vw { bits: Bits::default(), interactions: Interactions::default() },
+        &Schema::Vw { bits: Bits::default(), interactions: Interactions::default(), id: false },
         reading,
     )
 }

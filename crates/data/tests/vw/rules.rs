@@ -369,8 +369,11 @@ fn fewer_bits_make_smaller_indices() {
         io::Cursor::new(text.into_bytes()),
         &rueful_data::Follow::No,
     );
-    let schema =
-        Schema::Vw { bits: Bits::try_from(8).unwrap(), interactions: Interactions::default() };
+    let schema = Schema::Vw {
+        bits: Bits::try_from(8).unwrap(),
+        interactions: Interactions::default(),
+        id: false,
+    };
     let mut reader = rueful_data::Reader::new(vec![input.unwrap()], &schema, &NUMBERS);
     drain(&mut reader);
     assert!(reader.census().dimension <= 256);

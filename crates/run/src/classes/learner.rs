@@ -1,5 +1,6 @@
 //! The learners of many classes behind one type.
 
+use super::late::{ClassSaid, LateRows};
 use super::loss::ClassLoss;
 use super::run::ClassOutcome;
 use super::task::{ClassTask, ball_of};
@@ -74,12 +75,17 @@ impl ClassLearner {
     pub(super) fn play(
         &mut self,
         rows: Rows<'_>,
+        late: &mut LateRows<'_>,
         ledger: &mut ClassLedger,
         norms: &mut Norms,
         outcomes: &mut Vec<ClassOutcome>,
     ) -> Result<(), ClassError> {
         match self {
             Self::Bank(bank) => bank.learn_rows_with(rows, |example, round, said| {
+                let row = outcomes.len();
+                late.ask(row, || ClassSaid::of(round, said));
+                let charged = late.answer(row).and_then(|said| said.round(example));
+                let (round, said) = charged.as_ref().map_or((round, said), |(r, said)| (r, *said));
                 ledger.record(example, round, said);
                 if !example.importance.is_zero() {
                     norms.measure(example, slope_sq(example.label as u32, said));
@@ -88,13 +94,18 @@ impl ClassLearner {
                 outcomes.push(ClassOutcome { predicted, loss, value: -round.probability.ln() });
             }),
             Self::Ogd { ogd, rounds } => {
+                // A row that waits is the last of its rows, so the scores are those before it.
                 ogd.learn_rows(rows, rounds)?;
                 for (example, round) in rows.iter().zip(&*rounds) {
+                    let charged = late.answer(outcomes.len()).map(|said| said.hinge(&example));
+                    let round = charged.as_ref().unwrap_or(round);
                     ledger.record_hinge(&example, round);
                     if !example.importance.is_zero() {
                         norms.measure(&example, round.rival.map_or(0.0, |_| 2.0));
                     }
                     let HingeRound { predicted, loss, value, .. } = *round;
+                    let row = outcomes.len();
+                    late.ask(row, || ClassSaid::Scores(ogd.predict(&example.features)));
                     outcomes.push(ClassOutcome { predicted, loss, value });
                 }
                 Ok(())

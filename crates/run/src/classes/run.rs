@@ -1,16 +1,18 @@
 //! A run of many classes: it takes rows, returns outcomes, and can report on them at any moment.
 
 use super::card::ClassCard;
+use super::late::{ClassSaid, LateRows};
 use super::learner::{ClassLearner, Norms};
 use super::task::ClassTask;
+use crate::learning::Late;
 use crate::report::Report;
-use crate::run::RunError;
+use crate::run::{RunError, late_reason};
 use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use rueful_core::classes::{ClassError, ClassLedger};
 use rueful_core::learner::Expert;
 use rueful_core::ledger::CurvePoint;
-use rueful_core::{Features, FoundFeatures, Importance, Ladder, RiskBound, Rows};
+use rueful_core::{Features, FoundFeatures, Importance, Ladder, Promise, RiskBound, Rows};
 use rueful_data::Seen;
 
 /// A run of many classes under way: a task, a learner, the ledger of its rounds, and a record of
@@ -61,6 +63,8 @@ pub(super) struct ClassBooks {
     pub(super) norms: Norms,
     /// The shares of the learners that are mixed, if some are.
     pub(super) shares: Option<Shares>,
+    /// The number of rounds whose prediction was made before earlier labels had come.
+    pub(super) late: u64,
 }
 
 impl ClassBooks {
@@ -71,6 +75,7 @@ impl ClassBooks {
             card: ClassCard::default(),
             norms: Norms::default(),
             shares: has_experts.then(Shares::new),
+            late: 0,
         }
     }
 }
@@ -104,19 +109,39 @@ impl ClassRun {
     /// Like [`learn`](Self::learn), for a caller that counts the rows it reads and tells the run
     /// what was [`seen`](Self::saw).
     pub fn learn_counted(&mut self, rows: Rows<'_>) -> Result<&[ClassOutcome], RunError> {
+        self.learn_late(rows, Late { asked: &[], answered: &[] })?;
+        Ok(&self.outcomes)
+    }
+
+    /// Like [`learn_counted`](Self::learn_counted), where labels come later than their rows. Returns
+    /// what is said of the rows that wait for a label, whose importance is 0. Rows whose label comes
+    /// now are charged for what was said of them before.
+    pub fn learn_late(
+        &mut self,
+        rows: Rows<'_>,
+        late: Late<'_, ClassSaid>,
+    ) -> Result<Vec<ClassSaid>, RunError> {
         check(rows)?;
+        check_late(rows, &late)?;
+        let mut late_rows = LateRows::new(late);
         let mut cells = std::mem::take(&mut self.cells);
         let entered = self.books.ledger.enter(rows, &mut cells);
-        let played = self.play_in_parts(entered);
+        let played = self.play_in_parts(entered, &mut late_rows);
         self.cells = cells;
         played?;
+        if !late.answered.is_empty() {
+            let counts = |(row, _): &&(usize, ClassSaid)| !rows.get(*row).importance.is_zero();
+            self.books.late += late.answered.iter().filter(counts).count() as u64;
+            // When a label comes may depend on the label, so the examples are no fair draws.
+            self.books.mistakes = None;
+        }
         self.count(rows);
-        Ok(&self.outcomes)
+        Ok(late_rows.said)
     }
 
     /// Plays up to each point of the curve, where witnesses can speak, and up to each moment at
     /// which the shares are recorded.
-    fn play_in_parts(&mut self, rows: Rows<'_>) -> Result<(), ClassError> {
+    fn play_in_parts(&mut self, rows: Rows<'_>, late: &mut LateRows<'_>) -> Result<(), ClassError> {
         let Self { learner, books, outcomes, .. } = self;
         let ClassBooks { ledger, norms, shares, .. } = books;
         outcomes.clear();
@@ -125,8 +150,8 @@ impl ClassRun {
             let rest = rows.slice(from..rows.len());
             let until_share = shares.as_ref().map(|shares| shares.until_next(learner.rounds()));
             let until = ledger.until_mark().min(until_share.unwrap_or(u64::MAX));
-            let part = rest.slice(0..rest.until(until));
-            learner.play(part, ledger, norms, outcomes)?;
+            let part = rest.slice(0..rest.until(until).min(late.until_asked(from)));
+            learner.play(part, late, ledger, norms, outcomes)?;
             if let Some(judge) = learner.judge() {
                 ledger.mark(judge);
             }
@@ -207,7 +232,10 @@ impl ClassRun {
 
     /// The rungs above the exact regret.
     pub(super) fn ladder(&self) -> Ladder {
-        let promise = self.learner.promise(self.books.ledger.comparators());
+        let promise = match self.books.late {
+            0 => self.learner.promise(self.books.ledger.comparators()),
+            late => Promise::none(late_reason(late)),
+        };
         self.books.ledger.ladder(promise, self.learner.judge())
     }
 
@@ -260,6 +288,17 @@ impl ClassRun {
         let known = self.seen.labels.counts.get(class as usize);
         known.map_or_else(|| class.to_string(), |(label, _)| label.clone())
     }
+}
+
+/// Refuses what was not said of these rows.
+fn check_late(rows: Rows<'_>, late: &Late<'_, ClassSaid>) -> Result<(), RunError> {
+    let is_row = |row: usize| row < rows.len();
+    let is_said = |(row, said): &(usize, ClassSaid)| is_row(*row) && said.is_sound();
+    let are_asked = late.asked.is_sorted_by(|one, next| one < next)
+        && late.asked.iter().all(|&row| is_row(row) && rows.get(row).importance.is_zero());
+    let are_answered =
+        late.answered.is_sorted_by(|one, next| one.0 < next.0) && late.answered.iter().all(is_said);
+    if are_asked && are_answered { Ok(()) } else { Err(RunError::NotSaid) }
 }
 
 /// Refuses rows with labels that are not numbers of classes.

@@ -1,13 +1,15 @@
 //! A run of many classes as the sections of a model.
 
 use super::card::ClassCard;
+use super::late::ClassSaid;
 use super::learner::{ClassLearner, Norms};
 use super::run::{ClassBooks, ClassRun};
 use super::task::ClassTask;
 use crate::companions::{Companions, whole};
-use crate::learning::Learning;
+use crate::learning::{Late, Learning};
 use crate::model::{
-    Description, LEARNER, LEDGER, Model, ModelError, SHARES, Sections, Tag, shares,
+    Description, LEARNER, LEDGER, Model, ModelError, SHARES, Sections, Tag, late, late_section,
+    shares,
 };
 use crate::report::Report;
 use crate::run::RunError;
@@ -28,10 +30,24 @@ struct Stored {
 }
 
 impl Learning for ClassRun {
+    type Said = ClassSaid;
+
     const TASK: Tag = *b"Clas";
 
     fn learn_counted(&mut self, rows: Rows<'_>) -> Result<(), RunError> {
         Self::learn_counted(self, rows).map(|_| ())
+    }
+
+    fn learn_late(
+        &mut self,
+        rows: Rows<'_>,
+        late: Late<'_, ClassSaid>,
+    ) -> Result<Vec<ClassSaid>, RunError> {
+        Self::learn_late(self, rows, late)
+    }
+
+    fn late(&self) -> u64 {
+        self.books().late
     }
 
     fn saw(&mut self, seen: Seen) {
@@ -65,7 +81,7 @@ impl Learning for ClassRun {
     }
 
     fn sections(&self) -> Result<Vec<(Tag, Vec<u8>)>, ModelError> {
-        let ClassBooks { ledger, mistakes, card, norms, shares } = self.books().clone();
+        let ClassBooks { ledger, mistakes, card, norms, shares, late } = self.books().clone();
         let stored = Stored { mistakes, card, norms, ledger };
         let mut sections = vec![
             (Self::TASK, Description::section(self.task().clone())),
@@ -75,6 +91,7 @@ impl Learning for ClassRun {
         if let Some(shares) = shares {
             sections.push((SHARES, postcard::to_allocvec(&shares)?));
         }
+        sections.extend(late_section(late)?);
         Ok(sections)
     }
 
@@ -90,7 +107,8 @@ impl Learning for ClassRun {
         let has_experts = (!learner.experts().is_empty()).then(Shares::new);
         let shares = shares(sections.find(SHARES), has_experts, learner.rounds())?;
         let Stored { mistakes, card, norms, ledger } = stored;
-        let books = ClassBooks { ledger, mistakes, card, norms, shares };
+        let late = late(sections, ledger.rounds())?;
+        let books = ClassBooks { ledger, mistakes, card, norms, shares, late };
         Ok((Self::restored(task, learner, books, seen), written_by))
     }
 
