@@ -73,7 +73,7 @@ pub use cache::{
 };
 pub use census::Census;
 pub use error::{DataError, printable};
-pub use expansion::{Expansion, ExpansionSettings, Interactions};
+pub use expansion::{Expansion, ExpansionSettings, Grams, Interactions, NamespaceRules, TermScale};
 pub use file_name::{name_of, path_of};
 pub use fit::{KnownColumns, Purpose};
 pub use growing::{GrowingFile, Written};

@@ -10,7 +10,6 @@
 //! - commas, tabs or semicolons make it a table.
 
 use crate::arff::{Arff, has_data};
-use crate::expansion::Interactions;
 use crate::input::Enough;
 use crate::json::Json;
 use crate::number::double_at;
@@ -301,8 +300,8 @@ impl Kind {
             };
             return Err(useless(format, settings, reason));
         }
-        if self == Self::Libsvm && !expansion.interactions.is_empty() {
-            return Err(useless(format, &["interactions"], "it has no namespaces"));
+        if let (Self::Libsvm, Some(settings)) = (self, expansion.of_words()) {
+            return Err(useless(format, settings, "it has no namespaces and no words"));
         }
         if self == Self::Libsvm && format_settings.bits != Bits::default() {
             return Err(useless(format, &["bits"], "its features have numbers, not names"));
@@ -313,13 +312,13 @@ impl Kind {
 
 /// Vowpal Wabbit text, read as the settings say.
 fn vw(file: &str, format_settings: &FormatSettings) -> Result<Schema, DataError> {
-    let interactions = Interactions::try_from(format_settings.expansion.interactions.clone());
-    let interactions = interactions.map_err(|expected| DataError::Unsuitable {
+    let rules = format_settings.expansion.namespaces();
+    let (interactions, namespaces) = rules.map_err(|expected| DataError::Unsuitable {
         file: file.to_owned(),
-        found: "letters that name no interaction".to_owned(),
+        found: "settings that say nothing about namespaces".to_owned(),
         expected: expected.into(),
     })?;
-    Ok(Schema::Vw { bits: format_settings.bits, interactions })
+    Ok(Schema::Vw { bits: format_settings.bits, interactions, namespaces })
 }
 
 /// The text format, as far as it can be told.

@@ -2,7 +2,8 @@
 
 use crate::arff::{Arff, ArffFormat};
 use crate::error::excerpt;
-use crate::expansion::{Expansion, ExpansionSettings, Interactions};
+use crate::expansion::namespaces::NamespacePlan;
+use crate::expansion::{Expansion, ExpansionSettings, Interactions, NamespaceRules};
 use crate::format::Format;
 use crate::json::{Json, JsonFormat};
 use crate::libsvm::Libsvm;
@@ -38,6 +39,9 @@ pub enum Schema {
         /// The interactions of namespaces.
         #[serde(default, skip_serializing_if = "Interactions::is_none")]
         interactions: Interactions,
+        /// The use of namespaces.
+        #[serde(default, skip_serializing_if = "NamespaceRules::is_none")]
+        namespaces: NamespaceRules,
     },
 }
 
@@ -456,8 +460,10 @@ impl Schema {
                 constant: reading.constant,
                 max_index: reading.limits.max_index,
             }),
-            Self::Vw { bits, interactions } => Arc::new(Vw {
+            Self::Vw { bits, interactions, namespaces } => Arc::new(Vw {
                 interactions: interactions.clone(),
+                is_plain: interactions.is_none() && namespaces.is_none(),
+                namespaces: NamespacePlan::new(namespaces),
                 rule: reading.labels.clone(),
                 constant: reading.constant,
                 idle_rows: reading.idle_rows,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::num::NonZeroUsize;
 
 /// The settings that say how a file is read.
-const COLUMN_SETTINGS: [&str; 12] = [
+const COLUMN_SETTINGS: [&str; 18] = [
     "format",
     "label",
     "importance",
@@ -29,6 +29,12 @@ const COLUMN_SETTINGS: [&str; 12] = [
     "cross",
     "interactions",
     "no-missing",
+    "ngram",
+    "skips",
+    "ignore-namespace",
+    "keep-namespace",
+    "lowercase",
+    "tf",
 ];
 
 /// A complete description of the data and of how they are read, so that the same rows can be read

@@ -13,6 +13,7 @@ pub(crate) use keys::{is_key, keys_in};
 
 use crate::error::excerpt;
 use crate::expansion::cross::Groups;
+use crate::expansion::terms::ManyGrams;
 use crate::expansion::{Expander, MISSING, PART, is_indicated};
 use crate::format::{Fault, Format, quoted};
 use crate::labels::LabelRule;
@@ -23,7 +24,9 @@ use crate::rows::{FeatureSink, IMPORTANCE, Rows, Space, importance};
 use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::Reading;
 use crate::table::date_note;
-use crate::table::plan::{date_fault, is_missing, number_fault, number_in, size_expected};
+use crate::table::plan::{
+    date_fault, gram_fault, is_missing, number_fault, number_in, size_expected,
+};
 use crate::table::words::Words;
 use crate::text::{Text, lines};
 use crate::{Bits, DataError, Phrase};
@@ -179,7 +182,7 @@ impl JsonFormat {
             given: vec![false; if self.indicates && self.closed { self.columns.len() } else { 0 }],
             groups: self.expander.row_groups(),
             prefix: Prefix::NONE,
-            words: Words::default(),
+            words: Words::new(self.columns.expansion().terms()),
         };
         for (start, line) in lines(bytes) {
             if line.trim_ascii().is_empty() {
@@ -377,16 +380,23 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     }
 
     /// Takes running text.
-    fn text(&mut self, key: &[u8], mark: Option<usize>, value: &[u8]) {
+    fn text(
+        &mut self,
+        key: &[u8],
+        mark: Option<usize>,
+        value: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
         self.prefix.set(&[key, b":"]);
         let space = &self.format.space;
-        match self.group(mark) {
+        let added = match self.group(mark) {
             Some(group) => {
                 let mut sink = self.groups.recorder(group, self.rows);
-                self.words.add(space, &self.prefix, value, &mut sink);
+                self.words.add(space, &self.prefix, value, &mut sink)
             }
             None => self.words.add(space, &self.prefix, value, self.rows),
-        }
+        };
+        added.map_err(|ManyGrams| gram_fault(value, at))
     }
 
     fn label(&mut self, label: Option<f64>, found: &[u8], at: usize) -> Result<(), Fault> {
@@ -498,7 +508,7 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
                 self.quantity(mark, number.map(|(number, _)| number), value, at)?;
             }
             Some(Role::Date) => self.date(key, mark, value, at)?,
-            Some(Role::Text) => self.text(key, mark, value),
+            Some(Role::Text) => self.text(key, mark, value, at)?,
             Some(Role::Number) => self.number_in(key, mark, value, at)?,
             Some(Role::Category) | None => self.category(key, mark, value),
         }

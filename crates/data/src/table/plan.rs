@@ -8,6 +8,7 @@ use super::words::Words;
 use crate::error::excerpt;
 use crate::expansion::Expander;
 use crate::expansion::cross::Groups;
+use crate::expansion::terms::ManyGrams;
 use crate::format::{Fault, quoted};
 use crate::labels::LabelRule;
 use crate::moment::{Moment, MomentNames};
@@ -183,7 +184,7 @@ impl Plan {
             label: 0.0,
             importance: Importance::ONE,
             predictions: vec![0.0; self.predictions],
-            words: Words::default(),
+            words: Words::new(self.columns.expansion().terms()),
             is_sparse: false,
             absent: Vec::new(),
             groups: self.expander.row_groups(),
@@ -348,7 +349,10 @@ impl Plan {
                 filler.predictions[*model] =
                     number.ok_or_else(|| self.prediction_fault(column, value, at))?;
             }
-            Action::Text(prefix) => filler.words.add(&self.space, prefix, value, rows),
+            Action::Text(prefix) => {
+                let added = filler.words.add(&self.space, prefix, value, rows);
+                added.map_err(|ManyGrams| gram_fault(value, at))?;
+            }
             Action::Category(prefix) => rows.add_named(&self.space, prefix, value, 1.0),
             Action::Date(names) => match Moment::parse(value) {
                 Some(moment) => names.add(moment, &self.space, rows),
@@ -359,30 +363,35 @@ impl Plan {
                 (Some(number), _) => filler.numbers[*place] += number,
                 (None, _) => return Err(number_fault(self.name(column), value, at)),
             },
-            Action::Crossed(crossed) => {
-                let is_taken = self.crossed(filler, rows, crossed, value);
-                is_taken.ok_or_else(|| date_fault(self.name(column), value, at))?;
-            }
+            Action::Crossed(crossed) => self.crossed(filler, rows, crossed, column, value, at)?,
         }
         Ok(())
     }
 
-    /// Takes a value whose features are crossed. Returns none if it should be a date and is not.
+    /// Takes a value whose features are crossed.
     fn crossed(
         &self,
         filler: &mut Filler,
         rows: &mut Rows,
         crossed: &Crossed,
+        column: usize,
         value: &[u8],
-    ) -> Option<()> {
+        at: usize,
+    ) -> Result<(), Fault> {
         let mut sink = filler.groups.recorder(crossed.group, rows);
         match &crossed.action {
-            Action::Text(prefix) => filler.words.add(&self.space, prefix, value, &mut sink),
+            Action::Text(prefix) => {
+                let added = filler.words.add(&self.space, prefix, value, &mut sink);
+                added.map_err(|ManyGrams| gram_fault(value, at))?;
+            }
             Action::Category(prefix) => sink.add_named(&self.space, prefix, value, 1.0),
-            Action::Date(names) => names.add(Moment::parse(value)?, &self.space, &mut sink),
+            Action::Date(names) => match Moment::parse(value) {
+                Some(moment) => names.add(moment, &self.space, &mut sink),
+                None => return Err(date_fault(self.name(column), value, at)),
+            },
             _ => {}
         }
-        Some(())
+        Ok(())
     }
 
     /// Takes a date or time that needs no parsing.
@@ -536,6 +545,12 @@ pub(crate) fn date_fault(name: &str, cell: &[u8], at: usize) -> Fault {
     let expected = "a date such as 2026-11-16 or 2026-11-16 13:05:00";
     let fault = Fault::new(at, cell, format!("{expected} in column {}", quoted(name)));
     fault.hint(other_readings(name))
+}
+
+/// The fault of a text that has too many n-grams.
+#[cold]
+pub(crate) fn gram_fault(text: &[u8], at: usize) -> Fault {
+    Fault::new(at, text, ManyGrams::expected())
 }
 
 /// The settings that read a column in another way.
