@@ -56,6 +56,7 @@ mod reader;
 mod recognize;
 mod replace;
 mod rows;
+mod sample;
 mod schema;
 mod seen;
 mod source;
@@ -73,7 +74,10 @@ pub use cache::{
 };
 pub use census::Census;
 pub use error::{DataError, printable};
-pub use expansion::{Expansion, ExpansionSettings, Grams, Interactions, NamespaceRules, TermScale};
+pub use expansion::{
+    Curve, CurveSettings, Expansion, ExpansionSettings, Grams, Interactions, KNOT_ROWS, Knots,
+    NamespaceRules, Shape, TermScale, Waves,
+};
 pub use file_name::{name_of, path_of};
 pub use fit::{KnownColumns, Purpose};
 pub use growing::{GrowingFile, Written};

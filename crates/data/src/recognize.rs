@@ -14,7 +14,8 @@ use crate::input::Enough;
 use crate::json::Json;
 use crate::number::double_at;
 use crate::phrase::Phrase;
-use crate::schema::Schema;
+use crate::sample::first_values;
+use crate::schema::{Columns, Schema};
 use crate::table::{Separator, has_rows, infer};
 use crate::text::lines;
 use crate::{Bits, DataError, FormatSettings};
@@ -162,7 +163,32 @@ pub(crate) fn recognize_as(
             (Schema::Jsonl(json), notes)
         }
     };
+    let (schema, notes) = curved(file, schema, notes, (text, is_whole), format_settings)?;
     Ok(Recognized::Text { schema, notes })
+}
+
+/// Gives the columns of a format the curves that the settings ask for. The beginning of the text
+/// decides their knots.
+fn curved(
+    file: &str,
+    schema: Schema,
+    mut notes: Vec<Phrase>,
+    (text, is_whole): (&[u8], bool),
+    format_settings: &FormatSettings,
+) -> Result<(Schema, Vec<Phrase>), DataError> {
+    let values = |number: usize| first_values(&schema, number, text, is_whole);
+    let curve = |columns: &Columns, notes: &mut Vec<Phrase>| {
+        columns.clone().curved(file, format_settings, notes, values)
+    };
+    let mut curved = schema.clone();
+    match &mut curved {
+        _ if format_settings.expansion.curves.is_empty() => {}
+        Schema::Csv(table) => table.columns = curve(&table.columns, &mut notes)?,
+        Schema::Arff(arff) => arff.columns = curve(&arff.columns, &mut notes)?,
+        Schema::Jsonl(json) => json.columns = curve(&json.columns, &mut notes)?,
+        Schema::Libsvm {} | Schema::Vw { .. } => {}
+    }
+    Ok((curved, notes))
 }
 
 /// Whether the beginning of a file says enough about it.

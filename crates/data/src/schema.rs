@@ -142,6 +142,21 @@ impl Columns {
         Self { expansion, ..self }
     }
 
+    /// The same columns with the curves that the settings ask for. `values` returns the first
+    /// [`KNOT_ROWS`](crate::KNOT_ROWS) numbers of the column with this number.
+    pub fn curved(
+        self,
+        file: &str,
+        format_settings: &FormatSettings,
+        notes: &mut Vec<Phrase>,
+        values: impl FnMut(usize) -> Vec<f32>,
+    ) -> Result<Self, DataError> {
+        let settings = &format_settings.expansion.curves;
+        let curves = settings.curves(file, &self, notes, values)?;
+        let expansion = Expansion { curves, ..self.expansion };
+        Ok(Self { list: self.list, expansion })
+    }
+
     /// The columns of the same table without those that only learning needs: labels, importances,
     /// and the predictions of other models.
     #[must_use]
@@ -308,7 +323,7 @@ impl FormatSettings {
         let lists = [&self.predictions, &self.drop, &self.categorical, &self.numeric, &self.text];
         let single = self.label.iter().chain(&self.importance);
         let roles = single.chain(lists.into_iter().flatten()).map(String::as_str);
-        roles.chain(self.expansion.columns())
+        roles.chain(self.expansion.columns().map(|(_, column)| column))
     }
 
     /// The wishes for columns: a role, the setting that asks for it, and the columns.
@@ -436,6 +451,17 @@ impl Schema {
             Self::Arff(_) => "arff",
             Self::Jsonl(_) => "jsonl",
             Self::Vw { .. } => "vw",
+        }
+    }
+
+    /// The number of bits in the index of a feature that has a name.
+    pub(crate) fn bits(&self) -> Bits {
+        match self {
+            Self::Csv(table) => table.bits,
+            Self::Arff(arff) => arff.bits,
+            Self::Jsonl(json) => json.bits,
+            Self::Vw { bits, .. } => *bits,
+            Self::Libsvm {} => Bits::default(),
         }
     }
 

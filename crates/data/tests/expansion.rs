@@ -7,8 +7,8 @@ mod common;
 use common::{NUMBERS, Named, check_threads, expect, labelled, named, open};
 use proptest::prelude::*;
 use rueful_data::{
-    ExpansionSettings, FormatSettings, KnownColumns, LabelRule, Purpose, Reading, Schema,
-    TermScale, TextFiles,
+    CurveSettings, ExpansionSettings, FormatSettings, KnownColumns, LabelRule, NamesSettings,
+    Purpose, Reading, Schema, TermScale, TextFiles,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -451,4 +451,126 @@ fn text_settings_that_mean_nothing_are_refused() {
     opened.reader = common::reader(&[long.as_bytes()], &opened.schema, &NUMBERS);
     let said = named(&mut opened.reader).1.unwrap().to_string();
     assert!(said.contains("a text with at most 1048576 n-grams"), "{said}");
+}
+
+/// The settings of a table with curves.
+fn curving(bins: &[&str], splines: &[&str], periodic: &[&str]) -> FormatSettings {
+    let (bins, splines, periodic) = (words(bins), words(splines), words(periodic));
+    let curves = CurveSettings { bins, splines, periodic };
+    let expansion = ExpansionSettings { curves, ..ExpansionSettings::default() };
+    FormatSettings { expansion, ..labelled("y") }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn curves_are_the_same_in_every_format_and_order(cells in tables()) {
+        let mut settings = curving(&["n:3"], &["n:-2,0,31"], &["n:7:3"]);
+        settings.expansion.crosses = words(&["n,a"]);
+        // The decimals of the first row make sure that the column has two values.
+        let cells = [&[["8", "x", "p", "1"].map(|cell| Some(cell.to_owned()))], &cells[..]].concat();
+        let text = csv(&cells, [0, 1, 2, 3]);
+        let expected = rows("data.csv", &text, &settings);
+        prop_assert_eq!(&rows("data.csv", &csv(&cells, [3, 2, 0, 1]), &settings), &expected);
+        let arff = arff(&cells).replace("some words", "'some words'");
+        prop_assert_eq!(&rows("data.arff", &arff, &settings), &expected);
+        prop_assert_eq!(&rows("data.jsonl", &jsonl(&cells), &settings), &expected);
+        let schema = open("data.csv", &text, &settings).unwrap().schema;
+        let body = text.split_once('\n').unwrap().1.repeat(20);
+        check_threads((csv(&[], [0, 1, 2, 3]) + &body).as_bytes(), &schema, &NUMBERS);
+        let json = serde_json::to_string(&schema).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), schema);
+    }
+
+    /// Bins are the categories that one would make by hand: each number is replaced by the name of
+    /// its bin, and every bin has a feature of its own.
+    #[test]
+    fn bins_are_categories_made_by_hand(numbers in proptest::collection::vec(-9.0_f32..9.0, 1..30)) {
+        let line = |number: &f32| format!("{number},1\n");
+        let text = "n,y\n0,1\n".to_owned() + &numbers.iter().map(line).collect::<String>();
+        let made = rows("data.csv", &text, &curving(&["n:-3,0,4.5"], &[], &[]));
+        for (number, row) in [0.0].iter().chain(&numbers).zip(&made) {
+            let bin = match *number {
+                x if x < -3.0 => "..-3",
+                x if x < 0.0 => "-3..0",
+                x if x < 4.5 => "0..4.5",
+                _ => "4.5..",
+            };
+            prop_assert_eq!(&row.1, &[(format!("n·{bin}"), 1.0)]);
+        }
+    }
+}
+
+#[test]
+fn knots_are_quantiles_of_the_first_rows() {
+    let line = |number: u32| {
+        format!("{},{number},1\n", if number == 7 { String::new() } else { number.to_string() })
+    };
+    let text = "n,i,y\n".to_owned() + &(0..2000).map(line).collect::<String>();
+    let opened = open("data.csv", &text, &curving(&["n:4"], &["i:3"], &[])).unwrap();
+    let json = serde_json::to_string(&opened.schema).unwrap();
+    let kept = r#""curves":[{"column":"i","shape":{"spline":[0.0,500.0,999.0]}},{"column":"n","shape":{"bins":[251.0,500.0,750.0]}}]"#;
+    assert!(json.contains(kept), "{json}");
+    let said: Vec<_> =
+        opened.notes.iter().map(|note| note.text(&|name: &str| name.to_owned())).collect();
+    let note = "column \"n\" becomes 4 bins, parted at 251, 500, 750";
+    assert!(said.iter().any(|line| line == note), "{said:?}");
+}
+
+#[test]
+fn a_curve_takes_the_place_of_its_number_and_waves_do_not() {
+    let text = "n,m,w,y\n0,0,6,1\n1,3,0,2\n,,,3\n";
+    let made = rows("data.csv", text, &curving(&["n:0,1"], &["m:0,4"], &["w:24:1"]));
+    let waves = |row: &Named| row.1.iter().filter(|(name, _)| name.contains("w·")).count();
+    assert_eq!(made.iter().map(waves).collect::<Vec<_>>(), [2, 1, 1]);
+    let rest = |row: &Named| -> Vec<(String, f32)> {
+        row.1.iter().filter(|(name, _)| !name.starts_with("w·")).cloned().collect()
+    };
+    assert_eq!(rest(&made[0]), expect(1.0, &[("n·0..1", 1.0), ("m·@0", 1.0), ("w", 6.0)]).1);
+    assert_eq!(rest(&made[1]), expect(2.0, &[("n·1..", 1.0), ("m·@0", 0.25), ("m·@4", 0.75)]).1);
+    assert_eq!(rest(&made[2]), expect(3.0, &[("n·missing", 1.0), ("m·missing", 1.0)]).1);
+}
+
+#[test]
+fn crosses_of_a_curve_cross_its_parts() {
+    let mut settings = curving(&["age:30,60"], &[], &[]);
+    settings.expansion.crosses = words(&["age,job"]);
+    let made = rows("data.csv", "age,job,y\n31,clerk,1\n0,cook,2\n,cook,3\n", &settings);
+    let bin = [("age·30..60", 1.0), ("job=clerk", 1.0), ("age·30..60×job=clerk", 1.0)];
+    assert_eq!(made[0], expect(1.0, &bin));
+    let first = [("age·..30", 1.0), ("job=cook", 1.0), ("age·..30×job=cook", 1.0)];
+    assert_eq!(made[1], expect(2.0, &first));
+    let none = [("age·missing", 1.0), ("job=cook", 1.0), ("age·missing×job=cook", 1.0)];
+    assert_eq!(made[2], expect(3.0, &none));
+}
+
+#[test]
+fn curves_that_mean_nothing_are_refused() {
+    let table = "age,job,a:5,y\n2,clerk,1,1\n3,smith,2,2\n";
+    let refused = |settings: FormatSettings| refusal("data.csv", table, &settings);
+    for (said, expected) in [
+        (refused(curving(&["ages"], &[], &[])), "bins names \"ages\", expected a column"),
+        (refused(curving(&["job"], &[], &[])), "column \"job\", which has no numbers"),
+        (refused(curving(&["y"], &[], &[])), "a column of numbers for bins"),
+        (refused(curving(&["age:1"], &[], &[])), "a whole number from 2 to 1000 for bins"),
+        (refused(curving(&[], &["age:3,2"], &[])), "finite numbers that increase for spline"),
+        (refused(curving(&["age", "age:3"], &[], &[])), "column \"age\" twice"),
+        (refused(curving(&[], &[], &["age"])), "no period for column \"age\""),
+        (refused(curving(&[], &[], &["age:0"])), "a period that is a positive number"),
+        (refused(curving(&[], &[], &["age:24:0.5"])), "a whole number of harmonics"),
+        (refused(curving(&[], &[], &["age:24:99"])), "from 1 to 32 harmonics, not 99"),
+    ] {
+        assert!(said.contains(expected), "{said}");
+    }
+    let same = refusal("data.csv", "n,y\n1,1\n1,2\n", &curving(&["n"], &[], &[]));
+    assert!(same.contains("whose first values do not differ"), "{same}");
+    let lines = FormatSettings { label: None, ..curving(&["a"], &[], &[]) };
+    assert!(refusal("data.vw", "1 |a x\n", &lines).contains("it has namespaces"));
+    assert!(refusal("data.libsvm", "1 1:1\n", &lines).contains("have numbers, not names"));
+    let json = refusal("data.jsonl", "{\"age\":1,\"y\":1}\n", &curving(&[], &["ages"], &[]));
+    assert!(json.contains("spline names \"ages\", expected a column"), "{json}");
+    // A name with a colon is a name.
+    let made = rows("data.csv", table, &curving(&["a:5"], &[], &[]));
+    assert!(made[0].1.iter().any(|(name, _)| name == "a:5·..2"), "{made:?}");
 }

@@ -77,6 +77,12 @@ pub(crate) const ALL: &[Target] = &[
         check: |bytes| check_schema(bytes, &crossed_table(), Known::Format),
     },
     Target {
+        name: "curves",
+        seeds: || texts(&CSV),
+        tokens: TABLE,
+        check: |bytes| check_schema(bytes, &curve_table(), Known::Format),
+    },
+    Target {
         name: "grams",
         seeds: || texts(&CSV),
         tokens: TABLE,
@@ -503,6 +509,18 @@ fn crossed_table() -> Schema {
     let expansion = Expansion { missing: true, crosses, ..Expansion::default() };
     table.columns = table.columns.expanded(expansion);
     Schema::Csv(table)
+}
+
+/// The same table, with curves of its numbers, which are crossed as well.
+fn curve_table() -> Schema {
+    let schema = r#"{"format":"csv","separator":"comma","quotes":true,"header":true,"bits":8,
+        "columns":{"list":[{"name":"y","role":"label"},{"name":"a","role":"number"},
+        {"name":"b","role":"category"},{"name":"c","role":"number"},{"name":"d","role":"drop"}],
+        "expansion":{"missing":true,"crosses":[["a","b"],["a","c"]],"curves":[
+        {"column":"a","shape":{"bins":[-1.5,0,1e30]}},
+        {"column":"a","shape":{"waves":{"period":1e-20,"harmonics":3}}},
+        {"column":"c","shape":{"spline":[-3e38,1,3e38]}}]}}}"#;
+    serde_json::from_str(schema).expect("it is a schema")
 }
 
 /// The same table, with n-grams of its running text, which are crossed as well.

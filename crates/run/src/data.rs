@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::num::NonZeroUsize;
 
 /// The settings that say how a file is read.
-const COLUMN_SETTINGS: [&str; 18] = [
+const COLUMN_SETTINGS: [&str; 21] = [
     "format",
     "label",
     "importance",
@@ -35,6 +35,9 @@ const COLUMN_SETTINGS: [&str; 18] = [
     "keep-namespace",
     "lowercase",
     "tf",
+    "bins",
+    "spline",
+    "periodic",
 ];
 
 /// A complete description of the data and of how they are read, so that the same rows can be read

@@ -2,7 +2,7 @@
 
 use super::cross::Cross;
 use super::namespaces::{NamespaceRules, Parts};
-use super::{Expansion, Grams, Interactions, TermScale, is_feature};
+use super::{CurveSettings, Expansion, Grams, Interactions, TermScale, is_feature};
 use crate::schema::{Columns, Role, find};
 use crate::{DataError, Phrase};
 
@@ -28,13 +28,21 @@ pub struct ExpansionSettings {
     pub lowercase: bool,
     /// The value of a word or n-gram that is repeated.
     pub tf: TermScale,
+    /// Columns of numbers that become several features.
+    pub curves: CurveSettings,
 }
 
 impl ExpansionSettings {
     /// The first setting that is given and needs columns.
     pub(crate) fn of_columns(&self) -> Option<&'static [&'static str]> {
-        let given: [(&[&str], bool); 2] =
-            [(&["cross"], !self.crosses.is_empty()), (&["no-missing"], self.no_missing)];
+        let curve = self.curves.first();
+        let given: [(&[&str], bool); 5] = [
+            (&["cross"], !self.crosses.is_empty()),
+            (&["no-missing"], self.no_missing),
+            (&["bins"], curve == Some("bins")),
+            (&["spline"], curve == Some("spline")),
+            (&["periodic"], curve == Some("periodic")),
+        ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(settings, _)| settings)
     }
 
@@ -108,12 +116,13 @@ impl ExpansionSettings {
         Ok(grams)
     }
 
-    /// The columns that the settings mention.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
-        self.crosses.iter().flat_map(|cross| cross.split(',')).map(str::trim)
+    /// The columns that the settings mention, each after the name of its setting.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let crossed = self.crosses.iter().flat_map(|cross| cross.split(','));
+        crossed.map(|column| ("cross", column.trim())).chain(self.curves.columns())
     }
 
-    /// The expansion of a table with these columns.
+    /// The expansion of a table with these columns. Curves are decided when values are there.
     pub(crate) fn expansion(
         &self,
         file: &str,
@@ -143,7 +152,8 @@ impl ExpansionSettings {
         crosses.sort();
         crosses.dedup();
         let grams = self.grams(file, columns)?;
-        Ok(Expansion { missing: !self.no_missing, crosses, grams, tf: self.tf })
+        let (missing, curves) = (!self.no_missing, Vec::new());
+        Ok(Expansion { missing, crosses, curves, grams, tf: self.tf })
     }
 }
 

@@ -161,7 +161,7 @@ fn date_names(column: &Column) -> Option<MomentNames> {
 
 impl Format for JsonFormat {
     fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
-        match self.expander.has_crosses() {
+        match self.expander.has_made() {
             true => self.read_rows::<true>(text, rows),
             false => self.read_rows::<false>(text, rows),
         }
@@ -169,11 +169,12 @@ impl Format for JsonFormat {
 }
 
 impl JsonFormat {
-    /// Adds the rows of a text. `CROSSED` says whether columns are crossed.
-    fn read_rows<const CROSSED: bool>(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
+    /// Adds the rows of a text. `MADE` says whether features are made of numbers or of several
+    /// columns.
+    fn read_rows<const MADE: bool>(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
         let bytes = text.bytes();
         let mut scratch = Scratch::default();
-        let mut filler = Filler::<CROSSED> {
+        let mut filler = Filler::<MADE> {
             format: self,
             rows,
             label: None,
@@ -206,7 +207,7 @@ enum Before {
 }
 
 /// Puts a row together.
-struct Filler<'a, const CROSSED: bool> {
+struct Filler<'a, const MADE: bool> {
     format: &'a JsonFormat,
     rows: &'a mut Rows,
     label: Option<f64>,
@@ -221,12 +222,12 @@ struct Filler<'a, const CROSSED: bool> {
     words: Words,
 }
 
-impl<const CROSSED: bool> Filler<'_, CROSSED> {
+impl<const MADE: bool> Filler<'_, MADE> {
     fn begin(&mut self) {
         (self.label, self.importance) = (None, None);
         self.predictions.fill(None);
         self.given.fill(false);
-        if CROSSED {
+        if MADE {
             self.groups.clear();
         }
         self.rows.begin(self.format.constant);
@@ -297,7 +298,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     ) -> Result<(), Fault> {
         match number_in(value) {
             Some(number) => {
-                self.feature(mark, Before::Nothing, key, number);
+                self.number_feature(mark, key, number);
                 Ok(())
             }
             None => {
@@ -331,7 +332,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     /// The group of a column in the crosses.
     #[inline]
     fn group(&self, mark: Option<usize>) -> Option<usize> {
-        if CROSSED { self.format.expander.group(mark?) } else { None }
+        if MADE { self.format.expander.group(mark?) } else { None }
     }
 
     /// Adds a feature of the column `mark`.
@@ -347,6 +348,25 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
                 self.groups.recorder(group, self.rows).add_named(space, prefix, name, value);
             }
             None => self.rows.add_named(space, prefix, name, value),
+        }
+    }
+
+    /// Adds the features of a number in the column `mark`.
+    #[inline]
+    fn number_feature(&mut self, mark: Option<usize>, key: &[u8], value: f32) {
+        let format = self.format;
+        let curves =
+            if MADE { mark.and_then(|column| format.expander.curves(column)) } else { None };
+        let Some(curves) = curves else {
+            return self.feature(mark, Before::Nothing, key, value);
+        };
+        self.prefix.set(&[key, PART.as_bytes()]);
+        match self.group(mark) {
+            Some(group) => {
+                let mut sink = self.groups.recorder(group, self.rows);
+                curves.add(&self.prefix, key, value, &format.space, &mut sink);
+            }
+            None => curves.add(&self.prefix, key, value, &format.space, self.rows),
         }
     }
 
@@ -416,7 +436,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
             self.rows.forget_row();
             return Ok(());
         }
-        if CROSSED || !self.given.is_empty() {
+        if MADE || !self.given.is_empty() {
             self.expand(line, start)?;
         }
         self.rows.finish(label, importance).map_err(|_| {
@@ -441,7 +461,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     }
 }
 
-impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
+impl<const MADE: bool> Sink for Filler<'_, MADE> {
     /// The column whose role holds at this place.
     type Mark = Option<usize>;
 
@@ -480,7 +500,7 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
                 if !value.is_finite() {
                     return Err(Fault::new(at, written, size_expected()));
                 }
-                self.feature(mark, Before::Nothing, key, value);
+                self.number_feature(mark, key, value);
             }
         }
         Ok(())
@@ -535,7 +555,7 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
                 self.string(key, mark, word, at)
             }
             (Some(Role::Number) | None, _) => {
-                self.feature(mark, Before::Nothing, key, f32::from(u8::from(value)));
+                self.number_feature(mark, key, f32::from(u8::from(value)));
                 Ok(())
             }
         }

@@ -8,6 +8,7 @@ use super::words::Words;
 use crate::error::excerpt;
 use crate::expansion::Expander;
 use crate::expansion::cross::Groups;
+use crate::expansion::curves::ColumnCurves;
 use crate::expansion::terms::ManyGrams;
 use crate::format::{Fault, quoted};
 use crate::labels::LabelRule;
@@ -84,11 +85,14 @@ pub(crate) struct Crossed {
     action: Action,
 }
 
-/// A column of numbers that is crossed.
+/// A column of numbers that is crossed, or becomes several features.
 #[derive(Debug)]
 struct ExpandedNumber {
+    column: usize,
     name: String,
-    group: usize,
+    /// The text before the names of the features of its curves.
+    prefix: Prefix,
+    group: Option<usize>,
 }
 
 /// The row being put together, and the memory that this needs.
@@ -120,8 +124,10 @@ impl Plan {
         let (mut indices, mut expanded) = (Vec::new(), Vec::new());
         let numbers = columns.iter().enumerate().filter(|(_, c)| c.role == Role::Number);
         for (number, column) in numbers {
-            if let Some(group) = expander.group(number) {
-                expanded.push(ExpandedNumber { name: column.name.clone(), group });
+            let group = expander.group(number);
+            if group.is_some() || expander.curves(number).is_some() {
+                let (name, prefix) = (column.name.clone(), ColumnCurves::prefix(&column.name));
+                expanded.push(ExpandedNumber { column: number, name, prefix, group });
                 continue;
             }
             let (index, hash) = index_of(&column.name);
@@ -314,7 +320,12 @@ impl Plan {
             Action::Label => return Err(self.no_label_fault(cell, at)),
             Action::Importance => return Err(self.importance_fault(column, cell, at)),
             Action::Prediction(_) => return Err(self.prediction_fault(column, cell, at)),
-            _ => {
+            ref other => {
+                if let Action::Number(place) = other
+                    && *place >= self.indices.len()
+                {
+                    filler.numbers[*place] = f32::NAN;
+                }
                 rows.miss(column);
                 if self.expander.indicates(column) {
                     filler.absent.push(column);
@@ -470,13 +481,25 @@ impl Plan {
             self.expander.indicate(column, &self.space, groups, rows);
         }
         for (number, &value) in self.expanded.iter().zip(&numbers[self.indices.len()..]) {
-            if value != 0.0 {
-                let mut sink = groups.recorder(number.group, rows);
-                sink.add_named(&self.space, &Prefix::NONE, number.name.as_bytes(), value);
+            // A cell without a value is NaN.
+            match number.group {
+                _ if value.is_nan() => {}
+                Some(group) => self.number(number, value, &mut groups.recorder(group, rows)),
+                None => self.number(number, value, rows),
             }
         }
         let crossed = self.expander.cross(groups, &self.space, rows);
         crossed.map_err(|fault| Fault::new(start, line, fault.expected()))
+    }
+
+    /// Adds the features of a number that is expanded.
+    fn number(&self, number: &ExpandedNumber, value: f32, rows: &mut impl FeatureSink) {
+        let (space, name) = (&self.space, number.name.as_bytes());
+        match self.expander.curves(number.column) {
+            Some(curves) => curves.add(&number.prefix, name, value, space, rows),
+            None if value != 0.0 => rows.add_named(space, &Prefix::NONE, name, value),
+            None => {}
+        }
     }
 
     #[inline]
