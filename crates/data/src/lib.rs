@@ -58,6 +58,7 @@ mod reader;
 mod recognize;
 mod replace;
 mod rows;
+mod sample;
 mod schema;
 mod seen;
 mod source;
@@ -76,7 +77,10 @@ pub use cache::{
 pub use census::Census;
 pub use delayed::{Delayed, Delays, Waiting};
 pub use error::{DataError, printable};
-pub use expansion::{Expansion, ExpansionSettings, Interactions};
+pub use expansion::{
+    Curve, CurveSettings, Expansion, ExpansionSettings, Grams, Interactions, KNOT_ROWS, Knots,
+    NamespaceRules, Shape, TermScale, Waves,
+};
 pub use file_name::{name_of, path_of};
 pub use fit::{KnownColumns, Purpose};
 pub use growing::{GrowingFile, Written};

@@ -63,12 +63,28 @@ pub(crate) struct TooLarge;
 pub(crate) trait FeatureSink {
     /// Adds a feature that has a name.
     fn add_named(&mut self, space: &Space, prefix: &Prefix, name: &[u8], value: f32);
+
+    /// Adds a feature whose name has this hash. `write` appends the name.
+    fn add_hashed(&mut self, space: &Space, hash: u64, value: f32, write: impl Fn(&mut Vec<u8>));
+
+    /// Adds a feature whose name is an index, and has this hash. `write` appends the name.
+    fn add_index(&mut self, index: u32, hash: u64, value: f32, write: impl Fn(&mut Vec<u8>));
 }
 
 impl FeatureSink for Rows {
     #[inline]
     fn add_named(&mut self, space: &Space, prefix: &Prefix, name: &[u8], value: f32) {
         Self::add_named(self, space, prefix, name, value);
+    }
+
+    #[inline]
+    fn add_hashed(&mut self, space: &Space, hash: u64, value: f32, write: impl Fn(&mut Vec<u8>)) {
+        Self::add_hashed(self, space, hash, value, write);
+    }
+
+    #[inline]
+    fn add_index(&mut self, index: u32, _: u64, value: f32, _: impl Fn(&mut Vec<u8>)) {
+        self.add(index, value);
     }
 }
 

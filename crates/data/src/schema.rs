@@ -2,7 +2,8 @@
 
 use crate::arff::{Arff, ArffFormat};
 use crate::error::excerpt;
-use crate::expansion::{Expansion, ExpansionSettings, Interactions};
+use crate::expansion::namespaces::NamespacePlan;
+use crate::expansion::{Expansion, ExpansionSettings, Interactions, NamespaceRules};
 use crate::format::Format;
 use crate::json::{Json, JsonFormat};
 use crate::labels::LabelRule;
@@ -42,6 +43,9 @@ pub enum Schema {
         /// Whether the tag of a line is the id of its row.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         id: bool,
+        /// The use of namespaces.
+        #[serde(default, skip_serializing_if = "NamespaceRules::is_none")]
+        namespaces: NamespaceRules,
     },
 }
 
@@ -140,6 +144,21 @@ impl Columns {
     #[must_use]
     pub fn expanded(self, expansion: Expansion) -> Self {
         Self { expansion, ..self }
+    }
+
+    /// The same columns with the curves that the settings ask for. `values` returns the first
+    /// [`KNOT_ROWS`](crate::KNOT_ROWS) numbers of the column with this number.
+    pub fn curved(
+        self,
+        file: &str,
+        format_settings: &FormatSettings,
+        notes: &mut Vec<Phrase>,
+        values: impl FnMut(usize) -> Vec<f32>,
+    ) -> Result<Self, DataError> {
+        let settings = &format_settings.expansion.curves;
+        let curves = settings.curves(file, &self, notes, values)?;
+        let expansion = Expansion { curves, ..self.expansion };
+        Ok(Self { list: self.list, expansion })
     }
 
     /// The columns of the same table without those that only learning needs: labels, importances,
@@ -323,7 +342,7 @@ impl FormatSettings {
         let lists = [&self.predictions, &self.drop, &self.categorical, &self.numeric, &self.text];
         let single = self.label.iter().chain(&self.importance).chain(&self.id);
         let roles = single.chain(lists.into_iter().flatten()).map(String::as_str);
-        roles.chain(self.expansion.columns())
+        roles.chain(self.expansion.columns().map(|(_, column)| column))
     }
 
     /// The wishes for columns: a role, the setting that asks for it, and the columns.
@@ -455,6 +474,17 @@ impl Schema {
         }
     }
 
+    /// The number of bits in the index of a feature that has a name.
+    pub(crate) fn bits(&self) -> Bits {
+        match self {
+            Self::Csv(table) => table.bits,
+            Self::Arff(arff) => arff.bits,
+            Self::Jsonl(json) => json.bits,
+            Self::Vw { bits, .. } => *bits,
+            Self::Libsvm {} => Bits::default(),
+        }
+    }
+
     /// The columns and the role of each. A format without columns has none.
     pub fn columns(&self) -> &[Column] {
         match self {
@@ -476,9 +506,11 @@ impl Schema {
                 constant: reading.constant,
                 max_index: reading.limits.max_index,
             }),
-            Self::Vw { bits, interactions, id } => Arc::new(Vw {
+            Self::Vw { bits, interactions, namespaces, id } => Arc::new(Vw {
                 id: *id && reading.labels != LabelRule::Ignored,
                 interactions: interactions.clone(),
+                is_plain: interactions.is_none() && namespaces.is_none(),
+                namespaces: NamespacePlan::new(namespaces),
                 rule: reading.labels.clone(),
                 constant: reading.constant,
                 idle_rows: reading.idle_rows,

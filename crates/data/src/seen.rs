@@ -60,7 +60,7 @@ impl LabelsSeen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Follow, Input, Interactions, LabelRule, Reader, Reading, Schema};
+    use crate::{Follow, Input, Interactions, LabelRule, NamespaceRules, Reader, Reading, Schema};
     use proptest::prelude::*;
     use rueful_core::Batch;
 
@@ -70,6 +70,7 @@ mod tests {
             bits: 8.try_into().unwrap(),
             interactions: Interactions::default(),
             id: false,
+            namespaces: NamespaceRules::default(),
         };
         let reading = Reading::new(LabelRule::Numbers);
         let mut reader = Reader::new(vec![input.unwrap()], &schema, &reading);

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use rueful_core::{Batch, Importance};
 use rueful_data::{
     CacheFault, CacheWriter, Cached, Census, DataError, Follow, FormatSettings, Input,
-    Interactions, LabelRule, LabelsSeen, Limits, Names, Provenance, Reader, Reading, Schema,
-    Source, SourceFile, open_inputs, write_cache,
+    Interactions, LabelRule, LabelsSeen, Limits, Names, NamespaceRules, Provenance, Reader,
+    Reading, Schema, Source, SourceFile, open_inputs, write_cache,
 };
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -511,6 +511,7 @@ fn importance_is_kept() {
         bits: 12.try_into().unwrap(),
         interactions: Interactions::default(),
         id: false,
+        namespaces: NamespaceRules::default(),
     };
     check_text(&text, &schema, None, &[LabelRule::Signs, LabelRule::Numbers]);
     let extremes = "1 1e30 |f a\n1 1e-30 |f a\n1 0.1 |f a\n1 0 |f b\n";
@@ -655,6 +656,7 @@ fn a_file_comes_back_and_knows_when_it_is_stale() {
         bits: 9.try_into().unwrap(),
         interactions: Interactions::default(),
         id: false,
+        namespaces: NamespaceRules::default(),
     };
     assert_eq!(look(&paths, &vw, None, limit).unwrap(), "the files were read in another way");
     let two = [data.clone(), data.clone()];

@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::num::NonZeroUsize;
 
 /// The settings that say how a file is read.
-const COLUMN_SETTINGS: [&str; 13] = [
+const COLUMN_SETTINGS: [&str; 22] = [
     "format",
     "label",
     "importance",
@@ -32,6 +32,15 @@ const COLUMN_SETTINGS: [&str; 13] = [
     "cross",
     "interactions",
     "no-missing",
+    "ngram",
+    "skips",
+    "ignore-namespace",
+    "keep-namespace",
+    "lowercase",
+    "tf",
+    "bins",
+    "spline",
+    "periodic",
 ];
 
 /// A complete description of the data and of how they are read, so that the same rows can be read

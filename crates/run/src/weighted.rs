@@ -237,14 +237,20 @@ impl Source for Weighted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rueful_data::{Bits, Follow, Input, Interactions, LabelRule, Reader, Reading, Schema};
+    use rueful_data::{
+        Bits, Follow, Input, Interactions, LabelRule, NamespaceRules, Reader, Reading, Schema,
+    };
 
     const TEXT: &str = "1 0.5 |a x\n-1 |a y\n1 |a x:2\n-1 3 |b z\n-1 |a x\n";
 
     fn rows(text: &'static str) -> Box<dyn Source> {
         let input = Input::new("text", text.as_bytes(), &Follow::No).unwrap();
-        let schema =
-            Schema::Vw { bits: Bits::default(), interactions: Interactions::default(), id: false };
+        let schema = Schema::Vw {
+            bits: Bits::default(),
+            interactions: Interactions::default(),
+            namespaces: NamespaceRules::default(),
+            id: false,
+        };
         Box::new(Reader::new(vec![input], &schema, &Reading::new(LabelRule::Signs)))
     }
 

@@ -13,6 +13,7 @@ pub(crate) use keys::{is_key, keys_in};
 
 use crate::error::excerpt;
 use crate::expansion::cross::Groups;
+use crate::expansion::terms::ManyGrams;
 use crate::expansion::{Expander, MISSING, PART, is_indicated};
 use crate::format::{Fault, Format, quoted};
 use crate::labels::LabelRule;
@@ -23,7 +24,9 @@ use crate::rows::{FeatureSink, IMPORTANCE, NO_LABEL_YET, Rows, Space, importance
 use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::Reading;
 use crate::table::date_note;
-use crate::table::plan::{date_fault, is_missing, number_fault, number_in, size_expected};
+use crate::table::plan::{
+    date_fault, gram_fault, is_missing, number_fault, number_in, size_expected,
+};
 use crate::table::words::Words;
 use crate::text::{Text, lines};
 use crate::{Bits, DataError, Phrase};
@@ -161,7 +164,7 @@ fn date_names(column: &Column) -> Option<MomentNames> {
 
 impl Format for JsonFormat {
     fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
-        match self.expander.has_crosses() {
+        match self.expander.has_made() {
             true => self.read_rows::<true>(text, rows),
             false => self.read_rows::<false>(text, rows),
         }
@@ -169,11 +172,12 @@ impl Format for JsonFormat {
 }
 
 impl JsonFormat {
-    /// Adds the rows of a text. `CROSSED` says whether columns are crossed.
-    fn read_rows<const CROSSED: bool>(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
+    /// Adds the rows of a text. `MADE` says whether features are made of numbers or of several
+    /// columns.
+    fn read_rows<const MADE: bool>(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
         let bytes = text.bytes();
         let mut scratch = Scratch::default();
-        let mut filler = Filler::<CROSSED> {
+        let mut filler = Filler::<MADE> {
             format: self,
             rows,
             label: None,
@@ -184,7 +188,7 @@ impl JsonFormat {
             given: vec![false; if self.indicates && self.closed { self.columns.len() } else { 0 }],
             groups: self.expander.row_groups(),
             prefix: Prefix::NONE,
-            words: Words::default(),
+            words: Words::new(self.columns.expansion().terms()),
         };
         for (start, line) in lines(bytes) {
             if line.trim_ascii().is_empty() {
@@ -208,7 +212,7 @@ enum Before {
 }
 
 /// Puts a row together.
-struct Filler<'a, const CROSSED: bool> {
+struct Filler<'a, const MADE: bool> {
     format: &'a JsonFormat,
     rows: &'a mut Rows,
     label: Option<f64>,
@@ -226,13 +230,13 @@ struct Filler<'a, const CROSSED: bool> {
     words: Words,
 }
 
-impl<const CROSSED: bool> Filler<'_, CROSSED> {
+impl<const MADE: bool> Filler<'_, MADE> {
     fn begin(&mut self) {
         (self.label, self.importance) = (None, None);
         self.predictions.fill(None);
         (self.id, self.nulls) = (None, 0);
         self.given.fill(false);
-        if CROSSED {
+        if MADE {
             self.groups.clear();
         }
         self.rows.begin(self.format.constant);
@@ -303,7 +307,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     ) -> Result<(), Fault> {
         match number_in(value) {
             Some(number) => {
-                self.feature(mark, Before::Nothing, key, number);
+                self.number_feature(mark, key, number);
                 Ok(())
             }
             None => {
@@ -337,7 +341,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     /// The group of a column in the crosses.
     #[inline]
     fn group(&self, mark: Option<usize>) -> Option<usize> {
-        if CROSSED { self.format.expander.group(mark?) } else { None }
+        if MADE { self.format.expander.group(mark?) } else { None }
     }
 
     /// Adds a feature of the column `mark`.
@@ -353,6 +357,25 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
                 self.groups.recorder(group, self.rows).add_named(space, prefix, name, value);
             }
             None => self.rows.add_named(space, prefix, name, value),
+        }
+    }
+
+    /// Adds the features of a number in the column `mark`.
+    #[inline]
+    fn number_feature(&mut self, mark: Option<usize>, key: &[u8], value: f32) {
+        let format = self.format;
+        let curves =
+            if MADE { mark.and_then(|column| format.expander.curves(column)) } else { None };
+        let Some(curves) = curves else {
+            return self.feature(mark, Before::Nothing, key, value);
+        };
+        self.prefix.set(&[key, PART.as_bytes()]);
+        match self.group(mark) {
+            Some(group) => {
+                let mut sink = self.groups.recorder(group, self.rows);
+                curves.add(&self.prefix, key, value, &format.space, &mut sink);
+            }
+            None => curves.add(&self.prefix, key, value, &format.space, self.rows),
         }
     }
 
@@ -386,16 +409,23 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     }
 
     /// Takes running text.
-    fn text(&mut self, key: &[u8], mark: Option<usize>, value: &[u8]) {
+    fn text(
+        &mut self,
+        key: &[u8],
+        mark: Option<usize>,
+        value: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
         self.prefix.set(&[key, b":"]);
         let space = &self.format.space;
-        match self.group(mark) {
+        let added = match self.group(mark) {
             Some(group) => {
                 let mut sink = self.groups.recorder(group, self.rows);
-                self.words.add(space, &self.prefix, value, &mut sink);
+                self.words.add(space, &self.prefix, value, &mut sink)
             }
             None => self.words.add(space, &self.prefix, value, self.rows),
-        }
+        };
+        added.map_err(|ManyGrams| gram_fault(value, at))
     }
 
     fn label(&mut self, label: Option<f64>, found: &[u8], at: usize) -> Result<(), Fault> {
@@ -418,7 +448,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
             self.rows.forget_row();
             return Ok(());
         }
-        if CROSSED || !self.given.is_empty() {
+        if MADE || !self.given.is_empty() {
             self.expand(line, start)?;
         }
         self.rows.finish(label, importance).map_err(|_| {
@@ -469,7 +499,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     }
 }
 
-impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
+impl<const MADE: bool> Sink for Filler<'_, MADE> {
     /// The column whose role holds at this place.
     type Mark = Option<usize>;
 
@@ -509,7 +539,7 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
                 if !value.is_finite() {
                     return Err(Fault::new(at, written, size_expected()));
                 }
-                self.feature(mark, Before::Nothing, key, value);
+                self.number_feature(mark, key, value);
             }
         }
         Ok(())
@@ -538,7 +568,7 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
             }
             Some(Role::Id) => self.id = Some(value.to_vec()),
             Some(Role::Date) => self.date(key, mark, value, at)?,
-            Some(Role::Text) => self.text(key, mark, value),
+            Some(Role::Text) => self.text(key, mark, value, at)?,
             Some(Role::Number) => self.number_in(key, mark, value, at)?,
             Some(Role::Category) | None => self.category(key, mark, value),
         }
@@ -564,7 +594,7 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
             (Some(Role::Label | Role::Category | Role::Text | Role::Date), _)
             | (Some(Role::Drop | Role::Id), _) => self.string(key, mark, word, at),
             (Some(Role::Number) | None, _) => {
-                self.feature(mark, Before::Nothing, key, f32::from(u8::from(value)));
+                self.number_feature(mark, key, f32::from(u8::from(value)));
                 Ok(())
             }
         }

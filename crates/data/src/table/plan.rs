@@ -8,6 +8,8 @@ use super::words::Words;
 use crate::error::excerpt;
 use crate::expansion::Expander;
 use crate::expansion::cross::Groups;
+use crate::expansion::curves::ColumnCurves;
+use crate::expansion::terms::ManyGrams;
 use crate::format::{Fault, quoted};
 use crate::labels::LabelRule;
 use crate::moment::{Moment, MomentNames};
@@ -87,11 +89,14 @@ pub(crate) struct Crossed {
     action: Action,
 }
 
-/// A column of numbers that is crossed.
+/// A column of numbers that is crossed, or becomes several features.
 #[derive(Debug)]
 struct ExpandedNumber {
+    column: usize,
     name: String,
-    group: usize,
+    /// The text before the names of the features of its curves.
+    prefix: Prefix,
+    group: Option<usize>,
 }
 
 /// The row being put together, and the memory that this needs.
@@ -126,8 +131,10 @@ impl Plan {
         let (mut indices, mut expanded) = (Vec::new(), Vec::new());
         let numbers = columns.iter().enumerate().filter(|(_, c)| c.role == Role::Number);
         for (number, column) in numbers {
-            if let Some(group) = expander.group(number) {
-                expanded.push(ExpandedNumber { name: column.name.clone(), group });
+            let group = expander.group(number);
+            if group.is_some() || expander.curves(number).is_some() {
+                let (name, prefix) = (column.name.clone(), ColumnCurves::prefix(&column.name));
+                expanded.push(ExpandedNumber { column: number, name, prefix, group });
                 continue;
             }
             let (index, hash) = index_of(&column.name);
@@ -194,7 +201,7 @@ impl Plan {
             predictions: vec![0.0; self.predictions],
             id: Vec::new(),
             no_importance: None,
-            words: Words::default(),
+            words: Words::new(self.columns.expansion().terms()),
             is_sparse: false,
             absent: Vec::new(),
             groups: self.expander.row_groups(),
@@ -339,7 +346,12 @@ impl Plan {
             }
             Action::Importance => return Err(self.importance_fault(column, cell, at)),
             Action::Prediction(_) => return Err(self.prediction_fault(column, cell, at)),
-            _ => {
+            ref other => {
+                if let Action::Number(place) = other
+                    && *place >= self.indices.len()
+                {
+                    filler.numbers[*place] = f32::NAN;
+                }
                 rows.miss(column);
                 if self.expander.indicates(column) {
                     filler.absent.push(column);
@@ -378,7 +390,10 @@ impl Plan {
                 filler.id.clear();
                 filler.id.extend_from_slice(value);
             }
-            Action::Text(prefix) => filler.words.add(&self.space, prefix, value, rows),
+            Action::Text(prefix) => {
+                let added = filler.words.add(&self.space, prefix, value, rows);
+                added.map_err(|ManyGrams| gram_fault(value, at))?;
+            }
             Action::Category(prefix) => rows.add_named(&self.space, prefix, value, 1.0),
             Action::Date(names) => match Moment::parse(value) {
                 Some(moment) => names.add(moment, &self.space, rows),
@@ -389,30 +404,35 @@ impl Plan {
                 (Some(number), _) => filler.numbers[*place] += number,
                 (None, _) => return Err(number_fault(self.name(column), value, at)),
             },
-            Action::Crossed(crossed) => {
-                let is_taken = self.crossed(filler, rows, crossed, value);
-                is_taken.ok_or_else(|| date_fault(self.name(column), value, at))?;
-            }
+            Action::Crossed(crossed) => self.crossed(filler, rows, crossed, column, value, at)?,
         }
         Ok(())
     }
 
-    /// Takes a value whose features are crossed. Returns none if it should be a date and is not.
+    /// Takes a value whose features are crossed.
     fn crossed(
         &self,
         filler: &mut Filler,
         rows: &mut Rows,
         crossed: &Crossed,
+        column: usize,
         value: &[u8],
-    ) -> Option<()> {
+        at: usize,
+    ) -> Result<(), Fault> {
         let mut sink = filler.groups.recorder(crossed.group, rows);
         match &crossed.action {
-            Action::Text(prefix) => filler.words.add(&self.space, prefix, value, &mut sink),
+            Action::Text(prefix) => {
+                let added = filler.words.add(&self.space, prefix, value, &mut sink);
+                added.map_err(|ManyGrams| gram_fault(value, at))?;
+            }
             Action::Category(prefix) => sink.add_named(&self.space, prefix, value, 1.0),
-            Action::Date(names) => names.add(Moment::parse(value)?, &self.space, &mut sink),
+            Action::Date(names) => match Moment::parse(value) {
+                Some(moment) => names.add(moment, &self.space, &mut sink),
+                None => return Err(date_fault(self.name(column), value, at)),
+            },
             _ => {}
         }
-        Some(())
+        Ok(())
     }
 
     /// Takes a date or time that needs no parsing.
@@ -523,13 +543,25 @@ impl Plan {
             self.expander.indicate(column, &self.space, groups, rows);
         }
         for (number, &value) in self.expanded.iter().zip(&numbers[self.indices.len()..]) {
-            if value != 0.0 {
-                let mut sink = groups.recorder(number.group, rows);
-                sink.add_named(&self.space, &Prefix::NONE, number.name.as_bytes(), value);
+            // A cell without a value is NaN.
+            match number.group {
+                _ if value.is_nan() => {}
+                Some(group) => self.number(number, value, &mut groups.recorder(group, rows)),
+                None => self.number(number, value, rows),
             }
         }
         let crossed = self.expander.cross(groups, &self.space, rows);
         crossed.map_err(|fault| Fault::new(start, line, fault.expected()))
+    }
+
+    /// Adds the features of a number that is expanded.
+    fn number(&self, number: &ExpandedNumber, value: f32, rows: &mut impl FeatureSink) {
+        let (space, name) = (&self.space, number.name.as_bytes());
+        match self.expander.curves(number.column) {
+            Some(curves) => curves.add(&number.prefix, name, value, space, rows),
+            None if value != 0.0 => rows.add_named(space, &Prefix::NONE, name, value),
+            None => {}
+        }
     }
 
     #[inline]
@@ -611,6 +643,12 @@ pub(crate) fn date_fault(name: &str, cell: &[u8], at: usize) -> Fault {
     let expected = "a date such as 2026-11-16 or 2026-11-16 13:05:00";
     let fault = Fault::new(at, cell, format!("{expected} in column {}", quoted(name)));
     fault.hint(other_readings(name))
+}
+
+/// The fault of a text that has too many n-grams.
+#[cold]
+pub(crate) fn gram_fault(text: &[u8], at: usize) -> Fault {
+    Fault::new(at, text, ManyGrams::expected())
 }
 
 /// The settings that read a column in another way.

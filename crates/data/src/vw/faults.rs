@@ -2,7 +2,6 @@
 
 use super::line::Lines;
 use crate::error::excerpt;
-use crate::expansion::cross::CrossFault;
 use crate::format::Fault;
 use crate::rows::IMPORTANCE;
 use std::ops::Range;
@@ -127,8 +126,8 @@ impl Lines<'_> {
     }
 
     #[cold]
-    pub(super) fn cross_fault(&self, start: usize, fault: CrossFault) -> Fault {
-        Fault::new(start, self.line(start), fault.expected())
+    pub(super) fn made_fault(&self, start: usize, expected: String) -> Fault {
+        Fault::new(start, self.line(start), expected)
     }
 
     #[cold]

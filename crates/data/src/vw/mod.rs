@@ -23,15 +23,17 @@
 mod faults;
 pub(crate) mod head;
 mod line;
+mod made;
 
 use crate::expansion::Interactions;
-use crate::expansion::interactions::Interacting;
+use crate::expansion::namespaces::NamespacePlan;
 use crate::format::{Fault, Format};
 use crate::labels::LabelRule;
 use crate::names::Prefix;
 use crate::rows::{Rows, Space};
 use crate::text::Text;
 use line::Lines;
+use made::Made;
 
 /// The format, and how its rows are read.
 #[derive(Debug, Clone)]
@@ -44,11 +46,14 @@ pub(crate) struct Vw {
     pub(crate) interactions: Interactions,
     /// Whether tags are ids, and rows without a label wait for one.
     pub(crate) id: bool,
+    pub(crate) namespaces: NamespacePlan,
+    /// Whether every feature is read as it is, and nothing is made of several.
+    pub(crate) is_plain: bool,
 }
 
 impl Format for Vw {
     fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
-        match self.interactions.is_none() {
+        match self.is_plain {
             true => self.read_lines::<false>(text, rows),
             false => self.read_lines::<true>(text, rows),
         }
@@ -56,18 +61,13 @@ impl Format for Vw {
 }
 
 impl Vw {
-    /// Adds the rows of a text. `CROSSED` says whether namespaces interact.
-    fn read_lines<const CROSSED: bool>(
-        &self,
-        text: Text<'_>,
-        rows: &mut Rows,
-    ) -> Result<(), Fault> {
+    /// Adds the rows of a text. `MADE` says that features are not simply read as they are.
+    fn read_lines<const MADE: bool>(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
         let (prefix, inner) = (Prefix::NONE, Prefix::NONE);
-        let interacting = Interacting::new(&self.interactions);
-        let mut lines = Lines { text, format: self, prefix, inner, interacting };
+        let mut lines = Lines { text, format: self, prefix, inner, made: Made::new(self) };
         let mut at = 0;
         while at < text.len() {
-            at = lines.read_line::<CROSSED>(at, rows)?;
+            at = lines.read_line::<MADE>(at, rows)?;
         }
         Ok(())
     }
