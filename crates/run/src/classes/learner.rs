@@ -1,6 +1,6 @@
 //! The learners of many classes behind one type.
 
-use super::loss::ClassLoss;
+use super::ClassLoss;
 use super::run::ClassOutcome;
 use super::task::{ClassTask, ball_of};
 use crate::companions::whole;

@@ -13,8 +13,9 @@ mod stored;
 mod task;
 
 pub use card::ClassCard;
-pub use loss::{ClassLoss, TaskLoss};
+pub use loss::TaskLoss;
 pub use predict::{ClassExplanation, ClassScored};
 pub use report::{ClassReport, ClassesReport, ConfusedReport};
+pub use rueful_core::classes::ClassLoss;
 pub use run::{ClassOutcome, ClassRun};
 pub use task::{AnySpec, ClassSpec, ClassTask};

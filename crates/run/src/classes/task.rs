@@ -1,7 +1,7 @@
 //! The description of a run whose labels name classes.
 
+use super::ClassLoss;
 use super::learner::ClassLearner;
-use super::loss::ClassLoss;
 use super::run::ClassRun;
 use crate::data::DataSpec;
 use crate::session::Session;
