@@ -30,7 +30,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         ReadingOptions { follow: follow(args, &stop), idle_rows: true, ..args.reading.options() };
     match begin(args, reading_options)? {
         Begun::Score(started) => go_through(args, *started, (options, alarm), &stop),
-        Begun::Classes(started) => classes::run(args, *started, &stop),
+        Begun::Classes(started) => classes::run(args, *started, options, &stop),
     }
 }
 
@@ -77,7 +77,7 @@ fn go_through(
         Some(look_back) if look_back.is_possible(was_interrupted) => {
             look_back.add_to(&mut report, session.run(), &*source)?;
         }
-        Some(_) => output::note("interrupted: no exact regret, for the data are not in memory"),
+        Some(_) => output::note(look_back::NOT_KEPT),
         None => {}
     }
     if args.keep.pictures.are_asked_for() {

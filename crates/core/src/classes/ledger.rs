@@ -151,6 +151,12 @@ impl ClassTally {
         divided_up(total, self.rounds())
     }
 
+    /// Two numbers between which the exact total loss lies.
+    pub fn loss_interval(&self) -> (f64, f64) {
+        let (loss, slack) = (self.loss(), self.loss_slack());
+        ((loss - slack).next_down(), (loss + slack).next_up())
+    }
+
     /// The largest error of L. Every loss has a few roundings, and so has their sum.
     fn loss_slack(&self) -> f64 {
         16.0 * f64::EPSILON * self.magnitude

@@ -4,6 +4,7 @@
 //! [`ClassRun`] learns, and keeps its ledger. Sessions, models and reports are those of every run.
 
 mod card;
+mod hindsight;
 mod learner;
 mod loss;
 mod predict;
@@ -13,6 +14,7 @@ mod stored;
 mod task;
 
 pub use card::ClassCard;
+pub use hindsight::{best_classes_in_hindsight, class_curve_in_hindsight};
 pub use loss::TaskLoss;
 pub use predict::{ClassExplanation, ClassScored};
 pub use report::{ClassReport, ClassesReport, ConfusedReport};

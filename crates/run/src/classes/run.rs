@@ -200,6 +200,11 @@ impl ClassRun {
         self.books.ledger.point(self.learner.judge())
     }
 
+    /// A proved lower bound on the total loss of every comparator.
+    pub fn floor(&self) -> Option<f64> {
+        self.task.comparators.radius().map(|radius| self.point().floor(radius))
+    }
+
     /// The report on the run so far.
     pub fn report(&self) -> Report {
         Report::of_classes(self)

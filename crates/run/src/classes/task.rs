@@ -136,6 +136,13 @@ impl Settings {
         Ok(spec)
     }
 
+    /// The comparators of a loss of many classes alone, for questions that involve no learner. They
+    /// are a ball without units, if nothing else is asked for.
+    pub fn class_comparison(&self, loss: ClassLoss) -> Result<Comparators, SettingsError> {
+        self.refuse_for_classes(loss)?;
+        Ok(self.ball(&self.request()?, true)?)
+    }
+
     /// Refuses settings that have no effect on many classes.
     fn refuse_for_classes(&self, loss: ClassLoss) -> Result<(), Refusal> {
         let own = [("tau", self.tau.is_some()), ("judge", self.judge.is_some())];
