@@ -49,7 +49,7 @@ pub use audit::{
 pub use bench::Bench;
 pub use classes::{
     AnySpec, ClassCard, ClassExplanation, ClassLoss, ClassOutcome, ClassReport, ClassRun,
-    ClassScored, ClassSpec, ClassTask, ClassesReport, ConfusedReport, TaskLoss,
+    ClassScored, ClassSpec, ClassTask, ClassWindows, ClassesReport, ConfusedReport, TaskLoss,
     best_classes_in_hindsight, class_curve_in_hindsight,
 };
 pub use columns::Columns;

@@ -1,27 +1,26 @@
 //! `rueful run` for labels of many classes.
 
 use super::look_back::LookBack;
+use crate::alarm::Teller;
 use crate::args::RunArgs;
 use crate::interrupt::Stop;
 use crate::keeper::Keeper;
 use crate::page::Document;
 use crate::progress::Watch;
-use crate::run::{StartedRun, show};
+use crate::run::{StartedRun, show_judged, tell_where_windows_begin};
 use crate::{data, look_back, output, page, passes, places};
-use anyhow::bail;
 use rueful_data::Source;
 use rueful_hindsight::Options;
-use rueful_run::{ClassRun, LabelUse, Report, Session};
+use rueful_run::{Alarm, ClassRun, ClassWindows, LabelUse, Session, WindowReport};
 use std::process::ExitCode;
 
 /// Learns many classes to the end of the data, and reports.
 pub(crate) fn run(
     args: &RunArgs,
     started: StartedRun<ClassRun>,
-    options: Options,
+    (options, alarm): (Options, Option<Alarm>),
     stop: &Stop,
 ) -> anyhow::Result<ExitCode> {
-    refuse(args)?;
     let StartedRun { mut session, mut source, reading_options } = started;
     passes::check(session.data(), args.follow)?;
     let data = session.data().clone();
@@ -29,15 +28,17 @@ pub(crate) fn run(
     let resumed = args.keep.resume.as_ref().map(|_| session.run().ledger().rounds());
     places::check_run(args, &session.data().files)?;
     let task = session.run().task().clone();
+    set_windows(args, &mut session, &options);
     let mut listeners = Listeners {
+        teller: alarm.map(|alarm| Teller::new(alarm, closed(&session))),
         look_back: LookBack::new(args, options, &task, &reopen),
-        watch: Watch::new(&session, false),
+        watch: Watch::new(&session, alarm.is_some()),
         keeper: Keeper::new(args, &session)?,
     };
     let is_told = || stop.is_told() && !args.follow;
     let finished = learn(&mut session, &mut *source, &mut listeners, is_told)
         .and_then(|()| passes::go_on(&mut session, reopen, is_told));
-    let Listeners { look_back, watch, keeper } = listeners;
+    let Listeners { look_back, watch, keeper, .. } = listeners;
     watch.finish();
     keeper.finish(&mut session, &*source, finished)?;
     let was_interrupted = is_told();
@@ -53,13 +54,41 @@ pub(crate) fn run(
         Some(_) => output::note(look_back::NOT_KEPT),
         None => {}
     }
-    tell(args, &report, &session)?;
+    let (run, notes) = (session.run(), &session.companions().notes);
+    if args.keep.pictures.are_asked_for() {
+        let page = page::class_page(&report, run);
+        page::write_all(&Document::One(&page), &args.keep.pictures)?;
+    }
     let code = if was_interrupted { stop.exit_code() } else { ExitCode::SUCCESS };
-    Ok(output::disagree(&report.contradictions, code))
+    let windows = run.windows().map(|windows| windows.reports(run.ledger()));
+    show_judged(args, report, notes, (alarm, windows), code)
+}
+
+/// The windows of the run, if the page or the alarm needs them. A resumed session goes on with its
+/// own windows if they are of the same kind. Otherwise new windows begin.
+fn set_windows(args: &RunArgs, session: &mut Session<ClassRun>, options: &Options) {
+    let (length, are_solved) = (args.keep.window, args.keep.alarm.is_some());
+    let are_asked_for = are_solved || args.keep.pictures.report.is_some();
+    let windows = are_asked_for.then(|| {
+        let run = session.run();
+        let before = run.windows().filter(|windows| windows.suit(length, are_solved)).cloned();
+        let windows = before.unwrap_or_else(|| {
+            tell_where_windows_begin(run.ledger().rounds());
+            ClassWindows::new(run.task(), run.ledger(), length)
+        });
+        if are_solved { windows.solved(run.ledger(), options) } else { windows.unsolved() }
+    });
+    session.run_mut().set_windows(windows);
+}
+
+/// The windows that are full so far.
+fn closed(session: &Session<ClassRun>) -> &[WindowReport] {
+    session.run().windows().map_or(&[], ClassWindows::closed)
 }
 
 /// The parts of the program that look at every batch after it was learned from.
 struct Listeners<'a> {
+    teller: Option<Teller>,
     look_back: Option<LookBack<'a>>,
     watch: Watch,
     keeper: Keeper<'a>,
@@ -74,6 +103,9 @@ fn learn(
     while session.advance(source)? {
         let rows = session.last_rows();
         listeners.look_back.iter_mut().for_each(|look_back| look_back.observe(rows));
+        if let Some(teller) = &mut listeners.teller {
+            teller.tell(closed(session));
+        }
         listeners.watch.tell(session, source);
         listeners.keeper.keep(session, source)?;
         if is_told() {
@@ -81,26 +113,4 @@ fn learn(
         }
     }
     Ok(())
-}
-
-/// Prints the report, and writes the pictures that were asked for.
-fn tell(args: &RunArgs, report: &Report, session: &Session<ClassRun>) -> anyhow::Result<()> {
-    if args.keep.pictures.are_asked_for() {
-        let page = page::class_page(report, session.run());
-        page::write_all(&Document::One(&page), &args.keep.pictures)?;
-    }
-    show(args, report, &session.companions().notes)
-}
-
-/// Refuses flags that many classes do not have yet.
-fn refuse(args: &RunArgs) -> anyhow::Result<()> {
-    let keep = &args.keep;
-    let solved = "the solvers are for one score, and many classes have one each";
-    let windows = "windows are judged for one score, and many classes have one each";
-    let refused =
-        [("--alarm", keep.alarm.is_some(), solved), ("--window", keep.window.is_some(), windows)];
-    match refused.iter().find(|(_, is_given, _)| *is_given) {
-        Some((flag, _, why)) => bail!("{flag} does not go with many classes yet: {why}"),
-        None => Ok(()),
-    }
 }

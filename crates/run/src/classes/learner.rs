@@ -1,11 +1,11 @@
 //! The learners of many classes behind one type.
 
 use super::ClassLoss;
-use super::run::ClassOutcome;
+use super::run::{ClassBooks, ClassOutcome};
 use super::task::{ClassTask, ball_of};
 use crate::companions::whole;
 use crate::spec::{LearnerSpec, SpecError};
-use rueful_core::classes::{ClassError, ClassJudge, ClassLedger, ClassOgd, HingeRound};
+use rueful_core::classes::{ClassError, ClassJudge, ClassOgd, HingeRound};
 use rueful_core::learner::{Expert, SoftmaxBank};
 use rueful_core::{Comparators, Example, Features, Promise, Rows};
 
@@ -70,17 +70,18 @@ impl ClassLearner {
         }
     }
 
-    /// Plays the rounds of some rows, whose features are cells of the ledger, and enters them.
+    /// Plays the rounds of some rows, whose features are cells of the ledger, and enters them in the
+    /// ledger and in the window that is open.
     pub(super) fn play(
         &mut self,
         rows: Rows<'_>,
-        ledger: &mut ClassLedger,
-        norms: &mut Norms,
+        ClassBooks { ledger, norms, windows, .. }: &mut ClassBooks,
         outcomes: &mut Vec<ClassOutcome>,
     ) -> Result<(), ClassError> {
         match self {
             Self::Bank(bank) => bank.learn_rows_with(rows, |example, round, said| {
                 ledger.record(example, round, said);
+                windows.iter_mut().for_each(|windows| windows.record(example, round, said));
                 if !example.importance.is_zero() {
                     norms.measure(example, slope_sq(example.label as u32, said));
                 }
@@ -91,6 +92,7 @@ impl ClassLearner {
                 ogd.learn_rows(rows, rounds)?;
                 for (example, round) in rows.iter().zip(&*rounds) {
                     ledger.record_hinge(&example, round);
+                    windows.iter_mut().for_each(|windows| windows.record_hinge(&example, round));
                     if !example.importance.is_zero() {
                         norms.measure(&example, round.rival.map_or(0.0, |_| 2.0));
                     }
@@ -192,6 +194,15 @@ impl ClassLearner {
             Self::Ogd { ogd, .. } => {
                 (class < ogd.classes()).then(|| (ogd.contributions(x, class), 0.0))
             }
+        }
+    }
+
+    /// The weights of the features of every class, by class and by cell: those of the pool, or of
+    /// gradient descent.
+    pub(super) fn weights(&self) -> Vec<(u32, Vec<f64>)> {
+        match self {
+            Self::Bank(bank) => bank.weights(),
+            Self::Ogd { ogd, .. } => (0..).zip(ogd.weights()).collect(),
         }
     }
 

@@ -12,6 +12,7 @@ mod report;
 mod run;
 mod stored;
 mod task;
+mod windows;
 
 pub use card::ClassCard;
 pub use hindsight::{best_classes_in_hindsight, class_curve_in_hindsight};
@@ -21,3 +22,4 @@ pub use report::{ClassReport, ClassesReport, ConfusedReport};
 pub use rueful_core::classes::ClassLoss;
 pub use run::{ClassOutcome, ClassRun};
 pub use task::{AnySpec, ClassSpec, ClassTask};
+pub use windows::ClassWindows;
