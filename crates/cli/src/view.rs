@@ -284,6 +284,7 @@ pub(crate) fn method(method: Method) -> &'static str {
         Method::InteriorPoint => "an interior-point method",
         Method::DualCoordinateAscent => "dual coordinate ascent",
         Method::SufficientStatistics => "sufficient statistics",
+        Method::Smoothing => "Newton's method on smoothed losses",
     }
 }
 

@@ -31,6 +31,8 @@
 //!
 //! # Beside it
 //!
+//! [`solve_classes`] does the same for many classes, whose comparators are matrices. It smooths the
+//! multiclass hinge, and takes Newton's steps with factors or with conjugate gradients.
 //! [`Gram`] answers for the square loss at any time, without the data. [`best_mistake_bound`] finds
 //! the comparator with the least mistake bound for the Perceptron.
 //!
@@ -59,6 +61,7 @@ mod ascent;
 mod basis;
 mod bracket;
 mod cholesky;
+mod classes;
 mod cost;
 mod counted;
 mod double;
@@ -87,6 +90,7 @@ mod survey;
 mod system;
 mod unit_free;
 
+pub use classes::{ClassProblem, ClassSolution, solve_classes};
 pub use mistakes::{BestMistakeBound, best_mistake_bound, mistake_bound};
 pub use passes::{InMemory, Passes, Prefix};
 pub use problem::{Contradiction, Method, Options, Problem, Progress, Solution, Source, Start};

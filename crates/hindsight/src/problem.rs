@@ -63,6 +63,8 @@ pub enum Method {
     Multipliers,
     /// The square loss from its sufficient statistics.
     SufficientStatistics,
+    /// Newton's method on smoothed losses that become the multiclass hinge.
+    Smoothing,
 }
 
 /// The origin of a bound on the minimum.

@@ -49,6 +49,15 @@ pub trait Learning: Sized {
     /// The number of examples that were predicted before earlier labels had come.
     fn late(&self) -> u64;
 
+    /// A copy of the run that goes on learning in later passes. Nothing is proved about them, so it
+    /// needs none of what only proofs need.
+    fn student(&self) -> Self
+    where
+        Self: Clone,
+    {
+        self.clone()
+    }
+
     /// Tells the companions of the run about the rows that were learned from last.
     fn tell(&self, _rows: Rows<'_>, _companions: &mut Companions) {}
 

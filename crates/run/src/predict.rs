@@ -124,7 +124,12 @@ impl Model {
         let none = Names::default();
         let weights = self.learned().weights().into_iter().filter(|&(_, weight)| weight != 0.0);
         let mut weights: Vec<Weight> = weights
-            .map(|(index, weight)| Weight { index, name: self.name_of(index, &none), weight })
+            .map(|(index, weight)| Weight {
+                index,
+                name: self.name_of(index, &none),
+                class: None,
+                weight,
+            })
             .collect();
         weights
             .sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.index.cmp(&b.index)));

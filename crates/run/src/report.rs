@@ -9,6 +9,7 @@ use crate::passes::PassesReport;
 use crate::pending::DelayReport;
 use crate::run::Run;
 use crate::task::Described;
+use rueful_core::classes::ClassTally;
 use rueful_core::learner::Expert;
 use rueful_core::ledger::CurvePoint;
 use rueful_core::loss::{Labels, Loss};
@@ -213,8 +214,19 @@ impl Report {
     /// Adds the result of the solver. It is a contradiction if the regret is above a bound on it,
     /// or if the ends of an interval cross. The numbers in question are then withheld.
     pub fn add_hindsight(&mut self, found: HindsightReport, ledger: &Ledger) {
+        let regret = found.regret(ledger);
+        self.add_solved(found, regret);
+    }
+
+    /// Adds the result of the solver for rounds of many classes.
+    pub fn add_class_hindsight(&mut self, found: HindsightReport, tally: &ClassTally) {
+        let regret = found.regret_between(tally.loss_interval(), tally.rounds());
+        self.add_solved(found, regret);
+    }
+
+    fn add_solved(&mut self, found: HindsightReport, regret: Option<Interval>) {
         self.contradictions.extend(found.contradiction.clone());
-        self.regret = found.regret(ledger);
+        self.regret = regret;
         self.comparator = found.comparator;
         self.hindsight = Some(found);
         let Some(regret) = self.regret else { return };

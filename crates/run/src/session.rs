@@ -261,6 +261,11 @@ impl<R: Learning> Session<R> {
         &self.run
     }
 
+    /// The run, to be changed.
+    pub fn run_mut(&mut self) -> &mut R {
+        &mut self.run
+    }
+
     /// The companions of the run.
     pub fn companions(&self) -> &Companions {
         &self.companions

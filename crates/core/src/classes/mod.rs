@@ -7,6 +7,7 @@
 mod confusion;
 mod judge;
 mod ledger;
+mod loss;
 mod minorant;
 mod ogd;
 mod slopes;
@@ -15,6 +16,7 @@ pub use confusion::{ClassCounts, Confusion};
 pub use judge::ClassJudge;
 pub(crate) use judge::JudgeDesk;
 pub use ledger::{ClassLedger, ClassTally, HingeRound};
+pub use loss::{ClassLoss, ClassTangent};
 pub use ogd::ClassOgd;
 
 use crate::elementary::ln;

@@ -264,6 +264,20 @@ impl ClassOgd {
         added
     }
 
+    /// The weights of every class, by feature.
+    pub fn weights(&self) -> Vec<Vec<f64>> {
+        let classes = self.classes as usize;
+        let mut all = vec![vec![0.0; self.weights.len()]; classes];
+        let (mut scores, mut steps) = (vec![[0.0]; classes], vec![[0.0]; classes + 1]);
+        for feature in 0..self.weights.len() {
+            scores.fill([0.0]);
+            steps.fill([0.0]);
+            self.weights.add_feature(feature, self.factor, &mut scores, &mut steps);
+            all.iter_mut().zip(&scores).for_each(|(weights, score)| weights[feature] = score[0]);
+        }
+        all
+    }
+
     /// Reorders the features: place i gets the content of place `from[i]`.
     pub fn rearrange(&mut self, from: &[u32]) {
         self.weights.rearrange(from);

@@ -1,12 +1,12 @@
 //! The learners of many classes behind one type.
 
+use super::ClassLoss;
 use super::late::{ClassSaid, LateRows};
-use super::loss::ClassLoss;
-use super::run::ClassOutcome;
+use super::run::{ClassBooks, ClassOutcome};
 use super::task::{ClassTask, ball_of};
 use crate::companions::whole;
 use crate::spec::{LearnerSpec, SpecError};
-use rueful_core::classes::{ClassError, ClassJudge, ClassLedger, ClassOgd, HingeRound};
+use rueful_core::classes::{ClassError, ClassJudge, ClassOgd, HingeRound};
 use rueful_core::learner::{Expert, SoftmaxBank};
 use rueful_core::{Comparators, Example, Features, Promise, Rows};
 
@@ -71,13 +71,13 @@ impl ClassLearner {
         }
     }
 
-    /// Plays the rounds of some rows, whose features are cells of the ledger, and enters them.
+    /// Plays the rounds of some rows, whose features are cells of the ledger, and enters them in the
+    /// ledger and in the window that is open.
     pub(super) fn play(
         &mut self,
         rows: Rows<'_>,
         late: &mut LateRows<'_>,
-        ledger: &mut ClassLedger,
-        norms: &mut Norms,
+        ClassBooks { ledger, norms, windows, .. }: &mut ClassBooks,
         outcomes: &mut Vec<ClassOutcome>,
     ) -> Result<(), ClassError> {
         match self {
@@ -87,6 +87,7 @@ impl ClassLearner {
                 let charged = late.answer(row).and_then(|said| said.round(example));
                 let (round, said) = charged.as_ref().map_or((round, said), |(r, said)| (r, *said));
                 ledger.record(example, round, said);
+                windows.iter_mut().for_each(|windows| windows.record(example, round, said));
                 if !example.importance.is_zero() {
                     norms.measure(example, slope_sq(example.label as u32, said));
                 }
@@ -100,6 +101,7 @@ impl ClassLearner {
                     let charged = late.answer(outcomes.len()).map(|said| said.hinge(&example));
                     let round = charged.as_ref().unwrap_or(round);
                     ledger.record_hinge(&example, round);
+                    windows.iter_mut().for_each(|windows| windows.record_hinge(&example, round));
                     if !example.importance.is_zero() {
                         norms.measure(&example, round.rival.map_or(0.0, |_| 2.0));
                     }
@@ -203,6 +205,15 @@ impl ClassLearner {
             Self::Ogd { ogd, .. } => {
                 (class < ogd.classes()).then(|| (ogd.contributions(x, class), 0.0))
             }
+        }
+    }
+
+    /// The weights of the features of every class, by class and by cell: those of the pool, or of
+    /// gradient descent.
+    pub(super) fn weights(&self) -> Vec<(u32, Vec<f64>)> {
+        match self {
+            Self::Bank(bank) => bank.weights(),
+            Self::Ogd { ogd, .. } => (0..).zip(ogd.weights()).collect(),
         }
     }
 

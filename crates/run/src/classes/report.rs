@@ -1,7 +1,7 @@
 //! The report of a run of many classes, under the names that it keeps in JSON.
 
+use super::ClassLoss;
 use super::card::ClassCard;
-use super::loss::ClassLoss;
 use super::run::ClassRun;
 use crate::contradiction::{Claim, Contradiction};
 use crate::figures::{ConstantReport, CountedReport, FiguresReport, RatesReport};

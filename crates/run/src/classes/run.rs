@@ -4,6 +4,7 @@ use super::card::ClassCard;
 use super::late::{ClassSaid, LateRows};
 use super::learner::{ClassLearner, Norms};
 use super::task::ClassTask;
+use super::windows::ClassWindows;
 use crate::learning::Late;
 use crate::report::Report;
 use crate::run::{RunError, late_reason};
@@ -65,6 +66,8 @@ pub(super) struct ClassBooks {
     pub(super) shares: Option<Shares>,
     /// The number of rounds whose prediction was made before earlier labels had come.
     pub(super) late: u64,
+    /// The windows, if they were asked for.
+    pub(super) windows: Option<ClassWindows>,
 }
 
 impl ClassBooks {
@@ -76,7 +79,17 @@ impl ClassBooks {
             norms: Norms::default(),
             shares: has_experts.then(Shares::new),
             late: 0,
+            windows: None,
         }
+    }
+}
+
+impl ClassBooks {
+    /// How many rounds are left until one of the books needs to look, after this many rounds.
+    fn until_next(&self, rounds: u64) -> u64 {
+        let share = self.shares.as_ref().map(|shares| shares.until_next(rounds));
+        let window = self.windows.as_ref().map(ClassWindows::until_end);
+        [share, window].into_iter().flatten().fold(self.ledger.until_mark(), u64::min)
     }
 }
 
@@ -139,19 +152,21 @@ impl ClassRun {
         Ok(late_rows.said)
     }
 
-    /// Plays up to each point of the curve, where witnesses can speak, and up to each moment at
-    /// which the shares are recorded.
+    /// Plays up to each point of the curve, where witnesses can speak, up to each moment at which the
+    /// shares are recorded, and up to the end of each window.
     fn play_in_parts(&mut self, rows: Rows<'_>, late: &mut LateRows<'_>) -> Result<(), ClassError> {
         let Self { learner, books, outcomes, .. } = self;
-        let ClassBooks { ledger, norms, shares, .. } = books;
         outcomes.clear();
         let mut from = 0;
         while from < rows.len() {
             let rest = rows.slice(from..rows.len());
-            let until_share = shares.as_ref().map(|shares| shares.until_next(learner.rounds()));
-            let until = ledger.until_mark().min(until_share.unwrap_or(u64::MAX));
-            let part = rest.slice(0..rest.until(until).min(late.until_asked(from)));
-            learner.play(part, late, ledger, norms, outcomes)?;
+            let part = rest.slice(
+                0..rest.until(books.until_next(learner.rounds())).min(late.until_asked(from)),
+            );
+            learner.play(part, late, books, outcomes)?;
+            let ClassBooks { ledger, shares, windows, .. } = &mut *books;
+            let classes = learner.classes();
+            windows.iter_mut().for_each(|windows| windows.observe(ledger, part, classes));
             if let Some(judge) = learner.judge() {
                 ledger.mark(judge);
             }
@@ -185,6 +200,17 @@ impl ClassRun {
     /// Sets the record of everything that was seen, where the caller has counted.
     pub fn saw(&mut self, seen: Seen) {
         self.seen = seen;
+    }
+
+    /// Judges the rounds from now on in these windows, or in none. Windows of this run that were made
+    /// before go on if they are given again.
+    pub fn set_windows(&mut self, windows: Option<ClassWindows>) {
+        self.books.windows = windows;
+    }
+
+    /// The windows, if there are some.
+    pub fn windows(&self) -> Option<&ClassWindows> {
+        self.books.windows.as_ref()
     }
 
     /// The outcomes of the rows that were learned from last.
@@ -223,6 +249,11 @@ impl ClassRun {
     /// The state of the run now, with the testimonies of all witnesses.
     pub fn point(&self) -> CurvePoint {
         self.books.ledger.point(self.learner.judge())
+    }
+
+    /// A proved lower bound on the total loss of every comparator.
+    pub fn floor(&self) -> Option<f64> {
+        self.task.comparators.radius().map(|radius| self.point().floor(radius))
     }
 
     /// The report on the run so far.

@@ -43,6 +43,21 @@ impl SoftmaxBank {
         Some(added)
     }
 
+    /// The weight of every feature in the pool's score of every class that was seen: one list for
+    /// every class, in the order in which they were first seen. They are in the data's own units, and
+    /// do not include how the doubt of an example moderates lanes and filters.
+    pub fn weights(&self) -> Vec<(u32, Vec<f64>)> {
+        let mut desk = Desk::default();
+        self.opine::<Widest>(&Features::trusted(&[], &[], 0.0, true), 0, &mut desk);
+        let factors = self.pooled_factors(&desk);
+        let weight = |feature: usize, slot: usize| {
+            let unit = f64::from(self.scales[feature].inverse());
+            unit * self.said_by_unit(feature, slot, &factors)
+        };
+        let of_slot = |slot| (0..self.lanes.len()).map(|feature| weight(feature, slot)).collect();
+        self.classes().iter().enumerate().map(|(slot, &class)| (class, of_slot(slot))).collect()
+    }
+
     /// The pool's factors of the scores of lanes and filters.
     fn pooled_factors(&self, desk: &Desk) -> [f64; LANES + FILTERS] {
         let weights = self.pool.weights();
