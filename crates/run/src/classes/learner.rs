@@ -195,6 +195,14 @@ impl ClassLearner {
         }
     }
 
+    /// The weights for the score of a class, by cell. `None` if the class was not seen.
+    pub(super) fn weights(&self, class: u32) -> Option<Vec<f64>> {
+        match self {
+            Self::Bank(bank) => bank.weights(class),
+            Self::Ogd { ogd, .. } => (class < ogd.classes()).then(|| ogd.weights(class)),
+        }
+    }
+
     /// Reorders the features: place i gets the content of place `from[i]`.
     pub(super) fn rearrange(&mut self, from: &[u32]) {
         match self {

@@ -43,6 +43,19 @@ impl SoftmaxBank {
         Some(added)
     }
 
+    /// The weights of the features for the score of a class, in the data's own units. They are those
+    /// with which the pool combines lanes and filters now. It is `None` if the class has not been
+    /// seen.
+    pub fn weights(&self, class: u32) -> Option<Vec<f64>> {
+        let slot = self.slot(class)?;
+        let factors = self.pooled_factors(&Desk::default());
+        let weight = |feature: usize| {
+            let unit = self.said_by_unit(feature, slot, &factors);
+            unit * f64::from(self.scales[feature].inverse())
+        };
+        Some((0..self.lanes.len()).map(weight).collect())
+    }
+
     /// The pool's factors of the scores of lanes and filters.
     fn pooled_factors(&self, desk: &Desk) -> [f64; LANES + FILTERS] {
         let weights = self.pool.weights();
