@@ -30,7 +30,7 @@ impl<S> Copy for Late<'_, S> {}
 /// A run of any kind. A session gives it rows, and a model keeps it.
 pub trait Learning: Sized {
     /// What a run says of an example.
-    type Said: Clone + Serialize + DeserializeOwned;
+    type Said: Clone + Send + Sync + Serialize + DeserializeOwned;
 
     /// The tag of the section that describes such a run. No other kind of run has it.
     const TASK: Tag;

@@ -19,6 +19,7 @@ use crate::jury::Jury;
 use crate::learning::Learning;
 use crate::passes::Course;
 use crate::pending::{Pending, WAITING};
+use crate::report::Report;
 use crate::run::{PartOf, Proofs, Run, RunError};
 use crate::shares::Shares;
 use crate::spec::SpecError;
@@ -402,6 +403,17 @@ impl<R: Learning> Model<R> {
     /// The run that predicts: that of the first pass, or what later passes made of it.
     pub fn learned(&self) -> &R {
         self.course.learned(&self.run)
+    }
+
+    /// The report on the run as it was left. Data from files and several passes over them are named.
+    pub fn report(&self) -> Report {
+        let mut report = self.run.report();
+        if !self.data.files.is_empty() {
+            report.spec.data = Some(self.data.clone());
+        }
+        let classifies = report.mistake_rate.is_some();
+        report.passes = self.course.report(self.data.passes.as_ref(), classifies);
+        report
     }
 
     /// The model as the bytes of a file.

@@ -248,6 +248,18 @@ impl ClassOgd {
         }
     }
 
+    /// The weights of the features for the score of a class.
+    pub fn weights(&self, class: u32) -> Vec<f64> {
+        let mut scores = vec![[0.0]; self.classes as usize];
+        let mut steps = vec![[0.0]; self.classes as usize + 1];
+        let mut of = |feature: usize| {
+            scores.fill([0.0]);
+            self.weights.add_feature(feature, self.factor, &mut scores, &mut steps);
+            scores.get(class as usize).map_or(0.0, |score| score[0])
+        };
+        (0..self.weights.len()).map(&mut of).collect()
+    }
+
     /// The amounts that the features of an example add to the score of a class. They add up to the
     /// score.
     pub fn contributions(&self, x: &Features<'_>, class: u32) -> Vec<f64> {
@@ -262,20 +274,6 @@ impl ClassOgd {
         let mut added: Vec<f64> = known.iter().map(&mut of).collect();
         added.resize(x.len(), 0.0);
         added
-    }
-
-    /// The weights of every class, by feature.
-    pub fn weights(&self) -> Vec<Vec<f64>> {
-        let classes = self.classes as usize;
-        let mut all = vec![vec![0.0; self.weights.len()]; classes];
-        let (mut scores, mut steps) = (vec![[0.0]; classes], vec![[0.0]; classes + 1]);
-        for feature in 0..self.weights.len() {
-            scores.fill([0.0]);
-            steps.fill([0.0]);
-            self.weights.add_feature(feature, self.factor, &mut scores, &mut steps);
-            all.iter_mut().zip(&scores).for_each(|(weights, score)| weights[feature] = score[0]);
-        }
-        all
     }
 
     /// Reorders the features: place i gets the content of place `from[i]`.

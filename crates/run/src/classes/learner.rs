@@ -208,12 +208,11 @@ impl ClassLearner {
         }
     }
 
-    /// The weights of the features of every class, by class and by cell: those of the pool, or of
-    /// gradient descent.
-    pub(super) fn weights(&self) -> Vec<(u32, Vec<f64>)> {
+    /// The weights for the score of a class, by cell. `None` if the class was not seen.
+    pub(super) fn weights(&self, class: u32) -> Option<Vec<f64>> {
         match self {
-            Self::Bank(bank) => bank.weights(),
-            Self::Ogd { ogd, .. } => (0..).zip(ogd.weights()).collect(),
+            Self::Bank(bank) => bank.weights(class),
+            Self::Ogd { ogd, .. } => (class < ogd.classes()).then(|| ogd.weights(class)),
         }
     }
 

@@ -95,7 +95,8 @@ impl Model<ClassRun> {
             weight,
         };
         let mut all = Vec::new();
-        for (class, weights) in run.learner().weights() {
+        for class in 0..run.classes() {
+            let Some(weights) = run.learner().weights(class) else { continue };
             let class = run.name_of(class);
             let some = weights.into_iter().enumerate().filter(|&(_, weight)| weight != 0.0);
             all.extend(some.map(|one| weight(&class, one)));

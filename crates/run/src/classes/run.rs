@@ -246,6 +246,18 @@ impl ClassRun {
         Some((x.indices().iter().map(of).collect(), rest))
     }
 
+    /// One more than the largest number of a class that was learned from.
+    pub fn classes(&self) -> u32 {
+        self.learner.classes()
+    }
+
+    /// The weights for the score of a class, in the order of the indices of the features that were
+    /// seen. The bank mixes many predictors and is not linear: its weights are those of the mixture
+    /// now. `None` if the class was not seen.
+    pub fn weights(&self, class: u32) -> Option<Vec<(u32, f64)>> {
+        self.learner.weights(class).map(|weights| self.books.ledger.cells().by_feature(&weights))
+    }
+
     /// The state of the run now, with the testimonies of all witnesses.
     pub fn point(&self) -> CurvePoint {
         self.books.ledger.point(self.learner.judge())
@@ -399,6 +411,20 @@ mod tests {
             };
             assert!((added.iter().sum::<f64>() + rest - said).abs() < 1e-6, "{loss}");
             assert_eq!(run.contributions(&x, 99), None);
+            assert_eq!((run.weights(99), run.weights(1).unwrap().len()), (None, 21));
+        }
+    }
+
+    #[test]
+    fn scores_of_descent_are_those_of_its_weights() {
+        let (mut run, rows) = (ClassRun::new(task("multiclass-hinge")).unwrap(), batch(0, 80));
+        run.learn(rows.rows()).unwrap();
+        let x = rows.get(5).features;
+        for (class, score) in (0..run.classes()).zip(run.scores(&x)) {
+            let weights = run.weights(class).unwrap();
+            let of = |index: u32| weights.iter().find(|(own, _)| *own == index).unwrap().1;
+            let sum: f64 = x.iter().map(|(index, value)| of(index as u32) * value).sum();
+            assert!((sum - score).abs() < 1e-9, "{sum} {score}");
         }
     }
 

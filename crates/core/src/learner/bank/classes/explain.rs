@@ -43,19 +43,20 @@ impl SoftmaxBank {
         Some(added)
     }
 
-    /// The weight of every feature in the pool's score of every class that was seen: one list for
-    /// every class, in the order in which they were first seen. They are in the data's own units, and
-    /// do not include how the doubt of an example moderates lanes and filters.
-    pub fn weights(&self) -> Vec<(u32, Vec<f64>)> {
+    /// The weights of the features for the score of a class, in the data's own units. They are those
+    /// with which the pool combines lanes and filters now, and do not include how the doubt of an
+    /// example moderates them. It is `None` if the class has not been
+    /// seen.
+    pub fn weights(&self, class: u32) -> Option<Vec<f64>> {
+        let slot = self.slot(class)?;
         let mut desk = Desk::default();
         self.opine::<Widest>(&Features::trusted(&[], &[], 0.0, true), 0, &mut desk);
         let factors = self.pooled_factors(&desk);
-        let weight = |feature: usize, slot: usize| {
-            let unit = f64::from(self.scales[feature].inverse());
-            unit * self.said_by_unit(feature, slot, &factors)
+        let weight = |feature: usize| {
+            let unit = self.said_by_unit(feature, slot, &factors);
+            unit * f64::from(self.scales[feature].inverse())
         };
-        let of_slot = |slot| (0..self.lanes.len()).map(|feature| weight(feature, slot)).collect();
-        self.classes().iter().enumerate().map(|(slot, &class)| (class, of_slot(slot))).collect()
+        Some((0..self.lanes.len()).map(weight).collect())
     }
 
     /// The pool's factors of the scores of lanes and filters.
