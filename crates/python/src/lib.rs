@@ -35,7 +35,7 @@ mod _rueful {
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
-    use crate::parts::{join_parts, part, part_from_bytes, take_parts};
+    use crate::parts::{join_parts, part, part_from_bytes, take_parts, window};
     #[pymodule_export]
     use crate::program::program;
     #[pymodule_export]

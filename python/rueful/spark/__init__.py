@@ -12,8 +12,10 @@ from ._estimators import (
     OnlineRegressionModel,
     OnlineRegressor,
 )
+from ._stream import LearningStream
 
 __all__ = [
+    "LearningStream",
     "OnlineClassificationModel",
     "OnlineClassifier",
     "OnlineRegressionModel",
