@@ -268,6 +268,8 @@ pub(crate) fn method(method: Method) -> &'static str {
         Method::InteriorPoint => "an interior-point method",
         Method::DualCoordinateAscent => "dual coordinate ascent",
         Method::SufficientStatistics => "sufficient statistics",
+        Method::QuasiNewton => "a quasi-Newton method",
+        Method::Bundle => "a bundle method",
     }
 }
 

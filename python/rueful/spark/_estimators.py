@@ -335,8 +335,8 @@ class _Online(
         """Sets what becomes of rows that cannot be learned from: `error`, or `skip` and count."""
         return self._set(handleInvalid=value)
 
-    def _settings(self) -> dict[str, Any]:
-        given: dict[str, Any] = {"loss": self.getLoss()}
+    def _settings(self, **more: Any) -> dict[str, Any]:
+        given: dict[str, Any] = {"loss": self.getLoss(), **more}
         if self.isSet(self.radius):
             given["radius"] = self.getRadius()
         return _data.pick(given, _data.SETTINGS)
@@ -354,7 +354,7 @@ class _Online(
             features, self.getLabelCol(), self._weight(), self._labels(df), is_vector, how == "skip"
         )
 
-    def _fresh(self, df: DataFrame, columns: Columns) -> Learned:
+    def _fresh(self, df: DataFrame, columns: Columns, **more: Any) -> Learned:
         """Returns a model that has seen nothing, for rows like these."""
         table: Any = _data.sparse(scipy.sparse.csr_matrix((0, 0)))
         if not columns.is_vector:
@@ -362,7 +362,7 @@ class _Online(
             table = to_arrow_schema(StructType(fields)).empty_table()
         classes = [_data.class_name(label) for label in columns.classes or ()] or None
         asked = _data.columns({}, None)
-        model = Model(self._settings(), asked, table, constant=True, classes=classes)
+        model = Model(self._settings(**more), asked, table, constant=True, classes=classes)
         return Learned(model.to_bytes())
 
     def _go_on(self, base: Learned, df: DataFrame, columns: Columns, folder: str) -> Learned:
