@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -284,8 +285,8 @@ def _from_pairs(pairs: list[tuple[Doubles, Doubles]], columns: int) -> Curvature
 
 def _smooth(search: Search) -> str:
     """Newton's method, or a quasi-Newton method where columns are many."""
-    at, pairs, damping = search.best, [], 0.0
-    columns = len(search.scales)
+    at, damping, columns = search.best, 0.0, len(search.scales)
+    pairs: list[tuple[Doubles, Doubles]] = []
     if not search.curved:
         # The first step goes to the end of the ball at most.
         damping = float(np.linalg.norm(at.gradient)) / max(search.radius, 1e-300)
@@ -318,15 +319,16 @@ def _shares(search: Search, center: Doubles, step: float | None) -> Doubles:
     offsets = np.array([point.offset for point in points])
     gram, across = tangents @ tangents.T, tangents @ center
     if step is None:
-        step = 1e3 * max(search.radius, 1e-300) / max(np.sqrt(gram.diagonal().max()), 1e-300)
+        step = 1e3 * max(search.radius, 1e-300) / max(float(np.sqrt(gram.diagonal().max())), 1e-300)
     steepest = max(step * float(np.linalg.eigvalsh(gram)[-1]), 1e-300)
     shares = np.zeros(len(points))
     shares[-1] = 1.0
     previous, ahead, rate = shares, shares, 1.0
     for _ in range(3000):
         pulled = across - step * (gram @ ahead)
-        norm = center @ center - 2 * step * (ahead @ across) + step**2 * (ahead @ gram @ ahead)
-        scale = min(1.0, search.radius / max(np.sqrt(max(norm, 0.0)), 1e-300))
+        square = center @ center - 2 * step * (ahead @ across) + step**2 * (ahead @ gram @ ahead)
+        norm = math.sqrt(max(float(square), 0.0))
+        scale = min(1.0, search.radius / max(norm, 1e-300))
         shares = _on_simplex(ahead + (offsets + scale * pulled) / steepest)
         following = 0.5 * (1 + np.sqrt(1 + 4 * rate**2))
         ahead = shares + (rate - 1) / following * (shares - previous)
