@@ -285,6 +285,8 @@ pub(crate) fn method(method: Method) -> &'static str {
         Method::DualCoordinateAscent => "dual coordinate ascent",
         Method::SufficientStatistics => "sufficient statistics",
         Method::Smoothing => "Newton's method on smoothed losses",
+        Method::QuasiNewton => "a quasi-Newton method",
+        Method::Bundle => "a bundle method",
     }
 }
 

@@ -124,6 +124,12 @@ impl Hessian {
         self.flush();
     }
 
+    /// The lower triangle, row by row, d entries each.
+    pub(crate) fn into_entries(mut self) -> Vec<f64> {
+        self.finish();
+        self.entries
+    }
+
     /// H + shift·I with a little more on the diagonal. The addition is relative to each diagonal
     /// entry, because columns may differ in scale by many orders of magnitude.
     pub(crate) fn damped(&self, shift: f64, damping: f64) -> DMatrix<f64> {

@@ -33,6 +33,9 @@
 //!
 //! [`solve_classes`] does the same for many classes, whose comparators are matrices. It smooths the
 //! multiclass hinge, and takes Newton's steps with factors or with conjugate gradients.
+//!
+//! [`Pass`] is one pass over a part of the data, at one comparator. Passes over parts add up, so an
+//! engine that keeps the data on many machines can solve the problem with a method of its own.
 //! [`Gram`] answers for the square loss at any time, without the data. [`best_mistake_bound`] finds
 //! the comparator with the least mistake bound for the Perceptron.
 //!
@@ -76,6 +79,7 @@ mod line;
 mod mistakes;
 mod multipliers;
 mod newton;
+mod pass;
 mod passes;
 mod problem;
 mod products;
@@ -92,6 +96,7 @@ mod unit_free;
 
 pub use classes::{ClassProblem, ClassSolution, solve_classes};
 pub use mistakes::{BestMistakeBound, best_mistake_bound, mistake_bound};
+pub use pass::{Pass, PassError, Visit};
 pub use passes::{InMemory, Passes, Prefix};
 pub use problem::{Contradiction, Method, Options, Problem, Progress, Solution, Source, Start};
 pub use scales::Scales;

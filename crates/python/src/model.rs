@@ -254,11 +254,11 @@ impl Model {
     }
 }
 
-fn read<R>(lock: &RwLock<Held<R>>) -> Outcome<RwLockReadGuard<'_, Held<R>>> {
+fn read<R: Learning>(lock: &RwLock<Held<R>>) -> Outcome<RwLockReadGuard<'_, Held<R>>> {
     lock.read().map_err(|_| broken())
 }
 
-fn write<R>(lock: &RwLock<Held<R>>) -> Outcome<RwLockWriteGuard<'_, Held<R>>> {
+fn write<R: Learning>(lock: &RwLock<Held<R>>) -> Outcome<RwLockWriteGuard<'_, Held<R>>> {
     lock.write().map_err(|_| broken())
 }
 
