@@ -18,6 +18,7 @@ mod harness;
 mod json;
 mod keeping;
 mod labels;
+mod made;
 mod passes;
 mod pipe;
 mod play;
