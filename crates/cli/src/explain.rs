@@ -6,8 +6,9 @@ use crate::{classes, output, predict, view, weights};
 use anyhow::bail;
 use rueful_core::Batch;
 use rueful_data::DataError;
-use rueful_run::{AnyModel, Explanation, Model, Unlearned};
+use rueful_run::{AnyModel, Contribution, Explanation, Model, Unlearned};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// One example, its prediction, and the reasons for it.
 #[derive(Serialize)]
@@ -77,23 +78,67 @@ fn render(model: &Model, explained: &Explained, top: usize) -> String {
         + &contributions_table("Why", contributions, *rest, top)
 }
 
-/// Returns a table of what each feature adds to a score.
+/// A feature, or the parts of a column that became several features.
+struct Entry<'a> {
+    column: Option<&'a str>,
+    parts: Vec<&'a Contribution>,
+}
+
+impl Entry<'_> {
+    /// The amount that all parts add together.
+    fn sum(&self) -> f64 {
+        self.parts.iter().map(|part| part.contribution).sum()
+    }
+}
+
+/// Puts the parts of a column together. The entry that adds most comes first.
+fn entries(contributions: &[Contribution]) -> Vec<Entry<'_>> {
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    let mut places = HashMap::new();
+    for one in contributions {
+        let column = one.column.as_deref();
+        match column.and_then(|column| places.get(column).copied()) {
+            Some(place) => {
+                let entry: &mut Entry<'_> = &mut entries[place];
+                entry.parts.push(one);
+            }
+            None => {
+                places.extend(column.map(|column| (column, entries.len())));
+                entries.push(Entry { column, parts: vec![one] });
+            }
+        }
+    }
+    entries.sort_by(|one, other| other.sum().abs().total_cmp(&one.sum().abs()));
+    entries
+}
+
+/// Returns a table of what each feature adds to a score. The parts of a column stand below their sum.
 pub(crate) fn contributions_table(
     title: &str,
-    contributions: &[rueful_run::Contribution],
+    contributions: &[Contribution],
     left: f64,
     top: usize,
 ) -> String {
     let head = ["", "value", "weight", "adds"].map(str::to_owned).to_vec();
-    let line = |c: &rueful_run::Contribution| {
-        let name = weights::name(c.name.as_deref(), c.index.into());
+    let line = |c: &Contribution, indent: &str| {
+        let name = indent.to_owned() + &weights::name(c.name.as_deref(), c.index.into());
         vec![name, measured(c.value.into()), measured(c.weight), measured(c.contribution)]
     };
+    let entries = entries(contributions);
     let mut rows = vec![head];
-    rows.extend(contributions.iter().take(top).map(line));
-    let rest = contributions.get(top..).unwrap_or_default();
+    for entry in entries.iter().take(top) {
+        match (entry.column, &entry.parts[..]) {
+            (Some(column), parts) if parts.len() > 1 => {
+                let sum = measured(entry.sum());
+                rows.push(vec![rueful_data::printable(column), String::new(), String::new(), sum]);
+                rows.extend(parts.iter().map(|part| line(part, "  ")));
+            }
+            (_, parts) => rows.extend(parts.iter().map(|part| line(part, ""))),
+        }
+    }
+    let rest = entries.get(top..).unwrap_or_default();
     if !rest.is_empty() {
-        let sum = rest.iter().map(|c| c.contribution).sum();
+        let sum = rest.iter().map(Entry::sum).sum();
         let others = format!("{} others", count(rest.len() as u64));
         rows.push(vec![others, String::new(), String::new(), measured(sum)]);
     }

@@ -495,6 +495,16 @@ impl Schema {
         }
     }
 
+    /// The features that are made of the columns. A format without columns has none.
+    pub fn expansion(&self) -> Option<&Expansion> {
+        match self {
+            Self::Csv(table) => Some(table.columns.expansion()),
+            Self::Arff(arff) => Some(arff.columns.expansion()),
+            Self::Jsonl(json) => Some(json.columns.expansion()),
+            Self::Libsvm {} | Self::Vw { .. } => None,
+        }
+    }
+
     /// The reader of rows of this format.
     pub(crate) fn format(&self, reading: &Reading) -> Arc<dyn Format> {
         match self {

@@ -519,7 +519,7 @@ fn knots_are_quantiles_of_the_first_rows() {
 }
 
 #[test]
-fn a_curve_takes_the_place_of_its_number_and_waves_do_not() {
+fn bins_take_the_place_of_their_number_and_splines_and_waves_do_not() {
     let text = "n,m,w,y\n0,0,6,1\n1,3,0,2\n,,,3\n";
     let made = rows("data.csv", text, &curving(&["n:0,1"], &["m:0,4"], &["w:24:1"]));
     let waves = |row: &Named| row.1.iter().filter(|(name, _)| name.contains("w·")).count();
@@ -528,7 +528,10 @@ fn a_curve_takes_the_place_of_its_number_and_waves_do_not() {
         row.1.iter().filter(|(name, _)| !name.starts_with("w·")).cloned().collect()
     };
     assert_eq!(rest(&made[0]), expect(1.0, &[("n·0..1", 1.0), ("m·@0", 1.0), ("w", 6.0)]).1);
-    assert_eq!(rest(&made[1]), expect(2.0, &[("n·1..", 1.0), ("m·@0", 0.25), ("m·@4", 0.75)]).1);
+    assert_eq!(
+        rest(&made[1]),
+        expect(2.0, &[("n·1..", 1.0), ("m", 3.0), ("m·@0", 0.25), ("m·@4", 0.75)]).1
+    );
     assert_eq!(rest(&made[2]), expect(3.0, &[("n·missing", 1.0), ("m·missing", 1.0)]).1);
 }
 

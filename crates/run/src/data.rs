@@ -9,9 +9,9 @@ use crate::weighted::{ClassWeights, Weighted};
 use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
-    Binary, Cached, Column, DataError, Delayed, FirstLabels, Follow, FormatSettings, LabelRule,
-    Phrase, Purpose, Reading, Role, Schema, Source, TextFiles, Waiting, begin, canonical_label,
-    path_of,
+    Binary, Cached, Column, DataError, Delayed, Expansion, FirstLabels, Follow, FormatSettings,
+    LabelRule, Phrase, Purpose, Reading, Role, Schema, Source, TextFiles, Waiting, begin,
+    canonical_label, path_of,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -443,6 +443,18 @@ impl Layout {
             Self::Text(schema) => schema.columns(),
             Self::Columnar(layout) => &layout.columns,
             Self::Cache(_) => &[],
+        }
+    }
+}
+
+impl Layout {
+    /// Returns the features that are made of columns, if the format has columns. Those of a cache are
+    /// those of the data that it was made from.
+    pub fn expansion(&self) -> Option<&Expansion> {
+        match self {
+            Self::Text(schema) => schema.expansion(),
+            Self::Columnar(layout) => Some(layout.columns.expansion()),
+            Self::Cache(CacheLayout::Cache { of }) => of.as_deref()?.expansion(),
         }
     }
 }

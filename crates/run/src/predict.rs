@@ -44,6 +44,9 @@ pub struct Contribution {
     /// Its name, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The column of which it is a part, if the column became several features.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
     /// Its value, x_i.
     pub value: f32,
     /// w_i
@@ -106,7 +109,15 @@ impl Model {
             let cell = cells.cell(i as u32);
             let weight = cell.and_then(|cell| weights.get(cell)).copied().unwrap_or(0.0);
             let name = self.name_of(i as u32, names);
-            Contribution { index: i as u32, name, value: value as f32, weight, contribution }
+            let column = column_of(self, name.as_deref());
+            Contribution {
+                index: i as u32,
+                name,
+                column,
+                value: value as f32,
+                weight,
+                contribution,
+            }
         };
         let mut contributions: Vec<_> = x.iter().zip(all).map(contribution).collect();
         contributions.sort_by(by_size);
@@ -140,6 +151,11 @@ impl Model {
 /// Compares contributions by their size, the largest first.
 pub(crate) fn by_size(a: &Contribution, b: &Contribution) -> Ordering {
     b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.index.cmp(&b.index))
+}
+
+/// The column that a feature is a part of, if the column became several features.
+pub(crate) fn column_of<R>(model: &Model<R>, name: Option<&str>) -> Option<String> {
+    model.data.schema.expansion()?.part_of(name?).map(str::to_owned)
 }
 
 /// The name of a feature in the data at hand or in the data that a model has learned from.

@@ -5,7 +5,7 @@ use arrow_array::{
     Array, Decimal64Array, Float32Array, Float64Array, Int64Array, StringArray, UInt64Array,
 };
 use proptest::prelude::*;
-use rueful_data::{Follow, Input, open_inputs};
+use rueful_data::{CurveSettings, ExpansionSettings, Follow, Input, open_inputs};
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
@@ -68,6 +68,22 @@ fn written(people: &[Person]) -> String {
     format!("id,age,height,7,price,job,note,y\n{rows}")
 }
 
+/// Features that are made of numbers, of text and of several columns.
+fn made() -> ExpansionSettings {
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    let curves = CurveSettings {
+        bins: words(&["price:4", "height:-5,0,10"]),
+        splines: words(&["price", "7:1,1e9"]),
+        periodic: words(&["height:24"]),
+    };
+    ExpansionSettings {
+        crosses: words(&["height,job"]),
+        ngram: words(&["2"]),
+        curves,
+        ..ExpansionSettings::default()
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
@@ -78,11 +94,15 @@ proptest! {
         people[0].job = Some("clerk".to_owned());
         people[0].note = Some("a word".to_owned());
         people[0].age = Some(1.5);
+        // The quantiles of a column that never changes part nothing.
+        people.push(Person { price: Some(7), ..people[0].clone() });
+        people.push(Person { price: Some(8), ..people[0].clone() });
         let format_settings = FormatSettings {
             label: Some("y".to_owned()),
             categorical: vec!["id".to_owned()],
             text: vec!["note".to_owned()],
             header: Some(true),
+            expansion: made(),
             ..FormatSettings::default()
         };
         let reading = Reading { constant: true, ..reading(LabelRule::Any) };
@@ -98,6 +118,7 @@ proptest! {
             let path = file(&saved.bytes(std::slice::from_ref(&batch)));
             let opened = open(&[name(&path)], saved.format(), &format_settings, &reading).unwrap();
             prop_assert_eq!(&opened.layout.columns[..], text.schema.columns());
+            prop_assert_eq!(Some(opened.layout.columns.expansion()), text.schema.expansion());
             let mut source = opened.source;
             let found = drain(&mut source);
             prop_assert_eq!(&found.0, &expected.0);

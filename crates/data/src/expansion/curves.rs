@@ -6,8 +6,9 @@
 //! | a spline with the knots k₁ < … < k_m | `age·@30` | 1 − \|x − k_i\|/(the distance to the neighbour on that side), at least 0 |
 //! | waves of the period P | `hour·sin(j/24)`, `hour·cos(j/24)` | sin(2πjx/P), cos(2πjx/P) for j = 1, … h |
 //!
-//! Bins and splines take the place of the column's own feature. Waves are added to it. Beyond the
-//! first and the last knot a spline is constant.
+//! Bins take the place of the column's own feature. Splines and waves are added to it. Beyond the
+//! first and the last knot the features of a spline are constant, so that a predictor goes on in a
+//! straight line there, by the column's own feature.
 
 use super::PART;
 use crate::names::Prefix;
@@ -147,7 +148,7 @@ impl Shape {
 
     /// Whether the features take the place of the column's own.
     pub(crate) fn replaces(&self) -> bool {
-        !matches!(self, Self::Waves(_))
+        matches!(self, Self::Bins(_))
     }
 
     /// Calls `take` with the number and the value of every feature that is not 0.

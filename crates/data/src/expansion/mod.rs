@@ -74,9 +74,19 @@ impl Expansion {
         TermRules::new(self.grams, self.tf)
     }
 
+    /// The column that a feature is a part of, if the column became several features. The column's
+    /// own feature, and the one that says that a cell has no value, are such parts.
+    pub fn part_of<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let is_own = self.curves.iter().any(|curve| curve.column == name);
+        if is_own { Some(name) } else { self.curve_of(name) }
+    }
+
     /// The column that a feature of a curve belongs to, if the name is that of one.
-    pub fn curve_of<'a>(&self, name: &'a str) -> Option<&'a str> {
-        let (column, _) = name.rsplit_once(PART).filter(|_| !self.curves.is_empty())?;
+    pub(crate) fn curve_of<'a>(&self, name: &'a str) -> Option<&'a str> {
+        if self.curves.is_empty() || name.contains(cross::TIMES) {
+            return None;
+        }
+        let (column, _) = name.rsplit_once(PART)?;
         let is_of = |curve: &Curve| {
             let rest = column.strip_prefix(&*curve.column);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

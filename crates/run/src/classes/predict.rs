@@ -3,7 +3,7 @@
 use super::run::ClassRun;
 use crate::hindsight::Weight;
 use crate::model::Model;
-use crate::predict::{Contribution, by_size, name_of};
+use crate::predict::{Contribution, by_size, column_of, name_of};
 use rueful_core::{Example, Features};
 use rueful_data::Names;
 use serde::Serialize;
@@ -117,12 +117,16 @@ impl Model<ClassRun> {
         let scored = self.score(x);
         let class = class.or(scored.class)?;
         let (added, rest) = self.learned().contributions(x, class)?;
-        let contribution = |((i, value), contribution): ((usize, f64), f64)| Contribution {
-            index: i as u32,
-            name: name_of(self, i as u32, names),
-            value: value as f32,
-            weight: if value == 0.0 { 0.0 } else { contribution / value },
-            contribution,
+        let contribution = |((i, value), contribution): ((usize, f64), f64)| {
+            let name = name_of(self, i as u32, names);
+            Contribution {
+                index: i as u32,
+                column: column_of(self, name.as_deref()),
+                name,
+                value: value as f32,
+                weight: if value == 0.0 { 0.0 } else { contribution / value },
+                contribution,
+            }
         };
         let mut contributions: Vec<_> = x.iter().zip(added).map(contribution).collect();
         contributions.sort_by(by_size);
