@@ -154,7 +154,7 @@ pub(crate) fn by_size(a: &Contribution, b: &Contribution) -> Ordering {
 }
 
 /// The column that a feature is a part of, if the column became several features.
-pub(crate) fn column_of<R>(model: &Model<R>, name: Option<&str>) -> Option<String> {
+pub(crate) fn column_of<R: Learning>(model: &Model<R>, name: Option<&str>) -> Option<String> {
     model.data.schema.expansion()?.part_of(name?).map(str::to_owned)
 }
 
