@@ -59,8 +59,14 @@ fn open_tables(
     let table = tables.first().ok_or(DataError::NoInput)?;
     let mut notes = vec![Phrase::from(table.note.clone())];
     let columns = columns(&table.name, &table.schema, format_settings, &mut notes)?;
-    let layout = Layout { format, bits: format_settings.bits, columns };
-    let source = Columnar::new(tables, &layout, reading)?;
+    let name = table.name.clone();
+    let mut layout = Layout { format, bits: format_settings.bits, columns };
+    let mut source = Columnar::new(tables, &layout, reading)?;
+    if !format_settings.expansion.curves.is_empty() {
+        let values = |column: usize| source.first_numbers(column);
+        layout.columns = layout.columns.curved(&name, format_settings, &mut notes, values)?;
+        source.set_columns(layout.columns.clone());
+    }
     Ok(Opened { layout, notes, source })
 }
 

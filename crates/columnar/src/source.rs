@@ -16,8 +16,8 @@ use arrow_array::RecordBatchReader;
 use rueful_core::Batch;
 use rueful_data::pool::{Crew, Handed, Pool};
 use rueful_data::{
-    Assembler, Bits, Census, Columns, DataError, FirstLabels, LabelRule, LabelsSeen, Names,
-    Reading, Role, RowError, Source, printable,
+    Assembler, Bits, Cell, Census, Columns, DataError, FirstLabels, Ids, KNOT_ROWS, LabelRule,
+    LabelsSeen, Names, Reading, Role, RowError, Source, printable,
 };
 
 /// The most threads beside the one that assembles. More would have little to do, because only one
@@ -123,6 +123,30 @@ impl Columnar {
         }
         let Some(piece) = &self.piece else { return FirstLabels::default() };
         first_labels(piece, &self.projection, &self.columns, &self.reading)
+    }
+
+    /// The first numbers of a column, as far as they are in the first piece that has rows. It
+    /// delivers none of these rows.
+    pub(crate) fn first_numbers(&mut self, column: usize) -> Vec<f32> {
+        if let Err(error) = self.has_rows() {
+            self.broken = Some(error);
+        }
+        let place = self.projection.iter().position(|&other| other == column);
+        let (Some(piece), Some(place)) = (&self.piece, place) else { return Vec::new() };
+        let Some(cells) = piece.cells.get(place) else { return Vec::new() };
+        let number = |row| match cells.get(row) {
+            Cell::Number(number) => Some(number as f32).filter(|number| number.is_finite()),
+            Cell::Truth(truth) => Some(f32::from(u8::from(truth))),
+            _ => None,
+        };
+        (0..piece.rows.min(KNOT_ROWS)).filter_map(number).collect()
+    }
+
+    /// Assembles rows of these columns from now on. They are the columns of the layout, with other
+    /// features made of them. Call it before the first row is delivered.
+    pub(crate) fn set_columns(&mut self, columns: Columns) {
+        self.assembler = Assembler::new(&columns, self.bits, &self.reading);
+        self.columns = columns;
     }
 
     /// Reads labels by this rule from now on. Call it before the first row is delivered.
@@ -250,6 +274,10 @@ impl Source for Columnar {
         self.assembler.predictions()
     }
 
+    fn ids(&self) -> Option<&Ids> {
+        self.assembler.ids()
+    }
+
     fn place(&self, row: usize) -> Option<String> {
         let number = self.before + self.assembler.number(row)? as u64 + 1;
         Some(format!("{}: row {number}", printable(self.name())))
@@ -267,7 +295,8 @@ fn first_labels(
     columns: &Columns,
     reading: &Reading,
 ) -> FirstLabels {
-    let matters = |column: &usize| matches!(columns[*column].role, Role::Label | Role::Importance);
+    let matters =
+        |column: &usize| matches!(columns[*column].role, Role::Label | Role::Importance | Role::Id);
     let (chosen, cells): (Vec<_>, Vec<_>) = projection
         .iter()
         .zip(&piece.cells)

@@ -32,12 +32,14 @@ mod assemble;
 mod cache;
 mod census;
 mod chunk;
+mod delayed;
 mod error;
 mod expansion;
 mod file_name;
 mod fit;
 mod format;
 mod growing;
+mod ids;
 mod index_set;
 mod input;
 mod json;
@@ -56,6 +58,7 @@ mod reader;
 mod recognize;
 mod replace;
 mod rows;
+mod sample;
 mod schema;
 mod seen;
 mod source;
@@ -72,11 +75,16 @@ pub use cache::{
     CacheFault, CacheSummary, CacheWriter, Cached, Provenance, SourceFile, write_cache,
 };
 pub use census::Census;
+pub use delayed::{Delayed, Delays, Waiting};
 pub use error::{DataError, printable};
-pub use expansion::{Expansion, ExpansionSettings, Interactions};
+pub use expansion::{
+    Curve, CurveSettings, Expansion, ExpansionSettings, Grams, Interactions, KNOT_ROWS, Knots,
+    NamespaceRules, Shape, TermScale, Waves,
+};
 pub use file_name::{name_of, path_of};
 pub use fit::{KnownColumns, Purpose};
 pub use growing::{GrowingFile, Written};
+pub use ids::Ids;
 pub use input::{Follow, Input};
 pub use json::Json;
 pub use labels::{FirstLabels, Inferred, LabelRule, canonical_label};

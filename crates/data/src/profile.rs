@@ -89,6 +89,8 @@ struct Seen {
     column: Column,
     /// Whether the column was known before the first row.
     is_known: bool,
+    /// Whether its numbers are no features by themselves, so that nothing is known about them.
+    is_replaced: bool,
     /// Numbers that are not 0: how many there are, how far they reach, and which ones.
     count: u64,
     least: f64,
@@ -150,7 +152,12 @@ pub struct FarApart {
 impl Profile {
     /// An empty profile of a table with these columns.
     pub fn new(known: &KnownColumns) -> Self {
-        let columns: Vec<_> = known.columns().iter().cloned().map(Seen::new).collect();
+        let expansion = known.columns().expansion();
+        let seen = |column: &Column| Seen {
+            is_replaced: expansion.replaces(&column.name),
+            ..Seen::new(column.clone())
+        };
+        let columns: Vec<_> = known.columns().iter().map(seen).collect();
         let max_index = crate::Limits::default().max_index;
         let index_of = |name: &str| {
             let hashed = || known.bits().index(Prefix::NONE.hash(name.as_bytes()));
@@ -162,7 +169,7 @@ impl Profile {
         Self {
             places: places.collect(),
             by_name: by_name.collect(),
-            expansion: known.columns().expansion().clone(),
+            expansion: expansion.clone(),
             is_open: known.is_open(),
             rows: 0,
             is_cut: false,
@@ -214,7 +221,9 @@ impl Profile {
                 if let Some(&column) = self.by_name.get(&name[..at])
                     && self.columns[column].column.role == role
                 {
-                    return Place::Value(column);
+                    // A word has no mark in it, and an n-gram has.
+                    let is_gram = role == Role::Text && name[at..].contains('^');
+                    return if is_gram { Place::Elsewhere } else { Place::Value(column) };
                 }
             }
         }
@@ -227,13 +236,16 @@ impl Profile {
         self.new_column(name)
     }
 
-    /// Whether a feature of this name is a cross, or says that a cell has no value.
+    /// Whether a feature of this name is a cross, or part of a curve, or says that a cell has no
+    /// value.
     fn is_made(&self, name: &str) -> bool {
         let part = name.rsplit_once(PART);
         let says_missing = part.is_some_and(|(column, part)| {
             part == MISSING && (self.is_open || self.by_name.contains_key(column))
         });
-        self.expansion.missing && says_missing || self.expansion.has_crossed(name)
+        self.expansion.missing && says_missing
+            || self.expansion.has_crossed(name)
+            || self.expansion.curve_of(name).is_some()
     }
 
     /// Makes a column that was not known before, if that is allowed.
@@ -280,6 +292,7 @@ impl Seen {
         Self {
             column,
             is_known: true,
+            is_replaced: false,
             count: 0,
             least: f64::INFINITY,
             most: f64::NEG_INFINITY,
@@ -308,7 +321,7 @@ impl Seen {
     }
 
     fn profile(&self, rows: u64, missing: u64, is_cut: bool) -> ColumnProfile {
-        let is_number = matches!(self.column.role, Role::Number | Role::Date);
+        let is_number = matches!(self.column.role, Role::Number | Role::Date) && !self.is_replaced;
         let is_named = matches!(self.column.role, Role::Category | Role::Text);
         // Neither a value of 0 nor a missing value is stored.
         let zeros = rows.saturating_sub(missing + self.count);

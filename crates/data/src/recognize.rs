@@ -10,12 +10,12 @@
 //! - commas, tabs or semicolons make it a table.
 
 use crate::arff::{Arff, has_data};
-use crate::expansion::Interactions;
 use crate::input::Enough;
 use crate::json::Json;
 use crate::number::double_at;
 use crate::phrase::Phrase;
-use crate::schema::Schema;
+use crate::sample::first_values;
+use crate::schema::{Columns, Schema};
 use crate::table::{Separator, has_rows, infer};
 use crate::text::lines;
 use crate::{Bits, DataError, FormatSettings};
@@ -163,7 +163,32 @@ pub(crate) fn recognize_as(
             (Schema::Jsonl(json), notes)
         }
     };
+    let (schema, notes) = curved(file, schema, notes, (text, is_whole), format_settings)?;
     Ok(Recognized::Text { schema, notes })
+}
+
+/// Gives the columns of a format the curves that the settings ask for. The beginning of the text
+/// decides their knots.
+fn curved(
+    file: &str,
+    schema: Schema,
+    mut notes: Vec<Phrase>,
+    (text, is_whole): (&[u8], bool),
+    format_settings: &FormatSettings,
+) -> Result<(Schema, Vec<Phrase>), DataError> {
+    let values = |number: usize| first_values(&schema, number, text, is_whole);
+    let curve = |columns: &Columns, notes: &mut Vec<Phrase>| {
+        columns.clone().curved(file, format_settings, notes, values)
+    };
+    let mut curved = schema.clone();
+    match &mut curved {
+        _ if format_settings.expansion.curves.is_empty() => {}
+        Schema::Csv(table) => table.columns = curve(&table.columns, &mut notes)?,
+        Schema::Arff(arff) => arff.columns = curve(&arff.columns, &mut notes)?,
+        Schema::Jsonl(json) => json.columns = curve(&json.columns, &mut notes)?,
+        Schema::Libsvm {} | Schema::Vw { .. } => {}
+    }
+    Ok((curved, notes))
 }
 
 /// Whether the beginning of a file says enough about it.
@@ -281,6 +306,17 @@ impl Kind {
             };
             return Err(useless(format, &["importance"], reason));
         }
+        match &format_settings.id {
+            None => {}
+            Some(id) if self == Self::Vw && id == "tag" => {}
+            Some(_) => {
+                let reason = match self {
+                    Self::Vw => "its ids are tags: say tag",
+                    _ => "it has no ids",
+                };
+                return Err(useless(format, &["id"], reason));
+            }
+        }
         let reason = "it has no columns; leave the setting out";
         let given: [(&[&str; 1], bool); 6] = [
             (&["prediction-column"], !format_settings.predictions.is_empty()),
@@ -301,8 +337,8 @@ impl Kind {
             };
             return Err(useless(format, settings, reason));
         }
-        if self == Self::Libsvm && !expansion.interactions.is_empty() {
-            return Err(useless(format, &["interactions"], "it has no namespaces"));
+        if let (Self::Libsvm, Some(settings)) = (self, expansion.of_words()) {
+            return Err(useless(format, settings, "it has no namespaces and no words"));
         }
         if self == Self::Libsvm && format_settings.bits != Bits::default() {
             return Err(useless(format, &["bits"], "its features have numbers, not names"));
@@ -313,13 +349,14 @@ impl Kind {
 
 /// Vowpal Wabbit text, read as the settings say.
 fn vw(file: &str, format_settings: &FormatSettings) -> Result<Schema, DataError> {
-    let interactions = Interactions::try_from(format_settings.expansion.interactions.clone());
-    let interactions = interactions.map_err(|expected| DataError::Unsuitable {
+    let rules = format_settings.expansion.namespaces();
+    let (interactions, namespaces) = rules.map_err(|expected| DataError::Unsuitable {
         file: file.to_owned(),
-        found: "letters that name no interaction".to_owned(),
+        found: "settings that say nothing about namespaces".to_owned(),
         expected: expected.into(),
     })?;
-    Ok(Schema::Vw { bits: format_settings.bits, interactions })
+    let id = format_settings.id.is_some();
+    Ok(Schema::Vw { bits: format_settings.bits, interactions, namespaces, id })
 }
 
 /// The text format, as far as it can be told.

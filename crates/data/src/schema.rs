@@ -2,9 +2,11 @@
 
 use crate::arff::{Arff, ArffFormat};
 use crate::error::excerpt;
-use crate::expansion::{Expansion, ExpansionSettings, Interactions};
+use crate::expansion::namespaces::NamespacePlan;
+use crate::expansion::{Expansion, ExpansionSettings, Interactions, NamespaceRules};
 use crate::format::Format;
 use crate::json::{Json, JsonFormat};
+use crate::labels::LabelRule;
 use crate::libsvm::Libsvm;
 use crate::rows::Space;
 use crate::source::Reading;
@@ -38,6 +40,12 @@ pub enum Schema {
         /// The interactions of namespaces.
         #[serde(default, skip_serializing_if = "Interactions::is_none")]
         interactions: Interactions,
+        /// Whether the tag of a line is the id of its row.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        id: bool,
+        /// The use of namespaces.
+        #[serde(default, skip_serializing_if = "NamespaceRules::is_none")]
+        namespaces: NamespaceRules,
     },
 }
 
@@ -138,6 +146,21 @@ impl Columns {
         Self { expansion, ..self }
     }
 
+    /// The same columns with the curves that the settings ask for. `values` returns the first
+    /// [`KNOT_ROWS`](crate::KNOT_ROWS) numbers of the column with this number.
+    pub fn curved(
+        self,
+        file: &str,
+        format_settings: &FormatSettings,
+        notes: &mut Vec<Phrase>,
+        values: impl FnMut(usize) -> Vec<f32>,
+    ) -> Result<Self, DataError> {
+        let settings = &format_settings.expansion.curves;
+        let curves = settings.curves(file, &self, notes, values)?;
+        let expansion = Expansion { curves, ..self.expansion };
+        Ok(Self { list: self.list, expansion })
+    }
+
     /// The columns of the same table without those that only learning needs: labels, importances,
     /// and the predictions of other models.
     #[must_use]
@@ -214,6 +237,9 @@ impl Columns {
         }
         let count = |role| columns.iter().filter(|column| column.role == role).count();
         match (count(Role::Label), count(Role::Importance)) {
+            (0 | 1, 0 | 1) if count(Role::Id) > 1 => {
+                Err("at most one column with the role of the id".to_owned())
+            }
             (0 | 1, 0 | 1) => Ok(Self::unlabelled(columns)),
             (0 | 1, importances) => Err(format!(
                 "at most one column with the role of the importance, not {importances}"
@@ -234,6 +260,9 @@ pub enum Role {
     Importance,
     /// The number that another model predicted for the row. It is not a feature.
     Prediction,
+    /// The id of the row. A row without a label is predicted and waits. A later row with the same
+    /// id brings the label.
+    Id,
     /// A feature with the column's name and this value.
     Number,
     /// A feature `column=value` with the value 1.
@@ -250,7 +279,12 @@ pub enum Role {
 impl Role {
     /// Whether rows that are only predicted have a column of this role.
     pub(crate) fn is_for_predicting(self) -> bool {
-        !matches!(self, Self::Label | Self::Importance | Self::Prediction)
+        !matches!(self, Self::Label | Self::Importance | Self::Prediction | Self::Id)
+    }
+
+    /// Whether a column of this role makes features.
+    pub fn is_feature(self) -> bool {
+        self.is_for_predicting() && self != Self::Drop
     }
 
     /// The name of the setting that asks for this role.
@@ -259,6 +293,7 @@ impl Role {
             Self::Label => "label",
             Self::Importance => "importance",
             Self::Prediction => "prediction-column",
+            Self::Id => "id",
             Self::Number => "numeric",
             Self::Date => "no setting",
             Self::Category => "categorical",
@@ -282,6 +317,9 @@ pub struct FormatSettings {
     pub importance: Option<String>,
     /// Columns that hold the predictions of other models.
     pub predictions: Vec<String>,
+    /// The column of the ids, by which a label that comes later finds its row. In Vowpal Wabbit
+    /// text it is `tag`.
+    pub id: Option<String>,
     /// Columns to leave out, by name or number.
     pub drop: Vec<String>,
     /// Columns whose numbers are names of categories.
@@ -302,17 +340,18 @@ impl FormatSettings {
     /// The columns that the settings mention.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
         let lists = [&self.predictions, &self.drop, &self.categorical, &self.numeric, &self.text];
-        let single = self.label.iter().chain(&self.importance);
+        let single = self.label.iter().chain(&self.importance).chain(&self.id);
         let roles = single.chain(lists.into_iter().flatten()).map(String::as_str);
-        roles.chain(self.expansion.columns())
+        roles.chain(self.expansion.columns().map(|(_, column)| column))
     }
 
     /// The wishes for columns: a role, the setting that asks for it, and the columns.
-    pub(crate) fn wished(&self) -> [(Role, &'static str, &[String]); 7] {
+    pub(crate) fn wished(&self) -> [(Role, &'static str, &[String]); 8] {
         [
             (Role::Label, "label", self.label.as_slice()),
             (Role::Importance, "importance", self.importance.as_slice()),
             (Role::Prediction, "prediction-column", &self.predictions),
+            (Role::Id, "id", self.id.as_slice()),
             (Role::Drop, "drop", &self.drop),
             (Role::Category, "categorical", &self.categorical),
             (Role::Number, "numeric", &self.numeric),
@@ -435,6 +474,17 @@ impl Schema {
         }
     }
 
+    /// The number of bits in the index of a feature that has a name.
+    pub(crate) fn bits(&self) -> Bits {
+        match self {
+            Self::Csv(table) => table.bits,
+            Self::Arff(arff) => arff.bits,
+            Self::Jsonl(json) => json.bits,
+            Self::Vw { bits, .. } => *bits,
+            Self::Libsvm {} => Bits::default(),
+        }
+    }
+
     /// The columns and the role of each. A format without columns has none.
     pub fn columns(&self) -> &[Column] {
         match self {
@@ -456,8 +506,11 @@ impl Schema {
                 constant: reading.constant,
                 max_index: reading.limits.max_index,
             }),
-            Self::Vw { bits, interactions } => Arc::new(Vw {
+            Self::Vw { bits, interactions, namespaces, id } => Arc::new(Vw {
+                id: *id && reading.labels != LabelRule::Ignored,
                 interactions: interactions.clone(),
+                is_plain: interactions.is_none() && namespaces.is_none(),
+                namespaces: NamespacePlan::new(namespaces),
                 rule: reading.labels.clone(),
                 constant: reading.constant,
                 idle_rows: reading.idle_rows,

@@ -60,14 +60,18 @@ impl LabelsSeen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Follow, Input, Interactions, LabelRule, Reader, Reading, Schema};
+    use crate::{Follow, Input, Interactions, LabelRule, NamespaceRules, Reader, Reading, Schema};
     use proptest::prelude::*;
     use rueful_core::Batch;
 
     fn read(text: &str) -> Seen {
         let input = Input::new("text", text.as_bytes().to_vec().leak() as &[u8], &Follow::No);
-        let schema =
-            Schema::Vw { bits: 8.try_into().unwrap(), interactions: Interactions::default() };
+        let schema = Schema::Vw {
+            bits: 8.try_into().unwrap(),
+            interactions: Interactions::default(),
+            id: false,
+            namespaces: NamespaceRules::default(),
+        };
         let reading = Reading::new(LabelRule::Numbers);
         let mut reader = Reader::new(vec![input.unwrap()], &schema, &reading);
         let mut batch = Batch::default();

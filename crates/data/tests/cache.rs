@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use rueful_core::{Batch, Importance};
 use rueful_data::{
     CacheFault, CacheWriter, Cached, Census, DataError, Follow, FormatSettings, Input,
-    Interactions, LabelRule, LabelsSeen, Limits, Names, Provenance, Reader, Reading, Schema,
-    Source, SourceFile, open_inputs, write_cache,
+    Interactions, LabelRule, LabelsSeen, Limits, Names, NamespaceRules, Provenance, Reader,
+    Reading, Schema, Source, SourceFile, open_inputs, write_cache,
 };
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -507,7 +507,12 @@ fn a_cache_of_text_is_the_text() {
 fn importance_is_kept() {
     let mut text = "1 |f a b:2\n".repeat(5000);
     text.push_str(&"-1 0.25 |f a c\n1 3 |g d\n-1 |f a\n".repeat(3000));
-    let schema = Schema::Vw { bits: 12.try_into().unwrap(), interactions: Interactions::default() };
+    let schema = Schema::Vw {
+        bits: 12.try_into().unwrap(),
+        interactions: Interactions::default(),
+        id: false,
+        namespaces: NamespaceRules::default(),
+    };
     check_text(&text, &schema, None, &[LabelRule::Signs, LabelRule::Numbers]);
     let extremes = "1 1e30 |f a\n1 1e-30 |f a\n1 0.1 |f a\n1 0 |f b\n";
     check_text(extremes, &schema, None, &[LabelRule::Signs]);
@@ -647,7 +652,12 @@ fn a_file_comes_back_and_knows_when_it_is_stale() {
     assert_eq!(look(&paths, &libsvm, None, limit), None);
     assert_eq!(look(&paths, &libsvm, Some("1"), limit).unwrap(), "it was made without positive");
     assert!(look(&paths, &libsvm, None, 9).unwrap().to_string().contains("indices of at most"));
-    let vw = Schema::Vw { bits: 9.try_into().unwrap(), interactions: Interactions::default() };
+    let vw = Schema::Vw {
+        bits: 9.try_into().unwrap(),
+        interactions: Interactions::default(),
+        id: false,
+        namespaces: NamespaceRules::default(),
+    };
     assert_eq!(look(&paths, &vw, None, limit).unwrap(), "the files were read in another way");
     let two = [data.clone(), data.clone()];
     assert_eq!(look(&two, &libsvm, None, limit).unwrap(), "it was made from a.txt");

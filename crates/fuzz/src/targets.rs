@@ -10,9 +10,10 @@ use crate::random::Random;
 use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_data::{
-    Bits, CacheWriter, Cached, Column, Columns, DataError, Expansion, Follow, FormatSettings,
-    Input, Interactions, KnownColumns, PredictionColumns, Predictions, Provenance, Purpose, Reader,
-    Reading, Recognized, Role, Schema, Separator, Source, Table, TextFiles, open_inputs, recognize,
+    Bits, CacheWriter, Cached, Column, Columns, DataError, Delayed, Expansion, Follow,
+    FormatSettings, Grams, Input, Interactions, KnownColumns, NamespaceRules, PredictionColumns,
+    Predictions, Provenance, Purpose, Reader, Reading, Recognized, Role, Schema, Separator, Source,
+    Table, TermScale, TextFiles, Waiting, open_inputs, recognize,
 };
 use rueful_run::{AnySpec, Notation};
 use serde::Serialize;
@@ -55,6 +56,14 @@ pub(crate) const ALL: &[Target] = &[
         check: |bytes| check_schema(bytes, &vw(&["fg", "f:", "::", " f:"]), Known::Lines),
     },
     Target {
+        name: "namespaces",
+        seeds: || texts(&VW),
+        tokens: &[
+            "|", " |f ", "|g:2 ", "|h ", "| ", "a:", "A ", ":1", "é ", "b ", "1 ", "12:3", "a:b",
+        ],
+        check: |bytes| check_schema(bytes, &vw_text(), Known::Lines),
+    },
+    Target {
         name: "csv",
         seeds: || texts(&CSV),
         tokens: TABLE,
@@ -66,6 +75,18 @@ pub(crate) const ALL: &[Target] = &[
         seeds: || texts(&CSV),
         tokens: TABLE,
         check: |bytes| check_schema(bytes, &crossed_table(), Known::Format),
+    },
+    Target {
+        name: "curves",
+        seeds: || texts(&CSV),
+        tokens: TABLE,
+        check: |bytes| check_schema(bytes, &curve_table(), Known::Format),
+    },
+    Target {
+        name: "grams",
+        seeds: || texts(&CSV),
+        tokens: TABLE,
+        check: |bytes| check_schema(bytes, &gram_table(), Known::Format),
     },
     Target {
         name: "tsv",
@@ -103,6 +124,18 @@ pub(crate) const ALL: &[Target] = &[
         seeds: || texts(&ROLES_CSV),
         tokens: ROLES,
         check: |bytes| check_schema(bytes, &roles_table(), Known::Format),
+    },
+    Target {
+        name: "csv-ids",
+        seeds: || texts(&["y,i,b\n,1,u\n1,1,\n-1,2,v\n", "y,i,b\n,1,u\n,2,v\n1,2,\n"]),
+        tokens: TABLE,
+        check: |bytes| check_delayed(bytes, &ids_table()),
+    },
+    Target {
+        name: "vw-ids",
+        seeds: || texts(&["'a |f x\n1 'a |\n-1 'b |f y\n"]),
+        tokens: &["|", " |f ", "x ", "'a ", "'b |f ", "1 'a |\n", "\n'a |f x\n", "1 ", "1 0 "],
+        check: |bytes| check_delayed(bytes, &vw_tags()),
     },
     Target {
         name: "jsonl-roles",
@@ -454,7 +487,19 @@ fn long_name() -> Vec<u8> {
 fn vw(interactions: &[&str]) -> Schema {
     let interactions: Vec<_> = interactions.iter().map(|&letters| letters.to_owned()).collect();
     let interactions = Interactions::try_from(interactions).expect("they are interactions");
-    Schema::Vw { bits: few_bits(), interactions }
+    Schema::Vw { bits: few_bits(), interactions, namespaces: NamespaceRules::default(), id: false }
+}
+
+/// Vowpal Wabbit text whose tags are ids.
+fn vw_tags() -> Schema {
+    serde_json::from_str(r#"{"format":"vw","bits":8,"id":true}"#).expect("it is a schema")
+}
+
+/// Vowpal Wabbit text of whose words n-grams are made.
+fn vw_text() -> Schema {
+    let schema = r#"{"format":"vw","bits":8,"interactions":["fg"],"namespaces":{
+        "ngram":["2","f3"],"skips":["1"],"ignore":"h","lowercase":true,"tf":"log"}}"#;
+    serde_json::from_str(schema).expect("it is a schema")
 }
 
 /// The fewest bits, so that names collide.
@@ -478,7 +523,30 @@ fn crossed_table() -> Schema {
     let crosses = [&["a", "b"][..], &["a", "a"], &["b", "c", "c"]];
     let named = |cross: &&[&str]| cross.iter().map(|&column| column.to_owned()).collect();
     let crosses = crosses.iter().map(named).collect();
-    table.columns = table.columns.expanded(Expansion { missing: true, crosses });
+    let expansion = Expansion { missing: true, crosses, ..Expansion::default() };
+    table.columns = table.columns.expanded(expansion);
+    Schema::Csv(table)
+}
+
+/// The same table, with curves of its numbers, which are crossed as well.
+fn curve_table() -> Schema {
+    let schema = r#"{"format":"csv","separator":"comma","quotes":true,"header":true,"bits":8,
+        "columns":{"list":[{"name":"y","role":"label"},{"name":"a","role":"number"},
+        {"name":"b","role":"category"},{"name":"c","role":"number"},{"name":"d","role":"drop"}],
+        "expansion":{"missing":true,"crosses":[["a","b"],["a","c"]],"curves":[
+        {"column":"a","shape":{"bins":[-1.5,0,1e30]}},
+        {"column":"a","shape":{"waves":{"period":1e-20,"harmonics":3}}},
+        {"column":"c","shape":{"spline":[-3e38,1,3e38]}}]}}}"#;
+    serde_json::from_str(schema).expect("it is a schema")
+}
+
+/// The same table, with n-grams of its running text, which are crossed as well.
+fn gram_table() -> Schema {
+    let Schema::Csv(mut table) = table(Separator::Comma, true) else { unreachable!() };
+    let crosses = vec![["b", "c"].map(str::to_owned).to_vec()];
+    let grams = Grams::new(3, 2).expect("they are n-grams");
+    let expansion = Expansion { crosses, grams, tf: TermScale::Log, ..Expansion::default() };
+    table.columns = table.columns.expanded(expansion);
     Schema::Csv(table)
 }
 
@@ -522,6 +590,25 @@ fn check_schema(bytes: &[u8], schema: &Schema, known: Known) -> String {
     check_source(bytes, known, &|input, reading| {
         Ok(Box::new(Reader::new(vec![input], schema, reading)))
     })
+}
+
+/// Checks a file whose rows have ids, joined with labels that come later.
+fn check_delayed(bytes: &[u8], schema: &Schema) -> String {
+    check_source(bytes, Known::Format, &|input, reading| {
+        let rows = Box::new(Reader::new(vec![input], schema, reading));
+        Ok(Box::new(Delayed::new(rows, FILE, Waiting::default(), 3)))
+    })
+}
+
+/// A table with a column of ids.
+fn ids_table() -> Schema {
+    let roles = [Role::Label, Role::Id, Role::Category];
+    let columns = ["y", "i", "b"].into_iter().zip(roles);
+    let columns: Vec<_> =
+        columns.map(|(name, role)| Column { name: name.to_owned(), role }).collect();
+    let columns = Columns::try_from(columns).expect("their names differ, and one is the label");
+    let separator = Separator::Comma;
+    Schema::Csv(Table { separator, quotes: true, header: true, bits: few_bits(), columns })
 }
 
 /// The cache of LIBSVM text.

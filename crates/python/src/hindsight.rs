@@ -1,7 +1,8 @@
 //! Solves for the best fixed predictor of a table, and for the exact regret of a run over it.
 
 use crate::error::{Outcome, PythonError};
-use crate::model::{table_alone, way};
+use crate::held::way;
+use crate::model::table_alone;
 use crate::settings::{Asked, AskedColumns};
 use crate::side::Side;
 use crate::table::{Table, Told, View, Way};

@@ -9,7 +9,7 @@ use crate::spec::SpecError;
 use rueful_core::loss::{AnyLoss, Labels};
 use rueful_core::words::either;
 use rueful_core::{Batch, OutOfRange};
-use rueful_data::{Census, DataError, LabelsSeen, Names, Source};
+use rueful_data::{Census, DataError, Delays, LabelsSeen, Names, Source, Waiting};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -217,6 +217,14 @@ impl Source for Weighted {
         if self.left.is_some() { &[] } else { self.rows.predictions() }
     }
 
+    fn delays(&self) -> Option<&Delays> {
+        self.rows.delays()
+    }
+
+    fn waiting(&self) -> Option<&Waiting> {
+        self.rows.waiting()
+    }
+
     fn place(&self, row: usize) -> Option<String> {
         if self.left.is_some() { None } else { self.rows.place(row) }
     }
@@ -229,13 +237,20 @@ impl Source for Weighted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rueful_data::{Bits, Follow, Input, Interactions, LabelRule, Reader, Reading, Schema};
+    use rueful_data::{
+        Bits, Follow, Input, Interactions, LabelRule, NamespaceRules, Reader, Reading, Schema,
+    };
 
     const TEXT: &str = "1 0.5 |a x\n-1 |a y\n1 |a x:2\n-1 3 |b z\n-1 |a x\n";
 
     fn rows(text: &'static str) -> Box<dyn Source> {
         let input = Input::new("text", text.as_bytes(), &Follow::No).unwrap();
-        let schema = Schema::Vw { bits: Bits::default(), interactions: Interactions::default() };
+        let schema = Schema::Vw {
+            bits: Bits::default(),
+            interactions: Interactions::default(),
+            namespaces: NamespaceRules::default(),
+            id: false,
+        };
         Box::new(Reader::new(vec![input], &schema, &Reading::new(LabelRule::Signs)))
     }
 

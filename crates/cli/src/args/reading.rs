@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use rueful_data::{Bits, ExpansionSettings, FormatSettings};
+use rueful_data::{Bits, CurveSettings, ExpansionSettings, FormatSettings, TermScale};
 use rueful_run::{ClassWeights, DataSettings, Layout, ReadingOptions};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -62,6 +62,47 @@ pub(crate) struct FormatArgs {
     #[arg(long, value_name = "LETTERS")]
     interactions: Vec<String>,
 
+    /// Part a column of numbers into bins, as in --bins age, --bins age:5 for 5 bins, or --bins
+    /// age:18,30,65 for these edges. For several columns, give the flag several times.
+    #[arg(long, value_name = "COLUMN[:K]")]
+    bins: Vec<String>,
+
+    /// Make a column of numbers a curve of straight pieces between knots, as in --spline age, --spline
+    /// age:5 for 5 knots, or --spline age:18,30,65 for these knots.
+    #[arg(long, value_name = "COLUMN[:K]")]
+    spline: Vec<String>,
+
+    /// Add waves to a column of numbers, as in --periodic hour:24, or --periodic hour:24:3 for three
+    /// harmonics.
+    #[arg(long, value_name = "COLUMN:PERIOD[:H]")]
+    periodic: Vec<String>,
+
+    /// Make n-grams of up to N words of running text, as in --ngram 2, or of the words in a namespace
+    /// of Vowpal Wabbit text, as in --ngram a2.
+    #[arg(long, value_name = "N")]
+    ngram: Vec<String>,
+
+    /// Let n-grams skip up to K words, as in --skips 1 or --skips a1.
+    #[arg(long, value_name = "K")]
+    skips: Vec<String>,
+
+    /// The value of a word or n-gram that comes c times: c (count), 1 + ln c (log) or 1 (binary)
+    /// [default: count].
+    #[arg(long, value_name = "SCALE", value_parser = PossibleValuesParser::new(TermScale::NAMES))]
+    tf: Option<String>,
+
+    /// Leave out the namespaces of Vowpal Wabbit text that begin with one of these letters.
+    #[arg(long, value_name = "LETTERS")]
+    ignore_namespace: Vec<String>,
+
+    /// Read only the namespaces of Vowpal Wabbit text that begin with one of these letters.
+    #[arg(long, value_name = "LETTERS")]
+    keep_namespace: Vec<String>,
+
+    /// Lower-case the names of features of Vowpal Wabbit text; running text always is.
+    #[arg(long)]
+    lowercase: bool,
+
     /// Make no feature that says that a cell has no value.
     #[arg(long)]
     no_missing: bool,
@@ -90,6 +131,7 @@ impl FormatArgs {
             label: self.label.clone(),
             importance: self.importance.clone(),
             predictions: Vec::new(),
+            id: None,
             drop: self.drop.clone(),
             categorical: self.categorical.clone(),
             numeric: self.numeric.clone(),
@@ -107,6 +149,7 @@ impl FormatArgs {
             no_constant: self.no_constant,
             class_weights: None,
             passes: None,
+            pending: None,
         })
     }
 
@@ -116,6 +159,17 @@ impl FormatArgs {
             no_missing: self.no_missing,
             crosses: self.cross.clone(),
             interactions: self.interactions.clone(),
+            ngram: self.ngram.clone(),
+            skips: self.skips.clone(),
+            ignore_namespaces: self.ignore_namespace.concat(),
+            keep_namespaces: self.keep_namespace.concat(),
+            lowercase: self.lowercase,
+            curves: CurveSettings {
+                bins: self.bins.clone(),
+                splines: self.spline.clone(),
+                periodic: self.periodic.clone(),
+            },
+            tf: self.tf.as_deref().and_then(TermScale::by_name).unwrap_or_default(),
         }
     }
 }

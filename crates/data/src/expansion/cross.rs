@@ -86,10 +86,17 @@ impl Groups {
 
     /// Adds a feature to a group.
     pub(crate) fn push(&mut self, group: usize, prefix: &Prefix, name: &[u8], value: f32) {
+        self.push_hashed(group, prefix.hash(name), value, |names| {
+            names.extend_from_slice(prefix.text());
+            names.extend_from_slice(name);
+        });
+    }
+
+    /// Adds a feature whose name has this hash to a group. `write` appends the name.
+    fn push_hashed(&mut self, group: usize, hash: u64, value: f32, write: impl Fn(&mut Vec<u8>)) {
         if value != 0.0 {
-            let (hash, start) = (prefix.hash(name), self.names.len());
-            self.names.extend_from_slice(prefix.text());
-            self.names.extend_from_slice(name);
+            let start = self.names.len();
+            write(&mut self.names);
             self.parts[group].push(Part { hash, value, start, end: self.names.len() });
         }
     }
@@ -216,6 +223,16 @@ impl FeatureSink for Recorder<'_> {
     fn add_named(&mut self, space: &Space, prefix: &Prefix, name: &[u8], value: f32) {
         self.rows.add_named(space, prefix, name, value);
         self.groups.push(self.group, prefix, name, value);
+    }
+
+    fn add_hashed(&mut self, space: &Space, hash: u64, value: f32, write: impl Fn(&mut Vec<u8>)) {
+        self.rows.add_hashed(space, hash, value, &write);
+        self.groups.push_hashed(self.group, hash, value, write);
+    }
+
+    fn add_index(&mut self, index: u32, hash: u64, value: f32, write: impl Fn(&mut Vec<u8>)) {
+        self.rows.add(index, value);
+        self.groups.push_hashed(self.group, hash, value, write);
     }
 }
 

@@ -1,10 +1,11 @@
 //! An expansion, worked out for the columns of a table before the first row.
 
 use super::cross::{Cross, CrossFault, Groups};
+use super::curves::ColumnCurves;
 use super::{MISSING, PART, is_feature, is_indicated};
 use crate::names::Prefix;
 use crate::rows::{FeatureSink, Rows, Space};
-use crate::schema::{Column, Columns};
+use crate::schema::{Column, Columns, Role};
 
 /// An expansion, worked out for the columns of a table.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Expander {
     groups: Vec<Option<usize>>,
     group_count: usize,
     crosses: Vec<Cross>,
+    /// For each column, its curves.
+    curves: Vec<Option<ColumnCurves>>,
 }
 
 impl Expander {
@@ -24,6 +27,10 @@ impl Expander {
         let indicator = |column: &Column| {
             let is_wished = expansion.missing && is_indicated(column.role);
             is_wished.then(|| Prefix::new(format!("{}{PART}", column.name)))
+        };
+        let curves = |column: &Column| {
+            let is_number = column.role == Role::Number;
+            is_number.then(|| ColumnCurves::new(&expansion.curves, &column.name)).flatten()
         };
         let mut places = 0..;
         let mut group = |column: &Column| {
@@ -44,7 +51,18 @@ impl Expander {
             group_count: groups.iter().flatten().count(),
             crosses: expansion.crosses.iter().filter_map(cross).collect(),
             groups,
+            curves: columns.iter().map(curves).collect(),
         }
+    }
+
+    /// The curves of a column of numbers.
+    pub(crate) fn curves(&self, column: usize) -> Option<&ColumnCurves> {
+        self.curves[column].as_ref()
+    }
+
+    /// Whether features are made of numbers, or of several columns.
+    pub(crate) fn has_made(&self) -> bool {
+        self.has_crosses() || self.curves.iter().any(Option::is_some)
     }
 
     /// The group of a column in the crosses.

@@ -66,6 +66,11 @@ impl TryFrom<Vec<String>> for Interactions {
     }
 }
 
+/// The letter that a namespace is known by.
+pub(crate) fn first_letter(namespace: &[u8]) -> u8 {
+    namespace.first().copied().unwrap_or(NAMELESS)
+}
+
 /// The letters of an interaction in order.
 fn in_order(letters: &str) -> Result<String, String> {
     let most = Cross::MOST;
@@ -127,7 +132,7 @@ impl<'a> Interacting<'a> {
 
     /// The group of a namespace, if it interacts.
     pub(crate) fn group(&mut self, namespace: &[u8]) -> Option<usize> {
-        let letter = namespace.first().copied().unwrap_or(NAMELESS);
+        let letter = first_letter(namespace);
         let known = self.letters.iter().position(|other| *other == letter);
         if known.is_some() || !self.interactions.has(letter) {
             return known;

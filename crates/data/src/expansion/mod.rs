@@ -5,21 +5,32 @@
 //! | a cell without a value | `age·missing` | 1 |
 //! | a [cross](cross) of columns | `age×job=clerk` | the product of the values |
 //! | an [interaction](interactions) of namespaces | `a^age×b^clerk` | the product of the values |
+//! | a [curve](curves) of a column of numbers | `age·30..45` | 1 |
+//! | [words](terms) that follow each other | `text:not^good` | how often they do |
 //!
 //! An [`Expansion`] is decided once, from the settings of a person and the beginning of the first
 //! file. It is saved with the columns, so that every later file is expanded in the same way. What is
 //! made of a row depends on the row alone.
 
 pub(crate) mod cross;
+mod curve_settings;
+pub(crate) mod curves;
 mod expander;
 pub(crate) mod interactions;
+pub(crate) mod namespaces;
 mod settings;
+pub(crate) mod terms;
 
 use crate::schema::{Column, Role};
+pub use curve_settings::{CurveSettings, KNOT_ROWS};
+pub use curves::{Curve, Knots, Shape, Waves};
 pub(crate) use expander::Expander;
 pub use interactions::Interactions;
+pub use namespaces::NamespaceRules;
 use serde::{Deserialize, Serialize};
 pub use settings::ExpansionSettings;
+use terms::TermRules;
+pub use terms::{Grams, TermScale};
 
 /// The text between the name of a column and the name of a part of it.
 pub(crate) const PART: &str = "·";
@@ -41,12 +52,41 @@ pub struct Expansion {
     /// The crosses. The names in each of them are in order, and so are the crosses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crosses: Vec<Vec<String>>,
+    /// The columns of numbers that become several features, in the order of their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
+    /// The n-grams of columns of running text.
+    #[serde(skip_serializing_if = "Grams::is_none")]
+    pub grams: Grams,
+    /// The value of a word or n-gram of running text that is repeated.
+    #[serde(skip_serializing_if = "TermScale::is_count")]
+    pub tf: TermScale,
 }
 
 impl Expansion {
     /// Whether nothing is made.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The rules by which running text makes features.
+    pub(crate) fn terms(&self) -> TermRules {
+        TermRules::new(self.grams, self.tf)
+    }
+
+    /// The column that a feature of a curve belongs to, if the name is that of one.
+    pub fn curve_of<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let (column, _) = name.rsplit_once(PART).filter(|_| !self.curves.is_empty())?;
+        let is_of = |curve: &Curve| {
+            let rest = column.strip_prefix(&*curve.column);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.curves.iter().any(is_of).then_some(column)
+    }
+
+    /// Whether the number of a column is no feature by itself, because others take its place.
+    pub(crate) fn replaces(&self, column: &str) -> bool {
+        self.curves.iter().any(|curve| curve.column == column && curve.shape.replaces())
     }
 
     /// Whether a column takes part in a cross.
@@ -71,6 +111,12 @@ impl Expansion {
         if self.missing != other.missing {
             let with = if other.missing { "with" } else { "without" };
             return Some(format!("rows {with} features for missing cells"));
+        }
+        if self.curves != other.curves {
+            return Some("rows with other curves of numbers".to_owned());
+        }
+        if (self.grams, self.tf) != (other.grams, other.tf) {
+            return Some("rows with other features of running text".to_owned());
         }
         (self != other).then(|| "rows with other crosses".to_owned())
     }

@@ -98,7 +98,7 @@ pub(super) fn add_columns(
     columns: &mut Vec<Column>,
 ) -> Result<(), DataError> {
     let keys = Keys::of(beginning);
-    for name in expansion.columns() {
+    for (setting, name) in expansion.columns() {
         if columns.iter().any(|column| column.name == name) {
             continue;
         }
@@ -120,7 +120,7 @@ pub(super) fn add_columns(
             None => {
                 return Err(DataError::NoColumn {
                     file: file.to_owned(),
-                    setting: "cross",
+                    setting,
                     column: excerpt(name.as_bytes()),
                     columns: listed(beginning),
                 });

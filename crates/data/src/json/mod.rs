@@ -13,17 +13,20 @@ pub(crate) use keys::{is_key, keys_in};
 
 use crate::error::excerpt;
 use crate::expansion::cross::Groups;
+use crate::expansion::terms::ManyGrams;
 use crate::expansion::{Expander, MISSING, PART, is_indicated};
 use crate::format::{Fault, Format, quoted};
 use crate::labels::LabelRule;
 use crate::moment::{Moment, MomentNames};
 use crate::names::Prefix;
 use crate::number::{double_at, single_at};
-use crate::rows::{FeatureSink, IMPORTANCE, Rows, Space, importance};
+use crate::rows::{FeatureSink, IMPORTANCE, NO_LABEL_YET, Rows, Space, importance};
 use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::Reading;
 use crate::table::date_note;
-use crate::table::plan::{date_fault, is_missing, number_fault, number_in, size_expected};
+use crate::table::plan::{
+    date_fault, gram_fault, is_missing, number_fault, number_in, size_expected,
+};
 use crate::table::words::Words;
 use crate::text::{Text, lines};
 use crate::{Bits, DataError, Phrase};
@@ -98,6 +101,8 @@ pub(crate) struct JsonFormat {
     /// predictions.
     importance: Option<usize>,
     predictions: Vec<usize>,
+    /// The number of the column of ids, if rows without a label wait for one.
+    id: Option<usize>,
     /// The names of the features that are made from dates, for the columns that hold dates.
     dates: Vec<Option<MomentNames>>,
     expander: Expander,
@@ -128,6 +133,7 @@ impl JsonFormat {
         Self {
             importance: with_role(Role::Importance).next(),
             predictions: with_role(Role::Prediction).collect(),
+            id: with_role(Role::Id).next(),
             dates: json.columns.iter().map(date_names).collect(),
             expander: Expander::new(&json.columns),
             indicates: json.columns.expansion().missing,
@@ -158,7 +164,7 @@ fn date_names(column: &Column) -> Option<MomentNames> {
 
 impl Format for JsonFormat {
     fn read(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
-        match self.expander.has_crosses() {
+        match self.expander.has_made() {
             true => self.read_rows::<true>(text, rows),
             false => self.read_rows::<false>(text, rows),
         }
@@ -166,20 +172,23 @@ impl Format for JsonFormat {
 }
 
 impl JsonFormat {
-    /// Adds the rows of a text. `CROSSED` says whether columns are crossed.
-    fn read_rows<const CROSSED: bool>(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
+    /// Adds the rows of a text. `MADE` says whether features are made of numbers or of several
+    /// columns.
+    fn read_rows<const MADE: bool>(&self, text: Text<'_>, rows: &mut Rows) -> Result<(), Fault> {
         let bytes = text.bytes();
         let mut scratch = Scratch::default();
-        let mut filler = Filler::<CROSSED> {
+        let mut filler = Filler::<MADE> {
             format: self,
             rows,
             label: None,
             importance: None,
             predictions: vec![None; self.predictions.len()],
+            id: None,
+            nulls: 0,
             given: vec![false; if self.indicates && self.closed { self.columns.len() } else { 0 }],
             groups: self.expander.row_groups(),
             prefix: Prefix::NONE,
-            words: Words::default(),
+            words: Words::new(self.columns.expansion().terms()),
         };
         for (start, line) in lines(bytes) {
             if line.trim_ascii().is_empty() {
@@ -203,12 +212,15 @@ enum Before {
 }
 
 /// Puts a row together.
-struct Filler<'a, const CROSSED: bool> {
+struct Filler<'a, const MADE: bool> {
     format: &'a JsonFormat,
     rows: &'a mut Rows,
     label: Option<f64>,
     importance: Option<Importance>,
     predictions: Vec<Option<f64>>,
+    id: Option<Vec<u8>>,
+    /// The number of features that say that a key has no value.
+    nulls: usize,
     /// Which columns the row has, if the keys are the columns of a table. A column that it lacks has
     /// no value.
     given: Vec<bool>,
@@ -218,16 +230,17 @@ struct Filler<'a, const CROSSED: bool> {
     words: Words,
 }
 
-impl<const CROSSED: bool> Filler<'_, CROSSED> {
+impl<const MADE: bool> Filler<'_, MADE> {
     fn begin(&mut self) {
         (self.label, self.importance) = (None, None);
         self.predictions.fill(None);
+        (self.id, self.nulls) = (None, 0);
         self.given.fill(false);
-        if CROSSED {
+        if MADE {
             self.groups.clear();
         }
         self.rows.begin(self.format.constant);
-        if self.format.importance.is_some() {
+        if self.format.importance.is_some() || self.format.id.is_some() {
             self.rows.mark();
         }
     }
@@ -294,7 +307,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     ) -> Result<(), Fault> {
         match number_in(value) {
             Some(number) => {
-                self.feature(mark, Before::Nothing, key, number);
+                self.number_feature(mark, key, number);
                 Ok(())
             }
             None => {
@@ -328,7 +341,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     /// The group of a column in the crosses.
     #[inline]
     fn group(&self, mark: Option<usize>) -> Option<usize> {
-        if CROSSED { self.format.expander.group(mark?) } else { None }
+        if MADE { self.format.expander.group(mark?) } else { None }
     }
 
     /// Adds a feature of the column `mark`.
@@ -344,6 +357,25 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
                 self.groups.recorder(group, self.rows).add_named(space, prefix, name, value);
             }
             None => self.rows.add_named(space, prefix, name, value),
+        }
+    }
+
+    /// Adds the features of a number in the column `mark`.
+    #[inline]
+    fn number_feature(&mut self, mark: Option<usize>, key: &[u8], value: f32) {
+        let format = self.format;
+        let curves =
+            if MADE { mark.and_then(|column| format.expander.curves(column)) } else { None };
+        let Some(curves) = curves else {
+            return self.feature(mark, Before::Nothing, key, value);
+        };
+        self.prefix.set(&[key, PART.as_bytes()]);
+        match self.group(mark) {
+            Some(group) => {
+                let mut sink = self.groups.recorder(group, self.rows);
+                curves.add(&self.prefix, key, value, &format.space, &mut sink);
+            }
+            None => curves.add(&self.prefix, key, value, &format.space, self.rows),
         }
     }
 
@@ -377,16 +409,23 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     }
 
     /// Takes running text.
-    fn text(&mut self, key: &[u8], mark: Option<usize>, value: &[u8]) {
+    fn text(
+        &mut self,
+        key: &[u8],
+        mark: Option<usize>,
+        value: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
         self.prefix.set(&[key, b":"]);
         let space = &self.format.space;
-        match self.group(mark) {
+        let added = match self.group(mark) {
             Some(group) => {
                 let mut sink = self.groups.recorder(group, self.rows);
-                self.words.add(space, &self.prefix, value, &mut sink);
+                self.words.add(space, &self.prefix, value, &mut sink)
             }
             None => self.words.add(space, &self.prefix, value, self.rows),
-        }
+        };
+        added.map_err(|ManyGrams| gram_fault(value, at))
     }
 
     fn label(&mut self, label: Option<f64>, found: &[u8], at: usize) -> Result<(), Fault> {
@@ -395,6 +434,9 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     }
 
     fn finish(&mut self, line: &[u8], start: usize) -> Result<(), Fault> {
+        if self.format.id.is_some() && self.identify(line, start)? {
+            return Ok(());
+        }
         let unlabelled = self.format.unlabelled.then_some(0.0);
         let Some(label) = self.label.or(unlabelled) else {
             let expected = format!("a label under the key {}", quoted(self.format.columns.label()));
@@ -402,11 +444,11 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
         };
         self.check_quantities(line, start)?;
         let importance = self.importance.unwrap_or(Importance::ONE);
-        if importance.is_zero() && !self.format.idle_rows {
+        if importance.is_zero() && !self.format.idle_rows && self.format.id.is_none() {
             self.rows.forget_row();
             return Ok(());
         }
-        if CROSSED || !self.given.is_empty() {
+        if MADE || !self.given.is_empty() {
             self.expand(line, start)?;
         }
         self.rows.finish(label, importance).map_err(|_| {
@@ -415,9 +457,35 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
         })?;
         if !self.predictions.is_empty() {
             self.rows.predictions.extend(self.predictions.iter().flatten());
+        }
+        if !self.predictions.is_empty() || self.format.id.is_some() {
             self.rows.starts.push(start);
         }
         Ok(())
+    }
+
+    /// Reports the id of the row. A row without a label waits for one. Returns whether the row is
+    /// finished, because it has nothing but a label.
+    fn identify(&mut self, line: &[u8], start: usize) -> Result<bool, Fault> {
+        let Some(id) = &self.id else {
+            let name = self.format.id.map_or("", |column| &self.format.columns[column].name);
+            let expected = format!("an id under the key {}", quoted(name));
+            let fault = Fault::new(start, &line[start..], expected);
+            return Err(fault.hint("a label finds its row by its id"));
+        };
+        self.rows.ids.push(id, self.label.is_some());
+        let Some(label) = self.label else {
+            (self.label, self.importance) = (Some(NO_LABEL_YET), Some(Importance::ZERO));
+            self.rows.keep_waiting();
+            return Ok(false);
+        };
+        let is_bare = self.rows.features(self.format.constant) == self.nulls;
+        if is_bare {
+            self.check_quantities(line, start)?;
+            self.rows.finish_bare(label, self.importance.unwrap_or(Importance::ONE));
+            self.rows.starts.push(start);
+        }
+        Ok(is_bare)
     }
 
     #[cold]
@@ -431,7 +499,7 @@ impl<const CROSSED: bool> Filler<'_, CROSSED> {
     }
 }
 
-impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
+impl<const MADE: bool> Sink for Filler<'_, MADE> {
     /// The column whose role holds at this place.
     type Mark = Option<usize>;
 
@@ -465,12 +533,13 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
                 self.quantity(mark, number, written, at)?;
             }
             Some(Role::Text | Role::Date) => self.string(key, mark, written, at)?,
+            Some(Role::Id) => self.id = Some(written.to_vec()),
             Some(Role::Number) | None => {
                 let value = single_at(written, 0).map_or(f32::NAN, |(value, _)| value);
                 if !value.is_finite() {
                     return Err(Fault::new(at, written, size_expected()));
                 }
-                self.feature(mark, Before::Nothing, key, value);
+                self.number_feature(mark, key, value);
             }
         }
         Ok(())
@@ -497,8 +566,9 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
                 let number = double_at(value, 0).filter(|&(_, end)| end == value.len());
                 self.quantity(mark, number.map(|(number, _)| number), value, at)?;
             }
+            Some(Role::Id) => self.id = Some(value.to_vec()),
             Some(Role::Date) => self.date(key, mark, value, at)?,
-            Some(Role::Text) => self.text(key, mark, value),
+            Some(Role::Text) => self.text(key, mark, value, at)?,
             Some(Role::Number) => self.number_in(key, mark, value, at)?,
             Some(Role::Category) | None => self.category(key, mark, value),
         }
@@ -521,11 +591,10 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
                 self.label(label, word, at)
             }
             (Some(Role::Importance | Role::Prediction), _) => self.quantity(mark, None, word, at),
-            (Some(Role::Label | Role::Category | Role::Text | Role::Date | Role::Drop), _) => {
-                self.string(key, mark, word, at)
-            }
+            (Some(Role::Label | Role::Category | Role::Text | Role::Date), _)
+            | (Some(Role::Drop | Role::Id), _) => self.string(key, mark, word, at),
             (Some(Role::Number) | None, _) => {
-                self.feature(mark, Before::Nothing, key, f32::from(u8::from(value)));
+                self.number_feature(mark, key, f32::from(u8::from(value)));
                 Ok(())
             }
         }
@@ -533,7 +602,8 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
 
     fn null(&mut self, key: &[u8], mark: Self::Mark, at: usize) -> Result<(), Fault> {
         match self.role(mark) {
-            Some(Role::Drop) => Ok(()),
+            Some(Role::Drop | Role::Id) => Ok(()),
+            Some(Role::Label | Role::Importance) if self.format.id.is_some() => Ok(()),
             Some(Role::Importance | Role::Prediction) => self.quantity(mark, None, b"null", at),
             Some(Role::Label) => {
                 let expected =
@@ -545,6 +615,7 @@ impl<const CROSSED: bool> Sink for Filler<'_, CROSSED> {
                 if self.format.indicates && self.role(mark).is_none_or(is_indicated) {
                     self.prefix.set(&[key, PART.as_bytes()]);
                     self.feature(mark, Before::Key, MISSING.as_bytes(), 1.0);
+                    self.nulls += 1;
                 }
                 Ok(())
             }

@@ -8,13 +8,15 @@ use super::words::Words;
 use crate::error::excerpt;
 use crate::expansion::Expander;
 use crate::expansion::cross::Groups;
+use crate::expansion::curves::ColumnCurves;
+use crate::expansion::terms::ManyGrams;
 use crate::format::{Fault, quoted};
 use crate::labels::LabelRule;
 use crate::moment::{Moment, MomentNames};
 use crate::names::{Prefix, numeric};
 use crate::number::{double_at, single_at};
 use crate::phrase::Phrase;
-use crate::rows::{FeatureSink, IMPORTANCE, Rows, Space, importance};
+use crate::rows::{FeatureSink, IMPORTANCE, NO_LABEL_YET, Rows, Space, importance};
 use crate::schema::{Column, Columns, Role};
 use crate::source::Reading;
 use rueful_core::Importance;
@@ -43,6 +45,8 @@ pub(crate) struct Plan {
     has_importance: bool,
     /// The number of columns that hold predictions.
     predictions: usize,
+    /// The number of columns that make features, if some column holds ids.
+    identified: Option<usize>,
     expander: Expander,
     /// The columns of numbers that are expanded. Their numbers come after those of `indices`.
     expanded: Vec<ExpandedNumber>,
@@ -62,6 +66,8 @@ pub(crate) enum Action {
     Importance,
     /// It is the prediction of the model with this number.
     Prediction(usize),
+    /// It is the id of the row.
+    Id,
     /// It is a number, which goes to this place among the numbers.
     Number(usize),
     /// Its features are also crossed with others.
@@ -83,11 +89,14 @@ pub(crate) struct Crossed {
     action: Action,
 }
 
-/// A column of numbers that is crossed.
+/// A column of numbers that is crossed, or becomes several features.
 #[derive(Debug)]
 struct ExpandedNumber {
+    column: usize,
     name: String,
-    group: usize,
+    /// The text before the names of the features of its curves.
+    prefix: Prefix,
+    group: Option<usize>,
 }
 
 /// The row being put together, and the memory that this needs.
@@ -97,6 +106,9 @@ pub(crate) struct Filler {
     pub(crate) label: f64,
     pub(crate) importance: Importance,
     pub(crate) predictions: Vec<f64>,
+    id: Vec<u8>,
+    /// The place of the importance if it has no value, in a row that may lack one.
+    no_importance: Option<(usize, usize)>,
     words: Words,
     is_sparse: bool,
     /// The columns without a value, as far as features say so.
@@ -119,8 +131,10 @@ impl Plan {
         let (mut indices, mut expanded) = (Vec::new(), Vec::new());
         let numbers = columns.iter().enumerate().filter(|(_, c)| c.role == Role::Number);
         for (number, column) in numbers {
-            if let Some(group) = expander.group(number) {
-                expanded.push(ExpandedNumber { name: column.name.clone(), group });
+            let group = expander.group(number);
+            if group.is_some() || expander.curves(number).is_some() {
+                let (name, prefix) = (column.name.clone(), ColumnCurves::prefix(&column.name));
+                expanded.push(ExpandedNumber { column: number, name, prefix, group });
                 continue;
             }
             let (index, hash) = index_of(&column.name);
@@ -138,6 +152,7 @@ impl Plan {
             Role::Label => Action::Label,
             Role::Importance => Action::Importance,
             Role::Prediction => Action::Prediction(predictions.next().unwrap_or(0)),
+            Role::Id => Action::Id,
             Role::Number => Action::Number(slot(&column.name)),
             Role::Category => Action::Category(Prefix::new(format!("{}=", column.name))),
             Role::Text => Action::Text(Prefix::new(format!("{}:", column.name))),
@@ -161,6 +176,7 @@ impl Plan {
             expanded,
             has_importance: columns.iter().any(|column| column.role == Role::Importance),
             predictions: columns.predictions().count(),
+            identified: identified(columns),
             actions,
             columns: columns.clone(),
             indices,
@@ -183,7 +199,9 @@ impl Plan {
             label: 0.0,
             importance: Importance::ONE,
             predictions: vec![0.0; self.predictions],
-            words: Words::default(),
+            id: Vec::new(),
+            no_importance: None,
+            words: Words::new(self.columns.expansion().terms()),
             is_sparse: false,
             absent: Vec::new(),
             groups: self.expander.row_groups(),
@@ -206,10 +224,7 @@ impl Plan {
         filler.is_sparse = true;
         rows.begin(self.constant);
         filler.numbers[self.indices.len()..].fill(0.0);
-        self.begin_expanding(filler);
-        if self.has_importance {
-            rows.mark();
-        }
+        self.begin_marked(filler, rows);
     }
 
     /// Begins a row.
@@ -220,8 +235,21 @@ impl Plan {
         if self.has_loose {
             rows.begin(self.constant);
         }
+        self.begin_marked(filler, rows);
+    }
+
+    /// Begins the parts of a row that only some tables have.
+    #[inline]
+    fn begin_marked(&self, filler: &mut Filler, rows: &mut Rows) {
         self.begin_expanding(filler);
-        if self.has_importance {
+        if self.identified.is_some() {
+            filler.id.clear();
+            // A number that no label is: the row has no label so far.
+            filler.label = f64::NAN;
+            filler.importance = Importance::ONE;
+            filler.no_importance = None;
+            rows.mark();
+        } else if self.has_importance {
             rows.mark();
         }
     }
@@ -310,10 +338,20 @@ impl Plan {
     ) -> Result<(), Fault> {
         match self.actions[column] {
             Action::Drop => {}
+            Action::Label if self.identified.is_some() => {}
             Action::Label => return Err(self.no_label_fault(cell, at)),
+            Action::Id => return Err(self.id_fault(column, cell, at)),
+            Action::Importance if self.identified.is_some() => {
+                filler.no_importance = Some((column, at));
+            }
             Action::Importance => return Err(self.importance_fault(column, cell, at)),
             Action::Prediction(_) => return Err(self.prediction_fault(column, cell, at)),
-            _ => {
+            ref other => {
+                if let Action::Number(place) = other
+                    && *place >= self.indices.len()
+                {
+                    filler.numbers[*place] = f32::NAN;
+                }
                 rows.miss(column);
                 if self.expander.indicates(column) {
                     filler.absent.push(column);
@@ -348,7 +386,14 @@ impl Plan {
                 filler.predictions[*model] =
                     number.ok_or_else(|| self.prediction_fault(column, value, at))?;
             }
-            Action::Text(prefix) => filler.words.add(&self.space, prefix, value, rows),
+            Action::Id => {
+                filler.id.clear();
+                filler.id.extend_from_slice(value);
+            }
+            Action::Text(prefix) => {
+                let added = filler.words.add(&self.space, prefix, value, rows);
+                added.map_err(|ManyGrams| gram_fault(value, at))?;
+            }
             Action::Category(prefix) => rows.add_named(&self.space, prefix, value, 1.0),
             Action::Date(names) => match Moment::parse(value) {
                 Some(moment) => names.add(moment, &self.space, rows),
@@ -359,30 +404,35 @@ impl Plan {
                 (Some(number), _) => filler.numbers[*place] += number,
                 (None, _) => return Err(number_fault(self.name(column), value, at)),
             },
-            Action::Crossed(crossed) => {
-                let is_taken = self.crossed(filler, rows, crossed, value);
-                is_taken.ok_or_else(|| date_fault(self.name(column), value, at))?;
-            }
+            Action::Crossed(crossed) => self.crossed(filler, rows, crossed, column, value, at)?,
         }
         Ok(())
     }
 
-    /// Takes a value whose features are crossed. Returns none if it should be a date and is not.
+    /// Takes a value whose features are crossed.
     fn crossed(
         &self,
         filler: &mut Filler,
         rows: &mut Rows,
         crossed: &Crossed,
+        column: usize,
         value: &[u8],
-    ) -> Option<()> {
+        at: usize,
+    ) -> Result<(), Fault> {
         let mut sink = filler.groups.recorder(crossed.group, rows);
         match &crossed.action {
-            Action::Text(prefix) => filler.words.add(&self.space, prefix, value, &mut sink),
+            Action::Text(prefix) => {
+                let added = filler.words.add(&self.space, prefix, value, &mut sink);
+                added.map_err(|ManyGrams| gram_fault(value, at))?;
+            }
             Action::Category(prefix) => sink.add_named(&self.space, prefix, value, 1.0),
-            Action::Date(names) => names.add(Moment::parse(value)?, &self.space, &mut sink),
+            Action::Date(names) => match Moment::parse(value) {
+                Some(moment) => names.add(moment, &self.space, &mut sink),
+                None => return Err(date_fault(self.name(column), value, at)),
+            },
             _ => {}
         }
-        Some(())
+        Ok(())
     }
 
     /// Takes a date or time that needs no parsing.
@@ -417,7 +467,12 @@ impl Plan {
         start: usize,
         line: &[u8],
     ) -> Result<(), Fault> {
-        if filler.importance.is_zero() && !self.idle_rows {
+        if let Some(features) = self.identified {
+            if self.identify(filler, rows, features)? {
+                rows.starts.push(start);
+                return Ok(());
+            }
+        } else if filler.importance.is_zero() && !self.idle_rows {
             rows.forget_row();
             return Ok(());
         }
@@ -443,9 +498,36 @@ impl Plan {
         }
         if self.predictions > 0 {
             rows.predictions.extend_from_slice(&filler.predictions);
+        }
+        if self.predictions > 0 || self.identified.is_some() {
             rows.starts.push(start);
         }
         Ok(())
+    }
+
+    /// Reports the id of a row, of whose table `features` columns make features. A row without a
+    /// label waits for one. Returns whether the row is finished, because it has nothing but a label.
+    fn identify(
+        &self,
+        filler: &mut Filler,
+        rows: &mut Rows,
+        features: usize,
+    ) -> Result<bool, Fault> {
+        let is_labelled = !filler.label.is_nan();
+        if is_labelled && let Some((column, at)) = filler.no_importance {
+            return Err(self.importance_fault(column, b"", at));
+        }
+        rows.ids.push(&filler.id, is_labelled);
+        if !is_labelled {
+            (filler.label, filler.importance) = (NO_LABEL_YET, Importance::ZERO);
+            rows.keep_waiting();
+            return Ok(false);
+        }
+        let is_bare = rows.missed() == features;
+        if is_bare {
+            rows.finish_bare(filler.label, filler.importance);
+        }
+        Ok(is_bare)
     }
 
     /// Adds the features of expanded numbers, of cells without a value, and of crosses.
@@ -461,13 +543,25 @@ impl Plan {
             self.expander.indicate(column, &self.space, groups, rows);
         }
         for (number, &value) in self.expanded.iter().zip(&numbers[self.indices.len()..]) {
-            if value != 0.0 {
-                let mut sink = groups.recorder(number.group, rows);
-                sink.add_named(&self.space, &Prefix::NONE, number.name.as_bytes(), value);
+            // A cell without a value is NaN.
+            match number.group {
+                _ if value.is_nan() => {}
+                Some(group) => self.number(number, value, &mut groups.recorder(group, rows)),
+                None => self.number(number, value, rows),
             }
         }
         let crossed = self.expander.cross(groups, &self.space, rows);
         crossed.map_err(|fault| Fault::new(start, line, fault.expected()))
+    }
+
+    /// Adds the features of a number that is expanded.
+    fn number(&self, number: &ExpandedNumber, value: f32, rows: &mut impl FeatureSink) {
+        let (space, name) = (&self.space, number.name.as_bytes());
+        match self.expander.curves(number.column) {
+            Some(curves) => curves.add(&number.prefix, name, value, space, rows),
+            None if value != 0.0 => rows.add_named(space, &Prefix::NONE, name, value),
+            None => {}
+        }
     }
 
     #[inline]
@@ -489,6 +583,13 @@ impl Plan {
     }
 }
 
+/// The number of columns that make features, if some column holds ids.
+fn identified(columns: &Columns) -> Option<usize> {
+    let has_id = columns.iter().any(|column| column.role == Role::Id);
+    let features = columns.iter().filter(|column| column.role.is_feature());
+    has_id.then(|| features.count())
+}
+
 /// The faults, with explanations.
 impl Plan {
     #[cold]
@@ -501,6 +602,12 @@ impl Plan {
     fn importance_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
         let expected = format!("{IMPORTANCE}, in column {}", quoted(self.name(column)));
         Fault::new(at, cell, expected)
+    }
+
+    #[cold]
+    fn id_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
+        let expected = format!("an id in column {}", quoted(self.name(column)));
+        Fault::new(at, cell, expected).hint("a label finds its row by its id")
     }
 
     #[cold]
@@ -536,6 +643,12 @@ pub(crate) fn date_fault(name: &str, cell: &[u8], at: usize) -> Fault {
     let expected = "a date such as 2026-11-16 or 2026-11-16 13:05:00";
     let fault = Fault::new(at, cell, format!("{expected} in column {}", quoted(name)));
     fault.hint(other_readings(name))
+}
+
+/// The fault of a text that has too many n-grams.
+#[cold]
+pub(crate) fn gram_fault(text: &[u8], at: usize) -> Fault {
+    Fault::new(at, text, ManyGrams::expected())
 }
 
 /// The settings that read a column in another way.

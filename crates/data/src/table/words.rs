@@ -3,28 +3,49 @@
 //! A word is a run of letters and digits, as Unicode defines them. Everything else separates words.
 //! So `Don't` is `don` and `t`, and `Über-App` is `über` and `app`.
 
+use crate::expansion::terms::{ManyGrams, TermRules, WordList};
 use crate::names::Prefix;
 use crate::rows::{FeatureSink, Space};
 
-/// Finds words, in a buffer that is reused.
+/// Finds words, in buffers that are reused, and the terms that they make.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     word: Vec<u8>,
+    list: WordList,
+    rules: TermRules,
 }
 
 impl Words {
-    /// Adds a feature for every word of `text`. The counts of a repeated word add up.
+    /// Finds words that make terms by these rules.
+    pub(crate) fn new(rules: TermRules) -> Self {
+        Self { rules, ..Self::default() }
+    }
+
+    /// Adds a feature for every term of `text`. The counts of a repeated term add up.
     pub(crate) fn add(
         &mut self,
         space: &Space,
         prefix: &Prefix,
         text: &[u8],
         rows: &mut impl FeatureSink,
-    ) {
+    ) -> Result<(), ManyGrams> {
+        if self.rules.is_plain() {
+            self.each_word(text, |word| rows.add_named(space, prefix, word, 1.0));
+            return Ok(());
+        }
+        let mut list = std::mem::take(&mut self.list);
+        list.clear();
+        self.each_word(text, |word| list.push(prefix, word));
+        let added = list.add_to(&self.rules, space, rows);
+        self.list = list;
+        added
+    }
+
+    fn each_word(&mut self, text: &[u8], take: impl FnMut(&[u8])) {
         if text.is_ascii() {
-            self.each_ascii(text, |word| rows.add_named(space, prefix, word, 1.0));
+            self.each_ascii(text, take);
         } else {
-            self.each(text, |word| rows.add_named(space, prefix, word, 1.0));
+            self.each(text, take);
         }
     }
 

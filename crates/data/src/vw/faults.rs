@@ -2,7 +2,6 @@
 
 use super::line::Lines;
 use crate::error::excerpt;
-use crate::expansion::cross::CrossFault;
 use crate::format::Fault;
 use crate::rows::IMPORTANCE;
 use std::ops::Range;
@@ -47,6 +46,12 @@ impl Lines<'_> {
             Some(hint) if !word.contains(&b':') => fault.hint(hint),
             _ => fault.hint(LINE_FORM),
         }
+    }
+
+    #[cold]
+    pub(super) fn tag_fault(&self, start: usize, bar: usize) -> Fault {
+        let found = self.token(start, bar + 1);
+        Fault::new(start, found, "a tag before the |, the id of the row").hint(TAG_FORM)
     }
 
     #[cold]
@@ -121,8 +126,8 @@ impl Lines<'_> {
     }
 
     #[cold]
-    pub(super) fn cross_fault(&self, start: usize, fault: CrossFault) -> Fault {
-        Fault::new(start, self.line(start), fault.expected())
+    pub(super) fn made_fault(&self, start: usize, expected: String) -> Fault {
+        Fault::new(start, self.line(start), expected)
     }
 
     #[cold]

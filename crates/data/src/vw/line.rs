@@ -1,12 +1,13 @@
 //! Reads one line of Vowpal Wabbit text, and its features.
 
 use super::Vw;
-use crate::expansion::interactions::Interacting;
+use super::made::{Destination, Made};
 use crate::format::Fault;
 use crate::names::Prefix;
 use crate::number::{integer_at, single_at};
 use crate::rows::Rows;
 use crate::text::Text;
+use rueful_core::Importance;
 use std::ops::Range;
 
 /// A text that is being turned into rows.
@@ -17,23 +18,23 @@ pub(super) struct Lines<'a> {
     pub(super) prefix: Prefix,
     /// The prefix of a feature in that namespace whose value is a word.
     pub(super) inner: Prefix,
-    /// The features of namespaces that interact.
-    pub(super) interacting: Interacting<'a>,
+    /// The features of namespaces of which something is made.
+    pub(super) made: Made<'a>,
 }
 
 /// The facts about a namespace that its features need.
-struct Namespace {
-    scale: f32,
+pub(super) struct Namespace {
+    pub(super) scale: f32,
     /// Whether it has no name, so that whole numbers are indices.
-    is_nameless: bool,
+    pub(super) is_nameless: bool,
     /// The number of its features that had no name.
-    unnamed: u32,
-    /// Its group, if it interacts with others.
-    group: Option<usize>,
+    pub(super) unnamed: u32,
+    /// Where its features go.
+    pub(super) destination: Destination,
 }
 
 /// The value after the name of a feature.
-enum Value {
+pub(super) enum Value {
     /// A number, which is 1 if nothing is written, and the place where the feature ends.
     Number(f32, usize),
     /// A word that is not a number, and its place.
@@ -44,7 +45,7 @@ impl Lines<'_> {
     /// Adds the row of the line that begins at `at`, if it has one. Returns where the next line
     /// begins.
     #[inline]
-    pub(super) fn read_line<const CROSSED: bool>(
+    pub(super) fn read_line<const MADE: bool>(
         &mut self,
         at: usize,
         rows: &mut Rows,
@@ -57,24 +58,36 @@ impl Lines<'_> {
             return Err(self.no_bar_fault(start));
         };
         rows.mark();
-        let head = self.head(start, bar, rows)?;
+        let mut head = self.head(start, bar, rows)?;
         rows.begin(self.format.constant);
-        if CROSSED {
-            self.interacting.groups.clear();
+        if MADE {
+            self.made.clear();
         }
         let mut end = bar;
         while self.byte(end) == b'|' {
-            end = self.read_namespace::<CROSSED>(end, rows)?;
+            end = self.read_namespace::<MADE>(end, rows)?;
         }
         if !self.is_line_end(end) {
             return Err(self.return_fault(end));
         }
-        if head.importance.is_zero() && !self.format.idle_rows {
+        if self.format.id {
+            let tag = &self.text.bytes()[head.tag];
+            rows.ids.push(tag, head.is_labelled);
+            rows.starts.push(start);
+            if !head.is_labelled {
+                head.importance = Importance::ZERO;
+                rows.keep_waiting();
+            } else if rows.features(self.format.constant) == 0 {
+                rows.finish_bare(head.label, head.importance);
+                return Ok(self.next_line(end));
+            }
+        }
+        if head.importance.is_zero() && !self.format.idle_rows && !self.format.id {
             rows.forget_row();
         } else {
-            if CROSSED {
-                let crossed = self.interacting.cross(&self.format.space, rows);
-                crossed.map_err(|fault| self.cross_fault(start, fault))?;
+            if MADE {
+                let added = self.made.add_to(rows);
+                added.map_err(|expected| self.made_fault(start, expected))?;
             }
             rows.finish(head.label, head.importance).map_err(|_| self.sum_fault(start))?;
         }
@@ -91,7 +104,7 @@ impl Lines<'_> {
     /// Adds the features of the namespace whose bar is at `bar`. Returns where the namespace ends:
     /// at another bar, the end of the line, or a carriage return.
     #[inline]
-    fn read_namespace<const CROSSED: bool>(
+    fn read_namespace<const MADE: bool>(
         &mut self,
         bar: usize,
         rows: &mut Rows,
@@ -99,9 +112,10 @@ impl Lines<'_> {
         let end = self.name_end(bar + 1);
         let name = bar + 1..end;
         let text = self.text.padded();
-        let group = if CROSSED { self.interacting.group(&text[name.clone()]) } else { None };
+        let destination =
+            if MADE { self.made.destination(&text[name.clone()]) } else { Destination::Row };
         let is_nameless = name.is_empty();
-        let mut namespace = Namespace { scale: 1.0, is_nameless, unnamed: 0, group };
+        let mut namespace = Namespace { scale: 1.0, is_nameless, unnamed: 0, destination };
         if name.is_empty() {
             self.prefix.set(&[]);
         } else {
@@ -115,7 +129,8 @@ impl Lines<'_> {
             at = self.skip_blanks(at);
             match self.byte(at) {
                 b'|' | b'\n' | b'\r' => return Ok(at),
-                _ => at = self.read_feature::<CROSSED>(at, &mut namespace, rows)?,
+                _ if MADE => at = self.read_made(at, &mut namespace, rows)?,
+                _ => at = self.read_feature(at, &mut namespace, rows)?,
             }
         }
     }
@@ -134,7 +149,7 @@ impl Lines<'_> {
 
     /// Adds the feature at `at`. Returns where it ends.
     #[inline(always)]
-    fn read_feature<const CROSSED: bool>(
+    fn read_feature(
         &mut self,
         at: usize,
         namespace: &mut Namespace,
@@ -143,16 +158,10 @@ impl Lines<'_> {
         if namespace.is_nameless
             && let Some((index, end)) = self.index(at)
         {
-            let name = at..end;
-            let Value::Number(value, end) = self.value(name.clone())? else {
+            let Value::Number(value, end) = self.value(at..end)? else {
                 return self.read_other(at, namespace, rows);
             };
-            let value = self.scaled(value, namespace, at)?;
-            rows.add(index, value);
-            if CROSSED && let Some(group) = namespace.group {
-                let name = &self.text.padded()[name];
-                self.interacting.groups.push(group, &Prefix::NONE, name, value);
-            }
+            rows.add(index, self.scaled(value, namespace, at)?);
             return Ok(end);
         }
         let end = self.name_end(at);
@@ -162,9 +171,6 @@ impl Lines<'_> {
             let value = self.scaled(value, namespace, at)?;
             let name = &self.text.padded()[at..end];
             rows.add_named(&self.format.space, &self.prefix, name, value);
-            if CROSSED && let Some(group) = namespace.group {
-                self.interacting.groups.push(group, &self.prefix, name, value);
-            }
             return Ok(value_end);
         }
         self.read_other(at, namespace, rows)
@@ -185,9 +191,6 @@ impl Lines<'_> {
             Value::Word(word) => {
                 self.inner.set(&[self.prefix.text(), &text[name], b"^"]);
                 rows.add_named(space, &self.inner, &text[word.clone()], 1.0);
-                if let Some(group) = namespace.group {
-                    self.interacting.groups.push(group, &self.inner, &text[word.clone()], 1.0);
-                }
                 Ok(word.end)
             }
             Value::Number(value, end) => {
@@ -195,9 +198,6 @@ impl Lines<'_> {
                 namespace.unnamed += 1;
                 let name = format!(":{}", namespace.unnamed);
                 rows.add_named(space, &self.prefix, name.as_bytes(), value);
-                if let Some(group) = namespace.group {
-                    self.interacting.groups.push(group, &self.prefix, name.as_bytes(), value);
-                }
                 Ok(end)
             }
         }
@@ -205,7 +205,7 @@ impl Lines<'_> {
 
     /// If the name at `at` is an index, returns the index and where the name ends.
     #[inline(always)]
-    fn index(&self, at: usize) -> Option<(u32, usize)> {
+    pub(super) fn index(&self, at: usize) -> Option<(u32, usize)> {
         if !matches!(self.byte(at), b'1'..=b'9') {
             return None;
         }
@@ -218,7 +218,7 @@ impl Lines<'_> {
 
     /// Reads the value after a name.
     #[inline(always)]
-    fn value(&self, name: Range<usize>) -> Result<Value, Fault> {
+    pub(super) fn value(&self, name: Range<usize>) -> Result<Value, Fault> {
         if self.byte(name.end) != b':' {
             return Ok(Value::Number(1.0, name.end));
         }
@@ -246,7 +246,12 @@ impl Lines<'_> {
     }
 
     #[inline(always)]
-    fn scaled(&self, value: f32, namespace: &Namespace, at: usize) -> Result<f32, Fault> {
+    pub(super) fn scaled(
+        &self,
+        value: f32,
+        namespace: &Namespace,
+        at: usize,
+    ) -> Result<f32, Fault> {
         let value = value * namespace.scale;
         if value.is_finite() { Ok(value) } else { Err(self.size_fault(at, namespace.scale)) }
     }

@@ -9,8 +9,8 @@ mod rules;
 
 use rueful_core::Batch;
 use rueful_data::{
-    Bits, DataError, Follow, Input, Interactions, LabelRule, Limits, Names, Reader, Reading,
-    Schema, Source,
+    Bits, DataError, Follow, Input, Interactions, LabelRule, Limits, Names, NamespaceRules, Reader,
+    Reading, Schema, Source,
 };
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
@@ -71,7 +71,12 @@ fn source_from(reader: impl Read + Send + 'static, reading: &Reading) -> Reader 
     let input = Input::new("data.vw", reader, &Follow::No).unwrap();
     Reader::new(
         vec![input],
-        &Schema::Vw { bits: Bits::default(), interactions: Interactions::default() },
+        &Schema::Vw {
+            bits: Bits::default(),
+            interactions: Interactions::default(),
+            namespaces: NamespaceRules::default(),
+            id: false,
+        },
         reading,
     )
 }

@@ -2,7 +2,9 @@
 
 use crate::{NUMBERS, SIGNS, drain, named, refusal, row, rows, source, source_from};
 use rueful_core::Batch;
-use rueful_data::{Bits, DataError, Interactions, LabelRule, Limits, Reading, Schema, Source};
+use rueful_data::{
+    Bits, DataError, Interactions, LabelRule, Limits, NamespaceRules, Reading, Schema, Source,
+};
 use std::io::{self, Read};
 
 const FORM: &str = "a line is: label [importance] ['tag]|namespace name:value name …";
@@ -369,8 +371,12 @@ fn fewer_bits_make_smaller_indices() {
         io::Cursor::new(text.into_bytes()),
         &rueful_data::Follow::No,
     );
-    let schema =
-        Schema::Vw { bits: Bits::try_from(8).unwrap(), interactions: Interactions::default() };
+    let schema = Schema::Vw {
+        bits: Bits::try_from(8).unwrap(),
+        interactions: Interactions::default(),
+        id: false,
+        namespaces: NamespaceRules::default(),
+    };
     let mut reader = rueful_data::Reader::new(vec![input.unwrap()], &schema, &NUMBERS);
     drain(&mut reader);
     assert!(reader.census().dimension <= 256);
