@@ -9,10 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from . import _data
+from ._classes import OF_MANY, OF_TWO
 from ._report import Report
 from ._rueful import Audit as Books
-
-_OF_CLASSES = ("logistic", "hinge", "perceptron")
 
 #: The most certain a probability is taken to be: beyond, no finite score stands for it.
 _CLIP = 1e-12
@@ -64,6 +63,11 @@ class Audit:
         no_constant: bool = False,
         positive: Any = None,
     ) -> None:
+        if loss in OF_MANY:
+            raise ValueError(
+                f"loss: an audit judges one score or probability for each example, and {loss} has "
+                "one for every class: audit one class against the rest with positive"
+            )
         self._settings = {
             "loss": loss,
             "tau": _data.plain(tau),
@@ -107,7 +111,7 @@ class Audit:
         return self
 
     def _labels(self, y: Any) -> _data.Doubles:
-        if self._settings["loss"] not in _OF_CLASSES:
+        if self._settings["loss"] not in OF_TWO:
             return _data.doubles("y", y)
         if self._positive is not None:
             return np.where(y == self._positive, 1.0, -1.0)
@@ -205,7 +209,10 @@ def _audit_sklearn(
     classifies = is_classifier(model)
     classes = np.unique(y if classes is None else classes) if classifies else None
     if classes is not None and len(classes) != 2:
-        raise ValueError(f"y has {len(classes)} classes, expected two")
+        raise ValueError(
+            f"y has {len(classes)} classes, expected two: an audit judges one score or probability "
+            "for each example, so audit one class against the rest"
+        )
     says = _what_it_says(model) if classifies else "predict"
     books = _audit_of(says, loss, settings, None if classes is None else classes[1])
     for start in range(0, len(y), batch):

@@ -270,6 +270,13 @@ def signs(y: NDArray[Any], classes: NDArray[Any]) -> Doubles:
         row = int(np.argmin(positive | negative))
         raise ValueError(
             f"y, row {row}: found the class {plain(y[row])!r}, "
-            f"expected {plain(classes[0])!r} or {plain(classes[1])!r}"
+            f"expected {plain(classes[0])!r} or {plain(classes[1])!r}: "
+            "loss='softmax' learns any number of classes"
         )
     return np.asarray(positive * 2.0 - 1.0, dtype=np.float64)
+
+
+def by_size(names: Sequence[str], weights: Doubles) -> dict[str, float]:
+    """Returns the weights that are not 0 by name, the largest first."""
+    order = np.argsort(-np.abs(weights), kind="stable")
+    return {names[place]: float(weights[place]) for place in order if weights[place] != 0.0}

@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from . import _data
+from ._classes import OF_MANY, Classes
 from ._progress import Progress
 from ._report import Report
 from ._rueful import Model
@@ -33,11 +34,12 @@ _FLOATS = [np.float64, np.float32]
 _BALLS = ("ball", "unit-free")
 
 
-def _has_probabilities(estimator: Online) -> bool:
-    if (estimator.loss or estimator._usual_loss) == "logistic":
+def _has_probabilities(estimator: OnlineClassifier) -> bool:
+    loss = estimator._loss_now()
+    if loss in ("logistic", "softmax"):
         return True
     raise AttributeError(
-        f"the loss {estimator.loss!r} tells no probabilities: use loss='logistic'"
+        f"the loss {loss!r} tells no probabilities: use loss='logistic' or loss='softmax'"
     )
 
 
@@ -98,8 +100,12 @@ class Online(BaseEstimator):
 
     def _settings(self) -> dict[str, Any]:
         settings = _data.pick(vars(self), _data.SETTINGS)
-        settings["loss"] = settings["loss"] or self._usual_loss
+        settings["loss"] = self._loss_now()
         return settings
+
+    def _loss_now(self) -> str:
+        """The loss that was asked for, or the one that follows from the labels."""
+        return self.loss or self._usual_loss
 
     def _table(self, X: Any, *, reset: bool) -> tuple[Any, list[str] | None]:
         """The table as the core takes it, and the names of its columns where it is a matrix."""
@@ -151,14 +157,26 @@ class Online(BaseEstimator):
         weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
         return np.ascontiguousarray(weights)
 
-    def _labels(self, y: Any, *, reset: bool, classes: Any = None) -> _data.Doubles:
+    def _labels(
+        self, y: Any, *, reset: bool, classes: Any = None, is_whole: bool = False
+    ) -> _data.Doubles:
         raise NotImplementedError
+
+    def _learn(
+        self,
+        table: Any,
+        labels: _data.Doubles,
+        importances: _data.Doubles | None,
+        listener: Callable[[int, int, float], None] | None = None,
+    ) -> None:
+        """Lets the run learn from rows whose labels were just made numbers."""
+        self._model.learn(table, labels, importances, listener)
 
     def _class_names(self) -> list[str] | None:
         return None
 
     def _importances(
-        self, y: _data.Doubles, weights: _data.Doubles | None, *, is_whole: bool
+        self, y: NDArray[Any], weights: _data.Doubles | None, *, is_whole: bool
     ) -> _data.Doubles | None:
         return weights
 
@@ -203,11 +221,11 @@ class Online(BaseEstimator):
         """
         table, names = self._table(X, reset=True)
         y = self._target(X, table, y)
-        labels = self._labels(y, reset=True)
+        labels = self._labels(y, reset=True, is_whole=True)
         weights = self._weights(X, labels, sample_weight)
-        importances = self._importances(labels, weights, is_whole=True)
+        importances = self._importances(y, weights, is_whole=True)
         self._begin(X, table, names, labels, importances)
-        self._model.learn(table, labels, importances)
+        self._learn(table, labels, importances)
         return self
 
     def _target(self, X: Any, table: Any, y: Any) -> NDArray[Any]:
@@ -235,12 +253,13 @@ class Online(BaseEstimator):
         if not is_first and self._learn_plain(X, y, sample_weight, classes, listener):
             return self
         table, names = self._table(X, reset=is_first)
-        labels = self._labels(self._target(X, table, y), reset=is_first, classes=classes)
+        y = self._target(X, table, y)
+        labels = self._labels(y, reset=is_first, classes=classes)
         weights = self._weights(X, labels, sample_weight)
-        importances = self._importances(labels, weights, is_whole=False)
+        importances = self._importances(y, weights, is_whole=False)
         if is_first:
             self._begin(X, table, names, None, None)
-        self._model.learn(table, labels, importances, listener)
+        self._learn(table, labels, importances, listener)
         return self
 
     def _plain(self, X: Any) -> Any | None:
@@ -267,9 +286,9 @@ class Online(BaseEstimator):
             return False
         labels = self._labels(y, reset=False, classes=classes)
         weights = self._weights(X, labels, sample_weight)
-        importances = self._importances(labels, weights, is_whole=False)
+        importances = self._importances(y, weights, is_whole=False)
         try:
-            self._model.learn(table, labels, importances, listener)
+            self._learn(table, labels, importances, listener)
         except ValueError:
             return False
         return True
@@ -293,7 +312,7 @@ class Online(BaseEstimator):
         y : array, optional
             The labels, where `data` is a table.
         classes : array, optional
-            Both classes, where the first batch may not have them.
+            All classes, where the first batch may not have them.
         progress : bool, optional
             Whether a bar is shown; if left out, it is on terminals and in notebooks.
         threads : int, optional
@@ -319,20 +338,27 @@ class Online(BaseEstimator):
 
     # Predicting.
 
-    def _scores(self, X: Any) -> _data.Doubles:
+    def _said(
+        self, X: Any, of_table: Callable[[Any], _data.Doubles], of_files: Callable[[Any], _data.Doubles]
+    ) -> _data.Doubles:
+        """What the run says of a table, or of files."""
         check_is_fitted(self)
         files = _data_files(X)
         if files is not None:
-            return self._model.predict_files(files)
+            return of_files(files)
         table = self._plain(X)
         if table is not None:
             try:
-                return self._model.predict(table)
+                return of_table(table)
             except ValueError:
                 # The checks of scikit-learn find the words for what is wrong.
                 pass
         table, _ = self._table(X, reset=False)
-        return self._model.predict(table)
+        return of_table(table)
+
+    def _scores(self, X: Any) -> _data.Doubles:
+        check_is_fitted(self)
+        return self._said(X, self._model.predict, self._model.predict_files)
 
     # Weights.
 
@@ -408,9 +434,10 @@ class Online(BaseEstimator):
         """
         check_is_fitted(self)
         table, _ = self._table(X, reset=False)
-        labels = self._labels(self._target(X, table, y), reset=False)
+        y = self._target(X, table, y)
+        labels = self._labels(y, reset=False)
         weights = self._weights(X, labels, sample_weight)
-        importances = self._importances(labels, weights, is_whole=True)
+        importances = self._importances(y, weights, is_whole=True)
         found = self._model.regret(table, labels, importances, tolerance, max_passes)
         return Report._of(found)
 
@@ -449,14 +476,17 @@ class Online(BaseEstimator):
 
 
 class OnlineClassifier(ClassifierMixin, Online):
-    """Learns to tell two classes apart, online, and proves its own regret.
+    """Learns to tell classes apart, online, and proves its own regret.
 
     Parameters
     ----------
     learner : str, optional
         The learner; ``bank``, which needs no tuning, if left out.
     loss : str, optional
-        ``logistic`` if left out; or ``hinge``, ``perceptron``.
+        ``logistic``, ``hinge`` or ``perceptron`` for two classes; ``softmax``, or
+        ``multiclass-hinge`` with the learner ``ogd``, for any number of them, among which new ones
+        may come at any time. If left out, it follows from the classes that are known when learning
+        begins: ``logistic`` for two, and ``softmax`` for more.
     radius : float, optional
         The largest norm of the comparators; 10 if left out.
     comparators, judge, tau, eta, gradient_bound, sigma, alpha, l1, c, schedule, horizon : optional
@@ -474,10 +504,10 @@ class OnlineClassifier(ClassifierMixin, Online):
 
     Attributes
     ----------
-    classes_ : array of shape (2,)
-        The classes. The second is the one whose score is positive.
+    classes_ : array of shape (n_classes,)
+        The classes, in order. The score of two classes is positive for the second.
     coef_, intercept_ : arrays
-        The weights.
+        The weights: one row for two classes, and a row for every class if there are more.
     n_features_in_, feature_names_in_ :
         The columns.
 
@@ -492,6 +522,13 @@ class OnlineClassifier(ClassifierMixin, Online):
     ['up']
     >>> model.certificate(radius=1.0) < model.report()["sequential_risk"]
     True
+
+    With ``softmax``, a class may come that nobody knew of:
+
+    >>> model = OnlineClassifier(loss="softmax").partial_fit(X, y)
+    >>> _ = model.partial_fit(np.array([[3.0, -3.0]] * 50), ["aside"] * 50)
+    >>> model.predict([[3.0, -2.0], [3.0, 3.0]]).tolist()
+    ['aside', 'up']
     """
 
     _usual_loss = "logistic"
@@ -545,27 +582,92 @@ class OnlineClassifier(ClassifierMixin, Online):
         )
         self.class_weight = class_weight
 
-    def _labels(self, y: Any, *, reset: bool, classes: Any = None) -> _data.Doubles:
+    #: The loss that follows from the classes, where none was asked for.
+    _found_loss: str | None = None
+    #: The numbers of many classes, and what they become with the labels at hand.
+    _many: Classes
+    _grown: tuple[list[str], Classes]
+
+    def _loss_now(self) -> str:
+        return self.loss or self._found_loss or self._usual_loss
+
+    def _is_of_many(self) -> bool:
+        """Whether the run has a score for every class."""
+        return self._loss_now() in OF_MANY
+
+    def _labels(
+        self, y: Any, *, reset: bool, classes: Any = None, is_whole: bool = False
+    ) -> _data.Doubles:
         if reset:
             check_classification_targets(y)
-            found = np.unique(y if classes is None else classes)
-            self.classes_ = _two_classes(found, y)
+            self._meet_classes(y, classes, is_whole=is_whole)
         elif classes is not None and not self._are_known(classes):
             raise ValueError(
                 f"classes: found {list(classes)}, expected {self.classes_.tolist()} as before"
             )
-        return _data.signs(y, self.classes_)
+        return self._numbered(y) if self._is_of_many() else _data.signs(y, self.classes_)
+
+    def _meet_classes(self, y: NDArray[Any], classes: Any, *, is_whole: bool) -> None:
+        """Takes down the classes that are known when learning begins, and decides the loss."""
+        found = np.unique(y if classes is None else classes)
+        if found.dtype.kind == "b" and not is_whole:
+            found = np.array([False, True])
+        self._found_loss = None
+        if self.loss is None and self.learner in (None, "bank"):
+            # A name alone may be followed by any number of others, as in the program.
+            is_first_name = len(found) == 1 and found.dtype.kind in "UO" and not is_whole
+            self._found_loss = "softmax" if len(found) > 2 or is_first_name else None
+        if not self._is_of_many():
+            found = _two_classes(found, y)
+        self.classes_ = found
+        self._many = Classes(found)
+
+    def _numbered(self, y: NDArray[Any]) -> _data.Doubles:
+        """Labels as the numbers of their classes. New classes count once they are learned from."""
+        known = self._many.with_labels(y)
+        if known is not self._many:
+            check_classification_targets(y)
+        labels, new, known = known.numbered(y)
+        self._grown = (new, known)
+        return labels
+
+    def _learn(
+        self,
+        table: Any,
+        labels: _data.Doubles,
+        importances: _data.Doubles | None,
+        listener: Callable[[int, int, float], None] | None = None,
+    ) -> None:
+        if not self._is_of_many():
+            return super()._learn(table, labels, importances, listener)
+        new, known = self._grown
+        try:
+            self._model.learn(table, labels, importances, listener, new)
+        except BaseException:
+            # A table that is refused late has told of its classes.
+            if len(self._model.class_names() or []) > self._many.count:
+                self._take_over(known)
+            raise
+        self._take_over(known)
+
+    def _take_over(self, known: Classes) -> None:
+        self._many, self.classes_ = known, known.labels
 
     def _are_known(self, classes: Any) -> bool:
         if list(classes) == self.classes_.tolist():
             return True
-        return np.array_equal(np.unique(classes), self.classes_)
+        found = np.unique(classes)
+        # New classes may have come since.
+        more_may_come = self._is_of_many() and bool(np.all(np.isin(found, self.classes_)))
+        return more_may_come or np.array_equal(found, self.classes_)
 
     def _class_names(self) -> list[str] | None:
+        if self._is_of_many():
+            return None
         return [_data.class_name(label) for label in self.classes_]
 
     def _importances(
-        self, y: _data.Doubles, weights: _data.Doubles | None, *, is_whole: bool
+        self, y: NDArray[Any], weights: _data.Doubles | None, *, is_whole: bool
     ) -> _data.Doubles | None:
         if self.class_weight is None:
             return weights
@@ -574,44 +676,93 @@ class OnlineClassifier(ClassifierMixin, Online):
                 f"class_weight {self.class_weight!r} needs all labels at once: "
                 "give a dict for partial_fit"
             )
-        labels = np.where(y > 0, self.classes_[1], self.classes_[0])
-        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
-        factors = np.where(y > 0, of_class[1], of_class[0])
-        factors = np.asarray(factors, dtype=np.float64)
+        factors = self._factors(y)
         return factors if weights is None else weights * factors
+
+    def _factors(self, y: NDArray[Any]) -> _data.Doubles:
+        """How much each example counts by its class; 1 where nothing is said of a class."""
+        given = self.class_weight
+        if not self._is_of_many():
+            of_two = compute_class_weight(given, classes=self.classes_, y=y)
+            factors = np.where(y == self.classes_[1], of_two[1], of_two[0])
+            return np.asarray(factors, dtype=np.float64)
+        classes, places = np.unique(y, return_inverse=True)
+        if isinstance(given, dict):
+            of_each = np.array([given.get(_data.plain(label), 1.0) for label in classes])
+        else:
+            of_each = compute_class_weight(given, classes=classes, y=y)
+        return np.asarray(of_each[places], dtype=np.float64)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> OnlineClassifier:
         """Goes on with more rows, bit for bit as if all had come at once.
 
+        The first call decides the loss, if none was asked for: ``logistic`` for two classes, and
+        ``softmax`` for more, or where the first rows have only one name. With ``softmax``, any call
+        may bring new classes; with ``logistic``, a third class is refused. So give `classes`, or
+        ``loss="softmax"``, if the first rows may not have all classes.
+
         Parameters
         ----------
         X, y, sample_weight :
             As for `fit`.
-        classes : array of shape (2,), optional
-            All classes; needed with the first rows if these do not have both.
+        classes : array of shape (n_classes,), optional
+            All classes that are known; those of the first rows if left out.
         """
         return self._partial_fit(X, y, sample_weight, classes)
 
+    def _said_of_classes(self, X: Any, *, probabilities: bool) -> _data.Doubles:
+        return self._said(
+            X,
+            lambda table: self._model.predict_classes(table, probabilities),
+            lambda files: self._model.predict_classes_of_files(files, probabilities),
+        )
+
     def decision_function(self, X: Any) -> _data.Doubles:
-        """Returns the score of each row: positive for the second class."""
-        return self._scores(X)
+        """Returns the score of each row, positive for the second of two classes.
+
+        If there are more than two classes, it has a column for each of them, and the largest
+        decides. The scores of ``softmax`` are logarithms of probabilities. A class of which no
+        example has come yet has a share of the probability of such a class.
+        """
+        if not self._is_of_many():
+            return self._scores(X)
+        scores = self._class_scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _class_scores(self, X: Any) -> _data.Doubles:
+        check_is_fitted(self)
+        if self._loss_now() == "softmax" and bool(np.any(self._many.numbers < 0)):
+            return np.asarray(np.log(self.predict_proba(X)))
+        return self._many.scores(self._said_of_classes(X, probabilities=False))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Returns the class of each row."""
+        check_is_fitted(self)
+        if self._is_of_many():
+            return np.asarray(self.classes_[np.argmax(self._class_scores(X), axis=1)])
         scores = self._scores(X)
         return np.asarray(self.classes_[(scores > 0).astype(int)])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> _data.Doubles:
-        """Returns how likely each class is, row by row; for the logistic loss."""
+        """Returns how likely each class is, row by row; for ``logistic`` and ``softmax``.
+
+        A run with ``softmax`` also keeps a small probability for a class that nobody knows. Here
+        it is left out, and the others add up to 1.
+        """
+        check_is_fitted(self)
+        if self._is_of_many():
+            return self._many.probabilities(self._said_of_classes(X, probabilities=True))
         positive = self._model_probabilities(self._scores(X))
         return np.column_stack([1.0 - positive, positive])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> _data.Doubles:
         """Returns the logarithms of `predict_proba`."""
+        if self._is_of_many():
+            return np.asarray(np.log(self.predict_proba(X)))
         scores = self._scores(X)
         return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
 
@@ -622,26 +773,90 @@ class OnlineClassifier(ClassifierMixin, Online):
         return found
 
     @property
-    def coef_(self) -> _data.Doubles:
-        """The weights of the columns, of shape (1, n_features)."""
+    def weights_(self) -> dict[Any, Any]:
+        """The weights that are not 0 by the names of their features, the largest first.
+
+        Column j of a matrix is feature j + 1. The bank mixes many predictors and is not linear:
+        its weights are those of the mixture now. If there are more than two classes, there is such
+        a dict for every class.
+        """
         check_is_fitted(self)
-        return self._coefficients()[np.newaxis, :]
+        if not self._is_of_many():
+            return dict(self._model.named_weights())
+        indices, values = self._model.class_weights()
+        known = self._model.feature_names(indices.tolist())
+        names = [name or str(index) for name, index in zip(known, indices.tolist(), strict=True)]
+        rows = self._many.weights(values)
+        labels = [_data.plain(label) for label in self.classes_]
+        return {label: _data.by_size(names, row) for label, row in zip(labels, rows, strict=True)}
+
+    @property
+    def coef_(self) -> _data.Doubles:
+        """The weights of the columns, of shape (1, n_features), or (n_classes, n_features)."""
+        check_is_fitted(self)
+        if not self._is_of_many():
+            return self._coefficients()[np.newaxis, :]
+        if hasattr(self, "feature_names_in_"):
+            self._refuse_words()
+            of_each, names = list(self.weights_.values()), self.feature_names_in_
+            by_name = [[weights.get(str(name), 0.0) for name in names] for weights in of_each]
+            return _one_row_of_two(np.array(by_name))
+        indices, values = self._model.class_weights()
+        rows = np.zeros((len(self.classes_), self.n_features_in_ + 1))
+        known = indices <= self.n_features_in_
+        rows[:, indices[known]] = self._many.weights(values)[:, known]
+        return _one_row_of_two(rows[:, 1:])
 
     @property
     def intercept_(self) -> _data.Doubles:
-        """The weight of the constant, of shape (1,)."""
+        """The weight of the constant, of shape (1,), or (n_classes,)."""
         check_is_fitted(self)
-        return np.array([self._intercept()])
+        if not self._is_of_many():
+            return np.array([self._intercept()])
+        indices, values = self._model.class_weights()
+        found = self._many.weights(values)[:, indices == 0]
+        has_one = self._model.constant() and found.shape[1] > 0
+        column = found[:, 0] if has_one else np.zeros(len(self.classes_))
+        return _one_row_of_two(column[:, np.newaxis])[:, 0]
+
+    def regret(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        tolerance: float | None = None,
+        max_passes: int | None = None,
+    ) -> Report:
+        """Runs the same task anew over these data, and solves for the best predictor afterwards.
+
+        For the data that were fitted, in the same order, this is the exact regret of that very
+        run. It is solved to a proved interval: see the keys ``regret`` and ``comparator``. It is
+        solved for two classes; the certificate holds for any number of them.
+        """
+        check_is_fitted(self)
+        if self._is_of_many():
+            raise ValueError(
+                "the best predictor is solved for with two classes, and not for the loss "
+                f"{self._loss_now()}: certificate() bounds the regret"
+            )
+        return super().regret(X, y, sample_weight, tolerance=tolerance, max_passes=max_passes)
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
+        many = model.class_names()
+        if many is not None:
+            self.classes_ = np.sort(_data.class_labels(many))
+            self._many = Classes(self.classes_, many)
+            return
         negative, positive = model.classes()
         names = [negative if negative is not None else "-1", str(positive)]
         self.classes_ = _data.class_labels(names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        takes_many = self.loss is None and self.learner in (None, "bank")
+        tags.classifier_tags.multi_class = takes_many or self.loss in OF_MANY
         return tags
 
 
@@ -679,7 +894,9 @@ class OnlineRegressor(RegressorMixin, Online):
 
     _usual_loss = "square"
 
-    def _labels(self, y: Any, *, reset: bool, classes: Any = None) -> _data.Doubles:
+    def _labels(
+        self, y: Any, *, reset: bool, classes: Any = None, is_whole: bool = False
+    ) -> _data.Doubles:
         labels = _data.doubles("y", y)
         if not np.all(np.isfinite(labels)):
             row = int(np.argmin(np.isfinite(labels)))
@@ -713,14 +930,20 @@ def _two_classes(found: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}. "
-            f"y has {len(found)} classes, expected two"
+            f"y has {len(found)} classes, expected two: loss='softmax', or loss='multiclass-hinge' "
+            "with learner='ogd', learns any number of them"
         )
     if len(found) < 2:
         raise ValueError(
-            f"y has one class, {_data.plain(found[0])!r}, expected two: "
-            "partial_fit takes them as classes"
+            f"y has one class, {_data.plain(found[0])!r}, expected two: partial_fit takes all of "
+            "them as classes, and loss='softmax' takes them as they come"
         )
     return found
+
+
+def _one_row_of_two(rows: _data.Doubles) -> _data.Doubles:
+    """The weights of two classes as one row, that of the second against the first."""
+    return rows[1:] - rows[:1] if rows.shape[0] == 2 else rows
 
 
 def _columns_of(schema: dict[str, Any]) -> list[dict[str, Any]] | None:
@@ -753,7 +976,7 @@ def _settings_of(task: dict[str, Any]) -> dict[str, Any]:
         "radius": comparators.get("radius"),
         "comparators": comparators["name"] if comparators["name"] in _BALLS else None,
         "judge": task.get("judge"),
-        "sigma": task["sigma"] or None,
+        "sigma": task.get("sigma") or None,
         "eta": learner.get("eta", schedule.get("eta")),
         "gradient_bound": learner.get("gradient_bound"),
         "l1": learner.get("l1"),

@@ -14,6 +14,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from . import _data
+from ._classes import OF_MANY, OF_TWO, classifies
 from ._estimators import OnlineClassifier, OnlineRegressor, _data_files, _size
 from ._progress import Progress
 from ._report import Report
@@ -35,9 +36,6 @@ _READING = (
     "positive_weight",
     "negative_weight",
 )
-
-#: The losses that tell classes apart.
-_OF_CLASSES = ("logistic", "hinge", "perceptron")
 
 
 def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineRegressor:
@@ -93,7 +91,7 @@ def run(
         The labels, where `data` is a table. A frame, or a stream of Arrow's record batches, can
         have them in the column `label`.
     classes : array, optional
-        Both classes, where `data` is an iterator whose first batch may not have them.
+        All classes, where `data` is an iterator whose first batch may not have them.
     progress : bool, optional
         Whether a bar is shown; if left out, it is on terminals and in notebooks.
     threads : int, optional
@@ -104,7 +102,7 @@ def run(
     Returns
     -------
     OnlineClassifier or OnlineRegressor
-        The loss tells which; without one, two labels are classes.
+        The loss tells which; without one, words, truths and two numbers are classes.
 
     Examples
     --------
@@ -144,12 +142,8 @@ def run(
 def _new(y: Any, settings: dict[str, Any]) -> OnlineClassifier | OnlineRegressor:
     """The estimator for labels like these."""
     loss = settings.get("loss")
-    if loss is not None:
-        classifies = loss in _OF_CLASSES
-    else:
-        labels = np.asarray(y)
-        classifies = labels.dtype.kind not in "iuf" or len(np.unique(labels)) == 2
-    return OnlineClassifier(**settings) if classifies else OnlineRegressor(**settings)
+    has_classes = classifies(np.asarray(y)) if loss is None else loss in OF_TWO + OF_MANY
+    return OnlineClassifier(**settings) if has_classes else OnlineRegressor(**settings)
 
 
 def _split(frame: Any, label: str) -> tuple[Any, NDArray[Any]]:
@@ -177,8 +171,8 @@ def read(
 ) -> Any:
     """Reads files into a sparse matrix and its labels.
 
-    Feature i of the file is column i − 1. Labels are as they are written where they are two, and
-    numbers otherwise. With `weights`, how much each row counts comes third.
+    Feature i of the file is column i − 1. Labels are as they are written where they are classes: two
+    of them, names, or anything with ``loss="softmax"``. Otherwise they are numbers. With `weights`, how much each row counts comes third.
 
     >>> import rueful
     >>> X, y = rueful.read("data/phishing.libsvm")
@@ -201,12 +195,15 @@ def read(
 
 
 def _written(
-    labels: _data.Doubles, seen: tuple[list[tuple[str, int]], str | None] | None
+    labels: _data.Doubles, seen: tuple[list[tuple[str, int]], str | None, bool] | None
 ) -> NDArray[Any]:
-    """Labels as they are written, where they are two."""
+    """Labels as they are written, where they are classes."""
     if seen is None:
         return labels
-    counts, positive = seen
+    counts, positive, are_many = seen
+    if are_many:
+        names = _data.class_labels([name for name, _ in counts])
+        return np.asarray(names[labels.astype(np.int64)])
     chosen = positive if positive is not None else "1"
     others = [name for name, _ in counts if name != chosen]
     if len(others) != 1:
@@ -249,9 +246,8 @@ def hindsight(
     settings: dict[str, Any] = {"loss": loss, "radius": radius, "comparators": comparators}
     settings |= {"sigma": sigma, "tau": tau}
     if loss is None:
-        is_of_classes = y.dtype.kind not in "iuf" or len(np.unique(y)) == 2
-        settings["loss"] = "logistic" if is_of_classes else "square"
-    if settings["loss"] in _OF_CLASSES:
+        settings["loss"] = "logistic" if classifies(y) else "square"
+    if settings["loss"] in OF_TWO:
         classes = np.unique(y)
         if len(classes) != 2:
             raise ValueError(f"y has {len(classes)} classes, expected two")

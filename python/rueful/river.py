@@ -4,7 +4,7 @@
 >>> import rueful.river
 >>> model = rueful.river.OnlineClassifier()
 >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-Accuracy: 89.20%
+Accuracy: 89.27%
 >>> round(model.report()["sequential_risk"], 4)
 0.2656
 """
@@ -12,6 +12,7 @@ Accuracy: 89.20%
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from river import base
 
 from . import _data
+from ._classes import OF_MANY
 from ._report import Report
 from ._rueful import Model
 
@@ -71,29 +73,32 @@ class _Online:
     def _model(self) -> Model:
         """The run, which begins when it is needed."""
         if self._core is None:
-            settings = _data.pick(vars(self), _data.SETTINGS)
-            settings["loss"] = settings["loss"] or self._usual_loss
-            columns = _data.columns(vars(self))
-            constant = not self.no_constant
-            self._core = Model(
-                settings, columns, [], constant=constant, classes=self._class_names()
-            )
+            self._core = self._begin()
         return self._core
+
+    def _begin(self) -> Model:
+        """A run that has seen nothing."""
+        settings = _data.pick(vars(self), _data.SETTINGS)
+        settings["loss"] = self._loss_now()
+        columns, classes = _data.columns(vars(self)), self._class_names()
+        return Model(settings, columns, [], constant=not self.no_constant, classes=classes)
+
+    def _loss_now(self) -> str:
+        return self.loss or self._usual_loss
 
     def _class_names(self) -> list[str] | None:
         return None
 
-    def _learn_one(self, x: dict[Any, Any], label: float, w: float) -> None:
-        self._model().learn_one(x, label, w)
-
-    def _learn_many(self, X: pd.DataFrame, labels: _data.Doubles, w: Any) -> None:
+    def _learn_many(
+        self, X: pd.DataFrame, labels: _data.Doubles, w: Any, new_classes: Sequence[str] = ()
+    ) -> None:
         if len(X) == 0:
             return
         weights = None if w is None else _data.doubles("w", w)
         table, names = _frame(X)
         model = self._model()
         model.turn_to(_data.columns(vars(self), X), table, names=names)
-        model.learn(table, labels, weights)
+        model.learn(table, labels, weights, None, new_classes)
 
     def _score_one(self, x: dict[Any, Any]) -> float:
         return self._model().predict_one(x)
@@ -164,7 +169,11 @@ def _frame(X: pd.DataFrame) -> tuple[Any, list[str] | None]:
 
 
 class OnlineClassifier(_Online, base.MiniBatchClassifier):
-    """Learns to tell two classes apart, and proves its own regret.
+    """Learns to tell classes apart, and proves its own regret.
+
+    The first label decides. A truth is one of two classes, which are learned with the logistic
+    loss. After any other label, new classes may come at any time, and are learned with the softmax
+    loss. If `loss`, `positive` or `negative` is given, that decides.
 
     Parameters
     ----------
@@ -172,10 +181,8 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
         Settings of the program `rueful run` under the same names.
     schedule, horizon, no_constant, bits
         As well.
-    positive
-        The label of the positive class; every other label is the negative one, which must be one.
-    negative
-        The label of the negative class.
+    positive, negative
+        The labels of two classes, if they are no truths.
 
     Examples
     --------
@@ -185,6 +192,11 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
     ...     model.learn_one(x, y)
     >>> model.predict_one({"a": 2.0})
     True
+    >>> model = rueful.river.OnlineClassifier()
+    >>> for t in range(60):
+    ...     model.learn_one({"a": t % 3}, "no yes perhaps".split()[t % 3])
+    >>> model.predict_one({"a": 2})
+    'perhaps'
     """
 
     _usual_loss = "logistic"
@@ -230,12 +242,37 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
         )
         self.positive = positive
         self.negative = negative
+        #: Whether there are any number of classes; nothing as long as nobody knows.
+        self._is_of_many = self._told()
+        #: The number of every class that has come.
+        self._numbers: dict[Any, int] = {}
+
+    def _told(self) -> bool | None:
+        """Whether the settings say that there are any number of classes, or two."""
+        if self.loss is not None:
+            return self.loss in OF_MANY
+        is_open = self.learner in (None, "bank") and self.positive is True and self.negative is False
+        return None if is_open else False
 
     @property
     def _multiclass(self) -> bool:
-        return False
+        return self._told() is not False
+
+    def _model(self) -> Model:
+        # As long as nobody knows how many classes there are, a run of two stands for none.
+        return self._begin() if self._is_of_many is None else super()._model()
+
+    def _meet(self, y: Any) -> None:
+        """Lets the first label decide how many classes there may be."""
+        if self._is_of_many is None:
+            self._is_of_many = not isinstance(y, bool | np.bool_)
+
+    def _loss_now(self) -> str:
+        return self.loss or ("softmax" if self._is_of_many else self._usual_loss)
 
     def _class_names(self) -> list[str] | None:
+        if self._is_of_many:
+            return None
         return [_data.class_name(self.negative), _data.class_name(self.positive)]
 
     def _number(self, y: Any) -> float:
@@ -245,7 +282,7 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
             return -1.0
         raise ValueError(
             f"y: found the label {y!r}, expected {self.positive!r} or {self.negative!r}: "
-            "positive and negative name others"
+            "positive and negative name others, and loss='softmax' takes any number of them"
         )
 
     def _signs(self, y: NDArray[Any]) -> _data.Doubles:
@@ -253,21 +290,69 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
             return y * 2.0 - 1.0
         return np.array([self._number(label) for label in y], dtype=np.float64)
 
+    def _new_classes(self, labels: Iterable[Any]) -> dict[Any, str]:
+        """The classes among labels that come for the first time, and their names."""
+        new = {label: _data.class_name(label) for label in labels if label not in self._numbers}
+        if new:
+            taken = {_data.class_name(label) for label in self._numbers}
+            for label, name in new.items():
+                if name in taken:
+                    raise ValueError(f"y: the label {label!r} is written like another one, {name}")
+                taken.add(name)
+        return new
+
+    def _know(self, new: Iterable[Any]) -> None:
+        for label in new:
+            self._numbers[label] = len(self._numbers)
+
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learns from one example, which counts `w` times."""
-        self._learn_one(x, self._number(y), w)
+        self._meet(y)
+        model = self._model()
+        if not self._is_of_many:
+            model.learn_one(x, self._number(y), w)
+            return
+        y = _data.plain(y)
+        new = self._new_classes([y]) if y not in self._numbers else {}
+        number = self._numbers.get(y, len(self._numbers))
+        model.learn_one(x, float(number), w, new.get(y))
+        self._know(new)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: Any = None) -> None:
         """Learns from the rows of a frame, with the same bits as one by one."""
-        self._learn_many(X, self._signs(np.asarray(y)), w)
+        if len(X) == 0:
+            return
+        labels = np.asarray(y)
+        self._meet(labels[0])
+        if not self._is_of_many:
+            self._learn_many(X, self._signs(labels), w)
+            return
+        written = labels.tolist()
+        new = self._new_classes(dict.fromkeys(written))
+        places = self._numbers | {label: len(self._numbers) + at for at, label in enumerate(new)}
+        numbers = np.array([places[label] for label in written], dtype=np.float64)
+        try:
+            self._learn_many(X, numbers, w, list(new.values()))
+        finally:
+            # A frame that is refused late has told of its classes.
+            if len(self._model().class_names() or []) > len(self._numbers):
+                self._know(new)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """Returns the label of an example."""
-        return self.positive if self._score_one(x) > 0 else self.negative
+        """Returns the label of an example, or nothing as long as no label has come."""
+        if self._is_of_many is False:
+            return self.positive if self._score_one(x) > 0 else self.negative
+        said = self.predict_proba_one(x)
+        return max(said, key=said.__getitem__) if said else None
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Returns the labels of the rows of a frame."""
-        labels = [self.positive if score > 0 else self.negative for score in self._scores(X)]
+        if self._is_of_many is False:
+            labels = [self.positive if score > 0 else self.negative for score in self._scores(X)]
+        else:
+            said = self.predict_proba_many(X)
+            best = said.to_numpy().argmax(axis=1) if said.shape[1] else []
+            labels = [said.columns[place] for place in best] if said.shape[1] else [None] * len(X)
         return pd.Series(labels, index=X.index, name=None)
 
     def _probabilities(self, scores: _data.Doubles) -> _data.Doubles:
@@ -275,15 +360,72 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
         # A loss that tells no probabilities tells labels.
         return (scores > 0).astype(np.float64) if found is None else found
 
+    def _shares(self, said: _data.Doubles) -> _data.Doubles:
+        """The probabilities of all classes that have come."""
+        if self._loss_now() == "softmax":
+            # The last one is that of a class that nobody knows.
+            return np.asarray(said[:, :-1] / said[:, :-1].sum(axis=1, keepdims=True))
+        best = said.argmax(axis=1)
+        return np.asarray(np.arange(said.shape[1]) == best[:, np.newaxis], dtype=np.float64)
+
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """Returns how likely each label is."""
-        chance = float(self._probabilities(np.array([self._score_one(x)]))[0])
-        return {self.negative: 1.0 - chance, self.positive: chance}
+        """Returns how likely each label is; nothing as long as no label has come."""
+        if self._is_of_many is False:
+            chance = float(self._probabilities(np.array([self._score_one(x)]))[0])
+            return {self.negative: 1.0 - chance, self.positive: chance}
+        if not self._numbers:
+            return {}
+        said = self._model().predict_classes_one(x, self._loss_now() == "softmax")
+        return dict(zip(self._numbers, self._shares(np.array([said]))[0].tolist(), strict=False))
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Returns how likely each label is for the rows of a frame."""
-        chances = self._probabilities(self._scores(X))
-        return pd.DataFrame({self.negative: 1.0 - chances, self.positive: chances}, index=X.index)
+        if self._is_of_many is False:
+            chances = self._probabilities(self._scores(X))
+            found = {self.negative: 1.0 - chances, self.positive: chances}
+            return pd.DataFrame(found, index=X.index)
+        if not self._numbers or len(X) == 0:
+            return pd.DataFrame(index=X.index)
+        table, names = _frame(X)
+        asked = (self._loss_now() == "softmax", _data.columns(vars(self), X), names)
+        said = self._shares(self._model().predict_classes(table, *asked))
+        return pd.DataFrame(said, index=X.index, columns=list(self._numbers)[: said.shape[1]])
+
+    def regret(
+        self,
+        X: Any,
+        y: Any,
+        w: Any = None,
+        *,
+        tolerance: float | None = None,
+        max_passes: int | None = None,
+    ) -> Report:
+        """Runs the same task anew over these data, and solves for the best predictor afterwards.
+
+        It is solved for two classes; the certificate holds for any number of them.
+        """
+        if self._is_of_many:
+            raise ValueError(
+                "the best predictor is solved for with two classes, and not for the loss "
+                f"{self._loss_now()}: certificate() bounds the regret"
+            )
+        return super().regret(X, y, w, tolerance=tolerance, max_passes=max_passes)
+
+    @property
+    def weights(self) -> dict[Any, Any]:
+        """The weights that are not 0 by the names of their features, the largest first.
+
+        If there are any number of classes, there is such a dict for every class.
+        """
+        if not self._is_of_many:
+            return super().weights
+        indices, values = self._model().class_weights()
+        found = self._model().feature_names(indices.tolist())
+        names = [name or str(index) for name, index in zip(found, indices.tolist(), strict=True)]
+        return {
+            label: _data.by_size(names, row)
+            for label, row in zip(self._numbers, values, strict=False)
+        }
 
 
 class OnlineRegressor(_Online, base.MiniBatchRegressor):
@@ -310,7 +452,7 @@ class OnlineRegressor(_Online, base.MiniBatchRegressor):
 
     def learn_one(self, x: dict[Any, Any], y: float, w: float = 1.0) -> None:
         """Learns from one example, which counts `w` times."""
-        self._learn_one(x, float(y), w)
+        self._model().learn_one(x, float(y), w)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: Any = None) -> None:
         """Learns from the rows of a frame, with the same bits as one by one."""

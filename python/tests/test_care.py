@@ -22,7 +22,7 @@ Y = np.array([0, 1, 0, 1, 0, 1])
         (Classifier(), X[:, :0], Y, "0 feature"),
         (Classifier(), X[0], Y, "1D array"),
         (Classifier(), X, Y[:4], "inconsistent numbers of samples"),
-        (Classifier(), X, [0, 1, 2, 0, 1, 2], "Only binary classification"),
+        (Classifier(loss="hinge"), X, [0, 1, 2, 0, 1, 2], "Only binary classification"),
         (Classifier(), X, [1] * 6, "one class"),
         (Classifier(), np.where(X == 3, np.nan, X), Y, "NaN"),
         (Classifier(), np.where(X == 3, np.inf, X), Y, "infinity"),

@@ -20,6 +20,8 @@ MODELS = [
     rueful.river.OnlineRegressor(),
     rueful.river.OnlineClassifier(loss="hinge"),
     rueful.river.OnlineClassifier(learner="ftrl", l1=0.1),
+    rueful.river.OnlineClassifier(loss="softmax"),
+    rueful.river.OnlineClassifier(learner="ogd", loss="multiclass-hinge"),
 ]
 
 
@@ -39,7 +41,8 @@ def test_pipelines_and_progressive_scores():
 
 
 def test_what_came_before_is_told_with_what_it_cost():
-    model = rueful.river.OnlineClassifier()
+    # Without a loss it says nothing before the first label, and River does not count that.
+    model = rueful.river.OnlineClassifier(loss="logistic")
     metric = metrics.Accuracy()
     evaluate.progressive_val_score(datasets.Phishing(), model, metric)
     report = model.report()

@@ -51,6 +51,8 @@ def expected_failures(estimator: object) -> dict[str, str]:
         rueful.OnlineClassifier(learner="ogd"),
         rueful.OnlineRegressor(learner="ogd"),
         rueful.OnlineClassifier(learner="ftrl"),
+        rueful.OnlineClassifier(loss="softmax"),
+        rueful.OnlineClassifier(learner="ogd", loss="multiclass-hinge"),
         rueful.OnlineRegressor(learner="ftrl"),
     ],
     expected_failed_checks=expected_failures,

@@ -34,7 +34,8 @@ def test_examples_in_docstrings_run(name):
 )
 def test_examples_of_the_documentation_run(tmp_path, monkeypatch, name, at_least):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").symlink_to(ROOT / "data")
+    for folder in ("data", "docs"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     blocks = (ROOT / name).read_text().split("```python\n")[1:]
     page = "\n".join(block.split("```")[0] for block in blocks)
     examples = doctest.DocTestParser().get_doctest(page, {}, name, name, 0)

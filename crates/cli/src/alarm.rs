@@ -4,7 +4,7 @@
 use crate::numbers::{Figure, at_least, count, counted, measured};
 use crate::view;
 use anyhow::bail;
-use rueful_run::{Alarm, AlarmReport, WindowReport, Windows};
+use rueful_run::{Alarm, AlarmReport, WindowReport};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -50,18 +50,18 @@ pub(crate) struct Teller {
 }
 
 impl Teller {
-    /// Makes a teller for the windows that close from now on.
-    pub(crate) fn new(alarm: Alarm, windows: Option<&Windows>) -> Self {
-        Self { alarm, told: windows.map_or(0, |windows| windows.closed().len()) }
+    /// Makes a teller for the windows that close after these.
+    pub(crate) fn new(alarm: Alarm, closed: &[WindowReport]) -> Self {
+        Self { alarm, told: closed.len() }
     }
 
     /// Prints the alarms of the windows that have closed since the last call.
-    pub(crate) fn tell(&mut self, windows: &Windows) {
-        let raised = windows.closed()[self.told..].iter();
+    pub(crate) fn tell(&mut self, closed: &[WindowReport]) {
+        let raised = closed[self.told..].iter();
         raised.filter_map(|window| self.alarm.raised_by(window)).for_each(|raised| {
             say(&self.alarm, &raised);
         });
-        self.told = windows.closed().len();
+        self.told = closed.len();
     }
 }
 

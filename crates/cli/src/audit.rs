@@ -7,7 +7,7 @@ mod view;
 
 use crate::alarm::{self, Watched};
 use crate::args::AuditArgs;
-use crate::data::{progress_bar, reopen, tell, write_schema};
+use crate::data::{progress_bar, refuse_ids, reopen, tell, write_schema};
 use crate::hindsight::{self, Question};
 use crate::output;
 use groups::Groups;
@@ -48,6 +48,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         tell(&opened);
     }
     let Data { spec: data, mut source, loss, .. } = opened;
+    refuse_ids(&data, "an audit")?;
     write_schema(&args.reading, &data)?;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
     let spec = settings.resolve(data, &said)?;

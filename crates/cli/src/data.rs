@@ -127,6 +127,17 @@ pub(crate) fn reopen(
     }
 }
 
+/// Refuses rows that wait for their labels, in a command for which every row must be whole.
+pub(crate) fn refuse_ids(spec: &DataSpec, what: &str) -> anyhow::Result<()> {
+    if !spec.schema.has_ids() {
+        return Ok(());
+    }
+    bail!(
+        "the schema has ids, by which labels that come late find their rows: {what} compares \
+         predictions that are made in turn, so drop the column of ids"
+    )
+}
+
 pub(crate) fn write_schema(args: &ReadingArgs, spec: &DataSpec) -> anyhow::Result<()> {
     let Some(path) = &args.write_schema else { return Ok(()) };
     if !spec.schema.has_label() {
@@ -256,6 +267,7 @@ impl Look {
         let becomes = |role| match role {
             Role::Label => "the label",
             Role::Importance => "how much the row counts",
+            Role::Id => "the id of the row",
             Role::Prediction => "another model's prediction",
             Role::Number => "a number",
             Role::Category => "a feature for each value",

@@ -2,15 +2,15 @@
 
 use crate::args::{HindsightArgs, SolverArgs};
 use crate::numbers::{Figure, at_most, count, counted, measured};
-use crate::{data, output, view};
+use crate::{classes, data, output, view};
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
-use rueful_core::loss::Labels;
 use rueful_core::{Comparators, NonNegative};
 use rueful_data::printable;
 use rueful_hindsight::{Options, Progress, Start};
 use rueful_run::{
-    AnyLoss, Data, DataSpec, HindsightReport, LabelUse, Replay, Settings, Weight, best_in_hindsight,
+    AnyLoss, Data, DataSpec, HindsightReport, LabelUse, Replay, Settings, TaskLoss, Weight,
+    best_in_hindsight,
 };
 use serde::Serialize;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 struct Answer {
     #[serde(flatten)]
     found: HindsightReport,
-    loss: AnyLoss,
+    loss: TaskLoss,
     sigma: f64,
     comparators: Comparators,
     data: DataSpec,
@@ -36,27 +36,47 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
         sigma: args.sigma,
         ..Settings::default()
     };
-    settings.comparison()?;
+    check(&settings)?;
     let reading_options = args.reading.options();
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
     let Data { spec, mut source, loss, .. } =
         data::open(&reading, &args.reading, &reading_options, settings.labels()?)?;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
-    let (loss, sigma, comparators) = settings.comparison()?;
-    let labels = LabelUse::Learn(loss.labels());
-    let reopen = || data::reopen(&spec, labels, &reading_options);
     let kept = kept_nonzeros(&args.solver);
-    let mut data = Replay::read(&mut *source, &reopen, kept, &comparators)?;
-    let question = Question { loss: &loss, sigma, comparators: &comparators };
-    let found = question.answer(&mut data, &[], Start::default(), &options)?.named(source.names());
-    let contradictions: Vec<_> = found.contradiction.clone().into_iter().collect();
-    let answer = Answer { found, loss, sigma: sigma.get(), comparators, data: spec };
+    let answer = if let Some(loss) = settings.class_loss() {
+        let comparators = settings.class_comparison(loss)?;
+        let reopen = || data::reopen(&spec, LabelUse::Classes, &reading_options);
+        let mut data = Replay::read(&mut *source, &reopen, kept, &comparators)?;
+        let labels = source.labels();
+        let question = classes::Question { loss, comparators: &comparators, labels: &labels };
+        let found = question.answer(&mut data, None, &options)?.named(source.names());
+        Answer { found, loss: loss.into(), sigma: 0.0, comparators, data: spec }
+    } else {
+        let (loss, sigma, comparators) = settings.comparison()?;
+        let labels = LabelUse::Learn(loss.labels());
+        let reopen = || data::reopen(&spec, labels, &reading_options);
+        let mut data = Replay::read(&mut *source, &reopen, kept, &comparators)?;
+        let question = Question { loss: &loss, sigma, comparators: &comparators };
+        let found = question.answer(&mut data, &[], Start::default(), &options)?;
+        let found = found.named(source.names());
+        Answer { found, loss: loss.into(), sigma: sigma.get(), comparators, data: spec }
+    };
+    let contradictions: Vec<_> = answer.found.contradiction.clone().into_iter().collect();
     if args.json {
         output::print_json(&answer)?;
     } else {
         output::print(&render(&answer))?;
     }
     Ok(output::disagree(&contradictions, ExitCode::SUCCESS))
+}
+
+/// Refuses settings that contradict themselves, before the data is read.
+fn check(settings: &Settings) -> anyhow::Result<()> {
+    match settings.class_loss() {
+        Some(loss) => settings.class_comparison(loss).map(|_| ())?,
+        None => settings.comparison().map(|_| ())?,
+    }
+    Ok(())
 }
 
 /// The question for the solver: which of these comparators has the least loss.
@@ -145,7 +165,9 @@ fn render(answer: &Answer) -> String {
     );
     text += &view::headed("How it was found", &view::plain(about(found)));
     if !found.largest_weights.is_empty() {
-        text += &view::headed("Largest weights", &view::numbers_table(weights(answer), 1..=1));
+        let rows = weights(answer);
+        let last = rows[0].len() - 1;
+        text += &view::headed("Largest weights", &view::numbers_table(rows, last..=last));
     }
     text
 }
@@ -156,7 +178,7 @@ fn question(answer: &Answer) -> String {
     } else {
         String::new()
     };
-    let set = answer.comparators.words(answer.loss.labels() == Labels::Numbers);
+    let set = answer.comparators.words(answer.loss.takes_numbers());
     let examples = counted(answer.found.examples, "example");
     let weights = answer.data.class_weights;
     let weights = weights.map_or(String::new(), |weights| format!("; {weights}"));
@@ -191,6 +213,10 @@ fn weights(answer: &Answer) -> Vec<Vec<String>> {
         None if entry.index == 0 && answer.data.constant => "constant".to_owned(),
         None => format!("feature {}", entry.index),
     };
+    let of_class = |entry: &Weight| entry.class.as_deref().map(printable);
     let entries = &answer.found.largest_weights;
-    entries.iter().map(|entry| vec![name(entry), measured(entry.weight)]).collect()
+    let row = |entry: &Weight| {
+        [Some(name(entry)), of_class(entry), Some(measured(entry.weight))].into_iter().flatten()
+    };
+    entries.iter().map(|entry| row(entry).collect()).collect()
 }

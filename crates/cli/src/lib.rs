@@ -33,7 +33,7 @@ mod view;
 mod weights;
 
 use args::{Cli, Command, Game};
-use rueful_run::{Report, Run};
+use rueful_run::{ClassRun, Report, Run};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -62,6 +62,16 @@ pub fn report_html(report: &Report, run: &Run) -> String {
 /// The picture of the risk over time, as `rueful run --plot` writes it.
 pub fn report_svg(report: &Report, run: &Run) -> String {
     rueful_page::svg(&page::page(report, run, None))
+}
+
+/// The page of a run of many classes, as `rueful run --report` writes it.
+pub fn class_report_html(report: &Report, run: &ClassRun) -> String {
+    rueful_page::html(&page::class_page(report, run))
+}
+
+/// The picture of the risk of a run of many classes, as `rueful run --plot` writes it.
+pub fn class_report_svg(report: &Report, run: &ClassRun) -> String {
+    rueful_page::svg(&page::class_page(report, run))
 }
 
 fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {

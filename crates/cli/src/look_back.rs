@@ -16,7 +16,11 @@ pub(crate) fn options(args: &RunArgs) -> anyhow::Result<Options> {
     hindsight::options(&args.solver, is_asked(args) || args.keep.alarm.is_some())
 }
 
-fn is_asked(args: &RunArgs) -> bool {
+/// The note on a run that was interrupted before the solver could read its data.
+pub(crate) const NOT_KEPT: &str = "interrupted: no exact regret, for the data are not in memory";
+
+/// Whether something is solved at the end of a run.
+pub(crate) fn is_asked(args: &RunArgs) -> bool {
     args.hindsight || args.curve_hindsight
 }
 

@@ -82,6 +82,8 @@ pub(crate) fn page(report: &Report, run: &Run, windows: Option<&Windows>) -> Pag
 pub(crate) fn class_page(report: &Report, run: &ClassRun) -> Page {
     let mut page = shared(report, &run.point(), run.shares().as_ref(), run.seen());
     page.figures.extend(report.classes.as_ref().map_or_else(Vec::new, classes::pairs));
+    let windows = run.windows().map(|windows| windows.reports(run.ledger()));
+    page.windows = windows.unwrap_or_default().iter().map(window).collect();
     page
 }
 
@@ -381,6 +383,7 @@ fn notes(report: &Report) -> Vec<String> {
             .resumed
             .map(|before| format!("The run was resumed after {}.", counted(before, "example"))),
     );
+    notes.extend(report.delayed_labels.map(|delays| format!("Labels: {}.", view::late(&delays))));
     notes
 }
 

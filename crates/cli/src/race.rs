@@ -84,6 +84,7 @@ fn ready(args: &RaceArgs, reading_options: &ReadingOptions) -> anyhow::Result<Re
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
     let Data { spec: data, source, loss, .. } =
         data::open(&reading, &args.reading, reading_options, labels)?;
+    data::refuse_ids(&data, "a race")?;
     settings.shared.loss = settings.shared.loss.or(loss.map(str::to_owned));
     let labels = LabelUse::Learn(settings.shared.loss()?.labels());
     let mut look_ahead = |_: &AnyLoss| survey(&mut *data::reopen(&data, labels, reading_options)?);

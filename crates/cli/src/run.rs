@@ -13,8 +13,8 @@ use rueful_data::{DataError, Follow, Source, Survey, survey};
 use rueful_hindsight::Options;
 use rueful_run::{
     Alarm, AlarmReport, AnyLoss, AnyModel, AnySpec, ClassRun, Data, DataSpec, LabelUse, Learning,
-    Model, Notation, ReadingOptions, Report, Resolved, Run, Session, SettingsError, WindowReport,
-    Windows, withhold_contradictions,
+    Model, Notation, Pending, ReadingOptions, Report, Resolved, Run, Session, SettingsError,
+    WindowReport, Windows, withhold_contradictions,
 };
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         ReadingOptions { follow: follow(args, &stop), idle_rows: true, ..args.reading.options() };
     match begin(args, reading_options)? {
         Begun::Score(started) => go_through(args, *started, (options, alarm), &stop),
-        Begun::Classes(started) => classes::run(args, *started, &stop),
+        Begun::Classes(started) => classes::run(args, *started, (options, alarm), &stop),
     }
 }
 
@@ -47,12 +47,15 @@ fn go_through(
     places::check_run(args, &spec.data.files)?;
     let task = spec.task();
     passes::check(&spec.data, args.follow)?;
+    if spec.data.schema.has_ids() {
+        task.check_late()?;
+    }
     let labels = LabelUse::Learn(spec.loss.labels());
     let reopen = || data::reopen(&spec.data, labels, &reading_options);
 
     session.companions_mut().windows = windows(args, &mut session, &options);
     let mut listeners = Listeners {
-        teller: alarm.map(|alarm| Teller::new(alarm, session.windows())),
+        teller: alarm.map(|alarm| Teller::new(alarm, closed(&session))),
         look_back: LookBack::new(args, options, &task, &reopen),
         // With `--alarm` only alarms go to the standard error, so that silence means no alarm.
         watch: Watch::new(&session, alarm.is_some()),
@@ -77,7 +80,7 @@ fn go_through(
         Some(look_back) if look_back.is_possible(was_interrupted) => {
             look_back.add_to(&mut report, session.run(), &*source)?;
         }
-        Some(_) => output::note("interrupted: no exact regret, for the data are not in memory"),
+        Some(_) => output::note(look_back::NOT_KEPT),
         None => {}
     }
     if args.keep.pictures.are_asked_for() {
@@ -86,18 +89,39 @@ fn go_through(
     }
     let notes = &session.companions().notes;
     let code = if was_interrupted { stop.exit_code() } else { ExitCode::SUCCESS };
-    let Some((alarm, windows)) = alarm.zip(session.windows()) else {
+    let windows = session.windows().map(|windows| windows.reports(session.ledger()));
+    show_judged(args, report, notes, (alarm, windows), code)
+}
+
+/// Prints the report, together with its windows if an alarm was asked for, and returns the exit code.
+pub(crate) fn show_judged(
+    args: &RunArgs,
+    mut report: Report,
+    notes: &[String],
+    (alarm, windows): (Option<Alarm>, Option<Vec<WindowReport>>),
+    code: ExitCode,
+) -> anyhow::Result<ExitCode> {
+    let Some((alarm, mut windows)) = alarm.zip(windows) else {
         show(args, &report, notes)?;
         return Ok(output::disagree(&report.contradictions, code));
     };
-    let mut windows = windows.reports(session.ledger());
     report.contradictions.extend(withhold_contradictions(&mut windows));
     let raised = alarm.raised(&windows, None);
     show_watched(args, &report, notes, (&alarm, &windows, &raised))?;
-    Ok(output::disagree(
-        &report.contradictions,
-        alarm::code(Some(&raised), resumed.unwrap_or(0), code),
-    ))
+    let code = alarm::code(Some(&raised), report.resumed.unwrap_or(0), code);
+    Ok(output::disagree(&report.contradictions, code))
+}
+
+/// The windows that are full so far.
+fn closed(session: &Session) -> &[WindowReport] {
+    session.windows().map_or(&[], Windows::closed)
+}
+
+/// Says that windows begin in the middle of a run, if they do.
+pub(crate) fn tell_where_windows_begin(after: u64) {
+    if after > 0 {
+        output::note(&format!("windows begin with example {}", numbers::count(after + 1)));
+    }
 }
 
 /// The parts of the program that look at every batch after it was learned from.
@@ -118,9 +142,7 @@ fn windows(args: &RunArgs, session: &mut Session, options: &Options) -> Option<W
     let before = session.companions_mut().windows.take();
     let begin = || {
         let after = session.ledger().rounds();
-        if after > 0 {
-            output::note(&format!("windows begin with example {}", numbers::count(after + 1)));
-        }
+        tell_where_windows_begin(after);
         Windows::new(session.ledger(), session.run().task().bench_alone(), length)
     };
     let windows = before.filter(|windows| windows.suit(length, are_solved)).unwrap_or_else(begin);
@@ -139,8 +161,8 @@ fn learn(
         if let Some(look_back) = &mut listeners.look_back {
             look_back.observe(rows, rounds);
         }
-        if let Some((teller, windows)) = listeners.teller.as_mut().zip(session.windows()) {
-            teller.tell(windows);
+        if let Some(teller) = &mut listeners.teller {
+            teller.tell(closed(session));
         }
         listeners.watch.tell(session, source);
         listeners.keeper.keep(session, source)?;
@@ -152,7 +174,7 @@ fn learn(
 }
 
 /// Prints the report as text or as JSON.
-pub(crate) fn show(args: &RunArgs, report: &Report, notes: &[String]) -> anyhow::Result<()> {
+fn show(args: &RunArgs, report: &Report, notes: &[String]) -> anyhow::Result<()> {
     if args.json {
         notes.iter().for_each(|note| output::note(note));
         output::print_json(report)
@@ -189,7 +211,7 @@ fn follow(args: &RunArgs, stop: &Stop) -> Follow {
 }
 
 /// A run that is ready to learn: its session, and its data from the place where it begins.
-pub(crate) struct StartedRun<R = Run> {
+pub(crate) struct StartedRun<R: Learning = Run> {
     pub(crate) session: Session<R>,
     pub(crate) source: Box<dyn Source>,
     pub(crate) reading_options: ReadingOptions,
@@ -252,7 +274,9 @@ fn go_on<R: Learning>(
         model.stream.seen().labels
     };
     let known_labels = before.counts.into_iter().map(|(label, _)| label).collect();
-    let reading_options = ReadingOptions { known_labels, ..reading_options };
+    let Pending { before, now, .. } = &model.pending;
+    let waiting = if args.files.is_empty() { before } else { now }.clone();
+    let reading_options = ReadingOptions { known_labels, waiting, ..reading_options };
     let session = if args.files.is_empty() {
         Session::resume(model)
     } else {
@@ -285,7 +309,7 @@ fn describe(args: &RunArgs, reading_options: &ReadingOptions) -> anyhow::Result<
     let mut settings = args.settings();
     settings.check()?;
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
-    let reading = args.passes.add_to(reading)?;
+    let reading = args.delay.add_to(args.passes.add_to(reading)?);
     let (files, passes) = (reading.files.clone(), reading.passes);
     passes::check(&DataSpec { files, passes, ..DataSpec::libsvm("") }, args.follow)?;
     let labels = settings.labels()?;

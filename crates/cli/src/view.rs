@@ -6,7 +6,9 @@ use crate::{classes, figures, passes};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use rueful_core::learner::Expert;
 use rueful_hindsight::Method;
-use rueful_run::{CurveReport, Described, HindsightReport, JudgedReport, Reach, Report};
+use rueful_run::{
+    CurveReport, DelayReport, Described, HindsightReport, JudgedReport, Reach, Report,
+};
 
 /// Returns the whole report as text.
 pub(crate) fn report(report: &Report, notes: &[String]) -> String {
@@ -86,12 +88,26 @@ fn about(report: &Report, notes: &[String]) -> Table {
         row("features", features(report)),
         row("norms", norms(report)),
     ]);
+    rows.extend(report.delayed_labels.map(|delays| row("labels", late(&delays))));
     let weights = data.and_then(|data| data.class_weights);
     rows.extend(weights.map(|weights| row("weights", weights.to_string())));
     rows.extend(notes.iter().map(|note| row("note", note.clone())));
     let resumed = |before| row("resumed", format!("after {}", counted(before, "example")));
     rows.extend(report.resumed.map(resumed));
     plain(rows)
+}
+
+/// Tells how many labels came late, and how many rows still wait.
+pub(crate) fn late(delays: &DelayReport) -> String {
+    let waiting = match delays.waiting {
+        0 => "no row waits".to_owned(),
+        1 => "1 row waits".to_owned(),
+        rows => format!("{} rows wait", count(rows)),
+    };
+    format!(
+        "{} came late, and the prediction made before is charged; {waiting}",
+        count(delays.late)
+    )
 }
 
 pub(crate) fn features(report: &Report) -> String {
@@ -268,6 +284,9 @@ pub(crate) fn method(method: Method) -> &'static str {
         Method::InteriorPoint => "an interior-point method",
         Method::DualCoordinateAscent => "dual coordinate ascent",
         Method::SufficientStatistics => "sufficient statistics",
+        Method::Smoothing => "Newton's method on smoothed losses",
+        Method::QuasiNewton => "a quasi-Newton method",
+        Method::Bundle => "a bundle method",
     }
 }
 

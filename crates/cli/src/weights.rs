@@ -3,7 +3,7 @@
 use crate::args::WeightsArgs;
 use crate::numbers::{count, counted, measured};
 use crate::{output, view};
-use rueful_run::{Model, Weight};
+use rueful_run::{AnyModel, Weight};
 use serde::Serialize;
 
 /// The weights of a model, for JSON.
@@ -17,16 +17,17 @@ struct Listed<'a> {
 }
 
 pub(crate) fn weights(args: &WeightsArgs) -> anyhow::Result<()> {
-    let model = Model::open(&args.model)?;
-    let all = model.weights();
+    let all = match AnyModel::open(&args.model)? {
+        AnyModel::Score(model) => model.weights(),
+        AnyModel::Classes(model) => model.weights(),
+    };
     let norm = all.iter().map(|entry| entry.weight * entry.weight).sum::<f64>().sqrt();
     let shown = if args.all { &all[..] } else { &all[..all.len().min(args.top)] };
     if args.json {
         return output::print_json(&Listed { nonzero: all.len(), norm, weights: shown });
     }
-    let rows = shown
-        .iter()
-        .map(|entry| vec![name(entry.name.as_deref(), entry.index as u64), measured(entry.weight)]);
+    let rows: Vec<Vec<String>> = shown.iter().map(cells).collect();
+    let last = rows.first().map_or(1, |row| row.len() - 1);
     let title = match all.len() - shown.len() {
         0 => {
             format!(
@@ -42,7 +43,14 @@ pub(crate) fn weights(args: &WeightsArgs) -> anyhow::Result<()> {
             measured(norm)
         ),
     };
-    output::print(&view::headed(&title, &view::numbers_table(rows.collect(), 1..=1)))
+    output::print(&view::headed(&title, &view::numbers_table(rows, last..=last)))
+}
+
+/// A weight in a table: its feature, its class if there are many, and the weight.
+pub(crate) fn cells(entry: &Weight) -> Vec<String> {
+    let feature = name(entry.name.as_deref(), entry.index.into());
+    let class = entry.class.as_deref().map(rueful_data::printable);
+    [Some(feature), class, Some(measured(entry.weight))].into_iter().flatten().collect()
 }
 
 /// The name of a feature in a table.

@@ -31,7 +31,7 @@ impl Cells {
         if let DataType::Dictionary(..) = array.data_type() {
             return Self::new(&spread(array)?, role);
         }
-        let is_name = matches!(role, Role::Category | Role::Text);
+        let is_name = matches!(role, Role::Category | Role::Text | Role::Id);
         Ok(match Kind::of(array.data_type()) {
             Kind::Number if is_name => Self::Words(number_names(array)?),
             Kind::Number if role == Role::Number => Self::Numbers(singles(array)?),

@@ -53,7 +53,7 @@ impl Kind {
             Role::Importance | Role::Prediction => self == Self::Number,
             Role::Number => matches!(self, Self::Number | Self::Truth | Self::Nothing),
             Role::Date => matches!(self, Self::Moment | Self::Word | Self::Nothing),
-            Role::Category | Role::Text => self != Self::Other,
+            Role::Category | Role::Text | Role::Id => self != Self::Other,
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn check(file: &str, schema: &Schema, columns: &Columns) -> Result<()
         .map(|(field, column)| (field.data_type(), column))
         .filter(|(kind, column)| !Kind::of(kind).suits(column.role))
         .collect();
-    let is_own = |role| matches!(role, Role::Label | Role::Importance | Role::Prediction);
+    let is_own = |role: Role| !role.is_feature();
     if let Some(own) = unsuited.iter().position(|(_, column)| is_own(column.role)) {
         unsuited = vec![unsuited[own]];
     }
@@ -85,6 +85,8 @@ pub(crate) fn check(file: &str, schema: &Schema, columns: &Columns) -> Result<()
         "importances that are numbers".into()
     } else if first.role == Role::Prediction {
         "predictions that are numbers".into()
+    } else if first.role == Role::Id {
+        "ids that are words or numbers".into()
     } else if are_all(Kind::Word) {
         "numbers, as the schema says".into()
     } else if first.role == Role::Date {

@@ -16,7 +16,7 @@ use arrow_array::RecordBatchReader;
 use rueful_core::Batch;
 use rueful_data::pool::{Crew, Handed, Pool};
 use rueful_data::{
-    Assembler, Bits, Cell, Census, Columns, DataError, FirstLabels, KNOT_ROWS, LabelRule,
+    Assembler, Bits, Cell, Census, Columns, DataError, FirstLabels, Ids, KNOT_ROWS, LabelRule,
     LabelsSeen, Names, Reading, Role, RowError, Source, printable,
 };
 
@@ -274,6 +274,10 @@ impl Source for Columnar {
         self.assembler.predictions()
     }
 
+    fn ids(&self) -> Option<&Ids> {
+        self.assembler.ids()
+    }
+
     fn place(&self, row: usize) -> Option<String> {
         let number = self.before + self.assembler.number(row)? as u64 + 1;
         Some(format!("{}: row {number}", printable(self.name())))
@@ -291,7 +295,8 @@ fn first_labels(
     columns: &Columns,
     reading: &Reading,
 ) -> FirstLabels {
-    let matters = |column: &usize| matches!(columns[*column].role, Role::Label | Role::Importance);
+    let matters =
+        |column: &usize| matches!(columns[*column].role, Role::Label | Role::Importance | Role::Id);
     let (chosen, cells): (Vec<_>, Vec<_>) = projection
         .iter()
         .zip(&piece.cells)

@@ -7,6 +7,7 @@
 
 use crate::error::excerpt;
 use crate::format::{Fault, FaultFacts};
+use crate::ids::Ids;
 use crate::labels::{LabelCounts, LabelRule};
 use crate::rows::{Rows, Space, importance};
 use crate::schema::{Column, Columns, FormatSettings, Role};
@@ -101,16 +102,19 @@ pub struct Assembler {
     census: Census,
     /// The number of rows finished since the last take, including those of importance 0.
     finished: usize,
-    /// The predictions that came with the rows of the last take, and the number of each row.
+    /// The predictions and ids that came with the rows of the last take, and the number of each row.
     predictions: Vec<f64>,
+    ids: Ids,
     numbers: Vec<usize>,
 }
 
-/// The columns that every row must have.
+/// The columns that every row must have. A row with an id may wait for its label.
 fn needed(columns: &Columns, reading: &Reading) -> Vec<usize> {
+    let has_id = columns.iter().any(|column| column.role == Role::Id);
     let is_needed = |role| match role {
-        Role::Label => reading.labels != LabelRule::Ignored,
-        Role::Importance | Role::Prediction => true,
+        Role::Label => reading.labels != LabelRule::Ignored && !has_id,
+        Role::Importance => !has_id,
+        Role::Prediction | Role::Id => true,
         Role::Number | Role::Category | Role::Text | Role::Date | Role::Drop => false,
     };
     let columns = columns.iter().enumerate();
@@ -138,6 +142,7 @@ impl Assembler {
             census: Census::default(),
             finished: 0,
             predictions: Vec::new(),
+            ids: Ids::default(),
             numbers: Vec::new(),
         }
     }
@@ -271,6 +276,7 @@ impl Assembler {
         batch.clear();
         mem::swap(batch, &mut self.rows.batch);
         mem::swap(&mut self.predictions, &mut self.rows.predictions);
+        mem::swap(&mut self.ids, &mut self.rows.ids);
         mem::swap(&mut self.numbers, &mut self.rows.starts);
         self.finished = 0;
         self.rows.clear();
@@ -311,7 +317,12 @@ impl Assembler {
         &self.predictions
     }
 
-    /// The number of a row of the last take, if it has predictions. It is counted from 0 and from
+    /// The ids of the rows of the last take, if they have ids.
+    pub fn ids(&self) -> Option<&Ids> {
+        (!self.ids.is_empty()).then_some(&self.ids)
+    }
+
+    /// The number of a row of the last take, if it has predictions or an id. It is counted from 0 and from
     /// the previous take on, and rows of importance 0 that were left out count.
     pub fn number(&self, row: usize) -> Option<usize> {
         self.numbers.get(row).copied()

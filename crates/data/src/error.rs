@@ -305,6 +305,7 @@ fn missing_columns(file: &str, missing: &[Column], columns: &str) -> String {
             Role::Label => format!("{name} for the label"),
             Role::Importance => format!("{name} for the importance"),
             Role::Prediction => format!("{name} for the predictions"),
+            Role::Id => format!("{name} for the ids"),
             _ => name,
         }
     };

@@ -29,8 +29,8 @@ impl Purpose {
     /// The role that a column of the role `known` gets for this purpose.
     fn role(self, known: Role) -> Role {
         match (self, known) {
-            (Self::Compare, Role::Prediction) => Role::Drop,
-            (Self::Predict, Role::Label | Role::Importance | Role::Prediction) => Role::Drop,
+            (Self::Compare, Role::Prediction | Role::Id) => Role::Drop,
+            (Self::Predict, known) if !known.is_for_predicting() => Role::Drop,
             (_, known) => known,
         }
     }
@@ -137,7 +137,7 @@ impl KnownColumns {
             return Some(format!("names that go to 2^{} indices", u8::from(other.bits)));
         }
         let features = |known: &Self| -> HashMap<String, Role> {
-            let features = known.columns.iter().filter(|column| is_feature(column.role));
+            let features = known.columns.iter().filter(|column| column.role.is_feature());
             features.map(|column| (column.name.clone(), column.role)).collect()
         };
         let (here, there) = (features(self), features(other));
@@ -286,10 +286,6 @@ impl KnownColumns {
             expected: format!("a table with the columns {}", listed_up_to(SHOWN, &names)).into(),
         }
     }
-}
-
-fn is_feature(role: Role) -> bool {
-    role.is_for_predicting() && role != Role::Drop
 }
 
 /// The beginning of a file that is text.

@@ -32,12 +32,14 @@ mod assemble;
 mod cache;
 mod census;
 mod chunk;
+mod delayed;
 mod error;
 mod expansion;
 mod file_name;
 mod fit;
 mod format;
 mod growing;
+mod ids;
 mod index_set;
 mod input;
 mod json;
@@ -73,6 +75,7 @@ pub use cache::{
     CacheFault, CacheSummary, CacheWriter, Cached, Provenance, SourceFile, write_cache,
 };
 pub use census::Census;
+pub use delayed::{Delayed, Delays, Waiting};
 pub use error::{DataError, printable};
 pub use expansion::{
     Curve, CurveSettings, Expansion, ExpansionSettings, Grams, Interactions, KNOT_ROWS, Knots,
@@ -81,6 +84,7 @@ pub use expansion::{
 pub use file_name::{name_of, path_of};
 pub use fit::{KnownColumns, Purpose};
 pub use growing::{GrowingFile, Written};
+pub use ids::Ids;
 pub use input::{Follow, Input};
 pub use json::Json;
 pub use labels::{FirstLabels, Inferred, LabelRule, canonical_label};

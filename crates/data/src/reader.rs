@@ -9,6 +9,7 @@
 
 use crate::chunk::{Chunk, ChunkFault, Chunker, total};
 use crate::format::{Fault, Format};
+use crate::ids::Ids;
 use crate::input::{Follow, Input};
 use crate::labels::{LabelCounts, LabelRule};
 use crate::names::Names;
@@ -33,8 +34,9 @@ pub struct Reader {
     census: Census,
     limits: Limits,
     taken: Vec<Arc<AtomicU64>>,
-    /// The predictions of the rows of the last batch, their file, and the line of each row.
+    /// The predictions and ids of the rows of the last batch, their file, and the line of each row.
     predictions: Vec<f64>,
+    ids: Ids,
     file: usize,
     row_lines: Vec<u64>,
     /// The error to report after the rows that precede it.
@@ -126,6 +128,7 @@ impl Reader {
             limits,
             taken,
             predictions: Vec::new(),
+            ids: Ids::default(),
             file: 0,
             row_lines: Vec::new(),
             broken: None,
@@ -169,6 +172,7 @@ impl Reader {
         }
         mem::swap(batch, &mut work.rows.batch);
         mem::swap(&mut self.predictions, &mut work.rows.predictions);
+        mem::swap(&mut self.ids, &mut work.rows.ids);
         self.find_rows(work);
         self.files[file].rows += batch.len() as u64;
         self.files[file].lines += work.lines;
@@ -178,12 +182,13 @@ impl Reader {
         self.broken.is_none()
     }
 
-    /// The line where a row of the last batch begins. It is known only if there are predictions.
+    /// The line where a row of the last batch begins. It is known only if there are predictions
+    /// or ids.
     pub(crate) fn line(&self, row: usize) -> Option<u64> {
         self.row_lines.get(row).copied()
     }
 
-    /// Finds the lines of the rows of a piece, if there are predictions.
+    /// Finds the lines of the rows of a piece, if there are predictions or ids.
     fn find_rows(&mut self, work: &Work) {
         self.file = work.chunk.file;
         self.row_lines.clear();
@@ -298,6 +303,10 @@ impl Source for Reader {
 
     fn predictions(&self) -> &[f64] {
         &self.predictions
+    }
+
+    fn ids(&self) -> Option<&Ids> {
+        (!self.ids.is_empty()).then_some(&self.ids)
     }
 
     fn place(&self, row: usize) -> Option<String> {

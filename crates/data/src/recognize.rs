@@ -176,13 +176,15 @@ fn curved(
     (text, is_whole): (&[u8], bool),
     format_settings: &FormatSettings,
 ) -> Result<(Schema, Vec<Phrase>), DataError> {
+    if format_settings.expansion.curves.is_empty() {
+        return Ok((schema, notes));
+    }
     let values = |number: usize| first_values(&schema, number, text, is_whole);
     let curve = |columns: &Columns, notes: &mut Vec<Phrase>| {
         columns.clone().curved(file, format_settings, notes, values)
     };
     let mut curved = schema.clone();
     match &mut curved {
-        _ if format_settings.expansion.curves.is_empty() => {}
         Schema::Csv(table) => table.columns = curve(&table.columns, &mut notes)?,
         Schema::Arff(arff) => arff.columns = curve(&arff.columns, &mut notes)?,
         Schema::Jsonl(json) => json.columns = curve(&json.columns, &mut notes)?,
@@ -306,6 +308,17 @@ impl Kind {
             };
             return Err(useless(format, &["importance"], reason));
         }
+        match &format_settings.id {
+            None => {}
+            Some(id) if self == Self::Vw && id == "tag" => {}
+            Some(_) => {
+                let reason = match self {
+                    Self::Vw => "its ids are tags: say tag",
+                    _ => "it has no ids",
+                };
+                return Err(useless(format, &["id"], reason));
+            }
+        }
         let reason = "it has no columns; leave the setting out";
         let given: [(&[&str; 1], bool); 6] = [
             (&["prediction-column"], !format_settings.predictions.is_empty()),
@@ -344,7 +357,8 @@ fn vw(file: &str, format_settings: &FormatSettings) -> Result<Schema, DataError>
         found: "settings that say nothing about namespaces".to_owned(),
         expected: expected.into(),
     })?;
-    Ok(Schema::Vw { bits: format_settings.bits, interactions, namespaces })
+    let id = format_settings.id.is_some();
+    Ok(Schema::Vw { bits: format_settings.bits, interactions, namespaces, id })
 }
 
 /// The text format, as far as it can be told.

@@ -1,8 +1,13 @@
 //! The rows that a piece of text becomes: a batch, its labels and its names.
 
+use crate::ids::Ids;
 use crate::labels::{LabelCounts, LabelMark};
 use crate::names::{Bits, NewNames, Prefix, numeric};
 use rueful_core::{Batch, Importance};
+
+/// The label of a row that waits for one. Every loss takes it, and nobody learns from it, because the
+/// row has importance 0.
+pub(crate) const NO_LABEL_YET: f64 = 1.0;
 
 /// The description of an importance in errors.
 pub(crate) const IMPORTANCE: &str = "an importance that is 0, or a number from 1e-30 to 1e30";
@@ -27,7 +32,9 @@ pub(crate) struct Rows {
     pub(crate) missing: Vec<u64>,
     /// The predictions of other models, row after row, if there are columns for them.
     pub(crate) predictions: Vec<f64>,
-    /// The places in the text where rows begin, if there are columns of predictions.
+    /// The ids of the rows, if they have some.
+    pub(crate) ids: Ids,
+    /// The places in the text where rows begin, if there are columns of predictions or of ids.
     pub(crate) starts: Vec<usize>,
     /// Indices that may be new.
     pub(crate) indices: Vec<u32>,
@@ -89,6 +96,7 @@ impl Rows {
         self.names.clear();
         self.missing.clear();
         self.predictions.clear();
+        self.ids.clear();
         self.starts.clear();
         self.indices.clear();
         self.missed.clear();
@@ -109,12 +117,13 @@ impl Rows {
         self.missed.drain(..).for_each(|column| self.missing[column] -= 1);
     }
 
-    /// Keeps only the first `rows` rows and their predictions.
+    /// Keeps only the first `rows` rows, with their predictions and ids.
     #[cold]
     pub(crate) fn truncate(&mut self, rows: usize) {
         let predictions = self.predictions.len().checked_div(self.batch.len()).unwrap_or(0);
         self.batch.truncate(rows);
         self.predictions.truncate(predictions * rows);
+        self.ids.truncate(rows);
         self.starts.truncate(rows);
         self.indices.clear();
         self.indices.extend_from_slice(self.batch.indices());
@@ -160,6 +169,28 @@ impl Rows {
         let index = space.bits.index(hash);
         self.names.note_with(index, hash, write);
         self.loose.push((index, value));
+    }
+
+    /// The number of features of the current row so far, without the constant.
+    pub(crate) fn features(&self, constant: bool) -> usize {
+        self.loose.len() - usize::from(constant)
+    }
+
+    /// The number of cells of the current row that have no value.
+    pub(crate) fn missed(&self) -> usize {
+        self.missed.len()
+    }
+
+    /// Ends a row that waits for its label. It is there to be predicted, and nothing of it is
+    /// forgotten.
+    pub(crate) fn keep_waiting(&mut self) {
+        self.mark();
+    }
+
+    /// Ends a row that has nothing but an id and a label. Its empty cells are none that are missing.
+    pub(crate) fn finish_bare(&mut self, label: f64, importance: Importance) {
+        self.missed.drain(..).for_each(|column| self.missing[column] -= 1);
+        self.batch.open_row(0).finish(label, importance);
     }
 
     /// Counts a cell without a value.

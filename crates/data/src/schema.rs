@@ -6,6 +6,7 @@ use crate::expansion::namespaces::NamespacePlan;
 use crate::expansion::{Expansion, ExpansionSettings, Interactions, NamespaceRules};
 use crate::format::Format;
 use crate::json::{Json, JsonFormat};
+use crate::labels::LabelRule;
 use crate::libsvm::Libsvm;
 use crate::rows::Space;
 use crate::source::Reading;
@@ -39,6 +40,9 @@ pub enum Schema {
         /// The interactions of namespaces.
         #[serde(default, skip_serializing_if = "Interactions::is_none")]
         interactions: Interactions,
+        /// Whether the tag of a line is the id of its row.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        id: bool,
         /// The use of namespaces.
         #[serde(default, skip_serializing_if = "NamespaceRules::is_none")]
         namespaces: NamespaceRules,
@@ -233,6 +237,9 @@ impl Columns {
         }
         let count = |role| columns.iter().filter(|column| column.role == role).count();
         match (count(Role::Label), count(Role::Importance)) {
+            (0 | 1, 0 | 1) if count(Role::Id) > 1 => {
+                Err("at most one column with the role of the id".to_owned())
+            }
             (0 | 1, 0 | 1) => Ok(Self::unlabelled(columns)),
             (0 | 1, importances) => Err(format!(
                 "at most one column with the role of the importance, not {importances}"
@@ -253,6 +260,9 @@ pub enum Role {
     Importance,
     /// The number that another model predicted for the row. It is not a feature.
     Prediction,
+    /// The id of the row. A row without a label is predicted and waits. A later row with the same
+    /// id brings the label.
+    Id,
     /// A feature with the column's name and this value.
     Number,
     /// A feature `column=value` with the value 1.
@@ -269,7 +279,12 @@ pub enum Role {
 impl Role {
     /// Whether rows that are only predicted have a column of this role.
     pub(crate) fn is_for_predicting(self) -> bool {
-        !matches!(self, Self::Label | Self::Importance | Self::Prediction)
+        !matches!(self, Self::Label | Self::Importance | Self::Prediction | Self::Id)
+    }
+
+    /// Whether a column of this role makes features.
+    pub fn is_feature(self) -> bool {
+        self.is_for_predicting() && self != Self::Drop
     }
 
     /// The name of the setting that asks for this role.
@@ -278,6 +293,7 @@ impl Role {
             Self::Label => "label",
             Self::Importance => "importance",
             Self::Prediction => "prediction-column",
+            Self::Id => "id",
             Self::Number => "numeric",
             Self::Date => "no setting",
             Self::Category => "categorical",
@@ -301,6 +317,9 @@ pub struct FormatSettings {
     pub importance: Option<String>,
     /// Columns that hold the predictions of other models.
     pub predictions: Vec<String>,
+    /// The column of the ids, by which a label that comes later finds its row. In Vowpal Wabbit
+    /// text it is `tag`.
+    pub id: Option<String>,
     /// Columns to leave out, by name or number.
     pub drop: Vec<String>,
     /// Columns whose numbers are names of categories.
@@ -321,17 +340,18 @@ impl FormatSettings {
     /// The columns that the settings mention.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
         let lists = [&self.predictions, &self.drop, &self.categorical, &self.numeric, &self.text];
-        let single = self.label.iter().chain(&self.importance);
+        let single = self.label.iter().chain(&self.importance).chain(&self.id);
         let roles = single.chain(lists.into_iter().flatten()).map(String::as_str);
         roles.chain(self.expansion.columns().map(|(_, column)| column))
     }
 
     /// The wishes for columns: a role, the setting that asks for it, and the columns.
-    pub(crate) fn wished(&self) -> [(Role, &'static str, &[String]); 7] {
+    pub(crate) fn wished(&self) -> [(Role, &'static str, &[String]); 8] {
         [
             (Role::Label, "label", self.label.as_slice()),
             (Role::Importance, "importance", self.importance.as_slice()),
             (Role::Prediction, "prediction-column", &self.predictions),
+            (Role::Id, "id", self.id.as_slice()),
             (Role::Drop, "drop", &self.drop),
             (Role::Category, "categorical", &self.categorical),
             (Role::Number, "numeric", &self.numeric),
@@ -496,7 +516,8 @@ impl Schema {
                 constant: reading.constant,
                 max_index: reading.limits.max_index,
             }),
-            Self::Vw { bits, interactions, namespaces } => Arc::new(Vw {
+            Self::Vw { bits, interactions, namespaces, id } => Arc::new(Vw {
+                id: *id && reading.labels != LabelRule::Ignored,
                 interactions: interactions.clone(),
                 is_plain: interactions.is_none() && namespaces.is_none(),
                 namespaces: NamespacePlan::new(namespaces),

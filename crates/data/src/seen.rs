@@ -69,6 +69,7 @@ mod tests {
         let schema = Schema::Vw {
             bits: 8.try_into().unwrap(),
             interactions: Interactions::default(),
+            id: false,
             namespaces: NamespaceRules::default(),
         };
         let reading = Reading::new(LabelRule::Numbers);

@@ -1,5 +1,7 @@
 //! The source of batches, and the rules by which their rows are read.
 
+use crate::delayed::{Delays, Waiting};
+use crate::ids::Ids;
 use crate::names::Names;
 use crate::{Census, DataError, LabelRule};
 use rueful_core::Batch;
@@ -41,8 +43,25 @@ pub trait Source {
         &[]
     }
 
+    /// The ids of the rows of the last batch, if they have ids. A row without a label has importance
+    /// 0 in the batch, and a row that has nothing but a label has no features.
+    fn ids(&self) -> Option<&Ids> {
+        None
+    }
+
+    /// Which rows of the last batch wait for a label, and which bring one, if labels may come later
+    /// than their rows.
+    fn delays(&self) -> Option<&Delays> {
+        None
+    }
+
+    /// The rows that wait for their labels after the last batch, if labels may come later.
+    fn waiting(&self) -> Option<&Waiting> {
+        None
+    }
+
     /// The place of a row of the last batch in the data, as errors write it. It is known only if
-    /// there are predictions.
+    /// there are predictions or ids.
     fn place(&self, _row: usize) -> Option<String> {
         None
     }

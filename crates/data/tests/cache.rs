@@ -510,6 +510,7 @@ fn importance_is_kept() {
     let schema = Schema::Vw {
         bits: 12.try_into().unwrap(),
         interactions: Interactions::default(),
+        id: false,
         namespaces: NamespaceRules::default(),
     };
     check_text(&text, &schema, None, &[LabelRule::Signs, LabelRule::Numbers]);
@@ -654,6 +655,7 @@ fn a_file_comes_back_and_knows_when_it_is_stale() {
     let vw = Schema::Vw {
         bits: 9.try_into().unwrap(),
         interactions: Interactions::default(),
+        id: false,
         namespaces: NamespaceRules::default(),
     };
     assert_eq!(look(&paths, &vw, None, limit).unwrap(), "the files were read in another way");

@@ -10,10 +10,10 @@ use crate::random::Random;
 use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_data::{
-    Bits, CacheWriter, Cached, Column, Columns, DataError, Expansion, Follow, FormatSettings,
-    Grams, Input, Interactions, KnownColumns, NamespaceRules, PredictionColumns, Predictions,
-    Provenance, Purpose, Reader, Reading, Recognized, Role, Schema, Separator, Source, Table,
-    TermScale, TextFiles, open_inputs, recognize,
+    Bits, CacheWriter, Cached, Column, Columns, DataError, Delayed, Expansion, Follow,
+    FormatSettings, Grams, Input, Interactions, KnownColumns, NamespaceRules, PredictionColumns,
+    Predictions, Provenance, Purpose, Reader, Reading, Recognized, Role, Schema, Separator, Source,
+    Table, TermScale, TextFiles, Waiting, open_inputs, recognize,
 };
 use rueful_run::{AnySpec, Notation};
 use serde::Serialize;
@@ -124,6 +124,18 @@ pub(crate) const ALL: &[Target] = &[
         seeds: || texts(&ROLES_CSV),
         tokens: ROLES,
         check: |bytes| check_schema(bytes, &roles_table(), Known::Format),
+    },
+    Target {
+        name: "csv-ids",
+        seeds: || texts(&["y,i,b\n,1,u\n1,1,\n-1,2,v\n", "y,i,b\n,1,u\n,2,v\n1,2,\n"]),
+        tokens: TABLE,
+        check: |bytes| check_delayed(bytes, &ids_table()),
+    },
+    Target {
+        name: "vw-ids",
+        seeds: || texts(&["'a |f x\n1 'a |\n-1 'b |f y\n"]),
+        tokens: &["|", " |f ", "x ", "'a ", "'b |f ", "1 'a |\n", "\n'a |f x\n", "1 ", "1 0 "],
+        check: |bytes| check_delayed(bytes, &vw_tags()),
     },
     Target {
         name: "jsonl-roles",
@@ -475,7 +487,12 @@ fn long_name() -> Vec<u8> {
 fn vw(interactions: &[&str]) -> Schema {
     let interactions: Vec<_> = interactions.iter().map(|&letters| letters.to_owned()).collect();
     let interactions = Interactions::try_from(interactions).expect("they are interactions");
-    Schema::Vw { bits: few_bits(), interactions, namespaces: NamespaceRules::default() }
+    Schema::Vw { bits: few_bits(), interactions, namespaces: NamespaceRules::default(), id: false }
+}
+
+/// Vowpal Wabbit text whose tags are ids.
+fn vw_tags() -> Schema {
+    serde_json::from_str(r#"{"format":"vw","bits":8,"id":true}"#).expect("it is a schema")
 }
 
 /// Vowpal Wabbit text of whose words n-grams are made.
@@ -573,6 +590,25 @@ fn check_schema(bytes: &[u8], schema: &Schema, known: Known) -> String {
     check_source(bytes, known, &|input, reading| {
         Ok(Box::new(Reader::new(vec![input], schema, reading)))
     })
+}
+
+/// Checks a file whose rows have ids, joined with labels that come later.
+fn check_delayed(bytes: &[u8], schema: &Schema) -> String {
+    check_source(bytes, Known::Format, &|input, reading| {
+        let rows = Box::new(Reader::new(vec![input], schema, reading));
+        Ok(Box::new(Delayed::new(rows, FILE, Waiting::default(), 3)))
+    })
+}
+
+/// A table with a column of ids.
+fn ids_table() -> Schema {
+    let roles = [Role::Label, Role::Id, Role::Category];
+    let columns = ["y", "i", "b"].into_iter().zip(roles);
+    let columns: Vec<_> =
+        columns.map(|(name, role)| Column { name: name.to_owned(), role }).collect();
+    let columns = Columns::try_from(columns).expect("their names differ, and one is the label");
+    let separator = Separator::Comma;
+    Schema::Csv(Table { separator, quotes: true, header: true, bits: few_bits(), columns })
 }
 
 /// The cache of LIBSVM text.

@@ -4,13 +4,14 @@ use crate::proof::halves;
 use crate::rounding::{TINY, grain, norm_above, or_nothing_above, penalty_above, sum_above};
 use rueful_core::loss::{Loss, Tangent};
 use rueful_core::{Example, Features, Sum};
+use serde::{Deserialize, Serialize};
 
 /// Σ φ_t(u·x_t), bounded from above as it is added up.
 ///
 /// A prediction p is off by at most an error e, and a convex φ is largest over [p − e, p + e] at
 /// one of the ends. The larger of these two values is charged. It is computed from two doubles,
 /// prediction and label, and is off by a few roundings of itself.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cost {
     /// ‖u‖, rounded up.
     norm: f64,
@@ -68,6 +69,25 @@ impl Cost {
             self.charged += importance * (highest - at.value);
         }
         Tangent { value: importance * at.value, slope: importance * at.slope }
+    }
+
+    /// Adds the cost of the same u on other examples.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.sum.merge(other.sum);
+        self.rounds += other.rounds;
+        self.size += other.size;
+        self.chances += other.chances;
+        self.charged += other.charged;
+    }
+
+    /// Whether another cost is that of a comparator as long as this one, and as careful.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        (self.norm, self.careful) == (other.norm, other.careful)
+    }
+
+    /// The number of examples.
+    pub(crate) fn rounds(&self) -> u64 {
+        self.rounds
     }
 
     /// How far p can be off, except for one rounding of p itself, which `highest` takes care of. A

@@ -82,6 +82,27 @@ impl Hessian {
         }
     }
 
+    /// Adds factor·(diag p − ppᵀ) to the block whose first row and column are given. `alive` are the
+    /// places of p that count.
+    pub(crate) fn add_block(
+        &mut self,
+        (row, column): (usize, usize),
+        factor: f64,
+        alive: &[usize],
+        p: &[f64],
+    ) {
+        if factor == 0.0 || !factor.is_finite() {
+            return;
+        }
+        for &own in alive {
+            let start = (row + own) * self.dimension + column;
+            let entries = &mut self.entries[start..start + p.len()];
+            let scaled = factor * p[own];
+            alive.iter().for_each(|&other| entries[other] -= scaled * p[other]);
+            entries[own] += scaled;
+        }
+    }
+
     /// Adds the waiting rows.
     fn flush(&mut self) {
         let [r0, r1, r2, r3] = &self.rows;
@@ -101,6 +122,12 @@ impl Hessian {
     pub(crate) fn finish(&mut self) {
         self.weights[self.waiting..].fill(0.0);
         self.flush();
+    }
+
+    /// The lower triangle, row by row, d entries each.
+    pub(crate) fn into_entries(mut self) -> Vec<f64> {
+        self.finish();
+        self.entries
     }
 
     /// H + shift·I with a little more on the diagonal. The addition is relative to each diagonal

@@ -31,6 +31,11 @@
 //!
 //! # Beside it
 //!
+//! [`solve_classes`] does the same for many classes, whose comparators are matrices. It smooths the
+//! multiclass hinge, and takes Newton's steps with factors or with conjugate gradients.
+//!
+//! [`Pass`] is one pass over a part of the data, at one comparator. Passes over parts add up, so an
+//! engine that keeps the data on many machines can solve the problem with a method of its own.
 //! [`Gram`] answers for the square loss at any time, without the data. [`best_mistake_bound`] finds
 //! the comparator with the least mistake bound for the Perceptron.
 //!
@@ -59,6 +64,7 @@ mod ascent;
 mod basis;
 mod bracket;
 mod cholesky;
+mod classes;
 mod cost;
 mod counted;
 mod double;
@@ -73,6 +79,7 @@ mod line;
 mod mistakes;
 mod multipliers;
 mod newton;
+mod pass;
 mod passes;
 mod problem;
 mod products;
@@ -87,7 +94,9 @@ mod survey;
 mod system;
 mod unit_free;
 
+pub use classes::{ClassProblem, ClassSolution, solve_classes};
 pub use mistakes::{BestMistakeBound, best_mistake_bound, mistake_bound};
+pub use pass::{Pass, PassError, Visit};
 pub use passes::{InMemory, Passes, Prefix};
 pub use problem::{Contradiction, Method, Options, Problem, Progress, Solution, Source, Start};
 pub use scales::Scales;

@@ -63,6 +63,14 @@ pub enum Method {
     Multipliers,
     /// The square loss from its sufficient statistics.
     SufficientStatistics,
+    /// Newton's method on smoothed losses that become the multiclass hinge.
+    Smoothing,
+    /// Curvature from the gradients of earlier passes, for many columns and losses without kinks.
+    /// It is used where every pass is a job on many machines.
+    QuasiNewton,
+    /// Tangents of earlier passes, for losses with a kink. It is used where every pass is a job on
+    /// many machines.
+    Bundle,
 }
 
 /// The origin of a bound on the minimum.

@@ -14,9 +14,10 @@ use crate::scales::Scales;
 use rueful_core::loss::Loss;
 use rueful_core::set::{AnySet, BoxSet, FeasibleSet};
 use rueful_core::{Example, Features, NonNegative, Sum};
+use serde::{Deserialize, Serialize};
 
 /// The sums over slopes that make a lower bound.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Proof {
     sigma: f64,
     rounds: u64,
@@ -103,11 +104,42 @@ impl Proof {
         }
     }
 
+    /// Adds the slopes of other examples, over the same columns.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.rounds += other.rounds;
+        self.offset.merge(other.offset);
+        self.offset_size += other.offset_size;
+        self.chances += other.chances;
+        self.steep += other.steep;
+        self.size += other.size;
+        self.apart += other.apart;
+        self.slopes.iter_mut().zip(&other.slopes).for_each(|(own, theirs)| *own += theirs);
+        let exact = self.exact.iter_mut().flatten().zip(other.exact.iter().flatten());
+        exact.for_each(|(own, theirs)| own.merge(*theirs));
+    }
+
+    /// Whether another proof is over as many columns, and as careful.
+    pub(crate) fn has_room_of(&self, other: &Self) -> bool {
+        let room = |proof: &Self| (proof.slopes.len(), proof.exact.as_ref().map(Vec::len));
+        room(self) == room(other)
+    }
+
+    /// −Σ φ_t*(a_t), without an allowance for rounding.
+    pub(crate) fn offset(&self) -> f64 {
+        self.offset.value()
+    }
+
     /// Completes the sums. It must be called after the last example.
     pub(crate) fn finish(&mut self) {
         if let Some(exact) = &self.exact {
             self.slopes.iter_mut().zip(exact).for_each(|(s, sum)| *s = sum.value());
         }
+    }
+
+    /// The sum S so far.
+    pub(crate) fn summed(&self) -> Vec<f64> {
+        let exact = |exact: &Vec<Sum>| exact.iter().map(|sum| sum.value()).collect();
+        self.exact.as_ref().map_or_else(|| self.slopes.clone(), exact)
     }
 
     /// The sum S.
@@ -141,6 +173,33 @@ impl Proof {
         let underflow = TINY * (self.steep + 1.0) * columns / scales.smallest().min(1.0);
         let norm = scales.norm_of_slopes_above(&self.slopes);
         self.floor_by(underflow, |off| gain_above(radius, sum_above(norm, off), 0.0))
+    }
+
+    /// The lower bound over the unit-free ball that a mixture of several proofs about the same
+    /// examples makes. The shares add up to 1.
+    ///
+    /// The mixture of lower bounds on a function is a lower bound on it. Every product and every sum
+    /// here is rounded, by so many roundings of numbers that are no larger than the mixture of sizes.
+    pub(crate) fn mixed_floor(proofs: &[(f64, &Self)], scales: &Scales, radius: f64) -> f64 {
+        let columns = proofs.iter().map(|(_, proof)| proof.slopes.len()).max().unwrap_or(0);
+        let (mut mixed, mut off, mut ceiling, mut size) =
+            (vec![0.0; columns], Sum::default(), Sum::default(), Sum::default());
+        let root = (columns as f64).sqrt() / scales.smallest().min(1.0);
+        let roundings = f64::EPSILON * (proofs.len() as f64 + 8.0);
+        for &(share, proof) in proofs {
+            let slopes = proof.summed();
+            mixed.iter_mut().zip(&slopes).for_each(|(sum, s)| *sum += share * s);
+            let norm = scales.norm_of_slopes_above(&slopes);
+            let underflow = TINY * (proof.steep + 2.0) * root;
+            off.add(share * (proof.error() + underflow + roundings * norm));
+            let allowance = grain(proof.rounds) * proof.offset_size + TINY * proof.chances;
+            ceiling.add(share * (allowance - proof.offset.value()));
+            size.add(share * (allowance + proof.offset.value().abs()));
+        }
+        let off = sum_above(off.value() * (1.0 + roundings), TINY);
+        let longest = sum_above(scales.norm_of_slopes_above(&mixed), off);
+        let ceiling = sum_above(ceiling.value(), 2.0 * roundings * size.value() + TINY);
+        or_nothing_below(-sum_above(ceiling, gain_above(radius, longest, 0.0)))
     }
 
     /// The offset less the support function of the comparators, at an S that may be off by its

@@ -1,7 +1,8 @@
 //! The audit of any model, from its predictions.
 
 use crate::error::{Outcome, PythonError};
-use crate::model::{table_alone, way};
+use crate::held::way;
+use crate::model::table_alone;
 use crate::named::Dicts;
 use crate::settings::{AskedAudit, AskedColumns};
 use crate::side::Side;

@@ -1,7 +1,8 @@
 //! Solves for the best fixed predictor of a table, and for the exact regret of a run over it.
 
 use crate::error::{Outcome, PythonError};
-use crate::model::{table_alone, way};
+use crate::held::way;
+use crate::model::table_alone;
 use crate::settings::{Asked, AskedColumns};
 use crate::side::Side;
 use crate::table::{Table, Told, View, Way};
@@ -108,12 +109,12 @@ impl Question<'_> {
 
 /// The solver's answer, with the question.
 #[derive(Serialize)]
-struct Answer {
+pub(crate) struct Answer {
     #[serde(flatten)]
-    found: HindsightReport,
-    loss: AnyLoss,
-    sigma: f64,
-    comparators: Comparators,
+    pub(crate) found: HindsightReport,
+    pub(crate) loss: AnyLoss,
+    pub(crate) sigma: f64,
+    pub(crate) comparators: Comparators,
 }
 
 /// Returns the best fixed predictor of a table, as JSON.
@@ -158,7 +159,7 @@ pub(crate) fn best_in_hindsight(
 }
 
 /// Refuses labels that a loss does not accept.
-fn check_labels(loss: &AnyLoss, labels: &[f64]) -> Outcome<()> {
+pub(crate) fn check_labels(loss: &AnyLoss, labels: &[f64]) -> Outcome<()> {
     let taken = loss.labels();
     match labels.iter().find(|&&label| !taken.accept(label)) {
         None => Ok(()),

@@ -1,12 +1,13 @@
-//! The two classes of a model, by the names they have in its file.
+//! The classes of a model, by the names they have in its file.
 
 use rueful_core::Rows;
 use rueful_data::{LabelsSeen, Seen};
-use rueful_run::Model;
+use rueful_run::{Model, Stream};
+use std::collections::HashSet;
 
-/// Records the names of two classes before any of their examples is seen.
-pub(crate) fn announce(labels: &mut LabelsSeen, classes: &[String; 2]) {
-    labels.counts = classes.iter().map(|class| (class.clone(), 0)).collect();
+/// Records the names of classes before any of their examples is seen.
+pub(crate) fn announce(labels: &mut LabelsSeen, classes: &[String]) {
+    labels.counts.extend(classes.iter().map(|class| (class.clone(), 0)));
 }
 
 /// Counts the labels −1 and +1 of classes that were announced. Rows of importance 0 do not count.
@@ -20,6 +21,23 @@ pub(crate) fn count(seen: &mut Seen, rows: Rows<'_>) {
     let positives = rows.labels().iter().map(|&label| u64::from(label > 0.0)).sum::<u64>();
     positive.1 += positives - idle_positives;
     negative.1 += (rows.len() as u64 - positives) - (idle - idle_positives);
+}
+
+/// Counts labels that are numbers of classes. Rows of importance 0 do not count.
+pub(crate) fn count_classes(seen: &mut Seen, rows: Rows<'_>) {
+    for (row, &label) in rows.labels().iter().enumerate() {
+        let is_idle = rows.importances().get(row).is_some_and(|one| one.is_zero());
+        if let Some((_, count)) = seen.labels.counts.get_mut(label as usize).filter(|_| !is_idle) {
+            *count += 1;
+        }
+    }
+}
+
+/// Returns the names of all classes so far, in the order in which they came.
+pub(crate) fn names(stream: &Stream) -> Vec<String> {
+    let all = stream.before.labels.counts.iter().chain(&stream.now.labels.counts);
+    let mut known = HashSet::new();
+    all.map(|(name, _)| name).filter(|name| known.insert(*name)).cloned().collect()
 }
 
 /// Returns the names of the classes −1 and +1, as far as they are known.

@@ -8,11 +8,14 @@ mod arrow;
 mod audit;
 mod error;
 mod files;
+mod held;
 mod hindsight;
+mod kind;
 mod labels;
 mod model;
 mod named;
 mod parts;
+mod passes;
 mod program;
 mod report;
 mod settings;
@@ -35,7 +38,9 @@ mod _rueful {
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
-    use crate::parts::{join_parts, part, part_from_bytes, take_parts};
+    use crate::parts::{join_parts, part, part_from_bytes, take_parts, window};
+    #[pymodule_export]
+    use crate::passes::{Pass, Question, Sizes};
     #[pymodule_export]
     use crate::program::program;
     #[pymodule_export]

@@ -3,21 +3,24 @@
 
 use crate::error::{Outcome, PythonError};
 use crate::files;
+use crate::held::{ClassPredictions, Held, Says, way};
+use crate::kind::Kind;
 use crate::labels;
 use crate::named::Dicts;
 use crate::report::Snapshot;
 use crate::settings::{Asked, AskedColumns, AskedFiles, bits};
 use crate::side::Side;
-use crate::table::{Table, Told, View, Way};
+use crate::table::{Table, View, Way};
 use crate::watch::Watch;
 use crate::{arrow, hindsight};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::ndarray::Array2;
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use rueful_core::Positive;
 use rueful_core::loss::{Labels, Loss};
-use rueful_core::{Positive, Rows};
-use rueful_data::{Bits, Column, Columns, DataError, Json, Role, Schema, Seen, Survey, printable};
-use rueful_run::{DataSpec, Layout, Resolved, Settings, Stream, Task};
+use rueful_data::{Bits, Column, Columns, DataError, Json, Role, Schema, Survey, printable};
+use rueful_run::{AnyModel, ClassRun, DataSpec, Layout, Learning, Resolved, Settings, Task};
 use std::path::PathBuf;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -27,10 +30,13 @@ const LABEL: &str = "label";
 /// The indices of features, and their weights.
 type Weights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
 
+/// The indices of features, and the weights of each class for them, a row for every class.
+type ClassWeights<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray2<f64>>);
+
 /// A run, and its record of the stream.
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Model {
-    held: RwLock<Held>,
+    held: AnyHeld,
     /// The keys of the dicts that were learned from. Those of dicts that were only predicted are
     /// kept apart in `predicted`, because names from which nothing was learned are not part of the
     /// stream.
@@ -38,116 +44,34 @@ pub(crate) struct Model {
     predicted: Dicts,
 }
 
-/// The state that changes while the model learns.
-pub(crate) struct Held {
-    pub(crate) model: rueful_run::Model,
-    /// Notes on how the settings were understood.
-    pub(crate) notes: Vec<String>,
+/// A run of either kind.
+enum AnyHeld {
+    Score(Box<RwLock<Held>>),
+    Classes(Box<RwLock<Held<ClassRun>>>),
 }
 
-impl Held {
-    /// Returns how the columns of tables become features.
-    fn way(&self) -> Way<'_> {
-        way(&self.model.data)
-    }
-
-    /// Learns from a table. A matrix with a value that no feature can have is refused before
-    /// anything is learned. In other tables, such a value is found only while they are read.
-    fn learn(&mut self, view: View<'_>, side: &Side<'_>, watch: &mut Watch) -> Outcome<()> {
-        view.check(&self.way())?;
-        self.leave_files();
-        let rueful_run::Model { run, data, stream, .. } = &mut self.model;
-        let told = view.each(&way(data), Some(side), &mut |rows| {
-            run.learn_counted(rows)?;
-            take_down(stream, rows);
-            let ledger = run.ledger();
-            watch.look(|| (ledger.rounds(), 0, ledger.sequential_risk()))
-        })?;
-        let Told { names, missing } = told;
-        if !(names.is_empty() && missing.is_empty()) {
-            stream.now.extend(&Seen { names, missing, ..Seen::default() });
+/// Runs an expression on the lock of a run, whichever kind it is.
+macro_rules! with_held {
+    ($model:expr, $lock:ident => $body:expr) => {
+        match &$model.held {
+            AnyHeld::Score($lock) => $body,
+            AnyHeld::Classes($lock) => $body,
         }
-        let ledger = run.ledger();
-        watch.end(|| (ledger.rounds(), 0, ledger.sequential_risk()))
-    }
-
-    /// Returns the predictions for the rows of a table.
-    fn predict(&self, view: View<'_>, way: &Way<'_>, watch: &mut Watch) -> Outcome<Vec<f64>> {
-        let (mut all, mut part) = (Vec::with_capacity(view.rows().unwrap_or(0)), Vec::new());
-        let run = &self.model.run;
-        view.each(way, None, &mut |rows| {
-            run.predict_rows(rows, &mut part);
-            all.extend_from_slice(&part);
-            watch.look(|| (0, 0, 0.0))
-        })?;
-        Ok(all)
-    }
-
-    /// Ends the record of files: the next rows do not belong to them.
-    fn leave_files(&mut self) {
-        let data = &self.model.data;
-        if !data.files.is_empty() {
-            self.turn_to(DataSpec { files: Vec::new(), class_weights: None, ..data.clone() });
-        }
-    }
-
-    /// Begins with data of another description. If the description is the same as before, nothing
-    /// changes.
-    fn turn_to(&mut self, data: DataSpec) {
-        if self.model.data == data {
-            return;
-        }
-        let classes = labels::classes(&self.model);
-        let stream = &mut self.model.stream;
-        stream.before = stream.seen();
-        (stream.now, stream.position) = (Seen::default(), 0);
-        if let (Some(negative), Some(positive)) = classes {
-            labels::announce(&mut stream.now.labels, &[negative, positive]);
-        }
-        self.model.data = data;
-    }
-}
-
-/// Records what was seen of some rows.
-fn take_down(stream: &mut Stream, rows: Rows<'_>) {
-    stream.now.census.count(rows);
-    labels::count(&mut stream.now, rows);
-    stream.position += rows.len() as u64;
-}
-
-/// Returns how the columns of tables become features, by the description of the data that a model
-/// has learned from.
-pub(crate) fn way(data: &DataSpec) -> Way<'_> {
-    let constant = data.constant;
-    match &data.schema {
-        Layout::Columnar(layout) => {
-            Way::Named { columns: &layout.columns, bits: layout.bits, constant }
-        }
-        Layout::Text(Schema::Csv(table)) => {
-            Way::Named { columns: &table.columns, bits: table.bits, constant }
-        }
-        Layout::Text(Schema::Arff(table)) => {
-            Way::Named { columns: &table.columns, bits: table.bits, constant }
-        }
-        Layout::Text(Schema::Jsonl(_) | Schema::Vw { .. }) => Way::Keys,
-        _ => Way::Numbered { constant },
-    }
-}
-
-/// Refuses a model of several passes, which only the program knows how to use.
-fn of_one_pass(model: rueful_run::Model) -> Result<rueful_run::Model, PythonError> {
-    if model.course.is_later() {
-        return Err(PythonError::value(
-            "the model has learned from its data several times: `rueful predict` predicts with it",
-        ));
-    }
-    Ok(model)
+    };
 }
 
 /// Describes columns that have numbers, such as those of a matrix.
 fn numbered(constant: bool, positive: Option<String>) -> DataSpec {
     let schema = Layout::Text(Schema::Libsvm {});
-    DataSpec { files: Vec::new(), schema, positive, constant, class_weights: None, passes: None }
+    DataSpec {
+        files: Vec::new(),
+        schema,
+        positive,
+        constant,
+        class_weights: None,
+        passes: None,
+        pending: None,
+    }
 }
 
 /// Makes the error about wrong names.
@@ -235,6 +159,7 @@ fn described(
         constant,
         class_weights: None,
         passes: None,
+        pending: None,
     })
 }
 
@@ -248,7 +173,26 @@ fn label_beside<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
 }
 
 impl Model {
-    pub(crate) fn of(mut model: rueful_run::Model, notes: Vec<String>) -> Self {
+    pub(crate) fn of(model: rueful_run::Model, notes: Vec<String>) -> Self {
+        Self::holding(model, notes, AnyHeld::Score)
+    }
+
+    fn of_classes(model: rueful_run::Model<ClassRun>, notes: Vec<String>) -> Self {
+        Self::holding(model, notes, AnyHeld::Classes)
+    }
+
+    fn of_any(model: AnyModel, notes: Vec<String>) -> Self {
+        match model {
+            AnyModel::Score(model) => Self::of(*model, notes),
+            AnyModel::Classes(model) => Self::of_classes(*model, notes),
+        }
+    }
+
+    fn holding<R: Kind>(
+        mut model: rueful_run::Model<R>,
+        notes: Vec<String>,
+        hold: impl FnOnce(Box<RwLock<Held<R>>>) -> AnyHeld,
+    ) -> Self {
         // A loaded model has its own notes.
         if !notes.is_empty() {
             model.companions.notes = notes;
@@ -256,34 +200,85 @@ impl Model {
         let notes = model.companions.notes.clone();
         let dicts = || Dicts::new(bits_of(&model.data), model.data.constant);
         let (dicts, predicted) = (dicts(), dicts());
-        Self { held: RwLock::new(Held { model, notes }), dicts, predicted }
+        Self { held: hold(Box::new(RwLock::new(Held { model, notes }))), dicts, predicted }
     }
 
+    /// Reads a run that gives every example one score.
     pub(crate) fn read(&self) -> Outcome<RwLockReadGuard<'_, Held>> {
-        self.held.read().map_err(|_| broken())
+        read(self.of_one_score()?)
     }
 
+    /// Changes a run that gives every example one score.
     pub(crate) fn write(&self) -> Outcome<RwLockWriteGuard<'_, Held>> {
-        self.held.write().map_err(|_| broken())
+        write(self.of_one_score()?)
     }
 
-    /// Answers a question without holding the interpreter, because a thread that is learning may be
-    /// waiting for the interpreter.
-    fn ask<T: Send>(
-        &self,
-        py: Python<'_>,
-        question: impl FnOnce(&Held) -> T + Send,
-    ) -> PyResult<T> {
-        Ok(py.detach(|| Ok::<_, PythonError>(question(&*self.read()?)))?)
+    fn of_one_score(&self) -> Outcome<&RwLock<Held>> {
+        match &self.held {
+            AnyHeld::Score(held) => Ok(held),
+            AnyHeld::Classes(_) => Err(PythonError::value(
+                "the model has a score for every class, and this is for models of one score",
+            )),
+        }
+    }
+
+    fn of_many_scores(&self) -> Outcome<&RwLock<Held<ClassRun>>> {
+        match &self.held {
+            AnyHeld::Classes(held) => Ok(held),
+            AnyHeld::Score(_) => Err(PythonError::value(
+                "the model has one score, and this is for models with a score for every class",
+            )),
+        }
     }
 
     /// Tells the run what was seen of the stream, so that it can report it.
-    fn settle(&self, held: &mut Held) {
+    fn settle<R: Kind>(&self, held: &mut Held<R>) {
         let names = self.dicts.names();
         held.model.stream.now.extend(&names);
         let seen = held.model.stream.seen();
         held.model.run.saw(seen);
     }
+
+    /// Describes a table of another kind than those before, in the same way as those.
+    fn described(
+        &self,
+        py: Python<'_>,
+        table: &Table<'_>,
+        columns: AskedColumns,
+        names: Option<Vec<String>>,
+    ) -> PyResult<DataSpec> {
+        let (constant, positive) = with_held!(self, lock => ask(lock, py, |held| {
+            (held.model.data.constant, held.model.data.positive.clone())
+        }))?;
+        Ok(described(table, columns, names, constant, positive)?)
+    }
+}
+
+fn read<R: Learning>(lock: &RwLock<Held<R>>) -> Outcome<RwLockReadGuard<'_, Held<R>>> {
+    lock.read().map_err(|_| broken())
+}
+
+fn write<R: Learning>(lock: &RwLock<Held<R>>) -> Outcome<RwLockWriteGuard<'_, Held<R>>> {
+    lock.write().map_err(|_| broken())
+}
+
+/// Answers a question without holding the interpreter, because a thread that is learning may be
+/// waiting for the interpreter.
+fn ask<R: Kind, T: Send>(
+    lock: &RwLock<Held<R>>,
+    py: Python<'_>,
+    question: impl FnOnce(&Held<R>) -> T + Send,
+) -> PyResult<T> {
+    Ok(py.detach(|| Ok::<_, PythonError>(question(&*read(lock)?)))?)
+}
+
+/// Changes a run without holding the interpreter.
+fn change<R: Kind, T: Send>(
+    lock: &RwLock<Held<R>>,
+    py: Python<'_>,
+    work: impl FnOnce(&mut Held<R>) -> Outcome<T> + Send,
+) -> PyResult<T> {
+    Ok(py.detach(|| work(&mut *write(lock)?))?)
 }
 
 /// Makes the error for a model that an earlier call left half changed.
@@ -291,6 +286,14 @@ fn broken() -> PythonError {
     PythonError::Runtime(
         "this model was left half changed by an error: make or load it anew".to_owned(),
     )
+}
+
+/// Makes a matrix with a row of predictions for every example.
+fn matrix<'py>(py: Python<'py>, all: ClassPredictions) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let rows = all.numbers.len().checked_div(all.width).unwrap_or(0);
+    let matrix = Array2::from_shape_vec((rows, all.width), all.numbers);
+    let wrong = |_| PythonError::Runtime("predictions are not a matrix".to_owned());
+    Ok(PyArray2::from_owned_array(py, matrix.map_err(wrong)?))
 }
 
 /// Returns the number of bits of the indices of names.
@@ -308,8 +311,8 @@ fn bits_of(data: &DataSpec) -> Bits {
 #[pymethods]
 impl Model {
     /// Makes a run that has seen nothing, for tables like this one. `classes` are the names of the
-    /// labels −1 and +1, and `names` are those of the columns of a matrix. A learner can measure
-    /// the whole table beforehand only if `labels` are given.
+    /// labels −1 and +1 of a loss of two classes, and `names` are those of the columns of a matrix. A
+    /// learner can measure the whole table beforehand only if `labels` are given.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     #[pyo3(signature = (settings, columns, table, *, constant, classes=None, names=None, labels=None, importances=None))]
@@ -329,8 +332,14 @@ impl Model {
         let data = described(&table, columns, names, constant, positive)?;
         let side = labels.as_ref().map(|labels| Side::new(labels, importances.as_ref()));
         let side = side.transpose()?;
+        let settings = Settings::from(settings);
+        if let Some(loss) = settings.class_loss() {
+            let spec = settings.resolve_classes(loss, data).map_err(PythonError::from)?;
+            let model = rueful_run::Model::of_classes(spec.task(), spec.data);
+            return Ok(Self::of_classes(model.map_err(PythonError::from)?, Vec::new()));
+        }
         let dicts = Dicts::new(bits_of(&data), constant);
-        let (task, notes) = resolve(&settings.into(), || {
+        let (task, notes) = resolve(&settings, || {
             let Some(side) = &side else { return Ok(None) };
             let view = table.view(&dicts)?;
             py.detach(|| survey(view, &way(&data), side)).map(Some)
@@ -345,34 +354,32 @@ impl Model {
     /// Restores a run from the bytes of a model's file.
     #[staticmethod]
     fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<Self> {
-        let model = rueful_run::Model::decode(bytes.as_bytes(), "the model");
-        Ok(Self::of(of_one_pass(model.map_err(PythonError::from)?)?, Vec::new()))
+        let model = AnyModel::decode(bytes.as_bytes(), "the model");
+        Ok(Self::of_any(model.map_err(PythonError::from)?, Vec::new()))
     }
 
     /// Restores a run from a model's file.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let model = py.detach(|| rueful_run::Model::open(&path)).map_err(PythonError::from)?;
-        Ok(Self::of(of_one_pass(model)?, Vec::new()))
+        let model = py.detach(|| AnyModel::open(&path)).map_err(PythonError::from)?;
+        Ok(Self::of_any(model, Vec::new()))
     }
 
     /// Returns the bytes of the model's file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| {
-            let mut held = self.write()?;
-            self.settle(&mut held);
-            Ok::<_, PythonError>(held.model.to_bytes()?)
-        })?;
+        let bytes = with_held!(self, lock => change(lock, py, |held| {
+            self.settle(held);
+            Ok(held.model.to_bytes()?)
+        }))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// Saves the model to a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.detach(|| {
-            let mut held = self.write()?;
-            self.settle(&mut held);
-            Ok::<_, PythonError>(held.model.save(&path)?)
-        })?)
+        with_held!(self, lock => change(lock, py, |held| {
+            self.settle(held);
+            Ok(held.model.save(&path)?)
+        }))
     }
 
     /// Pickles the model as the bytes of its file.
@@ -385,16 +392,24 @@ impl Model {
 
     /// Returns an independent copy.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let (model, notes) = py.detach(|| {
-            let mut held = self.write()?;
-            self.settle(&mut held);
-            Ok::<_, PythonError>((held.model.clone(), held.notes.clone()))
-        })?;
-        Ok(Self::of(model, notes))
+        macro_rules! copied {
+            ($lock:expr, $of:path) => {{
+                let (model, notes) = change($lock, py, |held| {
+                    self.settle(held);
+                    Ok((held.model.clone(), held.notes.clone()))
+                })?;
+                Ok($of(model, notes))
+            }};
+        }
+        match &self.held {
+            AnyHeld::Score(lock) => copied!(lock, Self::of),
+            AnyHeld::Classes(lock) => copied!(lock, Self::of_classes),
+        }
     }
 
-    /// Learns from a table.
-    #[pyo3(signature = (table, labels, importances=None, listener=None))]
+    /// Learns from a table. The labels of many classes are their numbers, and `new_classes` are the
+    /// names of those that come for the first time, in the order of their numbers.
+    #[pyo3(signature = (table, labels, importances=None, listener=None, new_classes=Vec::new()))]
     fn learn(
         &self,
         py: Python<'_>,
@@ -402,25 +417,31 @@ impl Model {
         labels: PyReadonlyArray1<'_, f64>,
         importances: Option<PyReadonlyArray1<'_, f64>>,
         listener: Option<Py<PyAny>>,
+        new_classes: Vec<String>,
     ) -> PyResult<()> {
         let table = Table::of(table)?;
         let view = table.view(&self.dicts)?;
         let side = Side::new(&labels, importances.as_ref())?;
         let mut watch = Watch::new(listener);
-        Ok(py.detach(|| self.write()?.learn(view, &side, &mut watch))?)
+        with_held!(self, lock => {
+            change(lock, py, |held| held.learn(view, &side, &new_classes, &mut watch))
+        })
     }
 
     /// Learns from one dict. It is the same as learning from a list of it, and faster.
+    #[pyo3(signature = (x, label, weight, new_class=None))]
     fn learn_one(
         &self,
         py: Python<'_>,
         x: &Bound<'_, PyDict>,
         label: f64,
         weight: f64,
+        new_class: Option<String>,
     ) -> PyResult<()> {
         let side = Side::of_one(label, weight)?;
         let view = View::Batch(self.dicts.collect(&PyList::new(py, [x])?)?);
-        Ok(py.detach(|| self.write()?.learn(view, &side, &mut Watch::new(None)))?)
+        let (new, mut watch) = (new_class.as_slice(), Watch::new(None));
+        with_held!(self, lock => change(lock, py, |held| held.learn(view, &side, new, &mut watch)))
     }
 
     /// Returns the prediction for one dict.
@@ -445,8 +466,7 @@ impl Model {
         names: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let table = Table::of(table)?;
-        let constant = self.constant(py)?;
-        let described = |columns| described(&table, columns, names, constant, None);
+        let described = |columns| self.described(py, &table, columns, names);
         let data = columns.map(described).transpose()?;
         let view = table.view(&self.predicted)?;
         let mut watch = Watch::new(None);
@@ -458,6 +478,48 @@ impl Model {
         Ok(PyArray1::from_vec(py, predictions))
     }
 
+    /// Returns the scores of all classes for the rows of a table, by the numbers of the classes. If
+    /// `probabilities` are wanted and the loss has them, they are returned instead, and the last
+    /// column is the probability of a class that was not seen.
+    #[pyo3(signature = (table, probabilities, columns=None, names=None))]
+    fn predict_classes<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'_, PyAny>,
+        probabilities: bool,
+        columns: Option<AskedColumns>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let table = Table::of(table)?;
+        let described = |columns| self.described(py, &table, columns, names);
+        let data = columns.map(described).transpose()?;
+        let view = table.view(&self.predicted)?;
+        let (says, mut watch) = (says(probabilities), Watch::new(None));
+        let predictions = py.detach(|| {
+            let held = read(self.of_many_scores()?)?;
+            let way = way(data.as_ref().unwrap_or(&held.model.data));
+            held.predict(view, &way, says, &mut watch)
+        })?;
+        matrix(py, predictions)
+    }
+
+    /// Returns the scores of all classes for one dict, or their probabilities, as
+    /// [`predict_classes`](Self::predict_classes) does.
+    fn predict_classes_one(
+        &self,
+        py: Python<'_>,
+        x: &Bound<'_, PyDict>,
+        probabilities: bool,
+    ) -> PyResult<Vec<f64>> {
+        let view = View::Batch(self.predicted.collect(&PyList::new(py, [x])?)?);
+        let (says, mut watch) = (says(probabilities), Watch::new(None));
+        let all = py.detach(|| {
+            let held = read(self.of_many_scores()?)?;
+            held.predict(view, &held.way(), says, &mut watch)
+        })?;
+        Ok(all.numbers)
+    }
+
     /// Returns the probability of the label +1 at each score, by the loss. It is `None` if the loss
     /// has no probabilities.
     fn probabilities<'py>(
@@ -465,7 +527,7 @@ impl Model {
         py: Python<'py>,
         scores: PyReadonlyArray1<'_, f64>,
     ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-        let loss = self.ask(py, |held| held.model.run.task().loss)?;
+        let loss = ask(self.of_one_score()?, py, |held| held.model.run.task().loss)?;
         let all = scores.as_array();
         let all: Option<Vec<f64>> = all.iter().map(|&score| loss.probability(score)).collect();
         Ok(all.map(|all| PyArray1::from_vec(py, all)))
@@ -480,13 +542,11 @@ impl Model {
         table: &Bound<'_, PyAny>,
         names: Option<Vec<String>>,
     ) -> PyResult<()> {
-        let known = |held: &Held| (held.model.data.constant, held.model.data.positive.clone());
-        let (constant, positive) = self.ask(py, known)?;
-        let data = described(&Table::of(table)?, columns, names, constant, positive)?;
-        Ok(py.detach(|| {
-            self.write()?.turn_to(data);
-            Ok::<_, PythonError>(())
-        })?)
+        let data = self.described(py, &Table::of(table)?, columns, names)?;
+        with_held!(self, lock => change(lock, py, |held| {
+            held.turn_to(data);
+            Ok(())
+        }))
     }
 
     /// Learns from files as `rueful run --resume` does.
@@ -500,11 +560,11 @@ impl Model {
     ) -> PyResult<()> {
         let reading_options = files::reading_options(threads)?;
         let mut watch = Watch::new(listener);
-        Ok(py.detach(|| {
-            let mut held = self.write()?;
-            self.settle(&mut held);
-            files::go_on(&mut held, files, reading_options, &mut watch)
-        })?)
+        with_held!(self, lock => change(lock, py, |held| {
+            held.refuse_several_passes()?;
+            self.settle(held);
+            files::go_on(held, files, reading_options, &mut watch)
+        }))
     }
 
     /// Predicts files. They need no labels.
@@ -522,6 +582,24 @@ impl Model {
         Ok(PyArray1::from_vec(py, scores))
     }
 
+    /// Predicts files for many classes, as [`predict_classes`](Self::predict_classes) does.
+    #[pyo3(signature = (files, probabilities, threads=None))]
+    fn predict_classes_of_files<'py>(
+        &self,
+        py: Python<'py>,
+        files: Vec<String>,
+        probabilities: bool,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (reading_options, says) = (files::reading_options(threads)?, says(probabilities));
+        let mut watch = Watch::new(None);
+        let predictions = py.detach(|| {
+            let held = read(self.of_many_scores()?)?;
+            files::predict_classes(&held, files, says, &reading_options, &mut watch)
+        })?;
+        matrix(py, predictions)
+    }
+
     /// Runs over files from their beginning, as `rueful run` does.
     #[staticmethod]
     #[pyo3(signature = (settings, reading, threads=None, listener=None))]
@@ -537,22 +615,17 @@ impl Model {
         let run = || files::run(settings.into(), &reading, &reading_options, &mut watch);
         let (model, notes, stopped) = py.detach(run)?;
         match stopped {
-            None => Ok(Self::of(model, notes)),
+            None => Ok(Self::of_any(model, notes)),
             Some(error) => Err(error.into()),
         }
     }
 
     /// Returns the report on the run so far.
     fn report(&self, py: Python<'_>) -> PyResult<Snapshot> {
-        Ok(py.detach(|| {
-            let mut held = self.write()?;
-            self.settle(&mut held);
-            let mut report = held.model.run.report();
-            if !held.model.data.files.is_empty() {
-                report.spec.data = Some(held.model.data.clone());
-            }
-            Ok::<_, PythonError>(Snapshot::new(report, held.model.run.clone(), held.notes.clone()))
-        })?)
+        with_held!(self, lock => change(lock, py, |held| {
+            self.settle(held);
+            Ok(Snapshot::new(held.report(), held.model.run.clone(), held.notes.clone()))
+        }))
     }
 
     /// Returns the certificate: no comparator of norm at most `radius` was better by more than this
@@ -562,17 +635,16 @@ impl Model {
     fn certificate(&self, py: Python<'_>, radius: Option<f64>) -> PyResult<f64> {
         let out = |why| PythonError::value(format!("radius: {why}"));
         let radius = radius.map(Positive::new).transpose().map_err(out)?;
-        Ok(py.detach(|| {
-            let held = self.read()?;
-            let report = held.model.run.report();
-            let proved = match radius {
+        let proved = with_held!(self, lock => ask(lock, py, |held| {
+            let report = held.report();
+            match radius {
                 None => report.certificate,
                 // If proofs contradict each other, the certificate is withheld at every radius.
                 Some(_) if !report.contradictions.is_empty() => None,
-                Some(radius) => Some(held.model.run.point().certificate_for(radius)),
-            };
-            Ok::<_, PythonError>(proved.filter(|value| !value.is_nan()).unwrap_or(f64::INFINITY))
-        })?)
+                Some(radius) => Some(held.model.run.certificate_for(radius)),
+            }
+        }))?;
+        Ok(proved.filter(|value| !value.is_nan()).unwrap_or(f64::INFINITY))
     }
 
     /// Returns the report of a fresh run of the same task over a table, with the best predictor in
@@ -593,7 +665,7 @@ impl Model {
         let side = Side::new(&labels, importances.as_ref())?;
         Ok(py.detach(|| {
             let held = self.read()?;
-            let task = held.model.run.task().clone();
+            let task = held.model.task().clone();
             let found = hindsight::replayed(task, view, &held.way(), &side, &options)?;
             Ok::<_, PythonError>(Snapshot::new(found.0, found.1, held.notes.clone()))
         })?)
@@ -601,7 +673,7 @@ impl Model {
 
     /// Returns the indices and the weights of the features that were seen.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Weights<'py>> {
-        let weights = py.detach(|| Ok::<_, PythonError>(self.read()?.model.run.weights()))?;
+        let weights = py.detach(|| Ok::<_, PythonError>(self.read()?.model.learned().weights()))?;
         let (indices, values) = weights.into_iter().unzip();
         Ok((PyArray1::from_vec(py, indices), PyArray1::from_vec(py, values)))
     }
@@ -618,6 +690,27 @@ impl Model {
             (printable(&name), weight.weight)
         });
         Ok(named.collect())
+    }
+
+    /// Returns the indices of the features that were seen, and their weights for every class.
+    fn class_weights<'py>(&self, py: Python<'py>) -> PyResult<ClassWeights<'py>> {
+        let all: Vec<Vec<(u32, f64)>> = ask(self.of_many_scores()?, py, |held| {
+            let run = held.model.learned();
+            (0..run.classes()).map(|class| run.weights(class).unwrap_or_default()).collect()
+        })?;
+        let longest = all.iter().max_by_key(|weights| weights.len()).map_or(&[][..], |all| all);
+        let indices: Vec<u32> = longest.iter().map(|&(index, _)| index).collect();
+        let of = |(class, place): (usize, usize)| all[class].get(place).map_or(0.0, |one| one.1);
+        let weights = Array2::from_shape_fn((all.len(), indices.len()), of);
+        Ok((PyArray1::from_vec(py, indices), weights.to_pyarray(py)))
+    }
+
+    /// Returns the names of features by their indices, as far as they have names.
+    fn feature_names(&self, py: Python<'_>, indices: Vec<u32>) -> PyResult<Vec<Option<String>>> {
+        with_held!(self, lock => change(lock, py, |held| {
+            self.settle(held);
+            Ok(indices.into_iter().map(|index| held.name_of(index)).collect())
+        }))
     }
 
     /// Adds the ledger of another run of the same task. The weights stay those of this run.
@@ -637,40 +730,60 @@ impl Model {
 
     /// Returns the names of the labels −1 and +1, as far as they are known.
     fn classes(&self, py: Python<'_>) -> PyResult<(Option<String>, Option<String>)> {
-        self.ask(py, |held| labels::classes(&held.model))
+        ask(self.of_one_score()?, py, |held| labels::classes(&held.model))
+    }
+
+    /// Returns the names of many classes by their numbers. It is `None` for a model of one score.
+    fn class_names(&self, py: Python<'_>) -> PyResult<Option<Vec<String>>> {
+        match &self.held {
+            AnyHeld::Score(_) => Ok(None),
+            AnyHeld::Classes(lock) => ask(lock, py, |held| Some(labels::names(&held.model.stream))),
+        }
     }
 
     /// Returns how many examples were learned from.
     fn examples(&self, py: Python<'_>) -> PyResult<u64> {
-        self.ask(py, |held| held.model.run.ledger().rounds())
+        with_held!(self, lock => ask(lock, py, |held| held.model.run.examples()))
     }
 
-    /// Whether labels are signs, rather than numbers.
+    /// Whether labels are classes, rather than numbers.
     fn classifies(&self, py: Python<'_>) -> PyResult<bool> {
-        self.ask(py, |held| held.model.run.task().loss.labels() == Labels::Signs)
+        match &self.held {
+            AnyHeld::Score(lock) => {
+                ask(lock, py, |held| held.model.task().loss.labels() == Labels::Signs)
+            }
+            AnyHeld::Classes(_) => Ok(true),
+        }
     }
 
     /// Returns the description of the task, as JSON.
     fn task(&self, py: Python<'_>) -> PyResult<String> {
-        self.ask(py, |held| serde_json::to_string(held.model.run.task()))?
+        with_held!(self, lock => ask(lock, py, |held| held.model.run.task_json()))?
             .map_err(|error| PythonError::Runtime(error.to_string()).into())
     }
 
     /// Returns how data are read, as JSON.
     fn data(&self, py: Python<'_>) -> PyResult<String> {
-        self.ask(py, |held| serde_json::to_string(&held.model.data))?
+        with_held!(self, lock => ask(lock, py, |held| serde_json::to_string(&held.model.data)))?
             .map_err(|error| PythonError::Runtime(error.to_string()).into())
     }
 
     /// Returns one more than the largest index of a feature that was seen.
     fn dimension(&self, py: Python<'_>) -> PyResult<u64> {
-        self.ask(py, |held| held.model.stream.seen().census.dimension)
+        with_held!(self, lock => {
+            ask(lock, py, |held| held.model.stream.seen().census.dimension)
+        })
     }
 
     /// Whether every example gets one more feature that is always 1.
     fn constant(&self, py: Python<'_>) -> PyResult<bool> {
-        self.ask(py, |held| held.model.data.constant)
+        with_held!(self, lock => ask(lock, py, |held| held.model.data.constant))
     }
+}
+
+/// Returns the form of predictions for many classes.
+fn says(probabilities: bool) -> Says {
+    if probabilities { Says::Probabilities } else { Says::Scores }
 }
 
 /// Returns the description of a table that Python holds, and an empty record of the keys of dicts,

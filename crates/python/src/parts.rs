@@ -4,6 +4,7 @@ use crate::error::{Outcome, PythonError};
 use crate::model::Model;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde_json::json;
 
 /// Copies of the runs of some models.
 fn copies(parts: &[PyRef<'_, Model>]) -> Outcome<Vec<rueful_run::Model>> {
@@ -38,4 +39,25 @@ pub(crate) fn take_parts(model: &Model, parts: Vec<PyRef<'_, Model>>) -> PyResul
 pub(crate) fn join_parts(model: &Model, parts: Vec<PyRef<'_, Model>>) -> PyResult<Model> {
     let joined = model.read()?.model.joined(copies(&parts)?).map_err(PythonError::from)?;
     Ok(Model::of(joined, Vec::new()))
+}
+
+/// Returns the verdict on the rounds between two states of a model, as JSON. The learner's own
+/// predictions alone prove its certificate. Without a certificate, nothing can be said.
+#[pyfunction]
+pub(crate) fn window(before: &Model, after: &Model) -> PyResult<String> {
+    let (before, after) = (before.read()?, after.read()?);
+    let (earlier, later) = (before.model.run.ledger(), after.model.run.ledger());
+    let verdict = later
+        .verdict_since(earlier)
+        .ok_or_else(|| PythonError::value("before: expected an earlier state of the same model"))?;
+    let window = json!({
+        "from": earlier.rounds() + 1,
+        "to": later.rounds(),
+        "examples": verdict.rounds,
+        "sequential_risk": verdict.sequential_risk,
+        "mistake_rate": verdict.mistake_rate,
+        "certificate": Some(verdict.certificate).filter(|value| value.is_finite()),
+        "beats_every_linear_predictor": verdict.beats_every_comparator(),
+    });
+    Ok(window.to_string())
 }

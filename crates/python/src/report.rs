@@ -1,20 +1,39 @@
 //! The report of a run, which Python shows.
 
+use crate::kind::Kind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rueful_run::{Report, Run};
+use rueful_run::{ClassRun, Report, Run};
 
 /// A report, and a copy of the run as it was when the report was made.
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Snapshot {
     report: Report,
-    run: Run,
+    run: AnyRun,
     notes: Vec<String>,
 }
 
+/// A run of either kind.
+pub(crate) enum AnyRun {
+    Score(Box<Run>),
+    Classes(Box<ClassRun>),
+}
+
+impl From<Run> for AnyRun {
+    fn from(run: Run) -> Self {
+        Self::Score(Box::new(run))
+    }
+}
+
+impl From<ClassRun> for AnyRun {
+    fn from(run: ClassRun) -> Self {
+        Self::Classes(Box::new(run))
+    }
+}
+
 impl Snapshot {
-    pub(crate) fn new(report: Report, run: Run, notes: Vec<String>) -> Self {
-        Self { report, run, notes }
+    pub(crate) fn new(report: Report, run: impl Into<AnyRun>, notes: Vec<String>) -> Self {
+        Self { report, run: run.into(), notes }
     }
 }
 
@@ -33,11 +52,17 @@ impl Snapshot {
 
     /// Returns the page that `rueful run --report` writes.
     fn html(&self, py: Python<'_>) -> String {
-        py.detach(|| rueful_cli::report_html(&self.report, &self.run))
+        py.detach(|| match &self.run {
+            AnyRun::Score(run) => run.html(&self.report),
+            AnyRun::Classes(run) => run.html(&self.report),
+        })
     }
 
     /// Returns the picture that `rueful run --plot` writes.
     fn svg(&self, py: Python<'_>) -> String {
-        py.detach(|| rueful_cli::report_svg(&self.report, &self.run))
+        py.detach(|| match &self.run {
+            AnyRun::Score(run) => run.svg(&self.report),
+            AnyRun::Classes(run) => run.svg(&self.report),
+        })
     }
 }

@@ -109,6 +109,7 @@ impl AskedFiles {
         Ok(DataSettings {
             class_weights: ClassWeights::asked(self.positive_weight, self.negative_weight)?,
             passes: None,
+            pending: None,
             format_settings: FormatSettings {
                 format: self.format,
                 label: self.label,

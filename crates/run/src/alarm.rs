@@ -17,6 +17,7 @@ use crate::contradiction::Contradiction;
 use crate::hindsight::{HindsightReport, Interval};
 use crate::replay::counting;
 use crate::windows::WindowReport;
+use rueful_core::classes::{ClassLoss, ClassTally};
 use rueful_core::ledger::Tally;
 use rueful_core::loss::with_loss;
 use rueful_core::set::AnySet;
@@ -25,7 +26,8 @@ use rueful_core::{
     Rows, Ruler,
 };
 use rueful_hindsight::{
-    InMemory, Options, Problem, Scales, Solution, Start, solve, solve_unit_free,
+    ClassProblem, InMemory, Options, Problem, Scales, Solution, Start, solve, solve_classes,
+    solve_unit_free,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -101,10 +103,10 @@ pub(crate) struct WindowSolver {
 }
 
 impl WindowSolver {
-    pub(crate) fn new(ledger: &Ledger) -> Self {
+    pub(crate) fn new(comparators: &Comparators) -> Self {
         Self {
             options: Options::default(),
-            cells: Cells::compact(ledger.comparators().named_coordinates()),
+            cells: Cells::compact(comparators.named_coordinates()),
             kept: Batch::default(),
             buffer: Vec::new(),
             row: Vec::new(),
@@ -136,8 +138,12 @@ impl WindowSolver {
 
     /// The rows of a window that were saved, by the cells of a ledger. They may come from anywhere,
     /// so it is `None` if they cannot be such rows.
-    pub(crate) fn restored(stored: StoredRows, ledger: &Ledger) -> Option<Self> {
-        let (fresh, order) = (Self::new(ledger), ledger.cells().in_order());
+    pub(crate) fn restored(
+        stored: StoredRows,
+        comparators: &Comparators,
+        cells: &Cells,
+    ) -> Option<Self> {
+        let (fresh, order) = (Self::new(comparators), cells.in_order());
         let cell = |place: &u32| order.get(*place as usize).copied();
         let columns: Vec<u32> = stored.columns.iter().map(cell).collect::<Option<_>>()?;
         let cells = Cells::side_by_side(&columns, fresh.cells.pinned())?;
@@ -183,6 +189,24 @@ impl WindowSolver {
             }
         };
         HindsightReport::new(&solution, &Columns::All, &self.options).regret(tally)
+    }
+
+    /// The exact regret per round in a window of many classes, where `tally` has the loss of its
+    /// rounds. All classes so far have weights, as those of the window's certificate do. `ruler` has
+    /// measured the stream so far, if comparators have no units.
+    pub(crate) fn class_regret(
+        &self,
+        (loss, classes): (ClassLoss, u32),
+        comparators: &Comparators,
+        tally: &ClassTally,
+        ruler: Option<&Ruler>,
+    ) -> Option<Interval> {
+        let scales = ruler.map(|ruler| self.scales(ruler).columns);
+        let problem = ClassProblem { loss, comparators: comparators.clone(), classes, scales };
+        let mut data = InMemory { batches: std::slice::from_ref(&self.kept) };
+        let Ok(found) = solve_classes(&problem, &mut data, None, &self.options, &mut |_| ());
+        let report = HindsightReport::new(&found.solution, &Columns::All, &self.options);
+        report.regret_between(tally.loss_interval(), tally.rounds())
     }
 
     /// Begins the next window.

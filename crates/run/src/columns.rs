@@ -30,8 +30,8 @@ impl Columns {
         Self::Seen((0..named).chain(seen).collect())
     }
 
-    /// Rows under the new numbers: the same rows, or a copy.
-    pub(crate) fn renumber<'a>(&self, rows: Rows<'a>, copy: &'a mut Batch) -> Rows<'a> {
+    /// Rows under the new numbers: the same rows, or a copy. All their features must have one.
+    pub fn renumber<'a>(&self, rows: Rows<'a>, copy: &'a mut Batch) -> Rows<'a> {
         let Self::Seen(seen) = self else { return rows };
         copy.clear();
         let renumbered = copy.map_rows(

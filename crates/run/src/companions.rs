@@ -74,7 +74,7 @@ impl Companions {
 }
 
 // The tags have small letters: a program that does not know these sections can skip them.
-const WINDOWS: Tag = *b"wind";
+pub(crate) const WINDOWS: Tag = *b"wind";
 const NOTES: Tag = *b"note";
 const PREDICTIONS: Tag = *b"pred";
 

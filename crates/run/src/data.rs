@@ -3,23 +3,26 @@
 use crate::holdout::HeldOut;
 use crate::loss_choice::LossChoice;
 use crate::passes::Passes;
+use crate::pending::USUAL_PENDING;
 use crate::settings::SettingsError;
 use crate::weighted::{ClassWeights, Weighted};
 use rueful_columnar::Columnar;
 use rueful_core::loss::Labels;
 use rueful_data::{
-    Binary, Cached, Column, DataError, Expansion, FirstLabels, Follow, FormatSettings, LabelRule,
-    Phrase, Purpose, Reading, Schema, Source, TextFiles, begin, canonical_label, path_of,
+    Binary, Cached, Column, DataError, Delayed, Expansion, FirstLabels, Follow, FormatSettings,
+    LabelRule, Phrase, Purpose, Reading, Role, Schema, Source, TextFiles, Waiting, begin,
+    canonical_label, path_of,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::num::NonZeroUsize;
 
 /// The settings that say how a file is read.
-const COLUMN_SETTINGS: [&str; 21] = [
+const COLUMN_SETTINGS: [&str; 22] = [
     "format",
     "label",
     "importance",
+    "id",
     "drop",
     "categorical",
     "numeric",
@@ -60,6 +63,9 @@ pub struct DataSpec {
     /// How often the data are read, and which rows are held out, if it is not one pass over all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<Passes>,
+    /// How many rows may wait for their labels, if it is not the usual number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<NonZeroUsize>,
 }
 
 /// A format, text or binary, and everything about it that is not in the rows themselves.
@@ -104,6 +110,8 @@ pub struct DataSettings {
     pub class_weights: Option<ClassWeights>,
     /// How often the data are read, and which rows are held out.
     pub passes: Option<Passes>,
+    /// How many rows may wait for their labels.
+    pub pending: Option<NonZeroUsize>,
 }
 
 /// The settings of reading that make no difference to what the rows hold.
@@ -118,6 +126,8 @@ pub struct ReadingOptions {
     pub cache: bool,
     /// The labels that came earlier in the stream. New labels must go with them.
     pub known_labels: Vec<String>,
+    /// The rows that waited for their labels before these data.
+    pub waiting: Waiting,
     /// Whether rows of importance 0 are delivered. Such rows are predicted, and ignored otherwise.
     pub idle_rows: bool,
 }
@@ -256,14 +266,16 @@ impl DataSettings {
             constant: !self.no_constant,
             class_weights: self.class_weights,
             passes: self.passes,
+            pending: self.pending,
         };
+        spec.check_ids(labels, reading_options)?;
         reading.labels = rule;
         let source = if reading_options.cache {
             spec.open_cache(&reading, reading_options)?
         } else {
             opening.read(&reading)?
         };
-        let source = spec.weigh(source);
+        let source = spec.weigh(spec.join(source, labels, reading_options));
         Ok(Data { spec, notes, loss, label_notes, source })
     }
 
@@ -419,6 +431,12 @@ impl Layout {
         }
     }
 
+    /// Returns whether rows have ids, by which labels that come later find them.
+    pub fn has_ids(&self) -> bool {
+        matches!(self, Self::Text(Schema::Vw { id: true, .. }))
+            || self.columns().iter().any(|column| column.role == Role::Id)
+    }
+
     /// Returns the columns and their roles, if the format has columns.
     pub fn columns(&self) -> &[Column] {
         match self {
@@ -524,7 +542,15 @@ impl DataSpec {
     /// Describes a file of LIBSVM text that is read with the constant.
     pub fn libsvm(file: &str) -> Self {
         let (files, schema) = (vec![file.to_owned()], Layout::Text(Schema::Libsvm {}));
-        Self { files, schema, positive: None, constant: true, class_weights: None, passes: None }
+        Self {
+            files,
+            schema,
+            positive: None,
+            constant: true,
+            class_weights: None,
+            passes: None,
+            pending: None,
+        }
     }
 
     /// Opens the files once more.
@@ -533,6 +559,7 @@ impl DataSpec {
         labels: LabelUse,
         reading_options: &ReadingOptions,
     ) -> Result<Box<dyn Source>, DataError> {
+        self.check_ids(labels, reading_options)?;
         let reading = reading_options.reading(labels, self.positive.as_deref(), self.constant);
         let source = if reading_options.cache {
             self.open_cache(&reading, reading_options)?
@@ -542,7 +569,42 @@ impl DataSpec {
                 self.schema.fit(&self.files, purpose, &reading, &reading_options.follow)?;
             fitted.1.read(&reading)?
         };
-        Ok(self.weigh(source))
+        Ok(self.weigh(self.join(source, labels, reading_options)))
+    }
+
+    /// Refuses ids where rows do not go one by one from the data to the learner.
+    fn check_ids(
+        &self,
+        labels: LabelUse,
+        reading_options: &ReadingOptions,
+    ) -> Result<(), DataError> {
+        if !self.schema.has_ids() {
+            return Ok(());
+        }
+        let expected = if reading_options.cache || labels == LabelUse::Store {
+            Phrase::from("none: a cache stores no ids")
+        } else if self.passes.is_some() {
+            Phrase::from(
+                "one pass over all rows: labels that come late belong to a stream that is read once",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(DataError::Unsuitable { file: self.name(), found: "ids of rows".to_owned(), expected })
+    }
+
+    /// Joins rows with labels that come later, if rows have ids.
+    fn join(
+        &self,
+        source: Box<dyn Source>,
+        labels: LabelUse,
+        reading_options: &ReadingOptions,
+    ) -> Box<dyn Source> {
+        if !self.schema.has_ids() || labels == LabelUse::Ignore {
+            return source;
+        }
+        let most = self.pending.unwrap_or(USUAL_PENDING).get();
+        Box::new(Delayed::new(source, &self.name(), reading_options.waiting.clone(), most))
     }
 
     /// Multiplies the importance of each row by the weight of its class, if there are class

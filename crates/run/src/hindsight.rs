@@ -58,6 +58,9 @@ pub struct Weight {
     /// The name of the feature, where features have names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The class whose score has the weight, where there are many classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// The weight of the feature.
     pub weight: f64,
 }
@@ -153,9 +156,18 @@ impl HindsightReport {
     /// The exact regret per round, where `tally` has the loss of the rounds. `None` where the
     /// comparator's loss is not known.
     pub fn regret(&self, tally: &Tally) -> Option<Interval> {
-        let (least, most) = tally.loss_interval();
+        self.regret_between(tally.loss_interval(), tally.rounds())
+    }
+
+    /// The exact regret per round of rounds whose total loss lies between two numbers.
+    pub(crate) fn regret_between(
+        &self,
+        (least, most): (f64, f64),
+        rounds: u64,
+    ) -> Option<Interval> {
         let comparator = self.comparator?;
-        let (low, high) = (tally.per_round(least), tally.per_round(most));
+        let rounds = rounds.max(1) as f64;
+        let (low, high) = (least / rounds, most / rounds);
         let rounding = 4.0 * f64::EPSILON * (low.abs() + high.abs());
         Some(Interval {
             lower: (low - rounding - comparator.upper).next_down(),
@@ -175,15 +187,23 @@ fn origin(from: Source) -> &'static str {
 }
 
 fn largest(comparator: &[f64], columns: &Columns) -> Vec<Weight> {
-    let mut weights: Vec<Weight> = comparator
-        .iter()
-        .enumerate()
-        .filter(|&(_, &weight)| weight != 0.0)
-        .map(|(column, &weight)| Weight { index: columns.feature(column), name: None, weight })
-        .collect();
-    weights.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.index.cmp(&b.index)));
+    let named = |(column, weight)| Weight {
+        index: columns.feature(column),
+        name: None,
+        class: None,
+        weight,
+    };
+    largest_of(comparator).map(named).collect()
+}
+
+/// The places of the largest weights, by size, and the weights.
+pub(crate) fn largest_of(comparator: &[f64]) -> impl Iterator<Item = (usize, f64)> {
+    let weights = comparator.iter().copied().enumerate();
+    let mut weights: Vec<_> = weights.filter(|&(_, weight)| weight != 0.0).collect();
+    let by_size = |a: &(usize, f64), b: &(usize, f64)| b.1.abs().total_cmp(&a.1.abs());
+    weights.sort_by(|a, b| by_size(a, b).then(a.0.cmp(&b.0)));
     weights.truncate(LISTED);
-    weights
+    weights.into_iter()
 }
 
 /// The comparator's loss after each of `marks` rounds, per round.
@@ -291,7 +311,7 @@ fn best(gram: &Gram, comparators: &Comparators, ruler: &Ruler) -> Solution {
     }
 }
 
-fn per_round(solution: &Solution) -> Interval {
+pub(crate) fn per_round(solution: &Solution) -> Interval {
     let rounds = (solution.examples as f64).max(1.0);
     Interval {
         lower: (solution.lower / rounds).next_down(),

@@ -7,14 +7,56 @@ use crate::run::{Run, RunError};
 use rueful_core::loss::ZeroOne;
 use rueful_core::{Round, Rows};
 use rueful_data::Seen;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The rows of a batch whose labels come at another time.
+#[derive(Debug)]
+pub struct Late<'a, S> {
+    /// The rows that wait for a label, in increasing order.
+    pub asked: &'a [usize],
+    /// The rows whose label comes now, in increasing order, and what was said of each before.
+    pub answered: &'a [(usize, S)],
+}
+
+impl<S> Clone for Late<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Late<'_, S> {}
 
 /// A run of any kind. A session gives it rows, and a model keeps it.
 pub trait Learning: Sized {
+    /// What a run says of an example.
+    type Said: Clone + Send + Sync + Serialize + DeserializeOwned;
+
     /// The tag of the section that describes such a run. No other kind of run has it.
     const TASK: Tag;
 
     /// Learns from some rows, which the caller counts.
     fn learn_counted(&mut self, rows: Rows<'_>) -> Result<(), RunError>;
+
+    /// Learns from some rows, which the caller counts, where labels come late. Returns what was said
+    /// of the rows that wait for a label.
+    fn learn_late(
+        &mut self,
+        rows: Rows<'_>,
+        late: Late<'_, Self::Said>,
+    ) -> Result<Vec<Self::Said>, RunError>;
+
+    /// The number of examples that were predicted before earlier labels had come.
+    fn late(&self) -> u64;
+
+    /// A copy of the run that goes on learning in later passes. Nothing is proved about them, so it
+    /// needs none of what only proofs need.
+    fn student(&self) -> Self
+    where
+        Self: Clone,
+    {
+        self.clone()
+    }
 
     /// Tells the companions of the run about the rows that were learned from last.
     fn tell(&self, _rows: Rows<'_>, _companions: &mut Companions) {}
@@ -59,10 +101,21 @@ pub trait Learning: Sized {
 }
 
 impl Learning for Run {
+    type Said = f64;
+
     const TASK: Tag = *b"Task";
 
     fn learn_counted(&mut self, rows: Rows<'_>) -> Result<(), RunError> {
         Self::learn_counted(self, rows).map(|_| ())
+    }
+
+    fn learn_late(&mut self, rows: Rows<'_>, late: Late<'_, f64>) -> Result<Vec<f64>, RunError> {
+        let rounds = Self::learn_late(self, rows, late.answered)?;
+        Ok(late.asked.iter().map(|&row| rounds[row].prediction).collect())
+    }
+
+    fn late(&self) -> u64 {
+        Self::late(self)
     }
 
     fn tell(&self, rows: Rows<'_>, companions: &mut Companions) {

@@ -26,6 +26,7 @@ mod learning;
 mod loss_choice;
 mod model;
 mod passes;
+mod pending;
 mod predict;
 mod race;
 mod replay;
@@ -49,7 +50,8 @@ pub use audit::{
 pub use bench::Bench;
 pub use classes::{
     AnySpec, ClassCard, ClassExplanation, ClassLoss, ClassOutcome, ClassReport, ClassRun,
-    ClassScored, ClassSpec, ClassTask, ClassesReport, ConfusedReport, TaskLoss,
+    ClassSaid, ClassScored, ClassSpec, ClassTask, ClassWindows, ClassesReport, ConfusedReport,
+    TaskLoss, best_classes_in_hindsight, class_curve_in_hindsight,
 };
 pub use columns::Columns;
 pub use companions::Companions;
@@ -65,10 +67,11 @@ pub use hindsight::{
 };
 pub use holdout::{Holdout, HoldoutBy};
 pub use judged::{Every, JudgedReport, RadiusReport, Reach};
-pub use learning::Learning;
+pub use learning::{Late, Learning};
 pub use loss_choice::LossChoice;
 pub use model::{AnyModel, Model, ModelError, Sections, Stream, Tag, check_place};
 pub use passes::{Course, HeldOutScore, PassReport, Passes, PassesReport};
+pub use pending::{DelayReport, Pending, USUAL_PENDING};
 pub use predict::{Contribution, Explanation, Scored};
 pub use race::{Race, RaceReport, RaceSettings, RaceSpec, RacerReport};
 pub use replay::{Open, Replay};

@@ -18,6 +18,8 @@ use crate::dispatch::restore;
 use crate::jury::Jury;
 use crate::learning::Learning;
 use crate::passes::Course;
+use crate::pending::{Pending, WAITING};
+use crate::report::Report;
 use crate::run::{PartOf, Proofs, Run, RunError};
 use crate::shares::Shares;
 use crate::spec::SpecError;
@@ -60,14 +62,29 @@ pub(crate) const SHARES: Tag = *b"Shar";
 const FIGURES: Tag = *b"figs";
 /// The mark of a part of a run. A program that does not know it must not take it for a model.
 const PART: Tag = *b"Part";
+/// How many predictions were made before earlier labels had come. A program that does not know it
+/// would state a theorem that does not hold.
+pub(crate) const LATE: Tag = *b"Late";
 
 /// All tags that begin with a large letter.
-const KNOWN: [Tag; 10] =
-    [TASK, ClassRun::TASK, DATA, LEARNER, LEDGER, STREAM, JURY, STATISTICS, SHARES, PART];
+const KNOWN: [Tag; 12] = [
+    TASK,
+    ClassRun::TASK,
+    DATA,
+    LEARNER,
+    LEDGER,
+    STREAM,
+    JURY,
+    STATISTICS,
+    SHARES,
+    PART,
+    LATE,
+    WAITING,
+];
 
 /// A saved run.
 #[derive(Clone)]
-pub struct Model<R = Run> {
+pub struct Model<R: Learning = Run> {
     /// The run as it was left.
     pub run: R,
     /// The data that it was learning from at last.
@@ -78,6 +95,8 @@ pub struct Model<R = Run> {
     pub companions: Companions,
     /// The passes over the data, if there are several.
     pub course: Course<R>,
+    /// The rows that wait for their labels.
+    pub pending: Pending<R::Said>,
     /// The version of the program that wrote it.
     pub written_by: String,
 }
@@ -230,6 +249,7 @@ pub(crate) fn encode<R: Learning>(
     stream: &Stream,
     companions: &Companions,
     course: &Course<R>,
+    pending: &Pending<R::Said>,
 ) -> Result<Vec<u8>, ModelError> {
     let mut sections = run.sections()?;
     // JSON of names and finite numbers cannot fail.
@@ -237,6 +257,7 @@ pub(crate) fn encode<R: Learning>(
     sections.insert(4, (STREAM, postcard::to_allocvec(stream)?));
     sections.extend(companions.sections(&run.order())?);
     sections.extend(course.sections()?);
+    sections.extend(pending.section()?);
     Ok(seal(&sections))
 }
 
@@ -281,11 +302,24 @@ pub(crate) fn sections_of(run: &Run) -> Result<Vec<(Tag, Vec<u8>)>, ModelError> 
     if let Some(part_of) = run.part_of() {
         sections.push((PART, postcard::to_allocvec(&part_of)?));
     }
+    sections.extend(late_section(run.late())?);
     if let Some(shares) = run.saved_shares() {
         sections.push((SHARES, postcard::to_allocvec(shares)?));
     }
     sections.push((FIGURES, postcard::to_allocvec(run.scorecard())?));
     Ok(sections)
+}
+
+/// The section of a run some of whose predictions were made before earlier labels had come.
+pub(crate) fn late_section(late: u64) -> Result<Option<(Tag, Vec<u8>)>, ModelError> {
+    Ok(if late == 0 { None } else { Some((LATE, postcard::to_allocvec(&late)?)) })
+}
+
+/// How many of the rounds of a run were late, or the error in the section that says so.
+pub(crate) fn late(sections: &Sections<'_>, rounds: u64) -> Result<u64, String> {
+    let Some(section) = sections.find(LATE) else { return Ok(0) };
+    let late = whole::<u64>(section).filter(|late| (1..=rounds).contains(late));
+    late.ok_or_else(|| "the number of its late labels cannot be read".to_owned())
 }
 
 /// Joins the sections behind a header for them.
@@ -362,7 +396,8 @@ impl<R: Learning> Model<R> {
     pub(crate) fn of(run: R, data: DataSpec) -> Self {
         let written_by = env!("CARGO_PKG_VERSION").to_owned();
         let (stream, companions) = (Stream::default(), Companions::default());
-        Self { run, data, stream, companions, course: Course::default(), written_by }
+        let (course, pending) = (Course::default(), Pending::default());
+        Self { run, data, stream, companions, course, pending, written_by }
     }
 
     /// The run that predicts: that of the first pass, or what later passes made of it.
@@ -370,9 +405,21 @@ impl<R: Learning> Model<R> {
         self.course.learned(&self.run)
     }
 
+    /// The report on the run as it was left. Data from files and several passes over them are named.
+    pub fn report(&self) -> Report {
+        let mut report = self.run.report();
+        if !self.data.files.is_empty() {
+            report.spec.data = Some(self.data.clone());
+        }
+        let classifies = report.mistake_rate.is_some();
+        report.passes = self.course.report(self.data.passes.as_ref(), classifies);
+        report
+    }
+
     /// The model as the bytes of a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
-        encode(&self.run, &self.data, &self.stream, &self.companions, &self.course)
+        let Self { run, data, stream, companions, course, pending, .. } = self;
+        encode(run, data, stream, companions, course, pending)
     }
 
     /// Saves the model in a file. The file is there whole or not at all.
@@ -396,7 +443,8 @@ impl<R: Learning> Model<R> {
         }
         let companions = run.companions(sections).map_err(|what| senseless(what.to_owned()))?;
         let course = Course::read(sections, &stream.seen(), file).map_err(senseless)?;
-        Ok(Self { run, data, stream, companions, course, written_by })
+        let pending = Pending::read(sections).map_err(senseless)?;
+        Ok(Self { run, data, stream, companions, course, pending, written_by })
     }
 }
 
@@ -457,6 +505,7 @@ impl Model {
             stream,
             companions,
             course: Course::default(),
+            pending: if is_only { self.pending.clone() } else { Pending::default() },
             written_by: self.written_by.clone(),
         })
     }
@@ -571,7 +620,8 @@ pub(crate) fn restored(parts: &Sections<'_>, seen: Seen) -> Result<(Run, String)
     let fresh_shares = (!learner.experts().is_empty()).then(Shares::new);
     let shares = shares(parts.find(SHARES), fresh_shares, learner.rounds())?;
     let card = figures(&task, parts.find(FIGURES), ledger.rounds())?;
-    let proofs = Proofs { ledger, jury, mistakes, card, others, shares };
+    let late = late(parts, ledger.rounds())?;
+    let proofs = Proofs { ledger, jury, mistakes, card, others, late, shares };
     let mut run = Run::restored(task, learner, proofs, seen);
     part_of.into_iter().for_each(|part_of| run.restore_part(part_of));
     Ok((run, written_by))

@@ -155,7 +155,7 @@ impl<R: Learning> Course<R> {
             }
             return false;
         }
-        self.student.get_or_insert_with(|| first.clone());
+        self.student.get_or_insert_with(|| first.student());
         self.at.pass += 1;
         (self.at.position, self.at.is_open) = (0, true);
         self.at.scores.push(HeldOutScore::default());

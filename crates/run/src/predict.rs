@@ -1,6 +1,7 @@
 //! The predictions of a model, and the reasons for them.
 
 use crate::hindsight::Weight;
+use crate::learning::Learning;
 use crate::model::Model;
 use rueful_core::figures::Scorecard;
 use rueful_core::loss::{Labels, Loss};
@@ -134,7 +135,12 @@ impl Model {
         let none = Names::default();
         let weights = self.learned().weights().into_iter().filter(|&(_, weight)| weight != 0.0);
         let mut weights: Vec<Weight> = weights
-            .map(|(index, weight)| Weight { index, name: self.name_of(index, &none), weight })
+            .map(|(index, weight)| Weight {
+                index,
+                name: self.name_of(index, &none),
+                class: None,
+                weight,
+            })
             .collect();
         weights
             .sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.index.cmp(&b.index)));
@@ -148,12 +154,12 @@ pub(crate) fn by_size(a: &Contribution, b: &Contribution) -> Ordering {
 }
 
 /// The column that a feature is a part of, if the column became several features.
-pub(crate) fn column_of<R>(model: &Model<R>, name: Option<&str>) -> Option<String> {
+pub(crate) fn column_of<R: Learning>(model: &Model<R>, name: Option<&str>) -> Option<String> {
     model.data.schema.expansion()?.part_of(name?).map(str::to_owned)
 }
 
 /// The name of a feature in the data at hand or in the data that a model has learned from.
-pub(crate) fn name_of<R>(model: &Model<R>, index: u32, names: &Names) -> Option<String> {
+pub(crate) fn name_of<R: Learning>(model: &Model<R>, index: u32, names: &Names) -> Option<String> {
     if index == 0 && model.data.constant {
         return Some("constant".to_owned());
     }

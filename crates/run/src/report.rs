@@ -6,8 +6,10 @@ use crate::figures::FiguresReport;
 use crate::hindsight::{HindsightReport, Interval, MistakeReport};
 use crate::judged::JudgedReport;
 use crate::passes::PassesReport;
+use crate::pending::DelayReport;
 use crate::run::Run;
 use crate::task::Described;
+use rueful_core::classes::ClassTally;
 use rueful_core::learner::Expert;
 use rueful_core::ledger::CurvePoint;
 use rueful_core::loss::{Labels, Loss};
@@ -27,6 +29,10 @@ pub struct Report {
     /// numbers are about the first pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<PassesReport>,
+    /// The labels that came later than their rows; present if rows have ids, by which such labels
+    /// find them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed_labels: Option<DelayReport>,
     /// The number of distinct feature indices that were seen, including the constant feature.
     pub features: u64,
     /// The number of stored feature values, including those of the constant feature.
@@ -161,6 +167,7 @@ impl Report {
             examples: ledger.rounds(),
             resumed: None,
             passes: None,
+            delayed_labels: None,
             features: ledger.cells().count() as u64,
             nonzeros: seen.census.nonzeros,
             collisions: (!names.is_empty()).then(|| names.collisions() as u64),
@@ -176,6 +183,7 @@ impl Report {
             mixing_cost: run
                 .learner()
                 .mixing_cost()
+                .filter(|_| run.late() == 0)
                 .and_then(|total| finite(ledger.at_most_per_round(total))),
             risk_bound: run.mistakes().filter(|all| all.rounds() > 0).map(RiskBoundReport::new),
             bound: BoundReport::new(|total| ledger.at_most_per_round(total), ladder),
@@ -206,8 +214,19 @@ impl Report {
     /// Adds the result of the solver. It is a contradiction if the regret is above a bound on it,
     /// or if the ends of an interval cross. The numbers in question are then withheld.
     pub fn add_hindsight(&mut self, found: HindsightReport, ledger: &Ledger) {
+        let regret = found.regret(ledger);
+        self.add_solved(found, regret);
+    }
+
+    /// Adds the result of the solver for rounds of many classes.
+    pub fn add_class_hindsight(&mut self, found: HindsightReport, tally: &ClassTally) {
+        let regret = found.regret_between(tally.loss_interval(), tally.rounds());
+        self.add_solved(found, regret);
+    }
+
+    fn add_solved(&mut self, found: HindsightReport, regret: Option<Interval>) {
         self.contradictions.extend(found.contradiction.clone());
-        self.regret = found.regret(ledger);
+        self.regret = regret;
         self.comparator = found.comparator;
         self.hindsight = Some(found);
         let Some(regret) = self.regret else { return };

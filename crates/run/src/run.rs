@@ -14,7 +14,7 @@ use rueful_core::classes::ClassError;
 use rueful_core::figures::Scorecard;
 use rueful_core::learner::{Learner, MergeError};
 use rueful_core::ledger::{CurvePoint, Testimony};
-use rueful_core::loss::{Labels, ZeroOne};
+use rueful_core::loss::{AnyLoss, Labels, ZeroOne};
 use rueful_core::{
     Features, FoundFeatures, Importance, Ladder, Ledger, LedgerError, Promise, RiskBound, Round,
     Rows,
@@ -54,6 +54,8 @@ pub struct Run {
     seen: Seen,
     /// The number of rounds in the ledger that other learners have played.
     others: u64,
+    /// The number of rounds whose prediction was made before earlier labels had come.
+    late: u64,
     /// The run of which this is a part, if it is one.
     part_of: Option<PartOf>,
     /// The reason why the run cannot go on, once it cannot.
@@ -71,6 +73,7 @@ pub(crate) struct Proofs {
     pub(crate) mistakes: Option<RiskBound>,
     pub(crate) card: Scorecard,
     pub(crate) others: u64,
+    pub(crate) late: u64,
     pub(crate) shares: Option<Shares>,
 }
 
@@ -98,6 +101,18 @@ pub enum RunError {
     /// A label is not the number of a class. Nothing was learned from its rows.
     #[error(transparent)]
     Class(#[from] ClassError),
+    /// The predictions for rows whose labels came late are none.
+    #[error(
+        "the predictions that were made earlier must be finite, each with its row, in increasing \
+         order of the rows"
+    )]
+    NotSaid,
+    /// Labels may not come late, because weights are charged as well as predictions.
+    #[error(
+        "a label that comes late charges the prediction that was made, and with sigma above 0 the \
+         weights are charged too, which have changed since: choose a learner without sigma"
+    )]
+    LatePenalty,
     /// Two runs do not belong together.
     #[error("runs of different tasks cannot be merged: {0}")]
     DifferentTask(&'static str),
@@ -123,7 +138,7 @@ impl Run {
         Ok(Self::restored(
             task,
             learner,
-            Proofs { ledger, jury, mistakes, card, others: 0, shares },
+            Proofs { ledger, jury, mistakes, card, others: 0, late: 0, shares },
             Seen::default(),
         ))
     }
@@ -135,7 +150,7 @@ impl Run {
         proofs: Proofs,
         seen: Seen,
     ) -> Self {
-        let Proofs { ledger, jury, mistakes, card, others, shares } = proofs;
+        let Proofs { ledger, jury, mistakes, card, others, late, shares } = proofs;
         Self {
             task,
             learner,
@@ -146,6 +161,7 @@ impl Run {
             shares,
             seen,
             others,
+            late,
             part_of: None,
             diverged: None,
             rounds: Vec::new(),
@@ -165,14 +181,45 @@ impl Run {
     /// Like [`learn`](Self::learn), for a caller that counts the rows it reads and tells the run
     /// what was [`seen`](Self::saw).
     pub fn learn_counted(&mut self, rows: Rows<'_>) -> Result<&[Round], RunError> {
+        self.learn_late(rows, &[])
+    }
+
+    /// Like [`learn_counted`](Self::learn_counted), where labels have come later than their rows.
+    /// `said` has such rows, in increasing order, with the prediction that was made for each. The
+    /// learner learns from them as it is now. The books charge it for the prediction that was made,
+    /// so the certificate speaks of that one.
+    ///
+    /// ```
+    /// use rueful_core::{Batch, loss::Logistic};
+    /// use rueful_run::{DataSpec, Run, Settings};
+    ///
+    /// let spec = Settings::default().resolve(DataSpec::libsvm(""), &mut |_| Ok(Default::default()))?.spec;
+    /// let mut run = Run::new(spec.task())?;
+    /// let mut rows = Batch::default();
+    /// rows.push(&[0, 3], &[1.0, 0.5], 1.0)?;
+    /// let said = run.predict(&rows.get(0).features); // now
+    /// run.learn(rows.rows())?; // other labels come first
+    /// let rounds = run.learn_late(rows.rows(), &[(0, said)])?;
+    /// assert_eq!(rounds[0].prediction, said);
+    /// assert_ne!(run.predict(&rows.get(0).features), said);
+    /// assert!(run.report().bound.theorem.is_none()); // it is about predictions made in turn
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn learn_late(
+        &mut self,
+        rows: Rows<'_>,
+        said: &[(usize, f64)],
+    ) -> Result<&[Round], RunError> {
         self.check(rows)?;
+        self.check_said(rows, said)?;
         let before = self.ledger.rounds();
         let mut cells = std::mem::take(&mut self.cells);
         let entered = self.ledger.enter(rows, &mut cells);
         let played = if self.jury.is_some() || self.shares.is_some() {
-            self.play_in_parts(entered)
+            self.play_in_parts(entered, said)
         } else {
             self.learner.learn_rows(entered, &mut self.rounds);
+            charge(&self.task.loss, entered, &mut self.rounds, 0, said);
             self.ledger.record_entered(entered, &self.rounds)
         };
         self.cells = cells;
@@ -183,19 +230,26 @@ impl Run {
             self.diverged = Some(what);
             self.divergence(what)
         })?;
+        if !said.is_empty() {
+            let counts = |&&(row, _): &&(usize, f64)| !rows.get(row).importance.is_zero();
+            self.late += said.iter().filter(counts).count() as u64;
+            // When a label comes may depend on the label, so the examples are no fair draws.
+            self.mistakes = None;
+        }
         self.count_mistakes(rows);
         Ok(&self.rounds)
     }
 
     /// Plays up to each point of the curve, where witnesses can speak, and up to each moment at
     /// which the shares are recorded.
-    fn play_in_parts(&mut self, rows: Rows<'_>) -> Result<(), LedgerError> {
+    fn play_in_parts(&mut self, rows: Rows<'_>, said: &[(usize, f64)]) -> Result<(), LedgerError> {
         self.rounds.clear();
         let mut from = 0;
         while from < rows.len() {
             let rest = rows.slice(from..rows.len());
             let part = rest.slice(0..rest.until(self.until_next()));
             self.learner.learn_rows(part, &mut self.part);
+            charge(&self.task.loss, part, &mut self.part, from, said);
             self.rounds.extend_from_slice(&self.part);
             self.ledger.record_entered(part, &self.part)?;
             self.jury.iter_mut().for_each(|jury| jury.observe(part));
@@ -319,6 +373,20 @@ impl Run {
         }
     }
 
+    /// Refuses predictions that were not made, and learners whose loss is not that of a prediction.
+    fn check_said(&self, rows: Rows<'_>, said: &[(usize, f64)]) -> Result<(), RunError> {
+        if said.is_empty() {
+            return Ok(());
+        }
+        self.task.check_late()?;
+        let is_said =
+            |&(row, prediction): &(usize, f64)| row < rows.len() && prediction.is_finite();
+        if said.iter().all(is_said) && said.is_sorted_by(|one, next| one.0 < next.0) {
+            return Ok(());
+        }
+        Err(RunError::NotSaid)
+    }
+
     fn divergence(&self, what: LedgerError) -> RunError {
         RunError::Diverged { what, advice: self.task.learner.advice() }
     }
@@ -392,6 +460,9 @@ impl Run {
         if self.part_of.is_some() {
             return Promise::none("this is a part of a run, and the theorem is about the whole");
         }
+        if self.late > 0 {
+            return Promise::none(late_reason(self.late));
+        }
         if self.others > 0 {
             return Promise::none(format!(
                 "{} of the rounds were played by other learners, and the theorem is about one",
@@ -432,6 +503,7 @@ impl Run {
         self.learner.grow(self.ledger.cells().len());
         self.seen.extend(&other.seen);
         self.others += other.ledger.rounds();
+        self.late += other.late;
         self.mistakes = None;
         self.card.merge(&other.card);
         Ok(())
@@ -465,9 +537,40 @@ impl Run {
         &self.seen
     }
 
+    /// The number of rounds whose prediction was made before earlier labels had come.
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+
     /// The number of rounds in the ledger that other learners have played.
     pub fn others(&self) -> u64 {
         self.others
+    }
+}
+
+/// The reason why there is no theorem, where labels came late.
+pub(crate) fn late_reason(late: u64) -> String {
+    format!(
+        "{late} of the predictions were made before earlier labels had come, and the theorem is \
+         about predictions that are made in turn"
+    )
+}
+
+/// Charges rounds for predictions that were made earlier. `from` is the number of rows before these.
+fn charge(
+    loss: &AnyLoss,
+    rows: Rows<'_>,
+    rounds: &mut [Round],
+    from: usize,
+    said: &[(usize, f64)],
+) {
+    let first = said.partition_point(|&(row, _)| row < from);
+    for &(row, prediction) in said[first..].iter().take_while(|said| said.0 < from + rows.len()) {
+        let example = rows.get(row - from);
+        rounds[row - from] = match example.importance.is_zero() {
+            true => Round::idle(prediction),
+            false => Round::on(loss, prediction, &example),
+        };
     }
 }
 

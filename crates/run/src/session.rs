@@ -2,9 +2,10 @@
 
 use crate::companions::Companions;
 use crate::data::DataSpec;
-use crate::learning::Learning;
+use crate::learning::{Late, Learning};
 use crate::model::{self, Model, ModelError, Stream};
 use crate::passes::{Course, Passes};
+use crate::pending::{DelayReport, Pending};
 use crate::report::Report;
 use crate::run::{Run, RunError};
 use crate::spec::{Spec, SpecError};
@@ -15,10 +16,11 @@ use std::path::Path;
 use thiserror::Error;
 
 /// A run, and its position in its data.
-pub struct Session<R = Run> {
+pub struct Session<R: Learning = Run> {
     run: R,
     companions: Companions,
     course: Course<R>,
+    pending: Pending<R::Said>,
     data: DataSpec,
     /// The record of what was seen before these data.
     before: Seen,
@@ -95,16 +97,17 @@ impl<R: Learning> Session<R> {
     pub(crate) fn begin(run: R, data: DataSpec) -> Self {
         let (companions, before, batch) =
             (Companions::default(), Seen::default(), Batch::default());
-        let course = Course::default();
-        Self { run, companions, course, data, before, position: 0, to_skip: 0, batch }
+        let (course, pending) = (Course::default(), Pending::default());
+        Self { run, companions, course, pending, data, before, position: 0, to_skip: 0, batch }
     }
 
     /// A run that was saved. It goes on in the same data: given them from the start, it skips the
     /// rows that it has learned from.
     pub fn resume(model: Model<R>) -> Self {
-        let Model { run, data, stream, companions, course, .. } = model;
+        let Model { run, data, stream, companions, course, pending, .. } = model;
         let (Stream { before, position, .. }, batch) = (stream, Batch::default());
-        Self { run, companions, course, data, before, position, to_skip: position, batch }
+        let to_skip = position;
+        Self { run, companions, course, pending, data, before, position, to_skip, batch }
     }
 
     /// A run that was saved, to go on with other data.
@@ -112,6 +115,7 @@ impl<R: Learning> Session<R> {
         let before = model.stream.seen();
         let mut session = Self { before, data, position: 0, to_skip: 0, ..Self::resume(model) };
         session.companions = session.companions.for_other_data();
+        session.pending = session.pending.for_other_data();
         session
     }
 
@@ -119,7 +123,20 @@ impl<R: Learning> Session<R> {
     pub fn advance(&mut self, source: &mut dyn Source) -> Result<bool, SessionError> {
         let Some(skipped) = self.fill(source)? else { return Ok(false) };
         let rows = self.batch.rows();
-        self.run.learn_counted(rows)?;
+        match source.delays() {
+            None => self.run.learn_counted(rows)?,
+            Some(delays) => {
+                let answered = self.pending.recall(delays, skipped, rows.len());
+                let place =
+                    |&(row, ticket): &(usize, u64)| Some((row.checked_sub(skipped)?, ticket));
+                let asked = delays.asked.iter().filter_map(place);
+                let (asked, tickets): (Vec<usize>, Vec<u64>) =
+                    asked.filter(|&(row, _)| row < rows.len()).unzip();
+                let late = Late { asked: &asked, answered: &answered };
+                let said = self.run.learn_late(rows, late)?;
+                tickets.into_iter().zip(said).for_each(|(at, said)| self.pending.keep(at, said));
+            }
+        }
         self.run.tell(rows, &mut self.companions);
         self.course.judge(&self.run, rows, held_out(source, skipped));
         self.position += self.batch.len() as u64;
@@ -204,6 +221,9 @@ impl<R: Learning> Session<R> {
         report.spec.data = Some(self.data.clone());
         let classifies = report.mistake_rate.is_some();
         report.passes = self.course.report(self.data.passes.as_ref(), classifies);
+        report.delayed_labels = source
+            .waiting()
+            .map(|waiting| DelayReport { late: self.run.late(), waiting: waiting.len() as u64 });
         report
     }
 
@@ -211,13 +231,24 @@ impl<R: Learning> Session<R> {
     pub fn into_model(self, source: &dyn Source) -> Model<R> {
         let stream = self.stream(source);
         let written_by = env!("CARGO_PKG_VERSION").to_owned();
+        let pending = self.pending(source);
         let Self { run, data, companions, course, .. } = self;
-        Model { run, data, stream, companions, course, written_by }
+        Model { run, data, stream, companions, course, pending, written_by }
     }
 
     /// The run as the bytes of a model's file.
     pub fn to_bytes(&self, source: &dyn Source) -> Result<Vec<u8>, ModelError> {
-        model::encode(&self.run, &self.data, &self.stream(source), &self.companions, &self.course)
+        let (stream, pending) = (self.stream(source), self.pending(source));
+        let Self { run, data, companions, course, .. } = self;
+        model::encode(run, data, &stream, companions, course, &pending)
+    }
+
+    /// The rows that wait for their labels, where `source` is the source of the data.
+    fn pending(&self, source: &dyn Source) -> Pending<R::Said> {
+        match source.waiting() {
+            Some(now) => self.pending.clone().at(now.clone()),
+            None => self.pending.clone(),
+        }
     }
 
     /// Saves the run in a file. The file is there whole or not at all.
@@ -228,6 +259,11 @@ impl<R: Learning> Session<R> {
     /// The run.
     pub fn run(&self) -> &R {
         &self.run
+    }
+
+    /// The run, to be changed.
+    pub fn run_mut(&mut self) -> &mut R {
+        &mut self.run
     }
 
     /// The companions of the run.

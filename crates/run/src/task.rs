@@ -3,6 +3,7 @@
 use crate::bench::{Bench, SQUARE_FEATURES};
 use crate::classes::TaskLoss;
 use crate::data::DataSpec;
+use crate::run::RunError;
 use crate::spec::{LearnerSpec, Spec, SpecError};
 use rueful_core::figures::Scorecard;
 use rueful_core::loss::{AnyLoss, Labels};
@@ -35,6 +36,14 @@ impl Task {
     /// The empty ledger of such a run, before its first round.
     pub fn ledger(&self) -> Ledger {
         Ledger::regularized(self.loss, self.sigma, self.comparators.clone())
+    }
+
+    /// Refuses labels that come late if weights are charged as well as predictions.
+    pub fn check_late(&self) -> Result<(), RunError> {
+        match self.sigma.get() > 0.0 {
+            true => Err(RunError::LatePenalty),
+            false => Ok(()),
+        }
     }
 
     /// Whether witnesses judge the regret: if `judge` says so, or if it is left out and the learner

@@ -9,7 +9,7 @@ use crate::spec::SpecError;
 use rueful_core::loss::{AnyLoss, Labels};
 use rueful_core::words::either;
 use rueful_core::{Batch, OutOfRange};
-use rueful_data::{Census, DataError, LabelsSeen, Names, Source};
+use rueful_data::{Census, DataError, Delays, LabelsSeen, Names, Source, Waiting};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -217,6 +217,14 @@ impl Source for Weighted {
         if self.left.is_some() { &[] } else { self.rows.predictions() }
     }
 
+    fn delays(&self) -> Option<&Delays> {
+        self.rows.delays()
+    }
+
+    fn waiting(&self) -> Option<&Waiting> {
+        self.rows.waiting()
+    }
+
     fn place(&self, row: usize) -> Option<String> {
         if self.left.is_some() { None } else { self.rows.place(row) }
     }
@@ -241,6 +249,7 @@ mod tests {
             bits: Bits::default(),
             interactions: Interactions::default(),
             namespaces: NamespaceRules::default(),
+            id: false,
         };
         Box::new(Reader::new(vec![input], &schema, &Reading::new(LabelRule::Signs)))
     }

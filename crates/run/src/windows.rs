@@ -7,7 +7,7 @@
 
 mod stored;
 
-pub(crate) use stored::{StoredReports, StoredWindows};
+pub(crate) use stored::{StoredReports, StoredWindows, follow};
 
 use crate::alarm::WindowSolver;
 use crate::bench::Bench;
@@ -23,12 +23,12 @@ use std::num::NonZeroU64;
 /// The largest and the smallest limit for the number of windows, if nobody asked for a length, and
 /// the number of bytes that their tallies may take. With many features, the limit is lower so that
 /// the tallies fit.
-const WINDOWS_MAX: usize = 30;
-const WINDOWS_MIN: usize = 4;
+pub(crate) const WINDOWS_MAX: usize = 30;
+pub(crate) const WINDOWS_MIN: usize = 4;
 const BYTES_MAX: usize = 64 << 20;
 
 /// The length of windows at the beginning, if nobody asked for a length.
-const SHORTEST: u64 = 10;
+pub(crate) const SHORTEST: u64 = 10;
 
 /// The report of one window. Its values are per round of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -167,7 +167,8 @@ impl Windows {
     #[must_use]
     pub fn solved(mut self, ledger: &Ledger, options: &Options) -> Self {
         let solver = self.solver.take();
-        let solver = || solver.unwrap_or_else(|| WindowSolver::new(ledger)).with(options);
+        let solver =
+            || solver.unwrap_or_else(|| WindowSolver::new(ledger.comparators())).with(options);
         self.solver = self.is_fixed.then(solver);
         self
     }

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse
 from pyspark import keyword_only
 from pyspark.ml import Estimator
 from pyspark.ml import Model as SparkModel
@@ -16,6 +17,7 @@ from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import (
     HasFeaturesCol,
+    HasHandleInvalid,
     HasLabelCol,
     HasPredictionCol,
     HasProbabilityCol,
@@ -34,13 +36,23 @@ from pyspark.ml.util import (
 )
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DoubleType, StructField, StructType
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DoubleType,
+    NumericType,
+    StructField,
+    StructType,
+)
 
 from .. import _data
 from .._report import Report
 from .._rueful import Model
 from . import _files, _rounds
+from ._rounds import Learned
 from ._rows import Columns
+from ._stream import LearningStream
 
 #: The file of the model inside the folder of a saved model of pyspark.ml.
 _FILE = "model.rueful"
@@ -72,7 +84,14 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
             kind = df.schema[name].dataType
             return (name,), isinstance(kind, VectorUDT | ArrayType)
         others = {self.getLabelCol(), self._weight()}
-        return tuple(name for name in df.columns if name not in others), False
+        names = tuple(name for name in df.columns if name not in others)
+        for name in names:
+            if isinstance(df.schema[name].dataType, VectorUDT | ArrayType):
+                raise ValueError(
+                    f"column {name}: found vectors among the columns of the features; "
+                    f"name them alone, as featuresCol={name!r}, or drop them"
+                )
+        return names, False
 
     def _weight(self) -> str | None:
         return self.getWeightCol() if self.isSet(self.weightCol) else None
@@ -90,108 +109,6 @@ class _Classes(HasProbabilityCol, HasRawPredictionCol):
         return self._set(rawPredictionCol=value)
 
 
-class _Online(_Shared, Estimator, DefaultParamsReadable, DefaultParamsWritable):
-    """The common part of the estimators."""
-
-    _usual_loss: ClassVar[str]
-
-    loss = Param(Params._dummy(), "loss", "the loss", typeConverter=TypeConverters.toString)
-    radius = Param(
-        Params._dummy(),
-        "radius",
-        "the largest norm of the comparators",
-        typeConverter=TypeConverters.toFloat,
-    )
-    numParts = Param(
-        Params._dummy(),
-        "numParts",
-        "how many parts learn side by side; the partitions of the data if left out",
-        typeConverter=TypeConverters.toInt,
-    )
-    firstSlice = Param(
-        Params._dummy(),
-        "firstSlice",
-        "how many rows of a part are learned from before the first merge",
-        typeConverter=TypeConverters.toInt,
-    )
-
-    def _begin(self, given: dict[str, Any]) -> None:
-        self._setDefault(loss=self._usual_loss, firstSlice=256)
-        self._set(**{name: value for name, value in given.items() if value is not None})
-
-    def getLoss(self) -> str:
-        """Returns the loss."""
-        return str(self.getOrDefault(self.loss))
-
-    def setLoss(self, value: str) -> Self:
-        """Sets the loss."""
-        return self._set(loss=value)
-
-    def getRadius(self) -> float:
-        """Returns the largest norm of the comparators."""
-        return float(self.getOrDefault(self.radius))
-
-    def setRadius(self, value: float) -> Self:
-        """Sets the largest norm of the comparators."""
-        return self._set(radius=value)
-
-    def getNumParts(self) -> int:
-        """Returns how many parts learn side by side."""
-        return int(self.getOrDefault(self.numParts))
-
-    def setNumParts(self, value: int) -> Self:
-        """Sets how many parts learn side by side."""
-        return self._set(numParts=value)
-
-    def getFirstSlice(self) -> int:
-        """Returns how many rows of a part are learned from before the first merge."""
-        return int(self.getOrDefault(self.firstSlice))
-
-    def setFirstSlice(self, value: int) -> Self:
-        """Sets how many rows of a part are learned from before the first merge."""
-        return self._set(firstSlice=value)
-
-    def _settings(self) -> dict[str, Any]:
-        given: dict[str, Any] = {"loss": self.getLoss()}
-        if self.isSet(self.radius):
-            given["radius"] = self.getRadius()
-        return _data.pick(given, _data.SETTINGS)
-
-    def _classes(self, df: DataFrame) -> tuple[Any, Any] | None:
-        return None
-
-    def _columns(self, df: DataFrame) -> Columns:
-        features, is_vector = self._features(df)
-        return Columns(features, self.getLabelCol(), self._weight(), self._classes(df), is_vector)
-
-    def _fresh(self, df: DataFrame, columns: Columns) -> bytes:
-        """Returns a model that has seen nothing, for rows like these."""
-        sample = df.limit(100).toArrow().combine_chunks().to_batches()
-        if not sample:
-            raise ValueError("the data have no rows")
-        classes = [str(label) for label in columns.classes] if columns.classes else None
-        table = columns.table(sample[0])
-        asked = _data.columns({}, None)
-        model = Model(self._settings(), asked, table, constant=True, classes=classes)
-        return model.to_bytes()
-
-    def _learned(self, df: DataFrame) -> tuple[bytes, Columns]:
-        columns = self._columns(df)
-        names = [*columns.features, columns.label, *([columns.weight] if columns.weight else [])]
-        df = df.select(*names)
-        if self.isSet(self.numParts):
-            df = df.coalesce(1) if self.getNumParts() == 1 else df.repartition(self.getNumParts())
-        spark = df.sparkSession
-        base = self._fresh(df, columns)
-        folder = _work_folder(spark)
-        try:
-            _rounds.numbered(df).write.parquet(folder)
-            rows = spark.read.parquet(folder)
-            return _rounds.learned(base, rows, columns, self.getFirstSlice()), columns
-        finally:
-            _files.remove(spark, folder)
-
-
 def _work_folder(spark: SparkSession) -> str:
     """Returns a folder that every machine of the cluster sees."""
     place = spark.conf.get("spark.rueful.dir", None) or spark.conf.get("spark.sql.warehouse.dir")
@@ -201,18 +118,25 @@ def _work_folder(spark: SparkSession) -> str:
 class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
     """The common part of the models."""
 
-    def __init__(self, state: bytes = b"", columns: Columns | None = None) -> None:
+    def __init__(self, learned: Learned | None = None, columns: Columns | None = None) -> None:
         super().__init__()
-        self._state, self._of = state, columns
+        self._learned, self._of = learned or Learned(b""), columns
+        #: What is known of each of the last batches of a stream, if there was one.
+        self.windows: list[dict[str, Any]] = []
 
     @property
     def model(self) -> Model:
         """The run inside."""
-        return Model.from_bytes(self._state)
+        return Model.from_bytes(self.toBytes())
+
+    @property
+    def skippedRows(self) -> int:
+        """How many rows could not be learned from and were skipped."""
+        return self._learned.skipped
 
     def toBytes(self) -> bytes:
         """Returns the program's own file of the model."""
-        return self._state
+        return self._learned.state
 
     def report(self) -> Report:
         """Returns what can be said of the run: what it cost, and what is proved of it."""
@@ -225,12 +149,13 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
     def copy(self, extra: Any = None) -> Self:
         """Returns a copy with other parameters."""
         copied = super().copy(extra)
-        copied._state, copied._of = self._state, self._of
+        copied._learned, copied._of = self._learned, self._of
+        copied.windows = self.windows
         return copied
 
     def _scored(self, df: DataFrame, column: str) -> DataFrame:
         """Adds the scores as a column of doubles."""
-        state, columns = self._state, self._of
+        state, columns = self.toBytes(), self._of
         assert columns is not None
 
         def predict(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
@@ -268,11 +193,14 @@ class _Writer(MLWriter):
             "weight": of.weight,
             "classes": list(of.classes) if of.classes else None,
             "isVector": of.is_vector,
+            "skips": of.skips,
+            "skippedRows": self.instance.skippedRows,
+            "windows": self.instance.windows,
         }
         DefaultParamsWriter.saveMetadata(
             self.instance, path, self.sparkSession, extraMetadata=about
         )
-        _files.write(self.sparkSession, f"{path}/{_FILE}", self.instance._state)
+        _files.write(self.sparkSession, f"{path}/{_FILE}", self.instance.toBytes())
 
 
 class _Reader(MLReader[Any]):
@@ -289,8 +217,11 @@ class _Reader(MLReader[Any]):
             about["weight"],
             (classes[0], classes[1]) if classes else None,
             about["isVector"],
+            about["skips"],
         )
-        model = self.kind(_files.read(self.sparkSession, f"{path}/{_FILE}"), columns)
+        state = _files.read(self.sparkSession, f"{path}/{_FILE}")
+        model = self.kind(Learned(state, about["skippedRows"]), columns)
+        model.windows = about["windows"]
         model._resetUid(about["uid"])
         DefaultParamsReader.getAndSetParams(model, about)
         return model
@@ -322,6 +253,9 @@ class OnlineClassificationModel(_Learned, _Classes):
             up = 1 / (1 + F.exp(-F.col(score)))
             both = F.array(1 / (1 + F.exp(F.col(score))), up)
             found = found.withColumn(self.getProbabilityCol(), array_to_vector(both))
+        # The evaluators of pyspark.ml want numbers to be doubles.
+        if isinstance(kind, NumericType):
+            kind = DoubleType()
         label = label.cast(kind) if kind is not None else label
         return found.withColumn(self.getPredictionCol(), label).drop(score)
 
@@ -333,6 +267,150 @@ class OnlineRegressionModel(_Learned):
         return self._scored(dataset, self.getPredictionCol())
 
 
+class _Online(
+    _Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, DefaultParamsWritable
+):
+    """The common part of the estimators."""
+
+    _usual_loss: ClassVar[str]
+    _kind: ClassVar[type[_Learned]]
+
+    loss = Param(Params._dummy(), "loss", "the loss", typeConverter=TypeConverters.toString)
+    radius = Param(
+        Params._dummy(),
+        "radius",
+        "the largest norm of the comparators",
+        typeConverter=TypeConverters.toFloat,
+    )
+    numParts = Param(
+        Params._dummy(),
+        "numParts",
+        "how many parts learn side by side; the partitions of the data if left out",
+        typeConverter=TypeConverters.toInt,
+    )
+    firstSlice = Param(
+        Params._dummy(),
+        "firstSlice",
+        "how many rows of a part are learned from before the first merge",
+        typeConverter=TypeConverters.toInt,
+    )
+
+    def _begin(self, given: dict[str, Any]) -> None:
+        self._setDefault(loss=self._usual_loss, firstSlice=256, handleInvalid="error")
+        self._set(**{name: value for name, value in given.items() if value is not None})
+
+    def getLoss(self) -> str:
+        """Returns the loss."""
+        return str(self.getOrDefault(self.loss))
+
+    def setLoss(self, value: str) -> Self:
+        """Sets the loss."""
+        return self._set(loss=value)
+
+    def getRadius(self) -> float:
+        """Returns the largest norm of the comparators."""
+        return float(self.getOrDefault(self.radius))
+
+    def setRadius(self, value: float) -> Self:
+        """Sets the largest norm of the comparators."""
+        return self._set(radius=value)
+
+    def getNumParts(self) -> int:
+        """Returns how many parts learn side by side."""
+        return int(self.getOrDefault(self.numParts))
+
+    def setNumParts(self, value: int) -> Self:
+        """Sets how many parts learn side by side."""
+        return self._set(numParts=value)
+
+    def getFirstSlice(self) -> int:
+        """Returns how many rows of a part are learned from before the first merge."""
+        return int(self.getOrDefault(self.firstSlice))
+
+    def setFirstSlice(self, value: int) -> Self:
+        """Sets how many rows of a part are learned from before the first merge."""
+        return self._set(firstSlice=value)
+
+    def setHandleInvalid(self, value: str) -> Self:
+        """Sets what becomes of rows that cannot be learned from: `error`, or `skip` and count."""
+        return self._set(handleInvalid=value)
+
+    def _settings(self, **more: Any) -> dict[str, Any]:
+        given: dict[str, Any] = {"loss": self.getLoss(), **more}
+        if self.isSet(self.radius):
+            given["radius"] = self.getRadius()
+        return _data.pick(given, _data.SETTINGS)
+
+    def _labels(self, df: DataFrame) -> tuple[Any, Any] | None:
+        """Returns the labels of the classes, if there are classes."""
+        return None
+
+    def _columns(self, df: DataFrame) -> Columns:
+        how = self.getHandleInvalid()
+        if how not in ("error", "skip"):
+            raise ValueError(f"handleInvalid: found {how!r}, expected 'error' or 'skip'")
+        features, is_vector = self._features(df)
+        return Columns(
+            features, self.getLabelCol(), self._weight(), self._labels(df), is_vector, how == "skip"
+        )
+
+    def _fresh(self, df: DataFrame, columns: Columns, **more: Any) -> Learned:
+        """Returns a model that has seen nothing, for rows like these."""
+        table: Any = _data.sparse(scipy.sparse.csr_matrix((0, 0)))
+        if not columns.is_vector:
+            fields = [df.schema[name] for name in columns.features]
+            table = to_arrow_schema(StructType(fields)).empty_table()
+        classes = [_data.class_name(label) for label in columns.classes or ()] or None
+        asked = _data.columns({}, None)
+        model = Model(self._settings(**more), asked, table, constant=True, classes=classes)
+        return Learned(model.to_bytes())
+
+    def _go_on(self, base: Learned, df: DataFrame, columns: Columns, folder: str) -> Learned:
+        """Writes rows out to a folder, learns from them, and removes the folder."""
+        spark = df.sparkSession
+        df = df.select(*columns.names())
+        if self.isSet(self.numParts):
+            df = df.coalesce(1) if self.getNumParts() == 1 else df.repartition(self.getNumParts())
+        try:
+            _rounds.numbered(df).write.mode("overwrite").parquet(folder)
+            rows = spark.read.parquet(folder)
+            return _rounds.learned(base, rows, columns, self.getFirstSlice())
+        finally:
+            _files.remove(spark, folder)
+
+    def _made(self, learned: Learned, columns: Columns) -> Any:
+        """Returns the model of pyspark.ml."""
+        return self._copyValues(self._kind(learned, columns))
+
+    def _fit(self, dataset: DataFrame) -> Any:
+        columns = self._columns(dataset)
+        base = self._fresh(dataset, columns)
+        learned = self._go_on(base, dataset, columns, _work_folder(dataset.sparkSession))
+        if learned is base:
+            raise ValueError("the data have no rows")
+        return self._made(learned, columns)
+
+    def fitStream(
+        self, df: DataFrame, checkpoint: str, *, queryName: str | None = None, **trigger: Any
+    ) -> LearningStream:
+        """Learns from a stream of Structured Streaming, batch by batch, and returns at once.
+
+        Parameters
+        ----------
+        df : DataFrame
+            A stream. Its source must be able to give the rows of a batch again.
+        checkpoint : str
+            A folder that all machines see. It holds the position of Spark and the model. The same
+            stream goes on there when it is started again, and every row counts once.
+        queryName : str, optional
+            The name of the query.
+        **trigger
+            What `DataStreamWriter.trigger` takes: `availableNow=True`, or `processingTime="1
+            minute"`.
+        """
+        return LearningStream(self, df, checkpoint, queryName, trigger)
+
+
 class OnlineClassifier(_Classes, _Online):
     """Learns to tell two classes apart, on all machines of a cluster, and proves its own regret.
 
@@ -341,6 +419,14 @@ class OnlineClassifier(_Classes, _Online):
     """
 
     _usual_loss = "logistic"
+    _kind = OnlineClassificationModel
+
+    classes = Param(
+        Params._dummy(),
+        "classes",
+        "both labels, the positive one last; found in the data if left out",
+        typeConverter=TypeConverters.toList,
+    )
 
     @keyword_only
     def __init__(
@@ -352,34 +438,54 @@ class OnlineClassifier(_Classes, _Online):
         predictionCol: str = "prediction",
         probabilityCol: str = "probability",
         rawPredictionCol: str = "rawPrediction",
+        classes: list[Any] | None = None,
         loss: str | None = None,
         radius: float | None = None,
         numParts: int | None = None,
         firstSlice: int | None = None,
+        handleInvalid: str | None = None,
     ) -> None:
         super().__init__()
         self._begin(self._input_kwargs)
 
-    def _classes(self, df: DataFrame) -> tuple[Any, Any]:
-        label = self.getLabelCol()
-        found = [row[0] for row in df.select(label).distinct().limit(3).collect()]
-        if None in found:
-            raise ValueError(f"column {label}: a row has no label")
+    def getClasses(self) -> list[Any]:
+        """Returns both labels, if they were set."""
+        return list(self.getOrDefault(self.classes))
+
+    def setClasses(self, value: list[Any]) -> Self:
+        """Sets both labels, the positive one last."""
+        return self._set(classes=value)
+
+    def _labels(self, df: DataFrame) -> tuple[Any, Any]:
+        name = self.getLabelCol()
+        if isinstance(df.schema[name].dataType, BooleanType):
+            return False, True
+        is_set = self.isSet(self.classes)
+        found = self.getClasses() if is_set else _distinct(df, name, self.getHandleInvalid())
         if len(found) != 2:
-            shown = ", ".join(repr(one) for one in found)
+            shown = ", ".join(repr(one) for one in found) or "none"
             more = ", and perhaps more" if len(found) == 3 else ""
-            raise ValueError(f"column {label}: expected two classes, found {shown}{more}")
-        low, high = sorted(found)
+            fix = "" if is_set else "; classes=[...] names them, if the data do not have both yet"
+            raise ValueError(f"column {name}: expected two classes, found {shown}{more}{fix}")
+        low, high = found if is_set else sorted(found)
         return low, high
 
-    def _fit(self, dataset: DataFrame) -> OnlineClassificationModel:
-        return self._copyValues(OnlineClassificationModel(*self._learned(dataset)))
+
+def _distinct(df: DataFrame, name: str, how: str) -> list[Any]:
+    """Returns up to three labels of a column."""
+    labels = df.select(name)
+    labels = labels.where(F.col(name).isNotNull()) if how == "skip" else labels
+    found = [row[0] for row in labels.distinct().limit(3).collect()]
+    if None in found:
+        raise ValueError(f"column {name}: a row has no label; handleInvalid='skip' leaves it out")
+    return found
 
 
 class OnlineRegressor(_Online):
     """Learns to predict numbers, on all machines of a cluster, and proves its own regret."""
 
     _usual_loss = "square"
+    _kind = OnlineRegressionModel
 
     @keyword_only
     def __init__(
@@ -393,9 +499,7 @@ class OnlineRegressor(_Online):
         radius: float | None = None,
         numParts: int | None = None,
         firstSlice: int | None = None,
+        handleInvalid: str | None = None,
     ) -> None:
         super().__init__()
         self._begin(self._input_kwargs)
-
-    def _fit(self, dataset: DataFrame) -> OnlineRegressionModel:
-        return self._copyValues(OnlineRegressionModel(*self._learned(dataset)))

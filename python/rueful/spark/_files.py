@@ -31,6 +31,33 @@ def read(spark: SparkSession, path: str) -> bytes:
     return bytes(row["content"])
 
 
+def exists(spark: SparkSession, path: str) -> bool:
+    """Tells whether there is a file or a folder."""
+    system, place = _place(spark, path)
+    return bool(system.exists(place))
+
+
+def names(spark: SparkSession, path: str) -> list[str]:
+    """Returns the names of what is in a folder; none if there is no folder."""
+    system, place = _place(spark, path)
+    if not system.exists(place):
+        return []
+    return [str(one.getPath().getName()) for one in system.listStatus(place)]
+
+
+def make(spark: SparkSession, path: str) -> None:
+    """Makes a folder, unless it is there."""
+    system, place = _place(spark, path)
+    system.mkdirs(place)
+
+
+def rename(spark: SparkSession, path: str, new: str) -> None:
+    """Gives a file or a folder a name that nothing has yet."""
+    system, place = _place(spark, path)
+    if exists(spark, new) or not system.rename(place, _place(spark, new)[1]):
+        raise OSError(f"{path} cannot be renamed to {new}")
+
+
 def remove(spark: SparkSession, path: str) -> None:
     """Removes a folder and everything in it."""
     system, place = _place(spark, path)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import scipy.sparse
+from numpy.typing import NDArray
 
 from .. import _data
 
 #: The columns that number the rows: the part that a row belongs to, and its place there.
 PART, ROW = "__rueful_part", "__rueful_row"
+
+#: The largest number that single precision holds.
+_LARGEST = float(np.finfo(np.float32).max)
+
+Mask = NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,64 +33,135 @@ class Columns:
     classes: tuple[Any, Any] | None = None
     #: Whether the features are one column of ML vectors or arrays.
     is_vector: bool = False
+    #: Whether rows that cannot be learned from are skipped and counted.
+    skips: bool = False
+
+    def names(self) -> list[str]:
+        """Returns all columns that are needed."""
+        return [*self.features, self.label, *([self.weight] if self.weight else [])]
 
     def table(self, batch: pa.RecordBatch) -> Any:
         """Returns the features as the core takes them."""
-        if not self.is_vector:
-            return pa.Table.from_batches([batch.select(list(self.features))])
-        return _data.sparse(_matrix(batch.column(self.features[0])))
+        if self.is_vector:
+            return _matrix(batch.column(self.features[0]))
+        return pa.Table.from_batches([batch.select(list(self.features))])
 
     def labels(self, batch: pa.RecordBatch) -> _data.Doubles:
         """Returns the labels as numbers: -1 and 1 for classes."""
         column = batch.column(self.label)
-        self._refuse_nulls(column, self.label)
         if self.classes is None:
-            return np.asarray(column.cast(pa.float64()), dtype=np.float64)
-        positive = pa.compute.equal(column, pa.scalar(self.classes[1], column.type))
-        known = pa.compute.or_(
-            positive, pa.compute.equal(column, pa.scalar(self.classes[0], column.type))
-        )
-        if not pa.compute.all(known, min_count=0).as_py():
-            row = int(np.flatnonzero(~np.asarray(known))[0])
-            raise ValueError(
-                f"row {row}, column {self.label}: found {column[row].as_py()!r}, "
-                f"expected {self.classes[0]!r} or {self.classes[1]!r}"
-            )
-        return np.where(np.asarray(positive), 1.0, -1.0)
+            return _doubles(column)
+        return np.where(_is(column, self.classes[1]), 1.0, -1.0)
 
     def weights(self, batch: pa.RecordBatch) -> _data.Doubles | None:
         """Returns how much each row counts."""
-        if self.weight is None:
-            return None
-        column = batch.column(self.weight)
-        self._refuse_nulls(column, self.weight)
-        return np.asarray(column.cast(pa.float64()), dtype=np.float64)
+        return None if self.weight is None else _doubles(batch.column(self.weight))
 
-    @staticmethod
-    def _refuse_nulls(column: pa.Array, name: str) -> None:
-        if column.null_count:
-            row = int(np.flatnonzero(np.asarray(column.is_null()))[0])
-            raise ValueError(f"row {row}, column {name}: found no value, expected one")
+    def usable(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
+        """Returns the rows that can be learned from, and how many others there were.
+
+        Unless such rows are to be skipped, the first one of them is an error.
+        """
+        good = np.ones(len(batch), dtype=bool)
+        for name, fine, expected in self._checks(batch):
+            if not self.skips and not fine.all():
+                row = int(np.argmin(fine))
+                raise BadRow(row, name, batch.column(name)[row].as_py(), expected)
+            good &= fine
+        bad = int(np.count_nonzero(~good))
+        return (batch.filter(pa.array(good)) if bad else batch), bad
+
+    def _checks(self, batch: pa.RecordBatch) -> Iterator[tuple[str, Mask, str]]:
+        """Yields columns with the rows of them that are fine, and what was expected there."""
+        label = batch.column(self.label)
+        if self.classes is None:
+            yield self.label, np.isfinite(_doubles(label)), "a finite number"
+        else:
+            known = _is(label, self.classes[0]) | _is(label, self.classes[1])
+            yield self.label, known, f"{self.classes[0]!r} or {self.classes[1]!r}"
+        if self.weight is not None:
+            weights = _doubles(batch.column(self.weight))
+            fine = (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
+            yield self.weight, fine, "0, or a number between 1e-30 and 1e30"
+        for name in self.features:
+            column = batch.column(name)
+            if self.is_vector:
+                expected = "a vector of finite numbers that single precision holds"
+                yield name, _are_vectors(column), expected
+            elif pa.types.is_floating(column.type):
+                # A cell without a number is a missing one.
+                values = _doubles(column)
+                fine = ~(np.abs(values) > _LARGEST)
+                yield name, fine, "a finite number that single precision holds"
+
+
+class BadRow(ValueError):
+    """A row that cannot be learned from."""
+
+    def __init__(self, row: int, column: str, found: Any, expected: str) -> None:
+        self.row = row
+        self.what = f"column {column}: found {_shown(found)}, expected {expected}"
+        super().__init__(f"row {row}, {self.what}")
+
+
+def _shown(value: Any) -> str:
+    shown = "no value" if value is None else repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:77]}..."
+
+
+def _doubles(column: pa.Array) -> _data.Doubles:
+    """Returns a column as doubles, where no value is NaN."""
+    values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return np.asarray(values, dtype=np.float64)
+
+
+def _is(column: pa.Array, label: Any) -> Mask:
+    same = pc.equal(column, pa.scalar(label, column.type)).fill_null(False)
+    return np.asarray(same.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _lists(column: pa.Array) -> pa.Array:
+    """Returns the values of a column of ML vectors or arrays, as lists."""
+    return column.field("values") if pa.types.is_struct(column.type) else column
+
+
+def _are_vectors(column: pa.Array) -> Mask:
+    """Tells which rows are vectors of usable numbers."""
+    fine = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    kept = column if fine.all() else column.filter(pa.array(fine))
+    lists = _lists(kept)
+    values = _doubles(lists.flatten())
+    good = np.abs(values) <= _LARGEST
+    if not good.all():
+        lengths = _lengths(lists)
+        rows = np.repeat(np.arange(len(kept)), lengths)[~good]
+        fine[np.flatnonzero(fine)[rows]] = False
+    return fine
+
+
+def _lengths(lists: pa.Array) -> NDArray[np.int64]:
+    found = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
+    return np.asarray(found, dtype=np.int64)
 
 
 def _matrix(column: pa.Array) -> Any:
-    """Returns a column of ML vectors or of arrays as a sparse matrix."""
-    if column.null_count:
-        row = int(np.flatnonzero(np.asarray(column.is_null()))[0])
-        raise ValueError(f"row {row}, column of features: found no value, expected a vector")
-    if not pa.types.is_struct(column.type):
-        rows = [np.asarray(row, dtype=np.float64) for row in column.to_pylist()]
-        return scipy.sparse.csr_matrix(np.vstack(rows)) if rows else scipy.sparse.csr_matrix((0, 0))
-    data: list[Any] = []
-    indices: list[Any] = []
-    starts, width = [0], 0
-    for row in column.to_pylist():
-        values = np.asarray(row["values"], dtype=np.float64)
-        is_sparse = row["type"] == 0
-        places = np.asarray(row["indices"], dtype=np.int64) if is_sparse else np.arange(len(values))
-        width = max(width, row["size"] if is_sparse else len(values))
-        data.append(values)
-        indices.append(places)
-        starts.append(starts[-1] + len(values))
-    flat = (np.concatenate(data), np.concatenate(indices), np.asarray(starts))
-    return scipy.sparse.csr_matrix(flat, shape=(len(data), width))
+    """Returns a column of ML vectors or of arrays as the core takes it.
+
+    Rows without gaps are a matrix, and all others a sparse matrix.
+    """
+    lists = _lists(column)
+    values, lengths = _doubles(lists.flatten()), _lengths(lists)
+    is_sparse = np.zeros(len(column), dtype=bool)
+    width = int(lengths.max(initial=0))
+    if pa.types.is_struct(column.type):
+        is_sparse = column.field("type").to_numpy(zero_copy_only=False) == 0
+        sizes = _doubles(column.field("size").filter(pa.array(is_sparse)))
+        width = int(sizes.max(initial=width))
+    if not is_sparse.any() and np.all(lengths == width):
+        return values.reshape(len(column), width)
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    places = np.arange(len(values), dtype=np.int64) - np.repeat(starts[:-1], lengths)
+    if is_sparse.any():
+        own = column.field("indices").filter(pa.array(is_sparse)).flatten()
+        places[np.repeat(is_sparse, lengths)] = own.to_numpy(zero_copy_only=False)
+    return _data.sparse(scipy.sparse.csr_matrix((values, places, starts), (len(column), width)))

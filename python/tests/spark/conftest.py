@@ -1,13 +1,15 @@
-"""One cluster of two worker processes for all tests."""
+"""One cluster of two worker processes for all tests, and the data of most of them."""
 
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pyspark
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 
 @pytest.fixture(scope="session")
@@ -19,10 +21,47 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         SparkSession.builder.master("local-cluster[2,1,1024]")
         .config("spark.ui.enabled", "false")
         .config("spark.executor.memory", "768m")
-        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.shuffle.partitions", "2")
+        # A task that fails once is run again.
+        .config("spark.task.maxFailures", "2")
         .config("spark.sql.warehouse.dir", str(place / "warehouse"))
         .getOrCreate()
     )
-    session.sparkContext.setLogLevel("ERROR")
+    session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def table() -> pd.DataFrame:
+    """Two numbers in different units, a word, a truth, two classes, and a number to predict."""
+    rows, rng = 1500, np.random.default_rng(0)
+    x, z = rng.normal(size=rows), 1e6 * rng.random(rows)
+    word = np.where(rng.random(rows) < 0.5, "warm", "cold")
+    score = 2 * x + z / 1e6 + np.where(word == "warm", 1.0, -1.0) + 0.5 * rng.normal(size=rows)
+    return pd.DataFrame(
+        {
+            "x": x,
+            "z": z,
+            "word": word,
+            "odd": np.arange(rows) % 2 == 1,
+            "label": (score > 0).astype(np.int64),
+            "y": score,
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def data(
+    spark: SparkSession, table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory
+) -> DataFrame:
+    """The table as six partitions, each a file."""
+    folder = tmp_path_factory.mktemp("data")
+    df = None
+    for number in range(6):
+        path = folder / f"{number}.parquet"
+        table.iloc[250 * number : 250 * (number + 1)].to_parquet(path, index=False)
+        frame = spark.read.parquet(str(path))
+        df = frame if df is None else df.union(frame)
+    assert df is not None
+    return df

@@ -3,6 +3,7 @@
 
 mod audit;
 mod data;
+mod delay;
 mod hindsight;
 mod models;
 mod output;
@@ -16,6 +17,7 @@ mod task;
 
 pub(crate) use audit::AuditArgs;
 pub(crate) use data::{ConvertArgs, DataArgs};
+pub(crate) use delay::DelayArgs;
 pub(crate) use hindsight::{HindsightArgs, SolverArgs};
 pub(crate) use models::{ExplainArgs, InspectArgs, PredictArgs, Wanted, WeightsArgs};
 pub(crate) use output::PictureArgs;

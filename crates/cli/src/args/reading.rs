@@ -131,6 +131,7 @@ impl FormatArgs {
             label: self.label.clone(),
             importance: self.importance.clone(),
             predictions: Vec::new(),
+            id: None,
             drop: self.drop.clone(),
             categorical: self.categorical.clone(),
             numeric: self.numeric.clone(),
@@ -148,6 +149,7 @@ impl FormatArgs {
             no_constant: self.no_constant,
             class_weights: None,
             passes: None,
+            pending: None,
         })
     }
 

@@ -1,7 +1,9 @@
 //! The flags of `rueful run`.
 
 use super::task::{JudgeArgs, TaskArgs, TuningArgs};
-use super::{FormatArgs, PassesArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs, file_name};
+use super::{
+    DelayArgs, FormatArgs, PassesArgs, PictureArgs, ReadingArgs, SolverArgs, WeightArgs, file_name,
+};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args};
 use rueful_run::{LearnerSpec, Settings};
@@ -34,7 +36,9 @@ Examples:
   rueful run tuesday.csv --resume clicks.rueful --save clicks.rueful
       the same as one run over both days, to the last bit
   rueful run table.csv --label price --passes 20 --holdout 10 --save price.rueful
-      learns from nine rows of ten until the tenth is predicted no better")]
+      learns from nine rows of ten until the tenth is predicted no better
+  rueful run events.jsonl --label clicked --id request --follow --predictions scores.txt
+      a row without a label is predicted, and learned from when a row brings its label")]
 pub(crate) struct RunArgs {
     /// The examples, in one file or several; `-` is standard input.
     #[arg(value_name = "FILE", required_unless_present_any = ["spec", "resume"], value_parser = file_name())]
@@ -66,7 +70,7 @@ pub(crate) struct RunArgs {
         help_heading = "Description",
         conflicts_with_all = [
             "LearnerArgs", "TaskArgs", "JudgeArgs", "TuningArgs", "WeightArgs", "FormatArgs",
-            "PassesArgs",
+            "PassesArgs", "DelayArgs",
         ]
     )]
     pub(crate) spec: Option<PathBuf>,
@@ -95,6 +99,9 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) passes: PassesArgs,
+
+    #[command(flatten)]
+    pub(crate) delay: DelayArgs,
 
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
@@ -127,7 +134,7 @@ pub(crate) struct KeepArgs {
     /// examples that it has learned from.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
         "LearnerArgs", "TaskArgs", "JudgeArgs", "TuningArgs", "WeightArgs", "FormatArgs",
-        "PassesArgs", "spec", "print_spec", "hindsight", "curve_hindsight",
+        "PassesArgs", "DelayArgs", "spec", "print_spec", "hindsight", "curve_hindsight",
     ])]
     pub(crate) resume: Option<PathBuf>,
 

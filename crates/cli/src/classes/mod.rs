@@ -2,12 +2,14 @@
 
 mod explain;
 mod inspect;
+mod look_back;
 mod predict;
 mod run;
 mod view;
 
 pub(crate) use explain::explain;
 pub(crate) use inspect::inspect;
+pub(crate) use look_back::Question;
 pub(crate) use predict::predict;
 pub(crate) use run::run;
 pub(crate) use view::{pairs, section};

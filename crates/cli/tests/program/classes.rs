@@ -220,14 +220,8 @@ fn a_description_repeats_the_run() {
 fn what_many_classes_do_not_do_yet_is_said_in_a_sentence() {
     let folder = desk(&[("rows.csv", csv(60, &NAMES))]);
     let refusal = |line: &str| ask_in(folder.path(), line).one_line();
-    for flag in ["--hindsight", "--window 20 --report r.html"] {
-        let error = refusal(&format!("run rows.csv --label y {flag}"));
-        assert!(error.contains("does not go with many classes yet"), "{error}");
-    }
     let race = "race rows.csv --label y --learner bank --learner ogd";
-    for line in
-        [race, "hindsight rows.csv --label y", "audit rows.csv --label y --prediction-column f1"]
-    {
+    for line in [race, "audit rows.csv --label y --prediction-column f1"] {
         assert!(refusal(line).contains("--loss softmax is for many classes"), "{line}");
     }
     for (flag, said) in [
@@ -238,7 +232,170 @@ fn what_many_classes_do_not_do_yet_is_said_in_a_sentence() {
         let error = refusal(&format!("run rows.csv --label y {flag}"));
         assert!(error.contains(said), "{error}");
     }
-    ask_in(folder.path(), "run rows.csv --label y -q --save m.rueful").result();
-    let error = refusal("weights m.rueful");
-    assert!(error.contains("is a model of many classes"), "{error}");
+}
+
+/// Whether an interval in a report contains a number, or another interval overlaps it.
+fn overlap(a: &Value, b: &Value) -> bool {
+    number(a, "lower") <= number(b, "upper") && number(b, "lower") <= number(a, "upper")
+}
+
+#[test]
+fn the_exact_regret_lies_below_the_certificate() {
+    let folder = desk(&[("rows.csv", csv(300, &NAMES))]);
+    let ask = |line: &str| ask_in(folder.path(), line);
+    for (loss, more) in [("softmax", ""), ("multiclass-hinge", "--comparators ball")] {
+        let task = format!("rows.csv --label y -q --loss {loss} --radius 3 {more} --json");
+        let report = ask(&format!("run {task} --hindsight --curve-hindsight")).json();
+        assert_eq!(report["hindsight"]["converged"], true, "{loss}");
+        let (regret, best) = (&report["regret"], &report["comparator"]);
+        assert!(number(regret, "lower") <= number(&report, "certificate"), "{loss}");
+        let exact = number(&report, "sequential_risk") - number(best, "upper");
+        assert!((number(regret, "lower") - exact).abs() < 1e-9, "{loss}");
+        for point in report["curve"].as_array().expect("a curve") {
+            assert!(number(&point["regret"], "lower") <= number(point, "certificate"), "{point}");
+        }
+        // The same question without a run, from memory and from the file.
+        for keep in ["", "--keep 0"] {
+            let alone = ask(&format!("hindsight {task} {keep}")).json();
+            assert!(overlap(&alone["comparator"], best), "{loss} {keep}");
+            let weights = alone["largest_weights"].as_array().expect("weights");
+            assert!(
+                weights.iter().all(|weight| NAMES.contains(&weight["class"].as_str().unwrap()))
+            );
+        }
+        let text = ask(&format!("run {task} --hindsight").replace("--json", "")).result();
+        assert!(text.contains("exact regret, at least") && text.contains("≤ certificate"));
+    }
+}
+
+#[test]
+fn importance_two_is_the_row_twice_in_hindsight() {
+    let line = |weight: u8, (x, class): ([f64; 3], usize)| {
+        format!("{weight},{},{},{},{}\n", x[0], x[1], x[2], NAMES[class])
+    };
+    let head = "w,f1,f2,f3,y\n".to_owned();
+    let double: String = rows(90).into_iter().map(|row| line(2, row)).collect();
+    let twice: String = rows(90).into_iter().map(|row| line(1, row).repeat(2)).collect();
+    let folder = desk(&[("double.csv", head.clone() + &double), ("twice.csv", head + &twice)]);
+    for loss in ["softmax", "multiclass-hinge"] {
+        let best = |file: &str| {
+            let flags = format!("--label y --importance w --loss {loss} --radius 2 -q --json");
+            let found = ask_in(folder.path(), &format!("hindsight {file} {flags}")).json();
+            let rounds = number(&found, "examples");
+            ["lower", "upper"].map(|end| rounds * number(&found["comparator"], end))
+        };
+        let ([low, high], [other_low, other_high]) = (best("double.csv"), best("twice.csv"));
+        assert!(low <= other_high && other_low <= high, "{loss}");
+    }
+}
+
+#[test]
+fn windows_add_up_and_raise_alarms_that_are_proved() {
+    let folder = desk(&[("rows.csv", csv(300, &NAMES))]);
+    for loss in ["softmax", "multiclass-hinge"] {
+        let line = format!("run rows.csv --label y -q --loss {loss} --window 40 --json");
+        let said = ask_in(folder.path(), &format!("{line} --alarm 0.05 --report r.html"));
+        assert_eq!(said.code, Some(4), "{loss}: {}", said.stderr);
+        let report: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        let windows = report["windows"].as_array().expect("windows");
+        let examples: Vec<u64> =
+            windows.iter().map(|window| window["examples"].as_u64().unwrap()).collect();
+        assert_eq!(examples, [40, 40, 40, 40, 40, 40, 40, 20]);
+        let cost = |window: &Value| number(window, "sequential_risk") * number(window, "examples");
+        let total: f64 = windows.iter().map(cost).sum();
+        assert!((total - 300.0 * number(&report, "sequential_risk")).abs() < 1e-6, "{loss}");
+        for window in windows {
+            let lower = number(&window["regret"], "lower");
+            assert!(lower <= number(window, "certificate"), "{loss} {window}");
+        }
+        let is_raised =
+            |window: &&Value| window["examples"] == 40 && number(&window["regret"], "lower") > 0.05;
+        let raised = report["alarms"].as_array().expect("alarms").len();
+        assert_eq!(raised, windows.iter().filter(is_raised).count(), "{loss}");
+        assert_eq!(said.stderr.lines().filter(|line| line.starts_with("alarm: ")).count(), raised);
+        let quiet = ask_in(folder.path(), &format!("{line} --alarm 100"));
+        assert_eq!((quiet.code, &*quiet.stderr), (Some(0), ""), "{loss}");
+    }
+}
+
+#[test]
+fn windows_of_a_resumed_run_are_those_of_one_that_never_stopped() {
+    let whole = csv(300, &NAMES);
+    let (head, rest) = whole.split_once('\n').expect("a head");
+    let lines: Vec<&str> = rest.lines().collect();
+    let part = |lines: &[&str]| format!("{head}\n{}\n", lines.join("\n"));
+    let folder = desk(&[
+        ("whole.csv", whole.clone()),
+        ("one.csv", part(&lines[..130])),
+        ("two.csv", part(&lines[130..])),
+    ]);
+    let windows = |line: &str| {
+        let said = ask_in(folder.path(), line);
+        let report: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        report["windows"].clone()
+    };
+    for loss in ["softmax", "multiclass-hinge"] {
+        let flags = "-q --window 40 --alarm 0.5 --json";
+        let never = windows(&format!("run whole.csv --label y --loss {loss} {flags}"));
+        windows(&format!("run one.csv --label y --loss {loss} {flags} --save m.rueful"));
+        assert_eq!(windows(&format!("run two.csv --resume m.rueful {flags}")), never, "{loss}");
+    }
+}
+
+#[test]
+fn weights_have_a_class_each() {
+    let folder = desk(&[("rows.csv", csv(300, &NAMES))]);
+    let ask = |line: &str| ask_in(folder.path(), line);
+    for loss in ["softmax", "multiclass-hinge"] {
+        let flags = format!("--label y -q --loss {loss} --save m.rueful");
+        ask(&format!("run rows.csv {flags}")).result();
+        let listed = ask("weights m.rueful --all --json").json();
+        let weights = listed["weights"].as_array().expect("weights");
+        assert_eq!(weights.len(), 16, "three features and the constant one, for four classes");
+        assert_eq!(listed["nonzero"], 16);
+        assert!(ask("weights m.rueful").result().contains("iris"));
+        if loss == "softmax" {
+            continue;
+        }
+        // The scores of gradient descent are those of its weights.
+        let scores = ask("predict m.rueful rows.csv --as score").result();
+        let of = |name: &str, class: &str| {
+            let is_it = |one: &&Value| {
+                one["class"] == class && one["name"].as_str().unwrap_or("constant") == name
+            };
+            weights.iter().find(is_it).map_or(0.0, |one| number(one, "weight"))
+        };
+        let (head, first) = (scores.lines().next().unwrap(), scores.lines().nth(1).unwrap());
+        let (x, _) = rows(300)[0];
+        for (class, score) in head.split(',').zip(first.split(',')) {
+            let score: f64 = score.parse().expect("a number");
+            let parts = ["f1", "f2", "f3"].iter().zip(x).map(|(name, x)| x * of(name, class));
+            let sum = of("constant", class) + parts.sum::<f64>();
+            assert!((sum - score).abs() < 1e-5 * (1.0 + score.abs()), "{class}: {sum} {score}");
+        }
+    }
+}
+
+#[test]
+fn several_passes_and_rows_held_out_are_for_classes_too() {
+    let folder = desk(&[("rows.csv", csv(300, &NAMES))]);
+    let ask = |line: &str| ask_in(folder.path(), line);
+    let flags = "rows.csv --label y -q --json --report r.html";
+    let once = ask(&format!("run {flags}")).json();
+    let thrice = ask(&format!("run {flags} --passes 3 --save m.rueful")).json();
+    assert_eq!(thrice["passes"]["made"], 3, "{thrice}");
+    for key in ["sequential_risk", "certificate", "confusion_matrix"] {
+        assert_eq!(once[key], thrice[key], "proofs are about the first pass: {key}");
+    }
+    let held = ask(&format!("run {flags} --passes 2 --holdout 5 --hindsight")).json();
+    assert!(number(&held, "examples") < 300.0);
+    assert!(number(&held["regret"], "lower") <= number(&held, "certificate"));
+    let better = |model: &str| {
+        let figures = format!("predict {model} rows.csv --figures f.json --out p.txt");
+        ask(&figures).result();
+        let text = fs::read_to_string(folder.path().join("f.json")).expect("figures");
+        number(&serde_json::from_str(&text).expect("JSON"), "log_loss")
+    };
+    ask(&format!("run {flags} --save once.rueful")).result();
+    assert!(better("m.rueful") < better("once.rueful"));
 }

@@ -11,6 +11,7 @@ mod bad_flags;
 mod bad_input;
 mod bad_spec;
 mod classes;
+mod delayed;
 mod figures;
 mod file_names;
 mod groups;

@@ -151,6 +151,12 @@ impl ClassTally {
         divided_up(total, self.rounds())
     }
 
+    /// Two numbers between which the exact total loss lies.
+    pub fn loss_interval(&self) -> (f64, f64) {
+        let (loss, slack) = (self.loss(), self.loss_slack());
+        ((loss - slack).next_down(), (loss + slack).next_up())
+    }
+
     /// The largest error of L. Every loss has a few roundings, and so has their sum.
     fn loss_slack(&self) -> f64 {
         16.0 * f64::EPSILON * self.magnitude
@@ -170,7 +176,18 @@ impl ClassTally {
         self.minorant.merge(&other.minorant);
     }
 
-    fn is_sound(&self) -> bool {
+    /// How many sums it keeps for features and classes. Its memory is proportional to this.
+    pub fn cells(&self) -> usize {
+        self.minorant.slopes().cells()
+    }
+
+    /// Reorders the features: place i gets the content of place `from[i]`.
+    pub fn rearrange(&mut self, from: &[u32]) {
+        self.minorant.rearrange(from);
+    }
+
+    /// Whether this tally, which was read from a file, can be that of some rounds.
+    pub fn is_sound(&self) -> bool {
         self.loss.value().is_finite()
             && (0.0..=f64::MAX).contains(&self.magnitude)
             && self.mistakes <= self.rounds()
@@ -321,9 +338,21 @@ impl ClassLedger {
     /// The state after a stretch of rounds of this stream, which has the same cells. The largest
     /// values of features are those so far. A judge of another number of rounds is ignored.
     pub fn point_of(&self, rounds: &ClassTally, judge: Option<&ClassJudge>) -> CurvePoint {
-        let own = rounds.line(self.ruler.as_ref());
+        self.point_measured(rounds, judge, self.ruler.as_ref())
+    }
+
+    /// Like [`point_of`](Self::point_of), with the largest values that features had at some moment.
+    /// The ruler must have measured the features of these rounds. Without one, comparators are in the
+    /// data's own units.
+    pub fn point_measured(
+        &self,
+        rounds: &ClassTally,
+        judge: Option<&ClassJudge>,
+        ruler: Option<&Ruler>,
+    ) -> CurvePoint {
+        let own = rounds.line(ruler);
         let heard = judge.filter(|judge| judge.rounds() == rounds.rounds());
-        let witnesses = heard.map_or_else(Vec::new, |judge| judge.lines_by(self.ruler.as_ref()));
+        let witnesses = heard.map_or_else(Vec::new, |judge| judge.lines_by(ruler));
         let (loss, slack) = (rounds.loss(), rounds.loss_slack());
         let counts = (rounds.rounds(), rounds.mistakes());
         CurvePoint::of_lines(counts, (loss, slack), own, &witnesses, self.comparators.radius())
@@ -382,6 +411,11 @@ impl ClassLedger {
     /// The comparators of the certificate.
     pub fn comparators(&self) -> &Comparators {
         &self.comparators
+    }
+
+    /// The largest values of features so far, if comparators are measured by them.
+    pub fn ruler(&self) -> Option<&Ruler> {
+        self.ruler.as_ref()
     }
 
     /// The features that were seen, and their cells.

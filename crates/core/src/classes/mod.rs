@@ -7,6 +7,7 @@
 mod confusion;
 mod judge;
 mod ledger;
+mod loss;
 mod minorant;
 mod ogd;
 mod slopes;
@@ -15,8 +16,12 @@ pub use confusion::{ClassCounts, Confusion};
 pub use judge::ClassJudge;
 pub(crate) use judge::JudgeDesk;
 pub use ledger::{ClassLedger, ClassTally, HingeRound};
+pub use loss::{ClassLoss, ClassTangent};
 pub use ogd::ClassOgd;
 
+use crate::elementary::ln;
+use crate::features::Example;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The number of a class is below this.
@@ -29,6 +34,11 @@ pub fn class_of(label: f64) -> Option<u32> {
     is_class.then_some(label as u32)
 }
 
+/// −ln of a probability, times an importance. A certain class costs 0, and not −0.
+pub(crate) fn log_loss(probability: f64, importance: f64) -> f64 {
+    if importance == 0.0 { 0.0 } else { 0.0 - importance * ln(probability) }
+}
+
 /// The record of one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClassRound {
@@ -39,6 +49,32 @@ pub struct ClassRound {
     pub probability: f64,
     /// −ln of the probability, times the importance of the example.
     pub loss: f64,
+    /// The probability that was given to a class that had not been seen: to any of them together,
+    /// and to each in particular.
+    pub new: NewClass,
+}
+
+/// The probability of a class that has not been seen.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct NewClass {
+    /// The probability of all such classes together.
+    pub any: f64,
+    /// The probability of each of them.
+    pub each: f64,
+}
+
+impl ClassRound {
+    /// The round of a prediction that was made earlier, when these classes had been seen. Their
+    /// probabilities add up to 1 without that of a new class.
+    pub fn of(said: (&[u32], &[f64]), new: NewClass, example: &Example<'_>) -> Self {
+        let (classes, shares) = said;
+        let likeliest = |best: usize, at: usize| if shares[at] > shares[best] { at } else { best };
+        let best = (1..shares.len()).fold(0, likeliest);
+        let known = classes.iter().position(|&seen| f64::from(seen) == example.label);
+        let probability = known.map_or(new.each, |at| (1.0 - new.any) * shares[at]);
+        let predicted = classes.get(best).copied();
+        Self { predicted, probability, loss: log_loss(probability, example.importance.get()), new }
+    }
 }
 
 /// The prediction for an example: a probability for every class that was seen.

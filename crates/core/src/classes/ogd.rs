@@ -157,7 +157,7 @@ impl ClassOgd {
         let mut desk = std::mem::take(&mut self.desk);
         for example in rows.iter() {
             self.score(&example.features, &mut desk);
-            let round = round_of(&example, &desk.scores);
+            let round = round_of(&example, desk.scores.len(), |class| desk.scores[class][0]);
             if !example.importance.is_zero() {
                 self.learn(&example, &round, &mut desk);
             }
@@ -248,6 +248,18 @@ impl ClassOgd {
         }
     }
 
+    /// The weights of the features for the score of a class.
+    pub fn weights(&self, class: u32) -> Vec<f64> {
+        let mut scores = vec![[0.0]; self.classes as usize];
+        let mut steps = vec![[0.0]; self.classes as usize + 1];
+        let mut of = |feature: usize| {
+            scores.fill([0.0]);
+            self.weights.add_feature(feature, self.factor, &mut scores, &mut steps);
+            scores.get(class as usize).map_or(0.0, |score| score[0])
+        };
+        (0..self.weights.len()).map(&mut of).collect()
+    }
+
     /// The amounts that the features of an example add to the score of a class. They add up to the
     /// score.
     pub fn contributions(&self, x: &Features<'_>, class: u32) -> Vec<f64> {
@@ -281,16 +293,24 @@ impl ClassOgd {
     }
 }
 
-/// Makes the record of a round from the scores.
-fn round_of(example: &Example<'_>, scores: &[[f64; 1]]) -> HingeRound {
+impl HingeRound {
+    /// The round of a prediction that was made earlier, when the classes 0, 1, 2, … had these
+    /// scores.
+    pub fn of(scores: &[f64], example: &Example<'_>) -> Self {
+        round_of(example, scores.len(), |class| scores[class])
+    }
+}
+
+/// Makes the record of a round from the scores of the classes.
+fn round_of(example: &Example<'_>, classes: usize, score: impl Fn(usize) -> f64) -> HingeRound {
     let truth = example.label as usize;
     let best_of = |without: Option<usize>| {
-        let others = (0..scores.len()).filter(|&class| Some(class) != without);
-        others.reduce(|best, class| if scores[class] > scores[best] { class } else { best })
+        let others = (0..classes).filter(|&class| Some(class) != without);
+        others.reduce(|best, class| if score(class) > score(best) { class } else { best })
     };
-    let own = scores.get(truth).map_or(0.0, |score| score[0]);
-    let rival = best_of(Some(truth)).filter(|&rival| 1.0 + (scores[rival][0] - own) > 0.0);
-    let value = rival.map_or(0.0, |rival| 1.0 + (scores[rival][0] - own));
+    let own = if truth < classes { score(truth) } else { 0.0 };
+    let rival = best_of(Some(truth)).filter(|&rival| 1.0 + (score(rival) - own) > 0.0);
+    let value = rival.map_or(0.0, |rival| 1.0 + (score(rival) - own));
     HingeRound {
         predicted: best_of(None).map(|class| class as u32),
         rival: rival.map(|class| class as u32),

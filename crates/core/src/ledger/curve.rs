@@ -133,9 +133,14 @@ impl CurvePoint {
     /// The certificate up to t per round, for a ball of any radius in the same units as the
     /// comparators. It is infinite if the comparators are not a ball.
     pub fn certificate_for(&self, radius: Positive) -> f64 {
+        divided_up(self.most() - self.floor(radius), self.rounds)
+    }
+
+    /// No comparator of norm at most the radius lost less than this up to t. It is −∞ if nothing can be
+    /// said.
+    pub fn floor(&self, radius: Positive) -> f64 {
         let floors = self.lines.iter().map(|line| line.floor(radius));
-        let floor = floors.fold(f64::NEG_INFINITY, f64::max);
-        divided_up(self.most() - floor, self.rounds)
+        floors.fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// The largest radius up to which the rounds provably lost less than every comparator. It is

@@ -307,6 +307,24 @@ impl Minorant {
         self.slopes = from.iter().map(at).collect();
     }
 
+    /// The minorant of the rounds since an earlier state of this one, whose features have the same
+    /// coordinates. It has σ = 0. The errors of both sums are errors of the difference.
+    pub(super) fn since(&self, earlier: &Self, ruler: Option<&Ruler>) -> Self {
+        let rounds = self.rounds.saturating_sub(earlier.rounds);
+        let before = |i: usize| earlier.slopes.get(i).copied().unwrap_or(0.0);
+        let slopes = self.slopes.iter().enumerate().map(|(i, s)| s - before(i)).collect();
+        // The subtractions round once more, as the additions did.
+        let both = |slack: &dyn Fn(&Self) -> f64| 2.0 * (slack(self) + slack(earlier));
+        let off = OffBy {
+            offset: both(&Self::slack_at_zero),
+            slopes: both(&Self::slack_per_unit),
+            scaled_slopes: ruler.map_or(f64::INFINITY, |ruler| {
+                both(&|minorant: &Self| minorant.slack_for(minorant.breadth, ruler))
+            }),
+        };
+        Self::of_sums(rounds, self.offset.since(earlier.offset).value(), slopes, off)
+    }
+
     /// Adds the minorant of another, disjoint part of the stream.
     pub fn merge(&mut self, other: &Self) {
         self.grow(other.slopes.len());

@@ -407,6 +407,26 @@ impl Ledger {
         self.verdict_on(&self.tally, &[], self.coordinates())
     }
 
+    /// The verdict on the rounds since an earlier state of this ledger, merged parts included. It
+    /// is `None` if the other one is no earlier state of it, and for regularised losses.
+    pub fn verdict_since(&self, earlier: &Self) -> Option<Verdict> {
+        let is_plain = |ledger: &Self| ledger.minorant().sigma() == NonNegative::ZERO;
+        let mut cells = self.cells.clone();
+        let places = cells.merge(&earlier.cells);
+        let is_earlier = self.loss == earlier.loss
+            && self.comparators == earlier.comparators
+            && cells.len() == self.cells.len()
+            && earlier.rounds() <= self.rounds()
+            && earlier.mistakes() <= self.mistakes();
+        if !(is_earlier && is_plain(self) && is_plain(earlier)) {
+            return None;
+        }
+        let mut before = earlier.tally.clone();
+        before.rearrange(&places);
+        let since = self.tally.since(&before, self.ruler.as_ref());
+        Some(self.verdict_on(&since, &[], self.coordinates()))
+    }
+
     /// The verdict on a stretch of rounds of this stream, by its cells. The witnesses must be of
     /// the same rounds, and the coordinates as large as they were at the end of them.
     pub fn verdict_on(

@@ -10,6 +10,7 @@ use crate::loss::ZeroOne;
 use crate::number::NonNegative;
 use crate::round::Round;
 use crate::rows::Rows;
+use crate::ruler::Ruler;
 use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +68,17 @@ impl Tally {
         self.penalty.merge(other.penalty);
         self.mistakes += other.mistakes;
         self.minorant.merge(&other.minorant);
+    }
+
+    /// The tally of the rounds since an earlier state of this one, by the same cells. It has no
+    /// penalties.
+    pub(super) fn since(&self, earlier: &Self, ruler: Option<&Ruler>) -> Self {
+        Self {
+            loss: self.loss.since(earlier.loss),
+            penalty: Sum::default(),
+            mistakes: self.mistakes.saturating_sub(earlier.mistakes),
+            minorant: self.minorant.since(&earlier.minorant, ruler),
+        }
     }
 
     /// Moves the cells: cell i gets the value at `from[i]`.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::ExactSum;
+use crate::comparators::UnitFree;
 use crate::features::Features;
 use crate::loss::{Absolute, Hinge, Linear, Logistic, Loss, Quantile, Square};
 use crate::number::{Importance, OpenUnit, Positive};
@@ -57,6 +58,12 @@ fn check_against_all(loss: impl Into<AnyLoss>, events: &[Event]) {
         tallies.merge(&part);
     }
     check_verdict(&loss, events, ledger.verdict_on(&tallies, &[], ledger.coordinates()));
+    let mut growing = Ledger::new(loss, ball(2.0));
+    for window in events.chunks(7) {
+        let before = growing.clone();
+        window.iter().for_each(|&event| watch(&mut growing, event));
+        check_verdict(&loss, window, growing.verdict_since(&before).unwrap());
+    }
 }
 
 fn check_verdict(loss: &AnyLoss, events: &[Event], verdict: Verdict) {
@@ -500,4 +507,38 @@ fn a_witness_does_not_hide_the_roundings_of_the_losses() {
     let (least, most) = ledger.loss_interval();
     exact.add(found);
     assert!(least <= exact.value() && exact.value() <= most);
+}
+
+#[test]
+fn rounds_since_an_earlier_state_are_judged_alone() {
+    let rows = |from: u32, to: u32| {
+        (from..to).map(|t| ([1.0, (t % 5) as f32], 0.1 * f64::from(t % 3), t % 2 == 0))
+    };
+    let watch = |ledger: &mut Ledger, (x, prediction, positive): Event| {
+        // Far features get cells in the order in which they are seen.
+        let indices = [1, if ledger.rounds() < 30 { 9_000_000 } else { 8_000_000 }];
+        let x = Features::new(&indices, &x).unwrap();
+        ledger.observe(&Example::new(x, sign(positive)), prediction).unwrap();
+    };
+    let comparators = || Comparators::from(UnitFree { radius: Positive::new(2.0).unwrap() });
+    let mut before = Ledger::new(Logistic {}, comparators());
+    rows(0, 40).for_each(|event| watch(&mut before, event));
+    let mut part = before.opened_anew();
+    rows(40, 60).for_each(|event| watch(&mut part, event));
+    let mut after = before.clone();
+    after.merge(&part).unwrap();
+    // The same ledger with other cells is a later state all the same.
+    let mut turned = Ledger::new(Logistic {}, comparators());
+    turned.merge(&part).unwrap();
+    turned.merge(&before).unwrap();
+    for later in [&after, &turned] {
+        let (since, alone) = (later.verdict_since(&before).unwrap(), part.verdict());
+        assert_eq!((since.rounds, since.mistake_rate), (20, alone.mistake_rate));
+        assert!((since.sequential_risk - alone.sequential_risk).abs() < 1e-14);
+        assert!((since.certificate - alone.certificate).abs() < 1e-10);
+        assert!(since.certificate >= alone.certificate - 1e-15);
+    }
+    assert!(before.verdict_since(&after).is_none());
+    assert!(after.verdict_since(&Ledger::new(Hinge {}, comparators())).is_none());
+    assert_eq!(after.verdict_since(&after).unwrap().certificate, 0.0);
 }

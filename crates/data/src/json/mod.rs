@@ -20,7 +20,7 @@ use crate::labels::LabelRule;
 use crate::moment::{Moment, MomentNames};
 use crate::names::Prefix;
 use crate::number::{double_at, single_at};
-use crate::rows::{FeatureSink, IMPORTANCE, Rows, Space, importance};
+use crate::rows::{FeatureSink, IMPORTANCE, NO_LABEL_YET, Rows, Space, importance};
 use crate::schema::{Column, Columns, FormatSettings, Role};
 use crate::source::Reading;
 use crate::table::date_note;
@@ -101,6 +101,8 @@ pub(crate) struct JsonFormat {
     /// predictions.
     importance: Option<usize>,
     predictions: Vec<usize>,
+    /// The number of the column of ids, if rows without a label wait for one.
+    id: Option<usize>,
     /// The names of the features that are made from dates, for the columns that hold dates.
     dates: Vec<Option<MomentNames>>,
     expander: Expander,
@@ -131,6 +133,7 @@ impl JsonFormat {
         Self {
             importance: with_role(Role::Importance).next(),
             predictions: with_role(Role::Prediction).collect(),
+            id: with_role(Role::Id).next(),
             dates: json.columns.iter().map(date_names).collect(),
             expander: Expander::new(&json.columns),
             indicates: json.columns.expansion().missing,
@@ -180,6 +183,8 @@ impl JsonFormat {
             label: None,
             importance: None,
             predictions: vec![None; self.predictions.len()],
+            id: None,
+            nulls: 0,
             given: vec![false; if self.indicates && self.closed { self.columns.len() } else { 0 }],
             groups: self.expander.row_groups(),
             prefix: Prefix::NONE,
@@ -213,6 +218,9 @@ struct Filler<'a, const MADE: bool> {
     label: Option<f64>,
     importance: Option<Importance>,
     predictions: Vec<Option<f64>>,
+    id: Option<Vec<u8>>,
+    /// The number of features that say that a key has no value.
+    nulls: usize,
     /// Which columns the row has, if the keys are the columns of a table. A column that it lacks has
     /// no value.
     given: Vec<bool>,
@@ -226,12 +234,13 @@ impl<const MADE: bool> Filler<'_, MADE> {
     fn begin(&mut self) {
         (self.label, self.importance) = (None, None);
         self.predictions.fill(None);
+        (self.id, self.nulls) = (None, 0);
         self.given.fill(false);
         if MADE {
             self.groups.clear();
         }
         self.rows.begin(self.format.constant);
-        if self.format.importance.is_some() {
+        if self.format.importance.is_some() || self.format.id.is_some() {
             self.rows.mark();
         }
     }
@@ -425,6 +434,9 @@ impl<const MADE: bool> Filler<'_, MADE> {
     }
 
     fn finish(&mut self, line: &[u8], start: usize) -> Result<(), Fault> {
+        if self.format.id.is_some() && self.identify(line, start)? {
+            return Ok(());
+        }
         let unlabelled = self.format.unlabelled.then_some(0.0);
         let Some(label) = self.label.or(unlabelled) else {
             let expected = format!("a label under the key {}", quoted(self.format.columns.label()));
@@ -432,7 +444,7 @@ impl<const MADE: bool> Filler<'_, MADE> {
         };
         self.check_quantities(line, start)?;
         let importance = self.importance.unwrap_or(Importance::ONE);
-        if importance.is_zero() && !self.format.idle_rows {
+        if importance.is_zero() && !self.format.idle_rows && self.format.id.is_none() {
             self.rows.forget_row();
             return Ok(());
         }
@@ -445,9 +457,35 @@ impl<const MADE: bool> Filler<'_, MADE> {
         })?;
         if !self.predictions.is_empty() {
             self.rows.predictions.extend(self.predictions.iter().flatten());
+        }
+        if !self.predictions.is_empty() || self.format.id.is_some() {
             self.rows.starts.push(start);
         }
         Ok(())
+    }
+
+    /// Reports the id of the row. A row without a label waits for one. Returns whether the row is
+    /// finished, because it has nothing but a label.
+    fn identify(&mut self, line: &[u8], start: usize) -> Result<bool, Fault> {
+        let Some(id) = &self.id else {
+            let name = self.format.id.map_or("", |column| &self.format.columns[column].name);
+            let expected = format!("an id under the key {}", quoted(name));
+            let fault = Fault::new(start, &line[start..], expected);
+            return Err(fault.hint("a label finds its row by its id"));
+        };
+        self.rows.ids.push(id, self.label.is_some());
+        let Some(label) = self.label else {
+            (self.label, self.importance) = (Some(NO_LABEL_YET), Some(Importance::ZERO));
+            self.rows.keep_waiting();
+            return Ok(false);
+        };
+        let is_bare = self.rows.features(self.format.constant) == self.nulls;
+        if is_bare {
+            self.check_quantities(line, start)?;
+            self.rows.finish_bare(label, self.importance.unwrap_or(Importance::ONE));
+            self.rows.starts.push(start);
+        }
+        Ok(is_bare)
     }
 
     #[cold]
@@ -495,6 +533,7 @@ impl<const MADE: bool> Sink for Filler<'_, MADE> {
                 self.quantity(mark, number, written, at)?;
             }
             Some(Role::Text | Role::Date) => self.string(key, mark, written, at)?,
+            Some(Role::Id) => self.id = Some(written.to_vec()),
             Some(Role::Number) | None => {
                 let value = single_at(written, 0).map_or(f32::NAN, |(value, _)| value);
                 if !value.is_finite() {
@@ -527,6 +566,7 @@ impl<const MADE: bool> Sink for Filler<'_, MADE> {
                 let number = double_at(value, 0).filter(|&(_, end)| end == value.len());
                 self.quantity(mark, number.map(|(number, _)| number), value, at)?;
             }
+            Some(Role::Id) => self.id = Some(value.to_vec()),
             Some(Role::Date) => self.date(key, mark, value, at)?,
             Some(Role::Text) => self.text(key, mark, value, at)?,
             Some(Role::Number) => self.number_in(key, mark, value, at)?,
@@ -551,9 +591,8 @@ impl<const MADE: bool> Sink for Filler<'_, MADE> {
                 self.label(label, word, at)
             }
             (Some(Role::Importance | Role::Prediction), _) => self.quantity(mark, None, word, at),
-            (Some(Role::Label | Role::Category | Role::Text | Role::Date | Role::Drop), _) => {
-                self.string(key, mark, word, at)
-            }
+            (Some(Role::Label | Role::Category | Role::Text | Role::Date), _)
+            | (Some(Role::Drop | Role::Id), _) => self.string(key, mark, word, at),
             (Some(Role::Number) | None, _) => {
                 self.number_feature(mark, key, f32::from(u8::from(value)));
                 Ok(())
@@ -563,7 +602,8 @@ impl<const MADE: bool> Sink for Filler<'_, MADE> {
 
     fn null(&mut self, key: &[u8], mark: Self::Mark, at: usize) -> Result<(), Fault> {
         match self.role(mark) {
-            Some(Role::Drop) => Ok(()),
+            Some(Role::Drop | Role::Id) => Ok(()),
+            Some(Role::Label | Role::Importance) if self.format.id.is_some() => Ok(()),
             Some(Role::Importance | Role::Prediction) => self.quantity(mark, None, b"null", at),
             Some(Role::Label) => {
                 let expected =
@@ -575,6 +615,7 @@ impl<const MADE: bool> Sink for Filler<'_, MADE> {
                 if self.format.indicates && self.role(mark).is_none_or(is_indicated) {
                     self.prefix.set(&[key, PART.as_bytes()]);
                     self.feature(mark, Before::Key, MISSING.as_bytes(), 1.0);
+                    self.nulls += 1;
                 }
                 Ok(())
             }

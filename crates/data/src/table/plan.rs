@@ -16,7 +16,7 @@ use crate::moment::{Moment, MomentNames};
 use crate::names::{Prefix, numeric};
 use crate::number::{double_at, single_at};
 use crate::phrase::Phrase;
-use crate::rows::{FeatureSink, IMPORTANCE, Rows, Space, importance};
+use crate::rows::{FeatureSink, IMPORTANCE, NO_LABEL_YET, Rows, Space, importance};
 use crate::schema::{Column, Columns, Role};
 use crate::source::Reading;
 use rueful_core::Importance;
@@ -45,6 +45,8 @@ pub(crate) struct Plan {
     has_importance: bool,
     /// The number of columns that hold predictions.
     predictions: usize,
+    /// The number of columns that make features, if some column holds ids.
+    identified: Option<usize>,
     expander: Expander,
     /// The columns of numbers that are expanded. Their numbers come after those of `indices`.
     expanded: Vec<ExpandedNumber>,
@@ -64,6 +66,8 @@ pub(crate) enum Action {
     Importance,
     /// It is the prediction of the model with this number.
     Prediction(usize),
+    /// It is the id of the row.
+    Id,
     /// It is a number, which goes to this place among the numbers.
     Number(usize),
     /// Its features are also crossed with others.
@@ -102,6 +106,9 @@ pub(crate) struct Filler {
     pub(crate) label: f64,
     pub(crate) importance: Importance,
     pub(crate) predictions: Vec<f64>,
+    id: Vec<u8>,
+    /// The place of the importance if it has no value, in a row that may lack one.
+    no_importance: Option<(usize, usize)>,
     words: Words,
     is_sparse: bool,
     /// The columns without a value, as far as features say so.
@@ -145,6 +152,7 @@ impl Plan {
             Role::Label => Action::Label,
             Role::Importance => Action::Importance,
             Role::Prediction => Action::Prediction(predictions.next().unwrap_or(0)),
+            Role::Id => Action::Id,
             Role::Number => Action::Number(slot(&column.name)),
             Role::Category => Action::Category(Prefix::new(format!("{}=", column.name))),
             Role::Text => Action::Text(Prefix::new(format!("{}:", column.name))),
@@ -168,6 +176,7 @@ impl Plan {
             expanded,
             has_importance: columns.iter().any(|column| column.role == Role::Importance),
             predictions: columns.predictions().count(),
+            identified: identified(columns),
             actions,
             columns: columns.clone(),
             indices,
@@ -190,6 +199,8 @@ impl Plan {
             label: 0.0,
             importance: Importance::ONE,
             predictions: vec![0.0; self.predictions],
+            id: Vec::new(),
+            no_importance: None,
             words: Words::new(self.columns.expansion().terms()),
             is_sparse: false,
             absent: Vec::new(),
@@ -213,10 +224,7 @@ impl Plan {
         filler.is_sparse = true;
         rows.begin(self.constant);
         filler.numbers[self.indices.len()..].fill(0.0);
-        self.begin_expanding(filler);
-        if self.has_importance {
-            rows.mark();
-        }
+        self.begin_marked(filler, rows);
     }
 
     /// Begins a row.
@@ -227,8 +235,21 @@ impl Plan {
         if self.has_loose {
             rows.begin(self.constant);
         }
+        self.begin_marked(filler, rows);
+    }
+
+    /// Begins the parts of a row that only some tables have.
+    #[inline]
+    fn begin_marked(&self, filler: &mut Filler, rows: &mut Rows) {
         self.begin_expanding(filler);
-        if self.has_importance {
+        if self.identified.is_some() {
+            filler.id.clear();
+            // A number that no label is: the row has no label so far.
+            filler.label = f64::NAN;
+            filler.importance = Importance::ONE;
+            filler.no_importance = None;
+            rows.mark();
+        } else if self.has_importance {
             rows.mark();
         }
     }
@@ -317,7 +338,12 @@ impl Plan {
     ) -> Result<(), Fault> {
         match self.actions[column] {
             Action::Drop => {}
+            Action::Label if self.identified.is_some() => {}
             Action::Label => return Err(self.no_label_fault(cell, at)),
+            Action::Id => return Err(self.id_fault(column, cell, at)),
+            Action::Importance if self.identified.is_some() => {
+                filler.no_importance = Some((column, at));
+            }
             Action::Importance => return Err(self.importance_fault(column, cell, at)),
             Action::Prediction(_) => return Err(self.prediction_fault(column, cell, at)),
             ref other => {
@@ -359,6 +385,10 @@ impl Plan {
                 let number = whole_number(value).filter(|number| number.is_finite());
                 filler.predictions[*model] =
                     number.ok_or_else(|| self.prediction_fault(column, value, at))?;
+            }
+            Action::Id => {
+                filler.id.clear();
+                filler.id.extend_from_slice(value);
             }
             Action::Text(prefix) => {
                 let added = filler.words.add(&self.space, prefix, value, rows);
@@ -437,7 +467,12 @@ impl Plan {
         start: usize,
         line: &[u8],
     ) -> Result<(), Fault> {
-        if filler.importance.is_zero() && !self.idle_rows {
+        if let Some(features) = self.identified {
+            if self.identify(filler, rows, features)? {
+                rows.starts.push(start);
+                return Ok(());
+            }
+        } else if filler.importance.is_zero() && !self.idle_rows {
             rows.forget_row();
             return Ok(());
         }
@@ -463,9 +498,36 @@ impl Plan {
         }
         if self.predictions > 0 {
             rows.predictions.extend_from_slice(&filler.predictions);
+        }
+        if self.predictions > 0 || self.identified.is_some() {
             rows.starts.push(start);
         }
         Ok(())
+    }
+
+    /// Reports the id of a row, of whose table `features` columns make features. A row without a
+    /// label waits for one. Returns whether the row is finished, because it has nothing but a label.
+    fn identify(
+        &self,
+        filler: &mut Filler,
+        rows: &mut Rows,
+        features: usize,
+    ) -> Result<bool, Fault> {
+        let is_labelled = !filler.label.is_nan();
+        if is_labelled && let Some((column, at)) = filler.no_importance {
+            return Err(self.importance_fault(column, b"", at));
+        }
+        rows.ids.push(&filler.id, is_labelled);
+        if !is_labelled {
+            (filler.label, filler.importance) = (NO_LABEL_YET, Importance::ZERO);
+            rows.keep_waiting();
+            return Ok(false);
+        }
+        let is_bare = rows.missed() == features;
+        if is_bare {
+            rows.finish_bare(filler.label, filler.importance);
+        }
+        Ok(is_bare)
     }
 
     /// Adds the features of expanded numbers, of cells without a value, and of crosses.
@@ -521,6 +583,13 @@ impl Plan {
     }
 }
 
+/// The number of columns that make features, if some column holds ids.
+fn identified(columns: &Columns) -> Option<usize> {
+    let has_id = columns.iter().any(|column| column.role == Role::Id);
+    let features = columns.iter().filter(|column| column.role.is_feature());
+    has_id.then(|| features.count())
+}
+
 /// The faults, with explanations.
 impl Plan {
     #[cold]
@@ -533,6 +602,12 @@ impl Plan {
     fn importance_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
         let expected = format!("{IMPORTANCE}, in column {}", quoted(self.name(column)));
         Fault::new(at, cell, expected)
+    }
+
+    #[cold]
+    fn id_fault(&self, column: usize, cell: &[u8], at: usize) -> Fault {
+        let expected = format!("an id in column {}", quoted(self.name(column)));
+        Fault::new(at, cell, expected).hint("a label finds its row by its id")
     }
 
     #[cold]

@@ -49,6 +49,12 @@ impl Lines<'_> {
     }
 
     #[cold]
+    pub(super) fn tag_fault(&self, start: usize, bar: usize) -> Fault {
+        let found = self.token(start, bar + 1);
+        Fault::new(start, found, "a tag before the |, the id of the row").hint(TAG_FORM)
+    }
+
+    #[cold]
     pub(super) fn no_label_fault(&self, start: usize, bar: usize) -> Fault {
         let is_touching = start < bar && self.byte(bar - 1) != b' ';
         let fault = Fault::new(start, self.token(start, bar + 1), "a label before the |");

@@ -4,7 +4,7 @@ use super::line::Lines;
 use crate::format::Fault;
 use crate::labels::LabelRule;
 use crate::number::double_at;
-use crate::rows::{Rows, importance};
+use crate::rows::{NO_LABEL_YET, Rows, importance};
 use rueful_core::Importance;
 use std::ops::Range;
 
@@ -15,6 +15,9 @@ pub(crate) const NO_LABEL: &[u8] = b"(none)";
 pub(super) struct Head {
     pub(super) label: f64,
     pub(super) importance: Importance,
+    /// The place of the tag without its `'`, if there is one.
+    pub(super) tag: Range<usize>,
+    pub(super) is_labelled: bool,
 }
 
 /// The words of a head: the places of the first few, and of the last.
@@ -31,8 +34,14 @@ impl Lines<'_> {
     #[inline]
     pub(super) fn head(&self, start: usize, bar: usize, rows: &mut Rows) -> Result<Head, Fault> {
         let mut words = self.words(start, bar)?;
+        let mut tag = start..start;
         if self.is_tag(&words.last, bar) {
             words.count -= 1;
+            let quote = usize::from(self.byte(words.last.start) == b'\'');
+            tag = words.last.start + quote..words.last.end;
+        }
+        if self.format.id && tag.is_empty() {
+            return Err(self.tag_fault(start, bar));
         }
         if words.count > 3 {
             return Err(self.count_fault(words.first[3].clone()));
@@ -43,7 +52,7 @@ impl Lines<'_> {
         if words.count > 2 {
             self.check_base(&words.first[2])?;
         }
-        Ok(Head { label, importance })
+        Ok(Head { label, importance, tag, is_labelled: words.count > 0 })
     }
 
     /// The words between `at` and `bar`.
@@ -94,6 +103,8 @@ impl Lines<'_> {
                 return Err(self.label_fault(place));
             }
             rows.labels.take(rule, word, row, start).ok_or_else(|| self.label_fault(place))?
+        } else if self.format.id {
+            NO_LABEL_YET
         } else if matches!(rule, LabelRule::Any | LabelRule::Ignored) {
             rows.labels.take(rule, NO_LABEL, row, start).unwrap_or(0.0)
         } else {

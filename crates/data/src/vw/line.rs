@@ -7,6 +7,7 @@ use crate::names::Prefix;
 use crate::number::{integer_at, single_at};
 use crate::rows::Rows;
 use crate::text::Text;
+use rueful_core::Importance;
 use std::ops::Range;
 
 /// A text that is being turned into rows.
@@ -57,7 +58,7 @@ impl Lines<'_> {
             return Err(self.no_bar_fault(start));
         };
         rows.mark();
-        let head = self.head(start, bar, rows)?;
+        let mut head = self.head(start, bar, rows)?;
         rows.begin(self.format.constant);
         if MADE {
             self.made.clear();
@@ -69,7 +70,19 @@ impl Lines<'_> {
         if !self.is_line_end(end) {
             return Err(self.return_fault(end));
         }
-        if head.importance.is_zero() && !self.format.idle_rows {
+        if self.format.id {
+            let tag = &self.text.bytes()[head.tag];
+            rows.ids.push(tag, head.is_labelled);
+            rows.starts.push(start);
+            if !head.is_labelled {
+                head.importance = Importance::ZERO;
+                rows.keep_waiting();
+            } else if rows.features(self.format.constant) == 0 {
+                rows.finish_bare(head.label, head.importance);
+                return Ok(self.next_line(end));
+            }
+        }
+        if head.importance.is_zero() && !self.format.idle_rows && !self.format.id {
             rows.forget_row();
         } else {
             if MADE {

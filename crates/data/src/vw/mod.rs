@@ -2,8 +2,8 @@
 //! `label [importance [base]] ['tag]|namespace[:scale] name[:value] … |namespace …`.
 //!
 //! - Before the first `|` come the label, its importance (1 if left out) and a base prediction,
-//!   which can only be 0. The last word is a tag, which is ignored, if it touches the `|` or begins
-//!   with `'`. Words are separated by spaces. A tab is refused, because Vowpal Wabbit drops the
+//!   which can only be 0. The last word is a tag if it touches the `|` or begins with `'`. It is
+//!   the id of the row if the setting says so, and otherwise ignored. Words are separated by spaces. A tab is refused, because Vowpal Wabbit drops the
 //!   text before one.
 //! - A namespace touches its `|`. Without one, the features belong to the namespace without a name.
 //!   The same namespace may come again. Its scale multiplies the values of its features.
@@ -14,8 +14,8 @@
 //! - Feature `name` of namespace `space` is the feature `space^name`. In the namespace without a
 //!   name it is `name`, and a whole number is the index itself. Values of features that share an
 //!   index are added up.
-//! - Empty lines and lines of blanks are skipped. A line without a label is refused, unless rows
-//!   are only looked at or predicted.
+//! - Empty lines and lines of blanks are skipped. A line without a label is refused, unless it has
+//!   an id or rows are only looked at or predicted.
 //!
 //! Vowpal Wabbit counts a feature each time it is written with a value other than 0. A row here has
 //! it once, so there are fewer features if a name is repeated in a line.
@@ -44,6 +44,8 @@ pub(crate) struct Vw {
     pub(crate) idle_rows: bool,
     pub(crate) space: Space,
     pub(crate) interactions: Interactions,
+    /// Whether tags are ids, and rows without a label wait for one.
+    pub(crate) id: bool,
     pub(crate) namespaces: NamespacePlan,
     /// Whether every feature is read as it is, and nothing is made of several.
     pub(crate) is_plain: bool,

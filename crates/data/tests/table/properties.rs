@@ -47,7 +47,7 @@ fn obvious_row(record: &csv::StringRecord, columns: &[Column]) -> Option<Named> 
     for (cell, Column { name, role }) in record.iter().zip(columns) {
         let is_missing = MISSING.contains(&cell);
         match role {
-            Role::Drop | Role::Importance | Role::Prediction | Role::Date => {}
+            Role::Drop | Role::Importance | Role::Prediction | Role::Id | Role::Date => {}
             Role::Label => label = number(cell),
             Role::Text => {
                 let words = cell.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());

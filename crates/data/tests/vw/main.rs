@@ -75,6 +75,7 @@ fn source_from(reader: impl Read + Send + 'static, reading: &Reading) -> Reader 
             bits: Bits::default(),
             interactions: Interactions::default(),
             namespaces: NamespaceRules::default(),
+            id: false,
         },
         reading,
     )

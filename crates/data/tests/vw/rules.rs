@@ -374,6 +374,7 @@ fn fewer_bits_make_smaller_indices() {
     let schema = Schema::Vw {
         bits: Bits::try_from(8).unwrap(),
         interactions: Interactions::default(),
+        id: false,
         namespaces: NamespaceRules::default(),
     };
     let mut reader = rueful_data::Reader::new(vec![input.unwrap()], &schema, &NUMBERS);

@@ -29,6 +29,17 @@ impl ClassCard {
         }
     }
 
+    /// Adds the card of other examples.
+    pub(super) fn merge(&mut self, other: &Self) {
+        if self.weights.len() < other.weights.len() {
+            self.weights.resize(other.weights.len(), Sum::default());
+        }
+        self.examples += other.examples;
+        self.lost.merge(other.lost);
+        self.mistaken.merge(other.mistaken);
+        self.weights.iter_mut().zip(&other.weights).for_each(|(own, more)| own.merge(*more));
+    }
+
     /// The number of examples.
     pub fn examples(&self) -> u64 {
         self.examples

@@ -1,11 +1,12 @@
 //! The learners of many classes behind one type.
 
-use super::loss::ClassLoss;
-use super::run::ClassOutcome;
+use super::ClassLoss;
+use super::late::{ClassSaid, LateRows};
+use super::run::{ClassBooks, ClassOutcome};
 use super::task::{ClassTask, ball_of};
 use crate::companions::whole;
 use crate::spec::{LearnerSpec, SpecError};
-use rueful_core::classes::{ClassError, ClassJudge, ClassLedger, ClassOgd, HingeRound};
+use rueful_core::classes::{ClassError, ClassJudge, ClassOgd, HingeRound};
 use rueful_core::learner::{Expert, SoftmaxBank};
 use rueful_core::{Comparators, Example, Features, Promise, Rows};
 
@@ -70,17 +71,23 @@ impl ClassLearner {
         }
     }
 
-    /// Plays the rounds of some rows, whose features are cells of the ledger, and enters them.
+    /// Plays the rounds of some rows, whose features are cells of the ledger, and enters them in the
+    /// ledger and in the window that is open.
     pub(super) fn play(
         &mut self,
         rows: Rows<'_>,
-        ledger: &mut ClassLedger,
-        norms: &mut Norms,
+        late: &mut LateRows<'_>,
+        ClassBooks { ledger, norms, windows, .. }: &mut ClassBooks,
         outcomes: &mut Vec<ClassOutcome>,
     ) -> Result<(), ClassError> {
         match self {
             Self::Bank(bank) => bank.learn_rows_with(rows, |example, round, said| {
+                let row = outcomes.len();
+                late.ask(row, || ClassSaid::of(round, said));
+                let charged = late.answer(row).and_then(|said| said.round(example));
+                let (round, said) = charged.as_ref().map_or((round, said), |(r, said)| (r, *said));
                 ledger.record(example, round, said);
+                windows.iter_mut().for_each(|windows| windows.record(example, round, said));
                 if !example.importance.is_zero() {
                     norms.measure(example, slope_sq(example.label as u32, said));
                 }
@@ -88,13 +95,19 @@ impl ClassLearner {
                 outcomes.push(ClassOutcome { predicted, loss, value: -round.probability.ln() });
             }),
             Self::Ogd { ogd, rounds } => {
+                // A row that waits is the last of its rows, so the scores are those before it.
                 ogd.learn_rows(rows, rounds)?;
                 for (example, round) in rows.iter().zip(&*rounds) {
+                    let charged = late.answer(outcomes.len()).map(|said| said.hinge(&example));
+                    let round = charged.as_ref().unwrap_or(round);
                     ledger.record_hinge(&example, round);
+                    windows.iter_mut().for_each(|windows| windows.record_hinge(&example, round));
                     if !example.importance.is_zero() {
                         norms.measure(&example, round.rival.map_or(0.0, |_| 2.0));
                     }
                     let HingeRound { predicted, loss, value, .. } = *round;
+                    let row = outcomes.len();
+                    late.ask(row, || ClassSaid::Scores(ogd.predict(&example.features)));
                     outcomes.push(ClassOutcome { predicted, loss, value });
                 }
                 Ok(())
@@ -192,6 +205,14 @@ impl ClassLearner {
             Self::Ogd { ogd, .. } => {
                 (class < ogd.classes()).then(|| (ogd.contributions(x, class), 0.0))
             }
+        }
+    }
+
+    /// The weights for the score of a class, by cell. `None` if the class was not seen.
+    pub(super) fn weights(&self, class: u32) -> Option<Vec<f64>> {
+        match self {
+            Self::Bank(bank) => bank.weights(class),
+            Self::Ogd { ogd, .. } => (class < ogd.classes()).then(|| ogd.weights(class)),
         }
     }
 

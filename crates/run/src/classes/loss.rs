@@ -1,58 +1,9 @@
-//! The losses of many classes, and the loss of any task.
+//! The loss of any task.
 
+use rueful_core::classes::ClassLoss;
 use rueful_core::loss::{AnyLoss, Labels, Loss};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// A loss of predictions for many classes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum ClassLoss {
-    /// −ln of the probability that was given to the true class.
-    Softmax {},
-    /// [1 + max_{c≠y} z_c − z_y]₊ of the scores z, the loss of Crammer and Singer.
-    MulticlassHinge {},
-}
-
-impl ClassLoss {
-    /// The names of these losses.
-    pub const NAMES: [&'static str; 2] = ["softmax", "multiclass-hinge"];
-
-    /// The names of all losses: those of one score, and then those of many classes.
-    pub const WITH_OTHERS: [&'static str; AnyLoss::NAMES.len() + 2] = {
-        let mut names = [""; AnyLoss::NAMES.len() + 2];
-        let mut place = 0;
-        while place < AnyLoss::NAMES.len() {
-            names[place] = AnyLoss::NAMES[place];
-            place += 1;
-        }
-        [names[place], names[place + 1]] = Self::NAMES;
-        names
-    };
-
-    /// The loss of this name, if it is one of many classes.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "softmax" => Some(Self::Softmax {}),
-            "multiclass-hinge" => Some(Self::MulticlassHinge {}),
-            _ => None,
-        }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Softmax {} => Self::NAMES[0],
-            Self::MulticlassHinge {} => Self::NAMES[1],
-        }
-    }
-}
-
-impl fmt::Display for ClassLoss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// The loss of a task of any kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -4,6 +4,8 @@
 //! [`ClassRun`] learns, and keeps its ledger. Sessions, models and reports are those of every run.
 
 mod card;
+mod hindsight;
+mod late;
 mod learner;
 mod loss;
 mod predict;
@@ -11,10 +13,15 @@ mod report;
 mod run;
 mod stored;
 mod task;
+mod windows;
 
 pub use card::ClassCard;
-pub use loss::{ClassLoss, TaskLoss};
+pub use hindsight::{best_classes_in_hindsight, class_curve_in_hindsight};
+pub use late::ClassSaid;
+pub use loss::TaskLoss;
 pub use predict::{ClassExplanation, ClassScored};
 pub use report::{ClassReport, ClassesReport, ConfusedReport};
+pub use rueful_core::classes::ClassLoss;
 pub use run::{ClassOutcome, ClassRun};
 pub use task::{AnySpec, ClassSpec, ClassTask};
+pub use windows::ClassWindows;

@@ -1,6 +1,7 @@
 //! The predictions of a model of many classes, and the reasons for them.
 
 use super::run::ClassRun;
+use crate::hindsight::Weight;
 use crate::model::Model;
 use crate::predict::{Contribution, by_size, column_of, name_of};
 use rueful_core::{Example, Features};
@@ -80,6 +81,28 @@ impl Model<ClassRun> {
         let label = class.map(|class| run.name_of(class));
         let (probabilities, unseen) = (Some(probabilities), Some(unseen));
         ClassScored { class, label, probabilities, unseen, scores }
+    }
+
+    /// Returns the weights that are not 0, the largest first. A bank has the weights of its pool,
+    /// whose scores differ from those of an example by how much it moderates them.
+    pub fn weights(&self) -> Vec<Weight> {
+        let (run, none) = (self.learned(), Names::default());
+        let features = run.ledger().cells().by_cell();
+        let weight = |class: &str, (cell, weight): (usize, f64)| Weight {
+            index: features[cell],
+            name: name_of(self, features[cell], &none),
+            class: Some(class.to_owned()),
+            weight,
+        };
+        let mut all = Vec::new();
+        for class in 0..run.classes() {
+            let Some(weights) = run.learner().weights(class) else { continue };
+            let class = run.name_of(class);
+            let some = weights.into_iter().enumerate().filter(|&(_, weight)| weight != 0.0);
+            all.extend(some.map(|one| weight(&class, one)));
+        }
+        all.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.index.cmp(&b.index)));
+        all
     }
 
     /// Explains what the model says of a class, or of the predicted class. `None` if the class was

@@ -1,7 +1,7 @@
 //! The report of a run of many classes, under the names that it keeps in JSON.
 
+use super::ClassLoss;
 use super::card::ClassCard;
-use super::loss::ClassLoss;
 use super::run::ClassRun;
 use crate::contradiction::{Claim, Contradiction};
 use crate::figures::{ConstantReport, CountedReport, FiguresReport, RatesReport};
@@ -139,6 +139,7 @@ impl Report {
             examples: ledger.rounds(),
             resumed: None,
             passes: None,
+            delayed_labels: None,
             features: ledger.cells().count() as u64,
             nonzeros: seen.census.nonzeros,
             collisions: (!names.is_empty()).then(|| names.collisions() as u64),
@@ -151,7 +152,11 @@ impl Report {
             certificate_own: finite(point.own_certificate()),
             judged: JudgedReport::new(true, &run.task().comparators, &point),
             experts: run.experts(),
-            mixing_cost: run.learner().mixing_cost().and_then(|total| finite(per_round(total))),
+            mixing_cost: run
+                .learner()
+                .mixing_cost()
+                .filter(|_| run.books().late == 0)
+                .and_then(|total| finite(per_round(total))),
             risk_bound: books
                 .mistakes
                 .filter(|all| all.rounds() > 0)

@@ -1,16 +1,19 @@
 //! A run of many classes: it takes rows, returns outcomes, and can report on them at any moment.
 
 use super::card::ClassCard;
+use super::late::{ClassSaid, LateRows};
 use super::learner::{ClassLearner, Norms};
 use super::task::ClassTask;
+use super::windows::ClassWindows;
+use crate::learning::Late;
 use crate::report::Report;
-use crate::run::RunError;
+use crate::run::{RunError, late_reason};
 use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use rueful_core::classes::{ClassError, ClassLedger};
 use rueful_core::learner::Expert;
 use rueful_core::ledger::CurvePoint;
-use rueful_core::{Features, FoundFeatures, Importance, Ladder, RiskBound, Rows};
+use rueful_core::{Features, FoundFeatures, Importance, Ladder, Promise, RiskBound, Rows};
 use rueful_data::Seen;
 
 /// A run of many classes under way: a task, a learner, the ledger of its rounds, and a record of
@@ -61,6 +64,10 @@ pub(super) struct ClassBooks {
     pub(super) norms: Norms,
     /// The shares of the learners that are mixed, if some are.
     pub(super) shares: Option<Shares>,
+    /// The number of rounds whose prediction was made before earlier labels had come.
+    pub(super) late: u64,
+    /// The windows, if they were asked for.
+    pub(super) windows: Option<ClassWindows>,
 }
 
 impl ClassBooks {
@@ -71,7 +78,18 @@ impl ClassBooks {
             card: ClassCard::default(),
             norms: Norms::default(),
             shares: has_experts.then(Shares::new),
+            late: 0,
+            windows: None,
         }
+    }
+}
+
+impl ClassBooks {
+    /// How many rounds are left until one of the books needs to look, after this many rounds.
+    fn until_next(&self, rounds: u64) -> u64 {
+        let share = self.shares.as_ref().map(|shares| shares.until_next(rounds));
+        let window = self.windows.as_ref().map(ClassWindows::until_end);
+        [share, window].into_iter().flatten().fold(self.ledger.until_mark(), u64::min)
     }
 }
 
@@ -104,29 +122,51 @@ impl ClassRun {
     /// Like [`learn`](Self::learn), for a caller that counts the rows it reads and tells the run
     /// what was [`seen`](Self::saw).
     pub fn learn_counted(&mut self, rows: Rows<'_>) -> Result<&[ClassOutcome], RunError> {
-        check(rows)?;
-        let mut cells = std::mem::take(&mut self.cells);
-        let entered = self.books.ledger.enter(rows, &mut cells);
-        let played = self.play_in_parts(entered);
-        self.cells = cells;
-        played?;
-        self.count(rows);
+        self.learn_late(rows, Late { asked: &[], answered: &[] })?;
         Ok(&self.outcomes)
     }
 
-    /// Plays up to each point of the curve, where witnesses can speak, and up to each moment at
-    /// which the shares are recorded.
-    fn play_in_parts(&mut self, rows: Rows<'_>) -> Result<(), ClassError> {
+    /// Like [`learn_counted`](Self::learn_counted), where labels come later than their rows. Returns
+    /// what is said of the rows that wait for a label, whose importance is 0. Rows whose label comes
+    /// now are charged for what was said of them before.
+    pub fn learn_late(
+        &mut self,
+        rows: Rows<'_>,
+        late: Late<'_, ClassSaid>,
+    ) -> Result<Vec<ClassSaid>, RunError> {
+        check(rows)?;
+        check_late(rows, &late)?;
+        let mut late_rows = LateRows::new(late);
+        let mut cells = std::mem::take(&mut self.cells);
+        let entered = self.books.ledger.enter(rows, &mut cells);
+        let played = self.play_in_parts(entered, &mut late_rows);
+        self.cells = cells;
+        played?;
+        if !late.answered.is_empty() {
+            let counts = |(row, _): &&(usize, ClassSaid)| !rows.get(*row).importance.is_zero();
+            self.books.late += late.answered.iter().filter(counts).count() as u64;
+            // When a label comes may depend on the label, so the examples are no fair draws.
+            self.books.mistakes = None;
+        }
+        self.count(rows);
+        Ok(late_rows.said)
+    }
+
+    /// Plays up to each point of the curve, where witnesses can speak, up to each moment at which the
+    /// shares are recorded, and up to the end of each window.
+    fn play_in_parts(&mut self, rows: Rows<'_>, late: &mut LateRows<'_>) -> Result<(), ClassError> {
         let Self { learner, books, outcomes, .. } = self;
-        let ClassBooks { ledger, norms, shares, .. } = books;
         outcomes.clear();
         let mut from = 0;
         while from < rows.len() {
             let rest = rows.slice(from..rows.len());
-            let until_share = shares.as_ref().map(|shares| shares.until_next(learner.rounds()));
-            let until = ledger.until_mark().min(until_share.unwrap_or(u64::MAX));
-            let part = rest.slice(0..rest.until(until));
-            learner.play(part, ledger, norms, outcomes)?;
+            let part = rest.slice(
+                0..rest.until(books.until_next(learner.rounds())).min(late.until_asked(from)),
+            );
+            learner.play(part, late, books, outcomes)?;
+            let ClassBooks { ledger, shares, windows, .. } = &mut *books;
+            let classes = learner.classes();
+            windows.iter_mut().for_each(|windows| windows.observe(ledger, part, classes));
             if let Some(judge) = learner.judge() {
                 ledger.mark(judge);
             }
@@ -162,6 +202,17 @@ impl ClassRun {
         self.seen = seen;
     }
 
+    /// Judges the rounds from now on in these windows, or in none. Windows of this run that were made
+    /// before go on if they are given again.
+    pub fn set_windows(&mut self, windows: Option<ClassWindows>) {
+        self.books.windows = windows;
+    }
+
+    /// The windows, if there are some.
+    pub fn windows(&self) -> Option<&ClassWindows> {
+        self.books.windows.as_ref()
+    }
+
     /// The outcomes of the rows that were learned from last.
     pub fn outcomes(&self) -> &[ClassOutcome] {
         &self.outcomes
@@ -195,9 +246,26 @@ impl ClassRun {
         Some((x.indices().iter().map(of).collect(), rest))
     }
 
+    /// One more than the largest number of a class that was learned from.
+    pub fn classes(&self) -> u32 {
+        self.learner.classes()
+    }
+
+    /// The weights for the score of a class, in the order of the indices of the features that were
+    /// seen. The bank mixes many predictors and is not linear: its weights are those of the mixture
+    /// now. `None` if the class was not seen.
+    pub fn weights(&self, class: u32) -> Option<Vec<(u32, f64)>> {
+        self.learner.weights(class).map(|weights| self.books.ledger.cells().by_feature(&weights))
+    }
+
     /// The state of the run now, with the testimonies of all witnesses.
     pub fn point(&self) -> CurvePoint {
         self.books.ledger.point(self.learner.judge())
+    }
+
+    /// A proved lower bound on the total loss of every comparator.
+    pub fn floor(&self) -> Option<f64> {
+        self.task.comparators.radius().map(|radius| self.point().floor(radius))
     }
 
     /// The report on the run so far.
@@ -207,7 +275,10 @@ impl ClassRun {
 
     /// The rungs above the exact regret.
     pub(super) fn ladder(&self) -> Ladder {
-        let promise = self.learner.promise(self.books.ledger.comparators());
+        let promise = match self.books.late {
+            0 => self.learner.promise(self.books.ledger.comparators()),
+            late => Promise::none(late_reason(late)),
+        };
         self.books.ledger.ladder(promise, self.learner.judge())
     }
 
@@ -260,6 +331,17 @@ impl ClassRun {
         let known = self.seen.labels.counts.get(class as usize);
         known.map_or_else(|| class.to_string(), |(label, _)| label.clone())
     }
+}
+
+/// Refuses what was not said of these rows.
+fn check_late(rows: Rows<'_>, late: &Late<'_, ClassSaid>) -> Result<(), RunError> {
+    let is_row = |row: usize| row < rows.len();
+    let is_said = |(row, said): &(usize, ClassSaid)| is_row(*row) && said.is_sound();
+    let are_asked = late.asked.is_sorted_by(|one, next| one < next)
+        && late.asked.iter().all(|&row| is_row(row) && rows.get(row).importance.is_zero());
+    let are_answered =
+        late.answered.is_sorted_by(|one, next| one.0 < next.0) && late.answered.iter().all(is_said);
+    if are_asked && are_answered { Ok(()) } else { Err(RunError::NotSaid) }
 }
 
 /// Refuses rows with labels that are not numbers of classes.
@@ -329,6 +411,20 @@ mod tests {
             };
             assert!((added.iter().sum::<f64>() + rest - said).abs() < 1e-6, "{loss}");
             assert_eq!(run.contributions(&x, 99), None);
+            assert_eq!((run.weights(99), run.weights(1).unwrap().len()), (None, 21));
+        }
+    }
+
+    #[test]
+    fn scores_of_descent_are_those_of_its_weights() {
+        let (mut run, rows) = (ClassRun::new(task("multiclass-hinge")).unwrap(), batch(0, 80));
+        run.learn(rows.rows()).unwrap();
+        let x = rows.get(5).features;
+        for (class, score) in (0..run.classes()).zip(run.scores(&x)) {
+            let weights = run.weights(class).unwrap();
+            let of = |index: u32| weights.iter().find(|(own, _)| *own == index).unwrap().1;
+            let sum: f64 = x.iter().map(|(index, value)| of(index as u32) * value).sum();
+            assert!((sum - score).abs() < 1e-9, "{sum} {score}");
         }
     }
 

@@ -1,13 +1,16 @@
 //! A run of many classes as the sections of a model.
 
 use super::card::ClassCard;
+use super::late::ClassSaid;
 use super::learner::{ClassLearner, Norms};
 use super::run::{ClassBooks, ClassRun};
 use super::task::ClassTask;
-use crate::companions::{Companions, whole};
-use crate::learning::Learning;
+use super::windows::StoredClassWindows;
+use crate::companions::{Companions, WINDOWS, whole};
+use crate::learning::{Late, Learning};
 use crate::model::{
-    Description, LEARNER, LEDGER, Model, ModelError, SHARES, Sections, Tag, shares,
+    Description, LEARNER, LEDGER, Model, ModelError, SHARES, Sections, Tag, late, late_section,
+    shares,
 };
 use crate::report::Report;
 use crate::run::RunError;
@@ -28,10 +31,30 @@ struct Stored {
 }
 
 impl Learning for ClassRun {
+    type Said = ClassSaid;
+
     const TASK: Tag = *b"Clas";
 
     fn learn_counted(&mut self, rows: Rows<'_>) -> Result<(), RunError> {
         Self::learn_counted(self, rows).map(|_| ())
+    }
+
+    fn learn_late(
+        &mut self,
+        rows: Rows<'_>,
+        late: Late<'_, ClassSaid>,
+    ) -> Result<Vec<ClassSaid>, RunError> {
+        Self::learn_late(self, rows, late)
+    }
+
+    fn late(&self) -> u64 {
+        self.books().late
+    }
+
+    fn student(&self) -> Self {
+        let mut student = self.clone();
+        student.set_windows(None);
+        student
     }
 
     fn saw(&mut self, seen: Seen) {
@@ -65,15 +88,21 @@ impl Learning for ClassRun {
     }
 
     fn sections(&self) -> Result<Vec<(Tag, Vec<u8>)>, ModelError> {
-        let ClassBooks { ledger, mistakes, card, norms, shares } = self.books().clone();
+        let order = self.order();
+        let ClassBooks { ledger, mistakes, card, norms, shares, late, windows } =
+            self.books().clone();
         let stored = Stored { mistakes, card, norms, ledger };
         let mut sections = vec![
             (Self::TASK, Description::section(self.task().clone())),
-            (LEARNER, self.learner().save(&self.order())?),
+            (LEARNER, self.learner().save(&order)?),
             (LEDGER, postcard::to_allocvec(&stored)?),
         ];
         if let Some(shares) = shares {
             sections.push((SHARES, postcard::to_allocvec(&shares)?));
+        }
+        sections.extend(late_section(late)?);
+        if let Some(windows) = windows {
+            sections.push((WINDOWS, postcard::to_allocvec(&windows.stored(&order))?));
         }
         Ok(sections)
     }
@@ -90,7 +119,17 @@ impl Learning for ClassRun {
         let has_experts = (!learner.experts().is_empty()).then(Shares::new);
         let shares = shares(sections.find(SHARES), has_experts, learner.rounds())?;
         let Stored { mistakes, card, norms, ledger } = stored;
-        let books = ClassBooks { ledger, mistakes, card, norms, shares };
+        let late = late(sections, ledger.rounds())?;
+        let windows = match sections.find(WINDOWS) {
+            Some(section) => {
+                let stored: Option<StoredClassWindows> = whole(section);
+                let classes = learner.classes();
+                let windows = stored.and_then(|stored| stored.restore(&task, &ledger, classes));
+                Some(windows.ok_or("its windows are not those of its ledger")?)
+            }
+            None => None,
+        };
+        let books = ClassBooks { ledger, mistakes, card, norms, shares, late, windows };
         Ok((Self::restored(task, learner, books, seen), written_by))
     }
 

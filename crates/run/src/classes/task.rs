@@ -1,7 +1,7 @@
 //! The description of a run whose labels name classes.
 
+use super::ClassLoss;
 use super::learner::ClassLearner;
-use super::loss::ClassLoss;
 use super::run::ClassRun;
 use crate::data::DataSpec;
 use crate::session::Session;
@@ -134,6 +134,13 @@ impl Settings {
         let spec = ClassSpec { data, loss, learner, comparators };
         spec.check()?;
         Ok(spec)
+    }
+
+    /// The comparators of a loss of many classes alone, for questions that involve no learner. They
+    /// are a ball without units, if nothing else is asked for.
+    pub fn class_comparison(&self, loss: ClassLoss) -> Result<Comparators, SettingsError> {
+        self.refuse_for_classes(loss)?;
+        Ok(self.ball(&self.request()?, true)?)
     }
 
     /// Refuses settings that have no effect on many classes.

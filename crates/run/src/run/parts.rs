@@ -32,6 +32,7 @@ impl Run {
             shares: None,
             seen: Seen::default(),
             others: 0,
+            late: 0,
             part_of: Some(PartOf { earlier: self.learner.rounds(), slices: 1 }),
             ..self.clone()
         })
@@ -122,6 +123,7 @@ impl Run {
             own.merge_bench(theirs, &places);
         }
         self.card.merge(&part.card);
+        self.late += part.late;
         let mut bank = part.bank()?.clone();
         bank.rearrange(&places);
         Ok(bank)

@@ -81,7 +81,7 @@ impl StoredWindows {
         windows.loose = self.loose.into_iter().map(restore).collect::<Option<_>>()?;
         windows.closed = self.closed.reports()?;
         windows.solver = match self.rows {
-            Some(rows) => Some(WindowSolver::restored(rows, ledger)?),
+            Some(rows) => Some(WindowSolver::restored(rows, ledger.comparators(), ledger.cells())?),
             None => None,
         };
         windows.are_of(ledger).then_some(windows)
@@ -92,30 +92,40 @@ impl Windows {
     /// Whether windows that were read from somewhere follow each other up to the last round of a
     /// ledger.
     fn are_of(&self, ledger: &Ledger) -> bool {
-        let first = self.closed.first().map(|window| window.from.wrapping_sub(1));
-        let first = first.or(self.loose.first().map(|part| part.after));
-        let mut end = first.unwrap_or(self.open.after);
-        let follows = |window: &WindowReport| {
-            let is_next = end.checked_add(1) == Some(window.from) && window.from <= window.to;
-            let is_full = window.examples == self.length && window.to - end == self.length;
-            end = window.to;
-            is_next && is_full && window.sequential_risk.is_finite()
-        };
-        let is_closed = self.closed.iter().all(follows);
         let parts = self.loose.iter().chain([&self.open]);
-        let is_loose = parts.clone().all(|part| {
-            let follows = part.after == end;
-            end = part.after.saturating_add(part.tally.rounds());
-            follows
-        });
-        let is_filling = self.open.tally.rounds() < self.length;
-        let has_its_kind =
-            if self.is_fixed { self.loose.is_empty() } else { self.closed.is_empty() };
+        let parts: Vec<_> = parts.map(|part| (part.after, part.tally.rounds())).collect();
         let kept = self.solver.as_ref().map(WindowSolver::kept);
-        let is_kept = kept.is_none_or(|kept| kept == self.open.tally.rounds() && self.is_fixed);
-        let is_whole = is_closed && is_loose && end == ledger.rounds();
-        is_whole && is_filling && has_its_kind && is_kept
+        follow((self.length, self.is_fixed), &self.closed, &parts, kept, ledger.rounds())
     }
+}
+
+/// Whether windows follow each other up to the last of so many rounds: the closed ones, and then the
+/// others, the last of which is open. These are given by the round before them and by the number of
+/// their rounds. If the rows of the open window are kept, `kept` is their number.
+pub(crate) fn follow(
+    (length, is_fixed): (u64, bool),
+    closed: &[WindowReport],
+    parts: &[(u64, u64)],
+    kept: Option<u64>,
+    rounds: u64,
+) -> bool {
+    let Some(&(_, filled)) = parts.last() else { return false };
+    let first = closed.first().map(|window| window.from.wrapping_sub(1));
+    let mut end = first.unwrap_or(parts[0].0);
+    let is_closed = closed.iter().all(|window| {
+        let is_next = end.checked_add(1) == Some(window.from) && window.from <= window.to;
+        let is_full = window.examples == length && window.to - end == length;
+        end = window.to;
+        is_next && is_full && window.sequential_risk.is_finite()
+    });
+    let is_loose = parts.iter().all(|&(after, count)| {
+        let follows = after == end;
+        end = after.saturating_add(count);
+        follows
+    });
+    let has_its_kind = if is_fixed { parts.len() == 1 } else { closed.is_empty() };
+    let is_kept = kept.is_none_or(|kept| kept == filled && is_fixed);
+    is_closed && is_loose && end == rounds && filled < length && has_its_kind && is_kept
 }
 
 /// A ruler that may come from anywhere, by the cells of a ledger. The inner `None` stands for

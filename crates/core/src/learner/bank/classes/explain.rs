@@ -43,6 +43,22 @@ impl SoftmaxBank {
         Some(added)
     }
 
+    /// The weights of the features for the score of a class, in the data's own units. They are those
+    /// with which the pool combines lanes and filters now, and do not include how the doubt of an
+    /// example moderates them. It is `None` if the class has not been
+    /// seen.
+    pub fn weights(&self, class: u32) -> Option<Vec<f64>> {
+        let slot = self.slot(class)?;
+        let mut desk = Desk::default();
+        self.opine::<Widest>(&Features::trusted(&[], &[], 0.0, true), 0, &mut desk);
+        let factors = self.pooled_factors(&desk);
+        let weight = |feature: usize| {
+            let unit = self.said_by_unit(feature, slot, &factors);
+            unit * f64::from(self.scales[feature].inverse())
+        };
+        Some((0..self.lanes.len()).map(weight).collect())
+    }
+
     /// The pool's factors of the scores of lanes and filters.
     fn pooled_factors(&self, desk: &Desk) -> [f64; LANES + FILTERS] {
         let weights = self.pool.weights();

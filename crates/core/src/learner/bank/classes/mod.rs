@@ -42,7 +42,9 @@ use super::filters::FILTERS;
 use super::lanes::{LANES, gather};
 use super::log_risks::LogRisks;
 use super::scale::Scale;
-use crate::classes::{ClassError, ClassJudge, ClassRound, JudgeDesk, Probabilities, class_of};
+use crate::classes::{
+    ClassError, ClassJudge, ClassRound, JudgeDesk, NewClass, Probabilities, class_of, log_loss,
+};
 use crate::elementary::ln;
 use crate::features::{Example, Features};
 use crate::rows::Rows;
@@ -375,13 +377,10 @@ impl SoftmaxBank {
         let best = (1..desk.mixed.len()).fold(0, likeliest);
         let escape = self.escape();
         let known = self.slot(class).map(|slot| (1.0 - escape) * desk.mixed[slot]);
-        let probability = known.unwrap_or_else(|| self.new_class(escape));
-        ClassRound {
-            predicted: self.classes.get(best).copied(),
-            probability,
-            // A certain class costs 0, and not −0.
-            loss: if importance == 0.0 { 0.0 } else { 0.0 - importance * ln(probability) },
-        }
+        let new = NewClass { any: escape, each: self.new_class(escape) };
+        let probability = known.unwrap_or(new.each);
+        let predicted = self.classes.get(best).copied();
+        ClassRound { predicted, probability, loss: log_loss(probability, importance), new }
     }
 
     /// Lets everybody predict a row, before the label is known. Changes nothing but the desk.

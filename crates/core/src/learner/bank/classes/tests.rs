@@ -211,6 +211,28 @@ fn contributions_tell_what_matters() {
     }
 }
 
+/// The weights tell the classes apart that the features do.
+#[test]
+fn weights_tell_what_matters() {
+    let mut batch = Batch::default();
+    for t in 0..400_u32 {
+        let class = t * 7 % 5 % 3;
+        let mut values = [0.1, 0.1, 0.1, 1.0];
+        values[class as usize] = 100.0;
+        batch.push(&[0, 1, 2, 3], &values, f64::from(class)).unwrap();
+    }
+    let (bank, _) = learned(&batch);
+    let weights: Vec<_> = (0..3).map(|class| bank.weights(class).unwrap()).collect();
+    for example in batch.iter().skip(300) {
+        let score =
+            |class: usize| example.features.iter().map(|(i, x)| weights[class][i] * x).sum();
+        let scores: [f64; 3] = std::array::from_fn(score);
+        let best = (0..3).max_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+        assert_eq!(best, Some(example.label as usize), "{scores:?}");
+    }
+    assert_eq!(bank.weights(3), None);
+}
+
 /// Values, importances and classes of any size and in any order leave every number finite.
 #[test]
 fn hostile_streams_leave_it_sound() {

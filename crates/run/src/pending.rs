@@ -1,0 +1,111 @@
+//! What was said of the rows that wait for their labels.
+
+use crate::companions::whole;
+use crate::model::{ModelError, Sections, Tag};
+use rueful_data::{Delays, Waiting};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+/// The tag of the section that keeps the rows which wait. A program that does not know it would lose
+/// them, so it must not go on with such a model.
+pub(crate) const WAITING: Tag = *b"Wait";
+
+/// How many rows may wait, unless a person says another number.
+pub const USUAL_PENDING: NonZeroUsize = NonZeroUsize::new(100_000).unwrap();
+
+/// The rows of a stream that wait for their labels, and what was said of each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pending<S> {
+    /// The rows that waited before the current data.
+    pub before: Waiting,
+    /// The rows that wait now.
+    pub now: Waiting,
+    /// What was said of the rows that wait now, by their tickets.
+    said: BTreeMap<u64, S>,
+}
+
+impl<S> Default for Pending<S> {
+    fn default() -> Self {
+        Self { before: Waiting::default(), now: Waiting::default(), said: BTreeMap::new() }
+    }
+}
+
+impl<S> Pending<S> {
+    /// The number of rows that wait.
+    pub fn len(&self) -> usize {
+        self.said.len()
+    }
+
+    /// Whether no row waits.
+    pub fn is_empty(&self) -> bool {
+        self.said.is_empty()
+    }
+
+    /// What was said of the rows whose labels come in the next `rows` rows. Their places are counted
+    /// after the `skipped` rows that were left out.
+    pub(crate) fn recall(
+        &mut self,
+        delays: &Delays,
+        skipped: usize,
+        rows: usize,
+    ) -> Vec<(usize, S)> {
+        let mut said = Vec::new();
+        for &(row, ticket) in &delays.answered {
+            let Some(row) = row.checked_sub(skipped).filter(|&row| row < rows) else { continue };
+            said.extend(self.said.remove(&ticket).map(|said| (row, said)));
+        }
+        said
+    }
+
+    /// Keeps what was said of a row that waits.
+    pub(crate) fn keep(&mut self, ticket: u64, said: S) {
+        self.said.insert(ticket, said);
+    }
+
+    /// What was said, of the rows that wait now.
+    #[must_use]
+    pub(crate) fn at(self, now: Waiting) -> Self {
+        Self { now, ..self }
+    }
+
+    /// The same rows, where other data come next.
+    #[must_use]
+    pub(crate) fn for_other_data(self) -> Self {
+        Self { before: self.now.clone(), ..self }
+    }
+}
+
+impl<S: Serialize + DeserializeOwned> Pending<S> {
+    /// The section of a model. There is none if no row ever waited.
+    pub(crate) fn section(&self) -> Result<Option<(Tag, Vec<u8>)>, ModelError> {
+        if self.now == Waiting::default() && self.before == Waiting::default() {
+            return Ok(None);
+        }
+        Ok(Some((WAITING, postcard::to_allocvec(self)?)))
+    }
+
+    /// The rows that wait in the sections of a model, or the error in them.
+    pub(crate) fn read(sections: &Sections<'_>) -> Result<Self, String> {
+        let Some(section) = sections.find(WAITING) else { return Ok(Self::default()) };
+        let pending: Option<Self> = whole(section);
+        let is_sound = |pending: &Self| {
+            let mut tickets: Vec<u64> = pending.now.tickets().collect();
+            tickets.sort_unstable();
+            let are_said = tickets.iter().eq(pending.said.keys());
+            are_said && pending.before.is_sound() && pending.now.is_sound()
+        };
+        let wrong = "the rows that wait for their labels cannot be read";
+        pending.filter(is_sound).ok_or_else(|| wrong.to_owned())
+    }
+}
+
+/// The labels of a run that came later than their rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DelayReport {
+    /// How many examples were predicted before their labels came, and charged for that prediction.
+    pub late: u64,
+    /// How many rows still wait for a label.
+    pub waiting: u64,
+}
