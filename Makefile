@@ -10,9 +10,11 @@ PYTHON ?= python3
 venv := target/python
 # Another one for the tests on Apache Spark.
 spark_venv := target/spark
+# How the package is compiled there.
+profile ?= dev
 
 .DEFAULT_GOAL := help
-.PHONY: liblinear help run test python spark java bench clean cargo
+.PHONY: liblinear help run test python spark spark-package java bench clean cargo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,13 +39,16 @@ python: cargo $(venv)/bin/maturin ## build the Python package, and run its tests
 	$(venv)/bin/pip install --quiet --force-reinstall --no-deps "$$wheel"
 	$(venv)/bin/python -m pytest
 
-spark: cargo java $(venv)/bin/maturin ## build the Python package, and run its tests on a cluster of Apache Spark
+spark: spark-package ## build the Python package, and run its tests on a cluster of Apache Spark
+	$(spark_venv)/bin/python -m pytest python/tests/spark
+
+# The package in an environment of its own, with Spark.
+spark-package: cargo java $(venv)/bin/maturin
 	rm -rf target/wheels
-	$(venv)/bin/maturin build --profile dev --locked --quiet --out target/wheels
+	$(venv)/bin/maturin build --profile $(profile) --locked --quiet --out target/wheels
 	test -x $(spark_venv)/bin/pip || $(PYTHON) -m venv $(spark_venv)
 	wheel=$$(ls target/wheels/*.whl) && $(spark_venv)/bin/pip install --quiet "$$wheel[spark]" pytest && \
 	$(spark_venv)/bin/pip install --quiet --force-reinstall --no-deps "$$wheel"
-	$(spark_venv)/bin/python -m pytest python/tests/spark
 
 # Spark runs on Java.
 java:
@@ -64,6 +69,8 @@ bench: cargo ## measure: learning from memory, the race against other programs, 
 	python3 crates/bench/rivals/race.py
 	python3 crates/bench/rivals/python.py
 	python3 crates/bench/rivals/losses.py $(DATA)
+	$(MAKE) spark-package profile=release
+	python3 crates/bench/rivals/spark.py $(DATA)
 
 clean: cargo ## remove what was built
 	cargo clean

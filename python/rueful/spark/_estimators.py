@@ -366,15 +366,17 @@ class _Online(
         return Learned(model.to_bytes())
 
     def _go_on(self, base: Learned, df: DataFrame, columns: Columns, folder: str) -> Learned:
-        """Writes rows out to a folder, learns from them, and removes the folder."""
-        spark = df.sparkSession
+        """Learns from rows. Unless they lie in files, they are written out to a folder meanwhile."""
+        spark, first = df.sparkSession, self.getFirstSlice()
         df = df.select(*columns.names())
         if self.isSet(self.numParts):
             df = df.coalesce(1) if self.getNumParts() == 1 else df.repartition(self.getNumParts())
+        if _rounds.is_in_place(df):
+            return _rounds.learned(base, _rounds.InPlace(df), columns, first)
         try:
             _rounds.numbered(df).write.mode("overwrite").parquet(folder)
-            rows = spark.read.parquet(folder)
-            return _rounds.learned(base, rows, columns, self.getFirstSlice())
+            written = _rounds.Written(spark.read.parquet(folder))
+            return _rounds.learned(base, written, columns, first)
         finally:
             _files.remove(spark, folder)
 
@@ -464,8 +466,10 @@ class OnlineClassifier(_Classes, _Online):
         found = self.getClasses() if is_set else _distinct(df, name, self.getHandleInvalid())
         if len(found) != 2:
             shown = ", ".join(repr(one) for one in found) or "none"
-            more = ", and perhaps more" if len(found) == 3 else ""
-            fix = "" if is_set else "; classes=[...] names them, if the data do not have both yet"
+            more = ", and perhaps more: parts of more than two classes cannot be merged, and "
+            more = f"{more}rueful on one machine learns them" if len(found) > 2 else ""
+            fix = "; classes=[...] names them, if the data do not have both yet"
+            fix = fix if len(found) < 2 and not is_set else ""
             raise ValueError(f"column {name}: expected two classes, found {shown}{more}{fix}")
         low, high = found if is_set else sorted(found)
         return low, high

@@ -1,8 +1,9 @@
 """Learning in rounds: parts learn side by side from their next slices, and are merged.
 
-The rows are written out with the number of their part and their place in it. A slice is a range of
-places, so a task that is run again reads the same rows. A round is one job: every part learns from
-its slice with a copy of the model that travels with the function, and the parts are joined in levels.
+A part is a partition, and a slice is a range of places in it, so a task that is run again reads the
+same rows. Files are read where they lie. All other rows are written out first, with the number of their
+part and their place in it. A round is one job: every part learns from its slice with a copy of the model
+that travels with the function, and the parts are joined in levels.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +28,10 @@ FAN = 16
 #: The columns of a part on its way.
 STATE = "part long, state binary, skipped long"
 
-Batches = Iterator[pa.RecordBatch]
+Batches: TypeAlias = Iterator[pa.RecordBatch]
+
+#: A function that learns from slices.
+Learner: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Batches]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,26 +52,116 @@ def _state(number: int, model: Model, skipped: int) -> pa.RecordBatch:
     )
 
 
+def _with_places(batches: Iterable[pa.RecordBatch]) -> Batches:
+    """Gives every row of a partition the number of its part and its place there."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    mine, place = context.partitionId() if context else 0, 0
+    for batch in batches:
+        rows = len(batch)
+        own = pa.array(np.full(rows, mine, dtype=np.int64))
+        places = pa.array(np.arange(place, place + rows, dtype=np.int64))
+        place += rows
+        arrays = [*batch.columns, own, places]
+        yield pa.RecordBatch.from_arrays(arrays, [*batch.schema.names, PART, ROW])
+
+
 def numbered(df: DataFrame) -> DataFrame:
     """Gives every row the number of its part, which is its partition, and its place there."""
-
-    def number(batches: Iterable[pa.RecordBatch]) -> Batches:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        mine, place = context.partitionId() if context else 0, 0
-        for batch in batches:
-            rows = len(batch)
-            own = pa.array(np.full(rows, mine, dtype=np.int64))
-            places = pa.array(np.arange(place, place + rows, dtype=np.int64))
-            place += rows
-            arrays = [*batch.columns, own, places]
-            yield pa.RecordBatch.from_arrays(arrays, [*batch.schema.names, PART, ROW])
-
     schema = StructType(
         [*df.schema.fields, *(StructField(name, LongType()) for name in (PART, ROW))]
     )
-    return df.mapInArrow(number, schema)
+    return df.mapInArrow(_with_places, schema)
+
+
+@dataclasses.dataclass(frozen=True)
+class Slice:
+    """The rows of a round: a range of places in all parts, in one, or in all but one."""
+
+    start: int
+    end: int
+    only: int | None = None
+    but: int | None = None
+
+    def of(self, batches: Batches, many: int) -> Batches:
+        """Yields the rows of the slice. If more than `many` rows follow, they are not read.
+
+        A worker that does not read all rows is not used again by Spark, so a few rows are read to
+        their end.
+        """
+        left = many
+        for batch in batches:
+            part, place = batch.column(PART)[0].as_py(), batch.column(ROW)[0].as_py()
+            is_wanted = part != self.but and self.only in (None, part)
+            end = self.end if is_wanted else 0
+            start = min(max(self.start - place, 0), len(batch))
+            rows = batch.slice(start, max(min(end - place, len(batch)) - start, 0))
+            if len(rows):
+                yield rows
+            left -= max(place + len(batch) - max(end, place), 0)
+            if left < 0:
+                return
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """Rows that were written out with the numbers of their parts and places."""
+
+    rows: DataFrame
+
+    def counts(self) -> dict[int, int]:
+        """Returns how many rows each part has."""
+        return {row[PART]: row["count"] for row in self.rows.groupBy(PART).count().collect()}
+
+    def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
+        """Lets every part learn from its slice."""
+        rows = self.rows.where((F.col(ROW) >= cut.start) & (F.col(ROW) < cut.end))
+        rows = rows if cut.but is None else rows.where(F.col(PART) != cut.but)
+        rows = rows if cut.only is None else rows.where(F.col(PART) == cut.only)
+        return by_part(rows, 1 if cut.only is not None else parts).mapInArrow(learn, STATE)
+
+
+#: How many rows are read to their end after a slice.
+MANY = 100_000
+
+
+@dataclasses.dataclass(frozen=True)
+class InPlace:
+    """Rows of files, which are read where they lie."""
+
+    df: DataFrame
+
+    def counts(self) -> dict[int, int]:
+        """Returns how many rows each part has."""
+        numbers = self.df.select(F.spark_partition_id().cast("long").alias(PART))
+        return Written(numbers).counts()
+
+    def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
+        """Lets every part learn from its slice."""
+        many = MANY
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Batches:
+            filled = (batch for batch in batches if len(batch))
+            yield from learn(cut.of(_with_places(filled), many))
+
+        return self.df.mapInArrow(run, STATE)
+
+
+#: The steps of a plan that give the same rows in the same order whenever they are run again.
+_STEADY = {"FileSourceScanExec", "ProjectExec", "FilterExec", "UnionExec", "ColumnarToRowExec"}
+
+
+def is_in_place(df: DataFrame) -> bool:
+    """Tells whether rows come from files alone, in partitions that are the same in every job."""
+    execution: Any = df._jdf.queryExecution()
+    plans, is_steady = [execution.sparkPlan()], bool(execution.analyzed().deterministic())
+    while plans and is_steady:
+        plan = plans.pop()
+        is_steady = plan.getClass().getSimpleName() in _STEADY
+        children = plan.children()
+        plans += [children.apply(place) for place in range(children.size())]
+    return is_steady
 
 
 def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -78,9 +173,7 @@ def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
             yield int(parts[start]), batch.slice(start, end - start)
 
 
-def learner(
-    base: bytes, columns: Columns, *, is_only: bool
-) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
+def learner(base: bytes, columns: Columns, *, is_only: bool) -> Learner:
     """Returns the function that learns from slices, which come part by part and in order."""
 
     def learn(batches: Iterable[pa.RecordBatch]) -> Batches:
@@ -150,11 +243,16 @@ def by_part(rows: DataFrame, parts: int) -> DataFrame:
 
 
 def play(
-    base: Learned, rows: DataFrame, parts: int, columns: Columns, *, is_only: bool = False
+    base: Learned,
+    rows: Written | InPlace,
+    cut: Slice,
+    parts: int,
+    columns: Columns,
+    *,
+    is_only: bool = False,
 ) -> Learned:
-    """Plays one round: the parts of these rows learn, and the model takes them in."""
-    learn = learner(base.state, columns, is_only=is_only)
-    states = by_part(rows, parts).mapInArrow(learn, STATE)
+    """Plays one round: the parts learn from their slices, and the model takes them in."""
+    states = rows.states(cut, learner(base.state, columns, is_only=is_only), parts)
     left = parts
     while left > FAN and not is_only:
         group = F.floor(F.col("part") / FAN)
@@ -166,23 +264,23 @@ def play(
     return Learned(model.to_bytes(), base.skipped + sum(row["skipped"] for row in found))
 
 
-def learned(base: Learned, rows: DataFrame, columns: Columns, first: int) -> Learned:
-    """Learns from all numbered rows, in rounds.
+def learned(base: Learned, rows: Written | InPlace, columns: Columns, first: int) -> Learned:
+    """Learns from all rows, in rounds.
 
     A model that knows nothing yet begins with a slice of one part alone. The first slice of all
     parts is as long as what such a part has seen, if that is more than `first`.
     """
-    counts = {row[PART]: row["count"] for row in rows.groupBy(PART).count().collect()}
+    counts = rows.counts()
     if not counts:
         return base
+    parts, longest, head = max(counts) + 1, max(counts.values()), min(counts)
     if len(counts) == 1:
-        return play(base, rows, 1, columns, is_only=True)
-    parts, seen = max(counts) + 1, Model.from_bytes(base.state).examples()
-    is_head = F.lit(False)
+        return play(base, rows, Slice(0, longest, only=head), parts, columns, is_only=True)
+    seen = Model.from_bytes(base.state).examples()
     if seen == 0:
-        is_head = (F.col(PART) == min(counts)) & (F.col(ROW) < first)
-        base = play(base, rows.where(is_head), 1, columns, is_only=True)
-    for start, end in slices(max(counts.values()), max(first, seen // len(counts))):
-        here = (F.col(ROW) >= start) & (F.col(ROW) < end) & ~is_head
-        base = play(base, rows.where(here), parts, columns)
+        base = play(base, rows, Slice(0, first, only=head), parts, columns, is_only=True)
+    for start, end in slices(longest, max(first, seen // len(counts))):
+        # The head has learned from its first slice already.
+        but = head if seen == 0 and start == 0 else None
+        base = play(base, rows, Slice(start, end, but=but), parts, columns)
     return base

@@ -64,6 +64,20 @@ def test_machines_make_no_difference(data: DataFrame, model: OnlineClassificatio
     assert estimator().fit(data.drop("y")).toBytes() == model.toBytes()
 
 
+def test_files_are_read_where_they_lie(
+    data: DataFrame, model: OnlineClassificationModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that are written out first give the same bytes, and so do workers that stop early."""
+    df = data.drop("y")
+    assert _rounds.is_in_place(df) and not _rounds.is_in_place(df.repartition(2))
+    assert not _rounds.is_in_place(df.where("rand() < 0.5"))
+    with monkeypatch.context() as patch:
+        patch.setattr(_rounds, "is_in_place", lambda df: False)
+        assert estimator().fit(df).toBytes() == model.toBytes()
+    monkeypatch.setattr(_rounds, "MANY", 0)
+    assert estimator().fit(df).toBytes() == model.toBytes()
+
+
 def test_a_saved_model_opens_everywhere(
     model: OnlineClassificationModel, data: DataFrame, tmp_path: Path
 ) -> None:
