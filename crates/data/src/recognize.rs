@@ -176,13 +176,15 @@ fn curved(
     (text, is_whole): (&[u8], bool),
     format_settings: &FormatSettings,
 ) -> Result<(Schema, Vec<Phrase>), DataError> {
+    if format_settings.expansion.curves.is_empty() {
+        return Ok((schema, notes));
+    }
     let values = |number: usize| first_values(&schema, number, text, is_whole);
     let curve = |columns: &Columns, notes: &mut Vec<Phrase>| {
         columns.clone().curved(file, format_settings, notes, values)
     };
     let mut curved = schema.clone();
     match &mut curved {
-        _ if format_settings.expansion.curves.is_empty() => {}
         Schema::Csv(table) => table.columns = curve(&table.columns, &mut notes)?,
         Schema::Arff(arff) => arff.columns = curve(&arff.columns, &mut notes)?,
         Schema::Jsonl(json) => json.columns = curve(&json.columns, &mut notes)?,
