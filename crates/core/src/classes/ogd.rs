@@ -157,7 +157,9 @@ impl ClassOgd {
         let mut desk = std::mem::take(&mut self.desk);
         for example in rows.iter() {
             self.score(&example.features, &mut desk);
-            let round = round_of(&example, &desk.scores);
+            let (class, importance) = (example.label as u32, example.importance.get());
+            let scores = &desk.scores;
+            let round = HingeRound::of(scores.len(), |at| scores[at][0], class, importance);
             if !example.importance.is_zero() {
                 self.learn(&example, &round, &mut desk);
             }
@@ -292,23 +294,5 @@ impl ClassOgd {
             && self.classes <= MOST_CLASSES
             && self.weights.is_sound(self.classes)
             && sizes.iter().all(|size| (0.0..=f64::MAX).contains(size))
-    }
-}
-
-/// Makes the record of a round from the scores.
-fn round_of(example: &Example<'_>, scores: &[[f64; 1]]) -> HingeRound {
-    let truth = example.label as usize;
-    let best_of = |without: Option<usize>| {
-        let others = (0..scores.len()).filter(|&class| Some(class) != without);
-        others.reduce(|best, class| if scores[class] > scores[best] { class } else { best })
-    };
-    let own = scores.get(truth).map_or(0.0, |score| score[0]);
-    let rival = best_of(Some(truth)).filter(|&rival| 1.0 + (scores[rival][0] - own) > 0.0);
-    let value = rival.map_or(0.0, |rival| 1.0 + (scores[rival][0] - own));
-    HingeRound {
-        predicted: best_of(None).map(|class| class as u32),
-        rival: rival.map(|class| class as u32),
-        loss: example.importance.get() * value,
-        value,
     }
 }
