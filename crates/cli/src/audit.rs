@@ -9,14 +9,15 @@ use crate::alarm::{self, Watched};
 use crate::args::AuditArgs;
 use crate::data::{progress_bar, refuse_ids, reopen, tell, write_schema};
 use crate::hindsight::{self, Question};
-use crate::output;
+use crate::{classes, output};
+use anyhow::bail;
 use groups::Groups;
 use rueful_core::NonNegative;
 use rueful_data::{Predictions, name_of};
 use rueful_hindsight::Start;
 use rueful_run::{
-    Alarm, AlarmReport, AuditReport, AuditRun, Data, GroupReport, LabelUse, NamedReport,
-    ReadingOptions, Replay, withhold_contradictions,
+    Alarm, AlarmReport, AuditReport, AuditRun, Data, DataSettings, GroupReport, LabelUse,
+    NamedReport, ReadingOptions, Replay, withhold_contradictions,
 };
 use std::num::NonZeroU64;
 use std::process::ExitCode;
@@ -25,21 +26,14 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let mut settings = args.settings();
     settings.check()?;
     args.pictures.check()?;
+    if let Some(loss) = settings.class_loss() {
+        return classes::audit(args, &settings, loss);
+    }
     let alarm = alarm::asked(args.alarm, settings.window.and_then(NonZeroU64::new))?;
     let reading_options = ReadingOptions { idle_rows: true, ..args.reading.options() };
     let by = args.by.as_deref();
     let groups = Groups::find(args, &mut settings, &reading_options)?;
-    let files = [args.file.clone()];
-    let mut reading = args.weights.weigh(args.format.settings(&files)?)?;
-    // If the predictions have no file of their own, they are columns of the examples' table, and
-    // these columns are not features.
-    let said = match &args.predictions {
-        Some(path) => name_of(path.as_os_str()),
-        None => {
-            reading.format_settings.predictions.clone_from(&args.columns);
-            args.file.clone()
-        }
-    };
+    let (mut reading, said) = said_by(args)?;
     groups.wish(by, &mut reading);
     let opened = reading
         .open(settings.labels()?, &reading_options)
@@ -51,6 +45,13 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     refuse_ids(&data, "an audit")?;
     write_schema(&args.reading, &data)?;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
+    if let Some(loss) = settings.class_loss() {
+        if let Some(file) = data.once_only() {
+            bail!("{file} can be read only once, and has many classes: say so with --loss softmax");
+        }
+        drop(source);
+        return classes::audit(args, &settings, loss);
+    }
     let spec = settings.resolve(data, &said)?;
     let labels = LabelUse::Learn(spec.loss.labels());
     let options = hindsight::options(&args.solver, args.hindsight || alarm.is_some())?;
@@ -86,9 +87,34 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         let found = question.answer(&mut replay, &[], start, &options)?.named(source.names());
         report.add_hindsight(found, &run);
     }
-    let alarms = alarm.map(|alarm| raise(&alarm, &mut report));
     let groups = by.map(|_| run.groups(&predictions));
-    let (alarms, groups) = (alarms.as_deref(), groups.as_deref());
+    finish(args, report, alarm, groups.as_deref())
+}
+
+/// The settings of the examples, and the name of the file that has the predictions. If they have no
+/// file of their own, they are columns of the examples' table, and these columns are not features.
+pub(crate) fn said_by(args: &AuditArgs) -> anyhow::Result<(DataSettings, String)> {
+    let files = [args.file.clone()];
+    let mut reading = args.weights.weigh(args.format.settings(&files)?)?;
+    let said = match &args.predictions {
+        Some(path) => name_of(path.as_os_str()),
+        None => {
+            reading.format_settings.predictions.clone_from(&args.columns);
+            args.file.clone()
+        }
+    };
+    Ok((reading, said))
+}
+
+/// Raises alarms, writes the pictures, prints the report, and returns the exit code.
+pub(crate) fn finish(
+    args: &AuditArgs,
+    mut report: AuditReport,
+    alarm: Option<Alarm>,
+    groups: Option<&[GroupReport]>,
+) -> anyhow::Result<ExitCode> {
+    let alarms = alarm.map(|alarm| raise(&alarm, &mut report));
+    let alarms = alarms.as_deref();
     page::write(&report, &args.pictures)?;
     show(args, &report, alarm, alarms, groups)?;
     let code = alarm::code(alarms, 0, ExitCode::SUCCESS);

@@ -48,7 +48,8 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
         let reopen = || data::reopen(&spec, LabelUse::Classes, &reading_options);
         let mut data = Replay::read(&mut *source, &reopen, kept, &comparators)?;
         let labels = source.labels();
-        let question = classes::Question { loss, comparators: &comparators, labels: &labels };
+        let question =
+            classes::Question { loss, comparators: &comparators, classes: 0, labels: &labels };
         let found = question.answer(&mut data, None, &options)?.named(source.names());
         Answer { found, loss: loss.into(), sigma: 0.0, comparators, data: spec }
     } else {

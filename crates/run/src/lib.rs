@@ -49,9 +49,9 @@ pub use audit::{
 };
 pub use bench::Bench;
 pub use classes::{
-    AnySpec, ClassCard, ClassExplanation, ClassLoss, ClassOutcome, ClassReport, ClassRun,
-    ClassSaid, ClassScored, ClassSpec, ClassTask, ClassWindows, ClassesReport, ConfusedReport,
-    TaskLoss, best_classes_in_hindsight, class_curve_in_hindsight,
+    AnySpec, ClassAudit, ClassAuditSpec, ClassCard, ClassExplanation, ClassLoss, ClassOutcome,
+    ClassReport, ClassRun, ClassSaid, ClassScored, ClassSpec, ClassTask, ClassWindows,
+    ClassesReport, ConfusedReport, TaskLoss, best_classes_in_hindsight, class_curve_in_hindsight,
 };
 pub use columns::Columns;
 pub use companions::Companions;

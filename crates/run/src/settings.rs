@@ -287,7 +287,10 @@ impl Settings {
 /// The refusal of a loss of many classes where examples get one score.
 #[cold]
 fn one_score(loss: ClassLoss) -> SettingsError {
-    let said = format!(" {loss} is for many classes, which only a run of one learner learns yet: ");
+    let said = format!(
+        " {loss} is for many classes. Each of their losses has one learner, so there is nothing to \
+         compare: "
+    );
     let phrase = Phrase::default().setting("loss").and(said);
     let phrase = phrase.setting("positive").and(" LABEL takes one class against the rest");
     SettingsError::Contradiction(phrase)

@@ -6,7 +6,6 @@ use crate::figures;
 use crate::numbers::{count, counted, measured, percent};
 use crate::page::{self, Document, disagreements, file_title};
 use rueful_core::Positive;
-use rueful_core::loss::Loss;
 use rueful_page::{Comparison, Fact, Interval, Page, Radius, Rival, Rung, RungKind};
 use rueful_run::{AuditReport, ModelReport, NamedReport};
 
@@ -91,7 +90,11 @@ fn one(report: &AuditReport, model: &ModelReport) -> Page {
         subtitle: subtitle(report),
         comparators: comparators(report),
         facts: facts(report, model),
-        figures: model.figures.as_ref().map_or_else(Vec::new, figures::pairs),
+        figures: [
+            model.figures.as_ref().map_or_else(Vec::new, figures::pairs),
+            report.classes.as_ref().map_or_else(Vec::new, crate::classes::pairs),
+        ]
+        .concat(),
         curve: model.curve.iter().map(page::point).collect(),
         baseline: model.figures.as_ref().and_then(page::baseline),
         is_nonnegative: report.loss.is_nonnegative(),

@@ -1,13 +1,13 @@
 //! The report of an audit as a person reads it.
 
 use super::chart;
+use crate::classes;
 use crate::figures;
 use crate::figures::Goodness;
 use crate::numbers::{Figure, at_least, at_most, count, counted, measured, percent};
 use crate::view::{headed, numbers_table, plain};
 use comfy_table::Table;
 use rueful_core::Positive;
-use rueful_core::loss::{Labels, Loss};
 use rueful_data::printable;
 use rueful_run::{AuditReport, Link, ModelReport, NamedReport, RatesReport, WindowReport};
 use std::collections::BTreeSet;
@@ -42,6 +42,7 @@ fn one_model(report: &AuditReport, of: &str, model: &ModelReport) -> String {
     let title = format!("Regret against {}", comparators(report));
     let mut text = headed("What the predictions cost", &costs(model));
     text += &figures::section("How well they predict", model.figures.as_ref());
+    text += &report.classes.as_ref().map_or_else(String::new, classes::section);
     text += &headed(&title, &certificate(model));
     text += &format!("Verdict\n  {}\n\n", verdict(report, model));
     text + &windows(of, model)
@@ -80,7 +81,7 @@ fn norms(report: &AuditReport) -> String {
 }
 
 pub(super) fn comparators(report: &AuditReport) -> String {
-    report.comparators.words(report.loss.labels() == Labels::Numbers)
+    report.comparators.words(report.loss.takes_numbers())
 }
 
 fn costs(model: &ModelReport) -> Table {

@@ -15,6 +15,8 @@ use rueful_run::{
 pub(crate) struct Question<'a> {
     pub(crate) loss: ClassLoss,
     pub(crate) comparators: &'a Comparators,
+    /// Classes below this number have weights even if no example is of them.
+    pub(crate) classes: u32,
     /// The names of the classes.
     pub(crate) labels: &'a LabelsSeen,
 }
@@ -29,8 +31,9 @@ impl Question<'_> {
     ) -> anyhow::Result<HindsightReport> {
         let bar = solver_bar();
         let watch = &mut |progress| show(&bar, progress);
-        let Self { loss, comparators, labels } = *self;
-        let found = best_classes_in_hindsight(loss, comparators, data, lower, options, watch);
+        let Self { loss, comparators, classes, labels } = *self;
+        let found =
+            best_classes_in_hindsight((loss, classes), comparators, data, lower, options, watch);
         bar.finish_and_clear();
         let name_of = |class: u32| match labels.counts.get(class as usize) {
             Some((label, _)) => label.clone(),
@@ -85,7 +88,7 @@ impl<'a> LookBack<'a> {
         let ClassTask { loss, comparators, .. } = run.task();
         if self.wants_end {
             let labels = &run.seen().labels;
-            let question = Question { loss: *loss, comparators, labels };
+            let question = Question { loss: *loss, comparators, classes: 0, labels };
             let found = question.answer(&mut self.replay, run.floor(), &self.options)?;
             report.add_class_hindsight(found.named(source.names()), run.ledger().tally());
         }

@@ -1,5 +1,6 @@
 //! Everything that the program does for labels of many classes.
 
+mod audit;
 mod explain;
 mod inspect;
 mod look_back;
@@ -7,6 +8,7 @@ mod predict;
 mod run;
 mod view;
 
+pub(crate) use audit::audit;
 pub(crate) use explain::explain;
 pub(crate) use inspect::inspect;
 pub(crate) use look_back::Question;

@@ -74,7 +74,7 @@ fn set_windows(args: &RunArgs, session: &mut Session<ClassRun>, options: &Option
         let before = run.windows().filter(|windows| windows.suit(length, are_solved)).cloned();
         let windows = before.unwrap_or_else(|| {
             tell_where_windows_begin(run.ledger().rounds());
-            ClassWindows::new(run.task(), run.ledger(), length)
+            ClassWindows::new(run.task().loss, run.ledger(), length)
         });
         if are_solved { windows.solved(run.ledger(), options) } else { windows.unsolved() }
     });

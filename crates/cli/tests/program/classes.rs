@@ -220,10 +220,8 @@ fn a_description_repeats_the_run() {
 fn what_many_classes_do_not_do_yet_is_said_in_a_sentence() {
     let folder = desk(&[("rows.csv", csv(60, &NAMES))]);
     let refusal = |line: &str| ask_in(folder.path(), line).one_line();
-    let race = "race rows.csv --label y --learner bank --learner ogd";
-    for line in [race, "audit rows.csv --label y --prediction-column f1"] {
-        assert!(refusal(line).contains("--loss softmax is for many classes"), "{line}");
-    }
+    let race = refusal("race rows.csv --label y --learner bank --learner ogd");
+    assert!(race.contains("--loss softmax is for many classes"), "{race}");
     for (flag, said) in [
         ("--loss softmax --positive lily", "--positive is for two classes"),
         ("--loss softmax --learner ogd", "the softmax loss is learned by the learner bank"),
@@ -398,4 +396,75 @@ fn several_passes_and_rows_held_out_are_for_classes_too() {
     };
     ask(&format!("run {flags} --save once.rueful")).result();
     assert!(better("m.rueful") < better("once.rueful"));
+}
+
+/// The numbers of a table that `rueful predict` wrote, and its head.
+fn table(text: &str) -> (Vec<String>, Vec<Vec<f64>>) {
+    let mut lines = text.lines();
+    let head = lines.next().expect("a head").split(',').map(str::to_owned).collect();
+    let row = |line: &str| line.split(',').map(|cell| cell.parse().expect("a number")).collect();
+    (head, lines.map(row).collect())
+}
+
+#[test]
+fn anybodys_probabilities_and_scores_are_audited() {
+    let folder = desk(&[("old.csv", csv(500, &NAMES)), ("rows.csv", csv(240, &NAMES))]);
+    let ask = |line: &str| ask_in(folder.path(), line);
+    let labels: Vec<&str> = rows(240).iter().map(|(_, class)| NAMES[*class]).collect();
+    for (loss, kind) in [("softmax", "probability"), ("multiclass-hinge", "score")] {
+        ask(&format!("run old.csv --label y -q --loss {loss} --save m.rueful")).result();
+        ask(&format!("predict m.rueful rows.csv --as {kind} --out said.csv -q")).result();
+        let text = fs::read_to_string(folder.path().join("said.csv")).expect("predictions");
+        let (head, said) = table(&text);
+        let losses = said.iter().zip(&labels).map(|(row, label)| {
+            let own = row[head.iter().position(|name| name == label).expect("a column")];
+            let others = head.iter().zip(row).filter(|(name, _)| name != label);
+            let rival = others.map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
+            if loss == "softmax" { -own.ln() } else { (1.0 + rival - own).max(0.0) }
+        });
+        let risk = losses.sum::<f64>() / 240.0;
+        let flags = format!("rows.csv --label y --loss {loss} --predictions said.csv --json");
+        let report = ask(&format!("audit {flags} --hindsight --window 60 -q")).json();
+        assert!((number(&report, "sequential_risk") - risk).abs() < 2e-3 * risk, "{loss} {risk}");
+        assert!(number(&report["regret"], "lower") <= number(&report, "certificate"), "{loss}");
+        let best = ask("hindsight rows.csv --label y --loss LOSS --json -q"
+            .replace("LOSS", loss)
+            .as_str());
+        assert!(overlap(&report["comparator"], &best.json()["comparator"]), "{loss}");
+        assert_eq!(report["windows"].as_array().map(Vec::len), Some(4));
+        assert_eq!(report["classes"].as_array().map(Vec::len), Some(4));
+        let page = "audit rows.csv --label y --predictions said.csv -q --report a.html --loss ";
+        let text = ask(&format!("{page}{loss}")).result();
+        assert!(text.contains("\nClasses\n") && text.contains("\nVerdict\n"), "{text}");
+    }
+}
+
+#[test]
+fn predictions_that_cannot_be_audited_are_refused_with_their_line() {
+    let uneven = "lily,rose,iris,aster\n0.1,0.1,0.1,0.1\n".to_owned();
+    let few = "lily,rose\n0.5,0.5\n".to_owned() + &"0.5,0.5\n".repeat(59);
+    let none = "lily,rose,iris,aster\n".to_owned() + &"0,1,0,0\n".repeat(60);
+    let short = "lily,rose,iris,aster\n0.4,0.2,0.2,0.2\n".to_owned();
+    let folder = desk(&[
+        ("rows.csv", csv(60, &NAMES)),
+        ("uneven.csv", uneven),
+        ("few.csv", few),
+        ("none.csv", none),
+        ("short.csv", short),
+    ]);
+    for (file, said) in [
+        ("uneven.csv", "uneven.csv:2: row 0 has probabilities that add up to 0.4"),
+        ("few.csv", "and 2 classes were expected"),
+        ("none.csv", "which was given the probability 0"),
+        ("short.csv", "its example 2 has none"),
+    ] {
+        let line = format!("audit rows.csv --label y --loss softmax --predictions {file}");
+        let error = ask_in(folder.path(), &line).one_line();
+        assert!(error.contains(said), "{file}: {error}");
+    }
+    for (flag, said) in [("--link logistic", "--link has no effect"), ("--by f1", "--by judges")] {
+        let line = format!("audit rows.csv --label y --loss softmax --predictions none.csv {flag}");
+        let error = ask_in(folder.path(), &line).one_line();
+        assert!(error.contains(said), "{error}");
+    }
 }

@@ -23,6 +23,8 @@ use serde::{Deserialize, Serialize};
 /// Probabilities from outside may differ from a sum of 1 by this much. They are divided by their
 /// sum.
 const UNEVEN: f64 = 1e-3;
+/// If they add up to less, the rest belongs to classes without a number. It may not be more than half.
+const LEAST_SUM: f64 = 0.5;
 
 /// The losses, mistakes and tangents of a stretch of rounds, such as a run, a part of one, or a
 /// window. Tallies of disjoint stretches add up.
@@ -94,9 +96,14 @@ impl ClassTally {
         self.desk = desk;
     }
 
-    /// Records probabilities of the classes 0, 1, 2, …, which add up to `whole`. Returns the
-    /// predicted class.
-    fn observe(&mut self, example: &Example<'_>, shares: &[f64], whole: f64) -> Option<u32> {
+    /// Records probabilities of the classes 0, 1, 2, …. `whole` is their sum, and `all` is the sum
+    /// that they are shares of. Returns the predicted class.
+    fn observe(
+        &mut self,
+        example: &Example<'_>,
+        shares: &[f64],
+        Shares { whole, all }: Shares,
+    ) -> Option<u32> {
         let class = counted_class(example)?;
         let mut desk = std::mem::take(&mut self.desk);
         desk.shares.clear();
@@ -105,7 +112,7 @@ impl ClassTally {
         desk.tangents.of_probabilities(&desk.shares, class, importance);
         let better = |best: usize, at: usize| if shares[at] > shares[best] { at } else { best };
         let predicted = Some((1..shares.len()).fold(0, better) as u32);
-        let loss = -importance * ln(shares[class as usize] / whole);
+        let loss = -importance * ln(shares[class as usize] / all);
         self.enter(example, predicted, loss, &desk.tangents);
         self.desk = desk;
         predicted
@@ -279,7 +286,7 @@ impl ClassLedger {
     /// Records one round of an audit: the probabilities that a model gave to the classes 0, 1, 2, …
     /// before it saw the label. A round that is refused does not count.
     pub fn observe(&mut self, example: &Example<'_>, shares: &[f64]) -> Result<(), ClassError> {
-        let whole = self.check(example, shares)?;
+        let sums = self.check(example, shares)?;
         if example.importance.is_zero() {
             return Ok(());
         }
@@ -287,26 +294,27 @@ impl ClassLedger {
         let features = self.cells.enter_one(&example.features, &mut cells);
         self.grow();
         let example = Example { features, ..*example };
-        let predicted = self.tally.observe(&example, shares, whole);
+        let predicted = self.tally.observe(&example, shares, sums);
         self.count(&example, predicted);
         Ok(())
     }
 
-    /// Checks the label and the probabilities, and that the true class has some. Returns their sum.
-    fn check(&self, example: &Example<'_>, shares: &[f64]) -> Result<f64, ClassError> {
+    /// Checks the label and the probabilities of the classes 0, 1, 2, …, and that the true class has
+    /// some. Probabilities that add up to less than 1 leave the rest to classes without a number.
+    pub fn check(&self, example: &Example<'_>, shares: &[f64]) -> Result<Shares, ClassError> {
         let (row, label) = (self.rounds() as usize, example.label);
         let class = class_of(label).ok_or(ClassError::Label { row, label })?;
-        let whole: Sum = shares.iter().copied().collect();
-        let whole = whole.value();
+        let sums = Shares::of(shares);
         let are_shares = shares.iter().all(|share| (0.0..=1.0 + UNEVEN).contains(share));
-        if !are_shares || (whole - 1.0).abs() > UNEVEN || shares.len() > MOST_CLASSES as usize {
-            return Err(ClassError::NoProbabilities { row, sum: whole });
+        let is_sum = (LEAST_SUM..=1.0 + UNEVEN).contains(&sums.whole);
+        if !are_shares || !is_sum || shares.len() > MOST_CLASSES as usize {
+            return Err(ClassError::NoProbabilities { row, sum: sums.whole });
         }
-        let given = shares.get(class as usize).copied().unwrap_or(0.0) / whole;
+        let given = shares.get(class as usize).copied().unwrap_or(0.0) / sums.all;
         if given < f64::MIN_POSITIVE {
             return Err(ClassError::Impossible { row, class });
         }
-        Ok(whole)
+        Ok(sums)
     }
 
     fn grow(&mut self) {
@@ -463,6 +471,24 @@ impl ClassLedger {
     }
 }
 
+/// The sums of probabilities that came from outside.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shares {
+    /// The sum of the probabilities.
+    pub whole: f64,
+    /// The sum that they are shares of: their own, if it is nearly 1, and otherwise 1.
+    pub all: f64,
+}
+
+impl Shares {
+    /// The sums of some probabilities.
+    pub fn of(shares: &[f64]) -> Self {
+        let whole: Sum = shares.iter().copied().collect();
+        let whole = whole.value();
+        Self { whole, all: if whole < 1.0 - UNEVEN { 1.0 } else { whole } }
+    }
+}
+
 /// The record of one round of the multiclass hinge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HingeRound {
@@ -475,6 +501,37 @@ pub struct HingeRound {
     pub loss: f64,
     /// The same as if the importance were 1.
     pub value: f64,
+}
+
+impl HingeRound {
+    /// The round of an example of a class, whose classes 0, 1, 2, … got these scores. A class without a
+    /// score has the score 0.
+    pub fn of_scores(scores: &[f64], class: u32, importance: f64) -> Self {
+        Self::of(scores.len(), |class| scores[class], class, importance)
+    }
+
+    /// The same for scores that a function gives.
+    pub(super) fn of(
+        classes: usize,
+        score: impl Fn(usize) -> f64,
+        class: u32,
+        importance: f64,
+    ) -> Self {
+        let truth = class as usize;
+        let best_of = |without: Option<usize>| {
+            let others = (0..classes).filter(|&class| Some(class) != without);
+            others.reduce(|best, class| if score(class) > score(best) { class } else { best })
+        };
+        let own = if truth < classes { score(truth) } else { 0.0 };
+        let rival = best_of(Some(truth)).filter(|&rival| 1.0 + (score(rival) - own) > 0.0);
+        let value = rival.map_or(0.0, |rival| 1.0 + (score(rival) - own));
+        Self {
+            predicted: best_of(None).map(|class| class as u32),
+            rival: rival.map(|class| class as u32),
+            loss: importance * value,
+            value,
+        }
+    }
 }
 
 /// The serialised form of a ledger, with its features in increasing order.

@@ -15,7 +15,7 @@ mod slopes;
 pub use confusion::{ClassCounts, Confusion};
 pub use judge::ClassJudge;
 pub(crate) use judge::JudgeDesk;
-pub use ledger::{ClassLedger, ClassTally, HingeRound};
+pub use ledger::{ClassLedger, ClassTally, HingeRound, Shares};
 pub use loss::{ClassLoss, ClassTangent};
 pub use ogd::ClassOgd;
 
@@ -129,7 +129,8 @@ pub enum ClassError {
     },
     /// The numbers are not probabilities of classes.
     #[error(
-        "row {row} has probabilities that add up to {sum}, expected one between 0 and 1 for every class, and 1 in all"
+        "row {row} has probabilities that add up to {sum}, expected one between 0 and 1 for every class, and 1 \
+         in all, or a little less if other classes may come"
     )]
     NoProbabilities {
         /// The row, counted from 0.

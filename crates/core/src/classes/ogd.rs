@@ -157,7 +157,9 @@ impl ClassOgd {
         let mut desk = std::mem::take(&mut self.desk);
         for example in rows.iter() {
             self.score(&example.features, &mut desk);
-            let round = round_of(&example, desk.scores.len(), |class| desk.scores[class][0]);
+            let (class, importance) = (example.label as u32, example.importance.get());
+            let scores = &desk.scores;
+            let round = HingeRound::of(scores.len(), |at| scores[at][0], class, importance);
             if !example.importance.is_zero() {
                 self.learn(&example, &round, &mut desk);
             }
@@ -290,31 +292,5 @@ impl ClassOgd {
             && self.classes <= MOST_CLASSES
             && self.weights.is_sound(self.classes)
             && sizes.iter().all(|size| (0.0..=f64::MAX).contains(size))
-    }
-}
-
-impl HingeRound {
-    /// The round of a prediction that was made earlier, when the classes 0, 1, 2, … had these
-    /// scores.
-    pub fn of(scores: &[f64], example: &Example<'_>) -> Self {
-        round_of(example, scores.len(), |class| scores[class])
-    }
-}
-
-/// Makes the record of a round from the scores of the classes.
-fn round_of(example: &Example<'_>, classes: usize, score: impl Fn(usize) -> f64) -> HingeRound {
-    let truth = example.label as usize;
-    let best_of = |without: Option<usize>| {
-        let others = (0..classes).filter(|&class| Some(class) != without);
-        others.reduce(|best, class| if score(class) > score(best) { class } else { best })
-    };
-    let own = if truth < classes { score(truth) } else { 0.0 };
-    let rival = best_of(Some(truth)).filter(|&rival| 1.0 + (score(rival) - own) > 0.0);
-    let value = rival.map_or(0.0, |rival| 1.0 + (score(rival) - own));
-    HingeRound {
-        predicted: best_of(None).map(|class| class as u32),
-        rival: rival.map(|class| class as u32),
-        loss: example.importance.get() * value,
-        value,
     }
 }

@@ -16,9 +16,11 @@ pub use report::{AuditReport, GroupReport, ModelReport, NamedReport};
 pub use settings::{AuditSettings, AuditSpec};
 
 use crate::bench::{Bench, SQUARE_FEATURES, SQUARE_FEATURES_EACH};
+use crate::data::DataSpec;
 use crate::groups::{GroupError, GroupReader};
 use crate::session::Progress;
 use crate::windows::Windows;
+use rueful_core::classes::ClassError;
 use rueful_core::figures::{SKETCHED, Scorecard};
 use rueful_core::ledger::Testimony;
 use rueful_core::{Batch, Ledger, LedgerError, Round, Rows};
@@ -125,12 +127,46 @@ pub enum AuditRunError {
         /// The error of the ledger.
         why: LedgerError,
     },
+    /// The predictions for many classes cannot be those of an example.
+    #[error("{}:{line}: {why}", printable(predictions))]
+    Classes {
+        /// The file with the predictions.
+        predictions: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// The error of the ledger.
+        why: ClassError,
+    },
     /// A round cannot be audited for another reason.
     #[error(transparent)]
     Ledger(LedgerError),
     /// The examples cannot be grouped.
     #[error(transparent)]
     Group(#[from] GroupError),
+}
+
+impl AuditRunError {
+    /// The predictions end after `count` of them, and the examples go on.
+    #[cold]
+    pub(crate) fn too_few(predictions: &Predictions, count: u64, examples: &DataSpec) -> Self {
+        Self::TooFewPredictions {
+            predictions: predictions.name().to_owned(),
+            line: predictions.line().max(1),
+            count,
+            examples: examples.name(),
+        }
+    }
+
+    /// The examples end after `count` of them, and the predictions go on.
+    #[cold]
+    pub(crate) fn too_many(predictions: &Predictions, count: u64, examples: &DataSpec) -> Self {
+        Self::TooManyPredictions {
+            predictions: predictions.name().to_owned(),
+            line: predictions.line(),
+            count,
+            examples: examples.name(),
+        }
+    }
 }
 
 fn plural(count: u64) -> &'static str {
@@ -313,7 +349,8 @@ impl AuditRun {
             watch(self.batch.rows(), self.progress(source));
         }
         if predictions.next_row(&mut row)? {
-            return Err(self.too_many(predictions));
+            let count = self.first().ledger.rounds();
+            return Err(AuditRunError::too_many(predictions, count, &self.spec.data));
         }
         Ok(())
     }
@@ -327,7 +364,8 @@ impl AuditRun {
         self.scores.iter_mut().for_each(Vec::clear);
         for read in 0..self.batch.len() as u64 {
             if !predictions.next_row(row)? {
-                return Err(self.too_few(predictions, read));
+                let count = self.first().ledger.rounds() + read;
+                return Err(AuditRunError::too_few(predictions, count, &self.spec.data));
             }
             for (scores, &written) in self.scores.iter_mut().zip(&*row) {
                 let score = self.spec.link.score(written);
@@ -359,26 +397,6 @@ impl AuditRun {
         own.chain(self.witnesses().iter().map(Testimony::floor)).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    #[cold]
-    fn too_few(&self, predictions: &Predictions, read: u64) -> AuditRunError {
-        AuditRunError::TooFewPredictions {
-            predictions: predictions.name().to_owned(),
-            line: predictions.line().max(1),
-            count: self.first().ledger.rounds() + read,
-            examples: self.spec.data.name(),
-        }
-    }
-
-    #[cold]
-    fn too_many(&self, predictions: &Predictions) -> AuditRunError {
-        AuditRunError::TooManyPredictions {
-            predictions: predictions.name().to_owned(),
-            line: predictions.line(),
-            count: self.first().ledger.rounds(),
-            examples: self.spec.data.name(),
-        }
-    }
-
     fn progress(&self, source: &dyn Source) -> Progress {
         let ledger = &self.first().ledger;
         Progress {
@@ -399,6 +417,7 @@ impl AuditRun {
         let reports = self.whole.reports(&self.spec);
         AuditReport {
             first: reports[0].clone(),
+            classes: None,
             features: source.census().features,
             nonzeros: source.census().nonzeros,
             models: named(predictions, reports),
@@ -407,7 +426,7 @@ impl AuditRun {
             contradictions: Vec::new(),
             comparators: self.spec.comparators.clone(),
             is_judged: self.spec.is_judged,
-            loss: self.spec.loss,
+            loss: self.spec.loss.into(),
             link: self.spec.link,
             window: self.spec.window,
             data: self.spec.data.clone(),

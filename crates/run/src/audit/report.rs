@@ -3,13 +3,13 @@
 use super::link::Link;
 use super::settings::AuditSpec;
 use super::{AuditRun, Model};
+use crate::classes::{ClassesReport, TaskLoss};
 use crate::contradiction::Contradiction;
 use crate::data::DataSpec;
 use crate::figures::{FiguresReport, probable};
 use crate::hindsight::{HindsightReport, Interval};
 use crate::judged::JudgedReport;
 use crate::report::{CurveReport, finite};
-use crate::spec::AnyLoss;
 use crate::windows::WindowReport;
 use rueful_core::Comparators;
 use rueful_core::ledger::Testimony;
@@ -23,6 +23,9 @@ pub struct AuditReport {
     /// The only model, or the model of the first column.
     #[serde(flatten)]
     pub first: ModelReport,
+    /// The classes, where labels name many of them.
+    #[serde(flatten)]
+    pub classes: Option<ClassesReport>,
     /// The number of distinct feature indices that were seen, including the constant feature.
     pub features: u64,
     /// The number of stored feature values, including those of the constant feature.
@@ -45,7 +48,7 @@ pub struct AuditReport {
     #[serde(rename = "judge")]
     pub is_judged: bool,
     /// The loss φ.
-    pub loss: AnyLoss,
+    pub loss: TaskLoss,
     /// How predictions became scores.
     pub link: Link,
     /// The number of examples in a window; null without windows.
@@ -60,11 +63,16 @@ impl AuditReport {
     /// Adds the result of the solver: one comparator, and the exact regret of every model against
     /// it. Numbers that contradict another proof are withheld.
     pub fn add_hindsight(&mut self, found: HindsightReport, run: &AuditRun) {
-        self.contradictions.extend(found.contradiction.clone());
         let regrets: Vec<_> = run.ledgers().map(|ledger| found.regret(ledger)).collect();
+        self.add_solved(found, &regrets);
+    }
+
+    /// Adds the result of the solver and the exact regret of every model.
+    pub(crate) fn add_solved(&mut self, found: HindsightReport, regrets: &[Option<Interval>]) {
+        self.contradictions.extend(found.contradiction.clone());
         let models = self.models.iter_mut().map(|model| (Some(&*model.name), &mut model.report));
         let alone = models.len() == 0;
-        for ((name, model), regret) in models.zip(&regrets) {
+        for ((name, model), regret) in models.zip(regrets) {
             self.contradictions.extend(model.add_regret(*regret, name));
         }
         if let Some(&regret) = regrets.first() {

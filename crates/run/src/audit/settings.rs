@@ -5,6 +5,7 @@ use crate::bench::Bench;
 use crate::data::{DataSpec, LabelUse};
 use crate::settings::{Settings, SettingsError};
 use crate::spec::AnyLoss;
+use rueful_core::classes::ClassLoss;
 use rueful_core::figures::Scorecard;
 use rueful_core::{Comparators, Judge, Ledger};
 use rueful_data::{Phrase, PredictionColumns};
@@ -81,15 +82,7 @@ impl AuditSpec {
 impl AuditSettings {
     /// Completes the settings, under the same rules as those of a run.
     pub fn resolve(&self, data: DataSpec, predictions: &str) -> Result<AuditSpec, SettingsError> {
-        let columns = self.columns()?;
-        let window = match self.window.map(NonZeroU64::new) {
-            Some(None) => {
-                return contradiction(
-                    Phrase::default().setting("window").and(": at least one example is needed"),
-                );
-            }
-            window => window.flatten(),
-        };
+        let (columns, window) = (self.columns()?, self.window()?);
         let question = Settings {
             loss: self.loss.clone(),
             tau: self.tau,
@@ -110,8 +103,26 @@ impl AuditSettings {
         })
     }
 
+    /// The number of examples in a window, if there are windows.
+    pub(crate) fn window(&self) -> Result<Option<NonZeroU64>, SettingsError> {
+        match self.window.map(NonZeroU64::new) {
+            Some(None) => contradiction(
+                Phrase::default().setting("window").and(": at least one example is needed"),
+            ),
+            window => Ok(window.flatten()),
+        }
+    }
+
+    /// The loss of many classes that was asked for, if it was.
+    pub fn class_loss(&self) -> Option<ClassLoss> {
+        self.loss.as_deref().and_then(ClassLoss::named)
+    }
+
     /// Refuses settings that contradict each other, whatever the data.
     pub fn check(&self) -> Result<(), SettingsError> {
+        if let Some(loss) = self.class_loss() {
+            return self.resolve_classes(loss, DataSpec::libsvm(""), "").map(|_| ());
+        }
         self.resolve(DataSpec::libsvm(""), "").map(|_| ())
     }
 
@@ -133,7 +144,7 @@ impl AuditSettings {
         }
     }
 
-    fn columns(&self) -> Result<PredictionColumns, SettingsError> {
+    pub(crate) fn columns(&self) -> Result<PredictionColumns, SettingsError> {
         let twice = |name: &&String| self.columns.iter().filter(|other| other == name).count() > 1;
         if let Some(name) = self.columns.iter().find(twice) {
             let column = Phrase::default().setting("prediction-column");

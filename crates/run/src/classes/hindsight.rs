@@ -10,10 +10,10 @@ use rueful_hindsight::{
     ClassProblem, ClassSolution, Options, Passes, Prefix, Progress, solve_classes,
 };
 
-/// Solves for the best matrix of weights. All classes that occur have a row. `lower` is a bound on
-/// its loss that is proved already.
+/// Solves for the best matrix of weights. All classes that occur have a row, and so have those below
+/// `classes`. `lower` is a bound on its loss that is proved already.
 pub fn best_classes_in_hindsight(
-    loss: ClassLoss,
+    (loss, classes): (ClassLoss, u32),
     comparators: &Comparators,
     data: &mut dyn Passes<Error = DataError>,
     lower: Option<f64>,
@@ -21,7 +21,7 @@ pub fn best_classes_in_hindsight(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<ClassSolution, DataError> {
     let comparators = comparators.clone();
-    let problem = ClassProblem { loss, comparators, classes: 0, scales: None };
+    let problem = ClassProblem { loss, comparators, classes, scales: None };
     solve_classes(&problem, &mut Prefix::whole(data), lower, options, watch)
 }
 
@@ -37,7 +37,7 @@ pub fn class_curve_in_hindsight(
     let mut solve = |&rounds: &u64| {
         let mut prefix = Prefix { data: &mut *data, rounds };
         let found =
-            best_classes_in_hindsight(loss, comparators, &mut prefix, None, options, watch)?;
+            best_classes_in_hindsight((loss, 0), comparators, &mut prefix, None, options, watch)?;
         Ok(per_round(&found.solution))
     };
     marks.iter().map(&mut solve).collect()

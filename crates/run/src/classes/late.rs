@@ -40,8 +40,9 @@ impl ClassSaid {
 
     /// The round in which an example is charged for these scores.
     pub(super) fn hinge(&self, example: &Example<'_>) -> HingeRound {
-        let Self::Scores(scores) = self else { return HingeRound::of(&[], example) };
-        HingeRound::of(scores, example)
+        let scores = if let Self::Scores(scores) = self { &scores[..] } else { &[] };
+        let (class, importance) = (example.label as u32, example.importance.get());
+        HingeRound::of(scores.len(), |at| scores[at], class, importance)
     }
 
     /// Whether these are probabilities, or scores.

@@ -26,7 +26,7 @@ pub(super) struct Norms {
 
 impl Norms {
     /// Takes in a round whose slope over the classes has this square.
-    fn measure(&mut self, example: &Example<'_>, slope_sq: f64) {
+    pub(super) fn measure(&mut self, example: &Example<'_>, slope_sq: f64) {
         let norm = example.features.norm_sq().sqrt();
         let gradient = example.importance.get() * slope_sq.sqrt() * norm;
         self.example = self.example.max(norm);
@@ -39,7 +39,7 @@ impl Norms {
 }
 
 /// ‖p − e_y‖² of the probabilities p, given those of the classes that were seen.
-fn slope_sq(class: u32, (classes, shares): (&[u32], &[f64])) -> f64 {
+pub(super) fn slope_sq(class: u32, (classes, shares): (&[u32], &[f64])) -> f64 {
     let all: f64 = shares.iter().map(|share| share * share).sum();
     let own = classes.iter().position(|&seen| seen == class).map_or(0.0, |slot| shares[slot]);
     (all - own * own + (1.0 - own) * (1.0 - own)).max(0.0)

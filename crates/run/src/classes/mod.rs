@@ -3,6 +3,7 @@
 //! [`ClassSpec`] is the description of such a run, and [`ClassTask`] the same without the data. A
 //! [`ClassRun`] learns, and keeps its ledger. Sessions, models and reports are those of every run.
 
+mod audit;
 mod card;
 mod hindsight;
 mod late;
@@ -15,6 +16,7 @@ mod stored;
 mod task;
 mod windows;
 
+pub use audit::{ClassAudit, ClassAuditSpec};
 pub use card::ClassCard;
 pub use hindsight::{best_classes_in_hindsight, class_curve_in_hindsight};
 pub use late::ClassSaid;

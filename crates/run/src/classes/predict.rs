@@ -61,7 +61,7 @@ impl ClassScored {
 }
 
 /// The place of the largest number, and the first of them if there are ties.
-fn largest(numbers: &[f64]) -> Option<u32> {
+pub(super) fn largest(numbers: &[f64]) -> Option<u32> {
     let better = |best: usize, at: usize| if numbers[at] > numbers[best] { at } else { best };
     (0..numbers.len()).reduce(better).map(|place| place as u32)
 }

@@ -8,7 +8,7 @@ use crate::figures::{ConstantReport, CountedReport, FiguresReport, RatesReport};
 use crate::hindsight::Interval;
 use crate::judged::JudgedReport;
 use crate::report::{BoundReport, CurveReport, Report, RiskBoundReport, finite};
-use rueful_core::classes::ClassCounts;
+use rueful_core::classes::{ClassCounts, Confusion};
 use serde::{Deserialize, Serialize};
 
 /// The largest number of pairs of classes in a report.
@@ -66,16 +66,15 @@ impl ClassReport {
 }
 
 impl ClassesReport {
-    fn new(run: &ClassRun) -> Self {
-        let confusion = run.ledger().confusion();
-        let class = |(class, counts)| ClassReport::new(run.name_of(class), counts);
+    pub(super) fn new(confusion: &Confusion, name_of: impl Fn(u32) -> String) -> Self {
+        let class = |(class, counts)| ClassReport::new(name_of(class), counts);
         let mut pairs: Vec<_> = confusion.pairs().collect();
         if pairs.len() > PAIRS_MAX {
             pairs = confusion.worst(PAIRS_MAX);
         }
         let pair = |(class, predicted, examples): (u32, Option<u32>, u64)| ConfusedReport {
-            label: run.name_of(class),
-            predicted: predicted.map(|class| run.name_of(class)),
+            label: name_of(class),
+            predicted: predicted.map(&name_of),
             examples,
         };
         Self {
@@ -147,7 +146,7 @@ impl Report {
             penalty: None,
             mistake_rate: Some(mistakes),
             figures: FiguresReport::of_classes(&books.card, run.task().loss),
-            classes: Some(ClassesReport::new(run)),
+            classes: Some(ClassesReport::new(ledger.confusion(), |class| run.name_of(class))),
             certificate: finite(per_round(ladder.certificate)),
             certificate_own: finite(point.own_certificate()),
             judged: JudgedReport::new(true, &run.task().comparators, &point),

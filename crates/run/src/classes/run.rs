@@ -86,7 +86,7 @@ impl ClassBooks {
 
 impl ClassBooks {
     /// How many rounds are left until one of the books needs to look, after this many rounds.
-    fn until_next(&self, rounds: u64) -> u64 {
+    pub(super) fn until_next(&self, rounds: u64) -> u64 {
         let share = self.shares.as_ref().map(|shares| shares.until_next(rounds));
         let window = self.windows.as_ref().map(ClassWindows::until_end);
         [share, window].into_iter().flatten().fold(self.ledger.until_mark(), u64::min)

@@ -124,7 +124,7 @@ impl Learning for ClassRun {
             Some(section) => {
                 let stored: Option<StoredClassWindows> = whole(section);
                 let classes = learner.classes();
-                let windows = stored.and_then(|stored| stored.restore(&task, &ledger, classes));
+                let windows = stored.and_then(|stored| stored.restore(task.loss, &ledger, classes));
                 Some(windows.ok_or("its windows are not those of its ledger")?)
             }
             None => None,

@@ -5,7 +5,6 @@
 
 use super::ClassLoss;
 use super::card::ClassCard;
-use super::task::ClassTask;
 use crate::alarm::{StoredRows, WindowSolver};
 use crate::figures::FiguresReport;
 use crate::hindsight::Interval;
@@ -101,15 +100,15 @@ impl ClassStretch {
 impl ClassWindows {
     /// Makes windows for the rounds that a ledger will record from now on. They have the given
     /// length, or one that follows the length of the stream.
-    pub fn new(task: &ClassTask, ledger: &ClassLedger, length: Option<NonZeroU64>) -> Self {
-        let is_judged = task.loss == ClassLoss::Softmax {};
-        let judge = is_judged.then(|| ClassJudge::new(&task.comparators)).flatten();
+    pub fn new(loss: ClassLoss, ledger: &ClassLedger, length: Option<NonZeroU64>) -> Self {
+        let is_judged = loss == ClassLoss::Softmax {};
+        let judge = is_judged.then(|| ClassJudge::new(ledger.comparators())).flatten();
         let (tally, card) = (ClassTally::new(), ClassCard::default());
         let fresh = ClassStretch { after: ledger.rounds(), tally, card, judge };
         Self {
             length: length.map_or(SHORTEST, NonZeroU64::get),
             is_fixed: length.is_some(),
-            loss: task.loss,
+            loss,
             ruler: ledger.ruler().cloned(),
             classes: 0,
             open: fresh.clone(),
@@ -290,11 +289,11 @@ impl StoredClassWindows {
     /// `None` if they cannot be such windows of this many classes.
     pub(super) fn restore(
         self,
-        task: &ClassTask,
+        loss: ClassLoss,
         ledger: &ClassLedger,
         classes: u32,
     ) -> Option<ClassWindows> {
-        let mut windows = ClassWindows::new(task, ledger, NonZeroU64::new(self.length));
+        let mut windows = ClassWindows::new(loss, ledger, NonZeroU64::new(self.length));
         let places = ledger.cells().places();
         let Self { mut ruler, mut open, mut loose, .. } = self;
         let parts = || loose.iter().chain([&open]);
@@ -302,7 +301,8 @@ impl StoredClassWindows {
         let is_measured = match (&ruler, &windows.ruler) {
             (None, None) => true,
             (Some(read), Some(_)) => {
-                task.ledger().ruler().is_some_and(|fresh| read.continues(fresh))
+                let fresh = ClassLedger::new(ledger.comparators().clone());
+                fresh.ruler().is_some_and(|fresh| read.continues(fresh))
             }
             _ => false,
         };
