@@ -261,10 +261,16 @@ def _classifies(model: Any) -> bool:
 
 def _audit_river(model: Any, X: Any, y: Any, loss: str | None, settings: dict[str, Any]) -> Audit:
     classifies = _classifies(model)
+    is_named = "positive" in settings
     positive = settings.pop("positive", True) if classifies else None
     books = _audit_of("predict_proba" if classifies else "predict", loss, settings, positive)
     rows = X.to_dict(orient="records") if hasattr(X, "to_dict") else X
-    for x, label in zip(rows, y, strict=True):
+    for row, (x, label) in enumerate(zip(rows, y, strict=True)):
+        if classifies and not is_named and label not in (True, False):
+            raise ValueError(
+                f"y, row {row}: found {_data.plain(label)!r}, expected a truth: "
+                "positive names a class that is audited against the rest"
+            )
         if classifies:
             said = model.predict_proba_one(x)
             chance = said.get(positive, 1.0 - sum(said.values()) if said else 0.5)

@@ -276,6 +276,11 @@ def signs(y: NDArray[Any], classes: NDArray[Any]) -> Doubles:
     return np.asarray(positive * 2.0 - 1.0, dtype=np.float64)
 
 
+def are_floats(table: NDArray[Any]) -> bool:
+    """Tells whether an array holds floats."""
+    return table.dtype in _FLOATS
+
+
 def by_size(names: Sequence[str], weights: Doubles) -> dict[str, float]:
     """Returns the weights that are not 0 by name, the largest first."""
     order = np.argsort(-np.abs(weights), kind="stable")

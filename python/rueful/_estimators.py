@@ -582,14 +582,14 @@ class OnlineClassifier(ClassifierMixin, Online):
         )
         self.class_weight = class_weight
 
-    #: The loss that follows from the classes, where none was asked for.
+    #: The loss of the run, which settings that change later do not change.
     _found_loss: str | None = None
     #: The numbers of many classes, and what they become with the labels at hand.
     _many: Classes
     _grown: tuple[list[str], Classes]
 
     def _loss_now(self) -> str:
-        return self.loss or self._found_loss or self._usual_loss
+        return self._found_loss or self.loss or self._usual_loss
 
     def _is_of_many(self) -> bool:
         """Whether the run has a score for every class."""
@@ -612,11 +612,10 @@ class OnlineClassifier(ClassifierMixin, Online):
         found = np.unique(y if classes is None else classes)
         if found.dtype.kind == "b" and not is_whole:
             found = np.array([False, True])
-        self._found_loss = None
-        if self.loss is None and self.learner in (None, "bank"):
-            # A name alone may be followed by any number of others, as in the program.
-            is_first_name = len(found) == 1 and found.dtype.kind in "UO" and not is_whole
-            self._found_loss = "softmax" if len(found) > 2 or is_first_name else None
+        # A name alone may be followed by any number of others, as in the program.
+        is_first_name = len(found) == 1 and found.dtype.kind in "UO" and not is_whole
+        may_be_many = self.learner in (None, "bank") and (len(found) > 2 or is_first_name)
+        self._found_loss = self.loss or ("softmax" if may_be_many else self._usual_loss)
         if not self._is_of_many():
             found = _two_classes(found, y)
         self.classes_ = found
@@ -844,7 +843,7 @@ class OnlineClassifier(ClassifierMixin, Online):
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
-        many = model.class_names()
+        many, self._found_loss = model.class_names(), self.loss
         if many is not None:
             self.classes_ = np.sort(_data.class_labels(many))
             self._many = Classes(self.classes_, many)
@@ -1004,11 +1003,21 @@ def _task_of(settings: dict[str, Any]) -> Any:
 def _data_files(data: Any) -> list[str] | None:
     """The names of files, if that is what data are."""
     if isinstance(data, str | os.PathLike):
-        return [os.fspath(data)]
+        return [_file_name(data)]
     are_files = isinstance(data, list) and data
     if are_files and all(isinstance(file, str | os.PathLike) for file in data):
-        return [os.fspath(file) for file in data]
+        return [_file_name(file) for file in data]
     return None
+
+
+def _file_name(file: str | os.PathLike[str]) -> str:
+    """The name of a file to read. Models and reports hold it, so that it must be text."""
+    name = os.fsdecode(file)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"the name of the file {name!r} is no text in UTF-8: rename it") from None
+    return name
 
 
 def _size(files: list[str]) -> int | None:

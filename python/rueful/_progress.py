@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from types import TracebackType
 
@@ -30,7 +31,7 @@ class Progress:
         part = f"{100 * size / self._total:3.0f} % " if self._total and size else ""
         line = f"\r{part}{examples:,} examples, average loss {risk:.4f} "
         print(line, end="", file=sys.stderr, flush=True)
-        self._done = 1
+        self._done = max(len(line), self._done)
 
     def __enter__(self) -> Progress:
         return self
@@ -44,7 +45,8 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
         elif self._is_shown and self._done:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            # Blanks, because a notebook knows no other way to clear a line.
+            print("\r" + " " * self._done + "\r", end="", file=sys.stderr, flush=True)
 
 
 def _is_notebook() -> bool:
@@ -61,7 +63,10 @@ def _tqdm(total: int | None):  # type: ignore[no-untyped-def]
     if total is None:
         return None
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            # It recommends other packages, and works without them.
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
     except ImportError:
         return None
     return tqdm(total=total, unit="B", unit_scale=True, leave=False)

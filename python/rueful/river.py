@@ -69,6 +69,8 @@ class _Online:
         self.no_constant = no_constant
         self.bits = bits
         self._core: Model | None = None
+        #: The columns of the last frame, if all of them were floats.
+        self._known_columns: Any = None
 
     def _model(self) -> Model:
         """The run, which begins when it is needed."""
@@ -95,10 +97,19 @@ class _Online:
         if len(X) == 0:
             return
         weights = None if w is None else _data.doubles("w", w)
-        table, names = _frame(X)
-        model = self._model()
-        model.turn_to(_data.columns(vars(self), X), table, names=names)
+        model, table = self._model(), self._floats(X)
+        if table is None:
+            table, names = _frame(X)
+            model.turn_to(_data.columns(vars(self), X), table, names=names)
+            self._known_columns = None if names is None else X.columns
         model.learn(table, labels, weights, None, new_classes)
+
+    def _floats(self, X: pd.DataFrame) -> Any | None:
+        """The values of a frame whose columns are those of the last one, all of them floats."""
+        if X.columns is not self._known_columns:
+            return None
+        table = X.to_numpy()
+        return table if _data.are_floats(table) else None
 
     def _score_one(self, x: dict[Any, Any]) -> float:
         return self._model().predict_one(x)

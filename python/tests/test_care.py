@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -196,3 +198,29 @@ def test_matrices_that_are_learned_from_at_once_are_checked_as_all_others():
     assert model.partial_fit(X, Y, classes=[1, 0]).report()["examples"] == 14
     with pytest.raises(ValueError, match="3 features"):
         model.partial_fit(np.ones((2, 3)), np.array([0, 1]))
+
+
+def test_names_of_files_that_are_no_text(tmp_path):
+    name = os.fsencode(tmp_path) + b"/\xff.libsvm"
+    try:
+        with open(name, "wb") as file:
+            file.write(b"1 1:1\n-1 2:1\n")
+    except OSError:
+        pytest.skip("this system has no such names")
+    path = os.fsdecode(name)
+    model = Classifier().fit(X, Y)
+    for use in (rueful.run, rueful.read, model.learn, model.predict):
+        with pytest.raises(ValueError, match="is no text in UTF-8: rename it"):
+            use(path)
+    # A model may have any name, because no model holds its own.
+    model.save(path)
+    np.testing.assert_array_equal(rueful.load(path).predict(X), model.predict(X))
+
+
+def test_progress_is_told_and_cleared(capsys):
+    model = Classifier().learn(X, Y, progress=True)
+    told = capsys.readouterr().err
+    assert f"{model.report()['examples']:,} examples, average loss" in told
+    assert told.endswith("\r") and set(told.split("\r")[-2]) == {" "}
+    Classifier().learn(X, Y, progress=False)
+    assert capsys.readouterr().err == ""

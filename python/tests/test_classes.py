@@ -364,3 +364,22 @@ def test_river_s_first_label_decides():
     assert rueful.river.OnlineClassifier().report()["examples"] == 0
     with pytest.raises(ValueError, match="solved for with two classes"):
         many.regret([{"a": 1.0}], [1])
+
+
+def test_audits_of_river_ask_for_one_class():
+    rows = [({"a": float(t % 3)}, "xyz"[t % 3]) for t in range(90)]
+    X, y = [x for x, _ in rows], [y for _, y in rows]
+    with pytest.raises(ValueError, match=r"y, row 0: found 'x', expected a truth: positive"):
+        rueful.audit(rueful.river.OnlineClassifier(), X, y)
+    found = rueful.audit(rueful.river.OnlineClassifier(), X, y, positive="x").report()
+    assert found["examples"] == 90 and found["sequential_risk"] < 0.4
+
+
+def test_settings_that_change_after_fit_change_nothing(digits):
+    X, y = digits
+    model = rueful.OnlineClassifier().fit(X, y)
+    before = model.predict_proba(X)
+    model.set_params(loss="hinge")
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    with pytest.raises(ValueError, match="Only binary"):
+        model.fit(X, y)

@@ -3,6 +3,7 @@
 use crate::features::{Example, FeatureError, Features};
 use crate::number::Importance;
 use crate::rows::{RowError, Rows, Shape};
+use crate::vector;
 
 /// Sparse rows end to end (compressed rows: offsets, indices, values), with their labels and
 /// squared norms. A batch is filled feature by feature and read row by row. Clearing it keeps its
@@ -85,10 +86,10 @@ impl OpenRow<'_> {
         let end = start + write(&mut self.indices[start..], &mut self.values[start..]);
         let (indices, values) = (&self.indices[start..end], &self.values[start..end]);
         let Some((&first, &last)) = indices.first().zip(indices.last()) else { return Ok(()) };
-        let norm_sq = bulk::add_squares(self.norm_sq, values);
+        let norm_sq = vector::add_squares(self.norm_sq, values);
         let is_plain = u64::from(first) >= self.next
             && bulk::descents(indices) == 0
-            && !bulk::has_zeros(values)
+            && !vector::has_zeros(values)
             && norm_sq.is_finite();
         if !is_plain {
             return self.append_one_by_one(end);
@@ -240,7 +241,13 @@ impl Batch {
         let (indices, values) = (&mut self.indices[start..end], &mut self.values[start..end]);
         write(indices, values);
         let rows = self.norms_sq.len();
-        bulk::extend_norms_sq(&mut self.norms_sq, lengths, values);
+        let mut rest = &*values;
+        let next = |&length: &u32| {
+            let (row, after) = rest.split_at(length as usize);
+            rest = after;
+            row
+        };
+        vector::extend_norms_sq(&mut self.norms_sq, lengths.iter().map(next));
         // Squares of single-precision numbers do not overflow in double precision. So if a sum is
         // not finite, one of its values is not.
         let are_finite = self.norms_sq[rows..].iter().all(|norm_sq| norm_sq.is_finite());
@@ -491,11 +498,7 @@ mod bulk {
 
     /// Whether no value is 0 and indices increase within every row.
     pub(super) fn are_rows(lengths: &[u32], indices: &[u32], values: &[f32]) -> bool {
-        !has_zeros(values) && descents(indices) == descents_between(lengths, indices)
-    }
-
-    pub(super) fn has_zeros(values: &[f32]) -> bool {
-        values.iter().fold(0, |zeros, &value| zeros | u32::from(value == 0.0)) != 0
+        !crate::vector::has_zeros(values) && descents(indices) == descents_between(lengths, indices)
     }
 
     /// How many indices are not above the index before them.
@@ -517,44 +520,6 @@ mod bulk {
             count += u64::from(end < indices.len() && indices[end - 1] >= indices[end]);
         }
         count
-    }
-
-    /// Appends ‖x‖² of every row. It adds up four rows at a time, because each addition to a sum
-    /// waits for the one before. Within a row the additions keep their order.
-    pub(super) fn extend_norms_sq(norms_sq: &mut Vec<f64>, lengths: &[u32], mut values: &[f32]) {
-        let (fours, rest) = lengths.as_chunks::<4>();
-        for four in fours {
-            let rows = four.map(|length| {
-                let (row, after) = values.split_at(length as usize);
-                values = after;
-                row
-            });
-            norms_sq.extend_from_slice(&norms_sq_of_four(rows));
-        }
-        for &length in rest {
-            let (row, after) = values.split_at(length as usize);
-            norms_sq.push(add_squares(0.0, row));
-            values = after;
-        }
-    }
-
-    #[inline]
-    fn norms_sq_of_four(rows: [&[f32]; 4]) -> [f64; 4] {
-        let common = rows.iter().map(|row| row.len()).min().unwrap_or(0);
-        let [a, b, c, d] = rows.map(|row| &row[..common]);
-        let mut sums = [0.0; 4];
-        for i in 0..common {
-            let squares = [a[i], b[i], c[i], d[i]].map(|x| f64::from(x) * f64::from(x));
-            for lane in 0..4 {
-                sums[lane] += squares[lane];
-            }
-        }
-        std::array::from_fn(|lane| add_squares(sums[lane], &rows[lane][common..]))
-    }
-
-    #[inline]
-    pub(super) fn add_squares(sum: f64, values: &[f32]) -> f64 {
-        values.iter().fold(sum, |sum, &value| sum + f64::from(value) * f64::from(value))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::features::{Example, FeatureError, Features};
 use crate::number::{Importance, OutOfRange};
+use crate::vector;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -250,7 +251,7 @@ impl Door {
         self.counting.extend(known..end.max(known));
         let features = first as usize..end as usize;
         let row = |row: usize| &values[row * width..(row + 1) * width];
-        if !self.measure((0..labels.len()).map(row)) {
+        if !self.measure(values, (0..labels.len()).map(row)) {
             let indices = &self.counting[features];
             let rows = (0..labels.len()).map(|at| (indices, row(at)));
             return copied(&mut self.copy, rows, labels, importances);
@@ -284,7 +285,8 @@ impl Door {
         }
         let row = |row: usize| offsets[row]..offsets[row + 1];
         let increases = |at: usize| indices[row(at)].windows(2).all(|pair| pair[0] < pair[1]);
-        let are_plain = self.measure((0..labels.len()).map(|at| &values[row(at)]))
+        let stored = &values[offsets[0]..offsets[labels.len()]];
+        let are_plain = self.measure(stored, (0..labels.len()).map(|at| &values[row(at)]))
             && (0..labels.len()).all(increases);
         if !are_plain {
             let rows = (0..labels.len()).map(|at| (&indices[row(at)], &values[row(at)]));
@@ -304,12 +306,18 @@ impl Door {
         })
     }
 
-    /// Computes the norm of every row. Returns whether all values are finite and none is 0.
-    fn measure<'a>(&mut self, rows: impl Iterator<Item = &'a [f32]>) -> bool {
+    /// Computes the norm of every row, where `values` are those of all rows. Returns whether all of
+    /// them are finite and none is 0.
+    fn measure<'a>(
+        &mut self,
+        values: &[f32],
+        rows: impl ExactSizeIterator<Item = &'a [f32]>,
+    ) -> bool {
         self.norms_sq.clear();
-        self.norms_sq.extend(rows.map(crate::vector::plain_norm_sq));
-        // The norm of a row that holds a zero, or a value that is not finite, comes out as NaN.
-        self.norms_sq.iter().all(|norm_sq| norm_sq.is_finite())
+        vector::extend_norms_sq(&mut self.norms_sq, rows);
+        // Squares of single-precision numbers do not overflow in double precision. So if a sum is
+        // not finite, one of its values is not.
+        self.norms_sq.iter().all(|norm_sq| norm_sq.is_finite()) && !vector::has_zeros(values)
     }
 }
 

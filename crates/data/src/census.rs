@@ -42,6 +42,12 @@ impl Census {
         self.count_with(rows, None);
     }
 
+    /// Adds some rows all of whose indices were seen before. It gives the same as
+    /// [`count`](Self::count), and need not look at them.
+    pub fn count_known(&mut self, rows: Rows<'_>) {
+        self.count_with(rows, Some(&[]));
+    }
+
     /// Adds some rows. `new` holds the indices that may be new, if the caller knows them.
     pub(crate) fn count_with(&mut self, rows: Rows<'_>, new: Option<&[u32]>) {
         if rows.importances().iter().any(|importance| importance.is_zero()) {
@@ -134,6 +140,15 @@ mod tests {
             prop_assert_eq!(census.nonzeros, rows.iter().map(|row| row.len() as u64).sum::<u64>());
             prop_assert_eq!(census.features, all.len() as u64);
             prop_assert_eq!(census.dimension, all.last().map_or(0, |&last| u64::from(last) + 1));
+            let (mut known, mut again) = (census.clone(), census);
+            for row in &rows {
+                let indices: Vec<u32> = row.iter().copied().collect();
+                let mut batch = Batch::default();
+                batch.push(&indices, &vec![1.0; indices.len()], 1.0).unwrap();
+                known.count_known(batch.rows());
+                again.count(batch.rows());
+            }
+            prop_assert_eq!(known, again);
         }
     }
 }

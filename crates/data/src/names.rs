@@ -4,6 +4,7 @@
 //! is hashed to one of 2^bits − 1 indices from 1 on. Index 0 belongs to the constant. Two names can
 //! collide, and collisions are counted as far as names are kept.
 
+use crate::source::Limits;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -215,6 +216,19 @@ impl Names {
         for (index, hash, name) in new.iter() {
             self.add(index, hash, name);
         }
+    }
+
+    /// Notes the name of a column of numbers, and returns the index of its feature. Columns of tables
+    /// get the same.
+    pub fn number(&mut self, column: &str, bits: Bits) -> u32 {
+        let name = column.as_bytes();
+        if let Some(index) = numeric(name, Limits::default().max_index) {
+            return index;
+        }
+        let hash = Prefix::NONE.hash(name);
+        let index = bits.index(hash);
+        self.add(index, hash, name);
+        index
     }
 
     fn add(&mut self, index: u32, hash: u64, name: &[u8]) {

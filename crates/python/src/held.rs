@@ -4,7 +4,7 @@ use crate::error::{Outcome, PythonError};
 use crate::kind::Kind;
 use crate::labels;
 use crate::side::Side;
-use crate::table::{Told, View, Way};
+use crate::table::{Told, View, Way, not_numbered};
 use crate::watch::Watch;
 use rueful_core::Rows;
 use rueful_data::{Schema, Seen, printable};
@@ -39,14 +39,14 @@ impl<R: Kind> Held<R> {
         new_classes: &[String],
         watch: &mut Watch,
     ) -> Outcome<()> {
-        view.check(&self.way())?;
+        let view = view.checked(&self.way())?;
         self.refuse_several_passes()?;
         self.leave_files();
         let Model { run, data, stream, .. } = &mut self.model;
         labels::announce(&mut stream.now.labels, new_classes);
         let told = view.each(&way(data), Some(side), &mut |rows| {
             run.learn_counted(rows)?;
-            take_down::<R>(stream, rows);
+            take_down(stream, run, rows);
             watch.look(|| progress(run))
         })?;
         let Told { names, missing } = told;
@@ -54,6 +54,26 @@ impl<R: Kind> Held<R> {
             stream.now.extend(&Seen { names, missing, ..Seen::default() });
         }
         watch.end(|| progress(run))
+    }
+
+    /// Learns from rows with named features.
+    pub(crate) fn learn_rows(&mut self, rows: Rows<'_>, new_classes: &[String]) -> Outcome<()> {
+        self.check_keys()?;
+        self.refuse_several_passes()?;
+        self.leave_files();
+        let Model { run, stream, .. } = &mut self.model;
+        labels::announce(&mut stream.now.labels, new_classes);
+        run.learn_counted(rows)?;
+        take_down(stream, run, rows);
+        Ok(())
+    }
+
+    /// Refuses dicts if columns have numbers.
+    fn check_keys(&self) -> Outcome<()> {
+        match self.way() {
+            Way::Numbered { .. } => Err(not_numbered()),
+            Way::Keys | Way::Named { .. } => Ok(()),
+        }
     }
 
     /// Refuses to go on after several passes. Nothing could be proved about what comes next.
@@ -107,6 +127,12 @@ impl<R: Kind> Held<R> {
 }
 
 impl Held {
+    /// Returns the prediction for the first of some rows with named features.
+    pub(crate) fn predict_one(&self, rows: Rows<'_>) -> Outcome<f64> {
+        self.check_keys()?;
+        Ok(self.model.learned().predict(&rows.get(0).features))
+    }
+
     /// Returns the predictions for the rows of a table.
     pub(crate) fn predict(
         &self,
@@ -180,9 +206,17 @@ fn progress<R: Kind>(run: &R) -> (u64, u64, f64) {
     (examples, 0, run.total_loss() / examples.max(1) as f64)
 }
 
-/// Records what was seen of some rows.
-fn take_down<R: Kind>(stream: &mut Stream, rows: Rows<'_>) {
-    stream.now.census.count(rows);
+/// Records what was seen of some rows that a run has learned from.
+fn take_down<R: Kind>(stream: &mut Stream, run: &R, rows: Rows<'_>) {
+    let (census, cells) = (&mut stream.now.census, run.cells());
+    // The run has learned from all features that the census knows. If it knows no more, these rows
+    // have brought none. To ask is worth it if rows have many features.
+    let is_worth_it = rows.nonzeros() >= cells.len() / 8;
+    if is_worth_it && cells.count() as u64 == census.features {
+        census.count_known(rows);
+    } else {
+        census.count(rows);
+    }
     R::count_labels(stream, rows);
     stream.position += rows.len() as u64;
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Outcome;
 use crate::labels;
-use rueful_core::{Positive, Rows};
+use rueful_core::{Cells, Positive, Rows};
 use rueful_run::{ClassRun, DataSpec, LabelUse, Learning, Model, Report, Run, Stream};
 
 /// A run of either kind, as far as Python needs to know it.
@@ -12,6 +12,9 @@ pub(crate) trait Kind: Learning + Clone + Send + Sync + 'static {
 
     /// Returns how labels in files are understood.
     fn label_use(&self) -> LabelUse;
+
+    /// Returns the features that were learned from.
+    fn cells(&self) -> &Cells;
 
     /// Counts the labels of some rows that were learned from.
     fn count_labels(stream: &mut Stream, rows: Rows<'_>);
@@ -42,6 +45,10 @@ impl Kind for Run {
 
     fn label_use(&self) -> LabelUse {
         LabelUse::Learn(self.task().loss.labels())
+    }
+
+    fn cells(&self) -> &Cells {
+        self.ledger().cells()
     }
 
     fn count_labels(stream: &mut Stream, rows: Rows<'_>) {
@@ -85,6 +92,10 @@ impl Kind for ClassRun {
 
     fn label_use(&self) -> LabelUse {
         LabelUse::Classes
+    }
+
+    fn cells(&self) -> &Cells {
+        self.ledger().cells()
     }
 
     fn count_labels(stream: &mut Stream, rows: Rows<'_>) {

@@ -9,7 +9,7 @@ use crate::labels;
 use crate::named::Dicts;
 use crate::report::Snapshot;
 use crate::settings::{Asked, AskedColumns, AskedFiles, bits};
-use crate::side::Side;
+use crate::side::{Side, importance_of};
 use crate::table::{Table, View, Way};
 use crate::watch::Watch;
 use crate::{arrow, hindsight};
@@ -17,8 +17,8 @@ use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use rueful_core::Positive;
 use rueful_core::loss::{Labels, Loss};
+use rueful_core::{Importance, Positive};
 use rueful_data::{Bits, Column, Columns, DataError, Json, Role, Schema, Survey, printable};
 use rueful_run::{AnyModel, ClassRun, DataSpec, Layout, Learning, Resolved, Settings, Task};
 use std::path::PathBuf;
@@ -272,6 +272,15 @@ fn ask<R: Kind, T: Send>(
     Ok(py.detach(|| Ok::<_, PythonError>(question(&*read(lock)?)))?)
 }
 
+/// Looks at a run without holding the interpreter. It may fail.
+fn change_nothing<R: Kind, T: Send>(
+    lock: &RwLock<Held<R>>,
+    py: Python<'_>,
+    work: impl FnOnce(&Held<R>) -> Outcome<T> + Send,
+) -> PyResult<T> {
+    Ok(py.detach(|| work(&*read(lock)?))?)
+}
+
 /// Changes a run without holding the interpreter.
 fn change<R: Kind, T: Send>(
     lock: &RwLock<Held<R>>,
@@ -438,21 +447,27 @@ impl Model {
         weight: f64,
         new_class: Option<String>,
     ) -> PyResult<()> {
-        let side = Side::of_one(label, weight)?;
-        let view = View::Batch(self.dicts.collect(&PyList::new(py, [x])?)?);
-        let (new, mut watch) = (new_class.as_slice(), Watch::new(None));
-        with_held!(self, lock => change(lock, py, |held| held.learn(view, &side, new, &mut watch)))
+        let batch = self.dicts.one(x, label, importance_of(weight)?)?;
+        let new = new_class.as_slice();
+        let learned = with_held!(self, lock => match lock.try_write() {
+            Ok(mut held) => Ok(held.learn_rows(batch.rows(), new)?),
+            // Another thread is at work, and may need the interpreter.
+            Err(_) => change(lock, py, |held| held.learn_rows(batch.rows(), new)),
+        });
+        self.dicts.give_back(batch);
+        learned
     }
 
     /// Returns the prediction for one dict.
     fn predict_one(&self, py: Python<'_>, x: &Bound<'_, PyDict>) -> PyResult<f64> {
-        let view = View::Batch(self.predicted.collect(&PyList::new(py, [x])?)?);
-        let mut watch = Watch::new(None);
-        let all = py.detach(|| {
-            let held = self.read()?;
-            held.predict(view, &held.way(), &mut watch)
-        })?;
-        Ok(all.first().copied().unwrap_or_default())
+        let batch = self.predicted.one(x, 0.0, Importance::ONE)?;
+        let lock = self.of_one_score()?;
+        let predicted = match lock.try_read() {
+            Ok(held) => Ok(held.predict_one(batch.rows())?),
+            Err(_) => change_nothing(lock, py, |held| held.predict_one(batch.rows())),
+        };
+        self.predicted.give_back(batch);
+        predicted
     }
 
     /// Returns the predictions for the rows of a table. `columns` give the roles of columns with

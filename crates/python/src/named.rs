@@ -3,13 +3,14 @@
 use crate::arrow::with_importance;
 use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
-use crate::table::Told;
+use crate::table::{Told, parts};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use rueful_core::{Batch, Importance};
 use rueful_data::{
-    Assembler, Bits, Cell, Column, Columns, LabelRule, Names, Reading, Role, RowError, Seen,
+    Assembler, Bits, Cell, Column, Columns, Expansion, LabelRule, Names, Reading, Role, RowError,
+    Seen,
 };
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -33,9 +34,14 @@ struct Keys {
     constant: bool,
     /// The names of all features so far.
     names: Seen,
-    /// The keys and names that the dicts at hand have brought. They count when all dicts are fine.
-    new_keys: Vec<String>,
-    new_names: Vec<Names>,
+    /// What the dicts at hand have brought. It counts when all dicts are fine.
+    news: Vec<News>,
+    /// The keys of the last dict, if dicts with these keys are expected to follow.
+    shape: Option<Shape>,
+    /// The first key of the last dict without such keys, and how many it had.
+    last: Option<(Py<PyString>, usize)>,
+    /// The memory of a row that is learned from alone.
+    spare: Batch,
     /// The features of the row at hand: those of words, and those of numbers.
     loose: Vec<(u32, f32)>,
     numbers: Vec<(u32, f32)>,
@@ -47,6 +53,26 @@ enum Key {
     Number(u32),
     /// It holds words. The features of those that were seen are remembered.
     Words(HashMap<String, Option<u32>>),
+}
+
+/// Something that a dict has brought for the first time.
+enum News {
+    /// A key that holds numbers.
+    Number(String),
+    /// A key that holds words.
+    Words(String),
+    /// The names of the features of a value.
+    Names(Names),
+}
+
+/// The keys of a dict that holds numbers alone, in their order, and the features they stand for.
+/// A dict with the very same keys needs no look at their names.
+struct Shape {
+    keys: Vec<Py<PyString>>,
+    /// The features in increasing order, each with the place of its key.
+    features: Vec<(u32, usize)>,
+    /// The values of the dict at hand.
+    values: Vec<f32>,
 }
 
 /// The rows of dicts, without labels.
@@ -68,8 +94,10 @@ impl Dicts {
             bits,
             constant,
             names: Seen::default(),
-            new_keys: Vec::new(),
-            new_names: Vec::new(),
+            news: Vec::new(),
+            shape: None,
+            last: None,
+            spare: Batch::default(),
             loose: Vec::new(),
             numbers: Vec::new(),
         };
@@ -81,6 +109,29 @@ impl Dicts {
         let keys = self.keys.lock_py_attached(list.py());
         let mut keys = keys.unwrap_or_else(PoisonError::into_inner);
         keys.collect(list)
+    }
+
+    /// Makes a row of one dict. The memory of the row should be given back.
+    pub(crate) fn one(
+        &self,
+        dict: &Bound<'_, PyDict>,
+        label: f64,
+        importance: Importance,
+    ) -> PyResult<Batch> {
+        let keys = self.keys.lock_py_attached(dict.py());
+        let mut keys = keys.unwrap_or_else(PoisonError::into_inner);
+        let mut batch = std::mem::take(&mut keys.spare);
+        batch.clear();
+        let added = keys.add(dict, 0, &mut batch, (label, importance));
+        keys.settle(added)?;
+        Ok(batch)
+    }
+
+    /// Takes back the memory of a row.
+    pub(crate) fn give_back(&self, batch: Batch) {
+        if let Ok(mut keys) = self.keys.try_lock() {
+            keys.spare = batch;
+        }
     }
 
     /// Returns the names that dicts have shown so far.
@@ -149,40 +200,68 @@ impl Keys {
     fn collect(&mut self, list: &Bound<'_, PyList>) -> PyResult<Collected> {
         let mut batch = Batch::default();
         let rows = list.iter().enumerate();
-        let collected = rows.map(|(row, dict)| self.add(of_row(&dict, row)?, row, &mut batch));
-        match collected.collect::<PyResult<()>>() {
-            Ok(()) => self.keep(),
-            Err(error) => {
-                self.forget();
-                return Err(error);
+        let beside = (0.0, Importance::ONE);
+        let collected =
+            rows.map(|(row, dict)| self.add(of_row(&dict, row)?, row, &mut batch, beside));
+        let collected = collected.collect::<PyResult<()>>();
+        self.settle(collected)?;
+        Ok(Collected { batch })
+    }
+
+    /// Keeps what dicts have brought if they were all fine, and forgets it otherwise.
+    fn settle(&mut self, added: PyResult<()>) -> PyResult<()> {
+        if !self.news.is_empty() {
+            match &added {
+                Ok(()) => self.keep(),
+                Err(_) => self.forget(),
             }
         }
-        Ok(Collected { batch })
+        added
     }
 
     /// Keeps the keys and names of dicts that were all fine.
     fn keep(&mut self) {
-        self.new_keys.clear();
-        for names in self.new_names.drain(..) {
-            self.names.extend(&Seen { names, ..Seen::default() });
+        for news in self.news.drain(..) {
+            match news {
+                News::Number(key) => {
+                    self.names.names.number(&key, self.bits);
+                }
+                News::Words(_) => {}
+                News::Names(names) => self.names.extend(&Seen { names, ..Seen::default() }),
+            }
         }
     }
 
     /// Forgets the keys and names of dicts one of which was refused.
     #[cold]
     fn forget(&mut self) {
-        for key in self.new_keys.drain(..) {
-            self.all.remove(&key);
+        self.shape = None;
+        for news in self.news.drain(..) {
+            match news {
+                News::Number(key) | News::Words(key) => {
+                    self.all.remove(&key);
+                }
+                News::Names(_) => {}
+            }
         }
-        if self.new_names.drain(..).count() > 0 {
-            // Words that are not remembered are looked at again.
-            let words = self.all.values_mut().filter_map(Key::words);
-            words.for_each(HashMap::clear);
-        }
+        // Words that are not remembered are looked at again.
+        self.all.values_mut().filter_map(Key::words).for_each(HashMap::clear);
     }
 
-    /// Appends the row of a dict.
-    fn add(&mut self, dict: &Bound<'_, PyDict>, row: usize, batch: &mut Batch) -> PyResult<()> {
+    /// Appends the row of a dict, with its label and importance.
+    fn add(
+        &mut self,
+        dict: &Bound<'_, PyDict>,
+        row: usize,
+        batch: &mut Batch,
+        beside: (f64, Importance),
+    ) -> PyResult<()> {
+        if let Some(shape) = &mut self.shape
+            && shape.fits(dict)
+        {
+            shape.add(self.constant, batch, beside);
+            return Ok(());
+        }
         self.loose.clear();
         self.loose.extend(self.constant.then_some((0, 1.0)));
         self.numbers.clear();
@@ -199,7 +278,20 @@ impl Keys {
             let wrong = |wrong: RowError| PythonError::value(told(&wrong, row, name));
             self.give(name, cell).map_err(wrong)?;
         }
-        self.finish(row, batch)
+        self.expect_alike(dict);
+        self.finish(row, batch, beside)
+    }
+
+    /// Remembers the keys of a dict of numbers that is like the one before it.
+    fn expect_alike(&mut self, dict: &Bound<'_, PyDict>) {
+        let first = dict.iter().next().and_then(|(key, _)| key.cast_into_exact::<PyString>().ok());
+        let now = first.map(|key| (key.unbind(), dict.len()));
+        let is_alike = matches!((&now, &self.last), (Some((key, len)), Some((last, last_len)))
+            if key.is(last) && len == last_len);
+        self.last = now;
+        if is_alike && self.numbers.len() == dict.len() {
+            self.shape = Shape::new(dict, &self.numbers);
+        }
     }
 
     /// Adds the features of a cell to the row at hand.
@@ -216,7 +308,11 @@ impl Keys {
                 }
             }
             (Some(_), _) => {}
-            (None, cell) => self.meet(name, matches!(cell, Cell::Text(_)))?,
+            (None, Cell::Number(number)) if (number as f32).is_finite() => {
+                self.meet(name, false);
+                return self.give(name, cell);
+            }
+            (None, cell) => self.meet(name, matches!(cell, Cell::Text(_))),
         }
         if matches!(cell, Cell::Missing) { Ok(()) } else { self.give_anything(name, cell) }
     }
@@ -237,27 +333,29 @@ impl Keys {
             (Key::Words(_), _) => self.loose.extend(features),
             (Key::Number(_), _) => self.numbers.extend(features),
         }
-        self.new_names.push(names);
+        self.news.push(News::Names(names));
         Ok(())
     }
 
     /// Takes down a key that was not seen before.
-    fn meet(&mut self, name: &str, holds_words: bool) -> Result<(), RowError> {
+    fn meet(&mut self, name: &str, holds_words: bool) {
         let key = if holds_words {
             Key::Words(HashMap::new())
         } else {
-            let Cells { features, names } =
-                features_of(name, Role::Number, Cell::Number(1.0), self.bits)?;
-            self.new_names.push(names);
-            Key::Number(features.first().map_or(0, |&(index, _)| index))
+            Key::Number(Names::default().number(name, self.bits))
         };
         self.all.insert(name.to_owned(), key);
-        self.new_keys.push(name.to_owned());
-        Ok(())
+        let news = if holds_words { News::Words } else { News::Number };
+        self.news.push(news(name.to_owned()));
     }
 
     /// Ends the row at hand. Values of the same index are added up.
-    fn finish(&mut self, row: usize, batch: &mut Batch) -> PyResult<()> {
+    fn finish(
+        &mut self,
+        row: usize,
+        batch: &mut Batch,
+        (label, importance): (f64, Importance),
+    ) -> PyResult<()> {
         self.loose.append(&mut self.numbers);
         self.loose.sort_by_key(|&(index, _)| index);
         self.loose.dedup_by(|next, kept| {
@@ -270,9 +368,63 @@ impl Keys {
             let wrong = |why| PythonError::value(format!("row {row}: {why}"));
             open.push(index, value).map_err(wrong)?;
         }
-        open.finish(0.0, Importance::ONE);
+        open.finish(label, importance);
         Ok(())
     }
+}
+
+impl Shape {
+    /// Remembers the keys of a dict, whose numbers are these. It is `None` if a key is no word, or if
+    /// two keys are the same feature.
+    fn new(dict: &Bound<'_, PyDict>, numbers: &[(u32, f32)]) -> Option<Self> {
+        let key = |key: Bound<'_, PyAny>| Some(key.cast_into_exact::<PyString>().ok()?.unbind());
+        let keys = dict.iter().map(|(name, _)| key(name)).collect::<Option<Vec<_>>>()?;
+        let places = numbers.iter().enumerate().map(|(place, &(index, _))| (index, place));
+        let mut features: Vec<(u32, usize)> = places.collect();
+        features.sort_unstable();
+        let are_distinct = features.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let is_plain = are_distinct && features.first().is_none_or(|&(first, _)| first > 0);
+        is_plain.then(|| Self { keys, features, values: Vec::new() })
+    }
+
+    /// Whether a dict has the same keys in the same order and only finite numbers. If so, they are
+    /// taken down.
+    fn fits(&mut self, dict: &Bound<'_, PyDict>) -> bool {
+        if dict.len() != self.keys.len() {
+            return false;
+        }
+        self.values.clear();
+        for ((key, value), known) in dict.iter().zip(&self.keys) {
+            let value = match (key.is(known), number(&value)) {
+                (true, Some(value)) if value.is_finite() => value,
+                _ => return false,
+            };
+            self.values.push(value);
+        }
+        true
+    }
+
+    /// Appends the row of the dict at hand.
+    fn add(&self, constant: bool, batch: &mut Batch, (label, importance): (f64, Importance)) {
+        let mut open = batch.open_row(self.features.len() + usize::from(constant));
+        if constant {
+            let _ = open.push(0, 1.0);
+        }
+        for &(index, place) in &self.features {
+            // Indices increase and values are finite, so it cannot fail.
+            let _ = open.push(index, self.values[place]);
+        }
+        open.finish(label, importance);
+    }
+}
+
+/// Returns a value in single precision, if it is a plain number.
+fn number(value: &Bound<'_, PyAny>) -> Option<f32> {
+    if let Ok(number) = value.cast_exact::<PyFloat>() {
+        return Some(number.value() as f32);
+    }
+    let whole = value.cast_exact::<PyInt>().ok()?;
+    whole.extract::<f64>().ok().map(|number| number as f32)
 }
 
 impl Key {
@@ -337,6 +489,13 @@ pub(crate) fn matrix(
         let wanted = features.len();
         return Err(PythonError::value(format!("X has {width} columns, expected {wanted}")));
     }
+    if let Some(plain) = Plain::new(columns, &features, bits) {
+        let is_finite =
+            |row: usize| (0..width).all(|column| (cell(row, column) as f32).is_finite());
+        if (0..rows).all(is_finite) {
+            return plain.each(cell, constant, side, visit);
+        }
+    }
     let label = columns.iter().position(|column| column.role == Role::Label);
     let all = with_importance(columns, side)?;
     let reading = reading(LabelRule::Numbers, constant);
@@ -364,6 +523,70 @@ pub(crate) fn matrix(
         }
     }
     Ok(Told { names: assembler.names().clone(), missing: assembler.missing().to_vec() })
+}
+
+/// The features of a matrix all of whose columns are numbers, each a feature of its own.
+struct Plain {
+    /// The features in increasing order, each with its column.
+    features: Vec<(u32, usize)>,
+    names: Names,
+}
+
+impl Plain {
+    /// Returns the features of the columns at these places. It is `None` if there is more to them.
+    fn new(columns: &Columns, places: &[usize], bits: Bits) -> Option<Self> {
+        let made = Expansion { missing: false, ..columns.expansion().clone() };
+        if !made.is_none() {
+            return None;
+        }
+        let (mut features, mut names) = (Vec::with_capacity(places.len()), Names::default());
+        for (column, &place) in places.iter().enumerate() {
+            let Column { name, role } = &columns[place];
+            match role {
+                Role::Number => features.push((names.number(name, bits), column)),
+                Role::Drop => {}
+                _ => return None,
+            }
+        }
+        features.sort_unstable();
+        let are_distinct = features.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        are_distinct.then_some(Self { features, names })
+    }
+
+    /// Shows the rows to `visit`, some at a time. All values are finite.
+    fn each(
+        self,
+        cell: impl Fn(usize, usize) -> f64,
+        constant: bool,
+        side: &Side<'_>,
+        visit: &mut Visit<'_>,
+    ) -> Outcome<Told> {
+        let Self { features, names } = self;
+        let width = features.len() + usize::from(constant);
+        let mut batch = Batch::default();
+        for part in parts(side, width) {
+            let lengths = vec![width as u32; part.len()];
+            let (labels, importances) = side.part(part.clone());
+            batch.clear();
+            let filled = batch.extend_with(&lengths, labels, importances, |indices, values| {
+                let rows = indices.chunks_exact_mut(width.max(1));
+                for (row, (indices, values)) in
+                    part.zip(rows.zip(values.chunks_exact_mut(width.max(1))))
+                {
+                    if constant {
+                        (indices[0], values[0]) = (0, 1.0);
+                    }
+                    let places = (width - features.len()..).zip(&features);
+                    for (place, &(index, column)) in places {
+                        (indices[place], values[place]) = (index, cell(row, column) as f32);
+                    }
+                }
+            });
+            filled.map_err(|why| PythonError::value(format!("X: {why}")))?;
+            visit(batch.rows())?;
+        }
+        Ok(Told { names, missing: Vec::new() })
+    }
 }
 
 /// Returns the places of the columns that hold neither labels, importances nor predictions.

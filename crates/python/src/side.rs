@@ -37,16 +37,6 @@ impl<'a> Side<'a> {
         Ok(Self { labels, importances })
     }
 
-    /// Makes the label and the importance of one row.
-    pub(crate) fn of_one(label: f64, weight: f64) -> Outcome<Self> {
-        let wrong = |why| PythonError::value(format!("w: {why}"));
-        let importances = match weight {
-            1.0 => Vec::new(),
-            weight => vec![Importance::new(weight).map_err(wrong)?],
-        };
-        Ok(Self { labels: Cow::Owned(vec![label]), importances })
-    }
-
     /// Makes labels and importances for rows about which nothing is known: labels of 0, and all
     /// rows count 1.
     pub(crate) fn unknown(rows: usize) -> Self {
@@ -72,6 +62,11 @@ impl<'a> Side<'a> {
         }
         Err(PythonError::value(format!("X has {rows} rows and y has {labels}")))
     }
+}
+
+/// Returns the importance of one row.
+pub(crate) fn importance_of(weight: f64) -> Outcome<Importance> {
+    Importance::new(weight).map_err(|why| PythonError::value(format!("w: {why}")))
 }
 
 fn importances_of(all: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<Importance>> {

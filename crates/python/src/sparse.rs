@@ -38,6 +38,8 @@ pub(crate) struct SparseView<'a> {
     indices: Indices<'a>,
     values: Values<'a>,
     width: usize,
+    /// Whether all values and indices were checked.
+    is_checked: bool,
 }
 
 enum Indices<'a> {
@@ -86,7 +88,7 @@ impl<'py> Sparse<'py> {
             Whole::Small(array) => offsets(array.as_array().iter().map(|&at| at.into()), len),
             Whole::Large(array) => offsets(array.as_array().iter().copied(), len),
         };
-        Ok(SparseView { offsets: offsets?, indices, values, width: self.width })
+        Ok(SparseView { offsets: offsets?, indices, values, width: self.width, is_checked: false })
     }
 }
 
@@ -168,22 +170,22 @@ impl Values<'_> {
 /// Calls a method of the parts of a matrix, whatever their types are.
 macro_rules! with_parts {
     ($view:expr, $parts:ident => $body:expr) => {{
-        let (offsets, width) = (&$view.offsets[..], $view.width);
+        let (offsets, width, is_checked) = (&$view.offsets[..], $view.width, $view.is_checked);
         match (&$view.indices, &$view.values) {
             (Indices::Small(indices), Values::Singles(values)) => {
-                let $parts = Parts { offsets, indices, values, width };
+                let $parts = Parts { offsets, indices, values, width, is_checked };
                 $body
             }
             (Indices::Small(indices), Values::Doubles(values)) => {
-                let $parts = Parts { offsets, indices, values, width };
+                let $parts = Parts { offsets, indices, values, width, is_checked };
                 $body
             }
             (Indices::Large(indices), Values::Singles(values)) => {
-                let $parts = Parts { offsets, indices, values, width };
+                let $parts = Parts { offsets, indices, values, width, is_checked };
                 $body
             }
             (Indices::Large(indices), Values::Doubles(values)) => {
-                let $parts = Parts { offsets, indices, values, width };
+                let $parts = Parts { offsets, indices, values, width, is_checked };
                 $body
             }
         }
@@ -197,8 +199,9 @@ impl SparseView<'_> {
 
     /// Refuses values that single precision does not hold, indices out of their range, and indices
     /// that do not increase along a row.
-    pub(crate) fn check(&self) -> Outcome<()> {
-        with_parts!(self, parts => parts.check(0..self.rows()))
+    pub(crate) fn checked(self) -> Outcome<Self> {
+        with_parts!(self, parts => parts.check(0..self.rows()))?;
+        Ok(Self { is_checked: true, ..self })
     }
 
     /// Shows all rows to `visit`, some at a time.
@@ -213,12 +216,16 @@ impl SparseView<'_> {
     }
 }
 
+/// The number of comparisons that are counted in one narrow integer.
+const STRETCH: usize = 1 << 15;
+
 /// The parts of a matrix by their types.
 struct Parts<'a, I, V> {
     offsets: &'a [usize],
     indices: &'a [I],
     values: &'a [V],
     width: usize,
+    is_checked: bool,
 }
 
 impl<I: Index, V: Value> Parts<'_, I, V> {
@@ -226,15 +233,34 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
         let are_finite = self.values[self.places(&rows)]
             .iter()
             .fold(true, |fine, &value| fine & value.single().is_finite());
-        let increases = |row: usize| {
-            let indices = &self.indices[self.places(&(row..row + 1))];
-            let pairs = indices.iter().zip(indices.get(1..).unwrap_or_default());
-            pairs.fold(true, |fine, (one, next)| fine & (one < next))
-        };
-        if are_finite && self.are_columns(&rows) && rows.clone().all(increases) {
+        if are_finite && self.are_columns(&rows) && self.increase(&rows) {
             return Ok(());
         }
         rows.try_for_each(|row| self.check_row(row))
+    }
+
+    /// Whether indices increase within each of some rows. All places where they do not are counted
+    /// first, because that is a loop without branches, and then those between rows.
+    fn increase(&self, rows: &Range<usize>) -> bool {
+        let places = self.places(rows);
+        if places.is_empty() {
+            return true;
+        }
+        let indices = &self.indices[places.clone()];
+        let count = |indices: &[I]| {
+            let pairs = indices.iter().zip(indices.get(1..).unwrap_or_default());
+            pairs.map(|(one, next)| u32::from(one >= next)).sum::<u32>()
+        };
+        // Neighbouring stretches share an index, so that no pair is left out.
+        let starts = (0..indices.len()).step_by(STRETCH);
+        let stretch = |start: usize| &indices[start..indices.len().min(start + STRETCH + 1)];
+        let all: u64 = starts.map(|start| u64::from(count(stretch(start)))).sum();
+        let mut ends = self.offsets[rows.start..=rows.end].to_vec();
+        ends.dedup();
+        let is_descent = |&&end: &&usize| {
+            end > places.start && end < places.end && self.indices[end - 1] >= self.indices[end]
+        };
+        all == ends.iter().filter(is_descent).count() as u64
     }
 
     /// Returns the places of the features of some rows.
@@ -280,7 +306,7 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
         let (mut from, rows) = (0, side.labels.len());
         while from < rows {
             let part = from..self.end_of_part(from, rows);
-            if !self.are_columns(&part) {
+            if !self.is_checked && !self.are_columns(&part) {
                 self.check(part.clone())?;
             }
             let more = u32::from(constant);

@@ -21,6 +21,9 @@ use std::ops::Range;
 /// The approximate number of features in a batch.
 pub(crate) const ENOUGH: usize = 1 << 14;
 
+/// The largest number of values of a matrix that is copied whole before the first row is shown.
+const SMALL: usize = 1 << 21;
+
 /// The largest number of columns that a matrix may have. Readers have the same limit for indices.
 const COLUMNS_MAX: usize = 1 << 26;
 
@@ -74,6 +77,8 @@ pub(crate) enum View<'a> {
     Singles(ArrayView2<'a, f32>),
     Doubles(ArrayView2<'a, f64>),
     Sparse(SparseView<'a>),
+    /// A matrix that was copied and checked.
+    Copied(Copied),
     /// Rows with named features that were collected already, without labels.
     Batch(named::Collected),
     Arrow(Batches),
@@ -103,20 +108,27 @@ impl View<'_> {
             Self::Singles(array) => Some(array.nrows()),
             Self::Doubles(array) => Some(array.nrows()),
             Self::Sparse(parts) => Some(parts.rows()),
+            Self::Copied(copied) => Some(copied.rows),
             Self::Batch(rows) => Some(rows.len()),
             Self::Arrow(_) => None,
         }
     }
 
     /// Refuses a matrix with a value that no feature can have. If its columns have names, NaN is a
-    /// cell without a value.
-    pub(crate) fn check(&self, way: &Way<'_>) -> Outcome<()> {
+    /// cell without a value. A matrix that must be copied and is small is copied on the way.
+    pub(crate) fn checked(self, way: &Way<'_>) -> Outcome<Self> {
         let gaps = matches!(way, Way::Named { .. });
-        match self {
-            Self::Singles(array) => check_values(array, gaps),
-            Self::Doubles(array) => check_values(array, gaps),
-            Self::Sparse(parts) => parts.check(),
-            Self::Batch(_) | Self::Arrow(_) => Ok(()),
+        match (self, way) {
+            (Self::Doubles(array), Way::Numbered { constant }) if is_small(&array) => {
+                Ok(Self::Copied(Copied::of(&array, *constant)?))
+            }
+            (Self::Singles(array), Way::Numbered { constant: true }) if is_small(&array) => {
+                Ok(Self::Copied(Copied::of(&array, true)?))
+            }
+            (Self::Singles(array), _) => check_values(&array, gaps).map(|()| Self::Singles(array)),
+            (Self::Doubles(array), _) => check_values(&array, gaps).map(|()| Self::Doubles(array)),
+            (Self::Sparse(parts), _) => Ok(Self::Sparse(parts.checked()?)),
+            (view @ (Self::Copied(_) | Self::Batch(_) | Self::Arrow(_)), _) => Ok(view),
         }
     }
 
@@ -141,9 +153,7 @@ impl View<'_> {
         let Some(side) = side.or(unknown.as_ref()) else { return Ok(Told::default()) };
         match (self, way) {
             (Self::Batch(_), Way::Numbered { .. }) => {
-                return Err(PythonError::value(
-                    "X is a list of dicts, and the model was fitted to numbered columns",
-                ));
+                return Err(not_numbered());
             }
             (Self::Batch(rows), _) => return rows.each(side, visit),
             (Self::Singles(array), Way::Named { columns, bits, constant }) => {
@@ -160,15 +170,16 @@ impl View<'_> {
                 in_place(&array, side, visit)?;
             }
             (Self::Singles(array), Way::Numbered { constant }) => {
-                dense(&array, |&value| value, *constant, side, visit)?;
+                dense(&array, *constant, side, visit)?;
             }
             (Self::Doubles(array), Way::Numbered { constant }) => {
-                dense(&array, |&value| value as f32, *constant, side, visit)?;
+                dense(&array, *constant, side, visit)?;
             }
             (Self::Sparse(parts), Way::Numbered { constant }) => {
                 parts.each(*constant, side, visit)?;
             }
-            (Self::Sparse(_), Way::Named { .. }) | (_, Way::Keys) => {
+            (Self::Copied(copied), Way::Numbered { .. }) => copied.each(side, visit)?,
+            (Self::Sparse(_) | Self::Copied(_), Way::Named { .. }) | (_, Way::Keys) => {
                 return Err(PythonError::value(
                     "X is a matrix whose columns have no names, and the model was fitted to names",
                 ));
@@ -177,6 +188,11 @@ impl View<'_> {
         }
         Ok(Told::default())
     }
+}
+
+/// Makes the error about dicts for a model of numbered columns.
+pub(crate) fn not_numbered() -> PythonError {
+    PythonError::value("X is a list of dicts, and the model was fitted to numbered columns")
 }
 
 pub(crate) fn check_width(width: usize) -> Outcome<()> {
@@ -234,9 +250,73 @@ fn in_place(array: &ArrayView2<'_, f32>, side: &Side<'_>, visit: &mut Visit<'_>)
 }
 
 /// Returns parts of the rows that have about as many features as a batch should.
-fn parts(side: &Side<'_>, width: usize) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn parts(side: &Side<'_>, width: usize) -> impl Iterator<Item = Range<usize>> {
     let (rows, step) = (side.labels.len(), (ENOUGH / width.max(1)).max(1));
     (0..rows).step_by(step).map(move |from| from..rows.min(from + step))
+}
+
+/// Whether a matrix is copied whole. Its rows must lie side by side.
+fn is_small<T>(array: &ArrayView2<'_, T>) -> bool {
+    array.is_standard_layout() && array.len() <= SMALL && array.ncols() <= COLUMNS_MAX
+}
+
+/// A matrix in single precision, with its constant.
+pub(crate) struct Copied {
+    cells: Vec<f32>,
+    rows: usize,
+    width: usize,
+    constant: bool,
+}
+
+impl Copied {
+    /// Copies a matrix, and refuses a value that single precision does not hold.
+    fn of<T: Cell>(array: &ArrayView2<'_, T>, constant: bool) -> Outcome<Self> {
+        let (rows, columns) = array.dim();
+        let width = columns + usize::from(constant);
+        let mut cells = vec![1.0; rows * width];
+        let from = array.as_slice().unwrap_or_default().chunks_exact(columns.max(1));
+        let mut are_finite = true;
+        for (to, from) in cells.chunks_exact_mut(width.max(1)).zip(from) {
+            let to = &mut to[width - columns..];
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = from.single();
+                are_finite &= to.is_finite();
+            }
+        }
+        if !are_finite {
+            check_values(array, false)?;
+        }
+        Ok(Self { cells, rows, width, constant })
+    }
+
+    fn each(&self, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
+        let (mut door, first) = (Door::default(), u32::from(!self.constant));
+        for part in parts(side, self.width) {
+            let cells = &self.cells[part.start * self.width..part.end * self.width];
+            let (labels, importances) = side.part(part);
+            let rows = door.dense_from(first, self.width, cells, labels, importances);
+            visit(rows.map_err(|error| PythonError::value(format!("X: {error}")))?)?;
+        }
+        Ok(())
+    }
+}
+
+/// A cell of a matrix, in either precision.
+trait Cell: Copy + Into<f64> {
+    /// Returns the value in single precision.
+    fn single(self) -> f32;
+}
+
+impl Cell for f32 {
+    fn single(self) -> f32 {
+        self
+    }
+}
+
+impl Cell for f64 {
+    fn single(self) -> f32 {
+        self as f32
+    }
 }
 
 /// Makes the error about rows that were not let in.
@@ -249,9 +329,8 @@ fn wrong<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>, error: &RowError) -> Py
 }
 
 /// Shows rows that are copied, some at a time.
-fn dense<T: Copy + Into<f64>>(
+fn dense<T: Cell>(
     array: &ArrayView2<'_, T>,
-    single: impl Fn(&T) -> f32 + Copy,
     constant: bool,
     side: &Side<'_>,
     visit: &mut Visit<'_>,
@@ -264,8 +343,8 @@ fn dense<T: Copy + Into<f64>>(
         for row in array.slice(s![part.clone(), ..]).rows() {
             cells.extend(constant.then_some(1.0));
             match row.to_slice() {
-                Some(row) => cells.extend(row.iter().map(single)),
-                None => cells.extend(row.iter().map(single)),
+                Some(row) => cells.extend(row.iter().map(|cell| cell.single())),
+                None => cells.extend(row.iter().map(|cell| cell.single())),
             }
         }
         let (labels, importances) = side.part(part);

@@ -367,6 +367,10 @@ impl Run {
         }
         let expected = self.task.loss.labels();
         let labels = rows.labels();
+        // A loop without a way out in the middle is compiled to wide registers.
+        if labels.iter().fold(true, |fine, &label| fine & expected.accept(label)) {
+            return Ok(());
+        }
         match labels.iter().position(|&label| !expected.accept(label)) {
             None => Ok(()),
             Some(row) => Err(RunError::Label { row, label: labels[row], expected }),

@@ -82,7 +82,7 @@ impl Labels {
     #[inline]
     pub fn accept(self, label: f64) -> bool {
         match self {
-            Self::Signs => label == 1.0 || label == -1.0,
+            Self::Signs => label.abs() == 1.0,
             Self::Numbers => label.is_finite(),
         }
     }
