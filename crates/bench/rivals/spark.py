@@ -59,6 +59,10 @@ from pyspark.sql.types import DoubleType, StructField, StructType  # noqa: E402
 from rueful.spark import OnlineClassifier, _rounds, hindsight  # noqa: E402
 from rueful.spark._rows import ROW  # noqa: E402
 
+RACE = ["data", "learner", "progressive log loss", "test log loss", "seconds", "work, seconds"]
+COSTS = ["data", "parts", "rounds", "progressive log loss", "certificate", "test log loss"]
+COSTS += ["rounds to a regret of 0.02", "MB sent", "MB returned", "work, seconds", "worker, MB"]
+
 SCHEMA = StructType([StructField("features", VectorUDT()), StructField("label", DoubleType())])
 
 
@@ -195,9 +199,9 @@ class Rounds:
             moved[0] += len(content)
             return self._read(content)
 
-        def play(base, rows, parts, columns, *, is_only=False):
+        def play(base, rows, cut, parts, columns, *, is_only=False):
             moved[0] = 0
-            after = self._play(base, rows, parts, columns, is_only=is_only)
+            after = self._play(base, rows, cut, parts, columns, is_only=is_only)
             report = rueful._rueful.Model.from_bytes(after.state).report()
             report = rueful.Report._of(report)
             sent = len(base.state) * parts
@@ -350,7 +354,6 @@ def main() -> None:
         sets["a9a"] = lambda: tuple(a9a(Path(given.data), name) for name in names)
     spark = session()
     warm_up(spark)
-    raced, cost = [], []
     for name, made in sets.items():
         if given.only and name not in given.only:
             continue
@@ -358,13 +361,8 @@ def main() -> None:
         train, test = made()
         write(*train, PLACE / name / "train", given.parts)
         write(*test, PLACE / name / "test", 2)
-        raced += race(spark, name, PLACE / name, given.parts)
-        cost += costs(spark, name, PLACE / name)
-    header = ["data", "learner", "progressive log loss", "test log loss", "seconds", "work, seconds"]
-    print(common.table(header, raced))
-    header = ["data", "parts", "rounds", "progressive log loss", "certificate", "test log loss"]
-    header += ["rounds to a regret of 0.02", "MB sent", "MB returned", "work, seconds", "worker, MB"]
-    print(common.table(header, cost))
+        print(common.table(RACE, race(spark, name, PLACE / name, given.parts)), flush=True)
+        print(common.table(COSTS, costs(spark, name, PLACE / name)), flush=True)
     spark.stop()
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from .._audit import Audit
+from ._rows import BadRow, feature_check, refuse
 
 
 def audit(
@@ -58,17 +59,21 @@ def audit(
         audits: dict[Any, Audit] = {}
         row = 0
         for batch in batches:
-            for group, rows in _groups(batch, by):
-                books = audits.setdefault(group, Audit(**settings))
-                try:
+            try:
+                _check(batch, [prediction, label, *([weight] if weight else [])], names)
+                for group, rows in _groups(batch, by):
+                    books = audits.setdefault(group, Audit(**settings))
                     books.observe(
                         pa.Table.from_batches([rows.select(names)]),
                         _column(rows, label),
                         np.asarray(_column(rows, prediction), dtype=np.float64),
                         _column(rows, weight) if weight else None,
                     )
-                except ValueError as why:
-                    raise ValueError(f"partition {partition}, rows from {row} on: {why}") from why
+            except BadRow as bad:
+                where = f"partition {partition}, row {row + bad.row}"
+                raise ValueError(f"{where}, {bad.what}") from bad
+            except ValueError as why:
+                raise ValueError(f"partition {partition}, rows from {row} on: {why}") from why
             row += len(batch)
         for group, books in audits.items():
             state = [books._books.to_bytes()]
@@ -106,12 +111,17 @@ def _arrow_type(df: DataFrame, by: str | None) -> pa.DataType:
     return df.select(by).limit(0).toArrow().schema.field(0).type if by else pa.int64()
 
 
+def _check(batch: pa.RecordBatch, given: list[str], features: list[str]) -> None:
+    """Refuses rows without a prediction, label or weight, and values that no feature can have."""
+    for name in given:
+        known = batch.column(name).is_valid().to_numpy(zero_copy_only=False)
+        refuse(batch, name, np.asarray(known, dtype=bool), "a value")
+    for name in features:
+        refuse(batch, name, *feature_check(batch.column(name)))
+
+
 def _column(rows: pa.RecordBatch, name: str) -> Any:
-    column = rows.column(name)
-    if column.null_count:
-        row = int(np.flatnonzero(np.asarray(column.is_null()))[0])
-        raise ValueError(f"row {row}, column {name}: found no value, expected one")
-    return column.to_numpy(zero_copy_only=False)
+    return rows.column(name).to_numpy(zero_copy_only=False)
 
 
 def _groups(batch: pa.RecordBatch, by: str | None) -> Iterator[tuple[Any, pa.RecordBatch]]:

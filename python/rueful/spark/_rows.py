@@ -64,9 +64,8 @@ class Columns:
         """
         good = np.ones(len(batch), dtype=bool)
         for name, fine, expected in self._checks(batch):
-            if not self.skips and not fine.all():
-                row = int(np.argmin(fine))
-                raise BadRow(row, name, batch.column(name)[row].as_py(), expected)
+            if not self.skips:
+                refuse(batch, name, fine, expected)
             good &= fine
         bad = int(np.count_nonzero(~good))
         return (batch.filter(pa.array(good)) if bad else batch), bad
@@ -88,11 +87,23 @@ class Columns:
             if self.is_vector:
                 expected = "a vector of finite numbers that single precision holds"
                 yield name, _are_vectors(column), expected
-            elif pa.types.is_floating(column.type):
-                # A cell without a number is a missing one.
-                values = _doubles(column)
-                fine = ~(np.abs(values) > _LARGEST)
-                yield name, fine, "a finite number that single precision holds"
+            else:
+                yield name, *feature_check(column)
+
+
+def feature_check(column: pa.Array) -> tuple[Mask, str]:
+    """Tells which rows of a column can be features, and what is expected of them."""
+    if not pa.types.is_floating(column.type):
+        return np.ones(len(column), dtype=bool), "a value"
+    # A cell without a number is a missing one.
+    return ~(np.abs(_doubles(column)) > _LARGEST), "a finite number that single precision holds"
+
+
+def refuse(batch: pa.RecordBatch, name: str, fine: Mask, expected: str) -> None:
+    """Refuses the first row that is not fine."""
+    if not fine.all():
+        row = int(np.argmin(fine))
+        raise BadRow(row, name, batch.column(name)[row].as_py(), expected)
 
 
 class BadRow(ValueError):

@@ -22,6 +22,7 @@ from pyspark.ml.feature import VectorAssembler
 from pyspark.ml.linalg import Vectors
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from rueful._rueful import Model, part, take_parts
 from rueful.spark import (
     OnlineClassificationModel,
@@ -180,7 +181,7 @@ def test_the_certificate_speaks_of_the_predictions_that_were_made(
     assert own["sequential_risk"] - best["comparator"]["upper"] <= own["certificate"]
 
 
-def test_audits_add_up(model: OnlineClassificationModel, data: DataFrame) -> None:
+def test_audits_add_up(data: DataFrame, table: pd.DataFrame) -> None:
     said = data.select("x", "z", "label", "word", (data["x"] * 2).alias("score"))
     whole = audit(said, prediction="score", label="label", features=["x", "z"], radius=2.0)
     found = said.toPandas()
@@ -195,6 +196,9 @@ def test_audits_add_up(model: OnlineClassificationModel, data: DataFrame) -> Non
     groups = audit(said, prediction="score", label="label", by="word", features=["x", "z"])
     assert list(groups) == ["cold", "warm"]
     assert sum(one.report()["examples"] for one in groups.values()) == 1500
+    bad = said.withColumn("z", F.when(F.col("x") == table["x"][7], math.inf).otherwise(F.col("z")))
+    with pytest.raises(Exception, match="partition 0, row 7, column z: found inf"):
+        audit(bad, prediction="score", label="label", by="word", features=["x", "z"])
 
 
 def test_bad_rows_are_named_or_counted(spark: SparkSession) -> None:
