@@ -18,7 +18,9 @@ use crate::judged::JudgedReport;
 use crate::report::{CurveReport, finite};
 use crate::session::Progress;
 use crate::settings::{Settings, SettingsError};
-use rueful_core::classes::{ClassError, ClassJudge, ClassLedger, ClassRound, HingeRound, Shares};
+use rueful_core::classes::{
+    ClassError, ClassJudge, ClassLedger, ClassRound, HingeRound, NewClass, Shares,
+};
 use rueful_core::request::Refusal;
 use rueful_core::{Batch, Comparators, Example, RiskBound, Rows};
 use rueful_data::{PredictionColumns, Predictions, Source};
@@ -117,6 +119,7 @@ impl ClassAudit {
             card: ClassCard::default(),
             norms: Norms::default(),
             shares: None,
+            late: 0,
             windows,
         };
         let desk = Desk { classes: (0..names.len() as u32).collect(), shares: Vec::new() };
@@ -238,7 +241,8 @@ impl ClassAudit {
                 self.desk.shares.clear();
                 self.desk.shares.extend(said.iter().map(|share| share / whole));
                 let loss = -importance * probability.ln();
-                let round = ClassRound { predicted: largest(said), probability, loss };
+                let new = NewClass { any: 0.0, each: 0.0 };
+                let round = ClassRound { predicted: largest(said), probability, loss, new };
                 let said = (&self.desk.classes[..], &self.desk.shares[..]);
                 ledger.record(example, &round, said);
                 windows.iter_mut().for_each(|windows| windows.record(example, &round, said));

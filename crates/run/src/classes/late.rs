@@ -42,7 +42,7 @@ impl ClassSaid {
     pub(super) fn hinge(&self, example: &Example<'_>) -> HingeRound {
         let scores = if let Self::Scores(scores) = self { &scores[..] } else { &[] };
         let (class, importance) = (example.label as u32, example.importance.get());
-        HingeRound::of(scores.len(), |at| scores[at], class, importance)
+        HingeRound::of_scores(scores, class, importance)
     }
 
     /// Whether these are probabilities, or scores.
