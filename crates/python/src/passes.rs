@@ -34,10 +34,7 @@ fn each_row(
     let table = Table::of(table)?;
     let side = Side::new(labels, importances)?;
     let view = table.view(&Dicts::new(Bits::default(), false))?;
-    Ok(py.detach(|| {
-        view.check(way)?;
-        view.each(way, Some(&side), &mut |rows| visit(rows))
-    })?)
+    Ok(py.detach(|| view.checked(way)?.each(way, Some(&side), &mut |rows| visit(rows)))?)
 }
 
 fn to_bytes<'py>(py: Python<'py>, what: &impl Serialize) -> PyResult<Bound<'py, PyBytes>> {
