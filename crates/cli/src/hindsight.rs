@@ -181,7 +181,7 @@ fn question(answer: &Answer) -> String {
     };
     let set = answer.comparators.words(answer.loss.takes_numbers());
     let examples = counted(answer.found.examples, "example");
-    let weights = answer.data.class_weights;
+    let weights = answer.data.class_weights.as_ref();
     let weights = weights.map_or(String::new(), |weights| format!("; {weights}"));
     format!(
         "{}{penalty}, {examples} of {}{weights}; over {set}",

@@ -137,7 +137,9 @@ fn about(report: &RaceReport, notes: &[String]) -> Table {
         row("loss", loss(report)),
         row("examples", count(report.examples)),
     ];
-    rows.extend(report.data.class_weights.map(|weights| row("weights", weights.to_string())));
+    rows.extend(
+        report.data.class_weights.as_ref().map(|weights| row("weights", weights.to_string())),
+    );
     let best = report.comparator.map(|best| at_most(best.upper));
     rows.extend(best.map(|best| row("best fixed", format!("loses at most {best} per round"))));
     rows.extend(notes.iter().map(|note| row("note", note.clone())));

@@ -89,7 +89,7 @@ fn about(report: &Report, notes: &[String]) -> Table {
         row("norms", norms(report)),
     ]);
     rows.extend(report.delayed_labels.map(|delays| row("labels", late(&delays))));
-    let weights = data.and_then(|data| data.class_weights);
+    let weights = data.and_then(|data| data.class_weights.as_ref());
     rows.extend(weights.map(|weights| row("weights", weights.to_string())));
     rows.extend(notes.iter().map(|note| row("note", note.clone())));
     let resumed = |before| row("resumed", format!("after {}", counted(before, "example")));

@@ -238,6 +238,7 @@ impl DataSettings {
         match labels {
             LabelUse::Learn(labels) => self.check_weights(labels)?,
             LabelUse::Store => self.check_weights(Labels::Numbers)?,
+            LabelUse::Infer if self.is_by_label() => {}
             LabelUse::Infer => self.check_weights(Labels::Signs)?,
             LabelUse::Classes => self.refuse_signs()?,
             LabelUse::Look | LabelUse::Ignore => {
@@ -264,7 +265,7 @@ impl DataSettings {
             schema,
             positive,
             constant: !self.no_constant,
-            class_weights: self.class_weights,
+            class_weights: self.class_weights.clone(),
             passes: self.passes,
             pending: self.pending,
         };
@@ -282,13 +283,19 @@ impl DataSettings {
     /// Refuses class weights if there are no classes.
     fn check_weights(&self, labels: Labels) -> Result<(), SettingsError> {
         let names_positive = self.positive.is_some();
-        Ok(self.class_weights.map_or(Ok(()), |weights| weights.check(labels, names_positive))?)
+        let weights = self.class_weights.as_ref();
+        Ok(weights.map_or(Ok(()), |weights| weights.check(labels, names_positive))?)
+    }
+
+    /// Whether labels have weights, and not the two classes +1 and −1.
+    fn is_by_label(&self) -> bool {
+        self.class_weights.as_ref().is_some_and(ClassWeights::is_by_label)
     }
 
     /// Refuses settings of two classes if all classes are learned.
     fn refuse_signs(&self) -> Result<(), SettingsError> {
-        let two =
-            [("positive", self.positive.is_some()), ("class-weight", self.class_weights.is_some())];
+        let has_signs = self.class_weights.is_some() && !self.is_by_label();
+        let two = [("positive", self.positive.is_some()), ("positive-weight", has_signs)];
         match two.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
             Some((setting, _)) => Err(SettingsError::Contradiction(
@@ -610,8 +617,8 @@ impl DataSpec {
     /// Multiplies the importance of each row by the weight of its class, if there are class
     /// weights, and by 0 if the row is held out.
     fn weigh(&self, source: Box<dyn Source>) -> Box<dyn Source> {
-        let source = match self.class_weights {
-            Some(weights) => Box::new(Weighted::new(source, weights, self.name())),
+        let source = match &self.class_weights {
+            Some(weights) => Box::new(Weighted::new(source, weights.clone(), self.name())),
             None => source,
         };
         match self.passes.and_then(|passes| passes.holdout) {

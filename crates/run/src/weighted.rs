@@ -9,8 +9,11 @@ use crate::spec::SpecError;
 use rueful_core::loss::{AnyLoss, Labels};
 use rueful_core::words::either;
 use rueful_core::{Batch, OutOfRange};
-use rueful_data::{Census, DataError, Delays, LabelsSeen, Names, Source, Waiting};
+use rueful_data::{
+    Census, DataError, Delays, LabelsSeen, Names, Phrase, Source, Waiting, printable,
+};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How many times the examples of a class count: 0, or a number of reasonable size.
@@ -54,8 +57,8 @@ impl From<ClassWeight> for f64 {
     }
 }
 
-/// How much the examples of the two classes count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+/// How much the examples of the classes count: of two classes, or of many.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassWeights {
     /// The weight of examples of the class +1.
@@ -64,6 +67,9 @@ pub struct ClassWeights {
     /// The weight of examples of the class −1.
     #[serde(default)]
     pub negative: ClassWeight,
+    /// The weights of labels, where there are many classes. All others have the weight 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, ClassWeight>,
 }
 
 impl ClassWeights {
@@ -83,12 +89,41 @@ impl ClassWeights {
         Ok(Some(Self {
             positive: weight("positive-weight", positive)?,
             negative: weight("negative-weight", negative)?,
+            labels: BTreeMap::new(),
         }))
+    }
+
+    /// The weights of labels that were asked for, each as LABEL=W, if any were.
+    pub fn of_labels(asked: &[String]) -> Result<Option<Self>, SettingsError> {
+        let mut labels = BTreeMap::new();
+        for one in asked {
+            let (label, weight) = one.rsplit_once('=').unwrap_or((one, ""));
+            let number: f64 = weight.parse().map_err(|_| no_label_weight(one))?;
+            let weight = in_range("class-weight", number, ClassWeight::new)?;
+            if labels.insert(label.to_owned(), weight).is_some() {
+                let twice = Phrase::default().setting("class-weight");
+                return Err(SettingsError::Contradiction(
+                    twice.and(format!(" is given twice for {label:?}")),
+                ));
+            }
+        }
+        Ok((!labels.is_empty()).then(|| Self { labels, ..Self::default() }))
+    }
+
+    /// Whether labels have weights, and not the two classes +1 and −1.
+    pub fn is_by_label(&self) -> bool {
+        !self.labels.is_empty()
     }
 
     /// Refuses weights where there are no classes, and weights that leave no examples. There are
     /// two classes where a loss takes signs, and where a label is said to be +1.
     pub(crate) fn check(&self, labels: Labels, names_positive: bool) -> Result<(), SpecError> {
+        if self.is_by_label() {
+            return Err(SpecError::new(
+                "the weights of labels are for many classes, and here are two, or numbers: give the \
+                 weights of +1 and -1",
+            ));
+        }
         if labels == Labels::Numbers && !names_positive {
             return Err(SpecError::new(format!(
                 "class weights are for the classes +1 and -1, and the labels of this loss are \
@@ -106,24 +141,46 @@ impl ClassWeights {
 
     /// Whether a class is left out altogether.
     pub(crate) fn leave_out(&self) -> bool {
-        self.positive.get() == 0.0 || self.negative.get() == 0.0
+        let labels = self.labels.values().copied();
+        [self.positive, self.negative].into_iter().chain(labels).any(|one| one.get() == 0.0)
     }
 
     fn of(&self, label: f64) -> f64 {
         if label > 0.0 { self.positive.get() } else { self.negative.get() }
     }
+
+    /// The weight of every label, in order.
+    fn of_each(&self, labels: &LabelsSeen) -> Vec<f64> {
+        let of = |(label, _): &(String, u64)| self.labels.get(label).copied().unwrap_or_default();
+        labels.counts.iter().map(|label| of(label).get()).collect()
+    }
 }
 
 impl fmt::Display for ClassWeights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_by_label() {
+            let one = |(label, weight): (&String, &ClassWeight)| {
+                format!("{} counts {}", printable(label), weight.get())
+            };
+            return f.write_str(&self.labels.iter().map(one).collect::<Vec<_>>().join(", "));
+        }
         write!(f, "+1 counts {}, -1 counts {}", self.positive.get(), self.negative.get())
     }
+}
+
+/// The refusal of a weight that is not written as LABEL=W.
+#[cold]
+fn no_label_weight(found: &str) -> SettingsError {
+    let expected = format!(": found {found:?}, expected a label and its weight: LABEL=2.5");
+    SettingsError::Contradiction(Phrase::default().setting("class-weight").and(expected))
 }
 
 /// A source whose rows count as much as their class says.
 pub(crate) struct Weighted {
     rows: Box<dyn Source>,
     weights: ClassWeights,
+    /// The weights of the classes so far, by number, where there are many.
+    by_class: Vec<f64>,
     /// The name of the data in errors.
     name: String,
     /// The rows as they came from the source.
@@ -143,24 +200,39 @@ enum Ending {
 impl Weighted {
     /// The rows of a source, with weights.
     pub(crate) fn new(rows: Box<dyn Source>, weights: ClassWeights, name: String) -> Self {
+        let left = weights.leave_out().then(Census::default);
         Self {
             rows,
             weights,
+            by_class: Vec::new(),
             name,
             plain: Batch::default(),
-            left: weights.leave_out().then(Census::default),
+            left,
             ending: Ending::Open,
+        }
+    }
+
+    /// Looks up the weights of classes that are new.
+    fn look_up(&mut self) {
+        let known = self.by_class.len() as f64;
+        if self.weights.is_by_label() && self.plain.rows().labels().iter().any(|&y| y >= known) {
+            self.by_class = self.weights.of_each(&self.rows.labels());
         }
     }
 
     /// Weighs the rows that came, up to the first that cannot be weighed.
     fn weigh(&mut self, batch: &mut Batch) {
-        let weights = self.weights;
+        self.look_up();
+        let Self { weights, by_class, .. } = self;
+        let weight_of = |label: f64| match weights.is_by_label() {
+            true => by_class.get(label as usize).copied().unwrap_or(1.0),
+            false => weights.of(label),
+        };
         let weighed = batch.map_rows(
             self.plain.rows(),
             |features| features,
             |example, row| {
-                row.weigh(weights.of(example.label));
+                row.weigh(weight_of(example.label));
                 row.copy(&example.features)
             },
         );

@@ -192,12 +192,21 @@ pub(crate) struct WeightArgs {
     /// Examples of the class -1 count W times as much [default: 1].
     #[arg(long, value_name = "W", allow_negative_numbers = true)]
     negative_weight: Option<f64>,
+
+    /// Of many classes, examples with this label count W times as much; may be repeated [default: 1].
+    #[arg(
+        long,
+        value_name = "LABEL=W",
+        conflicts_with_all = ["positive_weight", "negative_weight"]
+    )]
+    class_weight: Vec<String>,
 }
 
 impl WeightArgs {
     /// The settings of data whose classes are weighted.
     pub(crate) fn weigh(&self, data: DataSettings) -> anyhow::Result<DataSettings> {
-        let class_weights = ClassWeights::asked(self.positive_weight, self.negative_weight)?;
+        let two = ClassWeights::asked(self.positive_weight, self.negative_weight)?;
+        let class_weights = two.or(ClassWeights::of_labels(&self.class_weight)?);
         Ok(DataSettings { class_weights, ..data })
     }
 }

@@ -66,7 +66,9 @@ fn about(report: &AuditReport) -> Table {
         row("features", features(report)),
         row("norms", norms(report)),
     ]);
-    rows.extend(report.data.class_weights.map(|weights| row("weights", weights.to_string())));
+    rows.extend(
+        report.data.class_weights.as_ref().map(|weights| row("weights", weights.to_string())),
+    );
     plain(rows)
 }
 

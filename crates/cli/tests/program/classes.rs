@@ -468,3 +468,46 @@ fn predictions_that_cannot_be_audited_are_refused_with_their_line() {
         assert!(error.contains(said), "{error}");
     }
 }
+
+#[test]
+fn the_weight_of_a_class_is_the_importance_of_its_rows() {
+    let line = |weight: f64, (x, class): ([f64; 3], usize)| {
+        let weight = if class == 1 { 2.5 * weight } else { weight };
+        format!("{weight},{},{},{},{}\n", x[0], x[1], x[2], NAMES[class])
+    };
+    let importances: String = rows(200).into_iter().map(|row| line(1.0, row)).collect();
+    let weighted = "w,f1,f2,f3,y\n".to_owned() + &importances;
+    let folder = desk(&[("rows.csv", csv(200, &NAMES)), ("weighted.csv", weighted)]);
+    let figures_of = |line: &str| {
+        let mut report = ask_in(folder.path(), line).json();
+        let object = report.as_object_mut().expect("an object");
+        ["spec", "data"].iter().for_each(|key| drop(object.remove(*key)));
+        report
+    };
+    for (command, loss) in
+        [("run", "softmax"), ("run", "multiclass-hinge"), ("hindsight", "softmax")]
+    {
+        let flags = format!("--label y -q --json --loss {loss}");
+        let by_flag =
+            figures_of(&format!("{command} rows.csv {flags} --class-weight {}=2.5", NAMES[1]));
+        let by_column = figures_of(&format!("{command} weighted.csv {flags} --importance w"));
+        assert_eq!(by_flag, by_column, "{command} {loss}");
+    }
+    let none = figures_of("run rows.csv --label y -q --json --class-weight lily=0");
+    let classes = none["classes"].as_array().expect("classes");
+    assert!(classes.iter().all(|class| class["label"] != "lily"), "{classes:?}");
+    let ask = |line: &str| ask_in(folder.path(), line);
+    let spec = ask("run rows.csv --label y -q --class-weight rose=3 --print-spec").result();
+    fs::write(folder.path().join("run.toml"), &spec).expect("the spec is written");
+    assert!(ask("run --spec run.toml -q").result().contains("rose counts 3"), "{spec}");
+    for (flags, said) in [
+        ("--class-weight rose", "--class-weight: found \"rose\", expected a label and its weight"),
+        ("--class-weight rose=-1", "--class-weight: -1 is not 0, or a number"),
+        ("--class-weight rose=1 --class-weight rose=2", "is given twice for \"rose\""),
+        ("--positive-weight 2", "--positive-weight is for two classes"),
+        ("--class-weight rose=2 --positive rose", "the weights of labels are for many classes"),
+    ] {
+        let error = ask(&format!("run rows.csv --label y {flags}")).one_line();
+        assert!(error.contains(said), "{flags}: {error}");
+    }
+}

@@ -81,7 +81,7 @@ impl<P: Passes> Newton<'_, P> {
                 damping *= 10.0;
                 continue;
             };
-            match self.search(&at, v, (temperature, is_dense), bracket)? {
+            match self.search(&at, &v, (temperature, is_dense), bracket)? {
                 Some(there) => {
                     at = there;
                     damping = (damping * 0.1).max(1e-14);
@@ -97,11 +97,11 @@ impl<P: Passes> Newton<'_, P> {
     fn search(
         &mut self,
         at: &Standing,
-        v: Vec<f64>,
+        v: &[f64],
         (temperature, is_dense): (f64, bool),
         bracket: &mut Bracket,
     ) -> Result<Option<Standing>, P::Error> {
-        let target = self.frame.scales.with_units(&v, self.frame.inside);
+        let target = self.frame.scales.with_units(v, self.frame.inside);
         for part in PARTS {
             if bracket.is_done(self.options) {
                 break;

@@ -122,7 +122,7 @@ impl<P: Passes> Bend<'_, P> {
                     None => shares_at(frame, point, &example, &mut shares),
                 }
                 round += 1;
-                if shares.iter().any(|&share| share == 1.0) {
+                if shares.contains(&1.0) {
                     continue;
                 }
                 moved.fill(0.0);

@@ -121,7 +121,7 @@ impl<'a> Visit<'a> {
         let (classes, frame) = (self.margins.len(), self.frame);
         let factor = example.importance.get() / self.temperature;
         let is_alive = |&place: &usize| self.margins[place] > NEGLIGIBLE;
-        if self.margins.iter().any(|&share| share == 1.0) {
+        if self.margins.contains(&1.0) {
             return;
         }
         let Some(hessian) = &mut self.hessian else {

@@ -147,7 +147,7 @@ impl ClassAudit {
         while source.fill(&mut self.batch)? {
             self.read(predictions, &mut row)?;
             let batch = std::mem::take(&mut self.batch);
-            self.observe(batch.rows())?;
+            self.observe(batch.rows());
             watch(batch.rows(), self.progress(source));
             self.batch = batch;
         }
@@ -184,7 +184,7 @@ impl ClassAudit {
                 self.check(&example, row).map_err(|why| AuditRunError::Classes {
                     predictions: predictions.name().to_owned(),
                     line: predictions.line(),
-                    why: renumbered(why, count as usize),
+                    why: renumbered(&why, count as usize),
                 })?;
             }
         }
@@ -204,7 +204,7 @@ impl ClassAudit {
     }
 
     /// Records the rows of a batch.
-    fn observe(&mut self, rows: Rows<'_>) -> Result<(), AuditRunError> {
+    fn observe(&mut self, rows: Rows<'_>) {
         let mut cells = std::mem::take(&mut self.cells);
         let rows = self.books.ledger.enter(rows, &mut cells);
         let mut from = 0;
@@ -222,7 +222,6 @@ impl ClassAudit {
             from += part.len();
         }
         self.cells = cells;
-        Ok(())
     }
 
     /// Records one row, whose features are cells.
@@ -339,8 +338,8 @@ impl AuditReport {
 }
 
 /// The same error, about this row.
-fn renumbered(error: ClassError, at: usize) -> ClassError {
-    match error {
+fn renumbered(error: &ClassError, at: usize) -> ClassError {
+    match *error {
         ClassError::Label { label, .. } => ClassError::Label { row: at, label },
         ClassError::Unexpected { class, expected, .. } => {
             ClassError::Unexpected { row: at, class, expected }

@@ -78,9 +78,9 @@ impl ClassSpec {
 
     /// Refuses a description that contradicts itself, before the first byte is read.
     pub fn check(&self) -> Result<(), SpecError> {
-        if self.data.class_weights.is_some() {
+        if self.data.class_weights.as_ref().is_some_and(|weights| !weights.is_by_label()) {
             return Err(SpecError::new(
-                "class weights are for two classes: many classes do not take them yet",
+                "weights of +1 and -1 are for two classes: of many, labels have weights",
             ));
         }
         if self.data.positive.is_some() {
