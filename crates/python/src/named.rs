@@ -287,7 +287,7 @@ impl Keys {
         let first = dict.iter().next().and_then(|(key, _)| key.cast_into_exact::<PyString>().ok());
         let now = first.map(|key| (key.unbind(), dict.len()));
         let is_alike = matches!((&now, &self.last), (Some((key, len)), Some((last, last_len)))
-            if key.is(last) && len == last_len);
+            if is_same(key.bind(dict.py()).as_any(), last) && len == last_len);
         self.last = now;
         if is_alike && self.numbers.len() == dict.len() {
             self.shape = Shape::new(dict, &self.numbers);
@@ -395,11 +395,10 @@ impl Shape {
         }
         self.values.clear();
         for ((key, value), known) in dict.iter().zip(&self.keys) {
-            let value = match (key.is(known), number(&value)) {
-                (true, Some(value)) if value.is_finite() => value,
+            match number(&value) {
+                Some(value) if value.is_finite() && is_same(&key, known) => self.values.push(value),
                 _ => return false,
-            };
-            self.values.push(value);
+            }
         }
         true
     }
@@ -416,6 +415,15 @@ impl Shape {
         }
         open.finish(label, importance);
     }
+}
+
+/// Whether a key is a word that is known: the same object, or another one with the same letters.
+fn is_same(key: &Bound<'_, PyAny>, known: &Py<PyString>) -> bool {
+    let letters = |word: &Bound<'_, PyString>| {
+        let known = known.bind(word.py());
+        matches!((word.to_str(), known.to_str()), (Ok(one), Ok(other)) if one == other)
+    };
+    key.is(known) || key.cast_exact::<PyString>().is_ok_and(letters)
 }
 
 /// Returns a value in single precision, if it is a plain number.
