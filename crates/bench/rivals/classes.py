@@ -1,10 +1,11 @@
-"""Compare the losses of rueful's bank and of Vowpal Wabbit, one against all, on nine sets of many classes.
+"""Compare the losses of rueful's bank and of other learners on nine sets of many classes.
 
-No program is tuned. Both see the same rows once, in the same order, and are told how many classes there
-are. Every prediction is made before its row is learned from. Vowpal Wabbit runs in each of its five modes
-twice: with the logistic loss and --probabilities, for its log loss and its error, and with its defaults, for
-its error alone. The best of each counts. Probabilities below 1e-6 count as 1e-6 for both programs. The
-project's goals are checked at the end. Exit code 1 means that a goal was missed.
+No program is tuned. All see the same rows once, in the same order. Every prediction is made before its row is
+learned from. Vowpal Wabbit runs one against all, in each of its five modes twice: with the logistic loss and
+--probabilities, for its log loss and its error, and with its defaults, for its error alone. River's softmax
+regression and scikit-learn's gradient descent run with and without their scalers. The best of each counts.
+Probabilities below 1e-6 count as 1e-6 for all programs. The project's goals are checked at the end. Exit code
+1 means that a goal was missed.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+import class_models  # noqa: E402
 import class_sets  # noqa: E402
 import common  # noqa: E402
 from class_sets import Row  # noqa: E402
@@ -83,17 +85,32 @@ def plain_score(lines: list[str], rows: list[Row]) -> Score:
     return Score(None, wrong / len(rows))
 
 
-def kept_vowpal(text: Path, mode: str, is_logistic: bool, rows: list[Row]) -> Score:
-    """The score of Vowpal Wabbit. It is kept, because only a new version or new scripts of ours can change it."""
-    key = hashlib.sha256(repr((mode, is_logistic)).encode() + text.read_bytes())
-    for file in ("requirements.txt", "models.py", "classes.py"):
+LIBRARIES = {"river": class_models.river, "scikit-learn": class_models.scikit_learn}
+
+
+def library(name: str, is_scaled: bool, rows: list[Row]) -> Score | None:
+    """The score of a library, or nothing if the set is too large for it."""
+    if name == "river" and not class_models.is_for_river(rows, is_scaled):
+        return None
+    losses, wrong = [], 0
+    for (share, predicted), (label, _) in zip(LIBRARIES[name](rows, is_scaled), rows, strict=True):
+        losses.append(loss_of(share if math.isfinite(share) else 0.0))
+        wrong += predicted != label
+    return Score(sum(losses) / len(rows), wrong / len(rows))
+
+
+def kept_score(text: Path, who: str, how: str | bool, rows: list[Row]) -> Score | None:
+    """The score of somebody else. It is kept, because only a new version or new scripts of ours can change it."""
+    key = hashlib.sha256(repr((who, how)).encode() + text.read_bytes())
+    for file in ("requirements.txt", "models.py", "class_models.py", "classes.py"):
         key.update((common.HERE / file).read_bytes())
     kept = class_sets.FOLDER / "kept" / key.hexdigest()
     if not kept.exists():
-        found = vowpal(text, mode, is_logistic, rows)
+        found = library(who, how, rows) if who in LIBRARIES else vowpal(text, who, how, rows)
         kept.parent.mkdir(exist_ok=True)
-        kept.write_text(json.dumps([found.loss, found.error]))
-    return Score(*json.loads(kept.read_text()))
+        kept.write_text(json.dumps(found and [found.loss, found.error]))
+    found = json.loads(kept.read_text())
+    return found and Score(*found)
 
 
 def bank(program: str, path: Path) -> tuple[Score, dict]:
@@ -113,6 +130,18 @@ class Contest:
     report: dict
     logistic: dict[str, Score]
     plain: dict[str, Score]
+    libraries: dict[str, list[Score]]
+
+    def best_of(self, library: str) -> Score | None:
+        return min(self.libraries[library], key=lambda score: score.loss, default=None)
+
+    def of_library(self, library: str) -> str:
+        best = self.best_of(library)
+        return f"{best.loss:.4f}" if best else "–"
+
+    def least_error(self) -> str:
+        errors = [score.error for scores in self.libraries.values() for score in scores]
+        return f"{min(errors):.4f}" if errors else "–"
 
     def best_loss(self) -> float:
         return min(score.loss for score in self.logistic.values())
@@ -130,6 +159,7 @@ class Contest:
             f"{self.name} ({self.report['classes']})", f"{self.rows:,}",
             *losses, f"{self.bank.loss:.4f}", f"{self.bank.loss / self.best_loss():.3f}",
             f"{self.best_error():.4f}", f"{self.bank.error:.4f}",
+            *(self.of_library(name) for name in LIBRARIES), self.least_error(),
             self.time(), f"{self.report['peak_megabytes']:.1f}",
             f"{self.report['beats_up_to'] or 0.0:.2f}",
         ]
@@ -137,7 +167,7 @@ class Contest:
 
 HEADER = [
     "set (classes)", "rows", *(f"VW {mode}" for mode in MODES), "rueful", "rueful / best VW",
-    "best error of VW", "error of rueful", "µs a row", "peak MB", "beats up to U =",
+    "best error of VW", "error of rueful", *LIBRARIES, "best error of these", "µs a row", "peak MB", "beats up to U =",
 ]
 
 
@@ -146,24 +176,29 @@ def hold(name: str, program: str, pool: ProcessPoolExecutor) -> Contest:
     text = path.with_suffix(".vw")
     vw_text(text, rows)
     waiting = {
-        (mode, is_logistic): pool.submit(kept_vowpal, text, mode, is_logistic, rows)
-        for mode in MODES for is_logistic in (True, False)
+        (who, how): pool.submit(kept_score, text, who, how, rows)
+        for who in [*MODES, *LIBRARIES] for how in (True, False)
     }
     found = {key: future.result() for key, future in waiting.items()}
+    libraries = {name: [found[name, how] for how in (True, False) if found[name, how]] for name in LIBRARIES}
     own, report = bank(program, path)
     logistic, plain = ({mode: found[mode, kind] for mode in MODES} for kind in (True, False))
-    return Contest(name, len(rows), own, report, logistic, plain)
+    return Contest(name, len(rows), own, report, logistic, plain, libraries)
 
 
 def goals(held: list[Contest]) -> list[tuple[str, bool]]:
     losses = sum(one.bank.loss <= one.best_loss() for one in held)
     errors = sum(one.bank.error <= one.best_error() for one in held)
     most = max(one.report["peak_megabytes"] for one in held)
+    rivals = [score for one in held for scores in one.libraries.values() for score in scores]
+    above = sum(one.bank.loss <= score.loss for one in held for scores in one.libraries.values() for score in scores)
     mean = math.exp(sum(math.log(one.bank.loss / one.best_loss()) for one in held) / len(held))
     return [
         (f"log loss at or below that of VW's best mode on {losses} of {len(held)} sets, all wanted "
          f"(geometric mean of the ratios {mean:.3f})", losses == len(held)),
         (f"error at or below VW's best of ten runs on {errors} of {len(held)} sets, 8 wanted", errors >= 8),
+        (f"log loss at or below that of river and scikit-learn in {above} of {len(rivals)} runs, all wanted",
+         above == len(rivals)),
         (f"{most:.1f} MB at most, 60 wanted", most <= 60.0),
     ]
 
