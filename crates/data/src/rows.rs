@@ -45,6 +45,8 @@ pub(crate) struct Rows {
     /// The state before that row, and the columns in which it has no value.
     mark: Mark,
     missed: Vec<usize>,
+    /// Whether that row waits for its label, so that nothing of it is forgotten.
+    is_waiting: bool,
 }
 
 /// The state of labels and names before a row.
@@ -107,11 +109,16 @@ impl Rows {
     pub(crate) fn mark(&mut self) {
         self.mark = Mark { labels: self.labels.mark(), names: self.names.mark() };
         self.missed.clear();
+        self.is_waiting = false;
     }
 
-    /// Forgets everything since the mark, because a row of importance 0 leaves no trace.
+    /// Forgets everything since the mark, because a row of importance 0 leaves no trace unless it
+    /// waits for its label.
     #[cold]
     pub(crate) fn forget_row(&mut self) {
+        if std::mem::take(&mut self.is_waiting) {
+            return;
+        }
         self.labels.forget_since(&self.mark.labels);
         self.names.forget_since(self.mark.names);
         self.missed.drain(..).for_each(|column| self.missing[column] -= 1);
@@ -181,10 +188,9 @@ impl Rows {
         self.missed.len()
     }
 
-    /// Ends a row that waits for its label. It is there to be predicted, and nothing of it is
-    /// forgotten.
+    /// Says that the current row waits for its label. Nothing of it is forgotten when it ends.
     pub(crate) fn keep_waiting(&mut self) {
-        self.mark();
+        self.is_waiting = true;
     }
 
     /// Ends a row that has nothing but an id and a label. Its empty cells are none that are missing.

@@ -2,6 +2,7 @@
 
 use crate::harness::{ask_in, number};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -226,6 +227,26 @@ fn every_format_with_ids_gives_the_same() {
         assert!((number(&vw, key) / number(&csv, key) - 1.0).abs() < 1e-6, "{key}");
     }
     assert_eq!(vw["delayed_labels"], csv["delayed_labels"]);
+}
+
+/// What is made of a row is made of one that waits, and keeps its name.
+#[test]
+fn made_features_wait_with_their_rows() {
+    let all = events(120, 7);
+    let desk = desk(&[("late.csv", csv(&all)), ("turn.csv", in_turn(&all)), ("late.vw", vw(&all))]);
+    let weights = |asked: &str, model: &str| {
+        ask_in(desk.path(), &format!("run {asked} -q --save {model}")).result();
+        let listed = ask_in(desk.path(), &format!("weights {model} --all --json")).json();
+        let names = listed["weights"].as_array().expect("an array").iter();
+        let names = names.map(|weight| weight["name"].as_str().expect("a name").to_owned());
+        names.collect::<BTreeSet<String>>()
+    };
+    let made = "--label clicked --cross age,job --bins age:30,50";
+    let turn = weights(&format!("turn.csv {made}"), "turn.rueful");
+    assert!(turn.iter().any(|name| name.contains('×')), "{turn:?}");
+    assert_eq!(weights(&format!("late.csv --id id {made}"), "late.rueful"), turn);
+    let grams = weights("late.vw --id tag --ngram 2", "vw.rueful");
+    assert!(grams.iter().any(|name| name.contains("job=cook")), "{grams:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Reads one line of Vowpal Wabbit text, and its features.
 
 use super::Vw;
+use super::head::Head;
 use super::made::{Destination, Made};
 use crate::format::Fault;
 use crate::names::Prefix;
@@ -70,28 +71,35 @@ impl Lines<'_> {
         if !self.is_line_end(end) {
             return Err(self.return_fault(end));
         }
-        if self.format.id {
-            let tag = &self.text.bytes()[head.tag];
-            rows.ids.push(tag, head.is_labelled);
-            rows.starts.push(start);
-            if !head.is_labelled {
-                head.importance = Importance::ZERO;
-                rows.keep_waiting();
-            } else if rows.features(self.format.constant) == 0 {
-                rows.finish_bare(head.label, head.importance);
-                return Ok(self.next_line(end));
-            }
-        }
         if head.importance.is_zero() && !self.format.idle_rows && !self.format.id {
             rows.forget_row();
-        } else {
-            if MADE {
-                let added = self.made.add_to(rows);
-                added.map_err(|expected| self.made_fault(start, expected))?;
-            }
-            rows.finish(head.label, head.importance).map_err(|_| self.sum_fault(start))?;
+            return Ok(self.next_line(end));
         }
+        if MADE {
+            let added = self.made.add_to(rows);
+            added.map_err(|expected| self.made_fault(start, expected))?;
+        }
+        if self.format.id && self.identify(start, &mut head, rows) {
+            return Ok(self.next_line(end));
+        }
+        rows.finish(head.label, head.importance).map_err(|_| self.sum_fault(start))?;
         Ok(self.next_line(end))
+    }
+
+    /// Reports the id of the row. A row without a label waits for one. Returns whether the row is
+    /// finished, because it has nothing but a label.
+    fn identify(&self, start: usize, head: &mut Head, rows: &mut Rows) -> bool {
+        rows.ids.push(&self.text.bytes()[head.tag.clone()], head.is_labelled);
+        rows.starts.push(start);
+        if !head.is_labelled {
+            head.importance = Importance::ZERO;
+            rows.keep_waiting();
+        }
+        let is_bare = head.is_labelled && rows.features(self.format.constant) == 0;
+        if is_bare {
+            rows.finish_bare(head.label, head.importance);
+        }
+        is_bare
     }
 
     /// The place of the first `|` of the line.
