@@ -5,7 +5,9 @@ use arrow_array::{
     Array, Decimal64Array, Float32Array, Float64Array, Int64Array, StringArray, UInt64Array,
 };
 use proptest::prelude::*;
-use rueful_data::{CurveSettings, ExpansionSettings, Follow, Input, open_inputs};
+use rueful_data::{
+    CurveSettings, Delayed, ExpansionSettings, Follow, Input, LabelsSeen, Waiting, open_inputs,
+};
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
@@ -127,5 +129,64 @@ proptest! {
             prop_assert_eq!(source.labels(), text.reader.labels());
             prop_assert_eq!(source.missing(), text.reader.missing());
         }
+    }
+}
+
+/// Every row of a source to the last bit, and which rows wait and are answered.
+fn joined(rows: Box<dyn Source>) -> (Vec<String>, LabelsSeen) {
+    let mut source = Delayed::new(rows, "rows", Waiting::default(), 100);
+    let (mut batch, mut all) = (Batch::default(), Vec::new());
+    while source.fill(&mut batch).unwrap() {
+        all.extend(batch.iter().map(|row| format!("{row:?}")));
+        all.push(format!("{:?}", source.delays()));
+    }
+    assert!(source.waiting().is_some_and(|waiting| waiting.len() == 3));
+    (all, source.labels())
+}
+
+/// Labels name classes, and come five rows later.
+#[test]
+fn rows_that_wait_for_their_class_are_the_same_however_they_are_saved() {
+    let big = |row: i64| i64::MAX - row; // whole numbers keep all their digits
+    let (mut ids, mut ages, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+    let mut text = "id,age,kind\n".to_owned();
+    let mut tell = |id: i64, age: Option<f64>, kind: Option<&'static str>| {
+        let shown = age.map(|age| age.to_string()).unwrap_or_default();
+        text += &format!("{id},{shown},{}\n", kind.unwrap_or_default());
+        ids.push(id);
+        ages.push(age);
+        labels.push(kind);
+    };
+    for row in 0..40 {
+        tell(big(row), Some(0.5 * row as f64 - 3.0), None);
+        if let Some(asked) = (row >= 3).then(|| row - 3) {
+            let kind = ["red", "green", "true", "7"][(asked * 3 % 7 % 4) as usize];
+            tell(big(asked), None, Some(kind));
+        }
+    }
+    let batch = table(vec![
+        ("id", Arc::new(Int64Array::from(ids))),
+        ("age", Arc::new(Float64Array::from(ages))),
+        ("kind", Arc::new(StringArray::from(labels))),
+    ]);
+    let format_settings = FormatSettings {
+        label: Some("kind".to_owned()),
+        id: Some("id".to_owned()),
+        ..FormatSettings::default()
+    };
+    let reading = Reading { constant: true, ..reading(LabelRule::Classes) };
+    let input = Input::new("rows.csv", std::io::Cursor::new(text), &Follow::No).unwrap();
+    let opened = open_inputs(vec![input], &format_settings, &reading).unwrap();
+    let expected = joined(Box::new(opened.reader));
+    assert_eq!(expected.1.counts.len(), 4, "{:?}", expected.1);
+    for saved in [Saved::Parquet(Compression::SNAPPY, 7), Saved::File(None), Saved::Stream] {
+        let path = file(&saved.bytes(std::slice::from_ref(&batch)));
+        let opened = open(&[name(&path)], saved.format(), &format_settings, &reading).unwrap();
+        let found = joined(Box::new(opened.source));
+        // Pieces end at other places, and the rows are the same.
+        let rows = |all: &[String]| -> Vec<String> {
+            all.iter().filter(|line| line.starts_with("Example")).cloned().collect()
+        };
+        assert_eq!((rows(&found.0), &found.1), (rows(&expected.0), &expected.1));
     }
 }
