@@ -8,7 +8,7 @@ use common::{NUMBERS, Named, check_threads, expect, labelled, named, open};
 use proptest::prelude::*;
 use rueful_data::{
     CurveSettings, ExpansionSettings, FormatSettings, KnownColumns, LabelRule, NamesSettings,
-    Purpose, Reading, Schema, TermScale, TextFiles,
+    Purpose, Reading, Schema, Source, TermScale, TextFiles,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -576,4 +576,22 @@ fn curves_that_mean_nothing_are_refused() {
     // A name with a colon is a name.
     let made = rows("data.csv", table, &curving(&["a:5"], &[], &[]));
     assert!(made[0].1.iter().any(|(name, _)| name == "a:5·..2"), "{made:?}");
+}
+
+/// The terms of a line are made in the same order whatever the lines before it have. Where names share
+/// an index, the first is kept, so the order shows.
+#[test]
+fn lines_before_do_not_change_the_order_of_terms() {
+    let settings = chained(&["2"], &[], &[]);
+    let settings = FormatSettings { bits: 8.try_into().unwrap(), ..settings };
+    let names = |text: &str| {
+        let mut opened = open("a.vw", text, &settings).unwrap();
+        let (_, error) = named(&mut opened.reader);
+        assert!(error.is_none(), "{error:?}");
+        assert!(opened.reader.names().collisions() > 10);
+        opened.reader.names().clone()
+    };
+    let words: String = (0..60).map(|word| format!(" w{word}")).collect();
+    let line = format!("1 |f{words} |g{words} | {words}\n");
+    assert!(names(&line) == names(&format!("1 |g | |f\n{line}")));
 }

@@ -491,7 +491,7 @@ fn vw(interactions: &[&str]) -> Schema {
 }
 
 /// Vowpal Wabbit text whose tags are ids.
-fn vw_tags() -> Schema {
+pub(crate) fn vw_tags() -> Schema {
     serde_json::from_str(r#"{"format":"vw","bits":8,"id":true}"#).expect("it is a schema")
 }
 

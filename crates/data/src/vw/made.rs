@@ -40,6 +40,8 @@ struct NamespaceText {
 pub(super) struct Made<'a> {
     format: &'a Vw,
     interacting: Interacting<'a>,
+    /// The texts so far, in the order of their letters. So the order of the terms of a line does not
+    /// depend on the lines before it.
     texts: Vec<NamespaceText>,
     /// The name of the current feature.
     name: Vec<u8>,
@@ -72,11 +74,12 @@ impl<'a> Made<'a> {
     /// The number of the text that a namespace belongs to.
     fn text(&mut self, namespace: &[u8], rules: usize) -> usize {
         let letter = first_letter(namespace);
-        let known = self.texts.iter().position(|text| text.letter == letter);
-        known.unwrap_or_else(|| {
+        let known = self.texts.binary_search_by_key(&letter, |text| text.letter);
+        known.unwrap_or_else(|place| {
             let group = self.interacting.group(namespace);
-            self.texts.push(NamespaceText { letter, rules, group, words: WordList::default() });
-            self.texts.len() - 1
+            let text = NamespaceText { letter, rules, group, words: WordList::default() };
+            self.texts.insert(place, text);
+            place
         })
     }
 
