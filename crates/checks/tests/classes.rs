@@ -531,6 +531,25 @@ fn what_probabilities_lack_of_one_is_allowed_for() {
     assert!(2.0 * falls(1e6) / 1e6 >= std::f64::consts::SQRT_2 * tiny, "{:e}", falls(1e6));
 }
 
+/// Probabilities that lack a part of 1 leave it to classes that are not listed. The true class is
+/// charged for its own, and the certificate still is above the regret of the best constant.
+#[test]
+fn what_is_left_to_other_classes_is_charged() {
+    let mut ledger = ClassLedger::new(unit_free(1.0));
+    let x = Features::new(&[0], &[1.0]).unwrap();
+    for t in 0..100_u8 {
+        let label = f64::from(t % 3 / 2);
+        ledger.observe(&Example::new(x, label), &[0.5, 0.4]).unwrap();
+    }
+    let tally = ledger.tally();
+    let expected = -(67.0 * 0.5_f64.ln() + 33.0 * 0.4_f64.ln());
+    assert!((tally.loss() - expected).abs() < 1e-12 * expected);
+    // The scores ±0.35 have the norm √2·0.35, which is below 1.
+    let best = 67.0 * (-0.7_f64).exp().ln_1p() + 33.0 * 0.7_f64.exp().ln_1p();
+    let certificate = 100.0 * ledger.point(None).certificate();
+    assert!(certificate >= expected - best, "{certificate} {expected} {best}");
+}
+
 /// These are numbers that are not probabilities, classes without a probability, and labels that are
 /// not classes.
 #[test]
@@ -542,7 +561,8 @@ fn what_cannot_be_certified_is_refused() {
         assert_eq!(ledger.rounds(), 0);
         error.to_string()
     };
-    assert!(refused(0.0, &[0.5, 0.4]).contains("add up to 0.9"));
+    assert!(refused(0.0, &[0.3, 0.1]).contains("add up to 0.4"));
+    assert!(refused(0.0, &[0.6, 0.5]).contains("add up to 1.1"));
     assert!(refused(0.0, &[f64::NAN, 1.0]).contains("add up to"));
     assert!(refused(0.0, &[1.5, -0.5]).contains("expected one between 0 and 1"));
     assert!(refused(0.0, &[]).contains("add up to 0"));
