@@ -311,7 +311,7 @@ proptest! {
             let [first, others @ ..] = &found;
             for other in others {
                 prop_assert!(other.lower <= first.upper && first.lower <= other.upper);
-                prop_assert!(other.converged);
+                prop_assert!(other.converged, "{loss} {other:?}");
             }
             prop_assert_eq!(found[1].upper, found[2].upper, "powers of two change no bit");
         }

@@ -30,8 +30,10 @@ const COLDEST: f64 = 1e-13;
 const FIRST_DAMPING: f64 = 1e-6;
 const LAST_DAMPING: f64 = 1e8;
 
-/// The parts of a step that are tried.
-const PARTS: [f64; 4] = [1.0, 0.3, 0.1, 0.03];
+/// The parts of a step that are tried. Where every margin is far from a kink there is no curvature, and
+/// the step goes to the end of the ball, although the next kink may be near. So the last parts are
+/// small.
+const PARTS: [f64; 10] = [1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
 
 pub(super) struct Newton<'a, P> {
     pub(super) frame: &'a Frame,
