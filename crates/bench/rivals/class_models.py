@@ -12,7 +12,7 @@ Row = tuple[int, dict[int, float]]
 Said = tuple[float, int]
 
 # River keeps weights by name for every class, and its time follows. Sets of more cells are left out.
-RIVER_CELLS = 20_000_000
+RIVER_CELLS = 150_000_000
 # scikit-learn takes milliseconds for a call, whatever it is given. Rows of large sets come in chunks.
 LARGE = 5_000
 CHUNK = 8
