@@ -65,10 +65,12 @@ $(venv)/bin/maturin:
 
 bench: cargo ## measure: learning from memory, the race against other programs, and with DATA=FOLDER their losses
 	cargo build --release -p rueful-bench -p rueful-cli
+	cargo build --release -p rueful-bench --example classes
 	./target/release/rueful-bench
 	python3 crates/bench/rivals/race.py
 	python3 crates/bench/rivals/python.py
 	python3 crates/bench/rivals/losses.py $(DATA)
+	python3 crates/bench/rivals/classes.py
 	$(MAKE) spark-package profile=release
 	python3 crates/bench/rivals/spark.py $(DATA)
 
