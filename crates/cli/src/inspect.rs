@@ -16,6 +16,9 @@ pub(crate) struct Inside {
     pub(crate) examples: u64,
     /// How many of the examples are rows of the data of the spec.
     pub(crate) position: u64,
+    /// The number of rows that wait for their labels.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) waiting: u64,
     pub(crate) features: u64,
     pub(crate) nonzeros: u64,
     /// The number of weights that are not 0, and their norm. A model of many classes has a matrix
@@ -32,6 +35,10 @@ pub(crate) struct Inside {
     pub(crate) mistake_rate: Option<f64>,
     pub(crate) certificate: Option<f64>,
     pub(crate) spec: Described,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<()> {
@@ -54,7 +61,8 @@ impl Inside {
         Self {
             bytes,
             examples: ledger.rounds(),
-            position: model.stream.position,
+            position: model.stream.now.census.examples,
+            waiting: model.pending.len() as u64,
             features: seen.census.features,
             nonzeros: seen.census.nonzeros,
             weights: Some(weights.iter().filter(|&&(_, weight)| weight != 0.0).count()),
@@ -113,9 +121,14 @@ impl Inside {
 
     fn examples_told(&self) -> String {
         let before = self.examples - self.position;
-        match before {
-            0 => count(self.examples),
-            _ => format!("{}, {} of them before these data", count(self.examples), count(before)),
+        let mut told = count(self.examples);
+        if before > 0 {
+            told += &format!(", {} of them before these data", count(before));
+        }
+        match self.waiting {
+            0 => told,
+            1 => told + "; 1 row waits for its label",
+            rows => format!("{told}; {} rows wait for their labels", count(rows)),
         }
     }
 }

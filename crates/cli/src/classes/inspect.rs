@@ -11,7 +11,8 @@ pub(crate) fn inspect(model: Model<ClassRun>, bytes: u64) -> Inside {
     Inside {
         bytes,
         examples,
-        position: model.stream.position,
+        position: model.stream.now.census.examples,
+        waiting: model.pending.len() as u64,
         features: seen.census.features,
         nonzeros: seen.census.nonzeros,
         weights: None,

@@ -323,7 +323,11 @@ fn mistakes_are_told_with_their_place_and_nothing_is_lost() {
     let saved = ask_in(desk.path(), &format!("run nobody.csv {flags} --save n.rueful"));
     assert!(saved.one_line().contains("nobody.csv:5"));
     let kept = ask_in(desk.path(), "inspect n.rueful --json").json();
-    assert_eq!(number(&kept, "examples"), 2.0);
+    assert_eq!((number(&kept, "examples"), number(&kept, "position")), (2.0, 2.0));
+    let wait = format!("run many.csv {flags} --save w.rueful");
+    ask_in(desk.path(), &wait).result();
+    let told = ask_in(desk.path(), "inspect w.rueful").result();
+    assert!(told.contains("examples         1; 2 rows wait for their labels"), "{told}");
     // A table none of whose rows has a label has taught nothing yet.
     let none = ask_in(desk.path(), &format!("run none.csv {flags} --json")).json();
     assert_eq!((number(&none, "examples"), number(&none["delayed_labels"], "waiting")), (0.0, 2.0));

@@ -44,6 +44,9 @@ fn rows_that_are_held_out_are_judged_by_what_was_said_of_them() {
     let rows = labels.lines().filter_map(first).zip(said.lines().filter_map(first));
     let held: Vec<(f64, f64)> = rows.skip(9).step_by(10).collect();
     assert_eq!(held.len(), 125);
+    ask_in(desk.path(), "run all.libsvm -q --holdout 10 --save held.rueful").result();
+    let told = ask_in(desk.path(), "inspect held.rueful").result();
+    assert!(told.contains("  examples         1,125\n"), "{told}");
     let loss: f64 = held.iter().map(|&(y, p)| (-y * p).exp().ln_1p()).sum();
     let told = &report["passes"]["held_out"][0];
     assert!((number(told, "loss") - loss / 125.0).abs() < 1e-12, "{told}");
