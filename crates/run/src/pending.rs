@@ -1,7 +1,10 @@
 //! What was said of the rows that wait for their labels.
 
 use crate::companions::whole;
+use crate::learning::{Late, Learning};
 use crate::model::{ModelError, Sections, Tag};
+use crate::run::RunError;
+use rueful_core::Rows;
 use rueful_data::{Delays, Waiting};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -43,27 +46,6 @@ impl<S> Pending<S> {
         self.said.is_empty()
     }
 
-    /// What was said of the rows whose labels come in the next `rows` rows. Their places are counted
-    /// after the `skipped` rows that were left out.
-    pub(crate) fn recall(
-        &mut self,
-        delays: &Delays,
-        skipped: usize,
-        rows: usize,
-    ) -> Vec<(usize, S)> {
-        let mut said = Vec::new();
-        for &(row, ticket) in &delays.answered {
-            let Some(row) = row.checked_sub(skipped).filter(|&row| row < rows) else { continue };
-            said.extend(self.said.remove(&ticket).map(|said| (row, said)));
-        }
-        said
-    }
-
-    /// Keeps what was said of a row that waits.
-    pub(crate) fn keep(&mut self, ticket: u64, said: S) {
-        self.said.insert(ticket, said);
-    }
-
     /// What was said, of the rows that wait now.
     #[must_use]
     pub(crate) fn at(self, now: Waiting) -> Self {
@@ -74,6 +56,31 @@ impl<S> Pending<S> {
     #[must_use]
     pub(crate) fn for_other_data(self) -> Self {
         Self { before: self.now.clone(), ..self }
+    }
+}
+
+impl<S> Pending<S> {
+    /// Lets a run learn from rows some of which wait for a label or bring one. The places in `delays`
+    /// are counted from before the `skipped` rows that were left out.
+    pub(crate) fn learn<R: Learning<Said = S>>(
+        &mut self,
+        run: &mut R,
+        rows: Rows<'_>,
+        delays: &Delays,
+        skipped: usize,
+    ) -> Result<(), RunError> {
+        let place = |&(row, ticket): &(usize, u64)| {
+            let row = row.checked_sub(skipped).filter(|&row| row < rows.len())?;
+            Some((row, ticket))
+        };
+        let answered = delays.answered.iter().filter_map(place);
+        let answered: Vec<_> =
+            answered.filter_map(|(row, ticket)| Some((row, self.said.remove(&ticket)?))).collect();
+        let (asked, tickets): (Vec<usize>, Vec<u64>) =
+            delays.asked.iter().filter_map(place).unzip();
+        let said = run.learn_late(rows, Late { asked: &asked, answered: &answered })?;
+        self.said.extend(tickets.into_iter().zip(said));
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::companions::Companions;
 use crate::data::DataSpec;
-use crate::learning::{Late, Learning};
+use crate::learning::Learning;
 use crate::model::{self, Model, ModelError, Stream};
 use crate::passes::{Course, Passes};
 use crate::pending::{DelayReport, Pending};
@@ -125,17 +125,7 @@ impl<R: Learning> Session<R> {
         let rows = self.batch.rows();
         match source.delays() {
             None => self.run.learn_counted(rows)?,
-            Some(delays) => {
-                let answered = self.pending.recall(delays, skipped, rows.len());
-                let place =
-                    |&(row, ticket): &(usize, u64)| Some((row.checked_sub(skipped)?, ticket));
-                let asked = delays.asked.iter().filter_map(place);
-                let (asked, tickets): (Vec<usize>, Vec<u64>) =
-                    asked.filter(|&(row, _)| row < rows.len()).unzip();
-                let late = Late { asked: &asked, answered: &answered };
-                let said = self.run.learn_late(rows, late)?;
-                tickets.into_iter().zip(said).for_each(|(at, said)| self.pending.keep(at, said));
-            }
+            Some(delays) => self.pending.learn(&mut self.run, rows, delays, skipped)?,
         }
         self.run.tell(rows, &mut self.companions);
         self.course.judge(&self.run, rows, held_out(source, skipped));
