@@ -94,6 +94,28 @@ impl RiskBound {
         self.centre = (0.5 * self.range + self.losses.value()) / (self.rounds as f64 + 1.0);
     }
 
+    /// Takes rounds into account whose losses are 0 or 1, each of which is 1 for a mistake. It gives
+    /// the same bits as [`observe`](Self::observe), one by one.
+    pub fn observe_mistakes(&mut self, mistakes: impl Iterator<Item = bool>) {
+        if self.range < 1.0 || self.is_beyond || !self.losses.is_whole() {
+            return mistakes.for_each(|is_mistake| self.observe(f64::from(u8::from(is_mistake))));
+        }
+        // The sum of the losses is a whole number that is small enough to be exact.
+        let (half, mut losses) = (0.5 * self.range, self.losses.value());
+        let mut rounds = self.rounds as f64;
+        let (mut spread, mut centre) = (self.spread, self.centre);
+        for is_mistake in mistakes {
+            let loss = f64::from(u8::from(is_mistake));
+            let off = loss - centre;
+            spread.add(off * off);
+            losses += loss;
+            rounds += 1.0;
+            centre = (half + losses) / (rounds + 1.0);
+        }
+        self.losses.add(losses - self.losses.value());
+        (self.spread, self.centre, self.rounds) = (spread, centre, rounds as u64);
+    }
+
     /// How many rounds there were.
     pub fn rounds(&self) -> u64 {
         self.rounds
@@ -309,6 +331,25 @@ mod tests {
         }
         for range in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(of(range, [0.0; 100]).upper(0.05), f64::INFINITY, "{range}");
+        }
+    }
+
+    #[test]
+    fn mistakes_at_once_are_losses_one_by_one() {
+        let mut dice = Dice(3);
+        for range in [0.5, 1.0, 3.0] {
+            let (mut singly, mut together) = (RiskBound::new(range), RiskBound::new(range));
+            for length in [0, 1, 7, 500] {
+                let coins: Vec<f64> = (0..length).map(|_| dice.coin(0.3)).collect();
+                coins.iter().for_each(|&loss| singly.observe(loss));
+                together.observe_mistakes(coins.iter().map(|&loss| loss == 1.0));
+                assert_eq!(together, singly);
+                // A loss that is no whole number.
+                [&mut singly, &mut together].into_iter().for_each(|bound| bound.observe(0.25));
+                together.observe_mistakes([true, false].into_iter());
+                [1.0, 0.0].into_iter().for_each(|loss| singly.observe(loss));
+                assert_eq!(together, singly);
+            }
         }
     }
 

@@ -26,6 +26,9 @@ pub struct Judge {
     witnesses: Vec<Witnesses<AnyLoss>>,
 }
 
+/// What witnesses keep for so many features is near the processor anyway.
+const NEAR: usize = 1 << 10;
+
 /// The loop that takes in some rows.
 struct Observe<'a, 'b> {
     witnesses: &'a mut Witnesses<AnyLoss>,
@@ -37,10 +40,13 @@ impl Kernel for Observe<'_, '_> {
 
     #[inline(always)]
     fn run<R: Registers>(self) {
+        let is_far = self.witnesses.dimension() > NEAR;
         for row in 0..self.rows.len() {
             let example = self.rows.get(row);
+            let is_next = is_far && row + 1 < self.rows.len();
+            let ahead = if is_next { self.rows.get(row + 1).features.indices() } else { &[] };
             if !example.importance.is_zero() {
-                self.witnesses.observe::<R::Four>(&example);
+                self.witnesses.observe::<R::Four>(&example, ahead);
             }
         }
     }

@@ -51,6 +51,7 @@ pub mod figures;
 mod judge;
 pub mod learner;
 pub mod ledger;
+mod lines;
 pub mod loss;
 mod number;
 pub mod request;

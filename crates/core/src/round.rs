@@ -22,7 +22,7 @@ pub struct Round {
 
 impl Round {
     /// The round of a prediction under a loss. This is all that is known of somebody else's model.
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     pub fn of(loss: &impl Loss, prediction: f64, label: f64) -> Self {
         let tangent = loss.at(prediction, label);
         Self { prediction, value: tangent.value, slope: tangent.slope, penalty: 0.0 }
@@ -30,7 +30,7 @@ impl Round {
 
     /// The round of a prediction on an example. The importance of the example multiplies value and
     /// slope.
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     pub fn on(loss: &impl Loss, prediction: f64, example: &Example<'_>) -> Self {
         let round = Self::of(loss, prediction, example.label);
         let importance = example.importance.get();
@@ -52,20 +52,31 @@ impl Round {
     /// ‖g_t‖² for g_t = a_t x_t + σ w_t, computed from known numbers as a²‖x‖² + 2σ(a·ŷ) + σ²‖w‖²,
     /// where σ²‖w‖² is 2σ times the penalty. A square that is too small for a double is rounded up,
     /// so the result is above 0 whenever the slope is not 0.
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     pub fn gradient_sq(&self, sigma: f64, x: &Features<'_>) -> f64 {
-        let data = self.slope * (self.slope * x.norm_sq());
-        let square = data + 2.0 * sigma * (self.slope * self.prediction + self.penalty);
+        let square = self.gradient_sq_or_less(sigma, x.norm_sq());
         // This is a branch, not a select: the step needs the square, and it should not wait for the
         // comparison.
-        if square >= f64::MIN_POSITIVE { square } else { self.least_gradient_sq(square) }
+        if square >= f64::MIN_POSITIVE { square } else { self.rounded_up(square) }
+    }
+
+    /// The same, where a square that is too small for a double is not rounded up.
+    #[inline(always)] // It is called in the loop over rows.
+    pub(crate) fn gradient_sq_or_less(&self, sigma: f64, norm_sq: f64) -> f64 {
+        let data = self.slope * (self.slope * norm_sq);
+        data + 2.0 * sigma * (self.slope * self.prediction + self.penalty)
     }
 
     #[cold]
     #[inline(never)]
-    fn least_gradient_sq(&self, square: f64) -> f64 {
-        let least = if self.slope == 0.0 { 0.0 } else { f64::MIN_POSITIVE };
-        square.max(least)
+    fn rounded_up(&self, square: f64) -> f64 {
+        square.max(Self::least_gradient_sq(self.slope != 0.0))
+    }
+
+    /// The least ‖g_t‖², if there is a slope and if there is none.
+    #[inline]
+    pub(crate) fn least_gradient_sq(is_moving: bool) -> f64 {
+        if is_moving { f64::MIN_POSITIVE } else { 0.0 }
     }
 
     /// Whether all its numbers are finite. A run that diverged has rounds where this is false.
@@ -92,7 +103,7 @@ impl<L: Loss> Objective<L> {
     }
 
     /// The round of the prediction w_t·x_t on an example, with its penalty.
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     pub(crate) fn suffer(
         &self,
         weights: &mut Weights,

@@ -3,6 +3,7 @@
 use crate::features::Features;
 use crate::loss::{Labels, Loss};
 use crate::rows::Rows;
+use rueful_machine::{Kernel, Registers, widest};
 use serde::{Deserialize, Serialize};
 
 /// N_i = max_t |x_{t,i}| by cell, and Y = max_t |y_t| for labels that are numbers (1 for classes
@@ -19,6 +20,27 @@ pub struct Ruler {
 pub(crate) struct LabelSize {
     pub(crate) largest: f64,
     pub(crate) is_measured: bool,
+}
+
+/// Measures rows.
+struct Measure<'a> {
+    ruler: &'a mut Ruler,
+    rows: Rows<'a>,
+}
+
+impl Kernel for Measure<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        for row in 0..self.rows.len() {
+            let example = self.rows.get(row);
+            if !example.importance.is_zero() {
+                self.ruler.measure(&example.features);
+                self.ruler.measure_label(example.label);
+            }
+        }
+    }
 }
 
 impl Ruler {
@@ -42,10 +64,7 @@ impl Ruler {
     /// Takes in rows, by cell. Rows of importance 0 are not measured.
     pub fn observe_rows(&mut self, rows: Rows<'_>) {
         self.grow(rows.dimension());
-        for example in rows.iter().filter(|example| !example.importance.is_zero()) {
-            self.measure(&example.features);
-            self.measure_label(example.label);
-        }
+        widest(Measure { ruler: self, rows });
     }
 
     /// Makes room for features below `dimension`.
@@ -56,7 +75,7 @@ impl Ruler {
     }
 
     /// Takes in the features of a row.
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     pub(crate) fn measure(&mut self, x: &Features<'_>) {
         if let Some(run) = x.run() {
             for (largest, &value) in self.largest[run].iter_mut().zip(x.values()) {

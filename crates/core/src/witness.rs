@@ -38,7 +38,7 @@ use crate::ledger::{Minorant, Testimony};
 use crate::loss::Loss;
 use crate::sum::Sum;
 use crate::vector;
-use rueful_machine::{Fours, Plain, Registers};
+use rueful_machine::{Fours, Lines, Plain, Registers, prefetch};
 use serde::{Deserialize, Serialize};
 use sums::Sums;
 use units::{Units, shrink};
@@ -76,7 +76,7 @@ pub struct Witnesses<L, M = Measure> {
     /// N and 1/N by cell, and Y. `None` in the data's own units.
     units: Option<Units<M>>,
     /// The S from which they predict, by cell. It is Σ a_s x_s, unless they were merged.
-    slopes: Vec<Slopes>,
+    slopes: Lines<Slopes>,
     /// Σ a_s x_s of all rounds minus that S, by cell, if they were merged. Otherwise it is empty.
     apart: Vec<Slopes>,
     /// max ‖x_s/N_s‖, and below the largest importance.
@@ -109,8 +109,8 @@ struct Stored<L, M> {
 
 impl<L, M: Measured> From<Witnesses<L, M>> for Stored<L, M> {
     fn from(witnesses: Witnesses<L, M>) -> Self {
-        let Witnesses { loss, radii, units, mut slopes, apart, .. } = witnesses;
-        slopes.extend(apart);
+        let Witnesses { loss, radii, units, slopes, apart, .. } = witnesses;
+        let slopes = [&slopes[..], &apart].concat();
         let Witnesses { reach, importance, sums, label_rose, .. } = witnesses;
         Self { loss, radii, units, slopes, reach, importance, sums, label_rose }
     }
@@ -128,7 +128,7 @@ impl<L, M: Measured> TryFrom<Stored<L, M>> for Witnesses<L, M> {
             }
             apart = slopes.split_off(slopes.len() / 2);
         }
-        let row = Row::default();
+        let (slopes, row) = (Lines::from(&slopes[..]), Row::default());
         Ok(Self { loss, radii, units, slopes, apart, reach, importance, sums, label_rose, row })
     }
 }
@@ -211,7 +211,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
             loss,
             radii,
             units: is_unit_free.then(|| Units::new(&loss)),
-            slopes: Vec::new(),
+            slopes: Lines::default(),
             apart: Vec::new(),
             reach: 0.0,
             importance: 0.0,
@@ -286,15 +286,26 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         self.row::<F>(&foreseen, &square, reach).predictions
     }
 
-    /// Plays the round of a row, label included.
+    /// Plays the round of a row, label included. Meanwhile, what it keeps for the features `ahead`
+    /// is fetched.
     #[inline(always)] // It is called in the loop over rows.
-    pub(crate) fn observe<F: Fours>(&mut self, example: &Example<'_>) {
+    pub(crate) fn observe<F: Fours>(&mut self, example: &Example<'_>, ahead: &[u32]) {
         let foreseen = self.foresee::<F>(&example.features);
         self.prepare::<F>(&foreseen);
         let slopes = F::load(&self.record::<F>(example));
+        let mut ahead = ahead.iter();
         for (&i, &value) in example.features.indices().iter().zip(example.features.values()) {
+            ahead.next().into_iter().for_each(|&next| self.fetch(next));
             self.slopes[i as usize].add(slopes, value);
         }
+        ahead.for_each(|&next| self.fetch(next));
+    }
+
+    /// Asks for what is kept for a feature.
+    #[inline(always)]
+    fn fetch(&self, index: u32) {
+        self.slopes.get(index as usize).into_iter().for_each(prefetch);
+        self.measures().get(index as usize).into_iter().for_each(prefetch);
     }
 
     /// Looks at the features of a row that will be learned from.
@@ -576,9 +587,9 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     pub fn rearrange(&mut self, from: &[u32]) {
         let moved = |all: &[Slopes]| {
             let at = |&from: &u32| all.get(from as usize).copied().unwrap_or_default();
-            from.iter().map(at).collect()
+            from.iter().map(at).collect::<Vec<_>>()
         };
-        self.slopes = moved(&self.slopes);
+        self.slopes = Lines::from(&moved(&self.slopes)[..]);
         if self.are_of_parts() {
             self.apart = moved(&self.apart);
         }
@@ -591,7 +602,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     /// The lower bounds add up, but the theorem no longer holds.
     pub fn merge(&mut self, other: &Self) {
         self.grow(other.slopes.len());
-        for (own, theirs) in self.slopes.iter_mut().zip(&other.slopes) {
+        for (own, theirs) in self.slopes.iter_mut().zip(&*other.slopes) {
             (0..WITNESSES).for_each(|witness| own.0[witness] += theirs.0[witness]);
         }
         if let (Some(own), Some(theirs)) = (&mut self.units, &other.units) {

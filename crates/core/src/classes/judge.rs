@@ -26,6 +26,7 @@
 
 use super::class_of;
 use super::minorant::{ClassMinorants, Tangents};
+use super::slopes::ClassSlopes;
 use crate::comparators::Comparators;
 use crate::elementary::{exp_of_negatives, ln};
 use crate::features::{Example, Features};
@@ -47,14 +48,23 @@ const STEEPEST: f64 = std::f64::consts::SQRT_2;
 ///
 /// They see only features and labels. So the same judge serves a run, an audit of somebody else's
 /// model, and a part of either.
+///
+/// Judges that went on side by side from copies of one judge are merged. The merged ones predict from
+/// the mean of what the parts have added to S. If they predicted from the sum, every part would make
+/// up for the same errors in the next round, and S would swing ever farther. The rest of the sum is
+/// kept apart. The theorem, which is about one learner, does not hold for them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
 pub struct ClassJudge {
     radii: Each,
     /// N, or `None` in the data's own units.
     ruler: Option<Ruler>,
     /// One more than the largest class so far.
     classes: u32,
+    /// The sums over the rounds. Their S is that from which is predicted.
     minorants: ClassMinorants<Each>,
+    /// S of all rounds minus that S, if judges were merged. Otherwise it is empty.
+    apart: ClassSlopes<Each>,
     /// ‖S/N‖² as it is updated from round to round, and E.
     square: Each,
     energy: Each,
@@ -68,8 +78,87 @@ pub struct ClassJudge {
     excess: Each,
     lifted: Each,
     strayed: Each,
-    #[serde(skip)]
     desk: JudgeDesk,
+}
+
+/// The stored form of a judge.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    radii: Each,
+    ruler: Option<Ruler>,
+    classes: u32,
+    /// If judges were merged, then the rest of S is there too, behind the features of S.
+    minorants: ClassMinorants<Each>,
+    square: Each,
+    energy: Each,
+    reach: f64,
+    importance: f64,
+    paid: Each,
+    excess: Each,
+    lifted: Each,
+    strayed: Each,
+}
+
+impl From<ClassJudge> for Stored {
+    fn from(judge: ClassJudge) -> Self {
+        let ClassJudge { radii, ruler, classes, mut minorants, apart, square, energy, .. } = judge;
+        minorants.append_slopes(apart);
+        let ClassJudge { reach, importance, paid, excess, lifted, strayed, .. } = judge;
+        Self {
+            radii,
+            ruler,
+            classes,
+            minorants,
+            square,
+            energy,
+            reach,
+            importance,
+            paid,
+            excess,
+            lifted,
+            strayed,
+        }
+    }
+}
+
+impl TryFrom<Stored> for ClassJudge {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        let Stored { radii, ruler, classes, mut minorants, square, energy, .. } = stored;
+        let Stored { reach, importance, paid, excess, lifted, strayed, .. } = stored;
+        let mut apart = ClassSlopes::new();
+        if are_of_parts(&excess) {
+            let both = minorants.slopes().len();
+            if !both.is_multiple_of(2) {
+                return Err("merged witnesses have two slopes for every feature");
+            }
+            apart = minorants.split_slopes(both / 2);
+        }
+        let desk = JudgeDesk::default();
+        Ok(Self {
+            radii,
+            ruler,
+            classes,
+            minorants,
+            apart,
+            square,
+            energy,
+            reach,
+            importance,
+            paid,
+            excess,
+            lifted,
+            strayed,
+            desk,
+        })
+    }
+}
+
+/// Whether witnesses were merged from parts that played side by side. Then the theorem pays without
+/// limit.
+fn are_of_parts(excess: &Each) -> bool {
+    excess[0] == f64::INFINITY
 }
 
 /// Buffers for one row, and the witnesses' predictions for it.
@@ -157,6 +246,7 @@ impl ClassJudge {
             ruler,
             classes: 0,
             minorants: ClassMinorants::new(),
+            apart: ClassSlopes::new(),
             square: [0.0; WITNESSES],
             energy: [0.0; WITNESSES],
             reach: 0.0,
@@ -172,6 +262,9 @@ impl ClassJudge {
     /// Makes room for features below `dimension`.
     pub(crate) fn grow(&mut self, dimension: usize) {
         self.minorants.grow(dimension);
+        if self.is_of_parts() {
+            self.apart.grow(dimension);
+        }
         if let Some(ruler) = &mut self.ruler {
             ruler.grow(dimension);
         }
@@ -363,7 +456,19 @@ impl ClassJudge {
 
     /// The same bounds with the largest values of this ruler.
     pub(super) fn lines_by(&self, ruler: Option<&Ruler>) -> Vec<Line> {
-        (0..WITNESSES).map(|witness| self.minorants.line(witness, ruler)).collect()
+        if !self.is_of_parts() {
+            return (0..WITNESSES).map(|witness| self.minorants.line(witness, ruler)).collect();
+        }
+        let mut slopes = self.minorants.slopes().clone();
+        slopes.merge(&self.apart);
+        let line = |witness| self.minorants.line_by(witness, &slopes, 2.0, ruler);
+        (0..WITNESSES).map(line).collect()
+    }
+
+    /// Whether this was merged from judges that went on side by side. Then the theorem, which is
+    /// about one learner, says nothing.
+    pub(crate) fn is_of_parts(&self) -> bool {
+        are_of_parts(&self.excess)
     }
 
     /// One more than the largest class so far.
@@ -378,18 +483,22 @@ impl ClassJudge {
 
     /// How many numbers it keeps for features and classes. Its memory is proportional to this.
     pub fn cells(&self) -> usize {
-        self.minorants.slopes().cells()
+        self.minorants.slopes().cells() + self.apart.cells()
     }
 
     /// Reorders the cells: place i gets the content of place `from[i]`.
     pub fn rearrange(&mut self, from: &[u32]) {
         self.minorants.rearrange(from);
+        if self.is_of_parts() {
+            self.apart.rearrange(from);
+        }
         self.ruler.iter_mut().for_each(|ruler| ruler.rearrange(from));
     }
 
     /// Adds a judge of other rounds, which must have the same cells.
     pub fn merge(&mut self, other: &Self) {
         self.minorants.merge(&other.minorants);
+        self.apart.merge(&other.apart);
         if let (Some(own), Some(theirs)) = (&mut self.ruler, &other.ruler) {
             own.merge(theirs);
         }
@@ -404,6 +513,43 @@ impl ClassJudge {
             self.strayed[witness] += other.strayed[witness];
             self.square[witness] = self.length(witness).powi(2);
         }
+        if self.is_of_parts() {
+            self.apart.grow(self.minorants.slopes().len());
+        }
+    }
+
+    /// Gives the classes other numbers: class i becomes `to[i]`, and there are `classes` of them. The
+    /// first `same` of them keep theirs.
+    pub(crate) fn renumber(&mut self, to: &[u32], same: u32, classes: u32) {
+        self.minorants.renumber(to, same);
+        self.apart.renumber(to, same);
+        self.classes = classes;
+    }
+
+    /// The judge of all rounds of a base and of parts that went on from copies of it, by the same cells
+    /// and classes. `shares` are the shares of the parts in their mean.
+    pub(crate) fn of_parts(base: &Self, parts: &[&Self], shares: &[f64]) -> Self {
+        let mut merged = base.clone();
+        for part in parts {
+            if let (Some(own), Some(theirs)) = (&mut merged.ruler, &part.ruler) {
+                own.merge(theirs);
+            }
+            merged.classes = merged.classes.max(part.classes);
+            merged.reach = merged.reach.max(part.reach);
+            merged.importance = merged.importance.max(part.importance);
+        }
+        let all: Vec<_> = parts.iter().map(|part| (&part.minorants, &part.apart)).collect();
+        (merged.minorants, merged.apart) =
+            ClassMinorants::of_parts((&base.minorants, &base.apart), &all, shares);
+        for witness in 0..WITNESSES {
+            // E is that of the mean, from which they predict.
+            let from = base.energy[witness];
+            let moves = parts.iter().zip(shares).map(|(part, s)| s * (part.energy[witness] - from));
+            merged.energy[witness] = (from + moves.sum::<f64>()).max(0.0);
+            merged.square[witness] = merged.length(witness).powi(2);
+        }
+        merged.excess = [f64::INFINITY; WITNESSES];
+        merged
     }
 
     /// Whether this judge, which was read from a file, can be a later state of `fresh` after
@@ -422,7 +568,11 @@ impl ClassJudge {
             && self.classes <= super::MOST_CLASSES
             && self.rounds() == rounds
             && self.minorants.is_sound(self.classes)
-            && [&self.square, &self.energy, &self.paid, &self.excess, &self.lifted, &self.strayed]
+            && self.apart.is_sound(self.classes)
+            && self.apart.len()
+                == if self.is_of_parts() { self.minorants.slopes().len() } else { 0 }
+            && self.excess.iter().all(|&e| e >= 0.0 && (self.is_of_parts() || e <= f64::MAX))
+            && [&self.square, &self.energy, &self.paid, &self.lifted, &self.strayed]
                 .into_iter()
                 .flatten()
                 .all(is_size)

@@ -14,7 +14,7 @@ use crate::cells::Cells;
 use crate::comparators::Comparators;
 use crate::elementary::ln;
 use crate::features::Example;
-use crate::ledger::{CurvePoint, Line, divided_up};
+use crate::ledger::{CurvePoint, Line, Verdict, divided_up};
 use crate::rows::Rows;
 use crate::ruler::Ruler;
 use crate::sum::Sum;
@@ -183,6 +183,18 @@ impl ClassTally {
         self.minorant.merge(&other.minorant);
     }
 
+    /// The rounds since an earlier state of this stretch, by the same cells.
+    fn since(&self, earlier: Self) -> Self {
+        Self {
+            loss: self.loss.since(earlier.loss),
+            // Both sums were rounded.
+            magnitude: self.magnitude + earlier.magnitude,
+            mistakes: self.mistakes.saturating_sub(earlier.mistakes),
+            minorant: self.minorant.since(earlier.minorant),
+            desk: Desk::default(),
+        }
+    }
+
     /// How many sums it keeps for features and classes. Its memory is proportional to this.
     pub fn cells(&self) -> usize {
         self.minorant.slopes().cells()
@@ -286,7 +298,7 @@ impl ClassLedger {
     /// Records one round of an audit: the probabilities that a model gave to the classes 0, 1, 2, …
     /// before it saw the label. A round that is refused does not count.
     pub fn observe(&mut self, example: &Example<'_>, shares: &[f64]) -> Result<(), ClassError> {
-        let sums = self.check(example, shares)?;
+        let sums = self.check(example.label, shares)?;
         if example.importance.is_zero() {
             return Ok(());
         }
@@ -301,8 +313,8 @@ impl ClassLedger {
 
     /// Checks the label and the probabilities of the classes 0, 1, 2, …, and that the true class has
     /// some. Probabilities that add up to less than 1 leave the rest to classes without a number.
-    pub fn check(&self, example: &Example<'_>, shares: &[f64]) -> Result<Shares, ClassError> {
-        let (row, label) = (self.rounds() as usize, example.label);
+    pub fn check(&self, label: f64, shares: &[f64]) -> Result<Shares, ClassError> {
+        let row = self.rounds() as usize;
         let class = class_of(label).ok_or(ClassError::Label { row, label })?;
         let sums = Shares::of(shares);
         let are_shares = shares.iter().all(|share| (0.0..=1.0 + UNEVEN).contains(share));
@@ -429,6 +441,48 @@ impl ClassLedger {
     /// The features that were seen, and their cells.
     pub fn cells(&self) -> &Cells {
         &self.cells
+    }
+
+    /// A ledger without rounds for a part of the stream, with the cells and the units of this one. It
+    /// has no curve.
+    #[must_use]
+    pub fn opened_anew(&self) -> Self {
+        let mut opened = Self {
+            tally: ClassTally::new(),
+            confusion: Confusion::default(),
+            curve: Vec::new(),
+            next_mark: u64::MAX,
+            ..self.clone()
+        };
+        opened.grow();
+        opened
+    }
+
+    /// The verdict on the rounds since an earlier state of this ledger, by the largest values of
+    /// features so far. The learner's own predictions alone prove it. `None` if the other ledger is no
+    /// earlier state.
+    pub fn verdict_since(&self, earlier: &Self) -> Option<Verdict> {
+        let places = self.cells.clone().merge(&earlier.cells);
+        let is_earlier = places.len() == self.cells.len()
+            && self.comparators == earlier.comparators
+            && earlier.rounds() <= self.rounds();
+        let mut before = earlier.tally.clone();
+        before.minorant.rearrange(&places);
+        let point = is_earlier.then(|| self.point_of(&self.tally.since(before), None))?;
+        Some(Verdict {
+            rounds: point.rounds(),
+            sequential_risk: point.sequential_risk(),
+            mistake_rate: Some(point.mistake_rate()),
+            certificate: point.certificate(),
+        })
+    }
+
+    /// Adds a point to the curve for the rounds so far, with a judge of the same rounds, unless there
+    /// is one.
+    pub fn mark_now(&mut self, judge: Option<&ClassJudge>) {
+        if self.rounds() > self.curve.last().map_or(0, CurvePoint::rounds) {
+            self.curve.push(self.point(judge));
+        }
     }
 
     /// Adds the ledger of another, disjoint part of the stream. The curve stays that of the part

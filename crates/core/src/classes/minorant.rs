@@ -177,13 +177,26 @@ impl<T: Beside> ClassMinorants<T> {
     /// The minorant of one predictor for balls of every radius. The balls have no units if there is
     /// a ruler, and the data's own units otherwise.
     pub(crate) fn line(&self, predictor: usize, ruler: Option<&Ruler>) -> Line {
+        self.line_by(predictor, &self.slopes, 1.0, ruler)
+    }
+
+    /// The same with these slopes, which are the sum of this many matrices.
+    pub(crate) fn line_by(
+        &self,
+        predictor: usize,
+        slopes: &ClassSlopes<T>,
+        matrices: f64,
+        ruler: Option<&Ruler>,
+    ) -> Line {
         let sums = &self.sums[predictor];
         // A feature that was not measured has the unit 0. The norm is then infinite and proves
         // nothing.
         let largest = |ruler: &Ruler, feature: usize| ruler.largest().get(feature).copied();
         let unit = |feature| ruler.map_or(1.0, |r| f64::from(largest(r, feature).unwrap_or(0.0)));
-        let norm = self.slopes.norm(predictor, unit);
-        Line::straight(sums.offset.value(), norm, self.slack(predictor, ruler))
+        let norm = slopes.norm(predictor, unit);
+        // Each of the matrices has been rounded as often as one alone.
+        let (offset, per_unit) = self.slack(predictor, ruler);
+        Line::straight(sums.offset.value(), norm, (offset, matrices * per_unit))
     }
 
     /// How far rounding can have moved the offset, and S in norm.
@@ -222,6 +235,77 @@ impl<T: Beside> ClassMinorants<T> {
             own.breadth += theirs.breadth;
         }
         self.slopes.merge(&other.slopes);
+    }
+
+    /// The minorants of the rounds since an earlier state. Both were rounded, as often as they had
+    /// rounds, so the sizes that the allowance is relative to are larger than those of the rounds.
+    pub(crate) fn since(&self, mut earlier: Self) -> Self {
+        let rounds = self.rounds.saturating_sub(earlier.rounds);
+        let more = 2.0 * (self.rounds as f64 + 200.0) / (rounds as f64 + 200.0);
+        let sums = self.sums.iter().zip(&earlier.sums).map(|(own, before)| Sums {
+            offset: own.offset.since(before.offset),
+            magnitude: own.magnitude + before.magnitude,
+            length: more * own.length,
+            breadth: more * own.breadth,
+        });
+        let sums = sums.collect();
+        earlier.slopes.scale(-1.0);
+        let mut slopes = self.slopes.clone();
+        slopes.merge(&earlier.slopes);
+        let (lengths, breadths) = (more * self.lengths, more * self.breadths);
+        Self { rounds, sums, lengths, breadths, slopes }
+    }
+
+    /// The minorants of a base and of the rounds that parts of it have added. The slopes of each, and
+    /// of the result, come in two matrices, of which the minorants have the first.
+    pub(crate) fn of_parts(
+        (base, rest): (&Self, &ClassSlopes<T>),
+        parts: &[(&Self, &ClassSlopes<T>)],
+        shares: &[f64],
+    ) -> (Self, ClassSlopes<T>) {
+        let added = |of: &dyn Fn(&Self) -> f64| {
+            parts.iter().fold(of(base), |sum, (part, _)| sum + (of(part) - of(base)).max(0.0))
+        };
+        let sums = |k: usize| {
+            let mut offset = base.sums[k].offset;
+            for (part, _) in parts {
+                offset.merge(part.sums[k].offset.since(base.sums[k].offset));
+            }
+            Sums {
+                offset,
+                magnitude: added(&|one| one.sums[k].magnitude),
+                length: added(&|one| one.sums[k].length),
+                breadth: added(&|one| one.sums[k].breadth),
+            }
+        };
+        let all: Vec<_> = parts.iter().map(|(part, rest)| [&part.slopes, *rest]).collect();
+        let features = parts.iter().map(|(part, _)| part.slopes.len());
+        let features = features.fold(base.slopes.len(), usize::max);
+        let [slopes, rest] = ClassSlopes::of_parts([&base.slopes, rest], &all, shares, features);
+        let more = parts.iter().map(|(part, _)| part.rounds.saturating_sub(base.rounds));
+        let merged = Self {
+            rounds: more.fold(base.rounds, u64::saturating_add),
+            sums: (0..T::COUNT).map(sums).collect(),
+            lengths: added(&|one| one.lengths),
+            breadths: added(&|one| one.breadths),
+            slopes,
+        };
+        (merged, rest)
+    }
+
+    /// Gives the classes other numbers, as [`ClassSlopes::renumber`] does.
+    pub(crate) fn renumber(&mut self, to: &[u32], same: u32) {
+        self.slopes.renumber(to, same);
+    }
+
+    /// Takes the features from `from` on out of the slopes.
+    pub(crate) fn split_slopes(&mut self, from: usize) -> ClassSlopes<T> {
+        self.slopes.split_off(from)
+    }
+
+    /// Appends the features of other slopes.
+    pub(crate) fn append_slopes(&mut self, others: ClassSlopes<T>) {
+        self.slopes.append(others);
     }
 
     /// Whether these sums, which were read from a file, can be minorants for this many classes.

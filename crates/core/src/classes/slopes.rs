@@ -8,6 +8,7 @@
 
 use crate::exact::ExactSum;
 use crate::features::Features;
+use crate::sum::Sum;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
@@ -207,6 +208,74 @@ impl<T: Beside> OfFeature<T> {
     }
 }
 
+/// The place of numbers of a feature: the end of a level, or a listed class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Level(u32),
+    Class(u32),
+}
+
+impl<T: Beside> OfFeature<T> {
+    fn keys(&self) -> impl Iterator<Item = Key> {
+        let levels = self.levels.iter().map(|&(end, _)| Key::Level(end));
+        levels.chain(self.listed.classes.iter().map(|&class| Key::Class(class)))
+    }
+
+    fn at(&self, key: Key) -> T {
+        let found = match key {
+            Key::Level(end) => {
+                let place = self.levels.binary_search_by_key(&end, |&(at, _)| at);
+                place.ok().map(|place| self.levels[place].1)
+            }
+            Key::Class(class) => {
+                let place = self.listed.classes.binary_search(&class);
+                place.ok().map(|place| self.listed.numbers[place])
+            }
+        };
+        found.unwrap_or(T::ZERO)
+    }
+
+    /// Adds numbers at a place behind all others.
+    fn set(&mut self, key: Key, numbers: T) {
+        match key {
+            Key::Level(end) => self.levels.push((end, numbers)),
+            Key::Class(class) => {
+                self.listed.classes.push(class);
+                self.listed.numbers.push(numbers);
+            }
+        }
+    }
+}
+
+/// The numbers that a base and its parts make at one place. Those from which is predicted are the
+/// mean over the parts that have changed them. Those of all rounds add up, and are rounded once.
+fn merged_at<T: Beside>(
+    base: &[&OfFeature<T>; 2],
+    parts: &[[&OfFeature<T>; 2]],
+    shares: &[f64],
+    key: Key,
+) -> [T; 2] {
+    let of = |both: &[&OfFeature<T>; 2]| both.map(|one| one.at(key));
+    let (from, parts) = (of(base), parts.iter().map(of).collect::<Vec<_>>());
+    let (mut ahead, mut rest) = (T::ZERO, T::ZERO);
+    for k in 0..T::COUNT {
+        let start = from[0].get(k);
+        let moves = parts.iter().map(|part| part[0].get(k) - start).zip(shares);
+        let (moved, share) = moves
+            .filter(|(moved, _)| *moved != 0.0)
+            .fold((0.0, 0.0), |(sum, all), (moved, share)| (sum + share * moved, all + share));
+        let mean = if share > 0.0 { start + moved / share } else { start };
+        let whole = |both: &[T; 2]| both.map(|one| one.get(k));
+        let added = parts
+            .iter()
+            .flat_map(|part| whole(part).into_iter().chain(whole(&from).map(|number| -number)));
+        let sum: Sum = whole(&from).into_iter().chain(added).chain([-mean]).collect();
+        ahead.set(k, mean);
+        rest.set(k, sum.value());
+    }
+    [ahead, rest]
+}
+
 /// The matrix S, by feature and class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ClassSlopes<T> {
@@ -227,6 +296,10 @@ impl<T: Beside> ClassSlopes<T> {
 
     pub(crate) fn len(&self) -> usize {
         self.features.len()
+    }
+
+    fn of_feature(&self, feature: usize) -> &OfFeature<T> {
+        self.features.get(feature).unwrap_or(const { &OfFeature::NOTHING })
     }
 
     /// S ← S + g xᵀ
@@ -296,6 +369,51 @@ impl<T: Beside> ClassSlopes<T> {
         }
     }
 
+    /// Gives the classes other numbers: class i becomes `to[i]`. The first `same` of them keep theirs,
+    /// and levels that end beyond these are listed there.
+    pub(crate) fn renumber(&mut self, to: &[u32], same: u32) {
+        for feature in &mut self.features {
+            let levels = std::mem::take(&mut feature.levels);
+            let listed = std::mem::replace(&mut feature.listed, List::EMPTY);
+            for (end, level) in &levels {
+                feature.add_level((*end).min(same), level, 1.0);
+                let beyond = to.get(same as usize..*end as usize).unwrap_or_default();
+                beyond.iter().for_each(|&class| feature.listed.add(class, level, 1.0));
+            }
+            listed
+                .iter()
+                .for_each(|(class, more)| feature.listed.add(to[class as usize], more, 1.0));
+        }
+    }
+
+    /// The slopes of a base and of parts that went on from copies of it, with the same features. Each
+    /// of them comes as two matrices, the one from which is predicted and the rest of the sum over all
+    /// rounds, and so does the result. `shares` are the shares of the parts in the mean.
+    pub(crate) fn of_parts(
+        base: [&Self; 2],
+        parts: &[[&Self; 2]],
+        shares: &[f64],
+        features: usize,
+    ) -> [Self; 2] {
+        let mut merged = [Self::new(), Self::new()];
+        merged.iter_mut().for_each(|one| one.grow(features));
+        for feature in 0..features {
+            let from = base.map(|one| one.of_feature(feature));
+            let all: Vec<_> =
+                parts.iter().map(|part| part.map(|one| one.of_feature(feature))).collect();
+            let mut keys: Vec<Key> =
+                all.iter().chain([&from]).flatten().flat_map(|one| one.keys()).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            for key in keys {
+                let [ahead, rest] = merged_at(&from, &all, shares, key);
+                merged[0].features[feature].set(key, ahead);
+                merged[1].features[feature].set(key, rest);
+            }
+        }
+        merged
+    }
+
     /// Reorders the features: place i gets the content of place `from[i]`.
     pub(crate) fn rearrange(&mut self, from: &[u32]) {
         let features = &mut self.features;
@@ -304,6 +422,16 @@ impl<T: Beside> ClassSlopes<T> {
             None => OfFeature::NOTHING,
         };
         self.features = from.iter().map(take).collect();
+    }
+
+    /// Takes out the features from `from` on.
+    pub(crate) fn split_off(&mut self, from: usize) -> Self {
+        Self { features: self.features.split_off(from) }
+    }
+
+    /// Appends the features of others.
+    pub(crate) fn append(&mut self, others: Self) {
+        self.features.extend(others.features);
     }
 
     /// How many numbers are kept: the levels, and the listed pairs of a feature and a class.

@@ -162,14 +162,17 @@ impl Scorecard {
     /// Observes rounds of weight 1 that only change counts. The counts are added up in integers
     /// first, which gives the same bits as adding them one by one.
     fn count_rows(&mut self, labels: &[f64], rounds: &[Round]) {
-        let mut counted = [[0_u64; 3]; 2];
+        let (mut lost, mut lowest, mut highest) = (self.lost, self.lowest, self.highest);
+        let mut counted = outcomes::Counted::default();
         for (&label, round) in labels.iter().zip(rounds) {
-            self.examples += 1;
-            self.lost.add(round.value);
-            self.lowest = self.lowest.min(round.prediction);
-            self.highest = self.highest.max(round.prediction);
-            counted[usize::from(label > 0.0)][outcomes::side(round.prediction)] += 1;
+            lost.add(round.value);
+            // Predictions are finite, so these are one instruction each.
+            lowest = if round.prediction < lowest { round.prediction } else { lowest };
+            highest = if round.prediction > highest { round.prediction } else { highest };
+            counted.count(label > 0.0, round.prediction);
         }
+        self.examples += labels.len().min(rounds.len()) as u64;
+        (self.lost, self.lowest, self.highest) = (lost, lowest, highest);
         if let Seen::Classes(classes) = &mut self.labels {
             classes.counts.add(&counted);
         }

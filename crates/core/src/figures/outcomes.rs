@@ -18,6 +18,29 @@ pub(super) fn side(score: f64) -> usize {
     1 + usize::from(score > 0.0) - usize::from(score < 0.0)
 }
 
+/// Examples of weight 1 of the negative and of the positive class.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counted([CountedClass; 2]);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct CountedClass {
+    all: u64,
+    below: u64,
+    above: u64,
+}
+
+impl Counted {
+    /// Counts an example. Every counter is added to, and so all of them stay in registers.
+    #[inline(always)] // The loop over rows is made of it.
+    pub(super) fn count(&mut self, is_positive: bool, score: f64) {
+        for (class, is_own) in self.0.iter_mut().zip([!is_positive, is_positive]) {
+            class.all += u64::from(is_own);
+            class.below += u64::from(is_own & (score < 0.0));
+            class.above += u64::from(is_own & (score > 0.0));
+        }
+    }
+}
+
 impl Counts {
     #[inline]
     pub(super) fn observe(&mut self, score: f64, is_positive: bool, weight: f64) {
@@ -31,9 +54,11 @@ impl Counts {
     }
 
     /// Adds examples of weight 1 that were counted by class and by side.
-    pub(super) fn add(&mut self, counted: &[[u64; 3]; 2]) {
-        for (class, counted) in [&mut self.negative, &mut self.positive].into_iter().zip(counted) {
-            class.iter_mut().zip(counted).for_each(|(sum, &count)| sum.add(count as f64));
+    pub(super) fn add(&mut self, counted: &Counted) {
+        for (class, counted) in [&mut self.negative, &mut self.positive].into_iter().zip(counted.0)
+        {
+            let sides = [counted.below, counted.all - counted.below - counted.above, counted.above];
+            class.iter_mut().zip(sides).for_each(|(sum, count)| sum.add(count as f64));
         }
     }
 

@@ -150,15 +150,23 @@ pub trait Learner: Send + Sync {
     /// Plays a round for every row, in order, and overwrites `rounds`. A row of importance 0 is
     /// predicted and otherwise ignored.
     fn learn_rows(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
-        self.grow(rows.dimension());
-        rounds.clear();
-        rounds.extend((0..rows.len()).map(|row| {
-            let example = rows.get(row);
-            if example.importance.is_zero() {
-                return idle_round(self, &example.features);
-            }
-            self.learn(&example)
-        }));
+        play_rows(self, rows, rounds);
+    }
+}
+
+/// Plays a round for every row, in order, and overwrites `rounds`.
+#[inline(always)] // It may be compiled for wide registers.
+fn play_rows<T: Learner + ?Sized>(learner: &mut T, rows: Rows<'_>, rounds: &mut Vec<Round>) {
+    learner.grow(rows.dimension());
+    rounds.clear();
+    rounds.reserve(rows.len());
+    for row in 0..rows.len() {
+        let example = rows.get(row);
+        rounds.push(if example.importance.is_zero() {
+            idle_round(learner, &example.features)
+        } else {
+            learner.learn(&example)
+        });
     }
 }
 

@@ -23,7 +23,8 @@
 use super::spec::with_usual_set;
 use super::steps::{Steps, finite_bound};
 use super::{
-    AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round, Take,
+    AnySet, Coordinates, Example, Features, Learner, Plain, Promise, Recipe, Resumable, Round,
+    Rows, Take, play_rows,
 };
 use crate::loss::{AnyLoss, Loss, with_usual_loss};
 use crate::number::{NonNegative, Positive};
@@ -32,6 +33,7 @@ use crate::round::Objective;
 use crate::schedule::{AnySchedule, Schedule};
 use crate::set::FeasibleSet;
 use crate::weights::Weights;
+use rueful_machine::{Kernel, Registers, widest};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
 
@@ -88,8 +90,28 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Ogd<L, S, W> {
     }
 }
 
+/// Plays a round for every row.
+struct Play<'a, T> {
+    learner: &'a mut T,
+    rows: Rows<'a>,
+    rounds: &'a mut Vec<Round>,
+}
+
+impl<L: Loss, S: Schedule, W: FeasibleSet> Kernel for Play<'_, Ogd<L, S, W>> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        play_rows(self.learner, self.rows, self.rounds);
+    }
+}
+
 impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
-    #[inline]
+    fn learn_rows(&mut self, rows: Rows<'_>, rounds: &mut Vec<Round>) {
+        widest(Play { learner: self, rows, rounds });
+    }
+
+    #[inline(always)] // The loop over rows is compiled for wide registers.
     fn learn(&mut self, example: &Example<'_>) -> Round {
         let x = &example.features;
         let sigma = self.objective.sigma.get();

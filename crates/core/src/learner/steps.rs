@@ -36,7 +36,7 @@ impl Steps {
     /// minimum of its own regulariser. The limited 1/η_t, which is max(1/η_t, σ), never decreases
     /// either, and shorter steps only lessen Σ η_t‖g_t‖². So everything that is proved about the
     /// schedule still holds.
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     pub fn take(&mut self, schedule: &impl Schedule, gradient_sq: f64, sigma: f64) -> f64 {
         let gradients_sq = self.gradients_sq.value() + gradient_sq;
         self.observe(gradient_sq);
@@ -85,14 +85,14 @@ impl Steps {
     }
 
     /// Counts a round and its gradient.
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     pub(crate) fn observe(&mut self, gradient_sq: f64) {
         self.rounds += 1;
         self.gradients_sq.add(gradient_sq);
         self.gradient_sq_max = self.gradient_sq_max.max(gradient_sq);
     }
 
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     fn lengthen(&mut self, inverse: f64, sigma: f64) {
         if self.last_inverse == 0.0 {
             self.first_inverse = inverse;

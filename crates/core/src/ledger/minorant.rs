@@ -6,12 +6,17 @@ use crate::comparators::Comparators;
 use crate::features::Features;
 use crate::number::NonNegative;
 use crate::round::Round;
+use crate::rows::Rows;
 use crate::ruler::Ruler;
 use crate::set::{AnySet, FeasibleSet};
 use crate::sum::Sum;
 use crate::vector;
 use rueful_machine::Fours;
 use serde::{Deserialize, Serialize};
+
+/// How many rounds are added up at a time. Their numbers stay close to the processor while several
+/// loops go over them.
+pub(super) const STRETCH: usize = 256;
 
 /// A minorant of the cumulative loss. A convex loss lies above its tangents, so for predictions p_t
 /// with slopes a_t, and *every* u,
@@ -139,6 +144,35 @@ impl Minorant {
     #[inline]
     pub fn record_dual(&mut self, x: &Features<'_>, slope: f64, conjugate: f64) {
         self.push(x, slope, -conjugate, conjugate.abs() + LEAST);
+    }
+
+    /// Adds the tangents of the rounds of at most `STRETCH` rows, all of which count. There must be
+    /// room for their features. It makes the same additions as `record`, in the same order, but first those
+    /// of numbers and then those of vectors. So the numbers stay in registers, and no guess is made
+    /// about which slopes are 0.
+    #[inline(always)] // It is compiled for wide registers.
+    pub(super) fn record_stretch(&mut self, rows: Rows<'_>, rounds: &[Round]) {
+        let (mut moving, mut count) = ([0_u16; STRETCH], 0);
+        let (mut offset, mut magnitude) = (self.offset, self.magnitude);
+        let (mut length, mut breadth) = (self.length, self.breadth);
+        let sizes = rows.norms_sq.iter().zip(rows.lengths());
+        for (row, (round, (norm_sq, features))) in (0..STRETCH).zip(rounds.iter().zip(sizes)) {
+            let at_zero = round.slope * round.prediction;
+            offset.add(round.value - at_zero);
+            magnitude += Self::size_of(round.value, at_zero, round.prediction);
+            // A slope of 0 adds 0 to both.
+            length += round.slope.abs() * norm_sq.sqrt();
+            breadth += round.slope.abs() * (features as f64).sqrt();
+            moving[count] = row as u16;
+            count += usize::from(round.slope != 0.0);
+        }
+        self.rounds += rounds.len() as u64;
+        (self.offset, self.magnitude) = (offset, magnitude);
+        (self.length, self.breadth) = (length, breadth);
+        for &row in &moving[..count] {
+            let row = usize::from(row);
+            vector::add(&mut self.slopes, rounds[row].slope, &rows.get(row).features);
+        }
     }
 
     #[inline(always)] // It is called in the loop over rows.

@@ -195,7 +195,8 @@ impl Ledger {
         let mut buffer = Vec::new();
         let features = self.cells.enter_one(&example.features, &mut buffer);
         self.grow(self.cells.len());
-        self.enter_round(&Example { features, ..*example }, round)
+        self.enter_round(&Example { features, ..*example }, round);
+        Ok(())
     }
 
     /// Records the rounds of some rows, in order, up to the first that is not finite.
@@ -212,23 +213,23 @@ impl Ledger {
         self.cells.place(rows, buffer)
     }
 
-    /// Records the rounds of rows that `enter` has returned.
+    /// Records the rounds of rows that `enter` has returned, up to the first that is not finite.
     pub fn record_entered(&mut self, rows: Rows<'_>, rounds: &[Round]) -> Result<(), LedgerError> {
         self.grow(rows.dimension());
-        let mut marked = 0;
-        for (row, round) in rounds.iter().enumerate().take(rows.len()) {
-            let example = rows.get(row);
-            // A point of the curve needs the features seen so far. Those of a refused round do not
-            // count as seen.
-            let is_refused = !example.importance.is_zero() && !round.is_finite();
-            if is_refused || self.rounds() + 1 == self.next_mark {
-                self.cells.mark(rows.slice(marked..row + usize::from(!is_refused)));
-                marked = row + 1;
-            }
-            self.enter_round(&example, round)?;
+        let count = rows.len().min(rounds.len());
+        let (rows, rounds) = (rows.slice(0..count), &rounds[..count]);
+        let refused = first_refused(rows, rounds);
+        let end = refused.unwrap_or(count);
+        let mut from = 0;
+        while from < end {
+            // A point of the curve needs the features seen so far, and no others.
+            let rest = rows.slice(from..end);
+            let to = from + rest.until(self.until_mark());
+            self.cells.mark(rows.slice(from..to));
+            self.enter_rounds(rows.slice(from..to), &rounds[from..to]);
+            from = to;
         }
-        self.cells.mark(rows.slice(marked..rows.len().min(rounds.len())));
-        Ok(())
+        refused.map_or(Ok(()), |row| Err(self.refuse(&rounds[row])))
     }
 
     /// Records a prediction that a model made before it knew the label: one round of an audit. A
@@ -257,14 +258,8 @@ impl Ledger {
         }
     }
 
-    #[inline(always)] // It is called in the loop over rows.
-    fn enter_round(&mut self, example: &Example<'_>, round: &Round) -> Result<(), LedgerError> {
-        if example.importance.is_zero() {
-            return Ok(());
-        }
-        if !round.is_finite() {
-            return Err(self.refuse(round));
-        }
+    /// Records a round that is finite, of an example that counts.
+    fn enter_round(&mut self, example: &Example<'_>, round: &Round) {
         let x = &example.features;
         let gradient_sq = round.gradient_sq(self.minorant().sigma().get(), x);
         self.gradient_sq_max = self.gradient_sq_max.max(gradient_sq);
@@ -277,7 +272,33 @@ impl Ledger {
         if self.rounds() == self.next_mark {
             self.mark_curve();
         }
-        Ok(())
+    }
+
+    /// Records rounds that are finite and that reach no further than the next point of the curve.
+    fn enter_rounds(&mut self, rows: Rows<'_>, rounds: &[Round]) {
+        if rows.have_idle() {
+            for (example, round) in rows.iter().zip(rounds) {
+                if !example.importance.is_zero() {
+                    self.enter_round(&example, round);
+                }
+            }
+            return;
+        }
+        let sigma = self.minorant().sigma().get();
+        let (mut gradient, mut example) = (self.gradient_sq_max, self.example_sq_max);
+        for (round, &norm_sq) in rounds.iter().zip(rows.norms_sq) {
+            gradient = larger(gradient, round.gradient_sq_or_less(sigma, norm_sq));
+            example = larger(example, norm_sq);
+        }
+        let least = Round::least_gradient_sq(rounds.iter().any(|round| round.slope != 0.0));
+        (self.gradient_sq_max, self.example_sq_max) = (larger(gradient, least), example);
+        self.tally.record_rows(rows, rounds);
+        if let Some(ruler) = &mut self.ruler {
+            ruler.observe_rows(rows);
+        }
+        if self.rounds() == self.next_mark {
+            self.mark_curve();
+        }
     }
 
     #[cold]
@@ -494,6 +515,22 @@ impl Ledger {
         }
         points
     }
+}
+
+/// The first row whose round is not finite, among the rows that count.
+fn first_refused(rows: Rows<'_>, rounds: &[Round]) -> Option<usize> {
+    // A loop without a way out in the middle is compiled to wide registers.
+    if rounds.iter().fold(true, |fine, round| fine & round.is_finite()) {
+        return None;
+    }
+    let counts = |row: usize| !rows.get(row).importance.is_zero();
+    (0..rounds.len()).find(|&row| counts(row) && !rounds[row].is_finite())
+}
+
+/// The larger of two numbers that are not NaN, in one instruction.
+#[inline]
+fn larger(one: f64, other: f64) -> f64 {
+    if other > one { other } else { one }
 }
 
 impl Deref for Ledger {

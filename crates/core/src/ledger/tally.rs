@@ -1,7 +1,7 @@
 //! The sums of a stretch of rounds. The sums of disjoint stretches add up.
 
 use super::LedgerError;
-use super::minorant::Minorant;
+use super::minorant::{Minorant, STRETCH};
 use super::testimony::Testimony;
 use crate::cells::Coordinates;
 use crate::comparators::Comparators;
@@ -12,6 +12,7 @@ use crate::round::Round;
 use crate::rows::Rows;
 use crate::ruler::Ruler;
 use crate::sum::Sum;
+use rueful_machine::{Kernel, Registers, Runner, Widest};
 use serde::{Deserialize, Serialize};
 
 /// The relative error that the running ‖w_t‖² in a penalty may have.
@@ -40,7 +41,14 @@ impl Tally {
 
     /// Records rounds that a ledger has recorded. The rows must be by the ledger's cells.
     pub fn record_rows(&mut self, rows: Rows<'_>, rounds: &[Round]) {
+        self.record_rows_by::<Widest>(rows, rounds);
+    }
+
+    pub(super) fn record_rows_by<W: Runner>(&mut self, rows: Rows<'_>, rounds: &[Round]) {
         self.grow(rows.dimension());
+        if !rows.have_idle() {
+            return W::run(Record { tally: self, rows, rounds });
+        }
         for (example, round) in rows.iter().zip(rounds) {
             if !example.importance.is_zero() {
                 self.record(&example, round);
@@ -54,12 +62,18 @@ impl Tally {
 
     #[inline(always)] // It is called in the loop over rows.
     pub(super) fn record(&mut self, example: &Example<'_>, round: &Round) {
+        self.charge(example.label, round);
+        self.minorant.record(&example.features, round);
+    }
+
+    /// Adds the loss of a round, and the mistake if it is one.
+    #[inline(always)] // It is called in the loop over rows.
+    fn charge(&mut self, label: f64, round: &Round) {
         self.loss.add(round.value);
         if round.penalty != 0.0 {
             self.penalty.add(round.penalty);
         }
-        self.mistakes += u64::from(ZeroOne {}.is_mistake(round.prediction, example.label));
-        self.minorant.record(&example.features, round);
+        self.mistakes += u64::from(ZeroOne {}.is_mistake(round.prediction, label));
     }
 
     /// Adds the tally of other rounds, whose features have the same cells.
@@ -208,6 +222,33 @@ impl Tally {
     fn penalty_slack(&self) -> f64 {
         let least = f64::MIN_POSITIVE * (1.0 + self.minorant.sigma().get());
         PENALTY_GRAIN * self.penalty() + self.rounds() as f64 * least
+    }
+}
+
+/// Records the rounds of rows, all of which count, some rows at a time.
+struct Record<'a> {
+    tally: &'a mut Tally,
+    rows: Rows<'a>,
+    rounds: &'a [Round],
+}
+
+impl Kernel for Record<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        let Self { tally, rows, rounds } = self;
+        let count = rows.len().min(rounds.len());
+        let mut from = 0;
+        while from < count {
+            let stretch = from..count.min(from + STRETCH);
+            let (rows, rounds) = (rows.slice(stretch.clone()), &rounds[stretch.clone()]);
+            for (&label, round) in rows.labels().iter().zip(rounds) {
+                tally.charge(label, round);
+            }
+            tally.minorant.record_stretch(rows, rounds);
+            from = stretch.end;
+        }
     }
 }
 

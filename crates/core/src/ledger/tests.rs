@@ -1,10 +1,10 @@
 use super::*;
-use crate::ExactSum;
 use crate::comparators::UnitFree;
 use crate::features::Features;
 use crate::loss::{Absolute, Hinge, Linear, Logistic, Loss, Quantile, Square};
 use crate::number::{Importance, OpenUnit, Positive};
 use crate::set::{Ball, BoxSet, FeasibleSet, Interval, WholeSpace};
+use crate::{Batch, ExactSum};
 use proptest::prelude::*;
 
 /// x, ŷ, and whether the label is positive.
@@ -194,7 +194,7 @@ fn what_is_refused_does_not_count() {
 /// If rows are recorded together, those before a refused one count as seen.
 #[test]
 fn rows_up_to_a_refused_one_were_seen() {
-    let mut batch = crate::Batch::default();
+    let mut batch = Batch::default();
     let rows = [3, 1, 70_000_000, 5].map(|index| [index]);
     rows.iter().for_each(|row| batch.push(row, &[1.0], 1.0).unwrap());
     let mut rounds = [Round::of(&Hinge {}, 0.5, 1.0); 4];
@@ -332,7 +332,7 @@ fn a_window_after_enormous_losses_keeps_its_risk() {
     let example = Example::new(x, 3.0);
     let round = ledger.round_of(&example, 1.0).unwrap();
     ledger.record(&example, &round).unwrap();
-    let mut batch = crate::Batch::default();
+    let mut batch = Batch::default();
     batch.push(&[0], &[1.0], 3.0).unwrap();
     window.record_rows(batch.rows(), &[round]);
     assert_eq!(ledger.verdict_on(&window, &[], ledger.coordinates()).sequential_risk, 4.0);
@@ -541,4 +541,54 @@ fn rounds_since_an_earlier_state_are_judged_alone() {
     assert!(before.verdict_since(&after).is_none());
     assert!(after.verdict_since(&Ledger::new(Hinge {}, comparators())).is_none());
     assert_eq!(after.verdict_since(&after).unwrap().certificate, 0.0);
+}
+
+/// Rows of all kinds: with and without gaps, without features, and some with slope 0.
+fn many_rows(count: u32, weigh: bool) -> (Batch, Vec<Round>) {
+    let (mut batch, mut rounds) = (Batch::default(), Vec::new());
+    for t in 0..count {
+        let stride = 1 + t % 2;
+        let indices: Vec<u32> = (0..t % 21).map(|i| 3 + stride * i).collect();
+        let value = |&i: &u32| (0.1 + f64::from(t * 31 + i * 17).sin()) as f32;
+        let values: Vec<f32> = indices.iter().map(value).collect();
+        let importance = if weigh { f64::from(t % 4) / 2.0 } else { 1.0 };
+        let importance = Importance::new(importance).unwrap();
+        batch.push_weighted(&indices, &values, sign(t % 3 == 0), importance).unwrap();
+        let prediction = 3.0 * f64::from(t * t).sin();
+        let round = Round::on(&Hinge {}, prediction, &batch.get(t as usize));
+        rounds.push(Round { penalty: f64::from(t % 5) * importance.get(), ..round });
+    }
+    (batch, rounds)
+}
+
+#[test]
+fn rows_at_once_are_rows_one_by_one_to_the_bit() {
+    let sigma = NonNegative::new(0.25).unwrap();
+    let free = Comparators::from(UnitFree { radius: Positive::ONE });
+    for (comparators, weigh) in [(ball(2.0).into(), false), (ball(2.0).into(), true), (free, false)]
+    {
+        let (batch, rounds) = many_rows(1500, weigh);
+        let fresh = Ledger::regularized(Hinge {}, sigma, comparators);
+        let mut singly = fresh.clone();
+        let each = batch.iter().zip(&rounds);
+        each.for_each(|(example, round)| singly.record(&example, round).unwrap());
+        let singly = serde_json::to_string(&singly).unwrap();
+        for length in [1, 255, 256, 700, 1500] {
+            let mut together = fresh.clone();
+            for from in (0..1500).step_by(length) {
+                let rows = batch.rows().slice(from..1500.min(from + length));
+                together.record_rows(rows, &rounds[from..]).unwrap();
+            }
+            assert_eq!(serde_json::to_string(&together).unwrap(), singly, "{length}");
+        }
+    }
+}
+
+#[test]
+fn wide_and_plain_registers_give_the_same_sums() {
+    let (batch, rounds) = many_rows(900, false);
+    let [mut wide, mut plain] = [0, 1].map(|_| Tally::new(NonNegative::ZERO));
+    wide.record_rows(batch.rows(), &rounds);
+    plain.record_rows_by::<rueful_machine::Plainly>(batch.rows(), &rounds);
+    assert_eq!(serde_json::to_string(&wide).unwrap(), serde_json::to_string(&plain).unwrap());
 }

@@ -27,7 +27,7 @@ pub struct Ball {
 }
 
 impl FeasibleSet for Ball {
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     fn project(&self, w: &mut Weights, _x: &Features<'_>) {
         let radius = self.radius.get();
         if w.can_exceed(radius) {

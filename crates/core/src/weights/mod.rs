@@ -157,7 +157,7 @@ impl Weights {
     }
 
     /// w·x
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     pub fn dot(&self, x: &Features<'_>) -> f64 {
         self.scale * vector::dot(&self.vector, x)
     }
@@ -202,13 +202,13 @@ impl Weights {
     }
 
     /// 1/c. It is known before the step is, so that the step need not wait for a quotient.
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     fn inverse_scale(&self) -> f64 {
         1.0 / self.scale
     }
 
     /// w ← k·w
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     pub fn scale_by(&mut self, k: f64) {
         self.scale *= k;
         self.norm_sq *= k * k;
@@ -245,7 +245,7 @@ impl Weights {
     }
 
     /// Whether ‖w‖ > radius is possible, as far as the running norm can tell.
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     pub(crate) fn can_exceed(&self, radius: f64) -> bool {
         self.norm_sq + self.norm_error > radius * radius
     }

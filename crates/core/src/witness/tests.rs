@@ -67,7 +67,7 @@ fn play(loss: AnyLoss, is_unit_free: bool, stream: &Batch) -> (Witnesses<AnyLoss
     witnesses.grow(stream.dimension());
     for example in stream.rows().iter() {
         let before = witnesses.predict(&example.features);
-        witnesses.observe::<F>(&example);
+        witnesses.observe::<F>(&example, &[]);
         let predictions = *witnesses.predictions();
         assert_eq!(before, predictions, "foreseeing is predicting");
         ledger.observe(&example, predictions[0]).unwrap();

@@ -71,6 +71,24 @@ pub(super) struct Glance {
     pub(super) variance: f32,
 }
 
+/// The slots of an example.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Listed<'a> {
+    /// These, with their values.
+    Some(&'a [(u16, f32)]),
+    /// So many of the first, in their order, as in every row of a table.
+    First(usize),
+}
+
+/// Adds some eights, multiplied by a number.
+#[inline(always)]
+fn add_to<V: Eights, const N: usize>(sums: &mut [V; N], value: f32, row: &[Eight]) {
+    let value = V::all(value);
+    for (sum, p) in sums.iter_mut().zip(row) {
+        *sum = *sum + value * p.load();
+    }
+}
+
 /// f and s as running sums.
 struct Seeing<V> {
     mean: V,
@@ -126,12 +144,12 @@ impl Filter {
         self.width = self.width.max(slot / 8 + 1);
     }
 
-    /// f and s of an example. `x` holds its values by slot, and `listed` lists its slots with their
-    /// values. P x̃ is left in `product`.
+    /// f and s of an example. `x` holds its values by slot, and `listed` says which slots these
+    /// are. P x̃ is left in `product`.
     #[inline(always)]
     pub(super) fn see<V: Eights>(
         &self,
-        listed: &[(u16, f32)],
+        listed: Listed<'_>,
         x: &Dense,
         product: &mut Dense,
     ) -> Glance {
@@ -160,14 +178,17 @@ impl Filter {
     #[inline(always)]
     fn see_block<V: Eights, const N: usize>(
         &self,
-        listed: &[(u16, f32)],
+        listed: Listed<'_>,
         shares: &[V],
         from: usize,
         x: &[Eight],
         product: &mut Dense,
         seeing: &mut Seeing<V>,
     ) {
-        let mut sums = self.multiply_block::<V, N>(listed, from);
+        let mut sums = match listed {
+            Listed::Some(listed) => self.multiply_block::<V, N>(listed, from),
+            Listed::First(slots) => self.multiply_first::<V, N>(slots, x, from),
+        };
         for (waiting, &share) in shares.iter().enumerate() {
             let change = &self.changes[waiting * self.room + from..][..N];
             for (p, u) in sums.iter_mut().zip(change) {
@@ -206,14 +227,35 @@ impl Filter {
         even
     }
 
+    /// `multiply_block` for the first slots, one after the other. The additions are in the same
+    /// order.
+    #[inline(always)]
+    fn multiply_first<V: Eights, const N: usize>(
+        &self,
+        slots: usize,
+        x: &[Eight],
+        from: usize,
+    ) -> [V; N] {
+        let (mut even, mut odd) = ([V::all(0.0); N], [V::all(0.0); N]);
+        let mut rows = self.rows[..slots * self.room].chunks_exact(self.room.max(1));
+        for eight in x {
+            for [one, other] in eight.0.as_chunks::<2>().0 {
+                let Some(row) = rows.next() else { break };
+                add_to(&mut even, *one, &row[from..][..N]);
+                let Some(row) = rows.next() else { break };
+                add_to(&mut odd, *other, &row[from..][..N]);
+            }
+        }
+        for (even, odd) in even.iter_mut().zip(odd) {
+            *even = *even + odd;
+        }
+        even
+    }
+
     /// Adds some eights of a row of P, multiplied by x̃ of its slot.
     #[inline(always)]
     fn add_row<V: Eights, const N: usize>(&self, sums: &mut [V; N], one: (u16, f32), from: usize) {
-        let (slot, value) = (usize::from(one.0), V::all(one.1));
-        let row = &self.rows[slot * self.room + from..][..N];
-        for (sum, p) in sums.iter_mut().zip(row) {
-            *sum = *sum + value * p.load();
-        }
+        add_to(sums, one.1, &self.rows[usize::from(one.0) * self.room + from..][..N]);
     }
 
     /// Learns from the example that was seen last, with the slope a and the curvature h of its
@@ -368,6 +410,9 @@ impl Filter {
 
     /// The filter that several make, where each lists its slots in the same order.
     pub(super) fn merged(parts: &Parts<'_, Self>, slots: &Parts<'_, Vec<Option<usize>>>) -> Self {
+        if slots.base.is_empty() {
+            return Self::new(parts.base.prior, parts.base.drift);
+        }
         let base = parts.base.gaussian(slots.base);
         let all: Vec<Gaussian> = parts
             .parts
@@ -514,7 +559,7 @@ mod tests {
         let mut product = [Eight::ZERO; WIDEST];
         for t in 0..300 {
             let (slots, x) = row(t);
-            let seen = filter.see::<V>(&slots, &dense(&x), &mut product);
+            let seen = filter.see::<V>(Listed::Some(&slots), &dense(&x), &mut product);
             let mean: f64 = exact.w.iter().zip(&x).map(|(w, x)| w * x).sum();
             let variance: f64 = exact.product(&x).iter().zip(&x).map(|(p, x)| p * x).sum();
             assert!((f64::from(seen.mean) - mean).abs() < 2e-3, "{t}: {} {mean}", seen.mean);
@@ -535,8 +580,8 @@ mod tests {
             let (slots, x) = row(t);
             slots.iter().for_each(|&(slot, _)| early.open(slot.into()));
             slots.iter().for_each(|&(slot, _)| late.open(slot.into()));
-            let seen = early.see::<V>(&slots, &dense(&x), &mut one);
-            assert_eq!(seen, late.see::<V>(&slots, &dense(&x), &mut other), "{t}");
+            let seen = early.see::<V>(Listed::Some(&slots), &dense(&x), &mut one);
+            assert_eq!(seen, late.see::<V>(Listed::Some(&slots), &dense(&x), &mut other), "{t}");
             early.learn::<V>(0.5 - seen.mean, 0.25, seen, &one);
             late.learn::<V>(0.5 - seen.mean, 0.25, seen, &other);
             if t % 20 == 7 {

@@ -5,12 +5,14 @@
 //! first seen.
 
 use super::eight::Eight;
-use super::filter::{Dense, Filter, Glance, WIDEST};
+use super::filter::{Dense, Filter, Glance, Listed, WIDEST};
 use super::lanes::gather;
 use super::merge::Parts;
 use super::scale::Scaled;
 use rueful_machine::{Kernel, Plain, Registers, Runner};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::collections::HashSet;
 
 /// How many filters there are.
 pub(super) const FILTERS: usize = 3;
@@ -45,13 +47,21 @@ pub(super) struct Desk {
     /// The slots with their values, in the order of the row.
     listed: [(u16, f32); MOST],
     len: usize,
+    /// Whether these are the first slots in their order.
+    is_table: bool,
     products: [Dense; FILTERS],
 }
 
 impl Default for Desk {
     fn default() -> Self {
         let dense = [Eight::ZERO; WIDEST];
-        Self { x: dense, listed: [(0, 0.0); MOST], len: 0, products: [dense; FILTERS] }
+        Self {
+            x: dense,
+            listed: [(0, 0.0); MOST],
+            len: 0,
+            is_table: false,
+            products: [dense; FILTERS],
+        }
     }
 }
 
@@ -119,6 +129,7 @@ impl Filters {
         let width = self.used.div_ceil(8);
         desk.x[..width].fill(Eight::ZERO);
         let mut len = 0;
+        desk.is_table = false;
         for (place, &index) in indices.iter().enumerate() {
             let slot = self.slots[index as usize];
             if slot != NOWHERE {
@@ -129,6 +140,32 @@ impl Filters {
             }
         }
         desk.len = len;
+    }
+
+    /// `lay_out` for an example whose features are the first cells with the first slots, as in every
+    /// row of a table. Returns whether it is one.
+    #[inline(always)]
+    pub(super) fn lay_out_table(&self, indices: &[u32], scaled: &[f32], desk: &mut Desk) -> bool {
+        let slots = &self.slots[..indices.len().min(self.used)];
+        // Loops without a way out in the middle are compiled to wide registers.
+        let is_table = indices.len() <= self.used
+            && (0..).zip(indices).fold(true, |yes, (place, &index)| yes & (index == place))
+            && (0..).zip(slots).fold(true, |yes, (place, &slot)| yes & (slot == place));
+        if is_table {
+            let x = &mut desk.x[..self.used.div_ceil(8)];
+            let (eights, rest) = scaled.as_chunks();
+            for (place, x) in x.iter_mut().enumerate() {
+                let last = |k: usize| rest.get(k).copied().unwrap_or(0.0);
+                *x = match place.cmp(&eights.len()) {
+                    Ordering::Less => Eight(eights[place]),
+                    Ordering::Equal => Eight::of(last),
+                    Ordering::Greater => Eight::ZERO,
+                };
+            }
+            desk.len = indices.len();
+            desk.is_table = true;
+        }
+        is_table
     }
 
     /// f and s of each filter for the example on the desk.
@@ -160,7 +197,8 @@ impl Filters {
                     x[slot / 8].0[slot % 8] = *value;
                 }
             }
-            *seen = filter.see::<<Plain as Registers>::Eight>(&listed[..desk.len], &x, product);
+            let listed = Listed::Some(&listed[..desk.len]);
+            *seen = filter.see::<<Plain as Registers>::Eight>(listed, &x, product);
         }
         seen
     }
@@ -227,23 +265,12 @@ impl Filters {
 
     /// The cells by slot.
     fn cells(&self) -> Vec<usize> {
-        let mut cells = vec![0; self.used];
-        let known = self.slots.iter().enumerate().filter(|(_, slot)| **slot != NOWHERE);
-        known.for_each(|(cell, &slot)| cells[usize::from(slot)] = cell);
-        cells
+        cells_of(&self.slots, self.used)
     }
 
     /// The cells of all, those of the base first, then the new ones of each part.
     fn all_cells(parts: &Parts<'_, Self>) -> Vec<usize> {
-        let mut cells = parts.base.cells();
-        let mut is_known = vec![false; parts.base.slots.len()];
-        cells.iter().for_each(|&cell| is_known[cell] = true);
-        for cell in parts.parts.iter().flat_map(|(part, _)| part.cells()) {
-            if !std::mem::replace(&mut is_known[cell], true) {
-                cells.push(cell);
-            }
-        }
-        cells
+        united(parts.base.cells(), parts.parts.iter().flat_map(|(part, _)| part.cells()))
     }
 
     /// How many filters can go on when these are merged.
@@ -302,6 +329,21 @@ impl Filters {
     }
 }
 
+/// The cells by slot, where so many slots are used.
+pub(super) fn cells_of(slots: &[u16], used: usize) -> Vec<usize> {
+    let mut cells = vec![0; used];
+    let known = slots.iter().enumerate().filter(|(_, slot)| **slot != NOWHERE);
+    known.for_each(|(cell, &slot)| cells[usize::from(slot)] = cell);
+    cells
+}
+
+/// Some cells, and behind them those of others that are not among them.
+pub(super) fn united(mut cells: Vec<usize>, others: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut known: HashSet<usize> = cells.iter().copied().collect();
+    cells.extend(others.filter(|&cell| known.insert(cell)));
+    cells
+}
+
 /// The filters' loops are large. So they are compiled for wide registers separately, once for all
 /// banks.
 struct See<'a> {
@@ -316,7 +358,11 @@ impl Kernel for See<'_> {
     fn run<R: Registers>(self) -> [Glance; FILTERS] {
         let Self { filters, desk } = self;
         let mut seen = [Glance::default(); FILTERS];
-        let listed = &desk.listed[..desk.len];
+        let listed = if desk.is_table {
+            Listed::First(desk.len)
+        } else {
+            Listed::Some(&desk.listed[..desk.len])
+        };
         let all = filters.filters.iter().zip(&mut desk.products).zip(&mut seen);
         for ((filter, product), seen) in all {
             *seen = filter.see::<R::Eight>(listed, &desk.x, product);
@@ -363,6 +409,33 @@ mod tests {
         }
         assert_eq!(retired, [(65, 1), (257, 0)]);
         assert!(filters.continues(&Filters::default(), 400));
+    }
+
+    /// A row whose features have the first slots in their order is seen alike, to the bit, however
+    /// it is laid out.
+    #[test]
+    fn rows_of_a_table_are_seen_as_all_others() {
+        for width in [1, 7, 8, 13, 40] {
+            let mut filters = Filters::default();
+            let [mut table, mut listed] = [Desk::default(), Desk::default()];
+            filters.grow(width);
+            (0..width).for_each(|cell| assert!(!filters.admit(cell)));
+            let cells: Vec<u32> = (0..).take(width).collect();
+            for t in 0..60 {
+                let x: Vec<f32> =
+                    cells.iter().map(|&i| ((i * 7 + t * 5) % 11) as f32 / 5.0 - 1.0).collect();
+                let some = if t % 5 == 0 { width.div_ceil(2) } else { width };
+                assert!(filters.lay_out_table(&cells[..some], &x[..some], &mut table));
+                filters.lay_out(&cells[..some], |place| x[place], &mut listed);
+                let seen = filters.see::<Plainly>(&mut table);
+                assert_eq!(seen, filters.see::<Plainly>(&mut listed));
+                assert_eq!((table.x, table.products), (listed.x, listed.products));
+                let slopes = seen.map(|seen| (0.9 - seen.mean) / (1.0 + seen.variance));
+                filters.learn::<Plainly>(slopes, [1.0; FILTERS], &seen, &table);
+            }
+            let turned: Vec<u32> = cells.iter().rev().copied().collect();
+            assert_eq!(filters.lay_out_table(&turned, &vec![1.0; width], &mut table), width == 1);
+        }
     }
 
     /// `foresee_growth` sees what `see` sees after the unit has grown.

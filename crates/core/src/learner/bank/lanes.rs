@@ -18,7 +18,7 @@
 
 use super::eight::Eight;
 use super::merge::Parts;
-use rueful_machine::Eights;
+use rueful_machine::{Eights, Lines};
 use serde::{Deserialize, Serialize};
 
 /// How many lanes there are.
@@ -45,8 +45,8 @@ pub(super) const NAMES: [&str; LANES] = [
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[repr(align(64))]
 pub(super) struct Cell {
-    mean: Eight,
-    variance: Eight,
+    pub(super) mean: Eight,
+    pub(super) variance: Eight,
 }
 
 const FRESH: Cell = Cell { mean: Eight::ZERO, variance: PRIOR };
@@ -171,7 +171,8 @@ impl<V: Eights> Teaching<V> {
 /// The cells of all features.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Lanes {
-    cells: Vec<Cell>,
+    #[serde(with = "crate::lines")]
+    cells: Lines<Cell>,
 }
 
 impl Lanes {
@@ -212,7 +213,7 @@ impl Lanes {
 
     /// Multiplies all weights that are in units of the labels.
     pub(super) fn stretch(&mut self, factor: f32) {
-        for cell in &mut self.cells {
+        for cell in self.cells.iter_mut() {
             let theta = cell.mean.0[0];
             cell.mean = (cell.mean * Eight::all(factor)).with_first(theta);
         }
@@ -222,19 +223,14 @@ impl Lanes {
     /// variance grows beyond its prior.
     pub(super) fn lengthen(&mut self, cell: usize, growth: f32) {
         let Cell { mean, variance } = &mut self.cells[cell];
-        mean.0[0] *= growth;
-        for k in 1..LANES {
-            let factor = growth.min((PRIOR.0[k] / variance.0[k].max(1e-30)).sqrt());
-            mean.0[k] *= factor;
-            variance.0[k] = (variance.0[k] * factor * factor).min(PRIOR.0[k]);
-        }
+        *mean = *mean * lengthened(variance, growth);
     }
 
     /// The lanes that several make, in the same units and with the same cells.
     pub(super) fn merged(parts: &Parts<'_, Self>) -> Self {
         let cells =
             (0..parts.base.len()).map(|at| merged_cell(&parts.of(|lanes| &lanes.cells[at])));
-        Self { cells: cells.collect() }
+        Self { cells: Lines::from(&cells.collect::<Vec<_>>()[..]) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -242,7 +238,7 @@ impl Lanes {
     }
 
     pub(super) fn rearrange(&mut self, from: &[u32]) {
-        self.cells = gather(&self.cells, from, FRESH);
+        self.cells = Lines::from(&gather(&self.cells, from, FRESH)[..]);
     }
 
     pub(super) fn is_sound(&self) -> bool {
@@ -251,17 +247,32 @@ impl Lanes {
     }
 }
 
+/// Lets the variances of a feature grow with its unit, none beyond its prior. Returns the factors of
+/// its weights.
+pub(super) fn lengthened(variance: &mut Eight, growth: f32) -> Eight {
+    let mut factors = Eight::all(growth);
+    for k in 1..LANES {
+        factors.0[k] = growth.min((PRIOR.0[k] / variance.0[k].max(1e-30)).sqrt());
+        variance.0[k] = (variance.0[k] * factors.0[k] * factors.0[k]).min(PRIOR.0[k]);
+    }
+    factors
+}
+
 /// The cell that several make. Parts that have not touched it have no say.
 fn merged_cell(parts: &Parts<'_, Cell>) -> Cell {
     let base = parts.base;
     let touched = parts.parts.iter().copied().filter(|(part, _)| *part != base);
     let parts = Parts { base, parts: touched.collect() };
     match parts.parts[..] {
-        [] => return *base,
-        [(only, _)] => return *only,
-        _ => {}
+        [] => *base,
+        [(only, _)] => *only,
+        _ => merged_touched(&parts),
     }
-    let mut merged = *base;
+}
+
+/// The cell that several make, all of which have touched it.
+pub(super) fn merged_touched(parts: &Parts<'_, Cell>) -> Cell {
+    let mut merged = *parts.base;
     // A = 1/i² − 1 adds up, and the weights θi are the mean.
     let inverse_sq = |cell: &Cell| 1.0 / f64::from(cell.variance.0[0].max(1e-18)).powi(2);
     let first = parts.added(inverse_sq).max(1.0).sqrt().recip();
@@ -269,7 +280,7 @@ fn merged_cell(parts: &Parts<'_, Cell>) -> Cell {
     merged.variance.0[0] = first as f32;
     merged.mean.0[0] = (weight / first) as f32;
     for k in 1..LANES {
-        let (mean, variance) = merged_lane(&parts, k);
+        let (mean, variance) = merged_lane(parts, k);
         merged.mean.0[k] = mean as f32;
         merged.variance.0[k] = (variance as f32).min(PRIOR.0[k]);
     }

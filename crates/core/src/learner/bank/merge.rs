@@ -43,11 +43,15 @@ pub enum MergeError {
     OutOfRange,
 }
 
+/// Why a merged bank has no theorem.
+pub(super) const OF_PARTS: &str = "the bank was merged from parts that learned side by side, and the \
+                                   theorem is about one learner";
+
 /// A bank that began as a copy of another one and went on with rows of its own.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BankPart {
+pub struct BankPart<B = Bank> {
     /// The bank.
-    pub bank: Bank,
+    pub bank: B,
     /// The number of slices that it learned from: 1, or more if it was merged itself.
     pub slices: u64,
 }
@@ -64,6 +68,13 @@ impl<'a, T> Parts<'a, T> {
     pub(super) fn of<U>(&self, piece: impl Fn(&'a T) -> &'a U) -> Parts<'a, U> {
         let parts = self.parts.iter().map(|&(part, slices)| (piece(part), slices)).collect();
         Parts { base: piece(self.base), parts }
+    }
+
+    /// The same for some of the parts, by their numbers.
+    pub(super) fn only(mut self, is_one: impl Fn(usize) -> bool) -> Self {
+        let mut number = 0..;
+        self.parts.retain(|_| number.next().is_some_and(&is_one));
+        self
     }
 
     /// The sum over base and parts of a number that adds up: base + Σ (part − base).

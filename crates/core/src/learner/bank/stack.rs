@@ -13,9 +13,10 @@ use super::filter::Glance;
 use super::filters::{Desk, FILTERS, Filters};
 use super::gauge::Gauge;
 use super::lanes::{LANES, Lanes, Seen};
+use super::merge::OF_PARTS;
 use super::mixer::MIXED;
 use super::scale::{Scale, Scaled};
-use super::sweep::{Measure, See, Sight, Teach};
+use super::sweep::{Ahead, Measure, See, Sight, Teach};
 use super::top::{self, Label, Lessons, Top, View, opinion};
 use crate::bound::{Bound, NoBound, Promise};
 use crate::cells::Coordinates;
@@ -124,14 +125,16 @@ struct Scratch {
 }
 
 /// The buffers while rows are learned from.
-struct Hands {
+struct Hands<'a> {
     scaled: Vec<f32>,
     odd: Vec<u32>,
     news: Vec<u32>,
     desk: Box<Desk>,
+    /// The features of the next row, if it is worth while to fetch them early.
+    ahead: &'a [u32],
 }
 
-impl Hands {
+impl Hands<'_> {
     /// Makes room for a row.
     #[inline(always)]
     fn fit(&mut self, len: usize) {
@@ -198,6 +201,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let mut hands = self.lend();
         for row in 0..rows.len() {
             let example = rows.get(row);
+            hands.ahead = self.ahead(rows, row + 1);
             rounds.push(if example.importance.is_zero() {
                 self.idle_round(&example)
             } else {
@@ -205,6 +209,17 @@ impl<L: Loss, T: Top> Stack<L, T> {
             });
         }
         self.take_back(hands);
+    }
+
+    /// The features of a row that is learned from next. As long as there are filters, features are
+    /// few, and all that is kept for them is near the processor anyway.
+    #[inline(always)]
+    fn ahead<'a>(&self, rows: Rows<'a>, row: usize) -> &'a [u32] {
+        if self.filters.len() > 0 || row >= rows.len() {
+            &[]
+        } else {
+            rows.get(row).features.indices()
+        }
     }
 
     #[cold]
@@ -221,12 +236,12 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 
     /// Lends out the scratch for some rounds.
-    fn lend(&mut self) -> Hands {
+    fn lend<'a>(&mut self) -> Hands<'a> {
         let Scratch { scaled, odd, news, desk } = std::mem::take(&mut self.scratch);
-        Hands { scaled, odd, news, desk: desk.unwrap_or_default() }
+        Hands { scaled, odd, news, desk: desk.unwrap_or_default(), ahead: &[] }
     }
 
-    fn take_back(&mut self, Hands { scaled, odd, news, desk }: Hands) {
+    fn take_back(&mut self, Hands { scaled, odd, news, desk, .. }: Hands<'_>) {
         self.scratch = Scratch { scaled, odd, news, desk: Some(desk) };
     }
 
@@ -236,7 +251,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         T::prediction(&self.opinion_on(&known, unseen).0)
     }
 
-    fn learn_row<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
+    fn learn_row<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands<'_>) -> Round {
         let x = &example.features;
         hands.fit(x.len());
         match self.measure::<W>(x, hands) {
@@ -255,7 +270,11 @@ impl<L: Loss, T: Top> Stack<L, T> {
 
     /// Measures a row. Sees it, too, if it has no new features and no value that is larger than all
     /// before.
-    fn measure<W: Runner>(&mut self, x: &Features<'_>, hands: &mut Hands) -> Result<Sight, usize> {
+    fn measure<W: Runner>(
+        &mut self,
+        x: &Features<'_>,
+        hands: &mut Hands<'_>,
+    ) -> Result<Sight, usize> {
         let (gauges, slopes) = self.witnesses.cells_mut();
         W::run(Measure {
             gauges,
@@ -285,7 +304,9 @@ impl<L: Loss, T: Top> Stack<L, T> {
         if self.filters.len() == 0 {
             return [Glance::default(); FILTERS];
         }
-        self.filters.lay_out(indices, |place| scaled[place], desk);
+        if !self.filters.lay_out_table(indices, scaled, desk) {
+            self.filters.lay_out(indices, |place| scaled[place], desk);
+        }
         self.filters.see::<W>(desk)
     }
 
@@ -294,7 +315,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         &mut self,
         example: &Example<'_>,
         sight: &Sight,
-        hands: &mut Hands,
+        hands: &mut Hands<'_>,
     ) -> Round {
         let indices = example.features.indices();
         let filters = self.see_by_filters::<W>(indices, &hands.scaled, &mut hands.desk);
@@ -334,7 +355,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     /// A round with something new that concerns only the lanes: their weights stay the same when a
     /// unit grows, and new features add to their variance.
     #[inline(never)]
-    fn learn_lean<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
+    fn learn_lean<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands<'_>) -> Round {
         let x = &example.features;
         self.admit_known(x, hands);
         let mut sight = self.see::<W>(x, &hands.scaled);
@@ -351,7 +372,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 
     /// Takes in values that are larger than all before, and notes which features are new.
-    fn admit_known(&mut self, x: &Features<'_>, hands: &mut Hands) {
+    fn admit_known(&mut self, x: &Features<'_>, hands: &mut Hands<'_>) {
         hands.news.clear();
         for &at in &hands.odd {
             let place = at as usize;
@@ -365,7 +386,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 
     /// Takes in the new features, and returns Σx̃² over them.
-    fn admit_news(&mut self, x: &Features<'_>, hands: &mut Hands) -> f32 {
+    fn admit_news(&mut self, x: &Features<'_>, hands: &mut Hands<'_>) -> f32 {
         let mut norm_sq = 0.0;
         for &place in &hands.news {
             let place = place as usize;
@@ -381,7 +402,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     /// admitted, and seen again.
     #[cold]
     #[inline(never)]
-    fn learn_novel<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands) -> Round {
+    fn learn_novel<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands<'_>) -> Round {
         let x = &example.features;
         let (indices, values) = (x.indices(), x.values());
         let scaled =
@@ -454,7 +475,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 
     /// Takes in the new features and values of a row that was counted.
-    fn admit(&mut self, x: &Features<'_>, hands: &mut Hands) {
+    fn admit(&mut self, x: &Features<'_>, hands: &mut Hands<'_>) {
         for &place in &hands.odd {
             let place = place as usize;
             let (cell, value) = (x.indices()[place] as usize, x.values()[place]);
@@ -476,7 +497,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         example: &Example<'_>,
         opinion: &T::Opinion,
         view: &View,
-        hands: &mut Hands,
+        hands: &mut Hands<'_>,
     ) -> Round {
         let round = self.round(example, opinion);
         if self.top.stretch_for(example.label) == 1.0 {
@@ -495,7 +516,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         &mut self,
         example: &Example<'_>,
         mut opinion: T::Opinion,
-        hands: &mut Hands,
+        hands: &mut Hands<'_>,
     ) {
         let mut factor = self.top.stretch_for(example.label);
         let is_stretched = factor != 1.0;
@@ -521,7 +542,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         example: &Example<'_>,
         opinion: &T::Opinion,
         view: &View,
-        hands: &mut Hands,
+        hands: &mut Hands<'_>,
     ) {
         let importance = example.importance.get();
         (self.norms_sq, self.reach) = self.reach_with(view.lanes.norm_sq);
@@ -531,14 +552,16 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let Self { top, witnesses, .. } = self;
         let (lessons, slopes) =
             W::run(Learn { top, witnesses, opinion, view, label: &label, example });
+        let (gauges, slopes_of_cells) = self.witnesses.cells_mut();
         W::run(Teach {
             cells: self.lanes.cells_mut(),
-            slopes: self.witnesses.cells_mut().1,
+            slopes: slopes_of_cells,
             indices: example.features.indices(),
             values: example.features.values(),
             scaled: &hands.scaled,
             lesson: &lessons.lanes,
             witnesses: &slopes,
+            ahead: Ahead { gauges, indices: hands.ahead },
         });
         if self.filters.len() > 0 {
             let (slopes, curvatures) = (lessons.slopes, lessons.curvatures);
@@ -632,10 +655,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     /// contains u.
     pub(super) fn promise_within(&self, radius: f64) -> Promise {
         if self.witnesses.are_of_parts() {
-            return Promise::none(
-                "the bank was merged from parts that learned side by side, and the theorem is \
-                 about one learner",
-            );
+            return Promise::none(OF_PARTS);
         }
         let reaching = (0..WITNESSES).filter(|&j| RADII[j] >= radius);
         let promises: Vec<Promise> = reaching.map(|j| self.promise_of(j)).collect();

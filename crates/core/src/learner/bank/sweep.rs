@@ -38,11 +38,8 @@ impl Kernel for Measure<'_> {
         let mut count = 0;
         let row = self.indices.iter().zip(self.values).zip(&mut *self.scaled);
         for (place, ((&index, &value), scaled)) in (0..).zip(row) {
-            let cell = index as usize;
-            prefetch(&self.cells[cell]);
-            prefetch(&self.slopes[cell]);
             let is_odd;
-            (*scaled, is_odd) = self.gauges[cell].count_scaled(value);
+            (*scaled, is_odd) = self.gauges[index as usize].count_scaled(value);
             self.odd[count] = place;
             count += usize::from(is_odd);
         }
@@ -90,6 +87,30 @@ pub(super) struct Teach<'a> {
     /// The lesson for the lanes, and below the slopes of the witnesses.
     pub(super) lesson: &'a Lesson,
     pub(super) witnesses: &'a [f64; 4],
+    /// The numbers of the next row are fetched meanwhile, because memory is slow and this loop
+    /// needs it little: what it reads was read before.
+    pub(super) ahead: Ahead<'a>,
+}
+
+/// The features of the next row, and what is kept for them apart from what `Teach` changes.
+pub(super) struct Ahead<'a> {
+    pub(super) gauges: &'a [Gauge],
+    pub(super) indices: &'a [u32],
+}
+
+impl Ahead<'_> {
+    /// Fetches everything that is kept for some features.
+    #[inline(always)]
+    fn fetch(&self, indices: &[u32], cells: &[Cell], slopes: &[Slopes]) {
+        for &index in indices {
+            let cell = index as usize;
+            if let Some(gauge) = self.gauges.get(cell) {
+                prefetch(gauge);
+                prefetch(&cells[cell]);
+                prefetch(&slopes[cell]);
+            }
+        }
+    }
 }
 
 impl Kernel for Teach<'_> {
@@ -102,7 +123,9 @@ impl Kernel for Teach<'_> {
         let (indices, few_indices) = self.indices.as_chunks::<8>();
         let (values, few_values) = self.values.as_chunks::<8>();
         let (scaled, few_scaled) = self.scaled.as_chunks::<8>();
+        let mut ahead = self.ahead.indices.chunks(8);
         for ((indices, values), scaled) in indices.iter().zip(values).zip(scaled) {
+            self.ahead.fetch(ahead.next().unwrap_or_default(), self.cells, self.slopes);
             let firsts = teaching.firsts(indices.map(|i| &self.cells[i as usize]), scaled);
             for k in 0..8 {
                 let cell = indices[k] as usize;
@@ -114,5 +137,6 @@ impl Kernel for Teach<'_> {
             teaching.teach(&mut self.cells[index as usize], scaled);
             self.slopes[index as usize].add(witnesses, value);
         }
+        ahead.for_each(|indices| self.ahead.fetch(indices, self.cells, self.slopes));
     }
 }

@@ -5,9 +5,10 @@
 //! for the true class when it is learned. The other classes have scores, but no variance.
 
 use super::super::eight::{Eight, dot};
-use super::super::filter::{Dense, Filter, WIDEST};
-use super::super::filters::{FILTERS, NOWHERE, PRIORS};
+use super::super::filter::{Dense, Filter, Listed, WIDEST};
+use super::super::filters::{FILTERS, NOWHERE, PRIORS, cells_of, united};
 use super::super::lanes::gather;
+use super::super::merge::Parts;
 use super::softmax::softmax;
 use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
@@ -150,15 +151,20 @@ impl ClassFilters {
             self.retire();
             return true;
         }
+        self.classes.push(self.fresh_class(offset));
+        false
+    }
+
+    /// Filters that have learned nothing, with these scores to start from.
+    fn fresh_class(&self, offset: Eight) -> OfClass {
         let mut filters = PRIORS.map(|(prior, drift)| Filter::new(prior, drift));
         for filter in &mut filters {
             (0..self.used).for_each(|slot| filter.open(slot));
         }
-        self.classes.push(OfClass { filters, offset });
-        false
+        OfClass { filters, offset }
     }
 
-    fn retire(&mut self) {
+    pub(super) fn retire(&mut self) {
         *self = Self { are_alive: false, classes: Vec::new(), slots: Vec::new(), used: 0 };
     }
 
@@ -232,7 +238,7 @@ impl ClassFilters {
         desk.are_seen[slot] = true;
         let filters = self.classes[slot].filters.iter().zip(&mut desk.products[slot]);
         for (k, (filter, product)) in filters.enumerate() {
-            let seen = filter.see::<V>(&desk.listed, &desk.x, product);
+            let seen = filter.see::<V>(Listed::Some(&desk.listed), &desk.x, product);
             desk.variances[slot].0[k] = seen.variance;
         }
     }
@@ -255,7 +261,7 @@ impl ClassFilters {
                     x[usize::from(at) / 8].0[usize::from(at) % 8] *= stretch;
                     listed.iter_mut().filter(|one| one.0 == at).for_each(|one| one.1 *= stretch);
                 }
-                let seen = filter.see::<V>(&listed, &x, &mut desk.products[slot][k]);
+                let seen = filter.see::<V>(Listed::Some(&listed), &x, &mut desk.products[slot][k]);
                 desk.scores[slot].0[k] += seen.mean;
                 desk.variances[slot].0[k] = seen.variance;
             }
@@ -304,6 +310,84 @@ impl ClassFilters {
             }
             _ => [0.0; FILTERS],
         }
+    }
+
+    /// Gives the classes other slots: that of slot i becomes `to[i]`. There are `classes` of them,
+    /// and filters of a class that has none are fresh.
+    pub(super) fn renumber(&mut self, to: &[u32], classes: usize) {
+        if !self.are_alive {
+            return;
+        }
+        let known = std::mem::take(&mut self.classes);
+        self.classes = vec![self.fresh_class(Eight::ZERO); classes];
+        known.into_iter().zip(to).for_each(|(class, &slot)| self.classes[slot as usize] = class);
+    }
+
+    /// The cells by slot.
+    fn cells(&self) -> Vec<usize> {
+        cells_of(&self.slots, self.used)
+    }
+
+    /// The cells of all, those of the base first, then the new ones of each part.
+    fn all_cells(parts: &Parts<'_, Self>) -> Vec<usize> {
+        united(parts.base.cells(), parts.parts.iter().flat_map(|(part, _)| part.cells()))
+    }
+
+    /// Whether the filters go on when these are merged, all of which have the same classes.
+    pub(super) fn go_on(parts: &Parts<'_, Self>) -> bool {
+        parts.base.are_alive
+            && parts.parts.iter().all(|(part, _)| part.are_alive)
+            && Self::is_within(Self::all_cells(parts).len(), parts.base.classes.len())
+    }
+
+    /// Lets the units of all features grow by these factors, by cell. It goes by slots, because it
+    /// rounds, and cells may be numbered in any way.
+    pub(super) fn lengthen(&mut self, growths: &[f32]) {
+        for cell in if self.are_alive { self.cells() } else { Vec::new() } {
+            if growths[cell] > 1.0 {
+                self.stretch(cell, growths[cell]);
+            }
+        }
+    }
+
+    /// The filters that several make, with the same cells and classes. All of them are alive, or none
+    /// is. `knows` tells whether a part has seen a class. Parts that have not, or whose filters of the
+    /// class are those of the base, have no say about it.
+    pub(super) fn merged(parts: &Parts<'_, Self>, knows: impl Fn(usize, usize) -> bool) -> Self {
+        if !parts.base.are_alive {
+            return parts.base.clone();
+        }
+        let cells = Self::all_cells(parts);
+        let slots_of = |one: &Self| -> Vec<Option<usize>> {
+            let slot = |&cell: &usize| Some(one.slots[cell]).filter(|&slot| slot != NOWHERE);
+            cells.iter().map(|cell| slot(cell).map(usize::from)).collect()
+        };
+        let base = slots_of(parts.base);
+        let all: Vec<_> = parts.parts.iter().map(|(part, _)| slots_of(part)).collect();
+        let class = |place: usize| {
+            let own = parts.of(|one| &one.classes[place]);
+            let has_learned: Vec<bool> = (own.parts.iter().enumerate())
+                .map(|(part, (class, _))| knows(part, place) && *class != own.base)
+                .collect();
+            let own = own.only(|part| has_learned[part]);
+            if own.parts.is_empty() {
+                // The cells of the base come first.
+                let mut class = own.base.clone();
+                let new = parts.base.used..cells.len();
+                let filters = class.filters.iter_mut();
+                filters.for_each(|filter| new.clone().for_each(|slot| filter.open(slot)));
+                return class;
+            }
+            let slots = Parts { base: &base, parts: all.iter().map(|one| (one, 1.0)).collect() };
+            let slots = slots.only(|part| has_learned[part]);
+            let filter = |k: usize| Filter::merged(&own.of(|class| &class.filters[k]), &slots);
+            let offset = Eight::of(|k| own.mean(|class| class.offset.0[k].into()) as f32);
+            OfClass { filters: std::array::from_fn(filter), offset }
+        };
+        let mut slots = vec![NOWHERE; parts.base.slots.len()];
+        (0..).zip(&cells).for_each(|(slot, &cell)| slots[cell] = slot);
+        let classes = (0..parts.base.classes.len()).map(class).collect();
+        Self { are_alive: true, classes, slots, used: cells.len() }
     }
 
     pub(super) fn rearrange(&mut self, from: &[u32]) {

@@ -16,7 +16,8 @@
 //! features and classes that were seen together, and not features times classes.
 
 use super::super::eight::Eight;
-use super::super::lanes::{DRIFT, PRIOR, gather};
+use super::super::lanes::{Cell, DRIFT, PRIOR, gather, lengthened, merged_touched};
+use super::super::merge::Parts;
 use rueful_machine::Eights;
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,37 @@ impl FeatureWeights {
                 all.resize(classes, [0.0; 8]);
             }
             _ => {}
+        }
+    }
+
+    /// Multiplies the weights for all classes.
+    fn stretch(&mut self, factors: Eight) {
+        let stretch = |weights: &mut Weights| *weights = (Eight(*weights) * factors).0;
+        match self {
+            Self::All(all) => all.iter_mut().for_each(stretch),
+            Self::Some(some) => some.iter_mut().for_each(|listed| stretch(&mut listed.weights)),
+        }
+    }
+
+    /// Gives the classes other slots: that of slot i becomes `to[i]`. There are `classes` of them.
+    fn renumber(&mut self, to: &[u32], classes: usize) {
+        match self {
+            Self::All(all) => {
+                let mut moved = vec![[0.0; 8]; classes];
+                all.iter().zip(to).for_each(|(weights, &slot)| moved[slot as usize] = *weights);
+                *all = moved;
+            }
+            Self::Some(some) => {
+                some.iter_mut().for_each(|listed| listed.slot = to[listed.slot as usize]);
+            }
+        }
+    }
+
+    /// The slots of the classes that it has weights for.
+    fn slots(&self) -> Vec<usize> {
+        match self {
+            Self::All(all) => (0..all.len()).collect(),
+            Self::Some(some) => some.iter().map(|listed| listed.slot as usize).collect(),
         }
     }
 
@@ -295,6 +327,43 @@ impl ClassLanes {
         self.features = from.iter().map(take).collect();
     }
 
+    /// Gives the classes other slots: that of slot i becomes `to[i]`. There are `classes` of them.
+    pub(super) fn renumber(&mut self, to: &[u32], classes: usize) {
+        self.features.iter_mut().for_each(|weights| weights.renumber(to, classes));
+        let mut offsets = vec![Eight::ZERO; classes];
+        self.offsets.iter().zip(to).for_each(|(offset, &slot)| offsets[slot as usize] = *offset);
+        self.offsets = offsets;
+    }
+
+    /// Lets the unit of a feature grow, so that lanes with other units can be merged with it.
+    pub(super) fn lengthen(&mut self, feature: usize, growth: f32) {
+        let factors = lengthened(&mut self.variances[feature], growth);
+        self.features[feature].stretch(factors);
+    }
+
+    /// The lanes that several make, in the same units and with the same features and slots. `knows`
+    /// tells whether a part has seen a class. Who has not has no say about it.
+    pub(super) fn merged(parts: &Parts<'_, Self>, knows: impl Fn(usize, usize) -> bool) -> Self {
+        let classes = parts.base.offsets.len();
+        let (variances, features) =
+            (0..parts.base.len()).map(|feature| merged_feature(parts, feature, &knows)).unzip();
+        let offset = |slot: usize| {
+            let own = parts.of(|lanes| &lanes.offsets[slot]).only(|part| knows(part, slot));
+            if own.parts.is_empty() {
+                *own.base
+            } else {
+                Eight::of(|k| own.mean(|e| e.0[k].into()) as f32)
+            }
+        };
+        Self { variances, features, offsets: (0..classes).map(offset).collect() }
+    }
+
+    /// The numbers of a feature for one class.
+    fn cell(&self, feature: usize, slot: usize) -> Cell {
+        let mean = Eight(self.features[feature].of(slot));
+        Cell { mean, variance: self.variances[feature] }
+    }
+
     /// How many pairs of a feature and a class have weights.
     pub(super) fn cells(&self) -> usize {
         let cells = |weights: &FeatureWeights| match weights {
@@ -312,4 +381,49 @@ impl ClassLanes {
             && self.variances.iter().all(in_range)
             && self.features.iter().all(|weights| weights.is_sound(classes))
     }
+}
+
+/// What several make of a feature. Parts that have not touched it have no say. The variances do not
+/// depend on the class, and neither does whether a part has touched them.
+fn merged_feature(
+    parts: &Parts<'_, ClassLanes>,
+    feature: usize,
+    knows: impl Fn(usize, usize) -> bool,
+) -> (Eight, FeatureWeights) {
+    let both = |lanes: &ClassLanes| (lanes.variances[feature], lanes.features[feature].clone());
+    let base = parts.base;
+    let has_touched = |lanes: &ClassLanes| {
+        lanes.variances[feature] != base.variances[feature]
+            || lanes.features[feature] != base.features[feature]
+    };
+    let touched: Vec<usize> =
+        (0..parts.parts.len()).filter(|&part| has_touched(parts.parts[part].0)).collect();
+    match touched[..] {
+        [] => return both(base),
+        [only] => return both(parts.parts[only].0),
+        _ => {}
+    }
+    let merged = |slot: usize, is_of: &dyn Fn(usize) -> bool| {
+        let cell = |lanes: &ClassLanes| lanes.cell(feature, slot);
+        let of = touched.iter().filter(|&&part| is_of(part)).map(|&part| parts.parts[part]);
+        let cells: Vec<_> = of.map(|(lanes, slices)| (cell(lanes), slices)).collect();
+        let cells = cells.iter().map(|(cell, slices)| (cell, *slices)).collect();
+        merged_touched(&Parts { base: &cell(base), parts: cells })
+    };
+    let weights = |slot: usize| match touched.iter().any(|&part| knows(part, slot)) {
+        true => merged(slot, &|part| knows(part, slot)).mean.0,
+        false => base.features[feature].of(slot),
+    };
+    let all = || touched.iter().map(|&part| &parts.parts[part].0.features[feature]);
+    let is_wide = |weights: &FeatureWeights| matches!(weights, FeatureWeights::All(_));
+    let features = if all().any(is_wide) {
+        FeatureWeights::All((0..base.offsets.len()).map(weights).collect())
+    } else {
+        let mut slots: Vec<usize> = all().flat_map(FeatureWeights::slots).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        let listed = |slot: usize| Listed { slot: slot as u32, weights: weights(slot) };
+        FeatureWeights::Some(slots.into_iter().map(listed).collect())
+    };
+    (merged(0, &|_| true).variance, features)
 }

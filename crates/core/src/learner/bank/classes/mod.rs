@@ -28,6 +28,7 @@
 mod explain;
 mod filters;
 mod lanes;
+mod merged;
 mod opine;
 mod pool;
 mod promise;

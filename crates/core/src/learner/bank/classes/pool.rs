@@ -11,6 +11,7 @@
 
 use super::super::filters::FILTERS;
 use super::super::lanes::LANES;
+use super::super::merge::{Gaussian, Parts, Rule};
 use super::rates::RATES;
 use crate::elementary::exp;
 use serde::{Deserialize, Serialize};
@@ -96,6 +97,32 @@ impl Pool {
             self.rows[at] = [0.0; ROOM];
             self.rows.iter_mut().for_each(|row| row[at] = 0.0);
         }
+    }
+
+    /// The weights of some inputs, with their covariance.
+    fn gaussian(&self, inputs: &[usize]) -> Gaussian {
+        let row = |&at: &usize| inputs.iter().map(move |&other| self.rows[at][other]);
+        Gaussian {
+            mean: inputs.iter().map(|&at| self.weights[at]).collect(),
+            covariance: inputs.iter().flat_map(row).collect(),
+        }
+    }
+
+    /// The pool that several make. The filters have retired from all of them, or from none.
+    pub(super) fn merged(parts: &Parts<'_, Self>, has_filters: bool) -> Self {
+        let is_here = |at: &usize| has_filters || !(LANES..LANES + FILTERS).contains(at);
+        let inputs: Vec<usize> = (0..POOLED).filter(is_here).collect();
+        let base = parts.base.gaussian(&inputs);
+        let all: Vec<_> = parts.parts.iter().map(|(part, _)| part.gaussian(&inputs)).collect();
+        let weighed = all.iter().zip(&parts.parts).map(|(one, &(_, slices))| (one, slices));
+        let merged = Gaussian::merged(&Parts { base: &base, parts: weighed.collect() }, Rule::Sum);
+        let mut pool = parts.base.clone();
+        for (place, &at) in inputs.iter().enumerate() {
+            pool.weights[at] = merged.mean[place];
+            let row = merged.covariance[place * inputs.len()..].iter().zip(&inputs);
+            row.for_each(|(&p, &other)| pool.rows[at][other] = p);
+        }
+        pool
     }
 
     pub(super) fn is_sound(&self) -> bool {

@@ -4,6 +4,7 @@ use super::{Costs, SoftmaxBank, prior};
 use crate::bound::{Bound, NoBound, Promise};
 use crate::comparators::Comparators;
 use crate::learner::bank::experts::{EXPERTS, Expert, MIXER, WITNESS, described};
+use crate::learner::bank::merge::OF_PARTS;
 use crate::witness::WITNESSES;
 
 impl SoftmaxBank {
@@ -34,6 +35,9 @@ impl SoftmaxBank {
     }
 
     fn promise_within(&self, radius: f64) -> Promise {
+        if self.witnesses.is_of_parts() {
+            return Promise::none(OF_PARTS);
+        }
         let radii = self.witnesses.radii();
         let reaching = (0..WITNESSES).filter(|&witness| radii[witness] >= radius);
         let promises: Vec<[f64; 2]> = reaching.map(|witness| self.promise_of(witness)).collect();
@@ -66,11 +70,15 @@ impl SoftmaxBank {
         [own.data, own.theorem].map(|own| own + mixing + news + pinches + roundings + rounded)
     }
 
-    /// An upper bound on the total cost of mixing over the best expert.
-    pub fn mixing_cost(&self) -> f64 {
+    /// An upper bound on the total cost of mixing over the best expert. There is none for a bank that
+    /// was merged.
+    pub fn mixing_cost(&self) -> Option<f64> {
+        if self.witnesses.is_of_parts() {
+            return None;
+        }
         let (sums, now) = (self.risks.sums(), self.bayes.prior());
         let present = (0..EXPERTS).filter(|&place| now[place] > 0.0);
         let best = present.min_by(|&a, &b| sums[a].total_cmp(&sums[b])).unwrap_or(MIXER);
-        self.bayes.cost(prior(true)[best], self.rounds as f64)
+        Some(self.bayes.cost(prior(true)[best], self.rounds as f64))
     }
 }

@@ -1,5 +1,6 @@
 //! Counts how often classes came, overall and lately, and estimates how likely a new one is.
 
+use super::super::merge::Parts;
 use crate::elementary::{exp, ln};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,21 @@ struct Rate {
     /// The recent rates and their logarithms.
     recent: [f32; RECENT],
     ln_recent: [f32; RECENT],
+}
+
+/// The counts of a class that never came.
+const NEVER: Rate = Rate {
+    seen: 0,
+    count: 0.0,
+    ln_count: 0.0,
+    recent: [0.0; RECENT],
+    ln_recent: [FAINTEST; RECENT],
+};
+
+/// The logarithm of a recent rate.
+#[inline(always)]
+fn ln_of_recent(rate: f32) -> f32 {
+    if f64::from(rate) > 1e-34 { ln(rate.into()) as f32 } else { FAINTEST }
 }
 
 /// The rates of all classes, by slot.
@@ -71,13 +87,31 @@ impl Rates {
 
     /// Adds a class.
     pub(super) fn open(&mut self) {
-        self.rates.push(Rate {
-            seen: 0,
-            count: 0.0,
-            ln_count: 0.0,
-            recent: [0.0; RECENT],
-            ln_recent: [FAINTEST; RECENT],
-        });
+        self.rates.push(NEVER);
+    }
+
+    /// Gives the classes other slots: that of slot i becomes `to[i]`. There are `classes` of them.
+    pub(super) fn renumber(&mut self, to: &[u32], classes: usize) {
+        let known = std::mem::replace(&mut self.rates, vec![NEVER; classes]);
+        known.into_iter().zip(to).for_each(|(rate, &slot)| self.rates[slot as usize] = rate);
+    }
+
+    /// The rates that several make, with the same slots. Counts add up, and recent rates are the
+    /// mean, because all parts are equally recent.
+    pub(super) fn merged(parts: &Parts<'_, Self>) -> Self {
+        let total = parts.added_size(|rates| rates.total);
+        let rate = |slot: usize| {
+            let own = parts.of(|rates| &rates.rates[slot]);
+            let count = own.added_size(|rate| rate.count).min(total);
+            let recent: [f32; RECENT] =
+                std::array::from_fn(|k| own.mean(|rate| rate.recent[k].into()) as f32);
+            let seen = own.counted(|rate| rate.seen.into()).min(2) as u8;
+            let ln_count = ln(count) as f32;
+            Rate { seen, count, ln_count, recent, ln_recent: recent.map(ln_of_recent) }
+        };
+        let rates: Vec<Rate> = (0..parts.base.len()).map(rate).collect();
+        let singles = rates.iter().filter(|rate| rate.seen == 1).count() as u32;
+        Self { rates, total, singles }
     }
 
     /// Counts the class of a round.
@@ -96,8 +130,7 @@ impl Rates {
         let rate = &mut self.rates[slot];
         for (k, kept) in kept.into_iter().enumerate() {
             rate.recent[k] += (1.0 - kept) as f32;
-            let recent = f64::from(rate.recent[k]);
-            rate.ln_recent[k] = if recent > 1e-34 { ln(recent) as f32 } else { FAINTEST };
+            rate.ln_recent[k] = ln_of_recent(rate.recent[k]);
         }
         rate.count += importance;
         rate.ln_count = ln(rate.count) as f32;
