@@ -98,6 +98,11 @@ pub(crate) fn said_by(args: &AuditArgs) -> anyhow::Result<(DataSettings, String)
     let mut reading = args.weights.weigh(args.format.settings(&files)?)?;
     let said = match &args.predictions {
         Some(path) => name_of(path.as_os_str()),
+        None if args.columns == ["all"] => bail!(
+            "--prediction-column all means every column of the file that --predictions names: \
+             name the columns of {} that hold predictions",
+            args.file
+        ),
         None => {
             reading.format_settings.predictions.clone_from(&args.columns);
             args.file.clone()

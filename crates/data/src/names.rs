@@ -5,6 +5,7 @@
 //! collide, and collisions are counted as far as names are kept.
 
 use crate::source::Limits;
+use crate::table::plan::is_missing;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -229,6 +230,19 @@ impl Names {
         let index = bits.index(hash);
         self.add(index, hash, name);
         index
+    }
+
+    /// Notes the name of a value in a column of categories, and returns the index of its feature.
+    /// Columns of tables get the same. It is `None` if the cell has no value.
+    pub fn category(&mut self, column: &str, value: &str, bits: Bits) -> Option<u32> {
+        if is_missing(value.as_bytes()) {
+            return None;
+        }
+        let prefix = Prefix::new(format!("{column}="));
+        let hash = prefix.hash(value.as_bytes());
+        let index = bits.index(hash);
+        self.add(index, hash, format!("{column}={value}").as_bytes());
+        Some(index)
     }
 
     fn add(&mut self, index: u32, hash: u64, name: &[u8]) {

@@ -32,6 +32,10 @@ const FIRST_SHARE: f64 = 0.9;
 const NEXT_SHARE: f64 = 0.1;
 const ATTEMPTS: usize = 3;
 
+/// The relative length that makes up for the rounding of x̂: 2⁻²⁴, and some more for the rounding of
+/// margins that are sums of terms of both signs.
+const LONGER: f64 = 1e-6;
+
 /// The number of nonzeros up to which copied rows are kept in one batch.
 const KEPT_TOGETHER: usize = 1 << 18;
 
@@ -165,7 +169,28 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
             start = Start { comparator, slopes, lower: None };
             tolerance *= NEXT_SHARE;
         }
+        if bracket.lower == 0.0 && !bracket.is_done(options) {
+            self.stretch(bracket, watch)?;
+        }
         Ok(method)
+    }
+
+    /// Prices a comparator that is a little longer, if that is still in the ball.
+    ///
+    /// Where the scaled rows have margins of 1, the rows as they are can miss them by the rounding
+    /// of x̂, and lose a little that is infinitely more than 0. A comparator that is longer by more
+    /// than the rounding misses none of them.
+    fn stretch(
+        &mut self,
+        bracket: &mut Bracket,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(), P::Error> {
+        let longer = bracket.comparator.iter().map(|u| u * (1.0 + LONGER)).collect();
+        let mut check = Check::new(self, longer, &[]);
+        let Self { loss, data, .. } = self;
+        data.data.pass(&mut |rows| rows.iter().for_each(|example| check.add(loss, &example)))?;
+        check.tell(bracket, watch);
+        Ok(())
     }
 
     /// The slopes at the comparator for the scaled rows. The slopes for the rows as they are would

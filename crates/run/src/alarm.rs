@@ -14,21 +14,16 @@
 
 use crate::columns::Columns;
 use crate::contradiction::Contradiction;
-use crate::hindsight::{HindsightReport, Interval};
+use crate::hindsight::{HindsightReport, Interval, solve_by_scales, solve_in};
 use crate::replay::counting;
 use crate::windows::WindowReport;
 use rueful_core::classes::{ClassLoss, ClassTally};
 use rueful_core::ledger::Tally;
-use rueful_core::loss::with_loss;
-use rueful_core::set::AnySet;
 use rueful_core::{
-    Batch, Cells, Comparators, Coordinates, Example, Importance, Ledger, NonNegative, Positive,
-    Rows, Ruler,
+    Batch, Cells, Comparators, Coordinates, Example, Importance, Ledger, Rows, Ruler,
 };
-use rueful_hindsight::{
-    ClassProblem, InMemory, Options, Problem, Scales, Solution, Start, solve, solve_classes,
-    solve_unit_free,
-};
+use rueful_data::DataError;
+use rueful_hindsight::{ClassProblem, InMemory, Options, Passes, Scales, Start, solve_classes};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -179,16 +174,22 @@ impl WindowSolver {
         tally: &Tally,
         coordinates: Coordinates<'_>,
     ) -> Option<Interval> {
+        let (loss, data, start) = (ledger.loss_function(), &mut Kept(&self.kept), Start::default());
         let solution = match ledger.comparators() {
-            Comparators::Set(set) => self.solve(ledger, set),
+            Comparators::Set(set) => {
+                let sigma = ledger.minorant().sigma();
+                solve_in(loss, sigma, set, data, start, &self.options, &mut |_| ())
+            }
             Comparators::UnitFree(ball) => {
                 // A ledger with unit-free comparators has a ruler.
-                let nothing = Ruler::new(ledger.loss_function());
+                let nothing = Ruler::new(loss);
                 let scales = self.scales(coordinates.ruler().unwrap_or(&nothing));
-                self.solve_unit_free(ledger, ball.radius, &scales)
+                let (radius, options) = (ball.radius, &self.options);
+                solve_by_scales(loss, radius, &scales, data, start, options, &mut |_| ())
             }
         };
-        HindsightReport::new(&solution, &Columns::All, &self.options).regret(tally)
+        // Rows in memory can always be read.
+        HindsightReport::new(&solution.ok()?, &Columns::All, &self.options).regret(tally)
     }
 
     /// The exact regret per round in a window of many classes, where `tally` has the loss of its
@@ -215,32 +216,26 @@ impl WindowSolver {
         self.kept.clear();
     }
 
-    fn solve(&self, ledger: &Ledger, set: &AnySet) -> Solution {
-        let sigma: NonNegative = ledger.minorant().sigma();
-        let mut data = InMemory { batches: std::slice::from_ref(&self.kept) };
-        with_loss!(*ledger.loss_function(), loss => {
-            let problem = Problem { loss, sigma, comparators: set.clone() };
-            let Ok(found) =
-                solve(&problem, &mut data, Start::default(), &self.options, &mut |_| ());
-            found
-        })
-    }
-
-    fn solve_unit_free(&self, ledger: &Ledger, radius: Positive, scales: &Scales) -> Solution {
-        let mut data = InMemory { batches: std::slice::from_ref(&self.kept) };
-        with_loss!(*ledger.loss_function(), loss => {
-            let start = Start::default();
-            let Ok(found) = solve_unit_free(
-                loss, radius, scales, &mut data, start, &self.options, &mut |_| (),
-            );
-            found
-        })
-    }
-
     /// The scales of the whole stream, for the columns of the window.
     fn scales(&self, ruler: &Ruler) -> Scales {
         let size = |&cell: &u32| ruler.largest().get(cell as usize).copied().unwrap_or(0.0);
         Scales { columns: self.cells.by_cell().iter().map(size).collect(), label: ruler.label() }
+    }
+}
+
+/// The rows of a window as data from anywhere, for which the solver is compiled already.
+struct Kept<'a>(&'a Batch);
+
+impl Passes for Kept<'_> {
+    type Error = DataError;
+
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), DataError> {
+        visit(self.0.rows());
+        Ok(())
+    }
+
+    fn held(&self) -> Option<Vec<Rows<'_>>> {
+        Some(vec![self.0.rows()])
     }
 }
 

@@ -621,6 +621,11 @@ impl DataSpec {
             Some(weights) => Box::new(Weighted::new(source, weights.clone(), self.name())),
             None => source,
         };
+        self.hold_out(source)
+    }
+
+    /// Returns the same rows, those that are held out with importance 0.
+    pub fn hold_out(&self, source: Box<dyn Source>) -> Box<dyn Source> {
         match self.passes.and_then(|passes| passes.holdout) {
             Some(holdout) => Box::new(HeldOut::new(source, holdout)),
             None => source,

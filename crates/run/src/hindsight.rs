@@ -7,7 +7,8 @@ use crate::statistics::Statistics;
 use crate::task::Task;
 use rueful_core::ledger::Tally;
 use rueful_core::loss::{AnyLoss, Loss};
-use rueful_core::{Comparators, ExactSum, Ledger, NonNegative, Rows, Ruler};
+use rueful_core::set::AnySet;
+use rueful_core::{Comparators, ExactSum, Ledger, NonNegative, Positive, Rows, Ruler};
 use rueful_data::{DataError, Names};
 use rueful_hindsight::{
     Gram, Method, Options, Passes, Prefix, Problem, Progress, Scales, Solution, Source, Start,
@@ -91,21 +92,46 @@ pub fn best_in_hindsight(
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, DataError> {
-    // The loss is evaluated in every step, and the kind of data is looked up once per batch. So the
-    // solver is compiled for each of the usual losses, and once for all others.
-    let mut data = Prefix { data, rounds: u64::MAX };
     match comparators {
-        Comparators::Set(set) => with_solved_loss!(*loss, loss => {
-            let problem = Problem { loss, sigma, comparators: set.clone() };
-            solve(&problem, &mut data, start, options, watch)
-        }),
+        Comparators::Set(set) => solve_in(loss, sigma, set, data, start, options, watch),
         Comparators::UnitFree(ball) => {
-            let scales = measure(loss, &mut data)?;
-            with_solved_loss!(*loss, loss => {
-                solve_unit_free(loss, ball.radius, &scales, &mut data, start, options, watch)
-            })
+            let scales = measure(loss, &mut Prefix::whole(&mut *data))?;
+            solve_by_scales(loss, ball.radius, &scales, data, start, options, watch)
         }
     }
+}
+
+/// Solves for the best comparator in a set. The loss is evaluated in every step, and the kind of
+/// data is looked up once per batch. So the solver is compiled for each of the usual losses, and
+/// once for all others.
+pub(crate) fn solve_in(
+    loss: &AnyLoss,
+    sigma: NonNegative,
+    set: &AnySet,
+    data: &mut dyn Passes<Error = DataError>,
+    start: Start,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Solution, DataError> {
+    with_solved_loss!(*loss, loss => {
+        let problem = Problem { loss, sigma, comparators: set.clone() };
+        solve(&problem, &mut Prefix::whole(data), start, options, watch)
+    })
+}
+
+/// The same for the unit-free ball, where the scales are known.
+pub(crate) fn solve_by_scales(
+    loss: &AnyLoss,
+    radius: Positive,
+    scales: &Scales,
+    data: &mut dyn Passes<Error = DataError>,
+    start: Start,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Solution, DataError> {
+    with_solved_loss!(*loss, loss => {
+        solve_unit_free(loss, radius, scales, &mut Prefix::whole(data), start, options, watch)
+    })
 }
 
 /// Measures the scales of the columns and labels of some data.

@@ -82,6 +82,21 @@ pub trait Learning: Sized {
     /// Whether the run cannot go on, because its weights are no longer finite.
     fn is_diverged(&self) -> bool;
 
+    /// Whether another run has the same task.
+    fn is_same_task(&self, other: &Self) -> bool;
+
+    /// Whether this is a part of another run.
+    fn is_part(&self) -> bool;
+
+    /// A part of this run, which can learn from rows of its own.
+    fn part(&self) -> Result<Self, RunError>;
+
+    /// Takes in parts of this run.
+    fn take_parts(&mut self, parts: &[Self]) -> Result<(), RunError>;
+
+    /// Joins parts of this run to one part.
+    fn joined(&self, parts: &[Self]) -> Result<Self, RunError>;
+
     /// The report on the run so far.
     fn report(&self) -> Report;
 
@@ -148,6 +163,26 @@ impl Learning for Run {
 
     fn is_diverged(&self) -> bool {
         Self::is_diverged(self)
+    }
+
+    fn is_same_task(&self, other: &Self) -> bool {
+        self.task() == other.task()
+    }
+
+    fn is_part(&self) -> bool {
+        Self::is_part(self)
+    }
+
+    fn part(&self) -> Result<Self, RunError> {
+        Self::part(self)
+    }
+
+    fn take_parts(&mut self, parts: &[Self]) -> Result<(), RunError> {
+        Self::take_parts(self, parts)
+    }
+
+    fn joined(&self, parts: &[Self]) -> Result<Self, RunError> {
+        Self::joined(self, parts)
     }
 
     fn report(&self) -> Report {

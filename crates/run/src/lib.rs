@@ -49,9 +49,10 @@ pub use audit::{
 };
 pub use bench::Bench;
 pub use classes::{
-    AnySpec, ClassAudit, ClassAuditSpec, ClassCard, ClassExplanation, ClassLoss, ClassOutcome,
-    ClassReport, ClassRun, ClassSaid, ClassScored, ClassSpec, ClassTask, ClassWindows,
-    ClassesReport, ConfusedReport, TaskLoss, best_classes_in_hindsight, class_curve_in_hindsight,
+    AnySpec, ClassAudit, ClassAuditSpec, ClassAuditor, ClassAuditorReport, ClassCard,
+    ClassExplanation, ClassLoss, ClassOutcome, ClassReport, ClassRun, ClassSaid, ClassScored,
+    ClassSpec, ClassTask, ClassWindows, ClassesReport, ConfusedReport, TaskLoss,
+    best_classes_in_hindsight, class_curve_in_hindsight,
 };
 pub use columns::Columns;
 pub use companions::Companions;
@@ -70,7 +71,7 @@ pub use judged::{Every, JudgedReport, RadiusReport, Reach};
 pub use learning::{Late, Learning};
 pub use loss_choice::LossChoice;
 pub use model::{AnyModel, Model, ModelError, Sections, Stream, Tag, check_place};
-pub use passes::{Course, HeldOutScore, PassReport, Passes, PassesReport};
+pub use passes::{Course, HeldOutScore, PassReport, Passes, PassesReport, PassesSettings};
 pub use pending::{DelayReport, Pending, USUAL_PENDING};
 pub use predict::{Contribution, Explanation, Scored};
 pub use race::{Race, RaceReport, RaceSettings, RaceSpec, RacerReport};

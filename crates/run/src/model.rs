@@ -18,7 +18,7 @@ use crate::dispatch::restore;
 use crate::jury::Jury;
 use crate::learning::Learning;
 use crate::passes::Course;
-use crate::pending::{Pending, WAITING};
+use crate::pending::{DelayReport, Pending, WAITING};
 use crate::report::Report;
 use crate::run::{PartOf, Proofs, Run, RunError};
 use crate::shares::Shares;
@@ -114,6 +114,13 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// A stream without rows that knows the same labels, in the same order.
+    fn with_labels_alone(&self) -> Self {
+        let mut now = Seen { labels: self.seen().labels, ..Seen::default() };
+        now.labels.counts.iter_mut().for_each(|(_, count)| *count = 0);
+        Self { now, ..Self::default() }
+    }
+
     /// The record of the whole stream.
     pub fn seen(&self) -> Seen {
         if self.before.census.examples == 0 {
@@ -299,15 +306,25 @@ pub(crate) fn sections_of(run: &Run) -> Result<Vec<(Tag, Vec<u8>)>, ModelError> 
             sections.push((STATISTICS, postcard::to_allocvec(statistics)?));
         }
     }
-    if let Some(part_of) = run.part_of() {
-        sections.push((PART, postcard::to_allocvec(&part_of)?));
-    }
+    sections.extend(part_section(run.part_of())?);
     sections.extend(late_section(run.late())?);
     if let Some(shares) = run.saved_shares() {
         sections.push((SHARES, postcard::to_allocvec(shares)?));
     }
     sections.push((FIGURES, postcard::to_allocvec(run.scorecard())?));
     Ok(sections)
+}
+
+/// The section of a part of a run.
+pub(crate) fn part_section(part_of: Option<PartOf>) -> Result<Option<(Tag, Vec<u8>)>, ModelError> {
+    let section = part_of.map(|part_of| postcard::to_allocvec(&part_of)).transpose()?;
+    Ok(section.map(|section| (PART, section)))
+}
+
+/// The place of a part in its run, or the error in the section that says so. `None` for a whole run.
+pub(crate) fn part_of(sections: &Sections<'_>) -> Result<Option<PartOf>, &'static str> {
+    let Some(section) = sections.find(PART) else { return Ok(None) };
+    whole::<PartOf>(section).map(Some).ok_or("its part cannot be read")
 }
 
 /// The section of a run some of whose predictions were made before earlier labels had come.
@@ -413,6 +430,10 @@ impl<R: Learning> Model<R> {
         }
         let classifies = report.mistake_rate.is_some();
         report.passes = self.course.report(self.data.passes.as_ref(), classifies);
+        if self.data.schema.has_ids() {
+            let (late, waiting) = (self.run.late(), self.pending.len() as u64);
+            report.delayed_labels = Some(DelayReport { late, waiting });
+        }
         report
     }
 
@@ -465,17 +486,24 @@ impl AnyModel {
 
     /// Reads a model from the bytes of a file, which errors call `file`.
     pub fn decode(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
+        Ok(match Self::decode_part(bytes, file)? {
+            Self::Score(model) => Self::Score(Box::new(whole_model(*model, file)?)),
+            Self::Classes(model) => Self::Classes(Box::new(whole_model(*model, file)?)),
+        })
+    }
+
+    /// Reads a model or a part of one from its bytes, which errors call `file`.
+    pub fn decode_part(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
         let sections = Sections::of(Header::check(bytes, file)?, file)?;
         if sections.find(ClassRun::TASK).is_some() {
-            let model = Model::restored(&sections, file)?;
-            return Ok(Self::Classes(Box::new(model)));
+            return Ok(Self::Classes(Box::new(Model::restored(&sections, file)?)));
         }
-        Ok(Self::Score(Box::new(whole_model(Model::restored(&sections, file)?, file)?)))
+        Ok(Self::Score(Box::new(Model::restored(&sections, file)?)))
     }
 }
 
 /// Refuses a part of a run.
-fn whole_model(model: Model, file: &str) -> Result<Model, ModelError> {
+fn whole_model<R: Learning>(model: Model<R>, file: &str) -> Result<Model<R>, ModelError> {
     if model.run.is_part() {
         let what = "it is a part of a run, which only that run can take in".to_owned();
         return Err(ModelError::Senseless { file: file.to_owned(), what });
@@ -483,20 +511,20 @@ fn whole_model(model: Model, file: &str) -> Result<Model, ModelError> {
     Ok(model)
 }
 
-impl Model {
+impl<R: Learning + Clone> Model<R> {
     /// Reads a model or a part of one from its bytes, which errors call `file`.
     pub fn decode_part(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
         let sections = Sections::of(Header::check(bytes, file)?, file)?;
         Self::restored(&sections, file)
     }
 
-    /// A part of this model, which can learn from rows of its own. If it is the only one, it is a
-    /// copy, and what it learns is what this model would have learned.
+    /// A part of this model, which can learn from rows of its own, and knows the labels of this one.
+    /// If it is the only one, it is a copy, and what it learns is what this model would have learned.
     pub fn part(&self, is_only: bool) -> Result<Self, RunError> {
         let (run, stream) = if is_only {
             (self.run.clone(), self.stream.clone())
         } else {
-            (self.run.part()?, Stream::default())
+            (self.run.part()?, self.stream.with_labels_alone())
         };
         let companions = if is_only { self.companions.clone() } else { Companions::default() };
         Ok(Self {
@@ -514,12 +542,12 @@ impl Model {
     /// part becomes the model.
     pub fn take_parts(&mut self, mut parts: Vec<Self>) -> Result<(), RunError> {
         let is_only = parts.len() == 1 && !parts[0].run.is_part();
-        if is_only && parts[0].task() == self.task() && parts[0].data == self.data {
+        if is_only && parts[0].run.is_same_task(&self.run) && parts[0].data == self.data {
             *self = parts.swap_remove(0);
             return Ok(());
         }
         let mut stream = self.stream.clone();
-        let runs = streams_of(parts, &mut stream);
+        let runs = streams_of(parts, &mut stream)?;
         self.run.take_parts(&runs)?;
         self.stream = stream;
         self.run.saw(self.stream.seen());
@@ -529,18 +557,24 @@ impl Model {
     /// Joins parts of this model to one part, so that many are merged in levels.
     pub fn joined(&self, parts: Vec<Self>) -> Result<Self, RunError> {
         let mut joined = self.part(false)?;
-        let runs = streams_of(parts, &mut joined.stream);
+        let runs = streams_of(parts, &mut joined.stream)?;
         joined.run = self.run.joined(&runs)?;
         Ok(joined)
     }
 }
 
-/// Adds the streams of parts to a stream, and returns their runs.
-fn streams_of(parts: Vec<Model>, stream: &mut Stream) -> Vec<Run> {
-    let take = |part: Model| {
+/// Adds the streams of parts to a stream, and returns their runs. Labels that came first in a part
+/// would have other numbers than in another one.
+fn streams_of<R: Learning>(parts: Vec<Model<R>>, stream: &mut Stream) -> Result<Vec<R>, RunError> {
+    let names = |stream: &Stream| stream.seen().labels.counts.into_iter().map(|(name, _)| name);
+    let known: Vec<String> = names(stream).collect();
+    let take = |part: Model<R>| {
+        if !known.is_empty() && !names(&part.stream).eq(known.iter().cloned()) {
+            return Err(RunError::DifferentTask("a part has labels that the run does not know"));
+        }
         stream.now.extend(&part.stream.seen());
         stream.position = stream.position.saturating_add(part.stream.position);
-        part.run
+        Ok(part.run)
     };
     parts.into_iter().map(take).collect()
 }
@@ -596,10 +630,7 @@ pub(crate) fn restored(parts: &Sections<'_>, seen: Seen) -> Result<(Run, String)
     let mut learner = learner.ok_or("its learner is not the one it describes")?;
     let Books { others, mistakes, ledger } =
         whole(parts.part(LEDGER)).ok_or("its ledger cannot be read")?;
-    let part_of = match parts.find(PART) {
-        None => None,
-        Some(section) => Some(whole::<PartOf>(section).ok_or("its part cannot be read")?),
-    };
+    let part_of = part_of(parts)?;
     let earlier = part_of.map_or(0, |part_of| part_of.earlier);
     let played = learner.rounds().checked_sub(earlier);
     let rounds = played.and_then(|played| played.checked_add(others));

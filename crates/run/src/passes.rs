@@ -8,8 +8,9 @@ use crate::companions::whole;
 use crate::holdout::{Holdout, HoldoutBy};
 use crate::learning::Learning;
 use crate::model::{ModelError, Sections, Tag, seal_run, unseal_run};
+use crate::settings::SettingsError;
 use rueful_core::Rows;
-use rueful_data::Seen;
+use rueful_data::{Phrase, Seen};
 use serde::{Deserialize, Serialize};
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -38,6 +39,69 @@ impl Passes {
     /// Whether rows are read more than once.
     pub fn are_several(&self) -> bool {
         self.count.get() > 1
+    }
+}
+
+/// The settings with which a person asks for passes. Each of them may be left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PassesSettings {
+    /// The largest number of passes.
+    pub passes: Option<u32>,
+    /// One row of this many is held out.
+    pub holdout: Option<u64>,
+    /// A name of [`HoldoutBy::NAMES`].
+    pub holdout_by: Option<String>,
+    /// The number of passes without a lower loss on the rows held out after which no more are made.
+    pub patience: Option<u32>,
+}
+
+impl PassesSettings {
+    /// Completes the settings. It is `None` for one pass over all rows.
+    pub fn passes(&self) -> Result<Option<Passes>, SettingsError> {
+        let Self { passes, holdout, holdout_by, patience } = self;
+        let refused = |setting: &'static str, why: String| {
+            SettingsError::Contradiction(Phrase::default().setting(setting).and(why))
+        };
+        let count = |setting, asked: Option<u32>| {
+            let none = || refused(setting, " is at least 1, and not 0".to_owned());
+            asked.map_or(Ok(NonZeroU32::MIN), |asked| NonZeroU32::new(asked).ok_or_else(none))
+        };
+        let by = match holdout_by.as_deref() {
+            None => HoldoutBy::default(),
+            Some(name) => HoldoutBy::named(name).ok_or_else(|| {
+                let known = HoldoutBy::NAMES.join(" or ");
+                refused("holdout-by", format!(" is {known}, and not {name:?}"))
+            })?,
+        };
+        let holdout = match holdout {
+            None if holdout_by.is_some() => {
+                return Err(refused(
+                    "holdout-by",
+                    " has no effect: no rows are held out".to_owned(),
+                ));
+            }
+            None if patience.is_some() => {
+                return Err(refused("patience", " has no effect: no rows are held out".to_owned()));
+            }
+            None => None,
+            Some(every) => Some(match NonZeroU64::new(*every) {
+                Some(every) if every.get() > 1 => Holdout { every, by },
+                _ => {
+                    let why =
+                        " would hold out every row: one of 2 or more, such as 10, is held out";
+                    return Err(refused("holdout", format!(" {every}{why}")));
+                }
+            }),
+        };
+        if passes.is_none() && patience.is_some() {
+            return Err(refused("patience", " has no effect on a single pass".to_owned()));
+        }
+        let passes = Passes {
+            count: count("passes", *passes)?,
+            holdout,
+            patience: count("patience", *patience)?,
+        };
+        Ok((passes != Passes::ONE).then_some(passes))
     }
 }
 

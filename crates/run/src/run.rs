@@ -1,5 +1,6 @@
 //! A run: it takes rows, returns rounds, and can report on them at any moment.
 
+mod books;
 mod parts;
 
 pub(crate) use parts::PartOf;
@@ -10,14 +11,14 @@ use crate::report::Report;
 use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use crate::task::Task;
+use books::Books;
 use rueful_core::classes::ClassError;
 use rueful_core::figures::Scorecard;
 use rueful_core::learner::{Learner, MergeError};
 use rueful_core::ledger::{CurvePoint, Testimony};
-use rueful_core::loss::{AnyLoss, Labels, ZeroOne};
+use rueful_core::loss::{AnyLoss, Labels};
 use rueful_core::{
-    Features, FoundFeatures, Importance, Ladder, Ledger, LedgerError, Promise, RiskBound, Round,
-    Rows,
+    Features, FoundFeatures, Ladder, Ledger, LedgerError, Promise, RiskBound, Round, Rows,
 };
 use rueful_data::Seen;
 use thiserror::Error;
@@ -212,20 +213,14 @@ impl Run {
     ) -> Result<&[Round], RunError> {
         self.check(rows)?;
         self.check_said(rows, said)?;
-        let before = self.ledger.rounds();
         let mut cells = std::mem::take(&mut self.cells);
         let entered = self.ledger.enter(rows, &mut cells);
         let played = if self.jury.is_some() || self.shares.is_some() {
             self.play_in_parts(entered, said)
         } else {
-            self.learner.learn_rows(entered, &mut self.rounds);
-            charge(&self.task.loss, entered, &mut self.rounds, 0, said);
-            self.ledger.record_entered(entered, &self.rounds)
+            self.play(entered, said)
         };
         self.cells = cells;
-        // If a run diverges, the ledger has the rounds before that.
-        let taken = rows.slice(0..rows.until(self.ledger.rounds() - before));
-        self.card.observe_rows(taken, &self.rounds);
         played.map_err(|what| {
             self.diverged = Some(what);
             self.divergence(what)
@@ -236,13 +231,22 @@ impl Run {
             // When a label comes may depend on the label, so the examples are no fair draws.
             self.mistakes = None;
         }
-        self.count_mistakes(rows);
         Ok(&self.rounds)
     }
 
     /// Plays up to each point of the curve, where witnesses can speak, and up to each moment at
     /// which the shares are recorded.
     fn play_in_parts(&mut self, rows: Rows<'_>, said: &[(usize, f64)]) -> Result<(), LedgerError> {
+        let before = self.ledger.rounds();
+        let played = self.play_each_part(rows, said);
+        // If a run diverges, the ledger has the rounds before that.
+        let taken = rows.slice(0..rows.until(self.ledger.rounds() - before));
+        let Self { ledger, card, mistakes, rounds, .. } = self;
+        Books { ledger, card, mistakes }.count(taken, rounds);
+        played
+    }
+
+    fn play_each_part(&mut self, rows: Rows<'_>, said: &[(usize, f64)]) -> Result<(), LedgerError> {
         self.rounds.clear();
         let mut from = 0;
         while from < rows.len() {
@@ -280,24 +284,6 @@ impl Run {
 
     pub(crate) fn saved_shares(&self) -> Option<&Shares> {
         self.shares.as_ref()
-    }
-
-    /// Counts the mistakes. They bound the risk where examples are drawn alike, so none may count
-    /// more than another.
-    fn count_mistakes(&mut self, rows: Rows<'_>) {
-        let Some(mistakes) = &mut self.mistakes else { return };
-        let counts_alike = |one: &Importance| one.is_zero() || *one == Importance::ONE;
-        if !rows.importances().iter().all(counts_alike) {
-            self.mistakes = None;
-            return;
-        }
-        let is_idle = |row: usize| rows.importances().get(row).is_some_and(|one| one.is_zero());
-        for (row, (&label, round)) in rows.labels().iter().zip(&self.rounds).enumerate() {
-            if !is_idle(row) {
-                let is_mistake = ZeroOne {}.is_mistake(round.prediction, label);
-                mistakes.observe(f64::from(u8::from(is_mistake)));
-            }
-        }
     }
 
     /// The mistakes of a run that classifies, if they bound its risk.

@@ -6,8 +6,8 @@
 use crate::classes::{AnySpec, ClassLoss, ClassSpec};
 use crate::spec::{Spec, SpecError};
 use rueful_data::printable;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserializer, Serialize};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
@@ -168,11 +168,9 @@ fn to_text(spec: &impl Serialize, notation: Notation) -> Result<String, SpecErro
     }
 }
 
-/// A description as it is written, before it is known what it describes.
-enum Written {
-    Json(serde_json::Value),
-    Toml(toml::Value),
-}
+/// A description as it is written, before it is known what it describes. TOML is taken for the JSON
+/// that says the same, so that descriptions are read from one notation only.
+struct Written(serde_json::Value);
 
 impl Written {
     fn parse(file: &str, text: &str, notation: Notation) -> Result<Self, SpecFileError> {
@@ -181,38 +179,62 @@ impl Written {
             Notation::Json => {
                 let whole: serde_json::Value =
                     serde_json::from_str(text).map_err(|why| syntax(one_line(&why.to_string())))?;
-                Ok(Self::Json(whole.get("spec").unwrap_or(&whole).clone()))
+                Ok(Self(whole.get("spec").unwrap_or(&whole).clone()))
             }
             Notation::Toml => {
                 let mut whole: toml::Table =
                     toml::from_str(text).map_err(|why| syntax(placed(text, &why)))?;
                 let inner = whole.remove("spec");
-                Ok(Self::Toml(inner.unwrap_or(toml::Value::Table(whole))))
+                let inner = inner.unwrap_or(toml::Value::Table(whole));
+                let field = |why| SpecFileError::Field { file: file.to_owned(), why };
+                as_json(inner, "").map(Self).map_err(field)
             }
         }
     }
 
     /// The name of the loss, if there is one.
     fn loss(&self) -> Option<&str> {
-        match self {
-            Self::Json(value) => value.get("loss")?.get("name")?.as_str(),
-            Self::Toml(value) => value.get("loss")?.get("name")?.as_str(),
-        }
+        self.0.get("loss")?.get("name")?.as_str()
     }
 
     /// The description. An error comes with the path of the field.
     fn describe<T: DeserializeOwned>(self, file: &str) -> Result<T, SpecFileError> {
-        let found = match self {
-            Self::Json(value) => described(value),
-            Self::Toml(value) => described(value),
-        };
-        found.map_err(|why| SpecFileError::Field { file: file.to_owned(), why })
+        let found = serde_path_to_error::deserialize(self.0);
+        found.map_err(|error| SpecFileError::Field {
+            file: file.to_owned(),
+            why: one_line(&error.to_string()),
+        })
     }
 }
 
-fn described<'de, T: DeserializeOwned>(value: impl Deserializer<'de>) -> Result<T, String> {
-    let found = serde_path_to_error::deserialize(value);
-    found.map_err(|error| one_line(&error.to_string()))
+/// The JSON that says the same as the TOML at a path. No description has numbers that are not finite,
+/// or dates.
+fn as_json(value: toml::Value, path: &str) -> Result<serde_json::Value, String> {
+    Ok(match value {
+        toml::Value::String(text) => text.into(),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Boolean(truth) => truth.into(),
+        toml::Value::Float(number) if number.is_finite() => number.into(),
+        toml::Value::Float(number) => {
+            return Err(format!("{path}: {number} is not a finite number"));
+        }
+        toml::Value::Datetime(date) => {
+            return Err(format!("{path}: found the date {date}, expected none"));
+        }
+        toml::Value::Array(list) => {
+            let entry = |(at, value)| as_json(value, &format!("{path}[{at}]"));
+            list.into_iter().enumerate().map(entry).collect::<Result<Vec<_>, _>>()?.into()
+        }
+        toml::Value::Table(table) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            let entry = |(key, value): (String, _)| {
+                let value = as_json(value, &format!("{path}{dot}{}", printable(&key)))?;
+                Ok((key, value))
+            };
+            let entries = table.into_iter().map(entry);
+            serde_json::Value::Object(entries.collect::<Result<_, String>>()?)
+        }
+    })
 }
 
 /// An error in TOML, with its place, in one line.
@@ -425,7 +447,7 @@ mod tests {
         assert!(text.starts_with("f does not describe a run: "), "{text}");
         assert!(text.contains("unknown field `seed`"), "{text}");
         let text = refusal(&good.replace("eta = 1.0", "eta = nan"));
-        assert!(text.contains("learner: NaN is not a number between"), "{text}");
+        assert!(text.contains("learner.eta: NaN is not a finite number"), "{text}");
         let text = refusal(&format!("{good}radius = 1.0\n"));
         assert!(!text.contains('\n') && text.contains("comparators: "), "{text}");
         assert!(refusal("").contains("missing field `data`"));

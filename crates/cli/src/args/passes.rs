@@ -1,9 +1,8 @@
 //! The flags that say how often data are read, and which rows are held out.
 
-use anyhow::bail;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use rueful_run::{DataSettings, Holdout, HoldoutBy, Passes};
+use rueful_run::{DataSettings, HoldoutBy, PassesSettings};
 use std::num::{NonZeroU32, NonZeroU64};
 
 /// Several passes over the data, and rows that are held out.
@@ -34,21 +33,12 @@ pub(crate) struct PassesArgs {
 impl PassesArgs {
     /// Adds the passes to the settings of the data.
     pub(crate) fn add_to(&self, data: DataSettings) -> anyhow::Result<DataSettings> {
-        if self.passes.is_none() && self.holdout.is_none() {
-            return Ok(data);
-        }
-        if self.holdout == Some(NonZeroU64::MIN) {
-            bail!(
-                "--holdout 1 would hold out every row: one of 2 or more, such as 10, is held out"
-            );
-        }
-        let by = self.holdout_by.as_deref().and_then(HoldoutBy::named).unwrap_or_default();
-        let passes = Passes {
-            count: self.passes.unwrap_or(NonZeroU32::MIN),
-            holdout: self.holdout.map(|every| Holdout { every, by }),
-            patience: self.patience.unwrap_or(NonZeroU32::MIN),
+        let asked = PassesSettings {
+            passes: self.passes.map(NonZeroU32::get),
+            holdout: self.holdout.map(NonZeroU64::get),
+            holdout_by: self.holdout_by.clone(),
+            patience: self.patience.map(NonZeroU32::get),
         };
-        let is_usual = passes == Passes::ONE;
-        Ok(DataSettings { passes: (!is_usual).then_some(passes), ..data })
+        Ok(DataSettings { passes: asked.passes()?, ..data })
     }
 }

@@ -421,6 +421,15 @@ fn what_is_refused_is_explained() {
 }
 
 #[test]
+fn every_column_is_one_of_a_file_of_predictions() {
+    let desk = Desk::new("y,x,all\n1,2,0.5\n-1,1,-0.5\n", "");
+    let line = "audit stream --format csv --label y --prediction-column all";
+    let text = ask_in(desk.0.path(), line).one_line();
+    let meaning = "--prediction-column all means every column of the file that --predictions names";
+    assert!(text.starts_with(&format!("error: {meaning}")), "{text}");
+}
+
+#[test]
 fn what_is_no_file_is_named() {
     let desk = Desk::new(XOR, "1\n1\n1\n1\n");
     fs::create_dir(desk.0.path().join("folder")).expect("the folder is made");

@@ -175,7 +175,7 @@ fn toml_is_refused_before_data_is_opened() {
         ("constant = true", "", "data: missing field `constant`"),
         ("constant = true", "constant = 1", "data.constant: invalid type: integer `1`"),
         ("\"libsvm\"", "\"word\"", "data.schema: unknown variant `word`"),
-        ("eta = 0.1", "eta = inf", "learner: inf is not a number between 1e-100 and 1e100"),
+        ("eta = 0.1", "eta = inf", "learner.schedule.eta: inf is not a finite number"),
         ("eta = 0.1", "eta = 0.1, tau = 1", "learner: unknown field `tau`, expected `eta`"),
         ("\"ogd\"", "\"sgd\"", "learner.name: unknown variant `sgd`, expected one of"),
         ("[-1, 1]", "[1, -1]", "comparators: [1, -1] is not an interval around 0"),

@@ -19,7 +19,7 @@ use crate::report::{CurveReport, finite};
 use crate::session::Progress;
 use crate::settings::{Settings, SettingsError};
 use rueful_core::classes::{
-    ClassError, ClassJudge, ClassLedger, ClassRound, HingeRound, NewClass, Shares,
+    ClassError, ClassJudge, ClassLedger, ClassRound, HingeRound, NewClass, Shares, class_of,
 };
 use rueful_core::request::Refusal;
 use rueful_core::{Batch, Comparators, Example, RiskBound, Rows};
@@ -87,14 +87,14 @@ impl AuditSettings {
 /// The examples must be read with the names of the prediction columns as their first classes, so that
 /// the number of a class is the place of its column.
 pub struct ClassAudit {
-    spec: ClassAuditSpec,
-    books: ClassBooks,
-    judge: Option<ClassJudge>,
+    pub(super) spec: ClassAuditSpec,
+    pub(super) books: ClassBooks,
+    pub(super) judge: Option<ClassJudge>,
     /// The names of the classes, which are those of the columns.
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
     batch: Batch,
     /// The predictions for the rows of the batch.
-    said: Vec<f64>,
+    pub(super) said: Vec<f64>,
     cells: Vec<u32>,
     desk: Desk,
 }
@@ -109,10 +109,14 @@ struct Desk {
 impl ClassAudit {
     /// An audit before its first round.
     pub fn new(spec: ClassAuditSpec, predictions: &Predictions) -> Self {
+        Self::of(spec, predictions.names().to_vec())
+    }
+
+    /// An audit of these classes before its first round.
+    pub(super) fn of(spec: ClassAuditSpec, names: Vec<String>) -> Self {
         let ledger = ClassLedger::new(spec.comparators.clone());
         let judge = spec.is_judged.then(|| ClassJudge::new(&spec.comparators)).flatten();
         let windows = spec.window.map(|length| ClassWindows::new(spec.loss, &ledger, Some(length)));
-        let names = predictions.names().to_vec();
         let books = ClassBooks {
             ledger,
             mistakes: Some(RiskBound::new(1.0)),
@@ -181,7 +185,7 @@ impl ClassAudit {
             }
             self.said.extend_from_slice(row);
             if !example.importance.is_zero() {
-                self.check(&example, row).map_err(|why| AuditRunError::Classes {
+                self.check(example.label, row).map_err(|why| AuditRunError::Classes {
                     predictions: predictions.name().to_owned(),
                     line: predictions.line(),
                     why: renumbered(&why, count as usize),
@@ -192,19 +196,20 @@ impl ClassAudit {
     }
 
     /// Refuses an example of a class without a column, and numbers that are not probabilities.
-    fn check(&self, example: &Example<'_>, said: &[f64]) -> Result<(), ClassError> {
+    pub(super) fn check(&self, label: f64, said: &[f64]) -> Result<(), ClassError> {
         let expected = self.names.len() as u32;
-        if example.label >= f64::from(expected) {
-            return Err(ClassError::Unexpected { row: 0, class: example.label as u32, expected });
+        let class = class_of(label).ok_or(ClassError::Label { row: 0, label })?;
+        if class >= expected {
+            return Err(ClassError::Unexpected { row: 0, class, expected });
         }
         match self.spec.loss {
-            ClassLoss::Softmax {} => self.books.ledger.check(example, said).map(|_| ()),
+            ClassLoss::Softmax {} => self.books.ledger.check(label, said).map(|_| ()),
             ClassLoss::MulticlassHinge {} => Ok(()),
         }
     }
 
     /// Records the rows of a batch.
-    fn observe(&mut self, rows: Rows<'_>) {
+    pub(super) fn observe(&mut self, rows: Rows<'_>) {
         let mut cells = std::mem::take(&mut self.cells);
         let rows = self.books.ledger.enter(rows, &mut cells);
         let mut from = 0;
@@ -303,7 +308,7 @@ impl ClassAudit {
         }
     }
 
-    fn model_report(&self) -> ModelReport {
+    pub(super) fn model_report(&self) -> ModelReport {
         let ClassBooks { ledger, card, norms, windows, .. } = &self.books;
         let (tally, point) = (ledger.tally(), ledger.point(self.judge.as_ref()));
         let has_rounds = tally.rounds() > 0;
@@ -338,7 +343,7 @@ impl AuditReport {
 }
 
 /// The same error, about this row.
-fn renumbered(error: &ClassError, at: usize) -> ClassError {
+pub(super) fn renumbered(error: &ClassError, at: usize) -> ClassError {
     match *error {
         ClassError::Label { label, .. } => ClassError::Label { row: at, label },
         ClassError::Unexpected { class, expected, .. } => {

@@ -33,6 +33,12 @@ impl Norms {
         self.gradient = self.gradient.max(gradient);
     }
 
+    /// Takes in the norms of other rounds.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.example = self.example.max(other.example);
+        self.gradient = self.gradient.max(other.gradient);
+    }
+
     pub(super) fn are_sound(&self) -> bool {
         [self.example, self.gradient].iter().all(|norm| (0.0..=f64::MAX).contains(norm))
     }
@@ -142,7 +148,7 @@ impl ClassLearner {
     /// An upper bound on the total cost of mixing, if learners are mixed.
     pub(super) fn mixing_cost(&self) -> Option<f64> {
         match self {
-            Self::Bank(bank) => Some(bank.mixing_cost()),
+            Self::Bank(bank) => bank.mixing_cost(),
             Self::Ogd { .. } => None,
         }
     }

@@ -4,11 +4,13 @@
 //! [`ClassRun`] learns, and keeps its ledger. Sessions, models and reports are those of every run.
 
 mod audit;
+mod auditor;
 mod card;
 mod hindsight;
 mod late;
 mod learner;
 mod loss;
+mod parts;
 mod predict;
 mod report;
 mod run;
@@ -17,6 +19,7 @@ mod task;
 mod windows;
 
 pub use audit::{ClassAudit, ClassAuditSpec};
+pub use auditor::{ClassAuditor, ClassAuditorReport};
 pub use card::ClassCard;
 pub use hindsight::{best_classes_in_hindsight, class_curve_in_hindsight};
 pub use late::ClassSaid;

@@ -7,7 +7,7 @@ use super::task::ClassTask;
 use super::windows::ClassWindows;
 use crate::learning::Late;
 use crate::report::Report;
-use crate::run::{RunError, late_reason};
+use crate::run::{PartOf, RunError, late_reason};
 use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use rueful_core::classes::{ClassError, ClassLedger};
@@ -34,13 +34,15 @@ use rueful_data::Seen;
 /// ```
 #[derive(Debug, Clone)]
 pub struct ClassRun {
-    task: ClassTask,
-    learner: ClassLearner,
-    books: ClassBooks,
-    seen: Seen,
+    pub(super) task: ClassTask,
+    pub(super) learner: ClassLearner,
+    pub(super) books: ClassBooks,
+    pub(super) seen: Seen,
+    /// The place of this in another run, if it is a part of one.
+    pub(super) part_of: Option<PartOf>,
     /// The outcomes of the last rows, and the cells of their features.
-    outcomes: Vec<ClassOutcome>,
-    cells: Vec<u32>,
+    pub(super) outcomes: Vec<ClassOutcome>,
+    pub(super) cells: Vec<u32>,
 }
 
 /// The outcome of one round.
@@ -108,7 +110,8 @@ impl ClassRun {
         books: ClassBooks,
         seen: Seen,
     ) -> Self {
-        Self { task, learner, books, seen, outcomes: Vec::new(), cells: Vec::new() }
+        let (outcomes, cells) = (Vec::new(), Vec::new());
+        Self { task, learner, books, seen, part_of: None, outcomes, cells }
     }
 
     /// Learns from some rows, and returns an outcome for each. A row of importance 0 is predicted,

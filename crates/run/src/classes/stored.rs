@@ -10,10 +10,10 @@ use crate::companions::{Companions, WINDOWS, whole};
 use crate::learning::{Late, Learning};
 use crate::model::{
     Description, LEARNER, LEDGER, Model, ModelError, SHARES, Sections, Tag, late, late_section,
-    shares,
+    part_of, part_section, shares,
 };
 use crate::report::Report;
-use crate::run::RunError;
+use crate::run::{PartOf, RunError};
 use crate::spec::SpecError;
 use crate::{DataSpec, Shares};
 use rueful_core::classes::ClassLedger;
@@ -79,6 +79,26 @@ impl Learning for ClassRun {
         false
     }
 
+    fn is_same_task(&self, other: &Self) -> bool {
+        self.task() == other.task()
+    }
+
+    fn is_part(&self) -> bool {
+        Self::is_part(self)
+    }
+
+    fn part(&self) -> Result<Self, RunError> {
+        Self::part(self)
+    }
+
+    fn take_parts(&mut self, parts: &[Self]) -> Result<(), RunError> {
+        Self::take_parts(self, parts)
+    }
+
+    fn joined(&self, parts: &[Self]) -> Result<Self, RunError> {
+        Self::joined(self, parts)
+    }
+
     fn report(&self) -> Report {
         Self::report(self)
     }
@@ -100,6 +120,7 @@ impl Learning for ClassRun {
         if let Some(shares) = shares {
             sections.push((SHARES, postcard::to_allocvec(&shares)?));
         }
+        sections.extend(part_section(self.part_of)?);
         sections.extend(late_section(late)?);
         if let Some(windows) = windows {
             sections.push((WINDOWS, postcard::to_allocvec(&windows.stored(&order))?));
@@ -114,7 +135,8 @@ impl Learning for ClassRun {
         let learner = fresh.restore(sections.part(LEARNER));
         let mut learner = learner.ok_or("its learner is not the one it describes")?;
         let stored: Stored = whole(sections.part(LEDGER)).ok_or("its ledger cannot be read")?;
-        check(&stored, &task, &learner, seen.labels.counts.len())?;
+        let part_of = part_of(sections)?;
+        check(&stored, &task, &learner, part_of, seen.labels.counts.len())?;
         learner.rearrange(&stored.ledger.cells().places());
         let has_experts = (!learner.experts().is_empty()).then(Shares::new);
         let shares = shares(sections.find(SHARES), has_experts, learner.rounds())?;
@@ -130,7 +152,11 @@ impl Learning for ClassRun {
             None => None,
         };
         let books = ClassBooks { ledger, mistakes, card, norms, shares, late, windows };
-        Ok((Self::restored(task, learner, books, seen), written_by))
+        let mut run = Self::restored(task, learner, books, seen);
+        if part_of.is_some() {
+            (run.part_of, run.books.shares) = (part_of, None);
+        }
+        Ok((run, written_by))
     }
 
     fn companions(&self, sections: &Sections<'_>) -> Result<Companions, &'static str> {
@@ -138,16 +164,19 @@ impl Learning for ClassRun {
     }
 }
 
-/// Refuses books that are not those of the task, the learner and this many classes.
+/// Refuses books that are not those of the task, the learner, the part and this many classes.
 fn check(
     stored: &Stored,
     task: &ClassTask,
     learner: &ClassLearner,
+    part_of: Option<PartOf>,
     classes: usize,
 ) -> Result<(), &'static str> {
     let Stored { mistakes, card, norms, ledger } = stored;
     let rounds = ledger.rounds();
-    if !ledger.continues(&task.ledger()) || rounds != learner.rounds() {
+    let earlier = part_of.map_or(0, |part_of| part_of.earlier);
+    let played = learner.rounds().checked_sub(earlier);
+    if !ledger.continues(&task.ledger()) || Some(rounds) != played {
         return Err("its ledger is not that of its learner");
     }
     if learner.features() != ledger.cells().count() {
