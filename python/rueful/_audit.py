@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +24,8 @@ class Audit:
     ----------
     loss : str
         What a prediction costs: ``logistic``, ``hinge``, ``perceptron``, ``square``, ``absolute``,
-        ``quantile`` with `tau`.
+        ``quantile`` with `tau`; or, with `classes`, ``softmax`` of a probability for every class,
+        or ``multiclass-hinge`` of a score for every class.
     radius, comparators, judge, tau : optional
         Settings of ``rueful audit`` under the same names.
     link : str, optional
@@ -35,6 +36,8 @@ class Audit:
         Whether comparators have no intercept.
     positive : optional
         The label of the positive class, where labels are neither signs nor truths.
+    classes : list, optional
+        All classes, where there is a prediction for each of them, in the order of the predictions.
 
     Examples
     --------
@@ -62,12 +65,12 @@ class Audit:
         window: int | None = None,
         no_constant: bool = False,
         positive: Any = None,
+        classes: Any = None,
     ) -> None:
-        if loss in OF_MANY:
-            raise ValueError(
-                f"loss: an audit judges one score or probability for each example, and {loss} has "
-                "one for every class: audit one class against the rest with positive"
-            )
+        if loss not in OF_MANY and classes is not None:
+            raise ValueError(f"classes: the {loss} loss has one prediction for each example")
+        if loss in OF_MANY and positive is not None:
+            raise ValueError(f"positive: the {loss} loss is of all classes")
         self._settings = {
             "loss": loss,
             "tau": _data.plain(tau),
@@ -78,7 +81,9 @@ class Audit:
             "window": _data.plain(window),
         }
         self._positive = positive
-        self._books = Books(self._settings, not no_constant)
+        self._classes = None if classes is None else [_data.plain(label) for label in classes]
+        names = None if self._classes is None else [_data.class_name(c) for c in self._classes]
+        self._books = Books(self._settings, not no_constant, names)
 
     def observe(self, X: Any, y: Any, prediction: Any, sample_weight: Any = None) -> Self:
         """Takes down what a model predicted for one example, or for the rows of a table.
@@ -90,13 +95,14 @@ class Audit:
         y : label or array
             What came.
         prediction : number or array
-            What the model had said before.
+            What the model had said before. With `classes`, it is a row of numbers for each example,
+            or a dict with a number for each class.
         sample_weight : number or array, optional
             How much each example counts.
         """
         if np.ndim(y) == 0:
             X = [dict(X)] if isinstance(X, Mapping) else np.atleast_2d(X)
-            y, prediction = [y], [prediction]
+            y, prediction = [y], [self._row(prediction)]
             sample_weight = None if sample_weight is None else [sample_weight]
         table, names = _data.any_table(X)
         weights = None if sample_weight is None else _data.doubles("sample_weight", sample_weight)
@@ -104,13 +110,44 @@ class Audit:
             _data.columns({}, X),
             table,
             self._labels(np.asarray(y)),
-            _data.doubles("prediction", prediction),
+            self._said(prediction),
             weights,
             names,
         )
         return self
 
+    def _row(self, prediction: Any) -> Any:
+        """The predictions for one example, in the order of the classes."""
+        if self._classes is None or not isinstance(prediction, Mapping):
+            return prediction
+        return [prediction.get(label, 0.0) for label in self._classes]
+
+    def _said(self, prediction: Any) -> _data.Doubles:
+        """Predictions as the core takes them: those of an example side by side."""
+        if self._classes is None:
+            return _data.doubles("prediction", prediction)
+        rows = np.asarray(prediction)
+        if rows.ndim != 2 or rows.shape[1] != len(self._classes):
+            raise ValueError(
+                f"prediction: found the shape {rows.shape}, expected a row of {len(self._classes)} "
+                "numbers for each example, one for every class"
+            )
+        return _data.doubles("prediction", rows.ravel())
+
+    def _numbers(self, y: Any, classes: list[Any]) -> _data.Doubles:
+        """Labels as the numbers of their classes."""
+        places = {label: float(place) for place, label in enumerate(classes)}
+        found = [places.get(label) for label in y.tolist()]
+        if None in found:
+            row = found.index(None)
+            raise ValueError(
+                f"y, row {row}: found the class {_data.plain(y[row])!r}, expected one of {classes}"
+            )
+        return np.array(found, dtype=np.float64)
+
     def _labels(self, y: Any) -> _data.Doubles:
+        if self._classes is not None:
+            return self._numbers(y, self._classes)
         if self._settings["loss"] not in OF_TWO:
             return _data.doubles("y", y)
         if self._positive is not None:
@@ -175,8 +212,8 @@ def audit(
     classes : array, optional
         All classes of a classifier; those of y if left out.
     loss : str, optional
-        ``logistic`` for classifiers that tell probabilities, ``hinge`` for other classifiers, and
-        ``square`` otherwise.
+        For two classes, ``logistic`` of classifiers that tell probabilities, and ``hinge`` of
+        others. For more classes, ``softmax`` and ``multiclass-hinge``. Otherwise ``square``.
     **settings
         What `Audit` takes.
 
@@ -192,7 +229,7 @@ def audit(
     200
     """
     if hasattr(model, "learn_one"):
-        return _audit_river(model, X, y, loss, settings)
+        return _audit_river(model, X, y, classes, loss, settings)
     if not hasattr(model, "partial_fit"):
         raise TypeError("model: expected partial_fit of scikit-learn, or learn_one of River")
     return _audit_sklearn(model, X, np.asarray(y), batch, classes, loss, settings)
@@ -208,13 +245,8 @@ def _audit_sklearn(
         raise ValueError("batch: at least 1")
     classifies = is_classifier(model)
     classes = np.unique(y if classes is None else classes) if classifies else None
-    if classes is not None and len(classes) != 2:
-        raise ValueError(
-            f"y has {len(classes)} classes, expected two: an audit judges one score or probability "
-            "for each example, so audit one class against the rest"
-        )
     says = _what_it_says(model) if classifies else "predict"
-    books = _audit_of(says, loss, settings, None if classes is None else classes[1])
+    books = _audit_of(says, loss, settings, classes)
     for start in range(0, len(y), batch):
         rows = slice(start, start + batch)
         part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
@@ -222,16 +254,37 @@ def _audit_sklearn(
             said = np.asarray(getattr(model, says)(part), dtype=np.float64)
         except NotFittedError:
             # A model that knows nothing says nothing.
-            said = np.full(len(y[rows]), 0.5 if says == "predict_proba" else 0.0)
-        if said.ndim == 2:
-            said = said[:, 1]
-        said = np.clip(said, _CLIP, 1 - _CLIP) if says == "predict_proba" else said
-        books.observe(part, y[rows], said)
+            said = _nothing(says, len(y[rows]), 1 if classes is None else len(classes))
+        books.observe(part, y[rows], _judged(books, says, said))
         if classifies:
             model.partial_fit(part, y[rows], classes=classes)
         else:
             model.partial_fit(part, y[rows])
     return books
+
+
+def _nothing(says: str, rows: int, classes: int) -> _data.Doubles:
+    """What a model says that knows nothing."""
+    if says == "predict_proba":
+        return np.full((rows, classes), 1.0 / classes)
+    return np.zeros((rows, classes)) if classes > 2 else np.zeros(rows)
+
+
+def _judged(books: Audit, says: str, said: _data.Doubles) -> _data.Doubles:
+    """What a model said, as an audit takes it."""
+    of_many = books._classes is not None
+    if says == "predict_proba":
+        return _not_certain(said) if of_many else np.clip(said[:, 1], _CLIP, 1 - _CLIP)
+    if of_many and said.ndim == 1:
+        # The score of the second of two classes, shared out evenly.
+        return np.column_stack([-said / 2, said / 2])
+    return said
+
+
+def _not_certain(said: _data.Doubles) -> _data.Doubles:
+    """Probabilities that leave each class a little."""
+    clipped = np.clip(said, _CLIP, 1.0)
+    return np.asarray(clipped / clipped.sum(axis=1, keepdims=True))
 
 
 def _what_it_says(model: Any) -> str:
@@ -242,10 +295,17 @@ def _what_it_says(model: Any) -> str:
     raise TypeError("model: expected predict_proba or decision_function")
 
 
-def _audit_of(says: str, loss: str | None, settings: dict[str, Any], positive: Any) -> Audit:
+def _audit_of(says: str, loss: str | None, settings: dict[str, Any], classes: Any) -> Audit:
+    """The audit of what a model says of these classes; of numbers if there are none."""
     usual = {"predict_proba": "logistic", "decision_function": "hinge", "predict": "square"}
+    if classes is not None and (len(classes) > 2 or loss in OF_MANY):
+        usual |= {"predict_proba": "softmax", "decision_function": "multiclass-hinge"}
+        return Audit(**{"loss": loss or usual[says], "classes": classes, **settings})
+    if classes is not None and len(classes) != 2:
+        raise ValueError(f"y has {len(classes)} classes, expected at least two")
     link = "logistic" if says == "predict_proba" else None
-    made = {"loss": loss or usual[says], "link": link, "positive": _data.plain(positive)}
+    positive = None if classes is None else _data.plain(classes[1])
+    made = {"loss": loss or usual[says], "link": link, "positive": positive}
     return Audit(**{**made, **settings})
 
 
@@ -259,24 +319,47 @@ def _classifies(model: Any) -> bool:
     return hasattr(model, "predict_proba_one")
 
 
-def _audit_river(model: Any, X: Any, y: Any, loss: str | None, settings: dict[str, Any]) -> Audit:
+def _river_classes(y: Any, classes: Any, loss: str | None, settings: dict[str, Any]) -> Any:
+    """The classes of a classifier of River: two of them, unless labels are no truths."""
+    positive = settings.get("positive")
+    if positive is not None:
+        return [None, positive]
+    if classes is not None:
+        return list(classes)
+    if not isinstance(y, Sequence | np.ndarray) and not hasattr(y, "to_numpy"):
+        return [False, True]
+    known = np.unique(np.asarray(y))
+    are_truths = known.dtype.kind == "b" or bool(np.all(np.isin(known, (0, 1))))
+    return [False, True] if are_truths and loss not in OF_MANY else known.tolist()
+
+
+def _audit_river(
+    model: Any, X: Any, y: Any, classes: Any, loss: str | None, settings: dict[str, Any]
+) -> Audit:
     classifies = _classifies(model)
-    is_named = "positive" in settings
-    positive = settings.pop("positive", True) if classifies else None
-    books = _audit_of("predict_proba" if classifies else "predict", loss, settings, positive)
+    classes = _river_classes(y, classes, loss, settings) if classifies else None
+    books = _audit_of("predict_proba" if classifies else "predict", loss, settings, classes)
     rows = X.to_dict(orient="records") if hasattr(X, "to_dict") else X
     for row, (x, label) in enumerate(zip(rows, y, strict=True)):
-        if classifies and not is_named and label not in (True, False):
+        if classes == [False, True] and label not in (True, False):
             raise ValueError(
-                f"y, row {row}: found {_data.plain(label)!r}, expected a truth: "
-                "positive names a class that is audited against the rest"
+                f"y, row {row}: found {_data.plain(label)!r}, expected a truth: classes names all "
+                "classes, and positive one that is audited against the rest"
             )
-        if classifies:
-            said = model.predict_proba_one(x)
-            chance = said.get(positive, 1.0 - sum(said.values()) if said else 0.5)
-            prediction = min(max(float(chance), _CLIP), 1 - _CLIP)
-        else:
+        if classes is None:
             prediction = float(model.predict_one(x) or 0.0)
+        else:
+            prediction = _chances(model.predict_proba_one(x), classes, books)
         books.observe(x, label, prediction)
         model.learn_one(x, label)
     return books
+
+
+def _chances(said: dict[Any, float], classes: list[Any], books: Audit) -> Any:
+    """What a model of River said, as an audit takes it."""
+    if books._classes is not None:
+        known = [float(said.get(label, 0.0)) for label in classes]
+        even = [1.0 / len(classes)] * len(classes)
+        return _not_certain(np.array([known if sum(known) > 0 else even]))[0]
+    chance = said.get(classes[1], 1.0 - sum(said.values()) if said else 0.5)
+    return min(max(float(chance), _CLIP), 1 - _CLIP)

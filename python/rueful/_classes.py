@@ -63,7 +63,12 @@ class Classes:
 
         All labels must be among these classes.
         """
-        places = np.searchsorted(self.labels, y)
+        return self.numbered_places(np.searchsorted(self.labels, y))
+
+    def numbered_places(
+        self, places: NDArray[Any]
+    ) -> tuple[_data.Doubles, list[str], Classes]:
+        """The same for the places of labels among these classes."""
         new = self._new_ones(places)
         if len(new) == 0:
             return self.numbers[places].astype(np.float64), [], self

@@ -31,8 +31,17 @@ SETTINGS = (
     "horizon",
 )
 
-#: The settings that decide the roles of columns.
-COLUMNS = ("drop", "categorical", "numeric", "text", "bits")
+#: The settings of features that are made from the columns of a table.
+MADE = ("cross", "bins", "spline", "periodic", "ngram", "skips", "tf", "no_missing")
+
+#: The same for the namespaces of Vowpal Wabbit text.
+OF_NAMESPACES = ("interactions", "ignore_namespace", "keep_namespace", "lowercase")
+
+#: The settings that decide what becomes of columns.
+COLUMNS = ("drop", "categorical", "numeric", "text", "bits", *MADE)
+
+#: The settings of several passes over the same rows.
+PASSES = ("passes", "holdout", "holdout_by", "patience")
 
 
 def pick(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -50,13 +59,73 @@ def columns(given: Mapping[str, Any], frame: Any = None) -> dict[str, Any]:
 
     Columns of pandas that are categories stay categories, whatever their values are.
     """
-    asked = pick(given, COLUMNS)
     roles = ("drop", "categorical", "numeric", "text")
-    for name in roles:
-        asked[name] = as_names(name, asked[name])
+    asked: dict[str, Any] = {name: as_names(name, given.get(name)) for name in roles}
     known = {column for name in roles for column in asked[name]}
     asked["categorical"] += [name for name in categories(frame) if name not in known]
-    return asked
+    return {**asked, "bits": plain(given.get("bits")), "expansion": expansion(given)}
+
+
+def expansion(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the features that are asked to be made, each setting as the program writes it."""
+    asked: dict[str, Any] = {"cross": _crosses(given.get("cross"))}
+    for name in ("bins", "spline", "periodic"):
+        asked[name] = _curves(name, given.get(name))
+    for name in ("ngram", "skips", "interactions", "ignore_namespace", "keep_namespace"):
+        value = given.get(name)
+        several = value if isinstance(value, list | tuple) else [] if value is None else [value]
+        asked[name] = [str(plain(one)) for one in several]
+    for name in ("lowercase", "no_missing"):
+        asked[name] = bool(given.get(name))
+    return {**asked, "tf": given.get("tf")}
+
+
+def _crosses(value: Any) -> list[str]:
+    """Crosses as the program writes them: names with commas between them.
+
+    A tuple of names is one cross. A list holds crosses.
+    """
+    several = value if isinstance(value, list) else [] if value is None else [value]
+    crosses = []
+    for cross in several:
+        if not isinstance(cross, str):
+            names = as_names("cross", cross)
+            split = [name for name in names if "," in name]
+            if split:
+                raise ValueError(f"cross: a column whose name has a comma cannot be crossed: {split[0]!r}")
+            cross = ",".join(names)
+        crosses.append(cross)
+    return crosses
+
+
+def _curves(setting: str, value: Any) -> list[str]:
+    """Curves as the program writes them: names, with numbers after colons.
+
+    A dict has columns for keys. Its values are numbers: how many there are, where they lie, or the
+    period. None stands for the usual number.
+    """
+    if not isinstance(value, Mapping):
+        return as_names(setting, value)
+    return [f"{column}{_after_colons(setting, wish)}" for column, wish in value.items()]
+
+
+def _after_colons(setting: str, wish: Any) -> str:
+    if wish is None or isinstance(wish, str):
+        return f":{wish}" if wish else ""
+    wish = wish.tolist() if isinstance(wish, np.ndarray) else plain(wish)
+    several = list(wish) if isinstance(wish, list | tuple) else [wish]
+    if not several or not all(isinstance(plain(one), int | float) for one in several):
+        raise TypeError(f"{setting}: expected numbers for a column, found {wish!r}")
+    if setting != "periodic" and isinstance(wish, list | tuple) and len(several) == 1:
+        raise ValueError(f"{setting}: expected at least two numbers in a list, found {wish!r}")
+    separator = ":" if setting == "periodic" else ","
+    return ":" + separator.join(repr(plain(one)) for one in several)
+
+
+def passes(given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns the settings of several passes; nothing where none is given."""
+    asked = pick(given, PASSES)
+    return asked if any(value is not None for value in asked.values()) else None
 
 
 def as_names(argument: str, value: Any) -> list[str]:

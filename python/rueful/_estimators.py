@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -29,6 +29,11 @@ from ._report import Report
 from ._rueful import Model
 
 _FLOATS = [np.float64, np.float32]
+
+#: Crosses: names with commas between them, tuples of names, or a list of these.
+_Crosses: TypeAlias = str | tuple[str, ...] | list[Any] | None
+#: Columns that become curves: names with numbers after colons, or a dict.
+_Curves: TypeAlias = str | list[str] | dict[str, Any] | None
 
 #: The comparators that can be asked for by name.
 _BALLS = ("ball", "unit-free")
@@ -74,6 +79,18 @@ class Online(BaseEstimator):
         text: str | list[str] | None = None,
         drop: str | list[str] | None = None,
         bits: int | None = None,
+        cross: _Crosses = None,
+        bins: _Curves = None,
+        spline: _Curves = None,
+        periodic: _Curves = None,
+        ngram: int | None = None,
+        skips: int | None = None,
+        tf: str | None = None,
+        no_missing: bool = False,
+        passes: int | None = None,
+        holdout: int | None = None,
+        holdout_by: str | None = None,
+        patience: int | None = None,
     ) -> None:
         self.learner = learner
         self.loss = loss
@@ -95,6 +112,18 @@ class Online(BaseEstimator):
         self.text = text
         self.drop = drop
         self.bits = bits
+        self.cross = cross
+        self.bins = bins
+        self.spline = spline
+        self.periodic = periodic
+        self.ngram = ngram
+        self.skips = skips
+        self.tf = tf
+        self.no_missing = no_missing
+        self.passes = passes
+        self.holdout = holdout
+        self.holdout_by = holdout_by
+        self.patience = patience
 
     # Learning.
 
@@ -120,12 +149,18 @@ class Online(BaseEstimator):
         if _data.is_frame(X):
             self._check_columns(X, reset=reset)
             if is_known:
+                if reset and hasattr(X, "read_next_batch") and self._has_curves():
+                    # Its first rows are looked at before they are learned from.
+                    X = X.read_all()
                 return _data.frame(X, getattr(self, "numeric", None))
             X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 return validate_data(self, X, reset=False, dtype=_FLOATS), None
         return validate_data(self, X, reset=reset, dtype=_FLOATS), None
+
+    def _has_curves(self) -> bool:
+        return any(getattr(self, name, None) for name in ("bins", "spline", "periodic"))
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Takes down the names of columns, or compares them with those that were."""
@@ -198,12 +233,15 @@ class Online(BaseEstimator):
             names=names,
             labels=labels,
             importances=importances,
+            passes=_data.passes(vars(self)),
         )
         if not hasattr(self, "n_features_in_"):
             Online._adopt(self, self._model)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learns from all rows in their order, each once, and forgets what was learned before.
+        """Learns from all rows in their order, and forgets what was learned before.
+
+        Each row is learned from once, unless `passes` asks for more.
 
         Parameters
         ----------
@@ -249,6 +287,12 @@ class Online(BaseEstimator):
         classes: Any,
         listener: Callable[[int, int, float], None] | None = None,
     ) -> Self:
+        for name in _data.PASSES:
+            if getattr(self, name, None) is not None:
+                raise ValueError(
+                    f"{name}: rows that come in parts are read once; fit has all rows, and reads "
+                    "them as often as it is told"
+                )
         is_first = not hasattr(self, "_model")
         if not is_first and self._learn_plain(X, y, sample_weight, classes, listener):
             return self
@@ -389,11 +433,13 @@ class Online(BaseEstimator):
     def _refuse_words(self) -> None:
         schema = json.loads(self._model.data())["schema"]
         columns = _columns_of(schema) or []
-        words = [c["name"] for c in columns if c["role"] in ("category", "text")]
+        words = [c["name"] for c in columns if c["role"] in ("category", "text", "date")]
         if words:
             raise AttributeError(
                 f"columns of words have many weights each ({', '.join(words)}): see weights_"
             )
+        if any(_expansion_of(schema).get(made) for made in ("crosses", "curves")):
+            raise AttributeError("columns of which others are made have many weights each: see weights_")
 
     def _intercept(self) -> float:
         indices, values = self._model.weights()
@@ -458,7 +504,7 @@ class Online(BaseEstimator):
 
     def _adopt(self, model: Model) -> None:
         schema = json.loads(model.data())["schema"]
-        columns, own = _columns_of(schema), ("label", "importance", "prediction")
+        columns, own = _columns_of(schema), ("label", "importance", "prediction", "id")
         if schema["format"] == "jsonl":
             return
         if columns is not None:
@@ -499,6 +545,13 @@ class OnlineClassifier(ClassifierMixin, Online):
         words, that hold running text, or that are left out.
     bits : int, optional
         How many bits the index of a feature by name has; 22 if left out.
+    cross, bins, spline, periodic, ngram, skips, tf, no_missing : optional
+        Features that are made from the columns of a frame, under the names of the program. A tuple
+        of names is a cross, and a list holds several. `bins`, `spline` and `periodic` are names, or
+        dicts such as ``{"age": 5}``, ``{"age": [18, 30, 65]}`` and ``{"hour": 24}``.
+    passes, holdout, holdout_by, patience : optional
+        How often `fit` reads the rows, and which of them are held out to judge the passes. What is
+        proved is about the first pass. For `fit` alone: `partial_fit` sees each row once.
     class_weight : dict or "balanced", optional
         How much the examples of each class count.
 
@@ -556,6 +609,18 @@ class OnlineClassifier(ClassifierMixin, Online):
         text: str | list[str] | None = None,
         drop: str | list[str] | None = None,
         bits: int | None = None,
+        cross: _Crosses = None,
+        bins: _Curves = None,
+        spline: _Curves = None,
+        periodic: _Curves = None,
+        ngram: int | None = None,
+        skips: int | None = None,
+        tf: str | None = None,
+        no_missing: bool = False,
+        passes: int | None = None,
+        holdout: int | None = None,
+        holdout_by: str | None = None,
+        patience: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
     ) -> None:
         super().__init__(
@@ -579,6 +644,18 @@ class OnlineClassifier(ClassifierMixin, Online):
             text=text,
             drop=drop,
             bits=bits,
+            cross=cross,
+            bins=bins,
+            spline=spline,
+            periodic=periodic,
+            ngram=ngram,
+            skips=skips,
+            tf=tf,
+            no_missing=no_missing,
+            passes=passes,
+            holdout=holdout,
+            holdout_by=holdout_by,
+            patience=patience,
         )
         self.class_weight = class_weight
 
@@ -830,16 +907,19 @@ class OnlineClassifier(ClassifierMixin, Online):
         """Runs the same task anew over these data, and solves for the best predictor afterwards.
 
         For the data that were fitted, in the same order, this is the exact regret of that very
-        run. It is solved to a proved interval: see the keys ``regret`` and ``comparator``. It is
-        solved for two classes; the certificate holds for any number of them.
+        run. It is solved to a proved interval: see the keys ``regret`` and ``comparator``. If there
+        are more than two classes, the best predictor has weights for each of them.
         """
         check_is_fitted(self)
-        if self._is_of_many():
-            raise ValueError(
-                "the best predictor is solved for with two classes, and not for the loss "
-                f"{self._loss_now()}: certificate() bounds the regret"
-            )
-        return super().regret(X, y, sample_weight, tolerance=tolerance, max_passes=max_passes)
+        if not self._is_of_many():
+            return super().regret(X, y, sample_weight, tolerance=tolerance, max_passes=max_passes)
+        table, _ = self._table(X, reset=False)
+        y = self._target(X, table, y)
+        labels, names, _ = Classes(np.unique(y)).numbered(y)
+        weights = self._weights(X, labels, sample_weight)
+        importances = self._importances(y, weights, is_whole=True)
+        found = self._model.regret(table, labels, importances, tolerance, max_passes, names)
+        return Report._of(found)
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
@@ -880,6 +960,13 @@ class OnlineRegressor(RegressorMixin, Online):
         words, that hold running text, or that are left out.
     bits : int, optional
         How many bits the index of a feature by name has; 22 if left out.
+    cross, bins, spline, periodic, ngram, skips, tf, no_missing : optional
+        Features that are made from the columns of a frame, under the names of the program. A tuple
+        of names is a cross, and a list holds several. `bins`, `spline` and `periodic` are names, or
+        dicts such as ``{"age": 5}``, ``{"age": [18, 30, 65]}`` and ``{"hour": 24}``.
+    passes, holdout, holdout_by, patience : optional
+        How often `fit` reads the rows, and which of them are held out to judge the passes. What is
+        proved is about the first pass. For `fit` alone: `partial_fit` sees each row once.
 
     Examples
     --------
@@ -951,6 +1038,12 @@ def _columns_of(schema: dict[str, Any]) -> list[dict[str, Any]] | None:
     return columns["list"] if isinstance(columns, dict) else columns
 
 
+def _expansion_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """What is made of the columns of a schema."""
+    columns = schema.get("columns")
+    return dict(columns.get("expansion", {})) if isinstance(columns, dict) else {}
+
+
 def _params_of(model: Model) -> dict[str, Any]:
     """The settings that make the task of a run that was loaded."""
     task = json.loads(model.task())
@@ -1001,23 +1094,13 @@ def _task_of(settings: dict[str, Any]) -> Any:
 
 
 def _data_files(data: Any) -> list[str] | None:
-    """The names of files, if that is what data are."""
-    if isinstance(data, str | os.PathLike):
-        return [_file_name(data)]
+    """The names of files, if that is what data are. A name need not be text."""
+    if isinstance(data, str | bytes | os.PathLike):
+        return [os.fsdecode(data)]
     are_files = isinstance(data, list) and data
-    if are_files and all(isinstance(file, str | os.PathLike) for file in data):
-        return [_file_name(file) for file in data]
+    if are_files and all(isinstance(file, str | bytes | os.PathLike) for file in data):
+        return [os.fsdecode(file) for file in data]
     return None
-
-
-def _file_name(file: str | os.PathLike[str]) -> str:
-    """The name of a file to read. Models and reports hold it, so that it must be text."""
-    name = os.fsdecode(file)
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"the name of the file {name!r} is no text in UTF-8: rename it") from None
-    return name
 
 
 def _size(files: list[str]) -> int | None:

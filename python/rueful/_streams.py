@@ -14,7 +14,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from . import _data
-from ._classes import OF_MANY, OF_TWO, classifies
+from ._classes import OF_MANY, OF_TWO, Classes, classifies
 from ._estimators import OnlineClassifier, OnlineRegressor, _data_files, _size
 from ._progress import Progress
 from ._report import Report
@@ -25,17 +25,33 @@ _READING = (
     "format",
     "label",
     "importance",
+    "id",
+    "pending",
     "header",
-    "drop",
-    "categorical",
-    "numeric",
-    "text",
-    "bits",
+    *_data.COLUMNS,
+    *_data.OF_NAMESPACES,
     "positive",
     "no_constant",
     "positive_weight",
     "negative_weight",
+    "class_weight",
+    "schema",
+    "cache",
 )
+
+#: The settings of a run over files.
+_OF_FILES = (*_data.SETTINGS, *_READING, *_data.PASSES)
+
+#: The settings of a run over files for which tables in memory have no use, and why.
+_ONLY_FILES = {
+    **dict.fromkeys(_data.OF_NAMESPACES, "only Vowpal Wabbit text has namespaces"),
+    **dict.fromkeys(("format", "header", "schema", "cache"), "it says how a file is read"),
+    **dict.fromkeys(("id", "pending"), "rows that wait for their labels are read from files"),
+    "importance": "sample_weight of fit, or a third part of a batch, says how much rows count",
+    "positive": "the class that comes later in order is the positive one",
+    "positive_weight": "class_weight has a weight for every class",
+    "negative_weight": "class_weight has a weight for every class",
+}
 
 
 def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineRegressor:
@@ -57,12 +73,38 @@ def _estimator(model: Model) -> OnlineClassifier | OnlineRegressor:
 
 def _reading(files: list[str], given: dict[str, Any]) -> dict[str, Any]:
     """Returns the settings of reading files."""
-    reading = _data.pick(given, _READING)
-    for name in ("drop", "categorical", "numeric", "text"):
-        reading[name] = _data.as_names(name, reading[name])
-    for name in ("label", "importance", "positive"):
+    names = ("format", "label", "importance", "id", "pending", "header", "positive", "positive_weight")
+    reading = _data.pick(given, (*names, "negative_weight"))
+    for name in ("label", "importance", "id", "positive"):
         reading[name] = None if reading[name] is None else str(reading[name])
-    return {**reading, "files": files, "no_constant": bool(reading["no_constant"])}
+    return {
+        **_data.columns(given),
+        **reading,
+        "files": files,
+        "no_constant": bool(given.get("no_constant")),
+        "passes": _data.pick(given, _data.PASSES),
+        "class_weight": _class_weights(given.get("class_weight")),
+        "schema": _schema(given.get("schema")),
+    }
+
+
+def _class_weights(given: Any) -> list[str]:
+    """The weights of classes as the program writes them."""
+    if isinstance(given, str):
+        raise ValueError(
+            f"class_weight {given!r} needs all labels at once, and files are read from front to "
+            "back: give a dict"
+        )
+    items = dict(given or {}).items()
+    return [f"{_data.class_name(label)}={_data.plain(weight)!r}" for label, weight in items]
+
+
+def _schema(given: Any) -> str | None:
+    """A schema as JSON: it is a dict, or the file that ``--write-schema`` made."""
+    if given is None or isinstance(given, dict):
+        return None if given is None else json.dumps(given)
+    with open(given, encoding="utf-8") as file:
+        return file.read()
 
 
 def _refuse_unknown(given: dict[str, Any], known: tuple[str, ...]) -> None:
@@ -113,13 +155,17 @@ def run(
     """
     files = _data_files(data)
     if files is not None:
-        _refuse_unknown(settings, _data.SETTINGS + _READING)
+        _refuse_unknown(settings, _OF_FILES)
         if y is not None:
             raise TypeError("y: files have their labels themselves")
         with Progress(progress, _size(files)) as bar:
             asked = _data.pick(settings, _data.SETTINGS)
-            model = Model.run_files(asked, _reading(files, settings), threads, bar.listener)
+            reading, cache = _reading(files, settings), bool(settings.get("cache"))
+            model = Model.run_files(asked, reading, threads, bar.listener, cache)
         return _estimator(model)
+    for name in settings:
+        if name in _ONLY_FILES:
+            raise TypeError(f"{name} is for files: {_ONLY_FILES[name]}")
     label = settings.pop("label", None)
     if label is not None and hasattr(data, "read_next_batch"):
         data, label = _split_each(data, label), None
@@ -162,7 +208,7 @@ def _split_each(batches: Any, label: str) -> Iterator[tuple[Any, NDArray[Any]]]:
 
 
 def read(
-    path: str | os.PathLike[str] | list[str],
+    path: str | bytes | os.PathLike[Any] | list[Any],
     *,
     threads: int | None = None,
     loss: str | None = None,
@@ -182,8 +228,9 @@ def read(
     files = _data_files(path)
     if files is None:
         raise TypeError("path: expected a file or a list of files")
-    _refuse_unknown(reading, _READING)
-    parts, width, seen, _ = read_files(_reading(files, reading), loss, threads)
+    _refuse_unknown(reading, tuple(name for name in _READING if name not in ("id", "pending")))
+    cache = bool(reading.get("cache"))
+    parts, width, seen = read_files(_reading(files, reading), loss, threads, cache)
     offsets, indices, values, labels, importances = parts
     if not weights and np.any(importances != 1.0):
         warnings.warn(
@@ -230,7 +277,8 @@ def hindsight(
     """Solves for the best fixed linear predictor of some data, to a proved interval.
 
     The keys of the answer are those of ``rueful hindsight --json``: ``comparator`` has the loss of
-    the best predictor per example, at least and at most.
+    the best predictor per example, at least and at most. If `loss` is left out, it is ``logistic``
+    for two classes, ``softmax`` for more of them, and ``square`` for numbers.
 
     >>> import numpy as np
     >>> import rueful
@@ -245,16 +293,22 @@ def hindsight(
         raise ValueError(f"y: expected one dimension, found {y.ndim}")
     settings: dict[str, Any] = {"loss": loss, "radius": radius, "comparators": comparators}
     settings |= {"sigma": sigma, "tau": tau}
+    classes = np.unique(y) if classifies(y) or loss in OF_TWO + OF_MANY else None
     if loss is None:
-        settings["loss"] = "logistic" if classifies(y) else "square"
-    if settings["loss"] in OF_TWO:
-        classes = np.unique(y)
+        of_classes = "softmax" if classes is not None and len(classes) > 2 else "logistic"
+        settings["loss"] = "square" if classes is None else of_classes
+    names: list[str] = []
+    if settings["loss"] in OF_MANY and classes is not None:
+        labels, names, _ = Classes(classes).numbered(y)
+    elif settings["loss"] in OF_TWO and classes is not None:
         if len(classes) != 2:
-            raise ValueError(f"y has {len(classes)} classes, expected two")
+            raise ValueError(
+                f"y has {len(classes)} classes, expected two: loss='softmax' takes any number of them"
+            )
         labels = _data.signs(y, classes)
     else:
         labels = _data.doubles("y", y)
-    table, names = _data.any_table(X, columns.get("numeric"))
+    table, column_names = _data.any_table(X, columns.get("numeric"))
     weights = None if sample_weight is None else _data.doubles("sample_weight", sample_weight)
     found = best_in_hindsight(
         _data.pick(settings, _data.SETTINGS),
@@ -262,9 +316,10 @@ def hindsight(
         table,
         labels,
         constant=not no_constant,
-        names=names,
+        names=column_names,
         importances=weights,
         tolerance=tolerance,
         max_passes=max_passes,
+        classes=names,
     )
     return Report(json.loads(found))

@@ -158,10 +158,14 @@ class _Online:
         """
         is_frame = isinstance(X, pd.DataFrame)
         rows = X.rename(columns=str).to_dict(orient="records") if is_frame else list(X)
-        labels = np.array([self._number(label) for label in y], dtype=np.float64)
+        labels, names = self._numbers_of(y)
         weights = None if w is None else _data.doubles("w", w)
-        found = self._model().regret(rows, labels, weights, tolerance, max_passes)
+        found = self._model().regret(rows, labels, weights, tolerance, max_passes, names)
         return Report._of(found)
+
+    def _numbers_of(self, y: Iterable[Any]) -> tuple[_data.Doubles, list[str]]:
+        """Labels as the core takes them, and the names of classes of which there are many."""
+        return np.array([self._number(label) for label in y], dtype=np.float64), []
 
     def _number(self, y: Any) -> float:
         """The number that the core takes for a label."""
@@ -296,6 +300,14 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
             "positive and negative name others, and loss='softmax' takes any number of them"
         )
 
+    def _numbers_of(self, y: Iterable[Any]) -> tuple[_data.Doubles, list[str]]:
+        if not self._is_of_many:
+            return super()._numbers_of(y)
+        labels = [_data.plain(label) for label in y]
+        places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+        numbers = np.array([places[label] for label in labels], dtype=np.float64)
+        return numbers, [_data.class_name(label) for label in places]
+
     def _signs(self, y: NDArray[Any]) -> _data.Doubles:
         if y.dtype.kind == "b" and (self.positive, self.negative) == (True, False):
             return y * 2.0 - 1.0
@@ -318,15 +330,17 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learns from one example, which counts `w` times."""
-        self._meet(y)
-        model = self._model()
+        core = self._core
+        if core is None:
+            self._meet(y)
+            core = self._model()
         if not self._is_of_many:
-            model.learn_one(x, self._number(y), w)
+            core.learn_one(x, 1.0 if y == self.positive else self._number(y), w)
             return
         y = _data.plain(y)
         new = self._new_classes([y]) if y not in self._numbers else {}
         number = self._numbers.get(y, len(self._numbers))
-        model.learn_one(x, float(number), w, new.get(y))
+        core.learn_one(x, float(number), w, new.get(y))
         self._know(new)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: Any = None) -> None:
@@ -401,26 +415,6 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
         asked = (self._loss_now() == "softmax", _data.columns(vars(self), X), names)
         said = self._shares(self._model().predict_classes(table, *asked))
         return pd.DataFrame(said, index=X.index, columns=list(self._numbers)[: said.shape[1]])
-
-    def regret(
-        self,
-        X: Any,
-        y: Any,
-        w: Any = None,
-        *,
-        tolerance: float | None = None,
-        max_passes: int | None = None,
-    ) -> Report:
-        """Runs the same task anew over these data, and solves for the best predictor afterwards.
-
-        It is solved for two classes; the certificate holds for any number of them.
-        """
-        if self._is_of_many:
-            raise ValueError(
-                "the best predictor is solved for with two classes, and not for the loss "
-                f"{self._loss_now()}: certificate() bounds the regret"
-            )
-        return super().regret(X, y, w, tolerance=tolerance, max_passes=max_passes)
 
     @property
     def weights(self) -> dict[Any, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -208,11 +210,14 @@ def test_names_of_files_that_are_no_text(tmp_path):
     except OSError:
         pytest.skip("this system has no such names")
     path = os.fsdecode(name)
+    for file in (path, name, Path(path)):
+        model = rueful.run(file)
+        assert rueful.read(file)[0].shape == (2, 2)
+        assert model.learn(file).report()["examples"] == 4
+        assert model.predict([file]).tolist() == [1, -1]
+        assert model.report()["spec"]["data"]["files"][0].endswith("/\ufffdFF.libsvm")
+        assert pickle.loads(pickle.dumps(model)).learn(file).report()["examples"] == 6
     model = Classifier().fit(X, Y)
-    for use in (rueful.run, rueful.read, model.learn, model.predict):
-        with pytest.raises(ValueError, match="is no text in UTF-8: rename it"):
-            use(path)
-    # A model may have any name, because no model holds its own.
     model.save(path)
     np.testing.assert_array_equal(rueful.load(path).predict(X), model.predict(X))
 

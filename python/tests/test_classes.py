@@ -263,14 +263,110 @@ def test_searches_scores_and_proofs(digits):
     report = model.report()
     assert "Confusion" in str(report) and "<svg" in report.to_html() and "<svg" in report.to_svg()
     assert report.metrics()["rueful.mistake_rate"] == report["mistake_rate"]
-    with pytest.raises(ValueError, match="solved for with two classes"):
-        model.regret(X, y)
+
+
+@pytest.mark.parametrize("settings", [{"loss": "softmax"}, HINGE], ids=str)
+def test_the_exact_regret_of_many_classes_is_that_of_the_program(settings, flowers):
+    X, y = flowers
+    flags = [part for name, value in settings.items() for part in (f"--{name}", value)]
+    told = program("run", FLOWERS, "--label", "species", *flags, "--hindsight", "--quiet", "--json")
+    said = json.loads(told)
+    model = rueful.OnlineClassifier(**settings).fit(X, y)
+    exact = model.regret(X, y)
+    assert known(exact) == known(said)
+    assert exact["regret"]["lower"] <= exact["regret"]["upper"] <= exact["certificate"]
+    # Other data are a run of their own, whose classes come in another order.
+    order = np.argsort(y, kind="stable")[20:]
+    alone = rueful.OnlineClassifier(**settings).fit(X.iloc[order], y[order])
+    assert model.regret(X.iloc[order], y[order])["regret"] == alone.regret(X.iloc[order], y[order])["regret"]
+    asked = ["--label", "species", "--loss", settings["loss"], "--json", "--quiet"]
+    of_program = json.loads(program("hindsight", FLOWERS, *asked))
+    found = rueful.hindsight(X, y, loss=settings["loss"])
+    assert {key: found[key] for key in found} == {key: of_program[key] for key in found}
+    assert {weight["class"] for weight in found["largest_weights"]} <= set(y)
+
+
+def test_hindsight_knows_how_many_classes_there_are(flowers, digits):
+    assert rueful.hindsight(*flowers)["loss"] == {"name": "softmax"}
+    assert rueful.hindsight(*digits)["loss"] == {"name": "square"}
+    weights = np.where(flowers[1] == "rose", 2.0, 1.0)
+    heavy = rueful.hindsight(*flowers, sample_weight=weights)["comparator"]
+    assert heavy["upper"] > rueful.hindsight(*flowers)["comparator"]["upper"]
     with pytest.raises(ValueError, match="y has 4 classes, expected two"):
-        rueful.hindsight(X, y.astype(str))
-    with pytest.raises(ValueError, match="audit one class against the rest"):
+        rueful.hindsight(*flowers, loss="logistic")
+
+
+def test_audits_of_many_classes_are_those_of_the_program(flowers, tmp_path):
+    X, y = flowers
+    classes = ["rose", "iris", "lily", "aster"]
+    rng = np.random.default_rng(0)
+    said = rng.dirichlet(np.ones(4), len(y)) * 0.5 + 0.5 * (y[:, np.newaxis] == classes)
+    table = tmp_path / "said.csv"
+    pd.DataFrame(said, columns=classes).to_csv(table, index=False, float_format="%.17g")
+    for loss in ("softmax", "multiclass-hinge"):
+        flags = ["--label", "species", "--loss", loss, "--window", 40, "--predictions", table]
+        told = json.loads(program("audit", FLOWERS, *flags, "--json", "--quiet"))
+        books = rueful.Audit(loss=loss, window=40, classes=classes).observe(X, y, said)
+        report = dict(books.report())
+        assert report == {key: told[key] for key in report}
+        assert len(books.windows()) == 4
+        # One by one, put away, and in parts: the same.
+        singly = rueful.Audit(loss=loss, window=40, classes=classes)
+        for row in range(100):
+            singly.observe(X.iloc[row : row + 1], y[row : row + 1], said[row : row + 1])
+        singly = pickle.loads(pickle.dumps(singly)).observe(X.iloc[100:], y[100:], said[100:])
+        assert dict(singly.report()) == report
+        halves = [
+            rueful.Audit(loss=loss, window=40, classes=classes).observe(X.iloc[part], y[part], said[part])
+            for part in (slice(0, 80), slice(80, None))
+        ]
+        merged = halves[0].merge(halves[1]).report()
+        assert merged["examples"] == 160 and merged["mistake_rate"] == report["mistake_rate"]
+        assert merged["sequential_risk"] == pytest.approx(report["sequential_risk"])
+    one = rueful.Audit(loss="softmax", classes=classes)
+    one.observe({"petals": 3}, "iris", {"iris": 0.5, "rose": 0.5})
+    assert one.report()["sequential_risk"] == pytest.approx(np.log(2))
+    assert one.certificate(radius=1e-9) < 1e-6 < one.certificate(radius=5.0)
+
+
+def test_what_an_audit_of_classes_refuses():
+    with pytest.raises(ValueError, match="classes: the softmax loss has a prediction for every class"):
         rueful.Audit(loss="softmax")
-    with pytest.raises(ValueError, match="audit one class against the rest"):
-        rueful.audit(rueful.OnlineClassifier(), X, y)
+    with pytest.raises(ValueError, match="classes: the hinge loss has one prediction"):
+        rueful.Audit(loss="hinge", classes=[1, 2])
+    with pytest.raises(ValueError, match="positive: the softmax loss is of all classes"):
+        rueful.Audit(loss="softmax", classes=[1, 2], positive=1)
+    books = rueful.Audit(loss="softmax", classes=["a", "b", "c"])
+    X = [[1.0], [2.0]]
+    even = np.full((2, 3), 1 / 3)
+    with pytest.raises(ValueError, match="row 1: found the class 'd'"):
+        books.observe(X, ["a", "d"], even)
+    with pytest.raises(ValueError, match=r"prediction: found the shape \(2, 2\)"):
+        books.observe(X, ["a", "b"], even[:, :2])
+    with pytest.raises(ValueError, match="row 0 has probabilities that add up to 3"):
+        books.observe(X, ["a", "b"], even * 3)
+    with pytest.raises(ValueError, match="row 1: found the prediction NaN"):
+        books.observe(X, ["a", "b"], np.where([[False], [True]], np.nan, even))
+    with pytest.raises(ValueError, match="row 1 has the class 1, which was given the probability 0"):
+        books.observe(X, ["a", "b"], [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    assert books.report()["examples"] == 0
+
+
+def test_models_of_many_classes_are_audited(digits, flowers):
+    from sklearn.linear_model import SGDClassifier
+
+    X, y = digits
+    own = rueful.audit(rueful.OnlineClassifier(loss="softmax"), X, y, batch=50).report()
+    assert own["loss"] == {"name": "softmax"} and own["examples"] == len(y)
+    named = rueful.audit(SGDClassifier(loss="log_loss", random_state=0), X, y, batch=20, window=100)
+    assert named.report()["loss"] == {"name": "softmax"}
+    assert own["sequential_risk"] < named.report()["sequential_risk"]
+    scored = rueful.audit(SGDClassifier(random_state=0), X, y, batch=20)
+    assert scored.report()["loss"] == {"name": "multiclass-hinge"}
+    of_two = rueful.audit(SGDClassifier(random_state=0), X, y > 4, loss="multiclass-hinge", batch=20)
+    of_one = rueful.audit(SGDClassifier(random_state=0), X, y > 4, loss="hinge", batch=20)
+    risks = [books.report()["sequential_risk"] for books in (of_two, of_one)]
+    assert risks[0] == pytest.approx(risks[1])
 
 
 def test_streams_of_classes(flowers, digits, tmp_path):
@@ -362,15 +458,30 @@ def test_river_s_first_label_decides():
     assert list(many.predict_proba_one({})) == [1, 2]
     assert many.report()["examples"] == 2
     assert rueful.river.OnlineClassifier().report()["examples"] == 0
-    with pytest.raises(ValueError, match="solved for with two classes"):
-        many.regret([{"a": 1.0}], [1])
 
 
-def test_audits_of_river_ask_for_one_class():
+def test_river_s_regret_is_that_of_the_estimator(flowers):
+    X, y = flowers
+    rows = X.to_dict(orient="records")
+    many = rueful.river.OnlineClassifier()
+    for row, label in zip(rows, y, strict=True):
+        many.learn_one(row, label)
+    exact = rueful.OnlineClassifier().fit(X, y).regret(X, y)
+    assert many.regret(rows, y)["regret"] == exact["regret"]
+    assert many.regret(X, pd.Series(y))["comparator"] == exact["comparator"]
+
+
+def test_audits_of_river():
     rows = [({"a": float(t % 3)}, "xyz"[t % 3]) for t in range(90)]
     X, y = [x for x, _ in rows], [y for _, y in rows]
-    with pytest.raises(ValueError, match=r"y, row 0: found 'x', expected a truth: positive"):
-        rueful.audit(rueful.river.OnlineClassifier(), X, y)
+    found = rueful.audit(rueful.river.OnlineClassifier(), X, y).report()
+    assert found["loss"] == {"name": "softmax"} and found["examples"] == 90
+    # Two classes came that the model had given next to nothing: 1e-12.
+    assert 0.0 < found["sequential_risk"] - 2 * np.log(1e12) / 90 < 0.2
+    named = rueful.audit(rueful.river.OnlineClassifier(), X, iter(y), classes=["x", "y", "z"])
+    assert named.report()["sequential_risk"] == found["sequential_risk"]
+    with pytest.raises(ValueError, match=r"y, row 0: found 'x', expected a truth: classes names"):
+        rueful.audit(rueful.river.OnlineClassifier(), X, iter(y))
     found = rueful.audit(rueful.river.OnlineClassifier(), X, y, positive="x").report()
     assert found["examples"] == 90 and found["sequential_risk"] < 0.4
 

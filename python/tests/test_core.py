@@ -129,6 +129,31 @@ def test_river_one_by_one_and_in_frames_and_the_frame_s_estimator_agree():
     assert one == scores[3]
 
 
+def test_cells_without_a_value_are_the_same_in_dicts_and_frames():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({
+        "n": np.where(rng.random(120) < 0.3, np.nan, rng.normal(size=120)),
+        "word": rng.choice(["a", "b", "NA", ""], 120),
+        "gap": rng.choice(np.array([None, "c", "d"], dtype=object), 120),
+    })
+    frame.loc[0, ["n", "word", "gap"]] = [1.0, "a", "c"]
+    y = pd.Series(rng.random(120) < 0.5)
+    singly, many = rueful.river.OnlineClassifier(), rueful.river.OnlineClassifier()
+    for row, label in zip(frame.to_dict(orient="records"), y, strict=True):
+        singly.learn_one(row, label)
+    many.learn_many(frame, y)
+    estimator = rueful.OnlineClassifier().fit(frame, y)
+    assert {"n·missing", "word·missing", "gap·missing"} <= set(many.weights)
+    assert singly.weights == many.weights == estimator.weights_
+    assert known(singly.report()) == known(many.report()) == known(estimator.report())
+    rows = frame.to_dict(orient="records")
+    assert rueful.OnlineClassifier().fit(rows, y).weights_ == estimator.weights_
+    without = rueful.OnlineClassifier(no_missing=True)
+    assert without.fit(rows, y).weights_ == without.fit(frame, y).weights_
+    assert not any("missing" in name for name in without.weights_)
+
+
 def test_the_program_is_the_program():
     assert program("--version").startswith("rueful ")
     refused = subprocess.run(
@@ -172,6 +197,31 @@ def test_dicts_are_lines_of_json(tmp_path):
         from_file.predict([[1.0, 2.0]])
     with pytest.raises(ValueError, match="fitted to numbered columns"):
         rueful.OnlineClassifier().fit([[1.0], [2.0]], [0, 1]).predict(rows)
+
+
+def test_dicts_of_any_keys_are_lines_of_json(tmp_path):
+    rng = np.random.default_rng(1)
+    values = {
+        "n": lambda: round(float(rng.normal()), 3),
+        "truth": lambda: bool(rng.random() < 0.5),
+        "word": lambda: str(rng.choice(["red", "green", "blue"])),
+        "whole": lambda: int(rng.integers(-3, 4)),
+    } | {f"new{number}": lambda: 1.0 for number in range(200)}
+    sets = [["n", "truth", "whole"]] * 40  # The same keys in all, of numbers and truths.
+    sets += [list(rng.choice(list(values), 6, replace=False)) for _ in range(80)]
+    rows = [{str(key): values[key]() for key in keys} for keys in sets]
+    y = [int(label) for label in rng.integers(0, 2, len(rows))]
+    lines = [json.dumps({**row, "label": label}) for row, label in zip(rows, y, strict=True)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines) + "\n")
+    from_file = rueful.run(tmp_path / "rows.jsonl", label="label", loss="logistic")
+    whole = rueful.OnlineClassifier().fit(rows, y)
+    singly = rueful.river.OnlineClassifier(positive=1, negative=0)
+    for row, label in zip(rows, y, strict=True):
+        singly.learn_one(row, label)
+        with pytest.raises(ValueError, match="row 0, other: found list"):
+            singly.learn_one({"fresh": 1.0, "word": "unheard", "other": []}, label)
+    assert whole.weights_ == singly.weights == from_file.weights_
+    assert known(whole.report()) == known(singly.report()) == known(from_file.report())
 
 
 def test_rows_that_do_not_count_alike_are_told(tmp_path):

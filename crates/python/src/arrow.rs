@@ -1,17 +1,25 @@
 //! Reads frames of pandas, polars and others through Arrow's C interface.
 
 use crate::error::{Outcome, PythonError};
-use crate::named::reading;
+use crate::named::{Numbers, Plain, features, reading, write_each};
 use crate::side::{Side, Visit};
 use crate::table::{Told, Way};
+use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchReader};
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchReader,
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use rueful_columnar::{Columnar, Format, Layout};
 use rueful_core::Batch;
-use rueful_data::{Bits, Column, Columns, DataError, FormatSettings, LabelRule, Role, Source};
+use rueful_data::{
+    Bits, Column, Columns, DataError, FormatSettings, KNOT_ROWS, LabelRule, Role, Source,
+};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The name of a table in memory in messages that otherwise name a file.
@@ -36,39 +44,31 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
     // SAFETY: by the protocol, a capsule of this name holds a valid stream. `from_raw` moves it out
     // and leaves a released stream behind, which the capsule does not release again.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream) };
-    let reader = reader.map_err(|error| PythonError::value(format!("X: {error}")))?;
+    let reader = reader.map_err(wrong)?;
     Ok(Box::new(reader))
 }
 
 /// Returns the roles of the columns of a frame, and of the labels beside it, whose name is in
-/// `format_settings`.
-pub(crate) fn layout(
-    batches: &dyn RecordBatchReader,
-    format_settings: &FormatSettings,
-) -> Outcome<Layout> {
+/// `format_settings`. The first rows decide the knots of curves.
+pub(crate) fn layout(mut batches: Batches, format_settings: &FormatSettings) -> Outcome<Layout> {
     let label = format_settings.label.as_deref().unwrap_or_default();
-    let schema = beside(&batches.schema(), label, false);
-    let none = Empty(schema);
+    let (schema, mut first, mut rows) = (batches.schema(), Vec::new(), 0);
+    while !format_settings.expansion.curves.is_empty() && rows < KNOT_ROWS {
+        let Some(batch) = batches.next() else { break };
+        let batch = batch.map_err(wrong)?;
+        rows += batch.num_rows();
+        first.push(batch);
+    }
+    let first = concat_batches(&schema, &first).map_err(wrong)?;
+    let first = RecordBatchIterator::new([Ok(first)], schema);
+    let first = Labelled::new(Box::new(first), label, &Side::unknown(rows));
     let reading = reading(LabelRule::Ignored, true);
-    let opened = rueful_columnar::open_batches(NAME, Box::new(none), format_settings, &reading)?;
+    let opened = rueful_columnar::open_batches(NAME, Box::new(first), format_settings, &reading)?;
     Ok(opened.layout)
 }
 
-/// A table with columns and without rows.
-struct Empty(SchemaRef);
-
-impl Iterator for Empty {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        None
-    }
-}
-
-impl RecordBatchReader for Empty {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.0)
-    }
+fn wrong(error: ArrowError) -> PythonError {
+    PythonError::value(format!("X: {error}"))
 }
 
 /// Returns the columns of a table, followed by its labels and, if there are any, its importances.
@@ -136,10 +136,14 @@ impl RecordBatchReader for Labelled {
     }
 }
 
-/// Turns an error into one about a table in memory, where no file can be damaged.
-fn told(error: DataError, side: Option<&Side<'_>>) -> PythonError {
+/// Turns an error about rows that come after `before` others into one about a table in memory, where no
+/// file can be damaged.
+fn told(error: DataError, side: Option<&Side<'_>>, before: usize) -> PythonError {
     let (text, labels) = (error.to_string(), side.map_or(0, |side| side.labels.len()));
     match error {
+        DataError::Row { file, row, found, expected, hint } => {
+            DataError::Row { file, row: row + before as u64, found, expected, hint }.into()
+        }
         DataError::Read { .. } if text.contains(MORE_ROWS) => {
             PythonError::value(format!("{MORE_ROWS}, which has {labels}"))
         }
@@ -148,9 +152,10 @@ fn told(error: DataError, side: Option<&Side<'_>>) -> PythonError {
     }
 }
 
-/// Shows the rows of record batches to `visit`, some at a time.
+/// Shows the rows of record batches to `visit`, some at a time. Batches of floats alone are turned
+/// into rows at once. From the first other batch on, cells are taken one by one.
 pub(crate) fn each(
-    batches: Batches,
+    mut batches: Batches,
     way: &Way<'_>,
     side: Option<&Side<'_>>,
     visit: &mut Visit<'_>,
@@ -160,18 +165,135 @@ pub(crate) fn each(
             "X has names, and the model was fitted to numbered columns",
         ));
     };
+    let Some(plain) = plain(&batches.schema(), columns, *bits) else {
+        return each_cell(batches, (columns, *bits, *constant), side, 0, visit);
+    };
+    let mut rows = 0;
+    for batch in batches.by_ref() {
+        let batch = batch.map_err(wrong)?;
+        let Some(floats) = Floats::of_columns(&batch, &plain) else {
+            let rest = Rest { first: Some(batch), batches };
+            return each_cell(Box::new(rest), (columns, *bits, *constant), side, rows, visit);
+        };
+        let unknown = Side::unknown(if side.is_none() { batch.num_rows() } else { 0 });
+        let (side, from) = side.map_or((&unknown, 0), |side| (side, rows));
+        rows += batch.num_rows();
+        if from + batch.num_rows() > side.labels.len() {
+            let labels = side.labels.len();
+            return Err(PythonError::value(format!("{MORE_ROWS}, which has {labels}")));
+        }
+        plain.each(from..from + batch.num_rows(), &floats, *constant, side, visit)?;
+    }
+    if rows == 0 {
+        // It words the error.
+        return each_cell(batches, (columns, *bits, *constant), side, 0, visit);
+    }
+    side.map_or(Ok(()), |side| side.check(rows))?;
+    Ok(Told { names: plain.names(), missing: Vec::new() })
+}
+
+/// Returns the features of a table whose columns are these, if all are numbers and nothing is made of
+/// them.
+fn plain(schema: &Schema, columns: &Columns, bits: Bits) -> Option<Plain> {
+    let places = features(columns);
+    let fields = schema.fields().iter();
+    let are_these = fields.len() == places.len()
+        && fields.zip(&places).all(|(field, &place)| *field.name() == columns[place].name);
+    are_these.then(|| Plain::new(columns, &places, bits)).flatten()
+}
+
+/// A column of floats.
+enum Floats<'a> {
+    Singles(&'a [f32]),
+    Doubles(&'a [f64]),
+    /// A column that is left out.
+    None,
+}
+
+impl<'a> Floats<'a> {
+    /// Returns the columns of a batch that are features. It is `None` if one holds anything else.
+    fn of_columns(batch: &'a RecordBatch, plain: &Plain) -> Option<Vec<Self>> {
+        let mut all: Vec<Self> = batch.columns().iter().map(|_| Self::None).collect();
+        for column in plain.columns() {
+            all[column] = Self::of(batch.column(column))?;
+        }
+        Some(all)
+    }
+
+    /// Returns the numbers of a column. It is `None` if they are no floats, or if one is missing or
+    /// not finite as a single.
+    fn of(column: &'a ArrayRef) -> Option<Self> {
+        if column.null_count() > 0 {
+            return None;
+        }
+        let are_finite = |fine: bool, number: f32| fine & number.is_finite();
+        match column.data_type() {
+            DataType::Float32 => {
+                let values = &column.as_primitive::<Float32Type>().values()[..];
+                let is_fine = values.iter().fold(true, |fine, &value| are_finite(fine, value));
+                is_fine.then_some(Self::Singles(values))
+            }
+            DataType::Float64 => {
+                let values = &column.as_primitive::<Float64Type>().values()[..];
+                let is_fine = values.iter().fold(true, |fine, &one| are_finite(fine, one as f32));
+                is_fine.then_some(Self::Doubles(values))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Numbers for Vec<Floats<'_>> {
+    fn write(&self, column: usize, rows: Range<usize>, to: &mut [f32], step: usize) {
+        match &self[column] {
+            Floats::Singles(all) => write_each(to, step, all[rows].iter().copied()),
+            Floats::Doubles(all) => write_each(to, step, all[rows].iter().map(|&one| one as f32)),
+            Floats::None => {}
+        }
+    }
+}
+
+/// A batch, and those that come after it.
+struct Rest {
+    first: Option<RecordBatch>,
+    batches: Batches,
+}
+
+impl Iterator for Rest {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.first.take().map(Ok).or_else(|| self.batches.next())
+    }
+}
+
+impl RecordBatchReader for Rest {
+    fn schema(&self) -> SchemaRef {
+        self.batches.schema()
+    }
+}
+
+/// Shows the rows of record batches, which come after `before` other rows, taking their cells one by
+/// one.
+fn each_cell(
+    batches: Batches,
+    (columns, bits, constant): (&Columns, Bits, bool),
+    side: Option<&Side<'_>>,
+    before: usize,
+    visit: &mut Visit<'_>,
+) -> Outcome<Told> {
     let mut source = match side {
-        Some(side) => labelled(batches, columns, *bits, *constant, side)?,
+        Some(side) => labelled(batches, columns, bits, constant, side, before)?,
         None => {
-            let layout =
-                Layout { format: Format::Arrow, bits: *bits, columns: columns.without_label() };
-            let reading = reading(LabelRule::Ignored, *constant);
+            let columns = columns.without_label();
+            let layout = Layout { format: Format::Arrow, bits, columns };
+            let reading = reading(LabelRule::Ignored, constant);
             Columnar::of_batches(NAME, batches, &layout, &reading)?
         }
     };
     let mut batch = Batch::default();
-    let mut rows = 0;
-    while source.fill(&mut batch).map_err(|error| told(error, side))? {
+    let mut rows = before;
+    while source.fill(&mut batch).map_err(|error| told(error, side, before))? {
         rows += batch.len();
         visit(batch.rows())?;
     }
@@ -185,10 +307,11 @@ fn labelled(
     bits: Bits,
     constant: bool,
     side: &Side<'_>,
+    before: usize,
 ) -> Outcome<Columnar> {
     let (columns, label) = (with_importance(columns, side)?, columns.label().to_owned());
     let layout = Layout { format: Format::Arrow, bits, columns };
-    let labelled = Labelled::new(batches, &label, side);
+    let labelled = Labelled { rows: before, ..Labelled::new(batches, &label, side) };
     let reading = reading(LabelRule::Numbers, constant);
     Ok(Columnar::of_batches(NAME, Box::new(labelled), &layout, &reading)?)
 }

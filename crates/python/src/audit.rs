@@ -10,26 +10,105 @@ use crate::table::Table;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rueful_core::Positive;
-use rueful_run::{Auditor, DataSpec};
+use rueful_core::{Positive, Rows};
+use rueful_run::{AuditSettings, Auditor, ClassAuditor, ClassLoss, DataSpec};
 use std::sync::{Mutex, MutexGuard};
 
 /// The audit of one model's predictions.
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Audit {
-    auditor: Mutex<Auditor>,
+    auditor: Mutex<AnyAuditor>,
     dicts: Dicts,
     /// Whether every example gets one more feature that is always 1.
     constant: bool,
 }
 
+/// An audit of one score for every example, or of one number for every class.
+enum AnyAuditor {
+    Score(Box<Auditor>),
+    Classes(Box<ClassAuditor>),
+}
+
+impl AnyAuditor {
+    fn new(settings: &AuditSettings, classes: Option<Vec<String>>) -> Outcome<Self> {
+        let loss = settings.loss.as_deref().and_then(ClassLoss::named);
+        Ok(match (loss, classes) {
+            (Some(loss), Some(names)) => {
+                Self::Classes(Box::new(ClassAuditor::new(settings, loss, names)?))
+            }
+            (Some(loss), None) => {
+                return Err(PythonError::value(format!(
+                    "classes: the {loss} loss has a prediction for every class, so that all are named"
+                )));
+            }
+            (None, _) => Self::Score(Box::new(Auditor::new(settings)?)),
+        })
+    }
+
+    /// Checks labels and predictions before any of them is recorded.
+    fn check(&self, labels: &[f64], said: &[f64]) -> Result<(), String> {
+        match self {
+            Self::Score(auditor) => auditor.check(labels, said),
+            Self::Classes(auditor) => auditor.check(labels, said),
+        }
+    }
+
+    /// Returns how many predictions there are for each row.
+    fn width(&self) -> usize {
+        match self {
+            Self::Score(_) => 1,
+            Self::Classes(auditor) => auditor.classes(),
+        }
+    }
+
+    fn observe(&mut self, rows: Rows<'_>, said: &[f64]) -> Result<(), String> {
+        match self {
+            Self::Score(auditor) => auditor.observe(rows, said),
+            Self::Classes(auditor) => auditor.observe(rows, said),
+        }
+    }
+
+    fn report(&self) -> serde_json::Result<String> {
+        match self {
+            Self::Score(auditor) => serde_json::to_string(&auditor.report()),
+            Self::Classes(auditor) => serde_json::to_string(&auditor.report()),
+        }
+    }
+
+    fn certificate(&self, radius: Option<Positive>) -> f64 {
+        match self {
+            Self::Score(auditor) => auditor.certificate(radius),
+            Self::Classes(auditor) => auditor.certificate(radius),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) -> Result<(), String> {
+        match (self, other) {
+            (Self::Score(own), Self::Score(theirs)) => own.merge(theirs),
+            (Self::Classes(own), Self::Classes(theirs)) => own.merge(theirs),
+            _ => Err("audits of different settings cannot be merged".to_owned()),
+        }
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>, postcard::Error> {
+        match self {
+            Self::Score(auditor) => auditor.to_bytes(),
+            Self::Classes(auditor) => auditor.to_bytes(),
+        }
+    }
+}
+
+/// The first byte of a saved audit: whether there is a constant, and whether it is of many classes.
+const CONSTANT: u8 = 1;
+const CLASSES: u8 = 2;
+
 impl Audit {
-    fn of(auditor: Auditor, constant: bool) -> Self {
-        let dicts = Dicts::new(Default::default(), constant);
+    fn of(auditor: AnyAuditor, constant: bool) -> Self {
+        let dicts = Dicts::new(Default::default(), constant, true);
         Self { auditor: Mutex::new(auditor), dicts, constant }
     }
 
-    fn lock(&self) -> Outcome<MutexGuard<'_, Auditor>> {
+    fn lock(&self) -> Outcome<MutexGuard<'_, AnyAuditor>> {
         let broken = "this audit was left half changed by an error: begin it anew";
         self.auditor.lock().map_err(|_| PythonError::Runtime(broken.to_owned()))
     }
@@ -37,10 +116,11 @@ impl Audit {
 
 #[pymethods]
 impl Audit {
-    /// Makes an audit that has seen nothing.
+    /// Makes an audit that has seen nothing. A loss of many classes needs their names.
     #[new]
-    fn new(settings: AskedAudit, constant: bool) -> PyResult<Self> {
-        Ok(Self::of(Auditor::new(&settings.into()).map_err(PythonError::from)?, constant))
+    #[pyo3(signature = (settings, constant, classes=None))]
+    fn new(settings: AskedAudit, constant: bool, classes: Option<Vec<String>>) -> PyResult<Self> {
+        Ok(Self::of(AnyAuditor::new(&settings.into(), classes)?, constant))
     }
 
     /// Restores an audit from bytes.
@@ -50,17 +130,23 @@ impl Audit {
         let Some((&first, rest)) = bytes.as_bytes().split_first() else {
             return Err(wrong("there are no bytes").into());
         };
-        let auditor = Auditor::from_bytes(rest).map_err(|what| wrong(&what))?;
-        Ok(Self::of(auditor, first != 0))
+        let auditor = match first & CLASSES {
+            0 => Auditor::from_bytes(rest).map(|auditor| AnyAuditor::Score(Box::new(auditor))),
+            _ => ClassAuditor::from_bytes(rest).map(|one| AnyAuditor::Classes(Box::new(one))),
+        };
+        Ok(Self::of(auditor.map_err(|what| wrong(&what))?, first & CONSTANT != 0))
     }
 
-    /// Saves the audit to bytes: whether there is a constant, and the audit itself.
+    /// Saves the audit to bytes: what it is, and the audit itself.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| {
-            let bytes = self.lock()?.to_bytes();
-            bytes.map_err(|error| PythonError::Runtime(error.to_string()))
+        let (bytes, of_classes) = py.detach(|| {
+            let auditor = self.lock()?;
+            let bytes = auditor.to_bytes();
+            let bytes = bytes.map_err(|error| PythonError::Runtime(error.to_string()))?;
+            Ok::<_, PythonError>((bytes, matches!(*auditor, AnyAuditor::Classes(_))))
         })?;
-        Ok(PyBytes::new(py, &[&[u8::from(self.constant)], &bytes[..]].concat()))
+        let what = if self.constant { CONSTANT } else { 0 } | if of_classes { CLASSES } else { 0 };
+        Ok(PyBytes::new(py, &[&[what], &bytes[..]].concat()))
     }
 
     fn __reduce__<'py>(
@@ -70,8 +156,8 @@ impl Audit {
         Ok((make, (slf.get().to_bytes(slf.py())?,)))
     }
 
-    /// Records the predictions of the model for the rows of a table. The model must have made them
-    /// before it was told the labels.
+    /// Records the predictions of the model for the rows of a table, one for each row, or one for each
+    /// class of each row. The model must have made them before it was told the labels.
     #[pyo3(signature = (columns, table, labels, predictions, importances=None, names=None))]
     #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     fn observe(
@@ -89,18 +175,23 @@ impl Audit {
         let view = table.view(&self.dicts)?;
         let side = Side::new(&labels, importances.as_ref())?;
         let scores: Vec<f64> = predictions.as_array().to_vec();
-        if scores.len() != side.labels.len() {
-            let (found, wanted) = (scores.len(), side.labels.len());
-            let what = format!("there are {found} predictions for {wanted} labels");
-            return Err(PythonError::value(what).into());
-        }
         Ok(py.detach(|| {
             let mut auditor = self.lock()?;
-            let mut from = 0;
+            let (width, labels) = (auditor.width(), side.labels.len());
+            if scores.len() != width * labels {
+                let found = scores.len();
+                return Err(PythonError::value(match width {
+                    1 => format!("there are {found} predictions for {labels} labels"),
+                    _ => format!(
+                        "there are {found} predictions for {labels} labels of {width} classes"
+                    ),
+                }));
+            }
             auditor.check(&side.labels, &scores).map_err(PythonError::Value)?;
+            let mut from = 0;
             view.each(&way(&data), Some(&side), &mut |rows| {
-                let part = &scores[from..from + rows.len()];
-                from += rows.len();
+                let part = &scores[from..from + width * rows.len()];
+                from += part.len();
                 auditor.observe(rows, part).map_err(PythonError::Value)
             })?;
             Ok::<_, PythonError>(())
@@ -111,7 +202,7 @@ impl Audit {
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         Ok(py.detach(|| {
             let report = self.lock()?.report();
-            serde_json::to_string(&report).map_err(|error| PythonError::Runtime(error.to_string()))
+            report.map_err(|error| PythonError::Runtime(error.to_string()))
         })?)
     }
 

@@ -5,12 +5,13 @@ use crate::held::{ClassPredictions, Held, Says};
 use crate::kind::Kind;
 use crate::settings::AskedFiles;
 use crate::watch::Watch;
-use numpy::PyArray1;
+use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PySlice;
 use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_core::loss::Labels;
-use rueful_data::{DataError, LabelsSeen, Source, survey};
+use rueful_data::{DataError, LabelsSeen, Source, path_of, survey};
 use rueful_run::{
     AnyModel, ClassRun, Data, DataSettings, DataSpec, LabelUse, Layout, Model, ReadingOptions,
     Resolved, Session, Settings,
@@ -19,10 +20,10 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// Returns the options of reading on this many threads, or on all cores if it is `None`.
-pub(crate) fn reading_options(threads: Option<usize>) -> Outcome<ReadingOptions> {
+pub(crate) fn reading_options(threads: Option<usize>, cache: bool) -> Outcome<ReadingOptions> {
     let none = || PythonError::value("threads: at least 1");
     let threads = threads.map(|count| NonZeroUsize::new(count).ok_or_else(none)).transpose()?;
-    Ok(ReadingOptions { threads, idle_rows: true, ..ReadingOptions::default() })
+    Ok(ReadingOptions { threads, cache, idle_rows: true, ..ReadingOptions::default() })
 }
 
 /// Opens files once more. Files that can be read only once are refused.
@@ -37,14 +38,22 @@ fn reopen(
     }
 }
 
-/// Learns from the rest of a source, until its end or until somebody interrupts.
+/// Learns from the rest of a source, until its end or until somebody interrupts, and then in as many
+/// more passes as the data are read.
 fn learn<R: Kind>(
     session: &mut Session<R>,
     source: &mut dyn Source,
+    reopen: &dyn Fn() -> Result<Box<dyn Source>, DataError>,
     watch: &mut Watch,
 ) -> Outcome<()> {
     while session.advance(source)? {
         watch.look(|| progress(session, source))?;
+    }
+    while session.next_pass() {
+        let mut again = reopen()?;
+        while session.study(&mut *again)? {
+            watch.look(|| progress(session, source))?;
+        }
     }
     watch.end(|| progress(session, source))
 }
@@ -67,29 +76,50 @@ pub(crate) fn run(
     watch: &mut Watch,
 ) -> Outcome<Ran> {
     settings.check()?;
+    refuse_several_passes_over_a_pipe(reading)?;
     let Data { spec: data, source, loss, .. } =
         reading.open(settings.labels()?, reading_options)?;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
     if let Some(loss) = settings.class_loss() {
         let spec = settings.resolve_classes(loss, data)?;
-        let (model, stopped) = go_through(Session::of_classes(&spec)?, source, watch);
+        let again = || reopen(&spec.data, LabelUse::Classes, reading_options);
+        let (model, stopped) = go_through(Session::of_classes(&spec)?, source, &again, watch);
         return Ok((AnyModel::Classes(Box::new(model)), Vec::new(), stopped));
     }
     let labels = LabelUse::Learn(settings.loss()?.labels());
     let resolved = settings
         .resolve(data.clone(), &mut |_| survey(&mut *reopen(&data, labels, reading_options)?))?;
     let Resolved { spec, notes } = resolved;
-    let (model, stopped) = go_through(Session::new(&spec)?, source, watch);
+    if spec.data.schema.has_ids() {
+        spec.task().check_late()?;
+    }
+    let again = || reopen(&spec.data, labels, reading_options);
+    let (model, stopped) = go_through(Session::new(&spec)?, source, &again, watch);
     Ok((AnyModel::Score(Box::new(model)), notes, stopped))
 }
 
-/// Learns from all of a source. It returns the model, and the error that stopped it, if one did.
-fn go_through<R: Kind>(
+/// Refuses several passes over data that can be read only once.
+fn refuse_several_passes_over_a_pipe(reading: &DataSettings) -> Outcome<()> {
+    let files = DataSpec { files: reading.files.clone(), ..DataSpec::libsvm("") };
+    match files.once_only() {
+        Some(file) if reading.passes.is_some_and(|passes| passes.are_several()) => {
+            Err(PythonError::value(format!(
+                "passes: the data are read several times, and {file} can be read only once"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Learns from all of a source, as often as its description says; `reopen` returns it from the
+/// beginning. It returns the model, and the error that stopped it, if one did.
+pub(crate) fn go_through<R: Kind>(
     mut session: Session<R>,
     mut source: Box<dyn Source>,
+    reopen: &dyn Fn() -> Result<Box<dyn Source>, DataError>,
     watch: &mut Watch,
 ) -> (Model<R>, Option<PythonError>) {
-    let stopped = learn(&mut session, &mut *source, watch).err();
+    let stopped = learn(&mut session, &mut *source, reopen, watch).err();
     session.look(&*source);
     (session.into_model(&*source), stopped)
 }
@@ -102,13 +132,16 @@ pub(crate) fn go_on<R: Kind>(
     watch: &mut Watch,
 ) -> Outcome<()> {
     let model = &held.model;
-    let known_labels = R::earlier_labels(&model.stream);
-    let reading_options = ReadingOptions { known_labels, ..reading_options };
+    let (known_labels, waiting) = (R::earlier_labels(&model.stream), model.pending.now.clone());
+    let reading_options = ReadingOptions { known_labels, waiting, ..reading_options };
     let data = DataSpec { schema: schema(&model.data, &files), files, ..model.data.clone() };
-    let source = data.open(model.run.label_use(), &reading_options)?;
+    let labels = model.run.label_use();
+    let source = data.open(labels, &reading_options)?;
     let empty = model.run.fresh(model.data.clone())?;
     let model = std::mem::replace(&mut held.model, empty);
-    let (model, stopped) = go_through(Session::resume_with(model, data), source, watch);
+    let again = || reopen(&data, labels, &reading_options);
+    let session = Session::resume_with(model, data.clone());
+    let (model, stopped) = go_through(session, source, &again, watch);
     held.model = model;
     stopped.map_or(Ok(()), Err)
 }
@@ -173,36 +206,104 @@ pub(crate) fn predict_classes(
     Ok(all)
 }
 
+/// Numbers that are appended to an array. NumPy allocates it, and asks the system for large pages: to
+/// touch fresh memory page by page takes as long as to parse the text.
+struct Growing<T: Element + Copy> {
+    array: Option<Py<PyArray1<T>>>,
+    len: usize,
+}
+
+impl<T: Element + Copy> Default for Growing<T> {
+    fn default() -> Self {
+        Self { array: None, len: 0 }
+    }
+}
+
+impl<T: Element + Copy> Growing<T> {
+    /// Appends some numbers. If there is no room for them, room is made for `expected` numbers, but for
+    /// at least twice and at most eight times as many as there are.
+    fn extend(
+        &mut self,
+        py: Python<'_>,
+        count: usize,
+        expected: usize,
+        numbers: impl Iterator<Item = T>,
+    ) -> PyResult<()> {
+        let end = self.len + count;
+        let old = self.array.as_ref().map(|array| array.bind(py).clone());
+        let capacity = old.as_ref().map_or(0, PyUntypedArrayMethods::len);
+        let array = match old {
+            Some(array) if capacity >= end => array,
+            old => {
+                let new = PyArray1::zeros(py, expected.clamp(2 * end, 8 * end), false);
+                if let Some(old) = old {
+                    let (mut to, from) = (new.readwrite(), old.readonly());
+                    to.as_slice_mut()?[..self.len].copy_from_slice(&from.as_slice()?[..self.len]);
+                }
+                self.array = Some(new.clone().unbind());
+                new
+            }
+        };
+        let mut places = array.readwrite();
+        let places = &mut places.as_slice_mut()?[self.len..end];
+        places.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
+        self.len = end;
+        Ok(())
+    }
+
+    /// Returns the numbers. The rest of the array was never touched, and takes no memory.
+    fn finish<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let array = self.array.map_or_else(|| PyArray1::zeros(py, 0, false), |a| a.into_bound(py));
+        array.get_item(PySlice::new(py, 0, self.len as isize, 1))
+    }
+}
+
 /// The rows of files as a matrix of compressed rows.
 #[derive(Default)]
 struct Matrix {
     offsets: Vec<i64>,
-    indices: Vec<i32>,
-    values: Vec<f32>,
+    indices: Growing<i32>,
+    values: Growing<f32>,
     labels: Vec<f64>,
     importances: Vec<f64>,
     width: usize,
 }
 
 impl Matrix {
-    /// Appends the rows of a batch. Feature i is column i − 1, because no constant is read.
-    fn append(&mut self, batch: &Batch) {
-        self.indices.extend(batch.indices().iter().map(|&index| index as i32 - 1));
+    /// Appends the rows of a batch, where this part of all bytes was read. Feature i is column i − 1,
+    /// because no constant is read.
+    fn append(&mut self, batch: &Batch, part: f64) -> PyResult<()> {
         self.labels.extend_from_slice(batch.labels());
+        let mut end = self.values.len as i64;
         for example in batch.iter() {
-            self.values.extend_from_slice(example.features.values());
-            self.offsets.push(self.values.len() as i64);
+            end += example.features.len() as i64;
+            self.offsets.push(end);
             self.importances.push(example.importance.get());
         }
         self.width = self.width.max(batch.dimension().saturating_sub(1));
+        // Bytes are read ahead of rows, so that early guesses are too small.
+        let (count, guess) = (batch.nonzeros(), 1.1 * end as f64 / part);
+        let expected = if guess.is_finite() { guess as usize } else { 0 };
+        Python::attach(|py| {
+            let columns = batch.indices().iter().map(|&index| index as i32 - 1);
+            self.indices.extend(py, count, expected, columns)?;
+            let values = batch.iter().flat_map(|example| example.features.values().iter().copied());
+            self.values.extend(py, count, expected, values)
+        })
     }
+}
+
+/// Returns how many bytes files have together. It is 0 if that is not known.
+fn bytes_of(files: &[String]) -> u64 {
+    let bytes = |file: &String| std::fs::metadata(path_of(file)).map(|found| found.len());
+    files.iter().map(bytes).sum::<Result<u64, _>>().unwrap_or(0)
 }
 
 /// The parts of a matrix: offsets, indices, values, labels, importances.
 type Parts<'py> = (
     Bound<'py, PyArray1<i64>>,
-    Bound<'py, PyArray1<i32>>,
-    Bound<'py, PyArray1<f32>>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
 );
@@ -211,21 +312,21 @@ type Parts<'py> = (
 /// numbers of many classes.
 type Written = (Vec<(String, u64)>, Option<String>, bool);
 
-/// Reads files. It returns the parts of a matrix of compressed rows, its width, the labels as they
-/// are written if they are classes, and the names of features by their columns.
+/// Reads files. It returns the parts of a matrix of compressed rows, its width, and the labels as they
+/// are written if they are classes.
 #[pyfunction]
-#[pyo3(signature = (reading, loss=None, threads=None))]
-#[expect(clippy::type_complexity, reason = "Python takes it apart at once")]
+#[pyo3(signature = (reading, loss=None, threads=None, cache=false))]
 pub(crate) fn read_files<'py>(
     py: Python<'py>,
     reading: AskedFiles,
     loss: Option<String>,
     threads: Option<usize>,
-) -> PyResult<(Parts<'py>, usize, Option<Written>, Vec<(u32, String)>)> {
+    cache: bool,
+) -> PyResult<(Parts<'py>, usize, Option<Written>)> {
     let reading = DataSettings { no_constant: true, ..reading.settings()? };
-    let reading_options = reading_options(threads)?;
+    let reading_options = reading_options(threads, cache)?;
     let settings = Settings { loss, ..Settings::default() };
-    let (matrix, seen, positive, names, are_classes) = py.detach(|| {
+    let (matrix, seen, positive, are_classes) = py.detach(|| {
         let labels = settings.labels()?;
         let Data { mut source, spec, loss, .. } = reading.open(labels, &reading_options)?;
         let loss = settings.loss.clone().or(loss.map(str::to_owned));
@@ -234,23 +335,21 @@ pub(crate) fn read_files<'py>(
         let are_signs = !are_classes && settings.loss()?.labels() == Labels::Signs;
         let mut matrix = Matrix { offsets: vec![0], ..Matrix::default() };
         let (mut batch, mut watch) = (Batch::default(), Watch::new(None));
+        let all = bytes_of(&reading.files) as f64;
         while source.fill(&mut batch)? {
-            matrix.append(&batch);
+            matrix.append(&batch, source.bytes_read() as f64 / all)?;
             watch.look(|| (0, 0, 0.0))?;
         }
-        let known = source.names();
-        let name = |index: u32| known.get(index).map(|name| (index - 1, name));
-        let names = source.census().indices().filter_map(name).collect();
         let seen = (are_classes || are_signs).then(|| source.labels());
-        Ok::<_, PythonError>((matrix, seen, spec.positive, names, are_classes))
+        Ok::<_, PythonError>((matrix, seen, spec.positive, are_classes))
     })?;
     let parts = (
         PyArray1::from_vec(py, matrix.offsets),
-        PyArray1::from_vec(py, matrix.indices),
-        PyArray1::from_vec(py, matrix.values),
+        matrix.indices.finish(py)?,
+        matrix.values.finish(py)?,
         PyArray1::from_vec(py, matrix.labels),
         PyArray1::from_vec(py, matrix.importances),
     );
     let seen = seen.map(|LabelsSeen { counts, .. }| (counts, positive, are_classes));
-    Ok((parts, matrix.width, seen, names))
+    Ok((parts, matrix.width, seen))
 }

@@ -1,14 +1,18 @@
 //! A run and its record of the stream, whichever kind it is.
 
 use crate::error::{Outcome, PythonError};
+use crate::files;
 use crate::kind::Kind;
 use crate::labels;
+use crate::memory::Memory;
 use crate::side::Side;
 use crate::table::{Told, View, Way, not_numbered};
 use crate::watch::Watch;
 use rueful_core::Rows;
 use rueful_data::{Schema, Seen, printable};
-use rueful_run::{ClassLoss, ClassRun, DataSpec, Layout, Learning, Model, Report, Run, Stream};
+use rueful_run::{
+    ClassLoss, ClassRun, DataSpec, Layout, Learning, Model, Report, Run, Session, Stream,
+};
 
 /// The state that changes while the model learns.
 pub(crate) struct Held<R: Learning = Run> {
@@ -41,6 +45,10 @@ impl<R: Kind> Held<R> {
     ) -> Outcome<()> {
         let view = view.checked(&self.way())?;
         self.refuse_several_passes()?;
+        self.refuse_ids()?;
+        if self.model.data.passes.is_some() && self.is_new() {
+            return self.learn_often(view, side, new_classes, watch);
+        }
         self.leave_files();
         let Model { run, data, stream, .. } = &mut self.model;
         labels::announce(&mut stream.now.labels, new_classes);
@@ -56,10 +64,36 @@ impl<R: Kind> Held<R> {
         watch.end(|| progress(run))
     }
 
+    /// Learns from a table as often as the description of the data says. Rows may be held out.
+    fn learn_often(
+        &mut self,
+        view: View<'_>,
+        side: &Side<'_>,
+        new_classes: &[String],
+        watch: &mut Watch,
+    ) -> Outcome<()> {
+        labels::announce(&mut self.model.stream.now.labels, new_classes);
+        let announced = self.model.stream.now.labels.clone();
+        let memory = Memory::of::<R>(view, &self.way(), side, announced)?;
+        let data = self.model.data.clone();
+        let reopen = || Ok(data.hold_out(memory.read()));
+        let empty = self.model.run.fresh(data.clone())?;
+        let session = Session::resume(std::mem::replace(&mut self.model, empty));
+        let (model, stopped) = files::go_through(session, reopen()?, &reopen, watch);
+        self.model = model;
+        stopped.map_or(Ok(()), Err)
+    }
+
+    /// Whether no row was learned from yet.
+    fn is_new(&self) -> bool {
+        self.model.run.examples() == 0 && self.model.stream.position == 0
+    }
+
     /// Learns from rows with named features.
     pub(crate) fn learn_rows(&mut self, rows: Rows<'_>, new_classes: &[String]) -> Outcome<()> {
         self.check_keys()?;
         self.refuse_several_passes()?;
+        self.refuse_ids()?;
         self.leave_files();
         let Model { run, stream, .. } = &mut self.model;
         labels::announce(&mut stream.now.labels, new_classes);
@@ -86,10 +120,21 @@ impl<R: Kind> Held<R> {
         Ok(())
     }
 
-    /// Ends the record of files: the next rows do not belong to them.
+    /// Refuses rows in memory if rows of files may wait for their labels.
+    fn refuse_ids(&self) -> Outcome<()> {
+        if self.model.data.schema.has_ids() {
+            return Err(PythonError::value(
+                "the labels of the model come later than their rows, which files alone can tell: \
+                 learn from files",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Ends the record of files and of passes: the next rows do not belong to them.
     fn leave_files(&mut self) {
         let data = &self.model.data;
-        if !data.files.is_empty() {
+        if !data.files.is_empty() || data.passes.is_some() {
             let memory =
                 DataSpec { files: Vec::new(), class_weights: None, passes: None, ..data.clone() };
             self.turn_to(memory);
@@ -217,7 +262,7 @@ fn take_down<R: Kind>(stream: &mut Stream, run: &R, rows: Rows<'_>) {
     } else {
         census.count(rows);
     }
-    R::count_labels(stream, rows);
+    R::count_labels(&mut stream.now, rows);
     stream.position += rows.len() as u64;
 }
 

@@ -2,17 +2,20 @@
 
 use crate::error::{Outcome, PythonError};
 use crate::held::way;
+use crate::labels;
+use crate::memory::each_counted;
 use crate::model::table_alone;
 use crate::settings::{Asked, AskedColumns};
 use crate::side::Side;
-use crate::table::{Table, Told, View, Way};
+use crate::table::{Table, Told, View};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use rueful_core::{Comparators, NonNegative};
+use rueful_core::{Comparators, NonNegative, Rows};
 use rueful_data::{Census, DataError, Seen, Source};
 use rueful_hindsight::{Options, Start};
 use rueful_run::{
-    AnyLoss, HindsightReport, LearnerSpec, Replay, Report, Run, Settings, SquareWatch, Task,
+    AnyLoss, ClassLoss, ClassRun, ClassTask, DataSpec, HindsightReport, LearnerSpec, Replay,
+    Report, Run, Settings, SettingsError, SquareWatch, Task, TaskLoss, best_classes_in_hindsight,
     bound_mistakes,
 };
 use serde::Serialize;
@@ -46,7 +49,7 @@ fn never() -> Result<Box<dyn Source>, DataError> {
 pub(crate) fn replayed(
     task: Task,
     view: View<'_>,
-    way: &Way<'_>,
+    data: &DataSpec,
     side: &Side<'_>,
     options: &Options,
 ) -> Outcome<(Report, Run)> {
@@ -55,7 +58,7 @@ pub(crate) fn replayed(
     let mut replay = Replay::new(&never, u64::MAX, &task.comparators);
     let (mut slopes, mut census) = (Vec::new(), Census::default());
     let mut square = SquareWatch::new(&task);
-    let Told { names, missing } = view.each(way, Some(side), &mut |rows| {
+    let Told { names, missing } = each_counted::<Run>(data, view, &way(data), side, &mut |rows| {
         run.learn_counted(rows)?;
         replay.keep(rows);
         census.count(rows);
@@ -82,6 +85,65 @@ pub(crate) fn replayed(
         report.mistake_bound = Some(bound_mistakes(run.ledger(), &mut replay, options)?);
     }
     Ok((report, run))
+}
+
+/// Runs a task of many classes again over a table, and then solves for the best matrix of weights. The
+/// labels are numbers of classes, which are counted in the order in which they come.
+pub(crate) fn replayed_classes(
+    task: ClassTask,
+    view: View<'_>,
+    data: &DataSpec,
+    side: &Side<'_>,
+    names_of_classes: &[String],
+    options: &Options,
+) -> Outcome<(Report, ClassRun)> {
+    let mut run = ClassRun::new(task)?;
+    let ClassTask { loss, comparators, .. } = run.task().clone();
+    let mut replay = Replay::new(&never, u64::MAX, &comparators);
+    let mut seen = Seen::default();
+    labels::announce(&mut seen.labels, names_of_classes);
+    let mut visit = |rows: Rows<'_>| -> Outcome<()> {
+        run.learn_counted(rows)?;
+        replay.keep(rows);
+        seen.census.count(rows);
+        labels::count_classes(&mut seen, rows);
+        Ok(())
+    };
+    let told = each_counted::<ClassRun>(data, view, &way(data), side, &mut visit)?;
+    replay.settle(&seen.census);
+    (seen.names, seen.missing) = (told.names, told.missing);
+    run.saw(seen);
+    let question = ClassQuestion { loss, among: &comparators, names: names_of_classes };
+    let found = question.answer(&mut replay, run.floor(), options)?;
+    let mut report = run.report();
+    report.add_class_hindsight(found.named(&run.seen().names), run.ledger().tally());
+    Ok((report, run))
+}
+
+/// The question that the solver answers for many classes.
+struct ClassQuestion<'a> {
+    loss: ClassLoss,
+    among: &'a Comparators,
+    /// The names of the classes, by number.
+    names: &'a [String],
+}
+
+impl ClassQuestion<'_> {
+    fn answer(
+        &self,
+        replay: &mut Replay<'_>,
+        lower: Option<f64>,
+        options: &Options,
+    ) -> Outcome<HindsightReport> {
+        let Self { loss, among, names } = *self;
+        let found =
+            best_classes_in_hindsight((loss, 0), among, replay, lower, options, &mut |_| ())?;
+        let name_of = |class: u32| match names.get(class as usize) {
+            Some(name) => name.clone(),
+            None => class.to_string(),
+        };
+        Ok(HindsightReport::of_classes(&found, replay.columns(), options, name_of))
+    }
 }
 
 /// The question that the solver answers.
@@ -112,14 +174,15 @@ impl Question<'_> {
 pub(crate) struct Answer {
     #[serde(flatten)]
     pub(crate) found: HindsightReport,
-    pub(crate) loss: AnyLoss,
+    pub(crate) loss: TaskLoss,
     pub(crate) sigma: f64,
     pub(crate) comparators: Comparators,
 }
 
-/// Returns the best fixed predictor of a table, as JSON.
+/// Returns the best fixed predictor of a table, as JSON. Labels of a loss of many classes are numbers,
+/// and `classes` are their names.
 #[pyfunction]
-#[pyo3(signature = (settings, columns, table, labels, *, constant, names=None, importances=None, tolerance=None, max_passes=None))]
+#[pyo3(signature = (settings, columns, table, labels, *, constant, names=None, importances=None, tolerance=None, max_passes=None, classes=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
 pub(crate) fn best_in_hindsight(
     py: Python<'_>,
@@ -132,6 +195,7 @@ pub(crate) fn best_in_hindsight(
     importances: Option<PyReadonlyArray1<'_, f64>>,
     tolerance: Option<f64>,
     max_passes: Option<u64>,
+    classes: Vec<String>,
 ) -> PyResult<String> {
     let options = options(tolerance, max_passes)?;
     let table = Table::of(table)?;
@@ -139,23 +203,61 @@ pub(crate) fn best_in_hindsight(
     let view = table.view(&dicts)?;
     let side = Side::new(&labels, importances.as_ref())?;
     let settings = Settings::from(settings);
-    let (loss, sigma, comparators) = settings.comparison().map_err(PythonError::from)?;
-    let answer = py.detach(|| {
-        let mut replay = Replay::new(&never, u64::MAX, &comparators);
-        let mut census = Census::default();
-        let Told { names, .. } = view.each(&way(&data), Some(&side), &mut |rows| {
-            check_labels(&loss, rows.labels())?;
-            replay.keep(rows);
-            census.count(rows);
-            Ok(())
-        })?;
-        replay.settle(&census);
-        let question = Question { loss: &loss, sigma, among: &comparators };
-        let found = question.answer(&mut replay, &[], Start::default(), &options)?;
-        Ok::<_, PythonError>(found.named(&names))
-    })?;
-    let answer = Answer { found: answer, loss, sigma: sigma.get(), comparators };
+    let asked = match settings.class_loss() {
+        Some(loss) => AnyQuestion::Classes(loss, settings.class_comparison(loss)),
+        None => AnyQuestion::Score(settings.comparison()),
+    };
+    let answer = py.detach(|| asked.answer(view, &data, &side, &classes, &options))?;
     serde_json::to_string(&answer).map_err(|error| PythonError::Runtime(error.to_string()).into())
+}
+
+/// A question about one score or about many classes, if the settings make sense.
+enum AnyQuestion {
+    Score(Result<(AnyLoss, NonNegative, Comparators), SettingsError>),
+    Classes(ClassLoss, Result<Comparators, SettingsError>),
+}
+
+impl AnyQuestion {
+    /// Solves for the best predictor of a table.
+    fn answer(
+        self,
+        view: View<'_>,
+        data: &DataSpec,
+        side: &Side<'_>,
+        classes: &[String],
+        options: &Options,
+    ) -> Outcome<Answer> {
+        let keep = |comparators: &Comparators, accepts: &dyn Fn(&[f64]) -> Outcome<()>| {
+            let mut replay = Replay::new(&never, u64::MAX, comparators);
+            let mut census = Census::default();
+            let Told { names, .. } = view.each(&way(data), Some(side), &mut |rows| {
+                accepts(rows.labels())?;
+                replay.keep(rows);
+                census.count(rows);
+                Ok(())
+            })?;
+            replay.settle(&census);
+            Ok::<_, PythonError>((replay, names))
+        };
+        match self {
+            Self::Score(asked) => {
+                let (loss, sigma, comparators) = asked?;
+                let (mut replay, names) =
+                    keep(&comparators, &|labels| check_labels(&loss, labels))?;
+                let question = Question { loss: &loss, sigma, among: &comparators };
+                let found = question.answer(&mut replay, &[], Start::default(), options)?;
+                let found = found.named(&names);
+                Ok(Answer { found, loss: loss.into(), sigma: sigma.get(), comparators })
+            }
+            Self::Classes(loss, asked) => {
+                let comparators = asked?;
+                let (mut replay, names) = keep(&comparators, &|_| Ok(()))?;
+                let question = ClassQuestion { loss, among: &comparators, names: classes };
+                let found = question.answer(&mut replay, None, options)?.named(&names);
+                Ok(Answer { found, loss: loss.into(), sigma: 0.0, comparators })
+            }
+        }
+    }
 }
 
 /// Refuses labels that a loss does not accept.

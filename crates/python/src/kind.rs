@@ -3,6 +3,7 @@
 use crate::error::Outcome;
 use crate::labels;
 use rueful_core::{Cells, Positive, Rows};
+use rueful_data::Seen;
 use rueful_run::{ClassRun, DataSpec, LabelUse, Learning, Model, Report, Run, Stream};
 
 /// A run of either kind, as far as Python needs to know it.
@@ -17,7 +18,7 @@ pub(crate) trait Kind: Learning + Clone + Send + Sync + 'static {
     fn cells(&self) -> &Cells;
 
     /// Counts the labels of some rows that were learned from.
-    fn count_labels(stream: &mut Stream, rows: Rows<'_>);
+    fn count_labels(seen: &mut Seen, rows: Rows<'_>);
 
     /// Returns the names of the classes that stay known when other data begin.
     fn lasting_classes(model: &Model<Self>) -> Vec<String>;
@@ -51,8 +52,8 @@ impl Kind for Run {
         self.ledger().cells()
     }
 
-    fn count_labels(stream: &mut Stream, rows: Rows<'_>) {
-        labels::count(&mut stream.now, rows);
+    fn count_labels(seen: &mut Seen, rows: Rows<'_>) {
+        labels::count(seen, rows);
     }
 
     fn lasting_classes(model: &Model) -> Vec<String> {
@@ -98,8 +99,8 @@ impl Kind for ClassRun {
         self.ledger().cells()
     }
 
-    fn count_labels(stream: &mut Stream, rows: Rows<'_>) {
-        labels::count_classes(&mut stream.now, rows);
+    fn count_labels(seen: &mut Seen, rows: Rows<'_>) {
+        labels::count_classes(seen, rows);
     }
 
     /// The number of a class is its place among all names, so that all stay.

@@ -12,6 +12,7 @@ mod held;
 mod hindsight;
 mod kind;
 mod labels;
+mod memory;
 mod model;
 mod named;
 mod parts;
@@ -38,7 +39,7 @@ mod _rueful {
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
-    use crate::parts::{join_parts, part, part_from_bytes, take_parts, window};
+    use crate::parts::{announce, join_parts, part, part_from_bytes, take_parts, window};
     #[pymodule_export]
     use crate::passes::{Pass, Question, Sizes};
     #[pymodule_export]

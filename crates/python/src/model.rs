@@ -6,11 +6,12 @@ use crate::files;
 use crate::held::{ClassPredictions, Held, Says, way};
 use crate::kind::Kind;
 use crate::labels;
+use crate::memory::each_counted;
 use crate::named::Dicts;
 use crate::report::Snapshot;
-use crate::settings::{Asked, AskedColumns, AskedFiles, bits};
+use crate::settings::{Asked, AskedColumns, AskedFiles, AskedPasses, names_of};
 use crate::side::{Side, importance_of};
-use crate::table::{Table, View, Way};
+use crate::table::{Table, View};
 use crate::watch::Watch;
 use crate::{arrow, hindsight};
 use numpy::ndarray::Array2;
@@ -19,8 +20,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use rueful_core::loss::{Labels, Loss};
 use rueful_core::{Importance, Positive};
-use rueful_data::{Bits, Column, Columns, DataError, Json, Role, Schema, Survey, printable};
-use rueful_run::{AnyModel, ClassRun, DataSpec, Layout, Learning, Resolved, Settings, Task};
+use rueful_data::{
+    Bits, Column, Columns, DataError, Expansion, Json, Role, Schema, Survey, printable,
+};
+use rueful_run::{AnyModel, ClassRun, DataSpec, Layout, Learning, Resolved, Run, Settings, Task};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -45,7 +49,7 @@ pub(crate) struct Model {
 }
 
 /// A run of either kind.
-enum AnyHeld {
+pub(crate) enum AnyHeld {
     Score(Box<RwLock<Held>>),
     Classes(Box<RwLock<Held<ClassRun>>>),
 }
@@ -101,9 +105,9 @@ pub(crate) fn resolve(
 }
 
 /// Measures the length of a stream and its largest norms and labels.
-fn survey(view: View<'_>, way: &Way<'_>, side: &Side<'_>) -> Outcome<Survey> {
+fn survey(view: View<'_>, data: &DataSpec, side: &Side<'_>) -> Outcome<Survey> {
     let mut survey = Survey::default();
-    view.each(way, Some(side), &mut |rows| {
+    each_counted::<Run>(data, view, &way(data), side, &mut |rows| {
         for example in rows.iter().filter(|example| !example.importance.is_zero()) {
             let norm = example.features.norm_sq().sqrt();
             survey.examples += 1;
@@ -129,28 +133,33 @@ fn described(
         (Table::Arrow(object), _) => {
             let batches = arrow::import(object)?;
             let label = label_beside(batches.schema().fields().iter().map(|field| &**field.name()));
-            Layout::Columnar(arrow::layout(&*batches, &columns.format_settings(&label)?)?)
+            Layout::Columnar(arrow::layout(batches, &columns.format_settings(&label)?)?)
         }
         (Table::Dicts(_), _) => {
+            columns.refuse_names("dicts", true)?;
             let format_settings = columns.format_settings(LABEL)?;
             let label = Column { name: LABEL.to_owned(), role: Role::Label };
-            let columns = Columns::try_from(vec![label]).map_err(wrong_names)?;
+            let missing = !format_settings.expansion.no_missing;
+            let expansion = Expansion { missing, ..Expansion::default() };
+            let columns = Columns::try_from(vec![label]).map_err(wrong_names)?.expanded(expansion);
             Layout::Text(Schema::Jsonl(Json { bits: format_settings.bits, closed: false, columns }))
         }
         (_, Some(names)) => {
             let label = label_beside(names.iter().map(String::as_str));
             let format_settings = columns.format_settings(&label)?;
             let all: Vec<String> = names.into_iter().chain([label]).collect();
-            let columns =
-                Columns::wished("X", &all, &format_settings, &mut Vec::new(), |_| Role::Number)?;
+            let notes = &mut Vec::new();
+            let columns = Columns::wished("X", &all, &format_settings, notes, |_| Role::Number)?;
+            let values = |column| table.first_numbers(column);
+            let columns = columns.curved("X", &format_settings, notes, values)?;
             let format = rueful_columnar::Format::Arrow;
-            Layout::Columnar(rueful_columnar::Layout {
-                format,
-                bits: format_settings.bits,
-                columns,
-            })
+            let bits = format_settings.bits;
+            Layout::Columnar(rueful_columnar::Layout { format, bits, columns })
         }
-        _ => return Ok(numbered(constant, positive)),
+        _ => {
+            columns.refuse_names("a matrix", false)?;
+            return Ok(numbered(constant, positive));
+        }
     };
     Ok(DataSpec {
         files: Vec::new(),
@@ -177,11 +186,11 @@ impl Model {
         Self::holding(model, notes, AnyHeld::Score)
     }
 
-    fn of_classes(model: rueful_run::Model<ClassRun>, notes: Vec<String>) -> Self {
+    pub(crate) fn of_classes(model: rueful_run::Model<ClassRun>, notes: Vec<String>) -> Self {
         Self::holding(model, notes, AnyHeld::Classes)
     }
 
-    fn of_any(model: AnyModel, notes: Vec<String>) -> Self {
+    pub(crate) fn of_any(model: AnyModel, notes: Vec<String>) -> Self {
         match model {
             AnyModel::Score(model) => Self::of(*model, notes),
             AnyModel::Classes(model) => Self::of_classes(*model, notes),
@@ -198,7 +207,7 @@ impl Model {
             model.companions.notes = notes;
         }
         let notes = model.companions.notes.clone();
-        let dicts = || Dicts::new(bits_of(&model.data), model.data.constant);
+        let dicts = || dicts_of(&model.data);
         let (dicts, predicted) = (dicts(), dicts());
         Self { held: hold(Box::new(RwLock::new(Held { model, notes }))), dicts, predicted }
     }
@@ -213,7 +222,12 @@ impl Model {
         write(self.of_one_score()?)
     }
 
-    fn of_one_score(&self) -> Outcome<&RwLock<Held>> {
+    /// Returns the run, of either kind.
+    pub(crate) fn held(&self) -> &AnyHeld {
+        &self.held
+    }
+
+    pub(crate) fn of_one_score(&self) -> Outcome<&RwLock<Held>> {
         match &self.held {
             AnyHeld::Score(held) => Ok(held),
             AnyHeld::Classes(_) => Err(PythonError::value(
@@ -222,7 +236,7 @@ impl Model {
         }
     }
 
-    fn of_many_scores(&self) -> Outcome<&RwLock<Held<ClassRun>>> {
+    pub(crate) fn of_many_scores(&self) -> Outcome<&RwLock<Held<ClassRun>>> {
         match &self.held {
             AnyHeld::Classes(held) => Ok(held),
             AnyHeld::Score(_) => Err(PythonError::value(
@@ -254,11 +268,11 @@ impl Model {
     }
 }
 
-fn read<R: Learning>(lock: &RwLock<Held<R>>) -> Outcome<RwLockReadGuard<'_, Held<R>>> {
+pub(crate) fn read<R: Learning>(lock: &RwLock<Held<R>>) -> Outcome<RwLockReadGuard<'_, Held<R>>> {
     lock.read().map_err(|_| broken())
 }
 
-fn write<R: Learning>(lock: &RwLock<Held<R>>) -> Outcome<RwLockWriteGuard<'_, Held<R>>> {
+pub(crate) fn write<R: Learning>(lock: &RwLock<Held<R>>) -> Outcome<RwLockWriteGuard<'_, Held<R>>> {
     lock.write().map_err(|_| broken())
 }
 
@@ -305,6 +319,12 @@ fn matrix<'py>(py: Python<'py>, all: ClassPredictions) -> PyResult<Bound<'py, Py
     Ok(PyArray2::from_owned_array(py, matrix.map_err(wrong)?))
 }
 
+/// Returns a record without keys, for dicts that are rows of such data.
+fn dicts_of(data: &DataSpec) -> Dicts {
+    let indicates = data.schema.expansion().is_some_and(|made| made.missing);
+    Dicts::new(bits_of(data), data.constant, indicates)
+}
+
 /// Returns the number of bits of the indices of names.
 fn bits_of(data: &DataSpec) -> Bits {
     match &data.schema {
@@ -324,7 +344,7 @@ impl Model {
     /// learner can measure the whole table beforehand only if `labels` are given.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
-    #[pyo3(signature = (settings, columns, table, *, constant, classes=None, names=None, labels=None, importances=None))]
+    #[pyo3(signature = (settings, columns, table, *, constant, classes=None, names=None, labels=None, importances=None, passes=None))]
     fn new(
         py: Python<'_>,
         settings: Asked,
@@ -335,10 +355,12 @@ impl Model {
         names: Option<Vec<String>>,
         labels: Option<PyReadonlyArray1<'_, f64>>,
         importances: Option<PyReadonlyArray1<'_, f64>>,
+        passes: Option<AskedPasses>,
     ) -> PyResult<Self> {
         let table = Table::of(table)?;
         let positive = classes.as_ref().and_then(labels::positive);
-        let data = described(&table, columns, names, constant, positive)?;
+        let mut data = described(&table, columns, names, constant, positive)?;
+        data.passes = passes.map_or(Ok(None), AskedPasses::passes)?;
         let side = labels.as_ref().map(|labels| Side::new(labels, importances.as_ref()));
         let side = side.transpose()?;
         let settings = Settings::from(settings);
@@ -347,11 +369,11 @@ impl Model {
             let model = rueful_run::Model::of_classes(spec.task(), spec.data);
             return Ok(Self::of_classes(model.map_err(PythonError::from)?, Vec::new()));
         }
-        let dicts = Dicts::new(bits_of(&data), constant);
+        let dicts = dicts_of(&data);
         let (task, notes) = resolve(&settings, || {
             let Some(side) = &side else { return Ok(None) };
             let view = table.view(&dicts)?;
-            py.detach(|| survey(view, &way(&data), side)).map(Some)
+            py.detach(|| survey(view, &data, side)).map(Some)
         })?;
         let mut model = rueful_run::Model::new(task, data).map_err(PythonError::from)?;
         if let Some(classes) = &classes {
@@ -569,12 +591,12 @@ impl Model {
     fn learn_files(
         &self,
         py: Python<'_>,
-        files: Vec<String>,
+        files: Vec<OsString>,
         threads: Option<usize>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let reading_options = files::reading_options(threads)?;
-        let mut watch = Watch::new(listener);
+        let reading_options = files::reading_options(threads, false)?;
+        let (files, mut watch) = (names_of(&files), Watch::new(listener));
         with_held!(self, lock => change(lock, py, |held| {
             held.refuse_several_passes()?;
             self.settle(held);
@@ -587,11 +609,11 @@ impl Model {
     fn predict_files<'py>(
         &self,
         py: Python<'py>,
-        files: Vec<String>,
+        files: Vec<OsString>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let reading_options = files::reading_options(threads)?;
-        let mut watch = Watch::new(None);
+        let reading_options = files::reading_options(threads, false)?;
+        let (files, mut watch) = (names_of(&files), Watch::new(None));
         let scores =
             py.detach(|| files::predict(&*self.read()?, files, &reading_options, &mut watch))?;
         Ok(PyArray1::from_vec(py, scores))
@@ -602,12 +624,13 @@ impl Model {
     fn predict_classes_of_files<'py>(
         &self,
         py: Python<'py>,
-        files: Vec<String>,
+        files: Vec<OsString>,
         probabilities: bool,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (reading_options, says) = (files::reading_options(threads)?, says(probabilities));
-        let mut watch = Watch::new(None);
+        let (reading_options, says) =
+            (files::reading_options(threads, false)?, says(probabilities));
+        let (files, mut watch) = (names_of(&files), Watch::new(None));
         let predictions = py.detach(|| {
             let held = read(self.of_many_scores()?)?;
             files::predict_classes(&held, files, says, &reading_options, &mut watch)
@@ -617,15 +640,17 @@ impl Model {
 
     /// Runs over files from their beginning, as `rueful run` does.
     #[staticmethod]
-    #[pyo3(signature = (settings, reading, threads=None, listener=None))]
+    #[pyo3(signature = (settings, reading, threads=None, listener=None, cache=false))]
     fn run_files(
         py: Python<'_>,
         settings: Asked,
         reading: AskedFiles,
         threads: Option<usize>,
         listener: Option<Py<PyAny>>,
+        cache: bool,
     ) -> PyResult<Self> {
-        let (reading, reading_options) = (reading.settings()?, files::reading_options(threads)?);
+        let reading_options = files::reading_options(threads, cache)?;
+        let reading = reading.settings()?;
         let mut watch = Watch::new(listener);
         let run = || files::run(settings.into(), &reading, &reading_options, &mut watch);
         let (model, notes, stopped) = py.detach(run)?;
@@ -663,8 +688,10 @@ impl Model {
     }
 
     /// Returns the report of a fresh run of the same task over a table, with the best predictor in
-    /// hindsight.
-    #[pyo3(signature = (table, labels, importances=None, tolerance=None, max_passes=None))]
+    /// hindsight. The labels of many classes are their numbers, in the order in which they come, and
+    /// `classes` are their names.
+    #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
+    #[pyo3(signature = (table, labels, importances=None, tolerance=None, max_passes=None, classes=Vec::new()))]
     fn regret(
         &self,
         py: Python<'_>,
@@ -673,16 +700,26 @@ impl Model {
         importances: Option<PyReadonlyArray1<'_, f64>>,
         tolerance: Option<f64>,
         max_passes: Option<u64>,
+        classes: Vec<String>,
     ) -> PyResult<Snapshot> {
         let options = hindsight::options(tolerance, max_passes)?;
         let table = Table::of(table)?;
         let view = table.view(&self.predicted)?;
         let side = Side::new(&labels, importances.as_ref())?;
-        Ok(py.detach(|| {
-            let held = self.read()?;
-            let task = held.model.task().clone();
-            let found = hindsight::replayed(task, view, &held.way(), &side, &options)?;
-            Ok::<_, PythonError>(Snapshot::new(found.0, found.1, held.notes.clone()))
+        Ok(py.detach(|| match &self.held {
+            AnyHeld::Score(lock) => {
+                let held = read(lock)?;
+                let (task, data) = (held.model.task().clone(), &held.model.data);
+                let (report, run) = hindsight::replayed(task, view, data, &side, &options)?;
+                Ok::<_, PythonError>(Snapshot::new(report, run, held.notes.clone()))
+            }
+            AnyHeld::Classes(lock) => {
+                let held = read(lock)?;
+                let (task, data) = (held.model.run.task().clone(), &held.model.data);
+                let replayed = hindsight::replayed_classes;
+                let (report, run) = replayed(task, view, data, &side, &classes, &options)?;
+                Ok(Snapshot::new(report, run, held.notes.clone()))
+            }
         })?)
     }
 
@@ -809,7 +846,7 @@ pub(crate) fn table_alone(
     names: Option<Vec<String>>,
     constant: bool,
 ) -> Outcome<(DataSpec, Dicts)> {
-    let bits = bits(columns.asked_bits())?;
     let data = described(table, columns, names, constant, None)?;
-    Ok((data, Dicts::new(bits, constant)))
+    let dicts = dicts_of(&data);
+    Ok((data, dicts))
 }

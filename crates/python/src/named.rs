@@ -3,7 +3,8 @@
 use crate::arrow::with_importance;
 use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
-use crate::table::{Told, parts};
+use crate::table::Told;
+use numpy::ndarray::{ArrayView2, s};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -13,7 +14,9 @@ use rueful_data::{
     Seen,
 };
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The approximate number of features in a batch.
@@ -29,9 +32,14 @@ pub(crate) struct Dicts {
 
 /// The keys that were seen, and the features that they stand for.
 struct Keys {
-    all: HashMap<String, Key>,
+    /// The keys, in the order in which they came.
+    all: Vec<Known>,
+    /// The place of the last key with each hash, as Python hashes words.
+    places: HashMap<isize, usize, BuildHasherDefault<AsItIs>>,
     bits: Bits,
     constant: bool,
+    /// Whether a key without a value makes a feature that says so.
+    indicates: bool,
     /// The names of all features so far.
     names: Seen,
     /// What the dicts at hand have brought. It counts when all dicts are fine.
@@ -45,6 +53,46 @@ struct Keys {
     /// The features of the row at hand: those of words, and those of numbers.
     loose: Vec<(u32, f32)>,
     numbers: Vec<(u32, f32)>,
+    /// The features of the row at hand by their indices, each with its place in `loose`.
+    order: Vec<u64>,
+}
+
+/// A key that was seen.
+struct Known {
+    word: Py<PyString>,
+    hash: isize,
+    /// The place of the key before it that has the same hash.
+    earlier: Option<usize>,
+    key: Key,
+    /// The feature which says that it has no value, if that was needed.
+    absent: Option<u32>,
+}
+
+/// Something that a dict has brought for the first time.
+enum News {
+    /// The key at this place.
+    Key(usize),
+    /// The names of the features of a value.
+    Names(Names),
+}
+
+/// A hasher of numbers that are hashes already.
+#[derive(Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        // The highest bits choose among places with the same lowest bits, so all are mixed.
+        self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.0 = (self.0 << 8) | u64::from(byte));
+    }
+
+    fn write_isize(&mut self, hash: isize) {
+        self.0 = hash as u64;
+    }
 }
 
 /// A key. Its first value decides whether it holds numbers or words.
@@ -55,17 +103,7 @@ enum Key {
     Words(HashMap<String, Option<u32>>),
 }
 
-/// Something that a dict has brought for the first time.
-enum News {
-    /// A key that holds numbers.
-    Number(String),
-    /// A key that holds words.
-    Words(String),
-    /// The names of the features of a value.
-    Names(Names),
-}
-
-/// The keys of a dict that holds numbers alone, in their order, and the features they stand for.
+/// The keys of a dict that holds numbers and truths alone, in their order, and the features they stand for.
 /// A dict with the very same keys needs no look at their names.
 struct Shape {
     keys: Vec<Py<PyString>>,
@@ -88,11 +126,13 @@ struct Cells {
 
 impl Dicts {
     /// Makes a record without keys.
-    pub(crate) fn new(bits: Bits, constant: bool) -> Self {
+    pub(crate) fn new(bits: Bits, constant: bool, indicates: bool) -> Self {
         let keys = Keys {
-            all: HashMap::new(),
+            all: Vec::new(),
+            places: HashMap::default(),
             bits,
             constant,
+            indicates,
             names: Seen::default(),
             news: Vec::new(),
             shape: None,
@@ -100,6 +140,7 @@ impl Dicts {
             spare: Batch::default(),
             loose: Vec::new(),
             numbers: Vec::new(),
+            order: Vec::new(),
         };
         Self { keys: Mutex::new(keys) }
     }
@@ -150,7 +191,10 @@ fn features_of(name: &str, role: Role, cell: Cell<'_>, bits: Bits) -> Result<Cel
         unreachable!("two columns of different names, one of them the label")
     };
     let reading = reading(LabelRule::Ignored, false);
-    let mut assembler = Assembler::new(&columns.without_label(), bits, &reading);
+    // Whoever asks what a missing cell makes wants its feature.
+    let expansion = Expansion { missing: true, ..Expansion::default() };
+    let columns = columns.without_label().expanded(expansion);
+    let mut assembler = Assembler::new(&columns, bits, &reading);
     assembler.cell(0, cell)?;
     assembler.finish_row()?;
     let mut batch = Batch::default();
@@ -221,31 +265,50 @@ impl Keys {
 
     /// Keeps the keys and names of dicts that were all fine.
     fn keep(&mut self) {
-        for news in self.news.drain(..) {
-            match news {
-                News::Number(key) => {
-                    self.names.names.number(&key, self.bits);
+        let Self { all, names, news, bits, .. } = self;
+        Python::attach(|py| {
+            for news in news.drain(..) {
+                match news {
+                    News::Key(place) => {
+                        let Known { word, key, .. } = &all[place];
+                        if let (Key::Number(_), Ok(name)) = (key, word.bind(py).to_str()) {
+                            names.names.number(name, *bits);
+                        }
+                    }
+                    News::Names(new) => names.extend(&Seen { names: new, ..Seen::default() }),
                 }
-                News::Words(_) => {}
-                News::Names(names) => self.names.extend(&Seen { names, ..Seen::default() }),
             }
-        }
+        });
     }
 
     /// Forgets the keys and names of dicts one of which was refused.
     #[cold]
     fn forget(&mut self) {
         self.shape = None;
-        for news in self.news.drain(..) {
-            match news {
-                News::Number(key) | News::Words(key) => {
-                    self.all.remove(&key);
-                }
-                News::Names(_) => {}
-            }
+        // New keys are the last ones.
+        while let Some(news) = self.news.pop() {
+            let News::Key(_) = news else { continue };
+            let Some(Known { hash, earlier, .. }) = self.all.pop() else { continue };
+            match earlier {
+                Some(place) => self.places.insert(hash, place),
+                None => self.places.remove(&hash),
+            };
         }
         // Words that are not remembered are looked at again.
-        self.all.values_mut().filter_map(Key::words).for_each(HashMap::clear);
+        self.all.iter_mut().for_each(|known| known.absent = None);
+        self.all.iter_mut().filter_map(|known| known.key.words()).for_each(HashMap::clear);
+    }
+
+    /// Returns the place of a key that was seen before.
+    fn find(&self, word: &Bound<'_, PyString>, hash: isize) -> Option<usize> {
+        let mut place = *self.places.get(&hash)?;
+        loop {
+            let known = &self.all[place];
+            if is_same(word.as_any(), &known.word) {
+                return Some(place);
+            }
+            place = known.earlier?;
+        }
     }
 
     /// Appends the row of a dict, with its label and importance.
@@ -275,8 +338,13 @@ impl Keys {
                 ))
                 .into());
             };
+            let hash = key.hash()?;
+            let place = match self.find(&key, hash) {
+                Some(place) => place,
+                None => self.meet(&key, hash, matches!(cell, Cell::Text(_)))?,
+            };
             let wrong = |wrong: RowError| PythonError::value(told(&wrong, row, name));
-            self.give(name, cell).map_err(wrong)?;
+            self.give(place, name, cell).map_err(wrong)?;
         }
         self.expect_alike(dict);
         self.finish(row, batch, beside)
@@ -295,58 +363,92 @@ impl Keys {
     }
 
     /// Adds the features of a cell to the row at hand.
-    fn give(&mut self, name: &str, cell: Cell<'_>) -> Result<(), RowError> {
-        match (self.all.get(name), cell) {
-            (Some(Key::Number(index)), Cell::Number(number)) if (number as f32).is_finite() => {
+    fn give(&mut self, place: usize, name: &str, cell: Cell<'_>) -> Result<(), RowError> {
+        match (&self.all[place].key, cell) {
+            (Key::Number(index), Cell::Number(number)) if (number as f32).is_finite() => {
                 self.numbers.push((*index, number as f32));
-                return Ok(());
             }
-            (Some(Key::Words(words)), Cell::Text(text)) => {
-                if let Some(index) = words.get(text) {
-                    self.loose.extend(index.map(|index| (index, 1.0)));
-                    return Ok(());
-                }
+            (Key::Number(index), Cell::Truth(truth)) => {
+                self.numbers.push((*index, f32::from(u8::from(truth))));
             }
-            (Some(_), _) => {}
-            (None, Cell::Number(number)) if (number as f32).is_finite() => {
-                self.meet(name, false);
-                return self.give(name, cell);
+            (Key::Words(words), Cell::Text(text)) => match words.get(text) {
+                Some(index) => self.loose.extend(index.map(|index| (index, 1.0))),
+                None => return self.meet_word(place, name, text),
+            },
+            (_, Cell::Missing) => return self.give_absent(place, name).map(|_| ()),
+            (_, Cell::Number(number)) if number.is_nan() => {
+                return self.give_absent(place, name).map(|_| ());
             }
-            (None, cell) => self.meet(name, matches!(cell, Cell::Text(_))),
+            _ => return self.give_anything(place, name, cell),
         }
-        if matches!(cell, Cell::Missing) { Ok(()) } else { self.give_anything(name, cell) }
+        Ok(())
     }
 
-    /// Adds the features of a cell that was not seen before, or that is no plain number or word.
-    fn give_anything(&mut self, name: &str, cell: Cell<'_>) -> Result<(), RowError> {
-        let Some(key) = self.all.get_mut(name) else { return Ok(()) };
-        let role = if key.words().is_some() { Role::Category } else { Role::Number };
-        let Cells { features, names } = features_of(name, role, cell, self.bits)?;
-        match (key, cell) {
-            (Key::Words(words), Cell::Text(text)) => {
-                if words.len() == WORDS_MAX {
-                    words.clear();
-                }
-                words.insert(text.to_owned(), features.first().map(|&(index, _)| index));
-                self.loose.extend(features);
+    /// Adds the feature of a word that was not seen before.
+    fn meet_word(&mut self, place: usize, name: &str, text: &str) -> Result<(), RowError> {
+        let mut names = Names::default();
+        let index = match names.category(name, text, self.bits) {
+            Some(index) => {
+                self.loose.push((index, 1.0));
+                self.news.push(News::Names(names));
+                Some(index)
             }
-            (Key::Words(_), _) => self.loose.extend(features),
-            (Key::Number(_), _) => self.numbers.extend(features),
+            None => self.give_absent(place, name)?,
+        };
+        if let Some(words) = self.all[place].key.words() {
+            if words.len() == WORDS_MAX {
+                words.clear();
+            }
+            words.insert(text.to_owned(), index);
         }
+        Ok(())
+    }
+
+    /// Adds the feature which says that a key has no value, if there is to be one, and returns it.
+    fn give_absent(&mut self, place: usize, name: &str) -> Result<Option<u32>, RowError> {
+        if !self.indicates {
+            return Ok(None);
+        }
+        if self.all[place].absent.is_none() {
+            let Cells { features, names } =
+                features_of(name, Role::Number, Cell::Missing, self.bits)?;
+            self.all[place].absent = features.first().map(|&(index, _)| index);
+            self.news.push(News::Names(names));
+        }
+        let index = self.all[place].absent;
+        self.loose.extend(index.map(|index| (index, 1.0)));
+        Ok(index)
+    }
+
+    /// Adds the features of a cell that is no plain number or word.
+    #[cold]
+    fn give_anything(&mut self, place: usize, name: &str, cell: Cell<'_>) -> Result<(), RowError> {
+        let holds_words = matches!(self.all[place].key, Key::Words(_));
+        let role = if holds_words { Role::Category } else { Role::Number };
+        let Cells { features, names } = features_of(name, role, cell, self.bits)?;
+        if holds_words { &mut self.loose } else { &mut self.numbers }.extend(features);
         self.news.push(News::Names(names));
         Ok(())
     }
 
-    /// Takes down a key that was not seen before.
-    fn meet(&mut self, name: &str, holds_words: bool) {
+    /// Takes down a key that was not seen before, and returns its place.
+    fn meet(
+        &mut self,
+        word: &Bound<'_, PyString>,
+        hash: isize,
+        holds_words: bool,
+    ) -> PyResult<usize> {
         let key = if holds_words {
             Key::Words(HashMap::new())
         } else {
-            Key::Number(Names::default().number(name, self.bits))
+            Key::Number(Names::default().number(word.to_str()?, self.bits))
         };
-        self.all.insert(name.to_owned(), key);
-        let news = if holds_words { News::Words } else { News::Number };
-        self.news.push(news(name.to_owned()));
+        let place = self.all.len();
+        let earlier = self.places.insert(hash, place);
+        let word = word.clone().unbind();
+        self.all.push(Known { word, hash, earlier, key, absent: None });
+        self.news.push(News::Key(place));
+        Ok(place)
     }
 
     /// Ends the row at hand. Values of the same index are added up.
@@ -356,18 +458,26 @@ impl Keys {
         batch: &mut Batch,
         (label, importance): (f64, Importance),
     ) -> PyResult<()> {
-        self.loose.append(&mut self.numbers);
-        self.loose.sort_by_key(|&(index, _)| index);
-        self.loose.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            kept.1 += if is_same { next.1 } else { 0.0 };
-            is_same
-        });
-        let mut open = batch.open_row(self.loose.len());
-        for &(index, value) in &self.loose {
-            let wrong = |why| PythonError::value(format!("row {row}: {why}"));
-            open.push(index, value).map_err(wrong)?;
+        let Self { loose, numbers, order, .. } = self;
+        loose.append(numbers);
+        order.clear();
+        let places = loose.iter().enumerate();
+        order.extend(places.map(|(place, &(index, _))| u64::from(index) << 32 | place as u64));
+        order.sort_unstable();
+        let mut open = batch.open_row(order.len());
+        let wrong = |why| PythonError::value(format!("row {row}: {why}"));
+        let (mut last, mut sum) = (None, 0.0);
+        for &key in order.iter() {
+            let (index, value) = loose[key as u32 as usize];
+            match last {
+                Some(same) if same == index => sum += value,
+                _ => {
+                    last.map_or(Ok(()), |last| open.push(last, sum)).map_err(wrong)?;
+                    (last, sum) = (Some(index), value);
+                }
+            }
         }
+        last.map_or(Ok(()), |last| open.push(last, sum)).map_err(wrong)?;
         open.finish(label, importance);
         Ok(())
     }
@@ -426,10 +536,13 @@ fn is_same(key: &Bound<'_, PyAny>, known: &Py<PyString>) -> bool {
     key.is(known) || key.cast_exact::<PyString>().is_ok_and(letters)
 }
 
-/// Returns a value in single precision, if it is a plain number.
+/// Returns a value in single precision, if it is a plain number or a truth.
 fn number(value: &Bound<'_, PyAny>) -> Option<f32> {
     if let Ok(number) = value.cast_exact::<PyFloat>() {
         return Some(number.value() as f32);
+    }
+    if let Ok(truth) = value.cast_exact::<PyBool>() {
+        return Some(f32::from(u8::from(truth.is_true())));
     }
     let whole = value.cast_exact::<PyInt>().ok()?;
     whole.extract::<f64>().ok().map(|number| number as f32)
@@ -485,24 +598,26 @@ impl Collected {
 }
 
 /// Shows the rows of a matrix whose columns have names to `visit`.
-pub(crate) fn matrix(
-    (rows, width): (usize, usize),
-    cell: impl Fn(usize, usize) -> f64,
+pub(crate) fn matrix<T: Copy + Into<f64>>(
+    array: &ArrayView2<'_, T>,
     (columns, bits, constant): (&Columns, Bits, bool),
     side: &Side<'_>,
     visit: &mut Visit<'_>,
 ) -> Outcome<Told> {
+    let (rows, width) = array.dim();
     let features: Vec<usize> = features(columns);
     if width != features.len() {
         let wanted = features.len();
         return Err(PythonError::value(format!("X has {width} columns, expected {wanted}")));
     }
-    if let Some(plain) = Plain::new(columns, &features, bits) {
-        let is_finite =
-            |row: usize| (0..width).all(|column| (cell(row, column) as f32).is_finite());
-        if (0..rows).all(is_finite) {
-            return plain.each(cell, constant, side, visit);
-        }
+    let cell = |row: usize, column: usize| array[[row, column]].into();
+    let are_finite =
+        || array.iter().fold(true, |fine, &one| fine & (one.into() as f32).is_finite());
+    if let Some(plain) = Plain::new(columns, &features, bits)
+        && are_finite()
+    {
+        plain.each(0..rows, &Matrix(array), constant, side, visit)?;
+        return Ok(Told { names: plain.names, missing: Vec::new() });
     }
     let label = columns.iter().position(|column| column.role == Role::Label);
     let all = with_importance(columns, side)?;
@@ -533,8 +648,8 @@ pub(crate) fn matrix(
     Ok(Told { names: assembler.names().clone(), missing: assembler.missing().to_vec() })
 }
 
-/// The features of a matrix all of whose columns are numbers, each a feature of its own.
-struct Plain {
+/// The features of a table all of whose columns are numbers, each a feature of its own.
+pub(crate) struct Plain {
     /// The features in increasing order, each with its column.
     features: Vec<(u32, usize)>,
     names: Names,
@@ -542,7 +657,7 @@ struct Plain {
 
 impl Plain {
     /// Returns the features of the columns at these places. It is `None` if there is more to them.
-    fn new(columns: &Columns, places: &[usize], bits: Bits) -> Option<Self> {
+    pub(crate) fn new(columns: &Columns, places: &[usize], bits: Bits) -> Option<Self> {
         let made = Expansion { missing: false, ..columns.expansion().clone() };
         if !made.is_none() {
             return None;
@@ -561,45 +676,92 @@ impl Plain {
         are_distinct.then_some(Self { features, names })
     }
 
-    /// Shows the rows to `visit`, some at a time. All values are finite.
-    fn each(
-        self,
-        cell: impl Fn(usize, usize) -> f64,
+    /// Returns the names of the features.
+    pub(crate) fn names(&self) -> Names {
+        self.names.clone()
+    }
+
+    /// Returns the columns that are features.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = usize> {
+        self.features.iter().map(|&(_, column)| column)
+    }
+
+    /// Shows rows of finite numbers to `visit`, some at a time. They are those of the labels at `rows`.
+    pub(crate) fn each(
+        &self,
+        rows: Range<usize>,
+        numbers: &impl Numbers,
         constant: bool,
         side: &Side<'_>,
         visit: &mut Visit<'_>,
-    ) -> Outcome<Told> {
-        let Self { features, names } = self;
-        let width = features.len() + usize::from(constant);
+    ) -> Outcome<()> {
+        let width = self.features.len() + usize::from(constant);
+        let step = (ENOUGH / width.max(1)).max(1);
         let mut batch = Batch::default();
-        for part in parts(side, width) {
+        for start in rows.clone().step_by(step) {
+            let part = start..rows.end.min(start + step);
+            let of_table = part.start - rows.start..part.end - rows.start;
             let lengths = vec![width as u32; part.len()];
-            let (labels, importances) = side.part(part.clone());
+            let (labels, importances) = side.part(part);
             batch.clear();
             let filled = batch.extend_with(&lengths, labels, importances, |indices, values| {
-                let rows = indices.chunks_exact_mut(width.max(1));
-                for (row, (indices, values)) in
-                    part.zip(rows.zip(values.chunks_exact_mut(width.max(1))))
-                {
-                    if constant {
-                        (indices[0], values[0]) = (0, 1.0);
-                    }
-                    let places = (width - features.len()..).zip(&features);
-                    for (place, &(index, column)) in places {
-                        (indices[place], values[place]) = (index, cell(row, column) as f32);
-                    }
-                }
+                self.fill(numbers, of_table, constant, indices, values);
             });
             filled.map_err(|why| PythonError::value(format!("X: {why}")))?;
             visit(batch.rows())?;
         }
-        Ok(Told { names, missing: Vec::new() })
+        Ok(())
+    }
+
+    /// Writes the features of some rows of the table, column by column.
+    fn fill(
+        &self,
+        numbers: &impl Numbers,
+        rows: Range<usize>,
+        constant: bool,
+        indices: &mut [u32],
+        values: &mut [f32],
+    ) {
+        let first = usize::from(constant);
+        let width = self.features.len() + first;
+        for row in indices.chunks_exact_mut(width.max(1)) {
+            row[..first].fill(0);
+            row[first..].iter_mut().zip(&self.features).for_each(|(to, &(index, _))| *to = index);
+        }
+        if constant {
+            values.iter_mut().step_by(width).for_each(|to| *to = 1.0);
+        }
+        for (place, column) in (first..).zip(self.columns()) {
+            numbers.write(column, rows.clone(), &mut values[place..], width);
+        }
     }
 }
 
-/// Returns the places of the columns that hold neither labels, importances nor predictions.
-fn features(columns: &Columns) -> Vec<usize> {
-    let is_feature = |role| !matches!(role, Role::Label | Role::Importance | Role::Prediction);
+/// The numbers of a table, column by column.
+pub(crate) trait Numbers {
+    /// Writes the numbers of some rows of a column to every `step`-th place.
+    fn write(&self, column: usize, rows: Range<usize>, to: &mut [f32], step: usize);
+}
+
+/// The numbers of a matrix.
+struct Matrix<'a, T>(&'a ArrayView2<'a, T>);
+
+impl<T: Copy + Into<f64>> Numbers for Matrix<'_, T> {
+    fn write(&self, column: usize, rows: Range<usize>, to: &mut [f32], step: usize) {
+        let numbers = self.0.slice(s![rows, column]);
+        write_each(to, step, numbers.iter().map(|&number| number.into() as f32));
+    }
+}
+
+/// Writes numbers to every `step`-th place.
+pub(crate) fn write_each(to: &mut [f32], step: usize, numbers: impl Iterator<Item = f32>) {
+    to.iter_mut().step_by(step).zip(numbers).for_each(|(to, number)| *to = number);
+}
+
+/// Returns the places of the columns that hold neither labels, importances, ids nor predictions.
+pub(crate) fn features(columns: &Columns) -> Vec<usize> {
+    let is_feature =
+        |role| !matches!(role, Role::Label | Role::Importance | Role::Prediction | Role::Id);
     let columns = columns.iter().enumerate();
     columns.filter(|(_, column)| is_feature(column.role)).map(|(place, _)| place).collect()
 }

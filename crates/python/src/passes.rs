@@ -33,7 +33,7 @@ fn each_row(
 ) -> PyResult<Told> {
     let table = Table::of(table)?;
     let side = Side::new(labels, importances)?;
-    let view = table.view(&Dicts::new(Bits::default(), false))?;
+    let view = table.view(&Dicts::new(Bits::default(), false, false))?;
     Ok(py.detach(|| view.checked(way)?.each(way, Some(&side), &mut |rows| visit(rows)))?)
 }
 
@@ -254,7 +254,7 @@ impl Question {
         let found = HindsightReport::new(&solution, &self.columns, &options);
         let found = found.named(&sizes.seen.names);
         let comparators = self.comparators.clone();
-        let answer = Answer { found, loss: self.loss, sigma: 0.0, comparators };
+        let answer = Answer { found, loss: self.loss.into(), sigma: 0.0, comparators };
         let answer = serde_json::to_string(&answer);
         Ok(answer.map_err(|error| PythonError::Runtime(error.to_string()))?)
     }

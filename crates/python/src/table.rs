@@ -15,7 +15,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use rueful_core::{Door, RowError};
-use rueful_data::{Bits, Columns, Names};
+use rueful_data::{Bits, Columns, KNOT_ROWS, Names};
 use std::ops::Range;
 
 /// The approximate number of features in a batch.
@@ -60,6 +60,15 @@ impl<'py> Table<'py> {
         Err(PyTypeError::new_err(format!("X is {kind}, expected an array, a matrix or a frame")))
     }
 
+    /// Returns the first numbers of a column of a matrix, as far as they decide the knots of curves.
+    pub(crate) fn first_numbers(&self, column: usize) -> Vec<f32> {
+        match self {
+            Self::Singles(array) => first_numbers(&array.as_array(), column),
+            Self::Doubles(array) => first_numbers(&array.as_array(), column),
+            Self::Sparse(_) | Self::Dicts(_) | Self::Arrow(_) => Vec::new(),
+        }
+    }
+
     /// Returns a view of the table for work without the interpreter.
     pub(crate) fn view(&self, dicts: &Dicts) -> PyResult<View<'_>> {
         Ok(match self {
@@ -70,6 +79,14 @@ impl<'py> Table<'py> {
             Self::Arrow(object) => View::Arrow(arrow::import(object)?),
         })
     }
+}
+
+fn first_numbers<T: Cell>(array: &ArrayView2<'_, T>, column: usize) -> Vec<f32> {
+    if column >= array.ncols() {
+        return Vec::new();
+    }
+    let first = array.column(column).into_iter().take(KNOT_ROWS).map(|cell| cell.single());
+    first.filter(|number| number.is_finite()).collect()
 }
 
 /// A table that can be read without the interpreter.
@@ -157,12 +174,10 @@ impl View<'_> {
             }
             (Self::Batch(rows), _) => return rows.each(side, visit),
             (Self::Singles(array), Way::Named { columns, bits, constant }) => {
-                let cells = |row: usize, column: usize| f64::from(array[[row, column]]);
-                return named::matrix(array.dim(), cells, (columns, *bits, *constant), side, visit);
+                return named::matrix(&array, (columns, *bits, *constant), side, visit);
             }
             (Self::Doubles(array), Way::Named { columns, bits, constant }) => {
-                let cells = |row: usize, column: usize| array[[row, column]];
-                return named::matrix(array.dim(), cells, (columns, *bits, *constant), side, visit);
+                return named::matrix(&array, (columns, *bits, *constant), side, visit);
             }
             (Self::Singles(array), Way::Numbered { constant: false })
                 if array.is_standard_layout() =>

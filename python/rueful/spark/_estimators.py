@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,17 +37,20 @@ from pyspark.ml.util import (
 )
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
+    DataType,
     DoubleType,
     NumericType,
+    StringType,
     StructField,
     StructType,
 )
 
 from .. import _data
+from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model
 from . import _files, _rounds
@@ -101,11 +105,11 @@ class _Classes(HasProbabilityCol, HasRawPredictionCol):
     """The parameters of classifiers."""
 
     def setProbabilityCol(self, value: str) -> Self:
-        """Sets the column of the probabilities of both classes."""
+        """Sets the column of the probabilities of all classes."""
         return self._set(probabilityCol=value)
 
     def setRawPredictionCol(self, value: str) -> Self:
-        """Sets the column of the scores of both classes."""
+        """Sets the column of the scores of all classes."""
         return self._set(rawPredictionCol=value)
 
 
@@ -155,19 +159,29 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
 
     def _scored(self, df: DataFrame, column: str) -> DataFrame:
         """Adds the scores as a column of doubles."""
+
+        def said(model: Model, table: Any) -> list[pa.Array]:
+            return [pa.array(model.predict(table), pa.float64())]
+
+        return self._with_columns(df, [StructField(column, DoubleType())], said)
+
+    def _with_columns(
+        self, df: DataFrame, fields: list[StructField], said: Callable[[Model, Any], list[pa.Array]]
+    ) -> DataFrame:
+        """Adds what the model says of the rows."""
         state, columns = self.toBytes(), self._of
         assert columns is not None
+        kinds = to_arrow_schema(StructType(fields))
 
         def predict(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
             model = Model.from_bytes(state)
             for batch in batches:
-                scores = model.predict(columns.table(batch)) if len(batch) else np.zeros(0)
-                arrays = [*batch.columns, pa.array(scores, pa.float64())]
-                yield pa.RecordBatch.from_arrays(arrays, [*batch.schema.names, column])
+                new = [pa.array([], kind) for kind in kinds.types]
+                new = said(model, columns.table(batch)) if len(batch) else new
+                names = [*batch.schema.names, *kinds.names]
+                yield pa.RecordBatch.from_arrays([*batch.columns, *new], names)
 
-        return df.mapInArrow(
-            predict, StructType([*df.schema.fields, StructField(column, DoubleType())])
-        )
+        return df.mapInArrow(predict, StructType([*df.schema.fields, *fields]))
 
     def write(self) -> MLWriter:
         """Returns the writer."""
@@ -192,6 +206,7 @@ class _Writer(MLWriter):
             "label": of.label,
             "weight": of.weight,
             "classes": list(of.classes) if of.classes else None,
+            "isOfMany": of.is_of_many,
             "isVector": of.is_vector,
             "skips": of.skips,
             "skippedRows": self.instance.skippedRows,
@@ -215,7 +230,8 @@ class _Reader(MLReader[Any]):
             tuple(about["features"]),
             about["label"],
             about["weight"],
-            (classes[0], classes[1]) if classes else None,
+            tuple(classes) if classes else None,
+            about.get("isOfMany", False),
             about["isVector"],
             about["skips"],
         )
@@ -228,15 +244,52 @@ class _Reader(MLReader[Any]):
 
 
 class OnlineClassificationModel(_Learned, _Classes):
-    """Two classes that `OnlineClassifier` has learned to tell apart, with a certificate."""
+    """Classes that `OnlineClassifier` has learned to tell apart, with a certificate."""
 
     @property
-    def classes(self) -> tuple[Any, Any]:
-        """The labels; the second is the positive one."""
+    def classes(self) -> tuple[Any, ...]:
+        """The labels in the order of probabilities; of two, the second is the positive one."""
         assert self._of is not None and self._of.classes is not None
         return self._of.classes
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        assert self._of is not None
+        return (self._of_many if self._of.is_of_many else self._of_two)(dataset)
+
+    def _of_many(self, dataset: DataFrame) -> DataFrame:
+        """Adds the probabilities and scores of many classes, and the likeliest of them."""
+        columns, model = self._of, self.model
+        assert columns is not None
+        known = columns.known(model.class_names() or [])
+        has_probabilities = '"softmax"' in model.task()
+        kind = _kind_of(self.classes[0])
+        labels = pa.array(self.classes, to_arrow_type(kind))
+
+        def said(model: Model, table: Any) -> list[pa.Array]:
+            found = model.predict_classes(table, has_probabilities)
+            if not has_probabilities:
+                scores = known.scores(found)
+                return [_lists(scores), labels.take(pa.array(scores.argmax(axis=1)))]
+            shares = known.probabilities(found)
+            with np.errstate(divide="ignore"):
+                return [
+                    _lists(np.log(shares)),
+                    labels.take(pa.array(shares.argmax(axis=1))),
+                    _lists(shares),
+                ]
+
+        raw, likely = self.getRawPredictionCol(), self.getProbabilityCol()
+        fields = [
+            StructField(raw, ArrayType(DoubleType())),
+            StructField(self.getPredictionCol(), kind),
+        ]
+        fields += [StructField(likely, ArrayType(DoubleType()))] if has_probabilities else []
+        found = self._with_columns(dataset, fields, said)
+        for name in [raw, *([likely] if has_probabilities else [])]:
+            found = found.withColumn(name, array_to_vector(name))
+        return found
+
+    def _of_two(self, dataset: DataFrame) -> DataFrame:
         score = "__rueful_score"
         found = self._scored(dataset, score)
         has_probabilities = '"logistic"' in self.model.task()
@@ -260,6 +313,19 @@ class OnlineClassificationModel(_Learned, _Classes):
         return found.withColumn(self.getPredictionCol(), label).drop(score)
 
 
+def _lists(rows: _data.Doubles) -> pa.Array:
+    """Returns the rows of a matrix as lists."""
+    offsets = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(rows.ravel()))
+
+
+def _kind_of(label: Any) -> DataType:
+    """Returns the type of a column of predicted labels. Numbers are doubles, as in pyspark.ml."""
+    if isinstance(label, bool):
+        return BooleanType()
+    return StringType() if isinstance(label, str) else DoubleType()
+
+
 class OnlineRegressionModel(_Learned):
     """Numbers that `OnlineRegressor` has learned to predict, with a certificate."""
 
@@ -267,9 +333,7 @@ class OnlineRegressionModel(_Learned):
         return self._scored(dataset, self.getPredictionCol())
 
 
-class _Online(
-    _Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, DefaultParamsWritable
-):
+class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, DefaultParamsWritable):
     """The common part of the estimators."""
 
     _usual_loss: ClassVar[str]
@@ -291,12 +355,12 @@ class _Online(
     firstSlice = Param(
         Params._dummy(),
         "firstSlice",
-        "how many rows of a part are learned from before the first merge",
+        "how many rows one part learns from alone, before all learn side by side",
         typeConverter=TypeConverters.toInt,
     )
 
     def _begin(self, given: dict[str, Any]) -> None:
-        self._setDefault(loss=self._usual_loss, firstSlice=256, handleInvalid="error")
+        self._setDefault(loss=self._usual_loss, firstSlice=4096, handleInvalid="error")
         self._set(**{name: value for name, value in given.items() if value is not None})
 
     def getLoss(self) -> str:
@@ -324,70 +388,108 @@ class _Online(
         return self._set(numParts=value)
 
     def getFirstSlice(self) -> int:
-        """Returns how many rows of a part are learned from before the first merge."""
+        """Returns how many rows one part learns from alone, before all learn side by side."""
         return int(self.getOrDefault(self.firstSlice))
 
     def setFirstSlice(self, value: int) -> Self:
-        """Sets how many rows of a part are learned from before the first merge."""
+        """Sets how many rows one part learns from alone, before all learn side by side."""
         return self._set(firstSlice=value)
 
     def setHandleInvalid(self, value: str) -> Self:
         """Sets what becomes of rows that cannot be learned from: `error`, or `skip` and count."""
         return self._set(handleInvalid=value)
 
-    def _settings(self, **more: Any) -> dict[str, Any]:
-        given: dict[str, Any] = {"loss": self.getLoss(), **more}
+    def _settings(self, columns: Columns, **more: Any) -> dict[str, Any]:
+        given: dict[str, Any] = {"loss": self._loss_for(columns), **more}
         if self.isSet(self.radius):
             given["radius"] = self.getRadius()
         return _data.pick(given, _data.SETTINGS)
 
-    def _labels(self, df: DataFrame) -> tuple[Any, Any] | None:
-        """Returns the labels of the classes, if there are classes."""
+    def _loss_for(self, columns: Columns) -> str:
+        """Returns the loss for rows with these columns."""
+        return self.getLoss()
+
+    def _unknown_label(self, df: DataFrame) -> str | None:
+        """Returns the column whose labels must be found in the data, if there is one."""
         return None
 
+    def _with_labels(self, columns: Columns, found: list[Any] | None) -> Columns:
+        """Returns the columns with the labels of classes, if there are classes.
+
+        `found` are those in the data, if anybody looked for them.
+        """
+        return columns
+
     def _columns(self, df: DataFrame) -> Columns:
+        """Returns what the columns are. The labels of classes are not known yet."""
         how = self.getHandleInvalid()
         if how not in ("error", "skip"):
             raise ValueError(f"handleInvalid: found {how!r}, expected 'error' or 'skip'")
         features, is_vector = self._features(df)
         return Columns(
-            features, self.getLabelCol(), self._weight(), self._labels(df), is_vector, how == "skip"
+            features,
+            self.getLabelCol(),
+            self._weight(),
+            is_vector=is_vector,
+            skips=how == "skip",
         )
+
+    def _known_columns(self, df: DataFrame) -> Columns:
+        """Returns what the columns are. Labels of classes are looked for in the data."""
+        columns, label = self._columns(df), self._unknown_label(df)
+        found = None if label is None else _distinct(df, label)
+        return self._with_labels(columns, found)
 
     def _fresh(self, df: DataFrame, columns: Columns, **more: Any) -> Learned:
         """Returns a model that has seen nothing, for rows like these."""
-        table: Any = _data.sparse(scipy.sparse.csr_matrix((0, 0)))
-        if not columns.is_vector:
-            fields = [df.schema[name] for name in columns.features]
-            table = to_arrow_schema(StructType(fields)).empty_table()
-        classes = [_data.class_name(label) for label in columns.classes or ()] or None
-        asked = _data.columns({}, None)
-        model = Model(self._settings(**more), asked, table, constant=True, classes=classes)
+        of_two = columns.classes is not None and not columns.is_of_many
+        classes = [_data.class_name(label) for label in columns.classes or ()] if of_two else None
+        asked, table = _data.columns({}, None), _no_rows(df, columns)
+        settings = self._settings(columns, **more)
+        model = Model(settings, asked, table, constant=True, classes=classes)
         return Learned(model.to_bytes())
 
-    def _go_on(self, base: Learned, df: DataFrame, columns: Columns, folder: str) -> Learned:
-        """Learns from rows. Unless they lie in files, they are written out to a folder meanwhile."""
-        spark, first = df.sparkSession, self.getFirstSlice()
+    def _go_on(
+        self, base: Learned | None, df: DataFrame, columns: Columns, folder: str
+    ) -> tuple[Learned, Columns, Learned]:
+        """Learns from rows. Unless they lie in files, they are written out to a folder meanwhile.
+
+        Returns what was learned, the columns with all labels, and the model before.
+        """
+        spark = df.sparkSession
         df = df.select(*columns.names())
         if self.isSet(self.numParts):
             df = df.coalesce(1) if self.getNumParts() == 1 else df.repartition(self.getNumParts())
         if _rounds.is_in_place(df):
-            return _rounds.learned(base, _rounds.InPlace(df), columns, first)
+            return self._learned(base, df, _rounds.InPlace(df), columns)
         try:
             _rounds.numbered(df).write.mode("overwrite").parquet(folder)
-            written = _rounds.Written(spark.read.parquet(folder))
-            return _rounds.learned(base, written, columns, first)
+            return self._learned(base, df, _rounds.Written(spark.read.parquet(folder)), columns)
         finally:
             _files.remove(spark, folder)
+
+    def _learned(
+        self,
+        base: Learned | None,
+        df: DataFrame,
+        rows: _rounds.Written | _rounds.InPlace,
+        columns: Columns,
+    ) -> tuple[Learned, Columns, Learned]:
+        # The labels of two classes stay as they are, and more may always come to many.
+        is_open = columns.classes is None or columns.is_of_many
+        survey = rows.survey(self._unknown_label(df) if is_open else None)
+        columns = self._with_labels(columns, survey.labels) if is_open else columns
+        base = base or self._fresh(df, columns)
+        learned = _rounds.learned(base, rows, survey.counts, columns, self.getFirstSlice())
+        return learned, columns, base
 
     def _made(self, learned: Learned, columns: Columns) -> Any:
         """Returns the model of pyspark.ml."""
         return self._copyValues(self._kind(learned, columns))
 
     def _fit(self, dataset: DataFrame) -> Any:
-        columns = self._columns(dataset)
-        base = self._fresh(dataset, columns)
-        learned = self._go_on(base, dataset, columns, _work_folder(dataset.sparkSession))
+        columns, folder = self._columns(dataset), _work_folder(dataset.sparkSession)
+        learned, columns, base = self._go_on(None, dataset, columns, folder)
         if learned is base:
             raise ValueError("the data have no rows")
         return self._made(learned, columns)
@@ -413,20 +515,29 @@ class _Online(
         return LearningStream(self, df, checkpoint, queryName, trigger)
 
 
+def _no_rows(df: DataFrame, columns: Columns) -> Any:
+    """Returns a table of the features without rows."""
+    if columns.is_vector:
+        return _data.sparse(scipy.sparse.csr_matrix((0, 0)))
+    fields = [df.schema[name] for name in columns.features]
+    return to_arrow_schema(StructType(fields)).empty_table()
+
+
 class OnlineClassifier(_Classes, _Online):
-    """Learns to tell two classes apart, on all machines of a cluster, and proves its own regret.
+    """Learns to tell classes apart, on all machines of a cluster, and proves its own regret.
 
     The parameters have the names of pyspark.ml. Without `featuresCol`, all columns beside label and
-    weight are features: numbers, booleans and words.
+    weight are features: numbers, booleans and words. The loss is `logistic` for two classes and
+    `softmax` for more, unless it is set.
     """
 
-    _usual_loss = "logistic"
+    _usual_loss = "auto"
     _kind = OnlineClassificationModel
 
     classes = Param(
         Params._dummy(),
         "classes",
-        "both labels, the positive one last; found in the data if left out",
+        "all labels, of two the positive one last; found in the data if left out",
         typeConverter=TypeConverters.toList,
     )
 
@@ -451,38 +562,60 @@ class OnlineClassifier(_Classes, _Online):
         self._begin(self._input_kwargs)
 
     def getClasses(self) -> list[Any]:
-        """Returns both labels, if they were set."""
+        """Returns the labels, if they were set."""
         return list(self.getOrDefault(self.classes))
 
     def setClasses(self, value: list[Any]) -> Self:
-        """Sets both labels, the positive one last."""
+        """Sets the labels, of two the positive one last."""
         return self._set(classes=value)
 
-    def _labels(self, df: DataFrame) -> tuple[Any, Any]:
+    def _loss_for(self, columns: Columns) -> str:
+        if self.getLoss() != "auto":
+            return self.getLoss()
+        return "softmax" if columns.is_of_many else "logistic"
+
+    def _unknown_label(self, df: DataFrame) -> str | None:
         name = self.getLabelCol()
-        if isinstance(df.schema[name].dataType, BooleanType):
-            return False, True
-        is_set = self.isSet(self.classes)
-        found = self.getClasses() if is_set else _distinct(df, name, self.getHandleInvalid())
-        if len(found) != 2:
-            shown = ", ".join(repr(one) for one in found) or "none"
-            more = ", and perhaps more: parts of more than two classes cannot be merged, and "
-            more = f"{more}rueful on one machine learns them" if len(found) > 2 else ""
-            fix = "; classes=[...] names them, if the data do not have both yet"
-            fix = fix if len(found) < 2 and not is_set else ""
-            raise ValueError(f"column {name}: expected two classes, found {shown}{more}{fix}")
-        low, high = found if is_set else sorted(found)
-        return low, high
+        is_truth = isinstance(df.schema[name].dataType, BooleanType)
+        return None if is_truth or self.isSet(self.classes) else name
+
+    def _with_labels(self, columns: Columns, found: list[Any] | None) -> Columns:
+        if found is None:
+            both = self.getClasses() if self.isSet(self.classes) else [False, True]
+            return self._with_classes(columns, both)
+        known = [label for label in found if label is not None and label == label]
+        if len(known) < len(found) and not columns.skips:
+            raise ValueError(
+                f"column {columns.label}: a row has no label; handleInvalid='skip' leaves it out"
+            )
+        return self._with_classes(columns, sorted({*known, *(columns.classes or ())}))
+
+    def _with_classes(self, columns: Columns, labels: list[Any]) -> Columns:
+        loss, is_set = self.getLoss(), self.isSet(self.classes)
+        is_of_many = columns.is_of_many or loss in OF_MANY or (loss == "auto" and len(labels) > 2)
+        shown = ", ".join(repr(one) for one in labels[:5]) or "none"
+        found = f"column {columns.label}: expected {{}}, found {shown}"
+        found += ", ..." if len(labels) > 5 else ""
+        fix = "" if is_set else "; classes=[...] names them, if the data do not have all yet"
+        if is_of_many and (len(labels) < 2 or len(set(labels)) < len(labels)):
+            raise ValueError(found.format("at least two classes") + fix)
+        if not is_of_many and len(labels) != 2:
+            more = "; loss='softmax' learns any number of them" if loss in OF_TWO else ""
+            fix = fix if len(labels) < 2 else more
+            raise ValueError(found.format("two classes") + fix)
+        return dataclasses.replace(columns, classes=tuple(labels), is_of_many=is_of_many)
 
 
-def _distinct(df: DataFrame, name: str, how: str) -> list[Any]:
-    """Returns up to three labels of a column."""
-    labels = df.select(name)
-    labels = labels.where(F.col(name).isNotNull()) if how == "skip" else labels
-    found = [row[0] for row in labels.distinct().limit(3).collect()]
-    if None in found:
-        raise ValueError(f"column {name}: a row has no label; handleInvalid='skip' leaves it out")
-    return found
+#: The most classes that are looked for.
+_MOST_CLASSES = 10_000
+
+
+def _distinct(df: DataFrame, name: str) -> list[Any]:
+    """Returns the labels of a column."""
+    found = df.select(name).distinct().limit(_MOST_CLASSES + 1).collect()
+    if len(found) > _MOST_CLASSES:
+        raise ValueError(f"column {name}: found more than {_MOST_CLASSES} labels")
+    return [row[0] for row in found]
 
 
 class OnlineRegressor(_Online):

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .. import _data
+from .._classes import OF_MANY
 from .._report import Report
 from .._rueful import Model, Pass, Question, Sizes
 from ._rounds import FAN
@@ -412,6 +413,8 @@ def hindsight(
         raise ValueError(f"tolerance: {tolerance} is not a number between 0 and 1")
     if max_passes < 1:
         raise ValueError("max_passes: at least 1, for one pass gives an interval already")
+    if loss in OF_MANY:
+        raise ValueError(f"loss: passes on many machines solve for one score, and {loss} has many")
     of_classes = _is_of_classes(df, label, loss)
     estimator: Any = (OnlineClassifier if of_classes else OnlineRegressor)(labelCol=label)
     if isinstance(features, str):
@@ -420,7 +423,12 @@ def hindsight(
         df = df.select(*dict.fromkeys([*features, label, *([weight] if weight else [])]))
     given = {"weightCol": weight, "loss": loss, "radius": radius}
     estimator._set(**{name: value for name, value in given.items() if value is not None})
-    columns = estimator._columns(df)
+    columns = estimator._known_columns(df)
+    if columns.is_of_many:
+        raise ValueError(
+            f"column {label}: found {len(columns.classes)} classes, and passes on many machines "
+            "solve for two; `rueful hindsight` solves for more on one machine"
+        )
     fresh = estimator._fresh(df, columns, comparators=comparators)
     search = Search(Data(df.select(*columns.names()), columns, fresh.state), tolerance, max_passes)
     return search.answer((_kinked if search.question.is_kinked() else _smooth)(search))

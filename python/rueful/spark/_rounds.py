@@ -19,7 +19,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-from .._rueful import Model, join_parts, part, part_from_bytes, take_parts
+from .. import _data
+from .._rueful import Model, announce, join_parts, part, part_from_bytes, take_parts
 from ._rows import PART, ROW, BadRow, Columns
 
 #: How many parts are joined at once.
@@ -77,31 +78,75 @@ def numbered(df: DataFrame) -> DataFrame:
 
 @dataclasses.dataclass(frozen=True)
 class Slice:
-    """The rows of a round: a range of places in all parts, in one, or in all but one."""
+    """The rows of a round: a range of places in all parts, or in one.
+
+    `done` is a part and how many of its rows were learned from before. They are left out.
+    """
 
     start: int
     end: int
     only: int | None = None
-    but: int | None = None
+    done: tuple[int, int] | None = None
 
-    def of(self, batches: Batches, many: int) -> Batches:
-        """Yields the rows of the slice. If more than `many` rows follow, they are not read.
+    def end_of(self, part: int) -> int:
+        """Returns where the slice of a part ends."""
+        return self.end if self.only in (None, part) else 0
 
-        A worker that does not read all rows is not used again by Spark, so a few rows are read to
-        their end.
-        """
-        left = many
+    def left(self, counts: dict[int, int]) -> int:
+        """Returns the most rows that a part has behind its slice."""
+        return max(count - self.end_of(part) for part, count in counts.items())
+
+    def where(self, rows: DataFrame) -> DataFrame:
+        """Returns the rows of the slice."""
+        rows = self.from_start(rows).where(F.col(ROW) < self.end)
+        return rows if self.only is None else rows.where(F.col(PART) == self.only)
+
+    def from_start(self, rows: DataFrame) -> DataFrame:
+        """Returns the rows of the slice and those behind it."""
+        rows = rows.where(F.col(ROW) >= self.start)
+        if self.done is None:
+            return rows
+        part, count = self.done
+        return rows.where((F.col(PART) != part) | (F.col(ROW) >= count))
+
+    def until_end(self, batches: Iterable[pa.RecordBatch]) -> Batches:
+        """Yields the rows up to the end of the slice, and reads no further."""
         for batch in batches:
+            if not len(batch):
+                continue
             part, place = batch.column(PART)[0].as_py(), batch.column(ROW)[0].as_py()
-            is_wanted = part != self.but and self.only in (None, part)
-            end = self.end if is_wanted else 0
-            start = min(max(self.start - place, 0), len(batch))
-            rows = batch.slice(start, max(min(end - place, len(batch)) - start, 0))
-            if len(rows):
-                yield rows
-            left -= max(place + len(batch) - max(end, place), 0)
-            if left < 0:
+            left = self.end_of(part) - place
+            if left > 0:
+                yield batch.slice(0, left)
+            if left <= len(batch):
                 return
+
+
+#: The most pairs of a part and a label that are counted.
+MOST_PAIRS = 1_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Survey:
+    """How many rows each part has, and the labels, if they were looked for."""
+
+    counts: dict[int, int]
+    labels: list[Any] | None = None
+
+    @staticmethod
+    def of(rows: DataFrame, label: str | None) -> Survey:
+        """Counts rows that have the number of their part."""
+        keys = [PART, *([label] if label is not None else [])]
+        found = rows.groupBy(*keys).count().limit(MOST_PAIRS).collect()
+        if len(found) == MOST_PAIRS:
+            raise ValueError(
+                f"column {label}: found too many labels for classes; "
+                "OnlineRegressor learns to predict numbers"
+            )
+        counts: dict[int, int] = {}
+        for row in found:
+            counts[row[0]] = counts.get(row[0], 0) + row["count"]
+        return Survey(counts, list({row[1] for row in found}) if label is not None else None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,20 +155,21 @@ class Written:
 
     rows: DataFrame
 
-    def counts(self) -> dict[int, int]:
-        """Returns how many rows each part has."""
-        return {row[PART]: row["count"] for row in self.rows.groupBy(PART).count().collect()}
+    def survey(self, label: str | None) -> Survey:
+        """Counts the rows of each part, and finds the labels, if there is a column of classes."""
+        return Survey.of(self.rows, label)
 
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
         """Lets every part learn from its slice."""
-        rows = self.rows.where((F.col(ROW) >= cut.start) & (F.col(ROW) < cut.end))
-        rows = rows if cut.but is None else rows.where(F.col(PART) != cut.but)
-        rows = rows if cut.only is None else rows.where(F.col(PART) == cut.only)
+        rows = cut.where(self.rows)
         return by_part(rows, 1 if cut.only is not None else parts).mapInArrow(learn, STATE)
 
 
-#: How many rows are read to their end after a slice.
+#: How many rows behind a slice are read.
 MANY = 100_000
+
+#: Where the number of a partition begins in the numbers that Spark gives to rows.
+_PARTITION = 33
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,21 +177,35 @@ class InPlace:
     """Rows of files, which are read where they lie."""
 
     df: DataFrame
+    #: How many rows each part has, once they were counted.
+    counts: dict[int, int] = dataclasses.field(default_factory=dict)
 
-    def counts(self) -> dict[int, int]:
-        """Returns how many rows each part has."""
-        numbers = self.df.select(F.spark_partition_id().cast("long").alias(PART))
-        return Written(numbers).counts()
+    def survey(self, label: str | None) -> Survey:
+        """Counts the rows of each part, and finds the labels, if there is a column of classes."""
+        part = F.spark_partition_id().cast("long").alias(PART)
+        found = Survey.of(self.df.select(part, *([label] if label is not None else [])), label)
+        self.counts.update(found.counts)
+        return found
+
+    def _numbered(self) -> DataFrame:
+        """Gives every row the number of its part and its place there."""
+        place = F.col("__rueful_place")
+        part = F.shiftright(place, _PARTITION).alias(PART)
+        row = place.bitwiseAND(F.lit((1 << _PARTITION) - 1)).alias(ROW)
+        numbered = self.df.withColumn("__rueful_place", F.monotonically_increasing_id())
+        return numbered.select(*self.df.columns, part, row)
 
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
         """Lets every part learn from its slice."""
-        many = MANY
+        rows = self._numbered()
+        if cut.left(self.counts) <= MANY:
+            return cut.where(rows).mapInArrow(learn, STATE)
 
+        # A worker that does not read all rows is not used again by Spark. But there are many.
         def run(batches: Iterable[pa.RecordBatch]) -> Batches:
-            filled = (batch for batch in batches if len(batch))
-            yield from learn(cut.of(_with_places(filled), many))
+            yield from learn(cut.until_end(batches))
 
-        return self.df.mapInArrow(run, STATE)
+        return cut.from_start(rows).mapInArrow(run, STATE)
 
 
 #: The steps of a plan that give the same rows in the same order whenever they are run again.
@@ -177,35 +237,54 @@ def learner(base: bytes, columns: Columns, *, is_only: bool) -> Learner:
     """Returns the function that learns from slices, which come part by part and in order."""
 
     def learn(batches: Iterable[pa.RecordBatch]) -> Batches:
-        number, model, skipped = -1, None, 0
+        pupil = None
         for batch in batches:
             for own, rows in runs(batch):
-                if own != number:
-                    if model is not None:
-                        yield _state(number, model, skipped)
-                    model = part(Model.from_bytes(base), is_only=is_only)
-                    number, skipped = own, 0
-                assert model is not None
-                skipped += _learn(model, rows, columns, own)
-        if model is not None:
-            yield _state(number, model, skipped)
+                if pupil is None or own != pupil.number:
+                    if pupil is not None:
+                        yield pupil.state()
+                    pupil = Pupil(own, part(Model.from_bytes(base), is_only=is_only), columns)
+                pupil.learn(rows)
+        if pupil is not None:
+            yield pupil.state()
 
     return learn
 
 
-def _learn(model: Model, rows: pa.RecordBatch, columns: Columns, number: int) -> int:
-    """Learns from rows of a part, and returns how many of them were skipped."""
-    try:
-        rows, skipped = columns.usable(rows)
-        if len(rows):
-            model.learn(columns.table(rows), columns.labels(rows), columns.weights(rows))
-    except BadRow as bad:
-        place = rows.column(ROW)[bad.row].as_py()
-        raise ValueError(f"partition {number}, row {place}, {bad.what}") from bad
-    except ValueError as why:
-        place = rows.column(ROW)[0].as_py()
-        raise ValueError(f"partition {number}, rows from {place} on: {why}") from why
-    return skipped
+class Pupil:
+    """A part that learns: its number, its model, and how many of its rows were skipped."""
+
+    def __init__(self, number: int, model: Model, columns: Columns) -> None:
+        self.number, self.skipped = number, 0
+        self._model, self._columns = model, columns
+        self._classes = columns.known(model.class_names() or []) if columns.is_of_many else None
+
+    def learn(self, rows: pa.RecordBatch) -> None:
+        """Learns from rows."""
+        try:
+            rows, skipped = self._columns.usable(rows)
+            self.skipped += skipped
+            if len(rows):
+                self._learn(rows)
+        except BadRow as bad:
+            place = rows.column(ROW)[bad.row].as_py()
+            raise ValueError(f"partition {self.number}, row {place}, {bad.what}") from bad
+        except ValueError as why:
+            place = rows.column(ROW)[0].as_py()
+            raise ValueError(f"partition {self.number}, rows from {place} on: {why}") from why
+
+    def _learn(self, rows: pa.RecordBatch) -> None:
+        columns = self._columns
+        table, weights = columns.table(rows), columns.weights(rows)
+        if self._classes is None:
+            self._model.learn(table, columns.labels(rows), weights)
+            return
+        labels, new, self._classes = self._classes.numbered_places(columns.places(rows))
+        self._model.learn(table, labels, weights, None, new)
+
+    def state(self) -> pa.RecordBatch:
+        """Returns the part as a row of a table."""
+        return _state(self.number, self._model, self.skipped)
 
 
 def joiner(base: bytes) -> Callable[[pa.Table], pa.Table]:
@@ -222,12 +301,21 @@ def joiner(base: bytes) -> Callable[[pa.Table], pa.Table]:
     return join
 
 
-def slices(longest: int, first: int) -> list[tuple[int, int]]:
-    """Returns the ranges of places of each round after the first. They double."""
-    found, start, length = [], 0, first
+def slices(longest: int, parts: int, before: int, head: int) -> list[tuple[int, int]]:
+    """Returns the ranges of places of each round.
+
+    A round shows all parts together at most twice as many rows as the model has seen, because parts
+    that go far from a model that knows little are merged badly. The last one is longer by up to a
+    half, if it then is the last. `before` is what the model had seen of other data, and `head` what
+    it has seen of one part.
+    """
+    found, start = [], 0
     while start < longest:
-        found.append((start, start + length))
-        start, length = start + length, 2 * length
+        seen = before + max(head, parts * start)
+        length, left = max(1, 2 * seen // parts), longest - start
+        end = longest if 2 * left <= 3 * length else start + length
+        found.append((start, end))
+        start = end
     return found
 
 
@@ -264,23 +352,42 @@ def play(
     return Learned(model.to_bytes(), base.skipped + sum(row["skipped"] for row in found))
 
 
-def learned(base: Learned, rows: Written | InPlace, columns: Columns, first: int) -> Learned:
+def announced(base: Learned, columns: Columns) -> Learned:
+    """Returns a model that knows the names of all classes, for parts that all number them alike.
+
+    New ones get their numbers in the order of the labels.
+    """
+    model = Model.from_bytes(base.state)
+    names = model.class_names() or []
+    new = [name for name in map(_data.class_name, columns.classes or ()) if name not in names]
+    if not columns.is_of_many or not new:
+        return base
+    announce(model, new)
+    return Learned(model.to_bytes(), base.skipped)
+
+
+def learned(
+    base: Learned,
+    rows: Written | InPlace,
+    counts: dict[int, int],
+    columns: Columns,
+    first: int,
+) -> Learned:
     """Learns from all rows, in rounds.
 
-    A model that knows nothing yet begins with a slice of one part alone. The first slice of all
-    parts is as long as what such a part has seen, if that is more than `first`.
+    A model that knows nothing yet begins with `first` rows of one part alone.
     """
-    counts = rows.counts()
     if not counts:
         return base
     parts, longest, head = max(counts) + 1, max(counts.values()), min(counts)
     if len(counts) == 1:
         return play(base, rows, Slice(0, longest, only=head), parts, columns, is_only=True)
-    seen = Model.from_bytes(base.state).examples()
-    if seen == 0:
-        base = play(base, rows, Slice(0, first, only=head), parts, columns, is_only=True)
-    for start, end in slices(longest, max(first, seen // len(counts))):
-        # The head has learned from its first slice already.
-        but = head if seen == 0 and start == 0 else None
-        base = play(base, rows, Slice(start, end, but=but), parts, columns)
+    before, alone, done = Model.from_bytes(base.state).examples(), 0, None
+    if before == 0:
+        alone = min(first, counts[head])
+        base = play(base, rows, Slice(0, alone, only=head), parts, columns, is_only=True)
+        done = (head, alone)
+    base = announced(base, columns)
+    for start, end in slices(longest, len(counts), before, alone):
+        base = play(base, rows, Slice(start, end, done=done), parts, columns)
     return base

@@ -13,6 +13,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from .. import _data
+from .._classes import Classes
 
 #: The columns that number the rows: the part that a row belongs to, and its place there.
 PART, ROW = "__rueful_part", "__rueful_row"
@@ -30,7 +31,10 @@ class Columns:
     features: tuple[str, ...]
     label: str
     weight: str | None = None
-    classes: tuple[Any, Any] | None = None
+    #: The labels of classes: two with the positive one last, or any number in order.
+    classes: tuple[Any, ...] | None = None
+    #: Whether each class has a score of its own.
+    is_of_many: bool = False
     #: Whether the features are one column of ML vectors or arrays.
     is_vector: bool = False
     #: Whether rows that cannot be learned from are skipped and counted.
@@ -47,11 +51,19 @@ class Columns:
         return pa.Table.from_batches([batch.select(list(self.features))])
 
     def labels(self, batch: pa.RecordBatch) -> _data.Doubles:
-        """Returns the labels as numbers: -1 and 1 for classes."""
+        """Returns the labels as numbers: -1 and 1 for two classes."""
         column = batch.column(self.label)
         if self.classes is None:
             return _doubles(column)
-        return np.where(_is(column, self.classes[1]), 1.0, -1.0)
+        return np.where(_places(column, self.classes) == 1, 1.0, -1.0)
+
+    def places(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
+        """Returns the places of the labels among the classes; -1 for those that are none."""
+        return _places(batch.column(self.label), self.classes or ())
+
+    def known(self, names: list[str]) -> Classes:
+        """Returns the classes, with the numbers that a model has for them by these names."""
+        return Classes(np.array(self.classes), names)
 
     def weights(self, batch: pa.RecordBatch) -> _data.Doubles | None:
         """Returns how much each row counts."""
@@ -76,8 +88,9 @@ class Columns:
         if self.classes is None:
             yield self.label, np.isfinite(_doubles(label)), "a finite number"
         else:
-            known = _is(label, self.classes[0]) | _is(label, self.classes[1])
-            yield self.label, known, f"{self.classes[0]!r} or {self.classes[1]!r}"
+            shown = " or ".join(repr(one) for one in self.classes)
+            expected = shown if len(self.classes) == 2 else f"one of {len(self.classes)} classes"
+            yield self.label, _places(label, self.classes) >= 0, expected
         if self.weight is not None:
             weights = _doubles(batch.column(self.weight))
             fine = (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
@@ -126,9 +139,9 @@ def _doubles(column: pa.Array) -> _data.Doubles:
     return np.asarray(values, dtype=np.float64)
 
 
-def _is(column: pa.Array, label: Any) -> Mask:
-    same = pc.equal(column, pa.scalar(label, column.type)).fill_null(False)
-    return np.asarray(same.to_numpy(zero_copy_only=False), dtype=bool)
+def _places(column: pa.Array, labels: tuple[Any, ...]) -> NDArray[np.int64]:
+    found = pc.index_in(column, value_set=pa.array(labels, column.type), skip_nulls=True)
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _lists(column: pa.Array) -> pa.Array:

@@ -126,20 +126,19 @@ class LearningStream:
             raise ValueError(
                 f"{self._checkpoint} has no model of batch {batch - 1}: begin with an empty folder"
             )
-        base, columns, windows = self._before(df)
+        before, columns, windows = self._before(df)
         work = self._place("work")
-        learned = self._estimator._go_on(base, df, columns, work)
+        learned, columns, base = self._estimator._go_on(before, df, columns, work)
         model = self._estimator._made(learned, columns)
         model.windows = [*windows, _window(batch, base, learned)][-WINDOWS:]
         self._store(model, batch)
         self._last, self._current = batch, model
 
-    def _before(self, df: DataFrame) -> tuple[Learned, Columns, list[dict[str, Any]]]:
-        """Returns the model before the next batch, the columns, and the windows so far."""
+    def _before(self, df: DataFrame) -> tuple[Learned | None, Columns, list[dict[str, Any]]]:
+        """Returns the model before the next batch, if there is one, the columns and the windows."""
         model = self._current
         if model is None:
-            columns = self._estimator._columns(df)
-            return self._estimator._fresh(df, columns), columns, []
+            return None, self._estimator._columns(df), []
         assert model._of is not None
         return model._learned, model._of, model.windows
 

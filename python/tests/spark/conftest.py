@@ -17,8 +17,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     place = tmp_path_factory.mktemp("cluster")
+    # Java compiles quickly rather than well, for jobs that are small.
+    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     session = (
         SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.driver.extraJavaOptions", quick)
+        .config("spark.executor.extraJavaOptions", quick)
         .config("spark.ui.enabled", "false")
         .config("spark.executor.memory", "768m")
         .config("spark.sql.shuffle.partitions", "2")
