@@ -13,8 +13,11 @@ spark_venv := target/spark
 # How the package is compiled there.
 profile ?= dev
 
+# Installs a package of Debian. The lists of packages may be old, or not there at all.
+apt = { apt-get install -y -qq $(1) || { apt-get update -qq && apt-get install -y -qq $(1); }; } >/dev/null 2>&1
+
 .DEFAULT_GOAL := help
-.PHONY: liblinear help run test python spark spark-package java bench clean cargo
+.PHONY: liblinear help run test python spark wheel spark-package java bench clean cargo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,18 +26,17 @@ run: cargo ## build the program and run it on the small data set
 	cargo build --release -p rueful-cli
 	./target/release/rueful run data/phishing.libsvm
 
-test: cargo liblinear ## check format, lints and documentation, then run every test, those of Python last
+test: cargo liblinear ## check format, lints and documentation, then run every test, those of Python and Spark last
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 # The program and the library are both named rueful: only the library's pages are built.
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude rueful-cli --no-deps --locked
 # The same random cases every time; another seed, or none, finds others.
 	PROPTEST_RNG_SEED=1 cargo test --workspace --locked
-	$(MAKE) python
+# In one call, so that the package is built once.
+	$(MAKE) python spark
 
-python: cargo $(venv)/bin/maturin ## build the Python package, and run its tests
-	rm -rf target/wheels
-	$(venv)/bin/maturin build --profile dev --locked --quiet --out target/wheels
+python: wheel ## build the Python package, and run its tests
 	wheel=$$(ls target/wheels/*.whl) && $(venv)/bin/pip install --quiet "$$wheel[test]" && \
 	$(venv)/bin/pip install --quiet --force-reinstall --no-deps "$$wheel"
 	$(venv)/bin/python -m pytest
@@ -43,25 +45,30 @@ spark: spark-package ## build the Python package, and run its tests on a cluster
 	$(spark_venv)/bin/python -m pytest python/tests/spark
 
 # The package in an environment of its own, with Spark.
-spark-package: cargo java $(venv)/bin/maturin
-	rm -rf target/wheels
-	$(venv)/bin/maturin build --profile $(profile) --locked --quiet --out target/wheels
-	test -x $(spark_venv)/bin/pip || $(PYTHON) -m venv $(spark_venv)
+spark-package: java wheel $(spark_venv)/bin/pip
 	wheel=$$(ls target/wheels/*.whl) && $(spark_venv)/bin/pip install --quiet "$$wheel[spark]" pytest && \
 	$(spark_venv)/bin/pip install --quiet --force-reinstall --no-deps "$$wheel"
 
+# The Python package as a file, for all environments.
+wheel: cargo $(venv)/bin/maturin
+	rm -rf target/wheels
+	$(venv)/bin/maturin build --profile $(profile) --locked --quiet --out target/wheels
+
 # Spark runs on Java.
 java:
-	@command -v java >/dev/null || apt-get install -y -qq openjdk-17-jre-headless >/dev/null 2>&1 || \
+	@command -v java >/dev/null || $(call apt,openjdk-17-jre-headless) || \
 	{ echo "Please install Java 17 or newer: the tests on Apache Spark need it." >&2; exit 1; }
 
 $(venv)/bin/maturin:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo "Please install Python 3.11 or newer, or name it: make PYTHON=python3.12 test" >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || apt-get install -y -qq python3-venv >/dev/null 2>&1 || \
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(call apt,python3-venv) || \
 	{ echo "Please install venv for $(PYTHON): on Debian, apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(venv)
 	$(venv)/bin/pip install --quiet 'maturin>=1.9,<2'
+
+$(spark_venv)/bin/pip: | $(venv)/bin/maturin
+	$(PYTHON) -m venv $(spark_venv)
 
 bench: cargo ## measure: learning from memory, the race against other programs, and with DATA=FOLDER their losses
 	cargo build --release -p rueful-bench -p rueful-cli
@@ -83,4 +90,4 @@ cargo:
 
 # One test compares with LIBLINEAR, and says that it was skipped where there is none.
 liblinear:
-	@command -v liblinear-train >/dev/null || apt-get install -y -qq liblinear-tools >/dev/null 2>&1 || true
+	@command -v liblinear-train >/dev/null || $(call apt,liblinear-tools) || true

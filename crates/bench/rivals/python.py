@@ -180,14 +180,19 @@ def many(make: Callable, chunks: list[tuple]) -> Callable[[], None]:
 
 
 def in_rust(args, name: str) -> dict[str, float]:
-    """Seconds per row of the same learners in rueful-bench, from memory, with the ledger."""
+    """Seconds per row of the same learners in rueful-bench, from memory: a whole run, and learner and ledger alone."""
     command = [args.bench, "--json", "--data", name, "--repetitions", "3", "--only"]
     ogd = common.ask([*command, OGD])
     bank = common.ask([*command, "bank, logistic"])
     line = next(line for line in ogd[0]["lines"] if line["name"] == OGD)
     parts = bank[0]["banks"][0]
-    both = (parts["bank"] + parts["ledger"]) * 1e-9
-    return {"ogd": line["ledger"]["both"]["median"] / ogd[0]["rows"], "bank": both}
+    runs = {run["name"]: run["nanoseconds"] * 1e-9 for run in common.ask([*command, "run of"])[0]["runs"]}
+    return {
+        "ogd": runs["run of ogd"],
+        "bank": runs["run of the bank"],
+        "ogd alone": line["ledger"]["both"]["median"] / ogd[0]["rows"],
+        "bank alone": (parts["bank"] + parts["ledger"]) * 1e-9,
+    }
 
 
 def race_rust(tables: dict, args) -> list[dict]:
@@ -222,8 +227,9 @@ def race_rust(tables: dict, args) -> list[dict]:
     for (kind, learner), contestant in everyone.items():
         name = kinds[kind][0]
         rows = tables[name][0].shape[0]
-        bare = rows * statistics.median(each[learner] for each in rust[name])
-        found.append(compared(f"{learner}, {kind}, over the loop in Rust", bare, seconds(contestant), OF_RUST, rows))
+        whole, alone = (rows * statistics.median(each[what] for each in rust[name]) for what in (learner, f"{learner} alone"))
+        found.append(compared(f"{learner}, {kind}, over the run in Rust", whole, seconds(contestant), OF_RUST, rows))
+        found.append(compared("  the same over learner and ledger alone", alone, seconds(contestant), None, rows))
     return found
 
 

@@ -49,6 +49,11 @@ impl Data {
         self.batches.iter().map(Batch::len).sum()
     }
 
+    /// Whether all labels are −1 or +1.
+    pub(crate) fn has_signs(&self) -> bool {
+        self.batches.iter().flat_map(Batch::labels).all(|label| label.abs() == 1.0)
+    }
+
     pub(crate) fn nonzeros(&self) -> usize {
         self.batches.iter().map(Batch::nonzeros).sum()
     }

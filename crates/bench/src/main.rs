@@ -3,8 +3,8 @@
 //! `rueful-bench` measures learning from memory: how many examples and features per second each
 //! learner takes in, with and without the ledger, beside the barest loop that learns at all. All
 //! take turns in one run, and medians are reported. The bank is measured part by part, so that the
-//! cost of proving can be seen beside the cost of learning. With a file, the bank is measured on
-//! its rows. With `--write` it writes its data sets as text, for the scripts that race other
+//! cost of proving can be seen beside the cost of learning. Whole runs are measured as well, with
+//! figures and census. With a file, the bank and the runs are measured on its rows. With `--write` it writes its data sets as text, for the scripts that race other
 //! programs.
 
 mod bank;
@@ -16,6 +16,7 @@ mod measure;
 mod random;
 mod read;
 mod report;
+mod run;
 mod write;
 
 use anyhow::{Result, ensure};
@@ -105,6 +106,7 @@ const LEGEND: &str = "\
 time / floor      time of the learner without ledger, over that of the bare hinge loop
 ledger / learner  time the ledger adds, over that of the learner
 witnesses         those that the bank mixes in, measured beside it; the rest is the bank without them
+run               learner, ledger, figures and census, as the program and the Python package run them
 proving           witnesses and ledger together, over the rest of the bank: at most 1 is the aim";
 
 impl Options {
@@ -128,12 +130,22 @@ impl Options {
     fn measure(&self, set: DataSet) -> Result<Measured> {
         let data = set.generate(self.quick)?;
         let contestants = self.contestants(&data)?;
-        measure::measure(&data, &contestants, &self.banks(&data), self.repetitions())
+        self.measured(&data, &contestants)
     }
 
     fn measure_file(&self, file: &Path) -> Result<Measured> {
         let data = read::read(file)?;
-        measure::measure(&data, &[], &self.banks(&data), self.repetitions())
+        self.measured(&data, &[])
+    }
+
+    fn measured(&self, data: &Data, contestants: &[Contestant]) -> Result<Measured> {
+        let repetitions = self.repetitions();
+        let mut measured = measure::measure(data, contestants, &self.banks(data), repetitions)?;
+        if data.has_signs() {
+            let wanted = |name: &str| is_wanted(self.only.as_deref(), name);
+            measured.runs = run::measure(data, wanted, repetitions)?;
+        }
+        Ok(measured)
     }
 
     /// The losses in which the bank is wanted.
@@ -161,7 +173,8 @@ impl Options {
     /// Refuses a text that is in no contestant's name.
     fn check_wanted(&self, all: &[Contestant]) -> Result<()> {
         let of_the_bank = bank::all().map(|(name, _)| name);
-        let names: Vec<_> = all.iter().map(|one| one.name).chain(of_the_bank).collect();
+        let names = all.iter().map(|one| one.name).chain(of_the_bank).chain(run::names());
+        let names: Vec<_> = names.collect();
         let only = self.only.as_deref();
         ensure!(
             names.iter().any(|name| is_wanted(only, name)),

@@ -7,6 +7,7 @@
 use crate::bank::{self, Named, Parts};
 use crate::contestants::{Contestant, Pair, Runner};
 use crate::generate::Data;
+use crate::run::Whole;
 use anyhow::Result;
 use rueful_core::Batch;
 use serde::Serialize;
@@ -24,6 +25,8 @@ pub(crate) struct Measured {
     pub(crate) lines: Vec<Line>,
     /// The parts of the bank, in every loss.
     pub(crate) banks: Vec<Parts>,
+    /// Whole runs.
+    pub(crate) runs: Vec<Whole>,
 }
 
 /// The measurements of one contestant.
@@ -92,6 +95,7 @@ pub(crate) fn measure(
         repetitions,
         lines: lines(data, contestants, repetitions)?,
         banks: banks.iter().map(parts).collect::<Result<_>>()?,
+        runs: Vec::new(),
     })
 }
 
@@ -140,7 +144,10 @@ fn run(contestant: &Contestant, data: &Data, times: &mut Times) -> Result<()> {
 }
 
 /// The seconds that each batch takes.
-fn timed(batches: &[Batch], mut pass: impl FnMut(&Batch) -> Result<()>) -> Result<Vec<f64>> {
+pub(crate) fn timed(
+    batches: &[Batch],
+    mut pass: impl FnMut(&Batch) -> Result<()>,
+) -> Result<Vec<f64>> {
     let mut times = Vec::with_capacity(batches.len());
     let mut last = Instant::now();
     for batch in batches {

@@ -2,6 +2,7 @@
 
 use crate::bank::Parts;
 use crate::measure::{Line, Measured};
+use crate::run::Whole;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 const HEADER: [&str; 9] = [
@@ -19,6 +20,8 @@ const HEADER: [&str; 9] = [
 const BANK_HEADER: [&str; 7] =
     ["ns per row", "loss", "bank", "its witnesses", "the rest", "ledger", "proving / the rest"];
 
+const RUN_HEADER: [&str; 3] = ["ns per row", "loss", "run"];
+
 /// The tables of one data set as plain text.
 pub(crate) fn table(measured: &Measured) -> String {
     let mut parts = vec![title(measured)];
@@ -28,6 +31,12 @@ pub(crate) fn table(measured: &Measured) -> String {
     }
     if !measured.banks.is_empty() {
         parts.push(aligned(BANK_HEADER, measured.banks.iter().map(bank_cells)));
+    }
+    if !measured.runs.is_empty() {
+        let cells = |run: &Whole| {
+            [run.name.to_owned(), format!("{:.4}", run.risk), format!("{:.0}", run.nanoseconds)]
+        };
+        parts.push(aligned(RUN_HEADER, measured.runs.iter().map(cells)));
     }
     parts.join("\n\n")
 }
