@@ -1,6 +1,7 @@
 //! Functions that the tests of several formats share.
 #![allow(dead_code)] // No test needs all of it.
 
+use proptest::prelude::*;
 use rueful_core::Batch;
 use rueful_data::{
     DataError, Follow, FormatSettings, Input, LabelRule, Limits, Opened, Reader, Reading, Schema,
@@ -13,14 +14,19 @@ use std::path::PathBuf;
 /// The bits of a row: its label and its features.
 pub(crate) type Row = (u64, Vec<(u32, u32)>);
 
-pub(crate) const NUMBERS: Reading = Reading {
-    labels: LabelRule::Numbers,
-    known_labels: Vec::new(),
-    constant: false,
-    idle_rows: false,
-    limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
-    threads: NonZeroUsize::MIN,
-};
+const fn reading(labels: LabelRule) -> Reading {
+    Reading {
+        labels,
+        known_labels: Vec::new(),
+        constant: false,
+        idle_rows: false,
+        limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
+        threads: NonZeroUsize::MIN,
+    }
+}
+
+pub(crate) const NUMBERS: Reading = reading(LabelRule::Numbers);
+pub(crate) const SIGNS: Reading = reading(LabelRule::Signs);
 
 pub(crate) fn row(label: f64, features: &[(u32, f32)]) -> Row {
     (label.to_bits(), features.iter().map(|&(index, value)| (index, value.to_bits())).collect())
@@ -172,5 +178,34 @@ pub(crate) fn check_survival(
         let text = error.to_string();
         assert!(!text.chars().any(char::is_control), "{text:?}");
         assert!(text.len() < 2500, "{text:?}");
+    }
+}
+
+/// A file of such lines, sometimes with a byte-order mark, and sometimes without its last line end.
+pub(crate) fn whole_text(line: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+    let mark = prop::option::weighted(0.1, Just("\u{feff}"));
+    (mark, prop::collection::vec(line, 0..5), any::<bool>()).prop_map(|(mark, lines, cut)| {
+        let text = mark.unwrap_or_default().to_owned() + &lines.concat();
+        if cut { text.trim_end_matches('\n').to_owned() } else { text }
+    })
+}
+
+/// Rules of labels, with or without a constant, and the largest index.
+pub(crate) fn readings() -> impl Strategy<Value = Reading> {
+    (any::<bool>(), any::<bool>(), prop_oneof![Just(1 << 26), 1u32..200]).prop_map(
+        |(signs, constant, max_index)| Reading {
+            labels: if signs { LabelRule::Signs } else { LabelRule::Numbers },
+            constant,
+            limits: Limits { max_index, ..Limits::default() },
+            ..NUMBERS
+        },
+    )
+}
+
+/// The line to which an error points. Returns none for an error about the whole file.
+pub(crate) fn line_of(error: &DataError) -> Option<u64> {
+    match error {
+        DataError::Parse { line, .. } | DataError::LineTooLong { line, .. } => Some(*line),
+        _ => None,
     }
 }

@@ -2,66 +2,15 @@
 //! must agree with an obvious one.
 #![allow(clippy::unwrap_used)] // In a test a panic is the report.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod properties;
 mod reference;
 mod rules;
 
-use rueful_core::Batch;
-use rueful_data::{DataError, Follow, Input, LabelRule, Limits, Reader, Reading, Schema, Source};
+use common::{NUMBERS, Pieces, Row, SIGNS, drain, row};
+use rueful_data::{DataError, Follow, Input, Reader, Reading, Schema};
 use std::io::{Cursor, Read};
-use std::num::NonZeroUsize;
-
-/// The bits of a row: its label and its features.
-type Row = (u64, Vec<(u32, u32)>);
-
-const NUMBERS: Reading = Reading {
-    labels: LabelRule::Numbers,
-    known_labels: Vec::new(),
-    constant: false,
-    idle_rows: false,
-    limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
-    threads: NonZeroUsize::MIN,
-};
-
-const SIGNS: Reading = Reading {
-    labels: LabelRule::Signs,
-    known_labels: Vec::new(),
-    constant: false,
-    idle_rows: false,
-    limits: Limits { max_index: 1 << 26, max_line_bytes: 16 << 20 },
-    threads: NonZeroUsize::MIN,
-};
-
-fn row(label: f64, features: &[(u32, f32)]) -> Row {
-    (label.to_bits(), features.iter().map(|&(index, value)| (index, value.to_bits())).collect())
-}
-
-/// Reads to the end or to an error, whichever comes first, and checks the promises of a source
-/// about both.
-fn drain(source: &mut impl Source) -> (Vec<Row>, Option<DataError>) {
-    let mut batch = Batch::default();
-    let mut rows = Vec::new();
-    let error = loop {
-        match source.fill(&mut batch) {
-            Ok(true) => rows.extend(rows_of(&batch)),
-            Ok(false) => break None,
-            Err(error) => break Some(error),
-        }
-    };
-    assert!(batch.is_empty());
-    assert!(!source.fill(&mut batch).unwrap(), "a stream that is over stays over");
-    assert_eq!(source.census().examples, rows.len() as u64);
-    (rows, error)
-}
-
-fn rows_of(batch: &Batch) -> Vec<Row> {
-    assert!(!batch.is_empty());
-    let features = |x: rueful_core::Features<'_>| {
-        rueful_core::Features::new(x.indices(), x.values()).unwrap();
-        x.indices().iter().zip(x.values()).map(|(&i, value)| (i, value.to_bits())).collect()
-    };
-    batch.iter().map(|example| (example.label.to_bits(), features(example.features))).collect()
-}
 
 fn read_from(
     reader: impl Read + Send + 'static,

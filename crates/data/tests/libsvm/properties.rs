@@ -1,30 +1,11 @@
 //! Properties that hold for random input.
 
-use crate::{NUMBERS, Row, drain, read_from, reference, row, rows, source};
+use crate::common::{line_of, readings, whole_text};
+use crate::{NUMBERS, Pieces, Row, drain, read_from, reference, row, rows, source};
 use proptest::prelude::*;
-use rueful_data::{DataError, LabelRule, Limits, Reading};
+use rueful_data::{DataError, Limits, Reading};
 use std::fmt::Write;
-use std::io::{self, Cursor, ErrorKind, Read};
-
-/// A reader that hands out a few bytes at a time and is interrupted now and then.
-struct Pieces {
-    rest: Cursor<Vec<u8>>,
-    sizes: Vec<usize>,
-    turn: usize,
-}
-
-impl Read for Pieces {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.turn += 1;
-        // One turn in each cycle makes progress, whatever the sizes are.
-        let size = self.sizes.get(self.turn % (self.sizes.len() + 1)).copied().unwrap_or(1);
-        if size == 0 {
-            return Err(ErrorKind::Interrupted.into());
-        }
-        let count = size.min(buffer.len());
-        self.rest.read(&mut buffer[..count])
-    }
-}
+use std::io::Cursor;
 
 type Valid = (f64, Vec<(u32, f32)>);
 
@@ -95,34 +76,7 @@ fn soup() -> impl Strategy<Value = String> {
         }
         text + &extra + if end.is_empty() { "\n" } else { &end }
     });
-    (
-        prop::option::weighted(0.1, Just("\u{feff}")),
-        prop::collection::vec(line, 0..5),
-        any::<bool>(),
-    )
-        .prop_map(|(mark, lines, cut)| {
-            let text = mark.unwrap_or_default().to_owned() + &lines.concat();
-            if cut { text.trim_end_matches('\n').to_owned() } else { text }
-        })
-}
-
-fn readings() -> impl Strategy<Value = Reading> {
-    (any::<bool>(), any::<bool>(), prop_oneof![Just(1 << 26), 1u32..200]).prop_map(
-        |(signs, constant, max_index)| Reading {
-            labels: if signs { LabelRule::Signs } else { LabelRule::Numbers },
-            constant,
-            limits: Limits { max_index, ..Limits::default() },
-            ..NUMBERS
-        },
-    )
-}
-
-/// The line to which an error points. Returns none for an error about the whole file.
-fn line_of(error: &DataError) -> Option<u64> {
-    match error {
-        DataError::Parse { line, .. } | DataError::LineTooLong { line, .. } => Some(*line),
-        _ => None,
-    }
+    whole_text(line)
 }
 
 proptest! {

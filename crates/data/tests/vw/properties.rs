@@ -1,31 +1,12 @@
 //! Properties that hold for random input.
 
-use crate::{NUMBERS, Row, drain, reference, source, source_from};
+use crate::common::{line_of, readings, whole_text};
+use crate::{NUMBERS, Pieces, Row, drain, reference, source, source_from};
 use proptest::prelude::*;
-use rueful_data::{DataError, LabelRule, Limits, Names, Reading, Source};
+use rueful_data::{DataError, Names, Reading, Source};
 use std::fmt::Write;
-use std::io::{self, Cursor, ErrorKind, Read};
+use std::io::Cursor;
 use std::num::NonZeroUsize;
-
-/// A reader that hands out a few bytes at a time and is interrupted now and then.
-struct Pieces {
-    rest: Cursor<Vec<u8>>,
-    sizes: Vec<usize>,
-    turn: usize,
-}
-
-impl Read for Pieces {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.turn += 1;
-        // One turn in each cycle makes progress, whatever the sizes are.
-        let size = self.sizes.get(self.turn % (self.sizes.len() + 1)).copied().unwrap_or(1);
-        if size == 0 {
-            return Err(ErrorKind::Interrupted.into());
-        }
-        let count = size.min(buffer.len());
-        self.rest.read(&mut buffer[..count])
-    }
-}
 
 /// Lines that are mostly right, with pieces in them that are sometimes right and sometimes not.
 fn soup() -> impl Strategy<Value = String> {
@@ -69,34 +50,7 @@ fn soup() -> impl Strategy<Value = String> {
         let end = if end.is_empty() { "\n" } else { &end };
         format!("{label}{importance}{tag}{namespaces}{extra}{end}")
     });
-    (
-        prop::option::weighted(0.1, Just("\u{feff}")),
-        prop::collection::vec(line, 0..5),
-        any::<bool>(),
-    )
-        .prop_map(|(mark, lines, cut)| {
-            let text = mark.unwrap_or_default().to_owned() + &lines.concat();
-            if cut { text.trim_end_matches('\n').to_owned() } else { text }
-        })
-}
-
-fn readings() -> impl Strategy<Value = Reading> {
-    (any::<bool>(), any::<bool>(), prop_oneof![Just(1 << 26), 1u32..200]).prop_map(
-        |(signs, constant, max_index)| Reading {
-            labels: if signs { LabelRule::Signs } else { LabelRule::Numbers },
-            constant,
-            limits: Limits { max_index, ..Limits::default() },
-            ..NUMBERS
-        },
-    )
-}
-
-/// The line to which an error points. Returns none for an error about the whole file.
-fn line_of(error: &DataError) -> Option<u64> {
-    match error {
-        DataError::Parse { line, .. } | DataError::LineTooLong { line, .. } => Some(*line),
-        _ => None,
-    }
+    whole_text(line)
 }
 
 fn outcome(source: &mut rueful_data::Reader) -> (Vec<Row>, Option<String>, Names) {
