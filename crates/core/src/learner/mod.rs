@@ -1,5 +1,30 @@
 //! Learners. In each round a learner first predicts, then suffers the loss, then updates.
 
+/// What follows for a learner from its `weights` and `steps`, in its `impl Learner`.
+macro_rules! keeps_weights {
+    () => {
+        fn grow(&mut self, dimension: usize) {
+            self.weights.grow(dimension);
+        }
+
+        fn rearrange(&mut self, from: &[u32]) {
+            self.weights.rearrange(from);
+        }
+
+        fn predict(&self, x: &Features<'_>) -> f64 {
+            self.weights.dot(&x.below(self.weights.dimension()))
+        }
+
+        fn weights(&self) -> Vec<f64> {
+            self.weights.iter().collect()
+        }
+
+        fn rounds(&self) -> u64 {
+            self.steps.rounds()
+        }
+    };
+}
+
 mod bank;
 mod follow_the_leader;
 mod ftrl;

@@ -133,29 +133,11 @@ impl<L: Loss, S: Schedule, W: FeasibleSet> Learner for Ogd<L, S, W> {
         round
     }
 
-    fn grow(&mut self, dimension: usize) {
-        self.weights.grow(dimension);
-    }
-
     fn named_coordinates(&self) -> usize {
         self.set.named_coordinates()
     }
 
-    fn rearrange(&mut self, from: &[u32]) {
-        self.weights.rearrange(from);
-    }
-
-    fn predict(&self, x: &Features<'_>) -> f64 {
-        self.weights.dot(&x.below(self.weights.dimension()))
-    }
-
-    fn weights(&self) -> Vec<f64> {
-        self.weights.iter().collect()
-    }
-
-    fn rounds(&self) -> u64 {
-        self.steps.rounds()
-    }
+    keeps_weights!();
 
     fn promise_in(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
         if !self.set.covers(comparators, coordinates) {

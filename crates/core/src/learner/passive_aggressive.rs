@@ -180,25 +180,7 @@ impl<L: Loss, A: Aggression> Learner for PassiveAggressive<L, A> {
         round
     }
 
-    fn grow(&mut self, dimension: usize) {
-        self.weights.grow(dimension);
-    }
-
-    fn rearrange(&mut self, from: &[u32]) {
-        self.weights.rearrange(from);
-    }
-
-    fn predict(&self, x: &Features<'_>) -> f64 {
-        self.weights.dot(&x.below(self.weights.dimension()))
-    }
-
-    fn weights(&self) -> Vec<f64> {
-        self.weights.iter().collect()
-    }
-
-    fn rounds(&self) -> u64 {
-        self.steps.rounds()
-    }
+    keeps_weights!();
 
     fn promise_in(&self, comparators: &AnySet, coordinates: Coordinates<'_>) -> Promise {
         if !A::IS_CAPPED {

@@ -83,25 +83,7 @@ impl<L: Loss> Learner for StronglyConvexOgd<L> {
         round
     }
 
-    fn grow(&mut self, dimension: usize) {
-        self.weights.grow(dimension);
-    }
-
-    fn rearrange(&mut self, from: &[u32]) {
-        self.weights.rearrange(from);
-    }
-
-    fn predict(&self, x: &Features<'_>) -> f64 {
-        self.weights.dot(&x.below(self.weights.dimension()))
-    }
-
-    fn weights(&self) -> Vec<f64> {
-        self.weights.iter().collect()
-    }
-
-    fn rounds(&self) -> u64 {
-        self.steps.rounds()
-    }
+    keeps_weights!();
 
     /// The theorem covers every u, so it covers any comparators.
     fn promise_in(&self, _: &AnySet, _: Coordinates<'_>) -> Promise {

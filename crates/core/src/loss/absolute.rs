@@ -3,7 +3,6 @@
 use super::{Kink, Labels, Loss, Tangent};
 use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
-use std::ops::RangeInclusive;
 
 /// φ(p, y) = |p − y|, slope sgn(p − y) and 0 at p = y, conjugate a·y on |a| ≤ 1. 1-Lipschitz.
 ///
@@ -41,19 +40,7 @@ impl Loss for Absolute {
         if slope.abs() <= 1.0 { slope * label } else { f64::INFINITY }
     }
 
-    #[inline]
-    fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
-        self.two_lines(label).prox(prediction, q)
-    }
-
-    #[inline]
-    fn kink(&self, label: f64) -> Option<Kink> {
-        Some(self.two_lines(label))
-    }
-
-    fn slopes(&self, label: f64) -> RangeInclusive<f64> {
-        self.two_lines(label).slopes()
-    }
+    of_two_lines!();
 
     fn lipschitz(&self) -> Option<f64> {
         Some(1.0)

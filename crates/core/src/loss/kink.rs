@@ -36,3 +36,22 @@ impl Kink {
         }
     }
 }
+
+/// What follows for a loss from its `two_lines`, in its `impl Loss`.
+macro_rules! of_two_lines {
+    () => {
+        #[inline]
+        fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
+            self.two_lines(label).prox(prediction, q)
+        }
+
+        #[inline]
+        fn kink(&self, label: f64) -> Option<Kink> {
+            Some(self.two_lines(label))
+        }
+
+        fn slopes(&self, label: f64) -> std::ops::RangeInclusive<f64> {
+            self.two_lines(label).slopes()
+        }
+    };
+}

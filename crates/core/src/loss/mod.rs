@@ -4,10 +4,13 @@
 //! value and slope together, certificates for the conjugate, solvers for the proximal step, kinks
 //! and curvature, and settings and reports for its name and parameters.
 
+// First, because the losses of two lines use its macro.
+#[macro_use]
+mod kink;
+
 mod absolute;
 mod any;
 mod hinge;
-mod kink;
 mod linear;
 mod logistic;
 mod perceptron;

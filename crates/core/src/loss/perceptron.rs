@@ -3,7 +3,6 @@
 use super::{Kink, Labels, Loss, Tangent};
 use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
-use std::ops::RangeInclusive;
 
 /// φ(p, y) = [−yp]₊, slope −y while yp ≤ 0 and 0 after, conjugate 0 on ay ∈ [−1, 0]. 1-Lipschitz.
 /// A tie (yp = 0) costs nothing but has the slope −y: the Perceptron updates on it.
@@ -45,19 +44,7 @@ impl Loss for PerceptronLoss {
         if (-1.0..=0.0).contains(&(slope * label)) { 0.0 } else { f64::INFINITY }
     }
 
-    #[inline]
-    fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
-        self.two_lines(label).prox(prediction, q)
-    }
-
-    #[inline]
-    fn kink(&self, label: f64) -> Option<Kink> {
-        Some(self.two_lines(label))
-    }
-
-    fn slopes(&self, label: f64) -> RangeInclusive<f64> {
-        self.two_lines(label).slopes()
-    }
+    of_two_lines!();
 
     fn lipschitz(&self) -> Option<f64> {
         Some(1.0)

@@ -4,7 +4,6 @@ use super::{Kink, Labels, Loss, Tangent};
 use crate::number::OpenUnit;
 use crate::request::{Asked, Refusal, Request};
 use serde::{Deserialize, Serialize};
-use std::ops::RangeInclusive;
 
 /// φ(p, y) = max(τ(y − p), (1−τ)(p − y)): predicting too low costs τ per unit, too high 1 − τ.
 /// Slope −τ below the label, 1−τ above it, 0 on it; conjugate a·y on a ∈ [−τ, 1−τ].
@@ -59,19 +58,7 @@ impl Loss for Quantile {
         if (-tau..=1.0 - tau).contains(&slope) { slope * label } else { f64::INFINITY }
     }
 
-    #[inline]
-    fn prox(&self, prediction: f64, label: f64, q: f64) -> f64 {
-        self.two_lines(label).prox(prediction, q)
-    }
-
-    #[inline]
-    fn kink(&self, label: f64) -> Option<Kink> {
-        Some(self.two_lines(label))
-    }
-
-    fn slopes(&self, label: f64) -> RangeInclusive<f64> {
-        self.two_lines(label).slopes()
-    }
+    of_two_lines!();
 
     fn lipschitz(&self) -> Option<f64> {
         Some(self.tau.get().max(1.0 - self.tau.get()))
