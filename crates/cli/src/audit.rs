@@ -13,11 +13,11 @@ use crate::{classes, output};
 use anyhow::bail;
 use groups::Groups;
 use rueful_core::NonNegative;
-use rueful_data::{Predictions, name_of};
+use rueful_data::name_of;
 use rueful_hindsight::Start;
 use rueful_run::{
-    Alarm, AlarmReport, AuditReport, AuditRun, Data, DataSettings, GroupReport, LabelUse,
-    NamedReport, ReadingOptions, Replay, withhold_contradictions,
+    Alarm, AlarmReport, AuditReport, AuditRun, Data, DataSettings, Forecasts, GroupReport,
+    LabelUse, NamedReport, ReadingOptions, Replay, withhold_contradictions,
 };
 use std::num::NonZeroU64;
 use std::process::ExitCode;
@@ -59,8 +59,11 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let comparators = spec.comparators.clone();
     let kept = hindsight::kept_nonzeros(&args.solver);
     let mut replay = Replay::new(&reopen, kept, &comparators);
-    let mut predictions = Predictions::open(&said, &spec.columns)?;
-    let mut run = AuditRun::new(spec.clone(), &predictions);
+    let mut forecasts = match &args.predictions {
+        Some(_) => Forecasts::open(&said, &spec.columns)?,
+        None => Forecasts::beside(&spec.data, &args.columns)?,
+    };
+    let mut run = AuditRun::new(spec.clone(), &forecasts);
     if alarm.is_some() {
         run = run.with_windows_solved(&options);
     }
@@ -68,7 +71,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         run = run.grouped(reader);
     }
     let bar = progress_bar(&spec.data);
-    let finished = run.drive(&mut *source, &mut predictions, |rows, progress| {
+    let finished = run.drive(&mut *source, &mut forecasts, |rows, progress| {
         if args.hindsight {
             replay.keep(rows);
         }
@@ -78,7 +81,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     bar.finish_and_clear();
     finished?;
 
-    let mut report = run.report(&*source, &predictions);
+    let mut report = run.report(&*source, &forecasts);
     if args.hindsight {
         replay.settle(source.census());
         let start = Start { lower: Some(run.floor()), ..Start::default() };
@@ -87,7 +90,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         let found = question.answer(&mut replay, &[], start, &options)?.named(source.names());
         report.add_hindsight(found, &run);
     }
-    let groups = by.map(|_| run.groups(&predictions));
+    let groups = by.map(|_| run.groups(&forecasts));
     finish(args, report, alarm, groups.as_deref())
 }
 

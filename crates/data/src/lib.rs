@@ -92,7 +92,7 @@ pub use moment::Moment;
 pub use names::{Bits, Names};
 pub use open::{Opened, TextFiles, begin, open, open_inputs};
 pub use phrase::{NamesSettings, Phrase};
-pub use predictions::{PredictionColumns, Predictions};
+pub use predictions::{PredictionColumns, PredictionOrder, Predictions};
 pub use profile::{ColumnProfile, FarApart, Oddity, Profile};
 pub use reader::Reader;
 pub use recognize::{Binary, Recognized, recognize};

@@ -143,6 +143,56 @@ impl Predictions {
     }
 }
 
+/// The columns that a person wishes, by name or by number.
+fn picks(file: &str, names: &[String], wished: &[String]) -> Result<Vec<usize>, DataError> {
+    let find = |name| find(file, names, "prediction-column", name, &mut Vec::new());
+    wished.iter().map(|name| find(name)).collect()
+}
+
+/// The order in which a person wishes the predictions of a row, which are read in the order of their
+/// columns.
+///
+/// ```
+/// use rueful_data::{Column, PredictionOrder, Role};
+/// let column = |name: &str, role| Column { name: name.to_owned(), role };
+/// let [tree, net] = [column("tree", Role::Prediction), column("net", Role::Prediction)];
+/// let columns = [tree, column("bought", Role::Label), net];
+/// let wished = ["net".to_owned(), "1".to_owned()];
+/// let order = PredictionOrder::find("log.csv", &columns, &wished)?;
+/// assert_eq!((&order.names[..], &order.order[..]), (&["net", "tree"].map(String::from)[..], &[1, 0][..]));
+/// # Ok::<(), rueful_data::DataError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PredictionOrder {
+    /// The names of the columns, in the order of the wishes.
+    pub names: Vec<String>,
+    /// The place of each among the predictions of a row.
+    pub order: Vec<usize>,
+    /// The number of predictions in a row.
+    pub width: usize,
+}
+
+impl PredictionOrder {
+    /// Finds the wished columns among those of a table. All that have the role of a prediction must be
+    /// wished.
+    pub fn find(file: &str, columns: &[Column], wished: &[String]) -> Result<Self, DataError> {
+        let names: Vec<_> = columns.iter().map(|column| column.name.clone()).collect();
+        Ok(Self::of(&picks(file, &names, wished)?, &names))
+    }
+
+    fn of(picks: &[usize], columns: &[String]) -> Self {
+        let mut places = picks.to_vec();
+        places.sort_unstable();
+        places.dedup();
+        let place = |pick| places.binary_search(pick).unwrap_or(0);
+        Self {
+            names: picks.iter().map(|&pick| columns[pick].clone()).collect(),
+            order: picks.iter().map(place).collect(),
+            width: places.len(),
+        }
+    }
+}
+
 impl Picked {
     /// A file with one number per line.
     fn bare() -> Self {
@@ -168,21 +218,11 @@ impl Picked {
             });
         }
         let picks = match columns {
-            PredictionColumns::Named(names) => {
-                let find = |name| find(&file, &header, "prediction-column", name, &mut Vec::new());
-                names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?
-            }
+            PredictionColumns::Named(wished) => picks(&file, &header, wished)?,
             PredictionColumns::All | PredictionColumns::Bare => (0..header.len()).collect(),
         };
-        let names = picks.iter().map(|&pick| header[pick].clone()).collect();
-        let mut places: Vec<_> = picks.clone();
-        places.sort_unstable();
-        places.dedup();
-        let order = picks.iter().map(|pick| places.binary_search(pick).unwrap_or(0)).collect();
-        let role = |column: usize| match places.binary_search(&column) {
-            Ok(_) => Role::Prediction,
-            Err(_) => Role::Drop,
-        };
+        let PredictionOrder { names, order, .. } = PredictionOrder::of(&picks, &header);
+        let role = |column| if picks.contains(&column) { Role::Prediction } else { Role::Drop };
         let columns = header.into_iter().enumerate();
         let columns = columns.map(|(number, name)| Column { name, role: role(number) });
         Ok(Self { table: table(separator, quotes, true, columns.collect()), names, order })

@@ -45,7 +45,7 @@ mod windows;
 pub use alarm::{Alarm, AlarmReport, withhold_contradictions};
 pub use audit::{
     AuditReport, AuditRun, AuditRunError, AuditSettings, AuditSpec, Auditor, AuditorReport,
-    GroupReport, Link, ModelReport, NamedReport,
+    Forecasts, GroupReport, Link, ModelReport, NamedReport,
 };
 pub use bench::Bench;
 pub use classes::{

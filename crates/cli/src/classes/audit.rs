@@ -7,8 +7,10 @@ use crate::classes::Question;
 use crate::data::{progress_bar, reopen, tell, write_schema};
 use crate::hindsight;
 use anyhow::bail;
-use rueful_data::Predictions;
-use rueful_run::{AuditSettings, ClassAudit, ClassLoss, Data, LabelUse, ReadingOptions, Replay};
+use rueful_run::{
+    AuditSettings, ClassAudit, ClassLoss, Data, DataSpec, Forecasts, LabelUse, ReadingOptions,
+    Replay,
+};
 use std::num::NonZeroU64;
 use std::process::ExitCode;
 
@@ -24,13 +26,27 @@ pub(crate) fn audit(
     let alarm = alarm::asked(args.alarm, settings.window.and_then(NonZeroU64::new))?;
     let options = hindsight::options(&args.solver, args.hindsight || alarm.is_some())?;
     let (reading, said) = said_by(args)?;
-    let columns = settings.resolve_classes(loss, rueful_run::DataSpec::libsvm(""), &said)?.columns;
-    let mut predictions = Predictions::open(&said, &columns)?;
+    let columns = settings.resolve_classes(loss, DataSpec::libsvm(""), &said)?.columns;
+    let apart = match &args.predictions {
+        Some(_) => Some(Forecasts::open(&said, &columns)?),
+        None => None,
+    };
     // The columns are the first classes, so that a class has the number of its column.
-    let known_labels = predictions.names().to_vec();
-    let reading_options =
+    let known_labels = apart.as_ref().map_or(&*args.columns, Forecasts::names).to_vec();
+    let mut reading_options =
         ReadingOptions { idle_rows: true, known_labels, ..args.reading.options() };
-    let opened = reading.open(LabelUse::Classes, &reading_options)?;
+    let mut opened = reading.open(LabelUse::Classes, &reading_options)?;
+    let mut forecasts = match apart {
+        Some(apart) => apart,
+        None => Forecasts::beside(&opened.spec, &args.columns)?,
+    };
+    if forecasts.names() != reading_options.known_labels {
+        if let Some(file) = opened.spec.once_only() {
+            bail!("{file} can be read only once: give the columns of the classes by their names");
+        }
+        reading_options.known_labels = forecasts.names().to_vec();
+        opened = reading.open(LabelUse::Classes, &reading_options)?;
+    }
     if alarm.is_none() {
         tell(&opened);
     }
@@ -40,12 +56,12 @@ pub(crate) fn audit(
     let again = || reopen(&spec.data, LabelUse::Classes, &reading_options);
     let kept = hindsight::kept_nonzeros(&args.solver);
     let mut replay = Replay::new(&again, kept, &spec.comparators);
-    let mut run = ClassAudit::new(spec.clone(), &predictions);
+    let mut run = ClassAudit::new(spec.clone(), &forecasts);
     if alarm.is_some() {
         run = run.with_windows_solved(&options);
     }
     let bar = progress_bar(&spec.data);
-    let finished = run.drive(&mut *source, &mut predictions, |rows, progress| {
+    let finished = run.drive(&mut *source, &mut forecasts, |rows, progress| {
         if args.hindsight {
             replay.keep(rows);
         }

@@ -1,8 +1,9 @@
 //! Tables in every format and order. A model finds its columns by name in all of them.
 
-use crate::harness::{ask_in, program};
+use crate::harness::{Said, ask_in, number, program};
 use arrow_array::{
-    ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
 };
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use parquet::arrow::ArrowWriter;
@@ -22,6 +23,7 @@ fn cell(row: usize, column: &str) -> String {
         "member" => row.is_multiple_of(3).to_string(),
         "y" => (if (age > 45) != row.is_multiple_of(11) { "yes" } else { "no" }).to_owned(),
         "id" => format!("id{row}"),
+        "score" => ((row * 7 % 19) as f64 / 8.0 - 1.0).to_string(),
         other => panic!("{other}"),
     }
 }
@@ -37,7 +39,7 @@ fn text(separator: &str, columns: &[&str]) -> String {
 
 fn json(columns: &[&str]) -> String {
     let value = |row: usize, column: &str| match (column, cell(row, column)) {
-        ("age" | "member", value) => value,
+        ("age" | "member" | "score", value) => value,
         (_, empty) if empty.is_empty() => "null".to_owned(),
         (_, word) => format!("{word:?}"),
     };
@@ -50,7 +52,7 @@ fn json(columns: &[&str]) -> String {
 
 fn arff(columns: &[&str]) -> String {
     let kind = |column: &&str| match *column {
-        "age" => "numeric".to_owned(),
+        "age" | "score" => "numeric".to_owned(),
         "member" => "{false, true}".to_owned(),
         _ => "string".to_owned(),
     };
@@ -70,6 +72,7 @@ fn batch(columns: &[&str]) -> RecordBatch {
         let array: ArrayRef = match *column {
             "age" => Arc::new(cells.map(|cell| cell.parse().ok()).collect::<Int64Array>()),
             "member" => Arc::new(cells.map(|cell| Some(cell == "true")).collect::<BooleanArray>()),
+            "score" => Arc::new(cells.map(|cell| cell.parse().ok()).collect::<Float64Array>()),
             _ => Arc::new(
                 cells
                     .map(|cell| Some(cell).filter(|cell| !cell.is_empty()))
@@ -478,4 +481,70 @@ fn what_is_missing_is_learned_from() {
     };
     let (with, without) = (risk(""), risk("--no-missing"));
     assert!(with < without, "{with} {without}");
+}
+
+/// Predictions can be a column of the examples in every format, and in a stream that is read once. The
+/// verdict is that on the same predictions in a file of their own.
+#[test]
+fn predictions_are_a_column_of_any_table() {
+    let folder = TempDir::new().expect("a directory");
+    let put = |name: &str, text: String| {
+        fs::write(folder.path().join(name), text).expect("the file is there");
+    };
+    put("alone.csv", text(",", &["age", "job", "y"]));
+    put("p.txt", (0..ROWS).map(|row| cell(row, "score") + "\n").collect());
+    put("t.csv", text(",", &["age", "score", "job", "y"]));
+    put("t.tsv", text("\t", &["score", "job", "y", "age"]));
+    put("t.jsonl", json(&["job", "age", "y", "score"]));
+    put("t.arff", arff(&["score", "y", "age", "job"]));
+    write_columnar(folder.path(), &["y", "score", "age", "job"]);
+    let flags = "--label y --positive yes --loss logistic --window 50 --json";
+    let verdict = |said: Said| {
+        let mut report = said.json();
+        let keys = report.as_object_mut().expect("a report");
+        for of_files in ["data", "predictions", "models"] {
+            keys.remove(of_files);
+        }
+        report
+    };
+    let apart =
+        verdict(ask_in(folder.path(), &format!("audit alone.csv --predictions p.txt {flags}")));
+    for file in ["t.csv", "t.tsv", "t.jsonl", "t.arff", "t.parquet", "t.feather", "t.arrows"] {
+        let line = format!("audit {file} --prediction-column score {flags}");
+        let beside = verdict(ask_in(folder.path(), &line));
+        // The order of columns decides in which order features are added up.
+        for key in ["sequential_risk", "certificate", "certificate_own", "mistake_rate"] {
+            let [apart, beside] = [&apart, &beside].map(|report| number(report, key));
+            assert!((apart - beside).abs() < 1e-12, "{file}: {key} is {beside}, not {apart}");
+        }
+        assert_eq!(apart["examples"], beside["examples"], "{file}");
+        assert_eq!(apart["features"], beside["features"], "{file}");
+    }
+    let line = format!("audit - --format csv --prediction-column score {flags}");
+    let output = program(folder.path())
+        .args(line.split_whitespace())
+        .stdin(File::open(folder.path().join("t.csv")).expect("the file is there"))
+        .output()
+        .expect("the program starts");
+    let piped: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("the output is JSON");
+    for key in ["sequential_risk", "certificate"] {
+        assert!((number(&piped, key) - number(&apart, key)).abs() < 1e-12);
+    }
+}
+
+/// A prediction that is no probability is named by its place in the examples' own file.
+#[test]
+fn a_bad_prediction_beside_its_example_is_found() {
+    let folder = TempDir::new().expect("a directory");
+    let csv = text(",", &["age", "score", "y"]);
+    fs::write(folder.path().join("t.csv"), csv).expect("the file is there");
+    write_columnar(folder.path(), &["y", "score", "age"]);
+    let flags =
+        "--label y --positive yes --prediction-column score --link logistic --loss logistic";
+    for (file, place) in [("t.csv", "t.csv:2"), ("t.parquet", "t.parquet: row 1")] {
+        let text = ask_in(folder.path(), &format!("audit {file} {flags}")).one_line();
+        let start = format!("error: {place}: found -1, expected a probability");
+        assert!(text.starts_with(&start), "{text}");
+    }
 }

@@ -6,11 +6,13 @@
 //! hindsight, which can keep them in a [`Replay`](crate::Replay).
 
 mod auditor;
+mod forecasts;
 mod link;
 mod report;
 mod settings;
 
 pub use auditor::{Auditor, AuditorReport};
+pub use forecasts::Forecasts;
 pub use link::Link;
 pub use report::{AuditReport, GroupReport, ModelReport, NamedReport};
 pub use settings::{AuditSettings, AuditSpec};
@@ -24,7 +26,7 @@ use rueful_core::classes::ClassError;
 use rueful_core::figures::{SKETCHED, Scorecard};
 use rueful_core::ledger::Testimony;
 use rueful_core::{Batch, Ledger, LedgerError, Round, Rows};
-use rueful_data::{DataError, Predictions, Source, printable};
+use rueful_data::{DataError, Source, printable};
 use rueful_hindsight::Options;
 use thiserror::Error;
 
@@ -49,7 +51,8 @@ pub struct AuditRun {
     whole: Part,
     groups: Option<Grouped>,
     batch: Batch,
-    /// The scores of every model for the rows of the batch.
+    /// The predictions for the rows of the batch, row after row, and below the scores of every model.
+    said: Vec<f64>,
     scores: Vec<Vec<f64>>,
 }
 
@@ -106,34 +109,28 @@ pub enum AuditRunError {
     },
     /// A prediction is not a probability strictly between 0 and 1.
     #[error(
-        "{}:{line}: found {found}, expected a probability strictly between 0 and 1{}",
-        printable(predictions), certainty(*found)
+        "{place}: found {found}, expected a probability strictly between 0 and 1{}",
+        certainty(*found)
     )]
     NoProbability {
-        /// The file with the predictions.
-        predictions: String,
-        /// The line, counted from 1.
-        line: u64,
+        /// The place of the prediction.
+        place: String,
         /// The number.
         found: f64,
     },
     /// A prediction is so large that its loss is not a finite number.
-    #[error("{}:{line}: {why}", printable(predictions))]
+    #[error("{place}: {why}")]
     TooLarge {
-        /// The file with the predictions.
-        predictions: String,
-        /// The line, counted from 1.
-        line: u64,
+        /// The place of the prediction.
+        place: String,
         /// The error of the ledger.
         why: LedgerError,
     },
     /// The predictions for many classes cannot be those of an example.
-    #[error("{}:{line}: {why}", printable(predictions))]
+    #[error("{place}: {why}")]
     Classes {
-        /// The file with the predictions.
-        predictions: String,
-        /// The line, counted from 1.
-        line: u64,
+        /// The place of the predictions.
+        place: String,
         /// The error of the ledger.
         why: ClassError,
     },
@@ -148,10 +145,10 @@ pub enum AuditRunError {
 impl AuditRunError {
     /// The predictions end after `count` of them, and the examples go on.
     #[cold]
-    pub(crate) fn too_few(predictions: &Predictions, count: u64, examples: &DataSpec) -> Self {
+    pub(crate) fn too_few(forecasts: &Forecasts, count: u64, examples: &DataSpec) -> Self {
         Self::TooFewPredictions {
-            predictions: predictions.name().to_owned(),
-            line: predictions.line().max(1),
+            predictions: forecasts.file().to_owned(),
+            line: forecasts.line().max(1),
             count,
             examples: examples.name(),
         }
@@ -159,10 +156,10 @@ impl AuditRunError {
 
     /// The examples end after `count` of them, and the predictions go on.
     #[cold]
-    pub(crate) fn too_many(predictions: &Predictions, count: u64, examples: &DataSpec) -> Self {
+    pub(crate) fn too_many(forecasts: &Forecasts, count: u64, examples: &DataSpec) -> Self {
         Self::TooManyPredictions {
-            predictions: predictions.name().to_owned(),
-            line: predictions.line(),
+            predictions: forecasts.file().to_owned(),
+            line: forecasts.line(),
             count,
             examples: examples.name(),
         }
@@ -311,10 +308,11 @@ impl Grouped {
 
 impl AuditRun {
     /// Makes an audit that has seen nothing, with one model for each column that is read.
-    pub fn new(spec: AuditSpec, predictions: &Predictions) -> Self {
-        let count = predictions.names().len().max(1);
+    pub fn new(spec: AuditSpec, forecasts: &Forecasts) -> Self {
+        let count = forecasts.names().len().max(1);
         let whole = Part::new(&spec, count, OF_ALL);
-        Self { spec, whole, groups: None, batch: Batch::default(), scores: vec![Vec::new(); count] }
+        let (batch, said) = (Batch::default(), Vec::new());
+        Self { spec, whole, groups: None, batch, said, scores: vec![Vec::new(); count] }
     }
 
     /// Returns the same audit, which also judges every group of examples separately.
@@ -339,18 +337,17 @@ impl AuditRun {
     pub fn drive(
         &mut self,
         source: &mut dyn Source,
-        predictions: &mut Predictions,
+        forecasts: &mut Forecasts,
         mut watch: impl FnMut(Rows<'_>, Progress),
     ) -> Result<(), AuditRunError> {
-        let mut row = Vec::new();
         while source.fill(&mut self.batch)? {
-            self.read_scores(predictions, &mut row)?;
-            self.observe(predictions)?;
+            self.read_scores(source, forecasts)?;
+            self.observe(source, forecasts)?;
             watch(self.batch.rows(), self.progress(source));
         }
-        if predictions.next_row(&mut row)? {
+        if forecasts.go_on()? {
             let count = self.first().ledger.rounds();
-            return Err(AuditRunError::too_many(predictions, count, &self.spec.data));
+            return Err(AuditRunError::too_many(forecasts, count, &self.spec.data));
         }
         Ok(())
     }
@@ -358,27 +355,36 @@ impl AuditRun {
     /// Reads a score of every model for every example of the batch.
     fn read_scores(
         &mut self,
-        predictions: &mut Predictions,
-        row: &mut Vec<f64>,
+        source: &dyn Source,
+        forecasts: &mut Forecasts,
     ) -> Result<(), AuditRunError> {
+        let read = forecasts.read(source, self.batch.len(), &mut self.said)?;
         self.scores.iter_mut().for_each(Vec::clear);
-        for read in 0..self.batch.len() as u64 {
-            if !predictions.next_row(row)? {
-                let count = self.first().ledger.rounds() + read;
-                return Err(AuditRunError::too_few(predictions, count, &self.spec.data));
+        for (row, said) in self.said.chunks_exact(self.scores.len()).enumerate() {
+            for (scores, &found) in self.scores.iter_mut().zip(said) {
+                let Some(score) = self.spec.link.score(found) else {
+                    let place = forecasts.place(source, row);
+                    return Err(AuditRunError::NoProbability { place, found });
+                };
+                scores.push(score);
             }
-            for (scores, &written) in self.scores.iter_mut().zip(&*row) {
-                let score = self.spec.link.score(written);
-                scores.push(score.ok_or_else(|| no_probability(predictions, written))?);
-            }
+        }
+        if read < self.batch.len() {
+            let count = self.first().ledger.rounds() + read as u64;
+            return Err(AuditRunError::too_few(forecasts, count, &self.spec.data));
         }
         Ok(())
     }
 
-    fn observe(&mut self, predictions: &Predictions) -> Result<(), AuditRunError> {
-        let rows = self.batch.rows();
-        let observed = self.whole.observe(rows, &self.scores, 0);
-        observed.map_err(|error| stopped(predictions, error))?;
+    fn observe(&mut self, source: &dyn Source, forecasts: &Forecasts) -> Result<(), AuditRunError> {
+        let (rows, before) = (self.batch.rows(), self.first().ledger.rounds());
+        self.whole.observe(rows, &self.scores, 0).map_err(|error| match error {
+            why @ LedgerError::NotFinite { round, .. } => {
+                let row = rows.until(round - before).saturating_sub(1);
+                AuditRunError::TooLarge { place: forecasts.place(source, row), why }
+            }
+            error => AuditRunError::Ledger(error),
+        })?;
         match &mut self.groups {
             Some(groups) => groups.observe(rows, &self.scores, &self.spec),
             None => Ok(()),
@@ -411,16 +417,16 @@ impl AuditRun {
         &self.whole.models[0]
     }
 
-    /// Returns the report on the models so far. `source` counts the features, and `predictions`
+    /// Returns the report on the models so far. `source` counts the features, and `forecasts`
     /// gives the models their names.
-    pub fn report(&self, source: &dyn Source, predictions: &Predictions) -> AuditReport {
+    pub fn report(&self, source: &dyn Source, forecasts: &Forecasts) -> AuditReport {
         let reports = self.whole.reports(&self.spec);
         AuditReport {
             first: reports[0].clone(),
             classes: None,
             features: source.census().features,
             nonzeros: source.census().nonzeros,
-            models: named(predictions, reports),
+            models: named(forecasts, reports),
             comparator: None,
             hindsight: None,
             contradictions: Vec::new(),
@@ -436,12 +442,12 @@ impl AuditRun {
 
     /// Returns the reports on every group of examples, in the order in which the groups came. The
     /// list is empty if examples are not grouped.
-    pub fn groups(&self, predictions: &Predictions) -> Vec<GroupReport> {
+    pub fn groups(&self, forecasts: &Forecasts) -> Vec<GroupReport> {
         let Some(Grouped { reader, parts }) = &self.groups else { return Vec::new() };
         let report = |(group, part): (&String, &Part)| {
             let reports = part.reports(&self.spec);
             let (group, first) = (group.clone(), reports[0].clone());
-            GroupReport { group, first, models: named(predictions, reports) }
+            GroupReport { group, first, models: named(forecasts, reports) }
         };
         reader.groups().iter().zip(parts).map(report).collect()
     }
@@ -458,28 +464,9 @@ impl AuditRun {
 }
 
 /// Gives the reports of models the names of their columns, if they have columns.
-fn named(predictions: &Predictions, reports: Vec<ModelReport>) -> Vec<NamedReport> {
+fn named(forecasts: &Forecasts, reports: Vec<ModelReport>) -> Vec<NamedReport> {
     let name = |(name, report): (&String, _)| NamedReport { name: name.clone(), report };
-    predictions.names().iter().zip(reports).map(name).collect()
-}
-
-#[cold]
-fn no_probability(predictions: &Predictions, found: f64) -> AuditRunError {
-    let (line, predictions) = (predictions.line(), predictions.name().to_owned());
-    AuditRunError::NoProbability { predictions, line, found }
-}
-
-/// Makes the error that says where an audit stopped. Every line is one round, except the header of
-/// a table.
-#[cold]
-fn stopped(predictions: &Predictions, error: LedgerError) -> AuditRunError {
-    match error {
-        why @ LedgerError::NotFinite { round, .. } => {
-            let line = round + u64::from(!predictions.names().is_empty());
-            AuditRunError::TooLarge { predictions: predictions.name().to_owned(), line, why }
-        }
-        error => AuditRunError::Ledger(error),
-    }
+    forecasts.names().iter().zip(reports).map(name).collect()
 }
 
 #[cfg(test)]
@@ -487,7 +474,7 @@ mod tests {
     use super::*;
     use crate::{DataSpec, Session, Settings};
     use rueful_data::{Follow, Input, LabelRule, Reader, Reading, Schema};
-    use rueful_data::{PredictionColumns, Survey};
+    use rueful_data::{PredictionColumns, Predictions, Survey};
 
     const XOR: &str = "+1 1:1 2:1\n-1 1:1 2:-1\n-1 1:-1 2:1\n+1 1:-1 2:-1\n";
 
@@ -498,9 +485,9 @@ mod tests {
         Reader::new(vec![input], &Schema::Libsvm {}, &reading)
     }
 
-    fn open(name: &str, text: &str, columns: &PredictionColumns) -> Result<Predictions, DataError> {
+    fn open(name: &str, text: &str, columns: &PredictionColumns) -> Result<Forecasts, DataError> {
         let text = std::io::Cursor::new(text.as_bytes().to_vec());
-        Predictions::new(Input::new(name, text, &Follow::No)?, columns)
+        Predictions::new(Input::new(name, text, &Follow::No)?, columns).map(Forecasts::from)
     }
 
     fn audit(

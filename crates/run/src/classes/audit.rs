@@ -10,7 +10,7 @@ use super::predict::largest;
 use super::report::ClassesReport;
 use super::run::ClassBooks;
 use super::windows::ClassWindows;
-use crate::audit::{AuditReport, AuditRunError, AuditSettings, Link, ModelReport};
+use crate::audit::{AuditReport, AuditRunError, AuditSettings, Forecasts, Link, ModelReport};
 use crate::data::DataSpec;
 use crate::figures::FiguresReport;
 use crate::hindsight::HindsightReport;
@@ -23,7 +23,7 @@ use rueful_core::classes::{
 };
 use rueful_core::request::Refusal;
 use rueful_core::{Batch, Comparators, Example, RiskBound, Rows};
-use rueful_data::{PredictionColumns, Predictions, Source};
+use rueful_data::{PredictionColumns, Source};
 use rueful_hindsight::Options;
 use std::num::NonZeroU64;
 
@@ -108,8 +108,8 @@ struct Desk {
 
 impl ClassAudit {
     /// An audit before its first round.
-    pub fn new(spec: ClassAuditSpec, predictions: &Predictions) -> Self {
-        Self::of(spec, predictions.names().to_vec())
+    pub fn new(spec: ClassAuditSpec, forecasts: &Forecasts) -> Self {
+        Self::of(spec, forecasts.names().to_vec())
     }
 
     /// An audit of these classes before its first round.
@@ -144,20 +144,19 @@ impl ClassAudit {
     pub fn drive(
         &mut self,
         source: &mut dyn Source,
-        predictions: &mut Predictions,
+        forecasts: &mut Forecasts,
         mut watch: impl FnMut(Rows<'_>, Progress),
     ) -> Result<(), AuditRunError> {
-        let mut row = Vec::new();
         while source.fill(&mut self.batch)? {
-            self.read(predictions, &mut row)?;
+            self.read(source, forecasts)?;
             let batch = std::mem::take(&mut self.batch);
             self.observe(batch.rows());
             watch(batch.rows(), self.progress(source));
             self.batch = batch;
         }
-        if predictions.next_row(&mut row)? {
+        if forecasts.go_on()? {
             let count = self.books.ledger.rounds();
-            return Err(AuditRunError::too_many(predictions, count, &self.spec.data));
+            return Err(AuditRunError::too_many(forecasts, count, &self.spec.data));
         }
         Ok(())
     }
@@ -174,23 +173,23 @@ impl ClassAudit {
     /// Reads the predictions for the batch, and checks them.
     fn read(
         &mut self,
-        predictions: &mut Predictions,
-        row: &mut Vec<f64>,
+        source: &dyn Source,
+        forecasts: &mut Forecasts,
     ) -> Result<(), AuditRunError> {
-        self.said.clear();
-        for (place, example) in self.batch.iter().enumerate() {
-            let count = self.books.ledger.rounds() + place as u64;
-            if !predictions.next_row(row)? {
-                return Err(AuditRunError::too_few(predictions, count, &self.spec.data));
+        let before = self.books.ledger.rounds();
+        let read = forecasts.read(source, self.batch.len(), &mut self.said)?;
+        let said = self.said.chunks_exact(self.names.len());
+        for (row, (example, said)) in self.batch.iter().zip(said).enumerate() {
+            if example.importance.is_zero() {
+                continue;
             }
-            self.said.extend_from_slice(row);
-            if !example.importance.is_zero() {
-                self.check(example.label, row).map_err(|why| AuditRunError::Classes {
-                    predictions: predictions.name().to_owned(),
-                    line: predictions.line(),
-                    why: renumbered(&why, count as usize),
-                })?;
-            }
+            self.check(example.label, said).map_err(|why| AuditRunError::Classes {
+                place: forecasts.place(source, row),
+                why: renumbered(&why, before as usize + row),
+            })?;
+        }
+        if read < self.batch.len() {
+            return Err(AuditRunError::too_few(forecasts, before + read as u64, &self.spec.data));
         }
         Ok(())
     }
