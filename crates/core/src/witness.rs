@@ -62,6 +62,25 @@ impl Slopes {
     }
 }
 
+/// The running ‖S/N‖², while units grow.
+pub(crate) struct Shrinking<'a> {
+    square: &'a mut Each,
+    lifted: &'a mut Each,
+}
+
+impl Shrinking<'_> {
+    /// Increases N of a feature that was seen before, if a value is larger than N. ‖S/N‖² shrinks
+    /// with it.
+    #[inline]
+    pub(crate) fn lengthen(&mut self, measure: &mut Measure, slopes: &Slopes, value: f32) {
+        let after = measure.after(value);
+        let before = std::mem::replace(measure, after);
+        if before != after {
+            shrink(self.square, self.lifted, slopes, (before, after));
+        }
+    }
+}
+
 /// Witnesses of four radii side by side, and the sums that their proofs need. `M` is the record
 /// that is kept for one feature. It contains the measure of the feature, and it may contain more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -258,8 +277,16 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     /// The records of all features and S, both mutable.
     #[inline(always)]
     pub(crate) fn cells_mut(&mut self) -> (&mut [M], &mut [Slopes]) {
+        let (measures, slopes, _) = self.growing();
+        (measures, slopes)
+    }
+
+    /// The same, and the ‖S/N‖² that shrinks when units grow.
+    #[inline(always)]
+    pub(crate) fn growing(&mut self) -> (&mut [M], &mut [Slopes], Shrinking<'_>) {
         let measures = self.units.as_mut().map_or(&mut [][..], |units| &mut units.measures);
-        (measures, &mut self.slopes)
+        let Sums { square, lifted, .. } = &mut self.sums;
+        (measures, &mut self.slopes, Shrinking { square, lifted })
     }
 
     /// The prediction that each would make next, for features there is room for. It changes
@@ -347,17 +374,12 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         }
     }
 
-    /// Increases N of a feature that was seen before, if a value is larger than N. ‖S/N‖² shrinks
-    /// with it.
+    /// Increases N of a feature that was seen before, if a value is larger than N.
     #[inline]
     pub(crate) fn lengthen_one(&mut self, cell: usize, value: f32) {
-        let Some(units) = &mut self.units else { return };
-        let measure = units.measures[cell].measure_mut();
-        let after = measure.after(value);
-        let before = std::mem::replace(measure, after);
-        if before != after {
-            let Sums { square, lifted, .. } = &mut self.sums;
-            shrink(square, lifted, &self.slopes[cell], (before, after));
+        let (measures, slopes, mut shrinking) = self.growing();
+        if let Some(measured) = measures.get_mut(cell) {
+            shrinking.lengthen(measured.measure_mut(), &slopes[cell], value);
         }
     }
 

@@ -83,7 +83,13 @@ pub(super) fn within<V: Eights>(x: V, limit: f32) -> V {
 #[inline(always)]
 pub(super) fn dot<V: Eights>(a: &[Eight], b: &[Eight]) -> f32 {
     let mut sum = V::all(0.0);
+    let ((a, few_a), (b, few_b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
     for (a, b) in a.iter().zip(b) {
+        for k in 0..4 {
+            sum = sum + a[k].load::<V>() * b[k].load::<V>();
+        }
+    }
+    for (a, b) in few_a.iter().zip(few_b) {
         sum = sum + a.load::<V>() * b.load::<V>();
     }
     sum.sum()

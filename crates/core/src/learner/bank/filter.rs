@@ -18,7 +18,7 @@
 
 use super::eight::{Eight, dot};
 use super::merge::{Gaussian, Parts, Rule};
-use rueful_machine::{Eights, Plain, Registers};
+use rueful_machine::{Eights, Kernel, Registers, widest};
 use serde::{Deserialize, Serialize};
 
 /// The most features a filter can have, in eights.
@@ -80,6 +80,20 @@ pub(super) enum Listed<'a> {
     First(usize),
 }
 
+/// Some of the eights of a vector.
+#[inline(always)]
+fn some<const N: usize>(all: &[Eight], from: usize) -> &[Eight; N] {
+    all[from..].first_chunk().expect(FITS)
+}
+
+/// Some of the eights of a vector, mutable.
+#[inline(always)]
+fn some_mut<const N: usize>(all: &mut [Eight], from: usize) -> &mut [Eight; N] {
+    all[from..].first_chunk_mut().expect(FITS)
+}
+
+const FITS: &str = "blocks lie within the width of a filter";
+
 /// Adds some eights, multiplied by a number.
 #[inline(always)]
 fn add_to<V: Eights, const N: usize>(sums: &mut [V; N], value: f32, row: &[Eight]) {
@@ -119,7 +133,7 @@ impl Filter {
         if room <= self.room {
             return;
         }
-        self.flush_plainly();
+        self.settle();
         let prior = Eight::all(self.prior);
         let mut rows = vec![Eight::ZERO; 8 * room * room];
         for (slot, row) in rows.chunks_exact_mut(room).enumerate() {
@@ -190,7 +204,7 @@ impl Filter {
             Listed::First(slots) => self.multiply_first::<V, N>(slots, x, from),
         };
         for (waiting, &share) in shares.iter().enumerate() {
-            let change = &self.changes[waiting * self.room + from..][..N];
+            let change: &[Eight; N] = some(&self.changes, waiting * self.room + from);
             for (p, u) in sums.iter_mut().zip(change) {
                 *p = *p - share * u.load();
             }
@@ -303,37 +317,65 @@ impl Filter {
     /// Applies the waiting changes to P.
     #[inline(always)]
     fn flush<V: Eights>(&mut self) {
-        let (width, room) = (self.width, self.room);
+        let width = self.width;
         let is_settled =
             self.waiting == 0 && self.lag[..width].iter().all(|lag| *lag == Eight::ZERO);
-        if room == 0 || is_settled {
+        if self.room == 0 || is_settled {
             return;
         }
-        // All slices have the same length, so that no index into them is checked.
-        let changes: [&[Eight]; WAITING] =
-            std::array::from_fn(|waiting| &self.changes[waiting * room..][..width]);
-        for (slot, row) in self.rows.chunks_exact_mut(room).take(8 * width).enumerate() {
-            let mut shares = [V::all(0.0); WAITING];
-            let gains = self.gains.iter().zip(changes).take(self.waiting);
-            for (share, (gain, change)) in shares.iter_mut().zip(gains) {
-                *share = V::all(gain * change[slot / 8].0[slot % 8]);
-            }
-            for (block, place) in row[..width].iter_mut().enumerate() {
-                let mut p = place.load::<V>();
-                for (change, &share) in changes.iter().zip(&shares) {
-                    p = p - share * change[block].load();
-                }
-                p.store(&mut place.0);
-            }
+        // Those that do not wait have no share in anything.
+        self.gains[self.waiting..].fill(0.0);
+        let fours = width / 4;
+        for block in 0..fours {
+            self.flush_block::<V, 4>(4 * block);
+        }
+        for block in 4 * fours..width {
+            self.flush_block::<V, 1>(block);
+        }
+        for (slot, row) in self.rows.chunks_exact_mut(self.room).take(8 * width).enumerate() {
             row[slot / 8].0[slot % 8] = self.diagonal[slot / 8].0[slot % 8];
         }
         self.lag[..width].fill(Eight::ZERO);
         self.waiting = 0;
     }
 
+    /// Applies the waiting changes to some eights of every row of P. What works on registers stands
+    /// in loops: in closures it would not be compiled for them.
+    #[inline(always)]
+    fn flush_block<V: Eights, const N: usize>(&mut self, from: usize) {
+        let (room, gains) = (self.room, self.gains);
+        let changes: [&[Eight]; WAITING] =
+            std::array::from_fn(|waiting| &self.changes[waiting * room..][..self.width]);
+        let own: [&[Eight; N]; WAITING] = changes.map(|change| some(change, from));
+        let mut rows = self.rows.chunks_exact_mut(room);
+        for eight in 0..self.width {
+            let mut shares = [Eight::ZERO; WAITING];
+            for (share, (change, gain)) in shares.iter_mut().zip(changes.iter().zip(&gains)) {
+                (V::all(*gain) * change[eight].load()).store(&mut share.0);
+            }
+            for (slot, row) in rows.by_ref().take(8).enumerate() {
+                let row: &mut [Eight; N] = some_mut(row, from);
+                let mut p = [V::all(0.0); N];
+                for (p, row) in p.iter_mut().zip(&*row) {
+                    *p = row.load();
+                }
+                for (share, change) in shares.iter().zip(own) {
+                    let share = V::all(share.0[slot]);
+                    for (p, u) in p.iter_mut().zip(change) {
+                        *p = *p - share * u.load();
+                    }
+                }
+                for (p, row) in p.iter().zip(row) {
+                    p.store(&mut row.0);
+                }
+            }
+        }
+    }
+
+    /// `flush` outside of kernels.
     #[inline(never)]
-    fn flush_plainly(&mut self) {
-        self.flush::<<Plain as Registers>::Eight>();
+    fn settle(&mut self) {
+        widest(Flush(self));
     }
 
     /// The factor for w_i when the unit of x̃_i grows by `growth`. It is limited so that the
@@ -348,7 +390,7 @@ impl Filter {
     #[inline(never)]
     pub(super) fn stretch(&mut self, slot: usize, growth: f32) {
         let stretch = self.stretch_of(slot, growth);
-        self.flush_plainly();
+        self.settle();
         let (block, lane) = (slot / 8, slot % 8);
         for other in 0..8 * self.width {
             self.rows[other * self.room + block].0[lane] *= stretch;
@@ -392,7 +434,7 @@ impl Filter {
     /// The weights of some slots with their covariance. A place without a slot has the prior.
     pub(super) fn gaussian(&self, slots: &[Option<usize>]) -> Gaussian {
         let mut settled = self.clone();
-        settled.flush_plainly();
+        settled.settle();
         let entry = |row: usize, column: usize| {
             f64::from(settled.rows[row * settled.room + column / 8].0[column % 8])
         };
@@ -459,6 +501,18 @@ impl Filter {
                 .iter()
                 .all(|all| finite(all))
             && self.gains.iter().chain([&self.owed]).all(|x| x.is_finite() && *x >= 0.0)
+    }
+}
+
+/// Applies the waiting changes of a filter.
+struct Flush<'a>(&'a mut Filter);
+
+impl Kernel for Flush<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        self.0.flush::<R::Eight>();
     }
 }
 

@@ -168,6 +168,11 @@ impl Filters {
         is_table
     }
 
+    /// Lays out an example with these x̃.
+    pub(super) fn lay_out_row<W: Runner>(&self, indices: &[u32], scaled: &[f32], desk: &mut Desk) {
+        W::run(LayOut { filters: self, indices, scaled, desk });
+    }
+
     /// f and s of each filter for the example on the desk.
     pub(super) fn see<W: Runner>(&self, desk: &mut Desk) -> [Glance; FILTERS] {
         W::run(See { filters: self, desk })
@@ -342,6 +347,26 @@ pub(super) fn united(mut cells: Vec<usize>, others: impl Iterator<Item = usize>)
     let mut known: HashSet<usize> = cells.iter().copied().collect();
     cells.extend(others.filter(|&cell| known.insert(cell)));
     cells
+}
+
+/// Lays out an example.
+struct LayOut<'a> {
+    filters: &'a Filters,
+    indices: &'a [u32],
+    scaled: &'a [f32],
+    desk: &'a mut Desk,
+}
+
+impl Kernel for LayOut<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        let Self { filters, indices, scaled, desk } = self;
+        if !filters.lay_out_table(indices, scaled, desk) {
+            filters.lay_out(indices, |place| scaled[place], desk);
+        }
+    }
 }
 
 /// The filters' loops are large. So they are compiled for wide registers separately, once for all

@@ -24,11 +24,11 @@ impl Measured for Gauge {
 }
 
 impl Gauge {
-    /// Counts one more value. Returns x̃, and whether more must be done: this is so for the first
+    /// Counts one more value, and returns x̃. `None` if more must be done: this is so for the first
     /// value of a feature, and for a value that is larger than all before.
     #[inline(always)]
-    pub(super) fn count_scaled(&mut self, value: f32) -> (f32, bool) {
+    pub(super) fn count_scaled(&mut self, value: f32) -> Option<f32> {
         let (scaled, is_plain) = self.scale.count_scaled(value);
-        (scaled, !is_plain | self.measure.is_below(value))
+        (is_plain && !self.measure.is_below(value)).then_some(scaled)
     }
 }

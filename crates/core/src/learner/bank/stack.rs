@@ -3,7 +3,8 @@
 //! A round goes from the bottom to the top and back. The prediction is a function of the state and
 //! the features ([`Stack::predict`]). Learning begins from the same view, unless the row contains
 //! something new: a feature that is seen for the first time, or a value that is larger than all
-//! before. Such rows are rare. They are predicted first, then admitted, and then seen again.
+//! before. While there are filters, such rows are rare. They are predicted first, then admitted,
+//! and then seen again. Without filters, what is new is admitted while the row is seen.
 
 mod merged;
 
@@ -12,11 +13,11 @@ use super::explain::sensitivities;
 use super::filter::Glance;
 use super::filters::{Desk, FILTERS, Filters};
 use super::gauge::Gauge;
-use super::lanes::{LANES, Lanes, Seen};
+use super::lanes::{Cell, LANES, Lanes, Seen};
 use super::merge::OF_PARTS;
 use super::mixer::MIXED;
 use super::scale::{Scale, Scaled};
-use super::sweep::{Ahead, Measure, See, Sight, Teach};
+use super::sweep::{Ahead, Lengthen, Measure, Meet, Note, See, Sight, Teach};
 use super::top::{self, Label, Lessons, Top, View, opinion};
 use crate::bound::{Bound, NoBound, Promise};
 use crate::cells::Coordinates;
@@ -26,7 +27,7 @@ use crate::ledger::{Minorant, Testimony};
 use crate::loss::Loss;
 use crate::round::Round;
 use crate::rows::Rows;
-use crate::witness::{Foreseen, WITNESSES, Witnesses};
+use crate::witness::{Foreseen, Slopes, WITNESSES, Witnesses};
 use rueful_machine::{Kernel, Plain, Registers, Runner, Widest};
 use serde::{Deserialize, Serialize};
 
@@ -115,8 +116,8 @@ impl<L: Loss, T> TryFrom<Stored<L, T>> for Stack<L, T> {
 /// A buffer for the row that is being learned from. Nothing in it outlives the row.
 #[derive(Debug, Clone, Default)]
 struct Scratch {
-    /// x̃ of the row, the places with new or larger values, and the places of features never seen
-    /// before.
+    /// x̃ of the row, and below the places with new or larger values if there are filters. If there
+    /// are none, only the places of features never seen before, in `news`.
     scaled: Vec<f32>,
     odd: Vec<u32>,
     news: Vec<u32>,
@@ -139,7 +140,8 @@ impl Hands<'_> {
     #[inline(always)]
     fn fit(&mut self, len: usize) {
         self.scaled.resize(len, 0.0);
-        self.odd.resize(len, 0);
+        self.odd.clear();
+        self.news.clear();
     }
 }
 
@@ -252,39 +254,22 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 
     fn learn_row<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands<'_>) -> Round {
-        let x = &example.features;
-        hands.fit(x.len());
-        match self.measure::<W>(x, hands) {
-            Ok(sight) => self.learn_plain::<W>(example, &sight, hands),
-            Err(odd) => {
-                hands.odd.truncate(odd);
-                self.lengthen(x, &hands.odd);
-                if self.filters.len() == 0 {
-                    self.learn_lean::<W>(example, hands)
-                } else {
-                    self.learn_novel::<W>(example, hands)
-                }
-            }
+        hands.fit(example.features.len());
+        if self.filters.len() == 0 {
+            return self.learn_lean::<W>(example, hands);
         }
-    }
-
-    /// Measures a row. Sees it, too, if it has no new features and no value that is larger than all
-    /// before.
-    fn measure<W: Runner>(
-        &mut self,
-        x: &Features<'_>,
-        hands: &mut Hands<'_>,
-    ) -> Result<Sight, usize> {
         let (gauges, slopes) = self.witnesses.cells_mut();
-        W::run(Measure {
-            gauges,
-            slopes,
-            cells: self.lanes.cells(),
-            indices: x.indices(),
-            values: x.values(),
-            scaled: &mut hands.scaled,
-            odd: &mut hands.odd,
-        })
+        let sight = measure::<W, _>(
+            example,
+            (gauges, slopes, self.lanes.cells()),
+            &mut hands.scaled,
+            Note(&mut hands.odd),
+        );
+        if hands.odd.is_empty() {
+            self.learn_plain::<W>(example, &sight, hands)
+        } else {
+            self.learn_novel::<W>(example, hands)
+        }
     }
 
     /// Sees a row that was measured.
@@ -304,9 +289,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         if self.filters.len() == 0 {
             return [Glance::default(); FILTERS];
         }
-        if !self.filters.lay_out_table(indices, scaled, desk) {
-            self.filters.lay_out(indices, |place| scaled[place], desk);
-        }
+        self.filters.lay_out_row::<W>(indices, scaled, desk);
         self.filters.see::<W>(desk)
     }
 
@@ -327,7 +310,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     /// Lets witnesses and top make their predictions, before the label is known.
     #[inline(always)]
     fn opine<W: Runner>(&mut self, view: &View, foreseen: &Foreseen) -> T::Opinion {
-        self.witnesses.prepare::<<Plain as Registers>::Four>(foreseen);
+        W::run(Prepare { witnesses: &mut self.witnesses, foreseen });
         opinion::<W, T>(&self.top, view, self.witnesses.predictions())
     }
 
@@ -352,14 +335,22 @@ impl<L: Loss, T: Top> Stack<L, T> {
         &mut self.witnesses.cells_mut().0[cell].scale
     }
 
-    /// A round with something new that concerns only the lanes: their weights stay the same when a
-    /// unit grows, and new features add to their variance.
-    #[inline(never)]
+    /// A round without filters. What is new concerns only the lanes: their weights stay the same
+    /// when a unit grows, and new features add to their variance. So the row is seen once.
     fn learn_lean<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands<'_>) -> Round {
         let x = &example.features;
-        self.admit_known(x, hands);
-        let mut sight = self.see::<W>(x, &hands.scaled);
+        let (gauges, slopes, shrinking) = self.witnesses.growing();
+        let mut sight = measure::<W, _>(
+            example,
+            (gauges, slopes, self.lanes.cells()),
+            &mut hands.scaled,
+            Lengthen { news: &mut hands.news, shrinking },
+        );
         let seen = self.view(sight.lanes, [Glance::default(); FILTERS]);
+        if hands.news.is_empty() {
+            let opinion = self.opine::<W>(&seen, &sight.witnesses);
+            return self.learn_said::<W>(example, &opinion, &seen, hands);
+        }
         let mut view = seen;
         view.lanes.add_doubt(hands.news.len() as f32);
         sight.witnesses.new_sq = self.begin(x, &hands.news);
@@ -369,20 +360,6 @@ impl<L: Loss, T: Top> Stack<L, T> {
         view.lanes.add_doubt(norm_sq);
         view.lanes.norm_sq += norm_sq;
         self.learn_said::<W>(example, &opinion, &view, hands)
-    }
-
-    /// Takes in values that are larger than all before, and notes which features are new.
-    fn admit_known(&mut self, x: &Features<'_>, hands: &mut Hands<'_>) {
-        hands.news.clear();
-        for &at in &hands.odd {
-            let place = at as usize;
-            let scale = self.scale_mut(x.indices()[place] as usize);
-            if scale.is_new() {
-                hands.news.push(at);
-            } else {
-                hands.scaled[place] = scale.admit(x.values()[place]).value;
-            }
-        }
     }
 
     /// Takes in the new features, and returns Σx̃² over them.
@@ -404,6 +381,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     #[inline(never)]
     fn learn_novel<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands<'_>) -> Round {
         let x = &example.features;
+        self.lengthen(x, &hands.odd);
         let (indices, values) = (x.indices(), x.values());
         let scaled =
             |place: usize| self.scale(indices[place] as usize).scaled_once_counted(values[place]);
@@ -721,6 +699,32 @@ impl<L: Loss, T: Top> Stack<L, T> {
             && [self.importance, self.norms_sq, self.reach]
                 .iter()
                 .all(|x| x.is_finite() && *x >= 0.0)
+    }
+}
+
+/// Measures a row with the gauges, slopes and cells of all features, and sees it.
+fn measure<W: Runner, M: Meet>(
+    example: &Example<'_>,
+    (gauges, slopes, cells): (&mut [Gauge], &[Slopes], &[Cell]),
+    scaled: &mut [f32],
+    meet: M,
+) -> Sight {
+    let (indices, values) = (example.features.indices(), example.features.values());
+    W::run(Measure { gauges, cells, slopes, indices, values, scaled, meet })
+}
+
+/// Lets the witnesses make their predictions for a row.
+struct Prepare<'a, L> {
+    witnesses: &'a mut Witnesses<L, Gauge>,
+    foreseen: &'a Foreseen,
+}
+
+impl<L: Loss> Kernel for Prepare<'_, L> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        self.witnesses.prepare::<R::Four>(self.foreseen);
     }
 }
 
