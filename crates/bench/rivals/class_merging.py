@@ -57,7 +57,7 @@ def learned(X: scipy.sparse.csr_matrix, y: np.ndarray, parts: int, first: int) -
     cuts = [len(y) * k // parts for k in range(parts + 1)]
     alone = min(first, cuts[1])
     take_parts(model, [teach(part(model, is_only=True), 0, alone)])
-    slices = _rounds.slices(max(np.diff(cuts)), parts, 0, alone)
+    slices = _rounds.slices(max(np.diff(cuts)), parts, 0, alone, _rounds.weights_of(model))
     for start, end in slices:
         ranges = [(from_ + start, min(from_ + end, to)) for from_, to in zip(cuts, cuts[1:])]
         ranges[0] = (max(ranges[0][0], alone), ranges[0][1])

@@ -269,7 +269,9 @@ def _updated(learner, rdd):
     )
 
 
-def race(spark: SparkSession, name: str, folder: Path, times: int) -> list[list[str]]:
+def race(
+    spark: SparkSession, name: str, folder: Path, times: int, *, with_streaming: bool = True
+) -> list[list[str]]:
     """Everybody on one set, where rueful and the batch learner take turns."""
     train = spark.read.parquet(str(folder / "train"))
     test = spark.read.parquet(str(folder / "test"))
@@ -282,18 +284,18 @@ def race(spark: SparkSession, name: str, folder: Path, times: int) -> list[list[
         with Clock() as clock:
             fitted = LogisticRegression().fit(train)
         theirs.append(clock)
-    numbered = _rounds.numbered(train).cache()
-    parts = train.rdd.getNumPartitions()
-    longest = -(-numbered.count() // parts)
-    slices = _rounds.slices(longest, parts, 0, OnlineClassifier().getFirstSlice())
-    with Clock() as clock:
-        progressive, tested = streaming(numbered, test, width, slices)
-    numbered.unpersist()
-    rows = [
-        ["rueful", model.report()["sequential_risk"], log_loss(model.transform(test)), ours],
-        ["MLlib, streaming", progressive, tested, [clock]],
-        ["MLlib, batch", None, log_loss(fitted.transform(test)), theirs],
-    ]
+    rows = [["rueful", model.report()["sequential_risk"], log_loss(model.transform(test)), ours]]
+    if with_streaming:
+        numbered = _rounds.InPlace(train)._numbered().cache()
+        parts = train.rdd.getNumPartitions()
+        longest = -(-numbered.count() // parts)
+        first = min(longest, OnlineClassifier().getFirstSlice())
+        slices = _rounds.slices(longest, parts, 0, first, width + 1)
+        with Clock() as clock:
+            progressive, tested = streaming(numbered, test, width, slices)
+        numbered.unpersist()
+        rows.append(["MLlib, streaming", progressive, tested, [clock]])
+    rows.append(["MLlib, batch", None, log_loss(fitted.transform(test)), theirs])
     return [
         [name, who, f"{on_the_way:.4f}" if on_the_way else "", f"{tested:.4f}"]
         + [f"{statistics.median(one.seconds for one in clocks):.1f}"]
@@ -340,30 +342,32 @@ def session() -> SparkSession:
     return made
 
 
-def warm_up(spark: SparkSession) -> None:
+def warm_up(spark: SparkSession, *, with_streaming: bool) -> None:
     """Lets everybody learn from a few rows, so that all processes have started and loaded their code."""
     write(*dense(2000, 5), PLACE / "warm" / "train", 4)
     write(*dense(400, 6), PLACE / "warm" / "test", 2)
-    race(spark, "warm", PLACE / "warm", 1)
+    race(spark, "warm", PLACE / "warm", 1, with_streaming=with_streaming)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("data", nargs="?", help="the folder of data sets, for a9a")
-    parser.add_argument("--rows", type=int, default=200_000, help="the rows of generated sets")
+    parser.add_argument("--rows", type=int, help="the rows of generated sets: 200,000 sparse or 1,000,000 dense ones")
     parser.add_argument("--times", type=int, default=3, help="how often rueful and the batch learner take turns")
     parser.add_argument("--only", action="append", help="sparse, dense or a9a")
     parser.add_argument("--race", action="store_true", help="without what the pass costs by parts")
+    parser.add_argument("--costs", action="store_true", help="only what the pass costs by parts")
+    parser.add_argument("--quick", action="store_true", help="without the streaming learner, which takes long")
     given = parser.parse_args()
     sets = {
-        "sparse": lambda: (sparse(given.rows, 5), sparse(given.rows // 5, 6)),
-        "dense": lambda: (dense(given.rows, 5), dense(given.rows // 5, 6)),
+        "sparse": lambda: (sparse(given.rows or 200_000, 5), sparse(40_000, 6)),
+        "dense": lambda: (dense(given.rows or 1_000_000, 5), dense(40_000, 6)),
     }
     if given.data:
         names = ("a9a.libsvm", "a9a.test.libsvm")
         sets["a9a"] = lambda: tuple(a9a(Path(given.data), name) for name in names)
     spark = session()
-    warm_up(spark)
+    warm_up(spark, with_streaming=not given.quick)
     for name, made in sets.items():
         if given.only and name not in given.only:
             continue
@@ -371,7 +375,9 @@ def main() -> None:
         train, test = made()
         write(*train, PLACE / name / "train", 4)
         write(*test, PLACE / name / "test", 2)
-        print(common.table(RACE, race(spark, name, PLACE / name, given.times)), flush=True)
+        if not given.costs:
+            raced = race(spark, name, PLACE / name, given.times, with_streaming=not given.quick)
+            print(common.table(RACE, raced), flush=True)
         if not given.race:
             print(common.table(COSTS, costs(spark, name, PLACE / name)), flush=True)
     spark.stop()

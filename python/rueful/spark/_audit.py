@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse
+from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import DataFrame
-from pyspark.sql.types import BinaryType, LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, LongType, StructField, StructType
 
+from .. import _data
 from .._audit import Audit
-from ._rows import BadRow, feature_check, refuse
+from ._rows import (
+    BadRow,
+    feature_check,
+    lengths_of,
+    places_of,
+    refuse,
+    vector_check,
+    vectors,
+)
+from ._vectors import gathering, spread
+
+#: The types of columns of vectors.
+_VECTORS = VectorUDT | ArrayType
 
 
 def audit(
@@ -20,7 +36,7 @@ def audit(
     prediction: str,
     label: str,
     by: str | None = None,
-    features: list[str] | None = None,
+    features: list[str] | str | None = None,
     weight: str | None = None,
     **settings: Any,
 ) -> Any:
@@ -31,15 +47,17 @@ def audit(
     df : DataFrame
         Predictions, labels and features.
     prediction, label : str
-        Their columns.
+        Their columns. With `classes`, a prediction is an ML vector or an array with a number for
+        every class.
     by : str, optional
         A column whose values are groups. Each is judged for itself.
-    features : list of str, optional
-        The columns that comparators may use; all others if left out.
+    features : list of str or str, optional
+        The columns that comparators may use, or one column of ML vectors or arrays; all other
+        columns if left out.
     weight : str, optional
         The column that says how much each row counts.
     **settings
-        What `rueful.Audit` takes: `loss`, `radius`, `link`, `positive` and so on.
+        What `rueful.Audit` takes: `loss`, `radius`, `link`, `positive`, `classes` and so on.
 
     Returns
     -------
@@ -47,8 +65,17 @@ def audit(
     """
     Audit(**settings)  # Settings that cannot be used are refused here, not in an executor.
     own = {prediction, label, by, weight}
-    names = features or [name for name in df.columns if name not in own]
-    wanted = [*names, prediction, label, *(name for name in (by, weight) if name)]
+    others = [name for name in df.columns if name not in own]
+    given = Given(
+        prediction,
+        label,
+        weight,
+        (features,) if isinstance(features, str) else tuple(features or others),
+        isinstance(features, str) and isinstance(df.schema[features].dataType, _VECTORS),
+        settings,
+    )
+    given.check_kinds(df)
+    wanted = [*given.features, prediction, label, *(name for name in (by, weight) if name)]
     df = df.select(*dict.fromkeys(wanted))
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -60,15 +87,9 @@ def audit(
         row = 0
         for batch in batches:
             try:
-                _check(batch, [prediction, label, *([weight] if weight else [])], names)
+                given.check(batch)
                 for group, rows in _groups(batch, by):
-                    books = audits.setdefault(group, Audit(**settings))
-                    books.observe(
-                        pa.Table.from_batches([rows.select(names)]),
-                        _column(rows, label),
-                        np.asarray(_column(rows, prediction), dtype=np.float64),
-                        _column(rows, weight) if weight else None,
-                    )
+                    given.observe(audits.setdefault(group, Audit(**settings)), rows)
             except BadRow as bad:
                 where = f"partition {partition}, row {row + bad.row}"
                 raise ValueError(f"{where}, {bad.what}") from bad
@@ -89,7 +110,7 @@ def audit(
     fields = [("group", group), ("partition", LongType()), ("state", BinaryType())]
     schema = StructType([StructField(name, kind) for name, kind in fields])
     found: dict[Any, Audit] = {}
-    rows = df.mapInArrow(judge, schema).collect()
+    rows = spread(df).mapInArrow(gathering(judge), schema).collect()
     for row in sorted(rows, key=lambda row: row["partition"]):
         books = _restored(bytes(row["state"]), settings)
         if row["group"] in found:
@@ -101,6 +122,79 @@ def audit(
     return dict(sorted(found.items(), key=lambda one: str(one[0])))
 
 
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """What the columns of a batch are, and the settings of the audit."""
+
+    prediction: str
+    label: str
+    weight: str | None
+    features: tuple[str, ...]
+    #: Whether the features are one column of ML vectors or arrays.
+    is_vector: bool
+    settings: dict[str, Any]
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The classes, if there is a prediction for each of them."""
+        classes = self.settings.get("classes")
+        return None if classes is None else tuple(classes)
+
+    def check_kinds(self, df: DataFrame) -> None:
+        """Refuses vectors where numbers are expected, and numbers where vectors are."""
+        says_many = isinstance(df.schema[self.prediction].dataType, _VECTORS)
+        if says_many and self.classes is None:
+            raise ValueError(
+                f"column {self.prediction}: found vectors; loss='softmax' and classes=[...] judge "
+                "the probabilities of all classes, in the order of the vectors"
+            )
+        if self.classes is not None and not says_many:
+            raise ValueError(
+                f"column {self.prediction}: expected a vector or an array with a number for every "
+                "class"
+            )
+        for name in self.features if not self.is_vector else ():
+            if isinstance(df.schema[name].dataType, _VECTORS):
+                raise ValueError(
+                    f"column {name}: found vectors among the columns of the features; "
+                    f"name them alone, as features={name!r}, or leave them out"
+                )
+
+    def check(self, batch: pa.RecordBatch) -> None:
+        """Refuses rows that lack something, and values that no feature or prediction can have."""
+        for name in (self.prediction, self.label, *([self.weight] if self.weight else [])):
+            known = batch.column(name).is_valid().to_numpy(zero_copy_only=False)
+            refuse(batch, name, np.asarray(known, dtype=bool), "a value")
+        if self.classes is not None:
+            label, said = batch.column(self.label), batch.column(self.prediction)
+            expected = f"one of {len(self.classes)} classes"
+            refuse(batch, self.label, places_of(label, self.classes) >= 0, expected)
+            refuse(batch, self.prediction, *vector_check(said))
+            are_whole, count = lengths_of(said) == len(self.classes), len(self.classes)
+            refuse(batch, self.prediction, are_whole, f"a vector of {count} numbers")
+        for name in self.features:
+            check = vector_check if self.is_vector else feature_check
+            refuse(batch, name, *check(batch.column(name)))
+
+    def observe(self, books: Audit, rows: pa.RecordBatch) -> None:
+        """Takes down what was said of some rows."""
+        books.observe(
+            vectors(rows.column(self.features[0]))
+            if self.is_vector
+            else pa.Table.from_batches([rows.select(list(self.features))]),
+            _column(rows, self.label),
+            self._said(rows.column(self.prediction)),
+            _column(rows, self.weight) if self.weight else None,
+        )
+
+    def _said(self, column: pa.Array) -> _data.Doubles:
+        """Returns predictions: a number for every row, or a row of numbers."""
+        if self.classes is None:
+            return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+        said = vectors(column)
+        return np.asarray(said.toarray() if scipy.sparse.issparse(said) else said)
+
+
 def _restored(state: bytes, settings: dict[str, Any]) -> Audit:
     restored = Audit(**settings)
     restored._books = type(restored._books).from_bytes(state)
@@ -109,15 +203,6 @@ def _restored(state: bytes, settings: dict[str, Any]) -> Audit:
 
 def _arrow_type(df: DataFrame, by: str | None) -> pa.DataType:
     return df.select(by).limit(0).toArrow().schema.field(0).type if by else pa.int64()
-
-
-def _check(batch: pa.RecordBatch, given: list[str], features: list[str]) -> None:
-    """Refuses rows without a prediction, label or weight, and values that no feature can have."""
-    for name in given:
-        known = batch.column(name).is_valid().to_numpy(zero_copy_only=False)
-        refuse(batch, name, np.asarray(known, dtype=bool), "a value")
-    for name in features:
-        refuse(batch, name, *feature_check(batch.column(name)))
 
 
 def _column(rows: pa.RecordBatch, name: str) -> Any:

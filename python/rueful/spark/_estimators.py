@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -57,6 +57,7 @@ from . import _files, _rounds
 from ._rounds import Learned
 from ._rows import Columns
 from ._stream import LearningStream
+from ._vectors import gathering, spread
 
 #: The file of the model inside the folder of a saved model of pyspark.ml.
 _FILE = "model.rueful"
@@ -173,7 +174,7 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
         assert columns is not None
         kinds = to_arrow_schema(StructType(fields))
 
-        def predict(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        def predict(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             model = Model.from_bytes(state)
             for batch in batches:
                 new = [pa.array([], kind) for kind in kinds.types]
@@ -181,7 +182,8 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
                 names = [*batch.schema.names, *kinds.names]
                 yield pa.RecordBatch.from_arrays([*batch.columns, *new], names)
 
-        return df.mapInArrow(predict, StructType([*df.schema.fields, *fields]))
+        schema = StructType([*df.schema.fields, *fields])
+        return spread(df).mapInArrow(gathering(predict), schema)
 
     def write(self) -> MLWriter:
         """Returns the writer."""
@@ -360,7 +362,7 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
     )
 
     def _begin(self, given: dict[str, Any]) -> None:
-        self._setDefault(loss=self._usual_loss, firstSlice=4096, handleInvalid="error")
+        self._setDefault(loss=self._usual_loss, firstSlice=32_768, handleInvalid="error")
         self._set(**{name: value for name, value in given.items() if value is not None})
 
     def getLoss(self) -> str:
@@ -457,7 +459,7 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         Returns what was learned, the columns with all labels, and the model before.
         """
         spark = df.sparkSession
-        df = df.select(*columns.names())
+        df = spread(df.select(*columns.names()))
         if self.isSet(self.numParts):
             df = df.coalesce(1) if self.getNumParts() == 1 else df.repartition(self.getNumParts())
         if _rounds.is_in_place(df):

@@ -25,6 +25,7 @@ from .._report import Report
 from .._rueful import Model, Pass, Question, Sizes
 from ._rounds import FAN
 from ._rows import BadRow, Columns
+from ._vectors import gathering, spread
 
 #: The most columns for which second derivatives are added up.
 FEW = 700
@@ -113,7 +114,7 @@ class Data:
             yield _sums(part, sizes.to_bytes())
 
         whole = Sizes()
-        for sizes in _added(self.df.mapInArrow(measure, _SUMS), self.parts, Sizes):
+        for sizes in _added(self.df.mapInArrow(gathering(measure), _SUMS), self.parts, Sizes):
             whole.merge(sizes)
         return whole
 
@@ -127,7 +128,7 @@ class Data:
             part = _each(columns, lambda *rows: sums.add(question, *rows))(batches)
             yield _sums(part, sums.to_bytes())
 
-        return list(_added(self.df.mapInArrow(look, _SUMS), self.parts, Pass))
+        return list(_added(self.df.mapInArrow(gathering(look), _SUMS), self.parts, Pass))
 
 
 @dataclasses.dataclass
@@ -430,7 +431,8 @@ def hindsight(
             "solve for two; `rueful hindsight` solves for more on one machine"
         )
     fresh = estimator._fresh(df, columns, comparators=comparators)
-    search = Search(Data(df.select(*columns.names()), columns, fresh.state), tolerance, max_passes)
+    rows = spread(df.select(*columns.names()))
+    search = Search(Data(rows, columns, fresh.state), tolerance, max_passes)
     return search.answer((_kinked if search.question.is_kinked() else _smooth)(search))
 
 

@@ -22,6 +22,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from .. import _data
 from .._rueful import Model, announce, join_parts, part, part_from_bytes, take_parts
 from ._rows import PART, ROW, BadRow, Columns
+from ._vectors import gathering
 
 #: How many parts are joined at once.
 FAN = 16
@@ -88,38 +89,15 @@ class Slice:
     only: int | None = None
     done: tuple[int, int] | None = None
 
-    def end_of(self, part: int) -> int:
-        """Returns where the slice of a part ends."""
-        return self.end if self.only in (None, part) else 0
-
-    def left(self, counts: dict[int, int]) -> int:
-        """Returns the most rows that a part has behind its slice."""
-        return max(count - self.end_of(part) for part, count in counts.items())
-
     def where(self, rows: DataFrame) -> DataFrame:
         """Returns the rows of the slice."""
-        rows = self.from_start(rows).where(F.col(ROW) < self.end)
-        return rows if self.only is None else rows.where(F.col(PART) == self.only)
-
-    def from_start(self, rows: DataFrame) -> DataFrame:
-        """Returns the rows of the slice and those behind it."""
-        rows = rows.where(F.col(ROW) >= self.start)
-        if self.done is None:
-            return rows
-        part, count = self.done
-        return rows.where((F.col(PART) != part) | (F.col(ROW) >= count))
-
-    def until_end(self, batches: Iterable[pa.RecordBatch]) -> Batches:
-        """Yields the rows up to the end of the slice, and reads no further."""
-        for batch in batches:
-            if not len(batch):
-                continue
-            part, place = batch.column(PART)[0].as_py(), batch.column(ROW)[0].as_py()
-            left = self.end_of(part) - place
-            if left > 0:
-                yield batch.slice(0, left)
-            if left <= len(batch):
-                return
+        rows = rows.where((F.col(ROW) >= self.start) & (F.col(ROW) < self.end))
+        if self.only is not None:
+            rows = rows.where(F.col(PART) == self.only)
+        if self.done is not None:
+            part, count = self.done
+            rows = rows.where((F.col(PART) != part) | (F.col(ROW) >= count))
+        return rows
 
 
 #: The most pairs of a part and a label that are counted.
@@ -162,11 +140,9 @@ class Written:
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
         """Lets every part learn from its slice."""
         rows = cut.where(self.rows)
-        return by_part(rows, 1 if cut.only is not None else parts).mapInArrow(learn, STATE)
+        rows = by_part(rows, 1 if cut.only is not None else parts)
+        return rows.mapInArrow(gathering(learn), STATE)
 
-
-#: How many rows behind a slice are read.
-MANY = 100_000
 
 #: Where the number of a partition begins in the numbers that Spark gives to rows.
 _PARTITION = 33
@@ -177,15 +153,11 @@ class InPlace:
     """Rows of files, which are read where they lie."""
 
     df: DataFrame
-    #: How many rows each part has, once they were counted.
-    counts: dict[int, int] = dataclasses.field(default_factory=dict)
 
     def survey(self, label: str | None) -> Survey:
         """Counts the rows of each part, and finds the labels, if there is a column of classes."""
         part = F.spark_partition_id().cast("long").alias(PART)
-        found = Survey.of(self.df.select(part, *([label] if label is not None else [])), label)
-        self.counts.update(found.counts)
-        return found
+        return Survey.of(self.df.select(part, *([label] if label is not None else [])), label)
 
     def _numbered(self) -> DataFrame:
         """Gives every row the number of its part and its place there."""
@@ -196,16 +168,8 @@ class InPlace:
         return numbered.select(*self.df.columns, part, row)
 
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
-        """Lets every part learn from its slice."""
-        rows = self._numbered()
-        if cut.left(self.counts) <= MANY:
-            return cut.where(rows).mapInArrow(learn, STATE)
-
-        # A worker that does not read all rows is not used again by Spark. But there are many.
-        def run(batches: Iterable[pa.RecordBatch]) -> Batches:
-            yield from learn(cut.until_end(batches))
-
-        return cut.from_start(rows).mapInArrow(run, STATE)
+        """Lets every part learn from its slice. Java reads all rows, and hands over those."""
+        return cut.where(self._numbered()).mapInArrow(gathering(learn), STATE)
 
 
 #: The steps of a plan that give the same rows in the same order whenever they are run again.
@@ -301,22 +265,37 @@ def joiner(base: bytes) -> Callable[[pa.Table], pa.Table]:
     return join
 
 
-def slices(longest: int, parts: int, before: int, head: int) -> list[tuple[int, int]]:
+#: How many rows there must be for every weight and every time that a round is longer than what the
+#: model has seen.
+PER_WEIGHT = 16
+
+
+def slices(longest: int, parts: int, before: int, head: int, weights: int) -> list[tuple[int, int]]:
     """Returns the ranges of places of each round.
 
-    A round shows all parts together at most twice as many rows as the model has seen, because parts
-    that go far from a model that knows little are merged badly. The last one is longer by up to a
+    A round shows all parts together twice as many rows as the model has seen, because parts that go
+    far from a model that knows little are merged badly. Where the model has seen many rows for each
+    of its weights, parts do not go far, and a round is longer. The last one is longer by up to a
     half, if it then is the last. `before` is what the model had seen of other data, and `head` what
     it has seen of one part.
     """
     found, start = [], 0
     while start < longest:
         seen = before + max(head, parts * start)
-        length, left = max(1, 2 * seen // parts), longest - start
+        times = max(2, seen // (PER_WEIGHT * max(1, weights)))
+        length, left = max(1, times * seen // parts), longest - start
         end = longest if 2 * left <= 3 * length else start + length
         found.append((start, end))
         start = end
     return found
+
+
+def weights_of(model: Model) -> int:
+    """Returns how many weights a model learns, as far as it has seen their features."""
+    if model.class_names() is None:
+        return len(model.weights()[0])
+    indices, weights = model.class_weights()
+    return len(indices) * max(1, len(weights) - 1)
 
 
 def by_part(rows: DataFrame, parts: int) -> DataFrame:
@@ -388,6 +367,7 @@ def learned(
         base = play(base, rows, Slice(0, alone, only=head), parts, columns, is_only=True)
         done = (head, alone)
     base = announced(base, columns)
-    for start, end in slices(longest, len(counts), before, alone):
+    weights = weights_of(Model.from_bytes(base.state))
+    for start, end in slices(longest, len(counts), before, alone, weights):
         base = play(base, rows, Slice(start, end, done=done), parts, columns)
     return base

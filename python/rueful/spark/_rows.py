@@ -47,7 +47,7 @@ class Columns:
     def table(self, batch: pa.RecordBatch) -> Any:
         """Returns the features as the core takes them."""
         if self.is_vector:
-            return _matrix(batch.column(self.features[0]))
+            return _data.matrix(vectors(batch.column(self.features[0])))
         return pa.Table.from_batches([batch.select(list(self.features))])
 
     def labels(self, batch: pa.RecordBatch) -> _data.Doubles:
@@ -55,11 +55,11 @@ class Columns:
         column = batch.column(self.label)
         if self.classes is None:
             return _doubles(column)
-        return np.where(_places(column, self.classes) == 1, 1.0, -1.0)
+        return np.where(places_of(column, self.classes) == 1, 1.0, -1.0)
 
     def places(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
         """Returns the places of the labels among the classes; -1 for those that are none."""
-        return _places(batch.column(self.label), self.classes or ())
+        return places_of(batch.column(self.label), self.classes or ())
 
     def known(self, names: list[str]) -> Classes:
         """Returns the classes, with the numbers that a model has for them by these names."""
@@ -90,18 +90,19 @@ class Columns:
         else:
             shown = " or ".join(repr(one) for one in self.classes)
             expected = shown if len(self.classes) == 2 else f"one of {len(self.classes)} classes"
-            yield self.label, _places(label, self.classes) >= 0, expected
+            yield self.label, places_of(label, self.classes) >= 0, expected
         if self.weight is not None:
             weights = _doubles(batch.column(self.weight))
             fine = (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
             yield self.weight, fine, "0, or a number between 1e-30 and 1e30"
         for name in self.features:
             column = batch.column(name)
-            if self.is_vector:
-                expected = "a vector of finite numbers that single precision holds"
-                yield name, _are_vectors(column), expected
-            else:
-                yield name, *feature_check(column)
+            yield name, *(vector_check(column) if self.is_vector else feature_check(column))
+
+
+def vector_check(column: pa.Array) -> tuple[Mask, str]:
+    """Tells which rows of a column of vectors can be features, and what is expected of them."""
+    return _are_vectors(column), "a vector of finite numbers that single precision holds"
 
 
 def feature_check(column: pa.Array) -> tuple[Mask, str]:
@@ -139,7 +140,8 @@ def _doubles(column: pa.Array) -> _data.Doubles:
     return np.asarray(values, dtype=np.float64)
 
 
-def _places(column: pa.Array, labels: tuple[Any, ...]) -> NDArray[np.int64]:
+def places_of(column: pa.Array, labels: tuple[Any, ...]) -> NDArray[np.int64]:
+    """Returns the places of labels among some; -1 for those that are none of them."""
     found = pc.index_in(column, value_set=pa.array(labels, column.type), skip_nulls=True)
     return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
@@ -168,19 +170,31 @@ def _lengths(lists: pa.Array) -> NDArray[np.int64]:
     return np.asarray(found, dtype=np.int64)
 
 
-def _matrix(column: pa.Array) -> Any:
-    """Returns a column of ML vectors or of arrays as the core takes it.
+def lengths_of(column: pa.Array) -> NDArray[np.int64]:
+    """Returns how many numbers each vector or array has, with the zeros that are left out."""
+    lengths = _lengths(_lists(column))
+    if pa.types.is_struct(column.type):
+        sizes = column.field("size").fill_null(0).to_numpy(zero_copy_only=False)
+        lengths = np.where(_are_sparse(column), sizes, lengths)
+    return lengths
 
-    Rows without gaps are a matrix, and all others a sparse matrix.
+
+def _are_sparse(column: pa.Array) -> Mask:
+    """Tells which rows of a column of ML vectors leave zeros out."""
+    return np.asarray(column.field("type").to_numpy(zero_copy_only=False) == 0)
+
+
+def vectors(column: pa.Array) -> Any:
+    """Returns a column of ML vectors or of arrays as a matrix.
+
+    It is a sparse one, unless all rows have the same length and leave nothing out.
     """
     lists = _lists(column)
     values, lengths = _doubles(lists.flatten()), _lengths(lists)
+    width = int(lengths_of(column).max(initial=0))
     is_sparse = np.zeros(len(column), dtype=bool)
-    width = int(lengths.max(initial=0))
     if pa.types.is_struct(column.type):
-        is_sparse = column.field("type").to_numpy(zero_copy_only=False) == 0
-        sizes = _doubles(column.field("size").filter(pa.array(is_sparse)))
-        width = int(sizes.max(initial=width))
+        is_sparse = _are_sparse(column)
     if not is_sparse.any() and np.all(lengths == width):
         return values.reshape(len(column), width)
     starts = np.concatenate(([0], np.cumsum(lengths)))
@@ -188,4 +202,4 @@ def _matrix(column: pa.Array) -> Any:
     if is_sparse.any():
         own = column.field("indices").filter(pa.array(is_sparse)).flatten()
         places[np.repeat(is_sparse, lengths)] = own.to_numpy(zero_copy_only=False)
-    return _data.sparse(scipy.sparse.csr_matrix((values, places, starts), (len(column), width)))
+    return scipy.sparse.csr_matrix((values, places, starts), (len(column), width))

@@ -10,9 +10,17 @@ import pyarrow as pa
 import pytest
 import rueful
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+from pyspark.ml.linalg import Vectors
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from rueful._rueful import Model, part, take_parts
-from rueful.spark import OnlineClassificationModel, OnlineClassifier, _rounds, hindsight
+from rueful.spark import (
+    OnlineClassificationModel,
+    OnlineClassifier,
+    _rounds,
+    audit,
+    hindsight,
+)
 from rueful.spark._rows import PART, ROW
 
 PARTS, ROWS, FIRST = 4, 600, 30
@@ -112,12 +120,67 @@ def test_the_rounds_are_those_that_were_played(
     is_head = (rows[PART] == 0) & (rows[ROW] < FIRST)
     play(base, rows[is_head], is_only=True)
     base = Model.from_bytes(_rounds.announced(_rounds.Learned(base.to_bytes()), columns).state)
-    for start, end in _rounds.slices(ROWS // PARTS, PARTS, 0, FIRST):
+    weights = _rounds.weights_of(base)
+    for start, end in _rounds.slices(ROWS // PARTS, PARTS, 0, FIRST, weights):
         play(base, rows[~is_head & (rows[ROW] >= start) & (rows[ROW] < end)])
     assert base.to_bytes() == model.toBytes()
     # Of a class that nobody had seen, less was said.
     assert ROWS - 30 < len(losses) < ROWS
     assert sum(losses) < ROWS * model.report()["sequential_risk"]
+
+
+def test_audits_of_probabilities_add_up(
+    model: OnlineClassificationModel, data: DataFrame, flowers: pd.DataFrame
+) -> None:
+    said, features = model.transform(data), ["petal", "sepal", "color"]
+    settings = {"loss": "softmax", "classes": model.classes, "radius": 2.0}
+    names = {"prediction": "probability", "label": "label"}
+    whole = audit(said, **names, features=features, **settings)
+    shares = np.array([row["probability"].toArray() for row in said.collect()])
+    alone = None
+    for rows in np.array_split(np.arange(ROWS), PARTS):
+        # The judge of each partition begins anew, and their bounds add up.
+        books = rueful.Audit(**settings)
+        books.observe(flowers.iloc[rows][features], flowers["label"].iloc[rows], shares[rows])
+        alone = books if alone is None else alone.merge(books)
+    assert whole.report() == alone.report() and whole.report()["examples"] == ROWS
+    assert whole.certificate() == alone.certificate()
+    # The exact regret is at most the certificate.
+    best = rueful.hindsight(flowers[features], flowers["label"], radius=2.0)
+    regret = whole.report()["sequential_risk"] - best["comparator"]["upper"]
+    assert regret <= whole.certificate()
+    groups = audit(said, **names, by="color", features=features, **settings)
+    assert list(groups) == ["blue", "red", "white"]
+    assert sum(one.report()["examples"] for one in groups.values()) == ROWS
+    with pytest.raises(ValueError, match="column probability: found vectors; loss='softmax'"):
+        audit(said, **names, features=features)
+    with pytest.raises(ValueError, match="column petal: expected a vector"):
+        audit(said, prediction="petal", label="label", **settings)
+    few = {**settings, "classes": model.classes[:4]}
+    with pytest.raises(Exception, match="partition 0, row 0, column probability: .* of 4 numbers"):
+        audit(said.where("label != 'tulip'"), **names, features=features, **few)
+    with pytest.raises(Exception, match="column label: found 'tulip', expected one of 4 classes"):
+        audit(said.where("label = 'tulip'"), **names, features=features, **few)
+
+
+def test_features_of_audits_may_be_vectors(spark: SparkSession) -> None:
+    """Those of a model of pyspark.ml lie in one column."""
+    rng = np.random.default_rng(4)
+    x = np.where(rng.random((60, 3)) < 0.5, 0.0, rng.normal(size=(60, 3)))
+    shares, labels = rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60)
+    rows = []
+    for k in range(60):
+        kept = {int(j): float(x[k, j]) for j in np.flatnonzero(x[k])}
+        features = Vectors.sparse(3, kept) if k % 2 else Vectors.dense(*x[k])
+        rows.append((features, Vectors.dense(*shares[k]), float(labels[k])))
+    df = spark.createDataFrame(rows, ["features", "probability", "label"]).coalesce(1)
+    settings = {"loss": "softmax", "classes": [0, 1, 2]}
+    found = audit(df, prediction="probability", label="label", features="features", **settings)
+    alone = rueful.Audit(**settings).observe(x, labels, shares)
+    assert found.certificate() == alone.certificate()
+    df = df.withColumn("score", F.col("label") - 1)
+    with pytest.raises(ValueError, match="features='features'"):
+        audit(df.drop("probability"), prediction="score", label="label", loss="square")
 
 
 def test_classes_may_come_late_in_a_stream(

@@ -1,6 +1,7 @@
 """rueful.spark on a real cluster of two worker processes."""
 
 import doctest
+import itertools
 import math
 import os
 import subprocess
@@ -44,6 +45,15 @@ def estimator() -> OnlineClassifier:
     return OnlineClassifier(firstSlice=50)
 
 
+def test_rounds_are_longer_where_rows_are_many_for_every_weight() -> None:
+    assert _rounds.slices(500_000, 2, 0, 32_768, 29) == [(0, 500_000)]
+    found = _rounds.slices(100_000, 4, 0, 1_000, 50_000)
+    assert found[0] == (0, 500) and found[-1][1] == 100_000
+    for (start, end), (begin, _) in itertools.pairwise(found):
+        # The parts together see twice what the model has seen.
+        assert end == begin and 4 * (end - start) == 2 * max(1_000, 4 * start)
+
+
 def test_one_part_is_the_program(spark: SparkSession, table: pd.DataFrame) -> None:
     found = table.drop(columns="y")
     ours = OnlineClassifier(numParts=1).fit(spark.createDataFrame(found).coalesce(1))
@@ -69,14 +79,11 @@ def test_machines_make_no_difference(data: DataFrame, model: OnlineClassificatio
 def test_files_are_read_where_they_lie(
     data: DataFrame, model: OnlineClassificationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows that are written out first give the same bytes, and so do workers that stop early."""
+    """Rows that are written out first give the same bytes."""
     df = data.drop("y")
     assert _rounds.is_in_place(df) and not _rounds.is_in_place(df.repartition(2))
     assert not _rounds.is_in_place(df.where("rand() < 0.5"))
-    with monkeypatch.context() as patch:
-        patch.setattr(_rounds, "is_in_place", lambda df: False)
-        assert estimator().fit(df).toBytes() == model.toBytes()
-    monkeypatch.setattr(_rounds, "MANY", 0)
+    monkeypatch.setattr(_rounds, "is_in_place", lambda df: False)
     assert estimator().fit(df).toBytes() == model.toBytes()
 
 
@@ -110,7 +117,10 @@ def test_all_kinds_of_vectors_are_the_same(spark: SparkSession, table: pd.DataFr
         made = [(kind(x, z), int(label), 2.0) for x, z, label in rows]
         df = spark.createDataFrame(made, ["both", "label", "importance"])
         one = OnlineClassifier(featuresCol="both", weightCol="importance", numParts=1).fit(df)
-        said = [row["prediction"] for row in one.transform(df).collect()]
+        there = one.transform(df).collect()
+        # Vectors come back as they were.
+        assert [row["both"] for row in there] == [row[0] for row in made]
+        said = [row["prediction"] for row in there]
         assert set(said) == {0.0, 1.0}
         found.add((one.report()["sequential_risk"], one.certificate(), tuple(said)))
     assert len(found) == 1
@@ -171,7 +181,7 @@ def test_the_certificate_speaks_of_the_predictions_that_were_made(
     base = Model.from_bytes(estimator()._fresh(data.drop("y"), columns).state)
     is_head = (rows[PART] == 0) & (rows[ROW] < 50)
     play(base, rows[is_head], is_only=True)
-    for start, end in _rounds.slices(250, 6, 0, 50):
+    for start, end in _rounds.slices(250, 6, 0, 50, _rounds.weights_of(base)):
         play(base, rows[~is_head & (rows[ROW] >= start) & (rows[ROW] < end)])
     assert base.to_bytes() == model.toBytes()
     own, audited = model.report(), books.report()
