@@ -44,6 +44,8 @@ pub struct Cells {
     /// For every cell, 1 if its feature was seen and 0 otherwise. A byte is read with one
     /// instruction, a bit would need several.
     seen: Vec<u8>,
+    /// How many features were seen.
+    count: usize,
     /// All features below this cell were seen. Rows that have no others need not be searched for
     /// new ones.
     complete: usize,
@@ -147,15 +149,19 @@ impl Cells {
 
     fn mark_cells(&mut self, cells: &[u32]) {
         let seen = &mut self.seen[..];
+        let mark = |seen: &mut [u8], cell: u32| {
+            let seen = &mut seen[cell as usize];
+            usize::from(1 - std::mem::replace(seen, 1))
+        };
         // After a while hardly any feature is new. Most cells are passed over eight at a time, and
         // are only read.
         let (eights, rest) = cells.as_chunks::<8>();
         for eight in eights {
             if eight.iter().fold(1, |all, &cell| all & seen[cell as usize]) == 0 {
-                eight.iter().for_each(|&cell| seen[cell as usize] = 1);
+                self.count += eight.iter().map(|&cell| mark(seen, cell)).sum::<usize>();
             }
         }
-        rest.iter().for_each(|&cell| seen[cell as usize] = 1);
+        self.count += rest.iter().map(|&cell| mark(seen, cell)).sum::<usize>();
     }
 
     /// Like `enter`, for one example.
@@ -278,7 +284,7 @@ impl Cells {
 
     /// How many features were seen.
     pub fn count(&self) -> usize {
-        self.seen.iter().map(|&seen| usize::from(seen)).sum()
+        self.count
     }
 
     /// The features that were seen, in increasing order, each with its cell.

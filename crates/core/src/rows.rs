@@ -77,18 +77,6 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// How many features each row has.
-    #[inline(always)] // The loops over rows are made of it.
-    pub(crate) fn lengths(&self) -> impl Iterator<Item = usize> + use<'a> {
-        let Self { shape, labels, .. } = *self;
-        (0..labels.len()).map(move |row| match shape {
-            Shape::Dense { width } => width,
-            Shape::Ragged { start, ends } => {
-                ends[row] - if row == 0 { start } else { ends[row - 1] }
-            }
-        })
-    }
-
     /// Whether a row has importance 0.
     pub fn have_idle(&self) -> bool {
         self.importances().iter().any(|importance| importance.is_zero())

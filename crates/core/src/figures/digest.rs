@@ -234,11 +234,13 @@ impl<L: Load> Digest<L> {
         if self.retired.len() > most {
             self.retired.sort_by_key(Stretch::middle);
             let nothing = vec![L::default(); self.retired.len()];
-            put_together(&mut self.retired, &nothing, &self.total, most);
+            let least = 1.0 / most as f64;
+            put_together(&mut self.retired, &nothing, &self.total, (most, least));
         }
         if self.cells.len() > most {
             let beneath = self.beneath();
-            self.share_max = put_together(&mut self.cells, &beneath, &self.total, most);
+            let known = (most, self.share_max);
+            self.share_max = put_together(&mut self.cells, &beneath, &self.total, known);
         }
     }
 
@@ -274,23 +276,39 @@ impl<L: Load> Digest<L> {
     }
 }
 
+/// The factor between the shares that are tried.
+const STEP: f64 = 1.25;
+
 /// Merges neighbours that carry at most some share together, including the load beneath them. The
-/// share grows in steps until at most three quarters of the places are taken. Returns the share.
-/// Two neighbours that both stay carry more than the share, so a large enough share always
-/// suffices.
+/// share is the least of some steps at which at most three quarters of the places are taken. The
+/// search begins at the share of the last time, because the next one is near. Returns the share. Two
+/// neighbours that both stay carry more than the share, so a large enough share always suffices.
 fn put_together<L: Load>(
     stretches: &mut Vec<Stretch<L>>,
     beneath: &[L],
     total: &L,
-    most: usize,
+    (most, last): (usize, f64),
 ) -> f64 {
-    let mut share = 1.0 / most as f64;
-    while left(stretches, beneath, total, share) > most - most / 4 {
-        share *= 1.25;
+    let carried = |(stretch, beneath): (&Stretch<L>, &L)| {
+        let mut load = stretch.load;
+        load.add(beneath);
+        load.share_of(total)
+    };
+    let shares: Vec<f64> = stretches.iter().zip(beneath).map(carried).collect();
+    let (least, fits) = (1.0 / most as f64, |share| left(&shares, share) <= most - most / 4);
+    let mut share = last.max(least);
+    if fits(share) {
+        while share > least && fits(share / STEP) {
+            share /= STEP;
+        }
+    } else {
+        while !fits(share) {
+            share *= STEP;
+        }
     }
-    let (mut open, mut kept) = (L::default(), Vec::with_capacity(most));
-    for (stretch, beneath) in stretches.iter().zip(beneath) {
-        let is_heavy = grows_heavy(&mut open, stretch, beneath, total, share);
+    let (mut open, mut kept) = (0.0, Vec::with_capacity(most));
+    for (stretch, own) in stretches.iter().zip(shares) {
+        let is_heavy = grows_heavy(&mut open, own, share);
         match kept.last_mut() {
             Some(last) if !is_heavy => Stretch::take_in(last, stretch),
             _ => kept.push(*stretch),
@@ -301,30 +319,18 @@ fn put_together<L: Load>(
 }
 
 /// How many stretches are left when neighbours of at most this share are merged.
-fn left<L: Load>(stretches: &[Stretch<L>], beneath: &[L], total: &L, share: f64) -> usize {
-    let mut open = L::default();
-    let each = stretches.iter().zip(beneath);
-    let is_new = |(stretch, beneath): &(&Stretch<L>, &L)| {
-        grows_heavy(&mut open, stretch, beneath, total, share)
-    };
-    1 + each.filter(is_new).count()
+fn left(shares: &[f64], share: f64) -> usize {
+    let mut open = 0.0;
+    1 + shares.iter().map(|&own| usize::from(grows_heavy(&mut open, own, share))).sum::<usize>()
 }
 
-/// Adds a stretch and the load beneath it to the load that is being merged. If the sum exceeds the
-/// share, the load starts anew with this stretch. Returns whether it did. A share that is not a
-/// number, as in a forged file, does not count as heavy, so merging always ends.
-fn grows_heavy<L: Load>(
-    open: &mut L,
-    stretch: &Stretch<L>,
-    beneath: &L,
-    total: &L,
-    share: f64,
-) -> bool {
-    let mut own = stretch.load;
-    own.add(beneath);
-    let mut both = *open;
-    both.add(&own);
-    let is_heavy = both.share_of(total) > share;
+/// Adds the share of a stretch to the one that is being merged. If the sum exceeds the limit, it
+/// starts anew with this stretch. Returns whether it did. A share that is not a number, as in a
+/// forged file, does not count as heavy, so merging always ends.
+#[inline]
+fn grows_heavy(open: &mut f64, own: f64, limit: f64) -> bool {
+    let both = *open + own;
+    let is_heavy = both > limit;
     *open = if is_heavy { own } else { both };
     is_heavy
 }

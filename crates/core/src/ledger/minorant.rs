@@ -148,31 +148,30 @@ impl Minorant {
 
     /// Adds the tangents of the rounds of at most `STRETCH` rows, all of which count. There must be
     /// room for their features. It makes the same additions as `record`, in the same order, but first those
-    /// of numbers and then those of vectors. So the numbers stay in registers, and no guess is made
-    /// about which slopes are 0.
+    /// that every round needs, and then those of the rounds with a slope. So the numbers stay in
+    /// registers, and no guess is made about which slopes are 0.
     #[inline(always)] // It is compiled for wide registers.
     pub(super) fn record_stretch(&mut self, rows: Rows<'_>, rounds: &[Round]) {
         let (mut moving, mut count) = ([0_u16; STRETCH], 0);
         let (mut offset, mut magnitude) = (self.offset, self.magnitude);
-        let (mut length, mut breadth) = (self.length, self.breadth);
-        let sizes = rows.norms_sq.iter().zip(rows.lengths());
-        for (row, (round, (norm_sq, features))) in (0..STRETCH).zip(rounds.iter().zip(sizes)) {
+        for (row, round) in (0..STRETCH).zip(rounds) {
             let at_zero = round.slope * round.prediction;
             offset.add(round.value - at_zero);
             magnitude += Self::size_of(round.value, at_zero, round.prediction);
-            // A slope of 0 adds 0 to both.
-            length += round.slope.abs() * norm_sq.sqrt();
-            breadth += round.slope.abs() * (features as f64).sqrt();
             moving[count] = row as u16;
             count += usize::from(round.slope != 0.0);
         }
         self.rounds += rounds.len() as u64;
         (self.offset, self.magnitude) = (offset, magnitude);
-        (self.length, self.breadth) = (length, breadth);
+        let (mut length, mut breadth) = (self.length, self.breadth);
         for &row in &moving[..count] {
-            let row = usize::from(row);
-            vector::add(&mut self.slopes, rounds[row].slope, &rows.get(row).features);
+            let (x, slope) = (rows.get(usize::from(row)).features, rounds[usize::from(row)].slope);
+            let (of_length, of_breadth) = Self::lengths_of(&x);
+            length += slope.abs() * of_length;
+            breadth += slope.abs() * of_breadth;
+            vector::add(&mut self.slopes, slope, &x);
         }
+        (self.length, self.breadth) = (length, breadth);
     }
 
     #[inline(always)] // It is called in the loop over rows.

@@ -232,6 +232,11 @@ impl Ledger {
         refused.map_or(Ok(()), |row| Err(self.refuse(&rounds[row])))
     }
 
+    /// Whether a ledger refuses one of these rounds, because it counts and is not finite.
+    pub fn refuses(rows: Rows<'_>, rounds: &[Round]) -> bool {
+        first_refused(rows, rounds).is_some()
+    }
+
     /// Records a prediction that a model made before it knew the label: one round of an audit. A
     /// refused round does not count.
     pub fn observe(&mut self, example: &Example<'_>, prediction: f64) -> Result<(), LedgerError> {
@@ -285,13 +290,10 @@ impl Ledger {
             return;
         }
         let sigma = self.minorant().sigma().get();
-        let (mut gradient, mut example) = (self.gradient_sq_max, self.example_sq_max);
-        for (round, &norm_sq) in rounds.iter().zip(rows.norms_sq) {
-            gradient = larger(gradient, round.gradient_sq_or_less(sigma, norm_sq));
-            example = larger(example, norm_sq);
-        }
+        let (gradient, example) = largest(rounds, rows.norms_sq, sigma);
         let least = Round::least_gradient_sq(rounds.iter().any(|round| round.slope != 0.0));
-        (self.gradient_sq_max, self.example_sq_max) = (larger(gradient, least), example);
+        self.gradient_sq_max = larger(self.gradient_sq_max, larger(gradient, least));
+        self.example_sq_max = larger(self.example_sq_max, example);
         self.tally.record_rows(rows, rounds);
         if let Some(ruler) = &mut self.ruler {
             ruler.observe_rows(rows);
@@ -525,6 +527,23 @@ fn first_refused(rows: Rows<'_>, rounds: &[Round]) -> Option<usize> {
     }
     let counts = |row: usize| !rows.get(row).importance.is_zero();
     (0..rounds.len()).find(|&row| counts(row) && !rounds[row].is_finite())
+}
+
+/// The largest ‖g_t‖² and ‖x_t‖² of some rounds, where a square that is too small for a double is
+/// not rounded up. Four at a time are compared, because each comparison waits for the one before.
+fn largest(rounds: &[Round], norms_sq: &[f64], sigma: f64) -> (f64, f64) {
+    let (mut gradients, mut examples) = ([0.0; 4], [0.0; 4]);
+    let (round_fours, round_rest) = rounds.as_chunks::<4>();
+    let (norm_fours, norm_rest) = norms_sq.as_chunks::<4>();
+    let mut compare = |lane: usize, round: &Round, norm_sq: f64| {
+        gradients[lane] = larger(gradients[lane], round.gradient_sq_or_less(sigma, norm_sq));
+        examples[lane] = larger(examples[lane], norm_sq);
+    };
+    for (rounds, norms_sq) in round_fours.iter().zip(norm_fours) {
+        (0..4).for_each(|lane| compare(lane, &rounds[lane], norms_sq[lane]));
+    }
+    round_rest.iter().zip(norm_rest).for_each(|(round, &norm_sq)| compare(0, round, norm_sq));
+    (gradients.into_iter().fold(0.0, larger), examples.into_iter().fold(0.0, larger))
 }
 
 /// The larger of two numbers that are not NaN, in one instruction.

@@ -10,6 +10,7 @@ use crate::jury::Jury;
 use rueful_core::learner::{Bank, BankPart, Learner};
 use rueful_data::Seen;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
 
 /// The place of a part in the run that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,9 +32,12 @@ impl Run {
             card: self.task.scorecard(),
             shares: None,
             seen: Seen::default(),
+            are_counted: None,
             others: 0,
             late: 0,
             part_of: Some(PartOf { earlier: self.learner.rounds(), slices: 1 }),
+            // Parts learn side by side.
+            threads: NonZeroUsize::MIN,
             ..self.clone()
         })
     }
@@ -87,6 +91,7 @@ impl Run {
             }
             merged.seen.extend(&part.seen);
         }
+        merged.are_counted = None;
         let cells = merged.ledger.cells().len();
         learners.iter_mut().for_each(|part| part.bank.grow(cells));
         let mut from = merged.bank_of(base)?.clone();
