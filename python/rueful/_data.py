@@ -255,21 +255,21 @@ def matrix(table: Any) -> Any:
     return array
 
 
-def plain_table(table: Any, width: int | None) -> Any | None:
-    """Returns a matrix of floats with this many columns, as the core takes it.
+def plain_table(table: Any) -> Any | None:
+    """Returns a matrix of floats as the core takes it.
 
-    Returns nothing where a table is anything else, or has no rows. The core checks the values and
-    the order of columns itself.
+    Returns nothing where a table is anything else, or has no rows or columns. The core checks the values
+    and the order of columns itself.
     """
     if type(table) is np.ndarray:
         is_plain = table.ndim == 2 and table.dtype in _FLOATS
         parts: Any = table
     elif isinstance(table, scipy.sparse.csr_matrix | scipy.sparse.csr_array):
         is_plain = table.ndim == 2 and table.data.dtype in _FLOATS
-        parts = (table.indptr, table.indices, table.data, width)
+        parts = (table.indptr, table.indices, table.data, table.shape[-1])
     else:
         return None
-    return parts if is_plain and table.shape[0] > 0 and table.shape[1] == width else None
+    return parts if is_plain and min(table.shape) > 0 else None
 
 
 def is_plain_vector(values: Any, rows: int) -> bool:

@@ -257,13 +257,56 @@ class Online(BaseEstimator):
         -------
         self
         """
+        return self._start(X, y, sample_weight, None, None, is_whole=True)
+
+    def _start(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any,
+        listener: Callable[[int, int, float], None] | None,
+        *,
+        is_whole: bool,
+    ) -> Self:
+        """Begins a run with its first rows."""
+        plain = _data.plain_table(X)
+        if plain is not None and _data.is_plain_vector(y, X.shape[0]):
+            before = dict(vars(self))
+            try:
+                validate_data(self, X, reset=True, skip_check_array=True)
+                return self._run_first(
+                    X, plain, None, y, sample_weight, classes, listener, is_whole=is_whole
+                )
+            except ValueError:
+                # The core has learned nothing. The checks of scikit-learn put the matrix in order, or
+                # find the words for what is wrong.
+                self.__dict__ = before
         table, names = self._table(X, reset=True)
         y = self._target(X, table, y)
-        labels = self._labels(y, reset=True, is_whole=True)
+        return self._run_first(
+            X, table, names, y, sample_weight, classes, listener, is_whole=is_whole
+        )
+
+    def _run_first(
+        self,
+        X: Any,
+        table: Any,
+        names: list[str] | None,
+        y: NDArray[Any],
+        sample_weight: Any,
+        classes: Any,
+        listener: Callable[[int, int, float], None] | None,
+        *,
+        is_whole: bool,
+    ) -> Self:
+        labels = self._labels(y, reset=True, classes=classes, is_whole=is_whole)
         weights = self._weights(X, labels, sample_weight)
-        importances = self._importances(y, weights, is_whole=True)
-        self._begin(X, table, names, labels, importances)
-        self._learn(table, labels, importances)
+        importances = self._importances(y, weights, is_whole=is_whole)
+        # Only `fit` has all rows, which some learners measure beforehand.
+        measured = (labels, importances) if is_whole else (None, None)
+        self._begin(X, table, names, *measured)
+        self._learn(table, labels, importances, listener)
         return self
 
     def _target(self, X: Any, table: Any, y: Any) -> NDArray[Any]:
@@ -293,16 +336,15 @@ class Online(BaseEstimator):
                     f"{name}: rows that come in parts are read once; fit has all rows, and reads "
                     "them as often as it is told"
                 )
-        is_first = not hasattr(self, "_model")
-        if not is_first and self._learn_plain(X, y, sample_weight, classes, listener):
+        if not hasattr(self, "_model"):
+            return self._start(X, y, sample_weight, classes, listener, is_whole=False)
+        if self._learn_plain(X, y, sample_weight, classes, listener):
             return self
-        table, names = self._table(X, reset=is_first)
+        table, _ = self._table(X, reset=False)
         y = self._target(X, table, y)
-        labels = self._labels(y, reset=is_first, classes=classes)
+        labels = self._labels(y, reset=False, classes=classes)
         weights = self._weights(X, labels, sample_weight)
         importances = self._importances(y, weights, is_whole=False)
-        if is_first:
-            self._begin(X, table, names, None, None)
         self._learn(table, labels, importances, listener)
         return self
 
@@ -310,7 +352,8 @@ class Online(BaseEstimator):
         """A matrix that is what the core takes already; nothing where X is anything else."""
         if hasattr(self, "feature_names_in_"):
             return None
-        return _data.plain_table(X, getattr(self, "n_features_in_", None))
+        table = _data.plain_table(X)
+        return table if table is not None and X.shape[1] == getattr(self, "n_features_in_", None) else None
 
     def _learn_plain(
         self,
@@ -676,7 +719,8 @@ class OnlineClassifier(ClassifierMixin, Online):
         self, y: Any, *, reset: bool, classes: Any = None, is_whole: bool = False
     ) -> _data.Doubles:
         if reset:
-            check_classification_targets(y)
+            if classes is None:
+                check_classification_targets(y)
             self._meet_classes(y, classes, is_whole=is_whole)
         elif classes is not None and not self._are_known(classes):
             raise ValueError(

@@ -53,6 +53,23 @@ class Report(Mapping[str, Any]):
         """Returns the report as JSON, with all digits."""
         return json.dumps(self._values, indent=indent)
 
+    def to_frame(self, part: str | None = None) -> Any:
+        """Returns the numbers of the report as a DataFrame of pandas with one row.
+
+        Parameters
+        ----------
+        part : str, optional
+            The key of a list in the report, such as ``"curve"``: the frame has a row for each of its
+            members.
+        """
+        import pandas as pd
+
+        if part is None:
+            return pd.DataFrame([self.metrics(prefix="")])
+        if not isinstance(self[part], list):
+            raise ValueError(f"part: {part!r} is no list of the report")
+        return pd.DataFrame(self[part])
+
     def to_html(self) -> str:
         """Returns the report as a page of its own, as ``rueful run --report`` writes it."""
         if self._page is not None:

@@ -106,7 +106,7 @@ class _Online:
 
     def _floats(self, X: pd.DataFrame) -> Any | None:
         """The values of a frame whose columns are those of the last one, all of them floats."""
-        if X.columns is not self._known_columns:
+        if self._known_columns is None or not X.columns.equals(self._known_columns):
             return None
         table = X.to_numpy()
         return table if _data.are_floats(table) else None
@@ -117,8 +117,11 @@ class _Online:
     def _scores(self, X: pd.DataFrame) -> _data.Doubles:
         if len(X) == 0:
             return np.empty(0)
+        model, table = self._model(), self._floats(X)
+        if table is not None:
+            return model.predict(table)
         table, names = _frame(X)
-        return self._model().predict(table, _data.columns(vars(self), X), names)
+        return model.predict(table, _data.columns(vars(self), X), names)
 
     @property
     def weights(self) -> dict[str, float]:
@@ -335,7 +338,10 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
             self._meet(y)
             core = self._model()
         if not self._is_of_many:
-            core.learn_one(x, 1.0 if y == self.positive else self._number(y), w)
+            if y == self.positive:
+                core.learn_one(x, 1.0, w)
+            else:
+                core.learn_one(x, -1.0 if y == self.negative else self._number(y), w)
             return
         y = _data.plain(y)
         new = self._new_classes([y]) if y not in self._numbers else {}

@@ -87,7 +87,40 @@ def test_what_is_refused_is_not_learned():
     for table in (late, scipy.sparse.csr_matrix(late)):
         with pytest.raises(ValueError, match="row 19999, column 1: found 1e300"):
             model.partial_fit(table, np.tile([0, 1], 10_000))
+    # And however large the table is.
+    large = np.ones((400_000, 2))
+    large[-1, 1] = np.nan
+    for table in (large, large.astype(np.float32), scipy.sparse.csr_matrix(large)):
+        with pytest.raises(ValueError, match="NaN"):
+            model.partial_fit(table, np.tile([0, 1], 200_000))
     assert model._model.to_bytes() == before
+
+
+def test_large_tables_are_learned_from_as_their_parts_are():
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(100_000, 6))
+    dense[rng.random(dense.shape) < 0.5] = 0.0
+    labels = rng.integers(0, 2, len(dense))
+    settings = {"learner": "ogd", "loss": "hinge"}
+    for table in (dense, dense.astype(np.float32), scipy.sparse.csr_matrix(dense)):
+        whole = Classifier(**settings).fit(table, labels)
+        parts = Classifier(**settings)
+        for start in range(0, len(labels), 999):
+            rows = slice(start, start + 999)
+            parts.partial_fit(table[rows], labels[rows], classes=[0, 1])
+        assert parts._model.to_bytes() == whole._model.to_bytes()
+        scores = [whole.decision_function(table[at : at + 999]) for at in range(0, len(labels), 999)]
+        np.testing.assert_array_equal(whole.decision_function(table), np.concatenate(scores))
+
+
+def test_the_largest_single_is_a_value_and_what_is_rounded_beyond_it_is_not():
+    edge = float(np.finfo(np.float32).max) + 2.0**103
+    for kind in (np.array, scipy.sparse.csr_matrix):
+        below, beyond = kind([[np.nextafter(edge, 0.0)]]), kind([[edge]])
+        model = Regressor(learner="ogd", eta=1e-90, schedule="constant").fit(below, [1.0])
+        assert model.partial_fit(below, np.array([1.0])).report()["examples"] == 2
+        with pytest.raises(ValueError, match="row 0, column 0: found .* too large"):
+            model.partial_fit(beyond, np.array([1.0]))
 
 
 def test_one_row_is_enough():

@@ -270,3 +270,19 @@ def test_frames_of_floats_are_the_same_table_as_arrow(table):
         rueful.OnlineClassifier().fit(floats, y)
     numbers = rueful.OnlineClassifier(drop="income").fit(frame[["age", "income"]].astype(float), y)
     assert set(numbers.weights_) == {"age", "constant"}
+
+
+def test_gaps_far_behind_are_the_same_in_arrays_and_arrow():
+    rng = np.random.default_rng(8)
+    columns = {f"c{j}": rng.normal(size=3000) for j in range(20)}
+    columns["c7"][2900] = np.nan
+    y = rng.random(3000) < 0.5
+    frame, arrow = pd.DataFrame(columns), pa.table(columns)
+    expected = rueful.OnlineClassifier().fit(frame, y)
+    assert "c7·missing" in expected.weights_
+    in_batches = pa.Table.from_batches(arrow.to_batches(max_chunksize=700))
+    for X in (arrow, in_batches, pa.Table.from_pandas(frame)):
+        model = rueful.OnlineClassifier().fit(X, y)
+        assert model.weights_ == expected.weights_
+        assert dict(model.report()) == dict(expected.report())
+        np.testing.assert_array_equal(model.predict(X), expected.predict(frame))

@@ -126,6 +126,18 @@ def test_metrics_are_numbers_by_name(stream):
     assert all(isinstance(value, float) and math.isfinite(value) for value in metrics.values())
 
 
+def test_reports_are_frames(stream):
+    report = rueful.OnlineClassifier().fit(*stream).report()
+    frame = report.to_frame()
+    assert frame.shape[0] == 1 and frame["examples"][0] == 400.0
+    assert frame["certificate"][0] == report["certificate"]
+    curve = report.to_frame("curve")
+    assert curve["t"].tolist() == [point["t"] for point in report["curve"]]
+    assert curve["certificate"].iloc[-1] == report["certificate"]
+    with pytest.raises(ValueError, match="'examples' is no list"):
+        report.to_frame("examples")
+
+
 def observed(X, y, scores, **settings):
     return rueful.Audit(**settings).observe(X, y, scores)
 

@@ -13,7 +13,7 @@ pytest.importorskip("river")
 
 import rueful
 import rueful.river
-from river import checks, compose, datasets, evaluate, metrics, preprocessing
+from river import checks, compose, datasets, drift, evaluate, metrics, preprocessing
 
 MODELS = [
     rueful.river.OnlineClassifier(),
@@ -38,6 +38,26 @@ def test_pipelines_and_progressive_scores():
     for t in range(30):
         words.learn_one({"a": t % 3, "b": "odd" if t % 2 else "even", "c": 1}, float(t % 3))
     assert abs(words.predict_one({"a": 2, "b": "odd", "c": 5}) - 2) < 0.5
+
+
+def test_drift_detectors_see_its_mistakes():
+    rng = np.random.default_rng(7)
+    rows = [{"a": float(a), "b": float(b)} for a, b in rng.normal(size=(3000, 2))]
+    # In the second half there is nothing to learn any more.
+    labels = [x["a"] > 0 if t < 1500 else bool(rng.random() < 0.5) for t, x in enumerate(rows)]
+    model, detector, found = rueful.river.OnlineClassifier(learner="ogd"), drift.ADWIN(), []
+    anew = drift.DriftRetrainingClassifier(model.clone(), drift.binary.DDM(warm_start=100))
+    accuracy = metrics.Accuracy()
+    for t, (x, y) in enumerate(zip(rows, labels, strict=True)):
+        detector.update(int(model.predict_one(x) != y))
+        found += [t] if detector.drift_detected else []
+        accuracy.update(y, anew.predict_one(x))
+        model.learn_one(x, y)
+        anew.learn_one(x, y)
+    assert 1500 < found[0] < 2000
+    # The model that starts anew has seen only what came since.
+    assert anew.model.report()["examples"] < 1500 < model.report()["examples"]
+    assert accuracy.get() > 0.7
 
 
 def test_what_came_before_is_told_with_what_it_cost():
@@ -154,6 +174,54 @@ def test_keys_that_come_and_go_are_the_same_features():
     assert singly.report()["features"] == together.report()["features"]
     one = [singly.predict_one(x) for x in rows]
     np.testing.assert_array_equal(one, together.predict(rows))
+
+
+def test_numbers_of_all_kinds_are_numbers():
+    rng = np.random.default_rng(4)
+    plain, numpy = rueful.river.OnlineRegressor(), rueful.river.OnlineRegressor()
+    for t in range(60):
+        a, b, c = float(rng.normal()), int(rng.integers(0, 9)), bool(rng.random() < 0.5)
+        plain.learn_one({"a": a, "b": b, "c": c, "d": 0.5}, a)
+        numpy.learn_one({"a": np.float64(a), "b": np.int64(b), "c": c, "d": np.float32(0.5)}, a)
+    assert plain._model().to_bytes() == numpy._model().to_bytes()
+
+
+def test_the_same_keys_in_another_order_are_the_same_row():
+    rng = np.random.default_rng(5)
+    sorted_, mixed = rueful.river.OnlineRegressor(), rueful.river.OnlineRegressor()
+    for t in range(200):
+        values = rng.normal(size=6)
+        sorted_.learn_one({f"k{j}": float(values[j]) for j in range(6)}, float(t % 7))
+        # Now and then the order of the keys changes, one is new, or one holds a word.
+        order = range(6) if t % 3 else rng.permutation(6)
+        mixed.learn_one({f"k{j}": float(values[j]) for j in order}, float(t % 7))
+        for model in (sorted_, mixed):
+            if t % 20 == 0:
+                model.learn_one({f"new{t}": 1.0, "k3": 2.0, "word": "a"}, 1.0)
+    assert sorted_.weights == mixed.weights
+    assert dict(sorted_.report()) == dict(mixed.report())
+
+
+def test_frames_with_gaps_far_behind_are_learned_from_as_dicts_are():
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(rng.normal(size=(1500, 20)), columns=[f"c{j}" for j in range(20)])
+    frame.iloc[1100, 3] = np.nan
+    y = pd.Series(rng.normal(size=1500))
+    singly, whole, parts = (rueful.river.OnlineRegressor() for _ in range(3))
+    for row, label in zip(frame.to_dict(orient="records"), y, strict=True):
+        singly.learn_one(row, label)
+    whole.learn_many(frame, y)
+    for start in range(0, 1500, 250):
+        # The columns are equal, and another object every time.
+        part = frame[start : start + 250].rename(columns=str)
+        parts.learn_many(part, y[start : start + 250])
+        np.testing.assert_array_equal(
+            parts.predict_many(part.fillna(0.0))[:2],
+            [parts.predict_one(row) for row in part.fillna(0.0)[:2].to_dict(orient="records")],
+        )
+    assert singly.weights == whole.weights == parts.weights
+    assert "c3·missing" in whole.weights
+    assert dict(whole.report()) == dict(parts.report())
 
 
 def test_the_exact_regret_is_that_of_the_estimator():

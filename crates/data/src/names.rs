@@ -219,6 +219,13 @@ impl Names {
         }
     }
 
+    /// Returns the number by which the name of a column is known: names with the same number count as
+    /// the same name.
+    #[inline]
+    pub fn hash(column: &str) -> u64 {
+        Prefix::NONE.hash(column.as_bytes())
+    }
+
     /// Notes the name of a column of numbers, and returns the index of its feature. Columns of tables
     /// get the same.
     pub fn number(&mut self, column: &str, bits: Bits) -> u32 {
@@ -226,10 +233,16 @@ impl Names {
         if let Some(index) = numeric(name, Limits::default().max_index) {
             return index;
         }
-        let hash = Prefix::NONE.hash(name);
+        let hash = Self::hash(column);
         let index = bits.index(hash);
         self.add(index, hash, name);
         index
+    }
+
+    /// Returns the index of the feature of a column of numbers, and notes nothing.
+    pub fn index(column: &str, bits: Bits) -> u32 {
+        let index = numeric(column.as_bytes(), Limits::default().max_index);
+        index.unwrap_or_else(|| bits.index(Self::hash(column)))
     }
 
     /// Notes the name of a value in a column of categories, and returns the index of its feature.
@@ -304,7 +317,7 @@ impl Names {
     }
 
     /// Adds the names of a later part of the stream.
-    pub(crate) fn extend(&mut self, later: &Self) {
+    pub fn extend(&mut self, later: &Self) {
         for (index, hash, name) in later.kept() {
             self.add(index, hash, name);
         }
@@ -418,6 +431,15 @@ mod tests {
         assert_eq!(numeric(b"67108864", limit), Some(limit));
         for name in ["0", "01", "67108865", "1.0", "+1", "1a", "", "99999999999999999999"] {
             assert_eq!(numeric(name.as_bytes(), limit), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_column_has_its_index_before_it_is_noted() {
+        let (mut names, bits) = (Names::default(), Bits::default());
+        for column in ["age", "", "17", "017", "naïve"] {
+            assert_eq!(Names::index(column, bits), names.number(column, bits), "{column}");
+            assert_eq!(Names::hash(column), Prefix::NONE.hash(column.as_bytes()));
         }
     }
 

@@ -1,7 +1,8 @@
 //! Reads frames of pandas, polars and others through Arrow's C interface.
 
+use crate::dicts::reading;
 use crate::error::{Outcome, PythonError};
-use crate::named::{Numbers, Plain, features, reading, write_each};
+use crate::named::{Numbers, Plain, features, write_each};
 use crate::side::{Side, Visit};
 use crate::table::{Told, Way};
 use arrow_array::cast::AsArray;
@@ -17,7 +18,7 @@ use pyo3::types::PyCapsule;
 use rueful_columnar::{Columnar, Format, Layout};
 use rueful_core::Batch;
 use rueful_data::{
-    Bits, Column, Columns, DataError, FormatSettings, KNOT_ROWS, LabelRule, Role, Source,
+    Bits, Column, Columns, DataError, FormatSettings, KNOT_ROWS, LabelRule, Names, Role, Source,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -152,8 +153,8 @@ fn told(error: DataError, side: Option<&Side<'_>>, before: usize) -> PythonError
     }
 }
 
-/// Shows the rows of record batches to `visit`, some at a time. Batches of floats alone are turned
-/// into rows at once. From the first other batch on, cells are taken one by one.
+/// Shows the rows of record batches to `visit`, some at a time. Rows of floats alone are turned into rows
+/// block by block. From the first other block on, cells are taken one by one.
 pub(crate) fn each(
     mut batches: Batches,
     way: &Way<'_>,
@@ -169,27 +170,41 @@ pub(crate) fn each(
         return each_cell(batches, (columns, *bits, *constant), side, 0, visit);
     };
     let mut rows = 0;
+    let mut rest = None;
     for batch in batches.by_ref() {
         let batch = batch.map_err(wrong)?;
-        let Some(floats) = Floats::of_columns(&batch, &plain) else {
-            let rest = Rest { first: Some(batch), batches };
-            return each_cell(Box::new(rest), (columns, *bits, *constant), side, rows, visit);
+        let count = batch.num_rows();
+        let shown = match Floats::of_columns(&batch, &plain) {
+            Some(floats) => {
+                let unknown = Side::unknown(if side.is_none() { count } else { 0 });
+                let (side, from) = side.map_or((&unknown, 0), |side| (side, rows));
+                if from + count > side.labels.len() {
+                    let labels = side.labels.len();
+                    return Err(PythonError::value(format!("{MORE_ROWS}, which has {labels}")));
+                }
+                plain.each(from..from + count, &floats, *constant, side, visit)?
+            }
+            None => 0,
         };
-        let unknown = Side::unknown(if side.is_none() { batch.num_rows() } else { 0 });
-        let (side, from) = side.map_or((&unknown, 0), |side| (side, rows));
-        rows += batch.num_rows();
-        if from + batch.num_rows() > side.labels.len() {
-            let labels = side.labels.len();
-            return Err(PythonError::value(format!("{MORE_ROWS}, which has {labels}")));
+        rows += shown;
+        if shown < count {
+            rest = Some(batch.slice(shown, count - shown));
+            break;
         }
-        plain.each(from..from + batch.num_rows(), &floats, *constant, side, visit)?;
     }
-    if rows == 0 {
-        // It words the error.
-        return each_cell(batches, (columns, *bits, *constant), side, 0, visit);
+    let names = if rows > 0 { plain.names() } else { Names::default() };
+    let mut told = Told { names, missing: Vec::new() };
+    if rest.is_some() || rows == 0 {
+        // It words the error if there are no rows at all.
+        let rest: Batches = match rest {
+            Some(first) => Box::new(Rest { first: Some(first), batches }),
+            None => batches,
+        };
+        told.extend(&each_cell(rest, (columns, *bits, *constant), side, rows, visit)?);
+        return Ok(told);
     }
     side.map_or(Ok(()), |side| side.check(rows))?;
-    Ok(Told { names: plain.names(), missing: Vec::new() })
+    Ok(told)
 }
 
 /// Returns the features of a table whose columns are these, if all are numbers and nothing is made of
@@ -220,24 +235,14 @@ impl<'a> Floats<'a> {
         Some(all)
     }
 
-    /// Returns the numbers of a column. It is `None` if they are no floats, or if one is missing or
-    /// not finite as a single.
+    /// Returns the numbers of a column. It is `None` if they are no floats, or if one is missing.
     fn of(column: &'a ArrayRef) -> Option<Self> {
         if column.null_count() > 0 {
             return None;
         }
-        let are_finite = |fine: bool, number: f32| fine & number.is_finite();
         match column.data_type() {
-            DataType::Float32 => {
-                let values = &column.as_primitive::<Float32Type>().values()[..];
-                let is_fine = values.iter().fold(true, |fine, &value| are_finite(fine, value));
-                is_fine.then_some(Self::Singles(values))
-            }
-            DataType::Float64 => {
-                let values = &column.as_primitive::<Float64Type>().values()[..];
-                let is_fine = values.iter().fold(true, |fine, &one| are_finite(fine, one as f32));
-                is_fine.then_some(Self::Doubles(values))
-            }
+            DataType::Float32 => Some(Self::Singles(column.as_primitive::<Float32Type>().values())),
+            DataType::Float64 => Some(Self::Doubles(column.as_primitive::<Float64Type>().values())),
             _ => None,
         }
     }

@@ -1,9 +1,9 @@
 //! The audit of any model, from its predictions.
 
+use crate::dicts::Dicts;
 use crate::error::{Outcome, PythonError};
 use crate::held::way;
 use crate::model::table_alone;
-use crate::named::Dicts;
 use crate::settings::{AskedAudit, AskedColumns};
 use crate::side::Side;
 use crate::table::Table;

@@ -220,14 +220,15 @@ impl<T: Element + Copy> Default for Growing<T> {
 }
 
 impl<T: Element + Copy> Growing<T> {
-    /// Appends some numbers. If there is no room for them, room is made for `expected` numbers, but for
-    /// at least twice and at most eight times as many as there are.
+    /// Appends `count` numbers, which `write` puts in their place. If there is no room for them, room is
+    /// made for `expected` numbers, but for at least twice and at most 64 times as many as there are. Room
+    /// that is not used is never touched, and takes no memory.
     fn extend(
         &mut self,
         py: Python<'_>,
         count: usize,
         expected: usize,
-        numbers: impl Iterator<Item = T>,
+        write: impl FnOnce(&mut [T]),
     ) -> PyResult<()> {
         let end = self.len + count;
         let old = self.array.as_ref().map(|array| array.bind(py).clone());
@@ -235,7 +236,7 @@ impl<T: Element + Copy> Growing<T> {
         let array = match old {
             Some(array) if capacity >= end => array,
             old => {
-                let new = PyArray1::zeros(py, expected.clamp(2 * end, 8 * end), false);
+                let new = PyArray1::zeros(py, expected.clamp(2 * end, 64 * end), false);
                 if let Some(old) = old {
                     let (mut to, from) = (new.readwrite(), old.readonly());
                     to.as_slice_mut()?[..self.len].copy_from_slice(&from.as_slice()?[..self.len]);
@@ -244,9 +245,7 @@ impl<T: Element + Copy> Growing<T> {
                 new
             }
         };
-        let mut places = array.readwrite();
-        let places = &mut places.as_slice_mut()?[self.len..end];
-        places.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
+        write(&mut array.readwrite().as_slice_mut()?[self.len..end]);
         self.len = end;
         Ok(())
     }
@@ -285,10 +284,18 @@ impl Matrix {
         let (count, guess) = (batch.nonzeros(), 1.1 * end as f64 / part);
         let expected = if guess.is_finite() { guess as usize } else { 0 };
         Python::attach(|py| {
-            let columns = batch.indices().iter().map(|&index| index as i32 - 1);
-            self.indices.extend(py, count, expected, columns)?;
-            let values = batch.iter().flat_map(|example| example.features.values().iter().copied());
-            self.values.extend(py, count, expected, values)
+            self.indices.extend(py, count, expected, |to| {
+                let columns = batch.indices().iter().map(|&index| index as i32 - 1);
+                to.iter_mut().zip(columns).for_each(|(to, column)| *to = column);
+            })?;
+            self.values.extend(py, count, expected, |mut to| {
+                for example in batch.iter() {
+                    let values = example.features.values();
+                    let (row, rest) = to.split_at_mut(values.len());
+                    row.copy_from_slice(values);
+                    to = rest;
+                }
+            })
         })
     }
 }

@@ -6,7 +6,7 @@ use crate::kind::Kind;
 use crate::labels;
 use crate::memory::Memory;
 use crate::side::Side;
-use crate::table::{Told, View, Way, not_numbered};
+use crate::table::{View, Way, add_missing, not_numbered};
 use crate::watch::Watch;
 use rueful_core::Rows;
 use rueful_data::{Schema, Seen, printable};
@@ -57,10 +57,8 @@ impl<R: Kind> Held<R> {
             take_down(stream, run, rows);
             watch.look(|| progress(run))
         })?;
-        let Told { names, missing } = told;
-        if !(names.is_empty() && missing.is_empty()) {
-            stream.now.extend(&Seen { names, missing, ..Seen::default() });
-        }
+        stream.now.names.extend(&told.names);
+        add_missing(&mut stream.now.missing, &told.missing);
         watch.end(|| progress(run))
     }
 

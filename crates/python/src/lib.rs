@@ -6,6 +6,7 @@
 
 mod arrow;
 mod audit;
+mod dicts;
 mod error;
 mod files;
 mod held;
@@ -23,6 +24,7 @@ mod settings;
 mod side;
 mod sparse;
 mod table;
+mod threads;
 mod watch;
 
 use pyo3::prelude::*;

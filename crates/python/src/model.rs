@@ -1,13 +1,13 @@
 //! A run that Python holds. It learns from tables and predicts them, and it can report and be
 //! saved.
 
+use crate::dicts::Dicts;
 use crate::error::{Outcome, PythonError};
 use crate::files;
 use crate::held::{ClassPredictions, Held, Says, way};
 use crate::kind::Kind;
 use crate::labels;
 use crate::memory::each_counted;
-use crate::named::Dicts;
 use crate::report::Snapshot;
 use crate::settings::{Asked, AskedColumns, AskedFiles, AskedPasses, names_of};
 use crate::side::{Side, importance_of};
@@ -248,7 +248,7 @@ impl Model {
     /// Tells the run what was seen of the stream, so that it can report it.
     fn settle<R: Kind>(&self, held: &mut Held<R>) {
         let names = self.dicts.names();
-        held.model.stream.now.extend(&names);
+        held.model.stream.now.names.extend(&names);
         let seen = held.model.stream.seen();
         held.model.run.saw(seen);
     }

@@ -1,10 +1,10 @@
 //! Passes over parts of the data, for engines that look for the best predictor on many machines.
 
+use crate::dicts::Dicts;
 use crate::error::{Outcome, PythonError};
 use crate::held::way;
 use crate::hindsight::{Answer, check_labels, options};
 use crate::model::Model;
-use crate::named::Dicts;
 use crate::side::Side;
 use crate::table::{Table, Told, Way};
 use numpy::{PyArray1, PyReadonlyArray1};

@@ -2,7 +2,8 @@
 
 use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
-use crate::table::{ENOUGH, check_width, refused};
+use crate::table::{ENOUGH, LARGE, MANY, STRETCH, all_small, check_width, refused};
+use crate::threads::{each_buffer, in_parts};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -115,7 +116,7 @@ fn offsets(all: impl Iterator<Item = i64>, len: usize) -> Outcome<Vec<usize>> {
 }
 
 /// A number of a column, of either size.
-trait Index: Copy + PartialOrd {
+trait Index: Copy + PartialOrd + Sync {
     /// Returns the number. It is the largest of all if it is negative or too large.
     fn number(self) -> u32;
 }
@@ -133,7 +134,7 @@ impl Index for i64 {
 }
 
 /// A value of either precision.
-trait Value: Copy + Into<f64> {
+trait Value: Copy + Into<f64> + Sync {
     fn single(self) -> f32;
 }
 
@@ -200,7 +201,7 @@ impl SparseView<'_> {
     /// Refuses values that single precision does not hold, indices out of their range, and indices
     /// that do not increase along a row.
     pub(crate) fn checked(self) -> Outcome<Self> {
-        with_parts!(self, parts => parts.check(0..self.rows()))?;
+        with_parts!(self, parts => parts.check_all())?;
         Ok(Self { is_checked: true, ..self })
     }
 
@@ -216,8 +217,12 @@ impl SparseView<'_> {
     }
 }
 
-/// The number of comparisons that are counted in one narrow integer.
-const STRETCH: usize = 1 << 15;
+/// Counts the neighbours that do not increase.
+fn count_descents<I: Index>(indices: &[I]) -> usize {
+    let pairs = indices.iter().zip(indices.get(1..).unwrap_or_default());
+    // A stretch is short, so that a narrow number holds the count.
+    pairs.map(|(one, next)| u32::from(one >= next)).sum::<u32>() as usize
+}
 
 /// The parts of a matrix by their types.
 struct Parts<'a, I, V> {
@@ -229,38 +234,48 @@ struct Parts<'a, I, V> {
 }
 
 impl<I: Index, V: Value> Parts<'_, I, V> {
+    /// Checks all rows, on several threads if there are many features.
+    fn check_all(&self) -> Outcome<()> {
+        let rows = self.offsets.len().saturating_sub(1);
+        let features = self.places(&(0..rows)).len();
+        let least = (LARGE * rows).checked_div(features).unwrap_or(rows);
+        in_parts(rows, least.max(1), |part| self.check(part)).into_iter().collect()
+    }
+
     fn check(&self, mut rows: Range<usize>) -> Outcome<()> {
-        let are_finite = self.values[self.places(&rows)]
-            .iter()
-            .fold(true, |fine, &value| fine & value.single().is_finite());
-        if are_finite && self.are_columns(&rows) && self.increase(&rows) {
+        if self.are_fine(&rows) {
             return Ok(());
         }
         rows.try_for_each(|row| self.check_row(row))
     }
 
-    /// Whether indices increase within each of some rows. All places where they do not are counted
-    /// first, because that is a loop without branches, and then those between rows.
-    fn increase(&self, rows: &Range<usize>) -> bool {
+    /// Whether all values of some rows are finite, and their indices are columns that increase along each
+    /// row. Values, and pairs of indices that do not increase, are looked at in loops without branches.
+    fn are_fine(&self, rows: &Range<usize>) -> bool {
         let places = self.places(rows);
-        if places.is_empty() {
-            return true;
+        let mut descents = 0;
+        for start in places.clone().step_by(STRETCH) {
+            let end = places.end.min(start + STRETCH);
+            if !all_small(&self.values[start..end], false) {
+                return false;
+            }
+            // Neighbouring stretches share an index, so that no pair is left out.
+            descents += count_descents(&self.indices[start..places.end.min(end + 1)]);
         }
-        let indices = &self.indices[places.clone()];
-        let count = |indices: &[I]| {
-            let pairs = indices.iter().zip(indices.get(1..).unwrap_or_default());
-            pairs.map(|(one, next)| u32::from(one >= next)).sum::<u32>()
+        descents == self.descents_between(rows) && self.are_columns(rows)
+    }
+
+    /// Counts the ends of rows after which indices do not increase.
+    fn descents_between(&self, rows: &Range<usize>) -> usize {
+        let places = self.places(rows);
+        let mut last = places.start;
+        let mut is_descent = |end: usize| {
+            let is_new = end > last && end < places.end;
+            last = end;
+            is_new && self.indices[end - 1] >= self.indices[end]
         };
-        // Neighbouring stretches share an index, so that no pair is left out.
-        let starts = (0..indices.len()).step_by(STRETCH);
-        let stretch = |start: usize| &indices[start..indices.len().min(start + STRETCH + 1)];
-        let all: u64 = starts.map(|start| u64::from(count(stretch(start)))).sum();
-        let mut ends = self.offsets[rows.start..=rows.end].to_vec();
-        ends.dedup();
-        let is_descent = |&&end: &&usize| {
-            end > places.start && end < places.end && self.indices[end - 1] >= self.indices[end]
-        };
-        all == ends.iter().filter(is_descent).count() as u64
+        let ends = self.offsets.get(rows.start..=rows.end).unwrap_or_default();
+        ends.iter().filter(|&&end| is_descent(end)).count()
     }
 
     /// Returns the places of the features of some rows.
@@ -268,11 +283,16 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
         if rows.is_empty() { 0..0 } else { self.offsets[rows.start]..self.offsets[rows.end] }
     }
 
-    /// Whether all indices of some rows are numbers of columns.
+    /// Whether the indices of some rows are numbers of columns, if they increase along each row: then the
+    /// first and the last of each row tell.
     fn are_columns(&self, rows: &Range<usize>) -> bool {
-        let width = self.width as u64;
-        let indices = &self.indices[self.places(rows)];
-        indices.iter().fold(true, |fine, &index| fine & (u64::from(index.number()) < width))
+        let is_column = |index: I| (index.number() as usize) < self.width;
+        rows.clone()
+            .map(|row| self.places(&(row..row + 1)))
+            .filter(|places| !places.is_empty())
+            .all(|places| {
+                is_column(self.indices[places.start]) && is_column(self.indices[places.end - 1])
+            })
     }
 
     /// Finds what is wrong with a row.
@@ -302,31 +322,44 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
     }
 
     fn each(&self, constant: bool, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
-        let (mut batch, mut lengths) = (Batch::default(), Vec::new());
-        let (mut from, rows) = (0, side.labels.len());
-        while from < rows {
+        let (mut from, rows, mut lengths) = (0, side.labels.len(), Vec::new());
+        let fill = |batch: &mut Batch| {
+            if from == rows {
+                return Ok(false);
+            }
             let part = from..self.end_of_part(from, rows);
-            if !self.is_checked && !self.are_columns(&part) {
-                self.check(part.clone())?;
-            }
-            let more = u32::from(constant);
-            let ends = self.offsets[part.start..=part.end].windows(2);
-            lengths.clear();
-            lengths.extend(ends.map(|ends| (ends[1] - ends[0]) as u32 + more));
-            batch.clear();
-            let importances = side.importances.get(part.clone()).unwrap_or_default();
-            let labels = &side.labels[part.clone()];
-            let copied = batch.extend_with(&lengths, labels, importances, |indices, values| {
-                self.copy(&part, constant, indices, values);
-            });
-            if let Err(why) = copied {
-                self.check(part)?;
-                return Err(PythonError::value(format!("X: {why}")));
-            }
-            visit(batch.rows())?;
             from = part.end;
+            self.fill(part, constant, side, &mut lengths, batch)?;
+            Ok(true)
+        };
+        let is_much = self.places(&(0..rows)).len() > MANY * ENOUGH;
+        each_buffer(is_much, fill, |batch| visit(batch.rows()).map(|()| true))
+    }
+
+    /// Copies some rows into a batch, and checks them if that was not done before.
+    fn fill(
+        &self,
+        rows: Range<usize>,
+        constant: bool,
+        side: &Side<'_>,
+        lengths: &mut Vec<u32>,
+        batch: &mut Batch,
+    ) -> Outcome<()> {
+        if !self.is_checked && !self.are_columns(&rows) {
+            self.check(rows.clone())?;
         }
-        Ok(())
+        let ends = self.offsets[rows.start..=rows.end].windows(2);
+        lengths.clear();
+        lengths.extend(ends.map(|ends| (ends[1] - ends[0]) as u32 + u32::from(constant)));
+        let (labels, importances) = side.part(rows.clone());
+        batch.clear();
+        let copied = batch.extend_with(lengths, labels, importances, |indices, values| {
+            self.copy(&rows, constant, indices, values);
+        });
+        copied.or_else(|why| {
+            self.check(rows)?;
+            Err(PythonError::value(format!("X: {why}")))
+        })
     }
 
     /// Returns the end of a part of the rows that has about as many features as a batch should.
@@ -347,7 +380,8 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
             let from = self.places(&(row..row + 1));
             let to = at..at + from.len();
             for (new, index) in indices[to.clone()].iter_mut().zip(&self.indices[from.clone()]) {
-                *new = index.number() + 1;
+                // Indices that are no columns are refused afterwards.
+                *new = index.number().wrapping_add(1);
             }
             for (new, value) in values[to.clone()].iter_mut().zip(&self.values[from]) {
                 *new = value.single();

@@ -5,12 +5,14 @@
 //! in place if it needs no constant. All other tables are copied, some rows at a time.
 
 use crate::arrow::{self, Batches};
+use crate::dicts::{self, Dicts};
 use crate::error::{Outcome, PythonError};
-use crate::named::{self, Dicts};
+use crate::named;
 use crate::side::{Side, Visit};
 use crate::sparse::{Sparse, SparseView};
+use crate::threads::{each_buffer, in_parts};
 use numpy::PyReadonlyArray2;
-use numpy::ndarray::{ArrayView2, s};
+use numpy::ndarray::{ArrayView1, ArrayView2, s};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -20,6 +22,15 @@ use std::ops::Range;
 
 /// The approximate number of features in a batch.
 pub(crate) const ENOUGH: usize = 1 << 14;
+
+/// The number of batches from which on it is worth it to make them on another thread.
+pub(crate) const MANY: usize = 32;
+
+/// The number of values that are looked at together.
+pub(crate) const STRETCH: usize = 1 << 12;
+
+/// The least number of values for which another thread is worth it.
+pub(crate) const LARGE: usize = 1 << 18;
 
 /// The largest number of values of a matrix that is copied whole before the first row is shown.
 const SMALL: usize = 1 << 21;
@@ -97,7 +108,7 @@ pub(crate) enum View<'a> {
     /// A matrix that was copied and checked.
     Copied(Copied),
     /// Rows with named features that were collected already, without labels.
-    Batch(named::Collected),
+    Batch(dicts::Collected),
     Arrow(Batches),
 }
 
@@ -116,6 +127,20 @@ pub(crate) enum Way<'a> {
 pub(crate) struct Told {
     pub(crate) names: Names,
     pub(crate) missing: Vec<u64>,
+}
+
+impl Told {
+    /// Adds what was found in later rows of the table.
+    pub(crate) fn extend(&mut self, later: &Self) {
+        self.names.extend(&later.names);
+        add_missing(&mut self.missing, &later.missing);
+    }
+}
+
+/// Adds the numbers of missing cells by column.
+pub(crate) fn add_missing(sums: &mut Vec<u64>, later: &[u64]) {
+    sums.resize(sums.len().max(later.len()), 0);
+    sums.iter_mut().zip(later).for_each(|(sum, count)| *sum += count);
 }
 
 impl View<'_> {
@@ -218,20 +243,39 @@ pub(crate) fn check_width(width: usize) -> Outcome<()> {
 }
 
 /// Refuses a matrix with a value that single precision does not hold. With `gaps`, it may hold NaN.
-fn check_values<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>, gaps: bool) -> Outcome<()> {
+fn check_values<T: Copy + Into<f64> + Sync>(array: &ArrayView2<'_, T>, gaps: bool) -> Outcome<()> {
     let is_one = |value: T| {
         let value = value.into() as f32;
         value.is_finite() | (gaps & value.is_nan())
     };
-    let are_fine = match array.as_slice_memory_order() {
-        Some(values) => values.iter().fold(true, |fine, &value| fine & is_one(value)),
-        None => array.iter().all(|&value| is_one(value)),
-    };
-    if are_fine {
+    if are_small(array, gaps) {
         return Ok(());
     }
     let found = array.indexed_iter().find(|&(_, &value)| !is_one(value));
     found.map_or(Ok(()), |((row, column), &value)| Err(refused(row, column, value.into())))
+}
+
+/// Whether all values of a matrix are known to fit in single precision. It is false for a few that do, and
+/// for a matrix neither whose rows nor whose columns lie side by side.
+fn are_small<T: Copy + Into<f64> + Sync>(array: &ArrayView2<'_, T>, gaps: bool) -> bool {
+    if let Some(values) = array.as_slice_memory_order() {
+        let part = |part: Range<usize>| all_small(&values[part], gaps);
+        return in_parts(values.len(), LARGE, part).into_iter().all(|is_fine| is_fine);
+    }
+    let is_fine = |lane: ArrayView1<'_, T>| lane.to_slice().is_some_and(|all| all_small(all, gaps));
+    array.columns().into_iter().all(is_fine) || array.rows().into_iter().all(is_fine)
+}
+
+/// Whether no value is larger than the largest single, and none is NaN unless there may be `gaps`.
+pub(crate) fn all_small<T: Copy + Into<f64>>(values: &[T], gaps: bool) -> bool {
+    values.chunks(STRETCH).all(|some| {
+        let is_small = |&value: &T| {
+            let value = value.into().abs();
+            (value <= f64::from(f32::MAX)) | (gaps & value.is_nan())
+        };
+        // The loop has no branches.
+        some.iter().map(|value| u32::from(is_small(value))).sum::<u32>() as usize == some.len()
+    })
 }
 
 /// Makes the error about a value that no feature can have.
@@ -317,7 +361,7 @@ impl Copied {
 }
 
 /// A cell of a matrix, in either precision.
-trait Cell: Copy + Into<f64> {
+trait Cell: Copy + Into<f64> + Sync {
     /// Returns the value in single precision.
     fn single(self) -> f32;
 }
@@ -336,7 +380,7 @@ impl Cell for f64 {
 
 /// Makes the error about rows that were not let in.
 #[cold]
-fn wrong<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>, error: &RowError) -> PythonError {
+fn wrong<T: Copy + Into<f64> + Sync>(array: &ArrayView2<'_, T>, error: &RowError) -> PythonError {
     match check_values(array, false) {
         Err(refused) => refused,
         Ok(()) => PythonError::value(format!("X: {error}")),
@@ -352,19 +396,25 @@ fn dense<T: Cell>(
 ) -> Outcome<()> {
     check_width(array.ncols())?;
     let (first, width) = (u32::from(!constant), array.ncols() + usize::from(constant));
-    let (mut door, mut cells) = (Door::default(), Vec::new());
-    for part in parts(side, width) {
+    let mut to_fill = parts(side, width);
+    let fill = |cells: &mut Vec<f32>| {
+        let Some(part) = to_fill.next() else { return Ok(false) };
         cells.clear();
-        for row in array.slice(s![part.clone(), ..]).rows() {
+        for row in array.slice(s![part, ..]).rows() {
             cells.extend(constant.then_some(1.0));
             match row.to_slice() {
                 Some(row) => cells.extend(row.iter().map(|cell| cell.single())),
                 None => cells.extend(row.iter().map(|cell| cell.single())),
             }
         }
+        Ok(true)
+    };
+    let (mut to_show, mut door) = (parts(side, width), Door::default());
+    each_buffer(array.len() > MANY * ENOUGH, fill, |cells| {
+        let Some(part) = to_show.next() else { return Ok(false) };
         let (labels, importances) = side.part(part);
-        let rows = door.dense_from(first, width, &cells, labels, importances);
+        let rows = door.dense_from(first, width, cells, labels, importances);
         visit(rows.map_err(|error| wrong(array, &error))?)?;
-    }
-    Ok(())
+        Ok(true)
+    })
 }
