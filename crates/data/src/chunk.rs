@@ -8,9 +8,8 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The number of bytes in a piece, unless one record needs more. A run keeps its books on another
-/// thread where a piece has rows enough.
-const CHUNK: usize = 1 << 19;
+/// The number of bytes in a piece, unless one record needs more.
+const CHUNK: usize = 1 << 17;
 
 /// The number of bytes in the first piece of a file. It is smaller, so that the first rows come
 /// soon.

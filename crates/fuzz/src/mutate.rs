@@ -133,7 +133,7 @@ fn splice(input: &mut Vec<u8>, at: usize, other: &[u8], random: &mut Random) {
 fn repeat(input: &mut Vec<u8>, at: usize, random: &mut Random) {
     let part = input[at..(at + 1 + random.small(200)).min(input.len())].to_vec();
     if !part.is_empty() {
-        let size = *random.pick(&[4096, 5000, 20_000, 160_000, 600_000]);
+        let size = *random.pick(&[4096, 5000, 20_000, 160_000, 300_000]);
         insert(input, at, &part.repeat(size / part.len()));
     }
 }
