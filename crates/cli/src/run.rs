@@ -42,9 +42,6 @@ fn go_through(
     stop: &Stop,
 ) -> anyhow::Result<ExitCode> {
     let StartedRun { mut session, mut source, reading_options } = started;
-    if let Some(threads) = reading_options.threads {
-        session.run_mut().set_threads(threads);
-    }
     let resumed = args.keep.resume.as_ref().map(|_| session.ledger().rounds());
     let spec = session.spec();
     places::check_run(args, &spec.data.files)?;

@@ -2,7 +2,6 @@
 
 mod books;
 mod parts;
-mod play;
 
 pub(crate) use parts::PartOf;
 
@@ -12,16 +11,16 @@ use crate::report::Report;
 use crate::shares::{Shares, SharesReport};
 use crate::spec::SpecError;
 use crate::task::Task;
+use books::Books;
 use rueful_core::classes::ClassError;
 use rueful_core::figures::Scorecard;
 use rueful_core::learner::{Learner, MergeError};
 use rueful_core::ledger::{CurvePoint, Testimony};
-use rueful_core::loss::Labels;
+use rueful_core::loss::{AnyLoss, Labels};
 use rueful_core::{
     Features, FoundFeatures, Ladder, Ledger, LedgerError, Promise, RiskBound, Round, Rows,
 };
 use rueful_data::Seen;
-use std::num::NonZeroUsize;
 use thiserror::Error;
 
 /// A run under way: a task, a learner, the ledger of its rounds, and a record of what was seen. It
@@ -64,13 +63,10 @@ pub struct Run {
     diverged: Option<LedgerError>,
     /// Whether the census has all features that were seen, if that is known.
     are_counted: Option<bool>,
-    /// How many threads it may learn on. The results are the same for any number.
-    threads: NonZeroUsize,
-    /// The rounds of the last rows, and the cells of their features.
+    /// The rounds of the last rows and of a part of them, and the cells of their features.
     rounds: Vec<Round>,
+    part: Vec<Round>,
     cells: Vec<u32>,
-    /// Memory for the rounds of parts of the rows.
-    spare: Vec<Vec<Round>>,
 }
 
 /// The parts of a run with which it proves its bounds.
@@ -172,17 +168,10 @@ impl Run {
             part_of: None,
             diverged: None,
             are_counted: None,
-            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             rounds: Vec::new(),
+            part: Vec::new(),
             cells: Vec::new(),
-            spare: Vec::new(),
         }
-    }
-
-    /// Sets how many threads it may learn on: all cores, unless something else is said. The results
-    /// are the same for any number.
-    pub fn set_threads(&mut self, threads: NonZeroUsize) {
-        self.threads = threads;
     }
 
     /// Learns from some rows, and returns a round for each. A row of importance 0 is predicted, but
@@ -240,7 +229,11 @@ impl Run {
         self.are_counted = None;
         let mut cells = std::mem::take(&mut self.cells);
         let entered = self.ledger.enter(rows, &mut cells);
-        let played = self.play(entered, said);
+        let played = if self.jury.is_some() || self.shares.is_some() {
+            self.play_in_parts(entered, said)
+        } else {
+            self.play(entered, said)
+        };
         self.cells = cells;
         played.map_err(|what| {
             self.diverged = Some(what);
@@ -253,6 +246,47 @@ impl Run {
             self.mistakes = None;
         }
         Ok(&self.rounds)
+    }
+
+    /// Plays up to each point of the curve, where witnesses can speak, and up to each moment at
+    /// which the shares are recorded.
+    fn play_in_parts(&mut self, rows: Rows<'_>, said: &[(usize, f64)]) -> Result<(), LedgerError> {
+        let before = self.ledger.rounds();
+        let played = self.play_each_part(rows, said);
+        // If a run diverges, the ledger has the rounds before that.
+        let taken = rows.slice(0..rows.until(self.ledger.rounds() - before));
+        let Self { ledger, card, mistakes, rounds, .. } = self;
+        Books { ledger, card, mistakes }.count(taken, rounds);
+        played
+    }
+
+    fn play_each_part(&mut self, rows: Rows<'_>, said: &[(usize, f64)]) -> Result<(), LedgerError> {
+        self.rounds.clear();
+        let mut from = 0;
+        while from < rows.len() {
+            let rest = rows.slice(from..rows.len());
+            let part = rest.slice(0..rest.until(self.until_next()));
+            self.learner.learn_rows(part, &mut self.part);
+            charge(&self.task.loss, part, &mut self.part, from, said);
+            self.rounds.extend_from_slice(&self.part);
+            self.ledger.record_entered(part, &self.part)?;
+            self.jury.iter_mut().for_each(|jury| jury.observe(part));
+            if self.ledger.is_at_mark() {
+                let witnesses = self.witnesses();
+                self.ledger.hear(&witnesses);
+            }
+            let (rounds, learner) = (self.learner.rounds(), &self.learner);
+            self.shares.iter_mut().for_each(|shares| shares.look(rounds, || learner.experts()));
+            from += part.len();
+        }
+        Ok(())
+    }
+
+    /// The number of rounds until the next point of the curve or the next record of shares.
+    fn until_next(&self) -> u64 {
+        let until_share = |shares: &Shares| shares.until_next(self.learner.rounds());
+        let until_share = self.shares.as_ref().map_or(u64::MAX, until_share);
+        self.ledger.until_mark().min(until_share)
     }
 
     /// The shares of the learners that are mixed, over time. `None` where none are mixed.
@@ -316,8 +350,6 @@ impl Run {
     /// [`hear`](Self::hear) the witnesses.
     pub(crate) fn judged_elsewhere(mut self) -> Self {
         (self.jury, self.shares) = (None, None);
-        // It learns beside others.
-        self.threads = NonZeroUsize::MIN;
         self
     }
 
@@ -528,6 +560,24 @@ pub(crate) fn late_reason(late: u64) -> String {
         "{late} of the predictions were made before earlier labels had come, and the theorem is \
          about predictions that are made in turn"
     )
+}
+
+/// Charges rounds for predictions that were made earlier. `from` is the number of rows before these.
+fn charge(
+    loss: &AnyLoss,
+    rows: Rows<'_>,
+    rounds: &mut [Round],
+    from: usize,
+    said: &[(usize, f64)],
+) {
+    let first = said.partition_point(|&(row, _)| row < from);
+    for &(row, prediction) in said[first..].iter().take_while(|said| said.0 < from + rows.len()) {
+        let example = rows.get(row - from);
+        rounds[row - from] = match example.importance.is_zero() {
+            true => Round::idle(prediction),
+            false => Round::on(loss, prediction, &example),
+        };
+    }
 }
 
 #[cfg(test)]

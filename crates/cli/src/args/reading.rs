@@ -215,7 +215,7 @@ impl WeightArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadingArgs {
-    /// Threads that work [default: one for each core].
+    /// Threads that read [default: one for each core].
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 

@@ -232,11 +232,6 @@ impl Ledger {
         refused.map_or(Ok(()), |row| Err(self.refuse(&rounds[row])))
     }
 
-    /// Whether a ledger refuses one of these rounds, because it counts and is not finite.
-    pub fn refuses(rows: Rows<'_>, rounds: &[Round]) -> bool {
-        first_refused(rows, rounds).is_some()
-    }
-
     /// Records a prediction that a model made before it knew the label: one round of an audit. A
     /// refused round does not count.
     pub fn observe(&mut self, example: &Example<'_>, prediction: f64) -> Result<(), LedgerError> {

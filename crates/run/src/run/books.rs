@@ -1,7 +1,7 @@
-//! The books of a run: ledger, figures, mistakes and jury of rounds that were played. They never
-//! influence the learner.
+//! The books of a run: ledger, figures and mistakes of rounds that were played. They never influence
+//! the learner.
 
-use crate::jury::Jury;
+use super::{Run, charge};
 use rueful_core::figures::Scorecard;
 use rueful_core::loss::ZeroOne;
 use rueful_core::{Importance, Ledger, LedgerError, RiskBound, Round, Rows};
@@ -11,19 +11,21 @@ pub(super) struct Books<'a> {
     pub(super) ledger: &'a mut Ledger,
     pub(super) card: &'a mut Scorecard,
     pub(super) mistakes: &'a mut Option<RiskBound>,
-    pub(super) jury: &'a mut Option<Jury>,
 }
 
 impl Books<'_> {
-    /// Records the rounds of rows that are by cell, up to the first that is not finite.
-    pub(super) fn keep(&mut self, rows: Rows<'_>, rounds: &[Round]) -> Result<(), LedgerError> {
+    /// Records rounds, up to the first that is not finite.
+    fn keep(&mut self, rows: Rows<'_>, rounds: &[Round]) -> Result<(), LedgerError> {
         let before = self.ledger.rounds();
         let recorded = self.ledger.record_entered(rows, rounds);
-        let rows = rows.slice(0..rows.until(self.ledger.rounds() - before));
+        self.count(rows.slice(0..rows.until(self.ledger.rounds() - before)), rounds);
+        recorded
+    }
+
+    /// Counts rounds that are in the ledger.
+    pub(super) fn count(&mut self, rows: Rows<'_>, rounds: &[Round]) {
         self.card.observe_rows(rows, rounds);
         self.count_mistakes(rows, rounds);
-        self.jury.iter_mut().for_each(|jury| jury.observe(rows));
-        recorded
     }
 
     /// Counts the mistakes. They bound the risk where examples are drawn alike, so none may count
@@ -44,6 +46,20 @@ impl Books<'_> {
         } else {
             mistakes.observe_mistakes(all.map(is_mistake));
         }
+    }
+}
+
+impl Run {
+    /// Plays rounds for some rows, and keeps the books. The rows are by cell.
+    pub(super) fn play(
+        &mut self,
+        rows: Rows<'_>,
+        said: &[(usize, f64)],
+    ) -> Result<(), LedgerError> {
+        self.learner.learn_rows(rows, &mut self.rounds);
+        charge(&self.task.loss, rows, &mut self.rounds, 0, said);
+        let Self { ledger, card, mistakes, rounds, .. } = self;
+        Books { ledger, card, mistakes }.keep(rows, rounds)
     }
 }
 

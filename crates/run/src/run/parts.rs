@@ -10,7 +10,6 @@ use crate::jury::Jury;
 use rueful_core::learner::{Bank, BankPart, Learner};
 use rueful_data::Seen;
 use serde::{Deserialize, Serialize};
-use std::num::NonZeroUsize;
 
 /// The place of a part in the run that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +35,6 @@ impl Run {
             others: 0,
             late: 0,
             part_of: Some(PartOf { earlier: self.learner.rounds(), slices: 1 }),
-            // Parts learn side by side.
-            threads: NonZeroUsize::MIN,
             ..self.clone()
         })
     }
