@@ -253,9 +253,8 @@ fn progress<R: Kind>(run: &R) -> (u64, u64, f64) {
 fn take_down<R: Kind>(stream: &mut Stream, run: &R, rows: Rows<'_>) {
     let (census, cells) = (&mut stream.now.census, run.cells());
     // The run has learned from all features that the census knows. If it knows no more, these rows
-    // have brought none. To ask is worth it if rows have many features.
-    let is_worth_it = rows.nonzeros() >= cells.len() / 8;
-    if is_worth_it && cells.count() as u64 == census.features {
+    // have brought none.
+    if cells.count() as u64 == census.features {
         census.count_known(rows);
     } else {
         census.count(rows);
