@@ -27,7 +27,7 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     settings.check()?;
     args.pictures.check()?;
     if let Some(loss) = settings.class_loss() {
-        return classes::audit(args, &settings, loss);
+        return classes::audit(args, &settings, loss, false);
     }
     let alarm = alarm::asked(args.alarm, settings.window.and_then(NonZeroU64::new))?;
     let reading_options = ReadingOptions { idle_rows: true, ..args.reading.options() };
@@ -47,10 +47,11 @@ pub(crate) fn audit(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     settings.loss = settings.loss.or(loss.map(str::to_owned));
     if let Some(loss) = settings.class_loss() {
         if let Some(file) = data.once_only() {
+            let file = if file == "-" { "standard input" } else { file };
             bail!("{file} can be read only once, and has many classes: say so with --loss softmax");
         }
         drop(source);
-        return classes::audit(args, &settings, loss);
+        return classes::audit(args, &settings, loss, alarm.is_none());
     }
     let spec = settings.resolve(data, &said)?;
     let labels = LabelUse::Learn(spec.loss.labels());

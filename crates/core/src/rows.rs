@@ -220,9 +220,15 @@ pub enum RowError {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Door {
-    norms_sq: Vec<f64>,
     /// 0, 1, 2, …: the indices of a dense row.
     counting: Vec<u32>,
+    memory: RowMemory,
+}
+
+/// The memory for what rows do not bring along.
+#[derive(Debug, Clone, Default)]
+struct RowMemory {
+    norms_sq: Vec<f64>,
     copy: Batch,
 }
 
@@ -247,34 +253,70 @@ impl Door {
         labels: &'a [f64],
         importances: &'a [Importance],
     ) -> Result<Rows<'a>, RowError> {
-        agree("values", values.len(), labels.len().checked_mul(width))?;
-        agree_on_importances(importances, labels)?;
         let known = u32::try_from(self.counting.len()).unwrap_or(u32::MAX);
         let end = u32::try_from(width).ok().and_then(|width| first.checked_add(width));
         let end =
             end.ok_or_else(|| RowError::Shape(format!("{width} columns are more than 2^32")))?;
+        // Whatever does not fit is refused before there are as many indices.
+        agree("values", values.len(), labels.len().checked_mul(width))?;
         self.counting.extend(known..end.max(known));
-        let features = first as usize..end as usize;
-        let row = |row: usize| &values[row * width..(row + 1) * width];
-        if !self.measure(values, (0..labels.len()).map(row)) {
-            let indices = &self.counting[features];
-            let rows = (0..labels.len()).map(|at| (indices, row(at)));
-            return copied(&mut self.copy, rows, labels, importances);
-        }
-        Ok(Rows {
-            shape: Shape::Dense { width },
-            indices: &self.counting[features.clone()],
-            values,
-            labels,
-            importances,
-            norms_sq: &self.norms_sq,
-            dimension: features.end,
-            are_increasing: true,
-        })
+        let indices = &self.counting[first as usize..end as usize];
+        self.memory.dense(indices, values, labels, importances)
     }
 
     /// Rows that have a value for each of these features.
     pub fn dense_with<'a>(
+        &'a mut self,
+        indices: &'a [u32],
+        values: &'a [f32],
+        labels: &'a [f64],
+        importances: &'a [Importance],
+    ) -> Result<Rows<'a>, RowError> {
+        self.memory.dense(indices, values, labels, importances)
+    }
+
+    /// Compressed rows: the features of row r are those from `offsets[r]` up to `offsets[r + 1]`.
+    pub fn sparse<'a>(
+        &'a mut self,
+        offsets: &'a [usize],
+        indices: &'a [u32],
+        values: &'a [f32],
+        labels: &'a [f64],
+        importances: &'a [Importance],
+    ) -> Result<Rows<'a>, RowError> {
+        agree("offsets", offsets.len(), labels.len().checked_add(1))?;
+        agree("values", values.len(), Some(indices.len()))?;
+        agree_on_importances(importances, labels)?;
+        if !offsets.is_sorted() || offsets.last().is_some_and(|&end| end > indices.len()) {
+            return Err(RowError::Shape("the offsets of the rows do not increase".to_owned()));
+        }
+        let row = |row: usize| offsets[row]..offsets[row + 1];
+        let increases = |at: usize| indices[row(at)].windows(2).all(|pair| pair[0] < pair[1]);
+        let stored = &values[offsets[0]..offsets[labels.len()]];
+        let are_plain = self.memory.measure(stored, (0..labels.len()).map(|at| &values[row(at)]))
+            && (0..labels.len()).all(increases);
+        if !are_plain {
+            let rows = (0..labels.len()).map(|at| (&indices[row(at)], &values[row(at)]));
+            return copied(&mut self.memory.copy, rows, labels, importances);
+        }
+        let lasts = offsets.windows(2).filter(|ends| ends[0] < ends[1]);
+        let dimension = lasts.map(|ends| indices[ends[1] - 1] as usize + 1).max().unwrap_or(0);
+        Ok(Rows {
+            shape: Shape::Ragged { start: offsets[0], ends: &offsets[1..] },
+            indices,
+            values,
+            labels,
+            importances,
+            norms_sq: &self.memory.norms_sq,
+            dimension,
+            are_increasing: true,
+        })
+    }
+}
+
+impl RowMemory {
+    /// Rows that have a value for each of these features.
+    fn dense<'a>(
         &'a mut self,
         indices: &'a [u32],
         values: &'a [f32],
@@ -298,44 +340,6 @@ impl Door {
             importances,
             norms_sq: &self.norms_sq,
             dimension: indices.last().map_or(0, |&last| last as usize + 1),
-            are_increasing: true,
-        })
-    }
-
-    /// Compressed rows: the features of row r are those from `offsets[r]` up to `offsets[r + 1]`.
-    pub fn sparse<'a>(
-        &'a mut self,
-        offsets: &'a [usize],
-        indices: &'a [u32],
-        values: &'a [f32],
-        labels: &'a [f64],
-        importances: &'a [Importance],
-    ) -> Result<Rows<'a>, RowError> {
-        agree("offsets", offsets.len(), labels.len().checked_add(1))?;
-        agree("values", values.len(), Some(indices.len()))?;
-        agree_on_importances(importances, labels)?;
-        if !offsets.is_sorted() || offsets.last().is_some_and(|&end| end > indices.len()) {
-            return Err(RowError::Shape("the offsets of the rows do not increase".to_owned()));
-        }
-        let row = |row: usize| offsets[row]..offsets[row + 1];
-        let increases = |at: usize| indices[row(at)].windows(2).all(|pair| pair[0] < pair[1]);
-        let stored = &values[offsets[0]..offsets[labels.len()]];
-        let are_plain = self.measure(stored, (0..labels.len()).map(|at| &values[row(at)]))
-            && (0..labels.len()).all(increases);
-        if !are_plain {
-            let rows = (0..labels.len()).map(|at| (&indices[row(at)], &values[row(at)]));
-            return copied(&mut self.copy, rows, labels, importances);
-        }
-        let lasts = offsets.windows(2).filter(|ends| ends[0] < ends[1]);
-        let dimension = lasts.map(|ends| indices[ends[1] - 1] as usize + 1).max().unwrap_or(0);
-        Ok(Rows {
-            shape: Shape::Ragged { start: offsets[0], ends: &offsets[1..] },
-            indices,
-            values,
-            labels,
-            importances,
-            norms_sq: &self.norms_sq,
-            dimension,
             are_increasing: true,
         })
     }

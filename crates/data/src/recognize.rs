@@ -319,9 +319,12 @@ impl Kind {
                 return Err(useless(format, &["id"], reason));
             }
         }
+        if !format_settings.predictions.is_empty() {
+            let reason = "it has no columns; give the predictions in a file of their own";
+            return Err(useless(format, &["prediction-column"], reason));
+        }
         let reason = "it has no columns; leave the setting out";
-        let given: [(&[&str; 1], bool); 6] = [
-            (&["prediction-column"], !format_settings.predictions.is_empty()),
+        let given: [(&[&str; 1], bool); 5] = [
             (&["drop"], !format_settings.drop.is_empty()),
             (&["categorical"], !format_settings.categorical.is_empty()),
             (&["numeric"], !format_settings.numeric.is_empty()),

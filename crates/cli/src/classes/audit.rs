@@ -14,11 +14,14 @@ use rueful_run::{
 use std::num::NonZeroU64;
 use std::process::ExitCode;
 
-/// Judges a model of many classes, which has a column of predictions for each of them.
+/// Judges a model of many classes, which has a column of predictions for each of them. If the data
+/// were opened before, to see what their labels are, then `is_told` says that the notes about them
+/// were printed.
 pub(crate) fn audit(
     args: &AuditArgs,
     settings: &AuditSettings,
     loss: ClassLoss,
+    is_told: bool,
 ) -> anyhow::Result<ExitCode> {
     if args.by.is_some() {
         bail!("--by judges groups for one score, and many classes have one each: leave it out");
@@ -42,12 +45,13 @@ pub(crate) fn audit(
     };
     if forecasts.names() != reading_options.known_labels {
         if let Some(file) = opened.spec.once_only() {
+            let file = if file == "-" { "standard input" } else { file };
             bail!("{file} can be read only once: give the columns of the classes by their names");
         }
         reading_options.known_labels = forecasts.names().to_vec();
         opened = reading.open(LabelUse::Classes, &reading_options)?;
     }
-    if alarm.is_none() {
+    if alarm.is_none() && !is_told {
         tell(&opened);
     }
     let Data { spec: data, mut source, .. } = opened;

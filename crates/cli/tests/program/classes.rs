@@ -454,7 +454,7 @@ fn predictions_that_cannot_be_audited_are_refused_with_their_line() {
     ]);
     for (file, said) in [
         ("uneven.csv", "uneven.csv:2: row 0 has probabilities that add up to 0.4"),
-        ("few.csv", "and 2 classes were expected"),
+        ("few.csv", "\", expected a class with a column of predictions"),
         ("none.csv", "which was given the probability 0"),
         ("short.csv", "its example 2 has none"),
     ] {
@@ -466,6 +466,33 @@ fn predictions_that_cannot_be_audited_are_refused_with_their_line() {
         let line = format!("audit rows.csv --label y --loss softmax --predictions none.csv {flag}");
         let error = ask_in(folder.path(), &line).one_line();
         assert!(error.contains(said), "{error}");
+    }
+}
+
+/// The predictions may be columns of the examples, by name or by number, and what was inferred is said
+/// once.
+#[test]
+fn predictions_of_classes_are_columns_of_the_examples() {
+    let table = "x,y,a,b,c\n1,a,.7,.2,.1\n2,b,.2,.5,.3\n3,c,.1,.2,.7\n1,a,.6,.3,.1\n";
+    let alone = "x,y\n1,a\n2,b\n3,c\n1,a\n";
+    let said = "a,b,c\n.7,.2,.1\n.2,.5,.3\n.1,.2,.7\n.6,.3,.1\n";
+    let folder = desk(&[
+        ("k.csv", table.to_owned()),
+        ("alone.csv", alone.to_owned()),
+        ("said.csv", said.to_owned()),
+    ]);
+    let verdict = |line: &str| {
+        let asked = ask_in(folder.path(), &format!("audit {line} --label y --json"));
+        let notes = asked.notes();
+        assert_eq!(notes.matches("comma-separated").count(), 1, "{notes}");
+        let report = asked.json();
+        ["sequential_risk", "certificate", "mistake_rate"].map(|key| number(&report, key))
+    };
+    let columns =
+        |names: [&str; 3]| names.map(|name| format!("--prediction-column {name}")).join(" ");
+    let apart = verdict("alone.csv --predictions said.csv");
+    for names in [["a", "b", "c"], ["c", "a", "b"], ["3", "4", "5"]] {
+        assert_eq!(verdict(&format!("k.csv {}", columns(names))), apart, "{names:?}");
     }
 }
 

@@ -122,6 +122,11 @@ fn settings_without_a_meaning_are_refused() {
             "drop means nothing for LIBSVM text: it has no columns; leave the setting out",
         ),
         (
+            FormatSettings { predictions: list(), ..none() },
+            "prediction-column means nothing for LIBSVM text: it has no columns; give the \
+             predictions in a file of their own",
+        ),
+        (
             FormatSettings { text: list(), ..none() },
             "text means nothing for LIBSVM text: it has no columns; leave the setting out",
         ),

@@ -126,6 +126,14 @@ pub enum AuditRunError {
         /// The error of the ledger.
         why: LedgerError,
     },
+    /// There is no column of predictions for the class of an example.
+    #[error("{place}: found the class {class:?}, expected a class with a column of predictions")]
+    NoColumn {
+        /// The place of the predictions.
+        place: String,
+        /// The name of the class.
+        class: String,
+    },
     /// The predictions for many classes cannot be those of an example.
     #[error("{place}: {why}")]
     Classes {

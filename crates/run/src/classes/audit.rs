@@ -183,9 +183,19 @@ impl ClassAudit {
             if example.importance.is_zero() {
                 continue;
             }
-            self.check(example.label, said).map_err(|why| AuditRunError::Classes {
-                place: forecasts.place(source, row),
-                why: renumbered(&why, before as usize + row),
+            self.check(example.label, said).map_err(|why| {
+                let place = forecasts.place(source, row);
+                match why {
+                    ClassError::Unexpected { class, .. } => {
+                        let name = source.class(class).map(str::to_owned);
+                        let class = name.unwrap_or_else(|| class.to_string());
+                        AuditRunError::NoColumn { place, class }
+                    }
+                    why => AuditRunError::Classes {
+                        place,
+                        why: renumbered(&why, before as usize + row),
+                    },
+                }
             })?;
         }
         if read < self.batch.len() {

@@ -302,12 +302,9 @@ impl Filters {
             return parts.base.clone();
         }
         let cells = Self::all_cells(parts);
-        let slots_of = |one: &Self| -> Vec<Option<usize>> {
-            let slot = |&cell: &usize| Some(one.slots[cell]).filter(|&slot| slot != NOWHERE);
-            cells.iter().map(|cell| slot(cell).map(usize::from)).collect()
-        };
-        let base = slots_of(parts.base);
-        let all: Vec<_> = parts.parts.iter().map(|(part, _)| slots_of(part)).collect();
+        let base = slots_of(&cells, &parts.base.slots);
+        let slots = |(part, _): &(&Self, f64)| slots_of(&cells, &part.slots);
+        let all: Vec<_> = parts.parts.iter().map(slots).collect();
         let slots = Parts { base: &base, parts: all.iter().map(|slots| (slots, 1.0)).collect() };
         let filters = (0..parts.base.len())
             .map(|k| Filter::merged(&parts.of(|one| &one.filters[k]), &slots))
@@ -340,6 +337,12 @@ pub(super) fn cells_of(slots: &[u16], used: usize) -> Vec<usize> {
     let known = slots.iter().enumerate().filter(|(_, slot)| **slot != NOWHERE);
     known.for_each(|(cell, &slot)| cells[usize::from(slot)] = cell);
     cells
+}
+
+/// The slots of some cells, as far as they have any.
+pub(super) fn slots_of(cells: &[usize], slots: &[u16]) -> Vec<Option<usize>> {
+    let slot = |&cell: &usize| Some(slots[cell]).filter(|&slot| slot != NOWHERE);
+    cells.iter().map(|cell| slot(cell).map(usize::from)).collect()
 }
 
 /// Some cells, and behind them those of others that are not among them.

@@ -6,7 +6,7 @@
 
 use super::super::eight::{Eight, dot};
 use super::super::filter::{Dense, Filter, Listed, WIDEST};
-use super::super::filters::{FILTERS, NOWHERE, PRIORS, cells_of, united};
+use super::super::filters::{FILTERS, NOWHERE, PRIORS, cells_of, slots_of, united};
 use super::super::lanes::gather;
 use super::super::merge::Parts;
 use super::softmax::softmax;
@@ -358,12 +358,9 @@ impl ClassFilters {
             return parts.base.clone();
         }
         let cells = Self::all_cells(parts);
-        let slots_of = |one: &Self| -> Vec<Option<usize>> {
-            let slot = |&cell: &usize| Some(one.slots[cell]).filter(|&slot| slot != NOWHERE);
-            cells.iter().map(|cell| slot(cell).map(usize::from)).collect()
-        };
-        let base = slots_of(parts.base);
-        let all: Vec<_> = parts.parts.iter().map(|(part, _)| slots_of(part)).collect();
+        let base = slots_of(&cells, &parts.base.slots);
+        let slots = |(part, _): &(&Self, f64)| slots_of(&cells, &part.slots);
+        let all: Vec<_> = parts.parts.iter().map(slots).collect();
         let class = |place: usize| {
             let own = parts.of(|one| &one.classes[place]);
             let has_learned: Vec<bool> = (own.parts.iter().enumerate())
