@@ -131,7 +131,7 @@ def write(X, y, folder: Path, files: int) -> str:
 
 
 def processes() -> dict[int, tuple[int, float, int, str]]:
-    """Every process: its parent, its processor time with that of its dead children, its memory, its command."""
+    """Every process: its parent, its processor time, its memory, its command."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -139,7 +139,7 @@ def processes() -> dict[int, tuple[int, float, int, str]]:
             command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
-        used = sum(int(ticks) for ticks in stat[11:15]) / TICKS
+        used = sum(int(ticks) for ticks in stat[11:13]) / TICKS
         found[int(entry.name)] = (int(stat[1]), used, int(stat[21]) * PAGE, command)
     return found
 
@@ -160,31 +160,34 @@ class Clock:
     seconds: float = 0.0
     work: float = 0.0
     memory: int = 0
-    _going: bool = field(default=False, repr=False)
+    _done: threading.Event = field(default_factory=threading.Event, repr=False)
+    #: The processor time of each process when it was last seen, also of those that have ended.
+    _used: dict[int, float] = field(default_factory=dict, repr=False)
 
     def __enter__(self) -> "Clock":
-        self._begin, self._going = (time.perf_counter(), self._used()), True
+        self._look()
+        self._begin = time.perf_counter(), sum(self._used.values())
         self._watcher = threading.Thread(target=self._watch)
         self._watcher.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._going = False
-        self._watcher.join()
         self.seconds = time.perf_counter() - self._begin[0]
-        self.work = self._used() - self._begin[1]
+        self._done.set()
+        self._watcher.join()
+        self._look()
+        self.work = sum(self._used.values()) - self._begin[1]
 
-    @staticmethod
-    def _used() -> float:
+    def _look(self) -> None:
         found = processes()
-        return sum(found[pid][1] for pid in own(found))
+        for pid in own(found):
+            _, self._used[pid], memory, command = found[pid]
+            if "pyspark.daemon" in command:
+                self.memory = max(self.memory, memory)
 
     def _watch(self) -> None:
-        while self._going:
-            found = processes()
-            workers = [found[pid][2] for pid in own(found) if "pyspark.daemon" in found[pid][3]]
-            self.memory = max([self.memory, *workers])
-            time.sleep(0.3)
+        while not self._done.wait(0.3):
+            self._look()
 
 
 @dataclass

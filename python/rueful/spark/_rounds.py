@@ -144,6 +144,9 @@ class Written:
         return rows.mapInArrow(gathering(learn), STATE)
 
 
+#: The most rows at which Spark can be told to stop.
+_MOST_TAKEN = (1 << 31) - 1
+
 #: Where the number of a partition begins in the numbers that Spark gives to rows.
 _PARTITION = 33
 
@@ -168,8 +171,15 @@ class InPlace:
         return numbered.select(*self.df.columns, part, row)
 
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
-        """Lets every part learn from its slice. Java reads all rows, and hands over those."""
-        return cut.where(self._numbered()).mapInArrow(gathering(learn), STATE)
+        """Lets every part learn from its slice.
+
+        Java reads all rows, and hands over those. The slice of one part is read by one task, which
+        stops at its end.
+        """
+        rows, length = cut.where(self._numbered()), cut.end - cut.start
+        if cut.only is not None and length <= _MOST_TAKEN:
+            rows = rows.coalesce(1).limit(length)
+        return rows.mapInArrow(gathering(learn), STATE)
 
 
 #: The steps of a plan that give the same rows in the same order whenever they are run again.

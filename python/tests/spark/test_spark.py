@@ -318,3 +318,46 @@ def test_trouble_changes_nothing(
     monkeypatch.setattr(_rounds, "learner", troubled)
     shaken = estimator().fit(data.drop("y")).toBytes()
     assert mark.exists() and shaken == model.toBytes()
+
+
+def test_memory_is_that_of_a_model_and_a_batch(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight times as many rows need no more memory in the workers."""
+    learner, width = _rounds.learner, 28
+    numbers = F.transform(F.sequence(F.lit(1), F.lit(width)), lambda k: F.rand(5) * k)
+
+    def peaks(rows: int) -> list[int]:
+        df = spark.range(0, rows, 1, 2).select(numbers.alias("x"), (F.col("id") % 2).alias("label"))
+        folder, notes = tmp_path / f"{rows}.parquet", tmp_path / f"{rows}"
+        df.write.parquet(str(folder))
+        notes.mkdir()
+
+        def watched(base: bytes, columns: Any, *, is_only: bool) -> Any:
+            learn = learner(base, columns, is_only=is_only)
+
+            def run(batches: Any) -> Any:
+                def bytes_of(what: str) -> int:
+                    with open("/proc/self/status") as status:
+                        kilobytes = dict(line.split(":") for line in status)[what]
+                    return 1024 * int(kilobytes.split()[0])
+
+                # The most memory is counted from here on.
+                with open("/proc/self/clear_refs", "w") as refs:
+                    refs.write("5")
+                before = bytes_of("VmRSS")
+                yield from learn(batches)
+                (notes / os.urandom(8).hex()).write_text(str(bytes_of("VmHWM") - before))
+
+            return run
+
+        monkeypatch.setattr(_rounds, "learner", watched)
+        learned = OnlineClassifier(featuresCol="x").fit(spark.read.parquet(str(folder)))
+        assert learned.report()["examples"] == rows
+        return [int(note.read_text()) for note in notes.iterdir()]
+
+    # The workers load their code.
+    peaks(50_000)
+    few, many = 60_000, 480_000
+    small, large = max(peaks(few)), max(peaks(many))
+    assert large - small < (many - few) * width
