@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 import time
+import types
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -97,6 +98,27 @@ def test_progress_is_shown_where_it_is_asked_for(has_tqdm, capfd, monkeypatch, t
     assert "1,250 examples, average loss 0.2656" in capfd.readouterr().err
     rueful.run(FILE, progress=False)
     rueful.run(FILE)
+    assert capfd.readouterr().err == ""
+
+
+def test_progress_is_shown_in_notebooks(capfd, monkeypatch):
+    class ZMQInteractiveShell:
+        """What a notebook's IPython says it is."""
+
+    shell = types.ModuleType("IPython")
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    for module in ("tqdm", "tqdm.auto"):
+        monkeypatch.setitem(sys.modules, module, None)
+    shell.get_ipython = lambda: None
+    rueful.run(FILE)
+    assert capfd.readouterr().err == ""
+    shell.get_ipython = ZMQInteractiveShell
+    rueful.run(FILE)
+    said = capfd.readouterr().err
+    assert "1,250 examples, average loss 0.2656" in said
+    # The line is cleared when all is read.
+    assert said.endswith("\r") and said.split("\r")[-2].strip() == ""
+    rueful.run(FILE, progress=False)
     assert capfd.readouterr().err == ""
 
 

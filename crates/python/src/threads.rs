@@ -11,11 +11,15 @@ use std::thread::{available_parallelism, scope};
 /// The number of buffers between the thread that fills them and the one that reads them.
 const BUFFERS: usize = 3;
 
-/// Returns the number of cores.
+/// Returns the number of cores that may be used. `OMP_NUM_THREADS` can ask for fewer than there are, as
+/// Spark does for its workers.
 fn cores() -> usize {
     // To count them takes longer than to read a row.
-    static CORES: LazyLock<usize> =
-        LazyLock::new(|| available_parallelism().map_or(1, NonZeroUsize::get));
+    static CORES: LazyLock<usize> = LazyLock::new(|| {
+        let all = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let asked = std::env::var("OMP_NUM_THREADS").ok().and_then(|asked| asked.parse().ok());
+        asked.map_or(all, |asked| all.min(asked)).get()
+    });
     *CORES
 }
 

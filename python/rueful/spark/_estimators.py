@@ -461,7 +461,7 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         spark = df.sparkSession
         df = spread(df.select(*columns.names()))
         if self.isSet(self.numParts):
-            df = df.coalesce(1) if self.getNumParts() == 1 else df.repartition(self.getNumParts())
+            df = _rounds.in_parts(df, self.getNumParts())
         if _rounds.is_in_place(df):
             return self._learned(base, df, _rounds.InPlace(df), columns)
         try:

@@ -147,8 +147,8 @@ class Written:
 #: The most rows at which Spark can be told to stop.
 _MOST_TAKEN = (1 << 31) - 1
 
-#: Where the number of a partition begins in the numbers that Spark gives to rows.
-_PARTITION = 33
+#: The column of the numbers that Spark gives to rows, and where the number of a partition begins in them.
+_PLACE, _PARTITION = "__rueful_place", 33
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,10 +164,10 @@ class InPlace:
 
     def _numbered(self) -> DataFrame:
         """Gives every row the number of its part and its place there."""
-        place = F.col("__rueful_place")
+        place = F.col(_PLACE)
         part = F.shiftright(place, _PARTITION).alias(PART)
         row = place.bitwiseAND(F.lit((1 << _PARTITION) - 1)).alias(ROW)
-        numbered = self.df.withColumn("__rueful_place", F.monotonically_increasing_id())
+        numbered = self.df.withColumn(_PLACE, F.monotonically_increasing_id())
         return numbered.select(*self.df.columns, part, row)
 
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
@@ -184,6 +184,17 @@ class InPlace:
 
 #: The steps of a plan that give the same rows in the same order whenever they are run again.
 _STEADY = {"FileSourceScanExec", "ProjectExec", "FilterExec", "UnionExec", "ColumnarToRowExec"}
+
+
+def in_parts(df: DataFrame, parts: int) -> DataFrame:
+    """Returns rows in so many partitions, each of which has its rows in the order of the data.
+
+    Rows that come in the same partitions in the same order are in the same parts again. A shuffle
+    alone would bring them in the order in which they happen to arrive.
+    """
+    numbered = df.withColumn(_PLACE, F.monotonically_increasing_id())
+    spread = numbered.coalesce(1) if parts == 1 else numbered.repartition(parts, _PLACE)
+    return spread.sortWithinPartitions(_PLACE).drop(_PLACE)
 
 
 def is_in_place(df: DataFrame) -> bool:

@@ -76,6 +76,18 @@ def test_machines_make_no_difference(data: DataFrame, model: OnlineClassificatio
     assert estimator().fit(data.drop("y")).toBytes() == model.toBytes()
 
 
+def test_parts_have_their_rows_in_the_order_of_the_data(data: DataFrame) -> None:
+    """However rows arrive at their parts, the bytes are the same."""
+    rows = data.select(F.monotonically_increasing_id().alias("place"), "x")
+    for parts in (1, 4):
+        spread = _rounds.in_parts(rows, parts).withColumn("part", F.spark_partition_id())
+        found = [(row["part"], row["place"]) for row in spread.collect()]
+        assert len(found) == 1500 and found == sorted(found)
+        assert {part for part, _ in found} == set(range(parts))
+    learner = OnlineClassifier(numParts=4, firstSlice=100)
+    assert learner.fit(data.drop("y")).toBytes() == learner.fit(data.drop("y")).toBytes()
+
+
 def test_files_are_read_where_they_lie(
     data: DataFrame, model: OnlineClassificationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
