@@ -293,7 +293,10 @@ def race(
         parts = train.rdd.getNumPartitions()
         longest = -(-numbered.count() // parts)
         first = min(longest, OnlineClassifier().getFirstSlice())
-        slices = _rounds.slices(longest, parts, 0, first, width + 1)
+        # The slice of one part alone is a micro-batch of all parts here.
+        head = -(-first // parts)
+        later = _rounds.slices(longest, parts, 0, first, width + 1)
+        slices = [(0, head), *((max(start, head), end) for start, end in later if end > head)]
         with Clock() as clock:
             progressive, tested = streaming(numbered, test, width, slices)
         numbered.unpersist()
