@@ -463,7 +463,8 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         if self.isSet(self.numParts):
             df = _rounds.in_parts(df, self.getNumParts())
         if _rounds.is_in_place(df):
-            return self._learned(base, df, _rounds.InPlace(df), columns)
+            with _rounds.held(spark):
+                return self._learned(base, df, _rounds.InPlace(df), columns)
         try:
             _rounds.numbered(df).write.mode("overwrite").parquet(folder)
             return self._learned(base, df, _rounds.Written(spark.read.parquet(folder)), columns)
@@ -585,11 +586,8 @@ class OnlineClassifier(_Classes, _Online):
         if found is None:
             both = self.getClasses() if self.isSet(self.classes) else [False, True]
             return self._with_classes(columns, both)
+        # A row without a label is refused where it is met, with its place.
         known = [label for label in found if label is not None and label == label]
-        if len(known) < len(found) and not columns.skips:
-            raise ValueError(
-                f"column {columns.label}: a row has no label; handleInvalid='skip' leaves it out"
-            )
         return self._with_classes(columns, sorted({*known, *(columns.classes or ())}))
 
     def _with_classes(self, columns: Columns, labels: list[Any]) -> Columns:

@@ -89,8 +89,8 @@ def _added(sums: DataFrame, parts: int, kind: Any) -> Any:
         group = F.floor(F.col("part") / FAN)
         sums = sums.groupBy(group.alias("group")).applyInArrow(join, _SUMS)
         parts = -(-parts // FAN)
-    found = sorted(sums.collect(), key=lambda row: row["part"])
-    return [kind.from_bytes(bytes(row["sums"])) for row in found]
+    found = sorted(sums.toArrow().to_pylist(), key=lambda row: row["part"])
+    return [kind.from_bytes(row["sums"]) for row in found]
 
 
 @dataclasses.dataclass

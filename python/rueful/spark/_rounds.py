@@ -8,14 +8,16 @@ that travels with the function, and the parts are joined in levels.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -89,15 +91,15 @@ class Slice:
     only: int | None = None
     done: tuple[int, int] | None = None
 
-    def where(self, rows: DataFrame) -> DataFrame:
-        """Returns the rows of the slice."""
-        rows = rows.where((F.col(ROW) >= self.start) & (F.col(ROW) < self.end))
+    def holds(self, part: Column, row: Column) -> Column:
+        """Tells which rows are those of the slice, by the number of their part and their place."""
+        found = (row >= self.start) & (row < self.end)
         if self.only is not None:
-            rows = rows.where(F.col(PART) == self.only)
+            found &= part == self.only
         if self.done is not None:
-            part, count = self.done
-            rows = rows.where((F.col(PART) != part) | (F.col(ROW) >= count))
-        return rows
+            own, count = self.done
+            found &= (part != own) | (row >= count)
+        return found
 
 
 #: The most pairs of a part and a label that are counted.
@@ -139,7 +141,7 @@ class Written:
 
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
         """Lets every part learn from its slice."""
-        rows = cut.where(self.rows)
+        rows = self.rows.where(cut.holds(F.col(PART), F.col(ROW)))
         rows = by_part(rows, 1 if cut.only is not None else parts)
         return rows.mapInArrow(gathering(learn), STATE)
 
@@ -162,13 +164,14 @@ class InPlace:
         part = F.spark_partition_id().cast("long").alias(PART)
         return Survey.of(self.df.select(part, *([label] if label is not None else [])), label)
 
-    def _numbered(self) -> DataFrame:
-        """Gives every row the number of its part and its place there."""
+    def _numbered(self, cut: Slice | None = None) -> DataFrame:
+        """Gives every row, or those of a slice, the number of its part and its place there."""
         place = F.col(_PLACE)
-        part = F.shiftright(place, _PARTITION).alias(PART)
-        row = place.bitwiseAND(F.lit((1 << _PARTITION) - 1)).alias(ROW)
-        numbered = self.df.withColumn(_PLACE, F.monotonically_increasing_id())
-        return numbered.select(*self.df.columns, part, row)
+        part = F.shiftright(place, _PARTITION)
+        row = place.bitwiseAND(F.lit((1 << _PARTITION) - 1))
+        rows = self.df.withColumn(_PLACE, F.monotonically_increasing_id())
+        rows = rows if cut is None else rows.where(cut.holds(part, row))
+        return rows.select(*self.df.columns, part.alias(PART), row.alias(ROW))
 
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
         """Lets every part learn from its slice.
@@ -176,14 +179,17 @@ class InPlace:
         Java reads all rows, and hands over those. The slice of one part is read by one task, which
         stops at its end.
         """
-        rows, length = cut.where(self._numbered()), cut.end - cut.start
+        rows, length = self._numbered(cut), cut.end - cut.start
         if cut.only is not None and length <= _MOST_TAKEN:
             rows = rows.coalesce(1).limit(length)
         return rows.mapInArrow(gathering(learn), STATE)
 
 
+#: The step of a plan that reads files.
+_SCAN = "FileSourceScanExec"
+
 #: The steps of a plan that give the same rows in the same order whenever they are run again.
-_STEADY = {"FileSourceScanExec", "ProjectExec", "FilterExec", "UnionExec", "ColumnarToRowExec"}
+_STEADY = {_SCAN, "ProjectExec", "FilterExec", "UnionExec", "ColumnarToRowExec"}
 
 
 def in_parts(df: DataFrame, parts: int) -> DataFrame:
@@ -198,15 +204,53 @@ def in_parts(df: DataFrame, parts: int) -> DataFrame:
 
 
 def is_in_place(df: DataFrame) -> bool:
-    """Tells whether rows come from files alone, in partitions that are the same in every job."""
+    """Tells whether rows come from files alone, in partitions that are the same in every job.
+
+    Tables in buckets are not such: what is done with their rows decides how Spark reads them.
+    """
     execution: Any = df._jdf.queryExecution()
     plans, is_steady = [execution.sparkPlan()], bool(execution.analyzed().deterministic())
     while plans and is_steady:
         plan = plans.pop()
-        is_steady = plan.getClass().getSimpleName() in _STEADY
-        children = plan.children()
+        name, children = plan.getClass().getSimpleName(), plan.children()
+        is_steady = name in _STEADY and not (name == _SCAN and plan.bucketedScan())
         plans += [children.apply(place) for place in range(children.size())]
     return is_steady
+
+
+#: The settings of how many partitions files are cut into. Without them Spark counts its cores.
+_LEAST, _LEAVES = "spark.sql.files.minPartitionNum", "spark.sql.leafNodeDefaultParallelism"
+
+#: How many fits of each session want its files to be cut as they are.
+_held: dict[str, int] = {}
+_holding = threading.Lock()
+
+
+@contextlib.contextmanager
+def held(spark: SparkSession) -> Iterator[None]:
+    """Lets files be cut into the same partitions in every job, while machines come and go.
+
+    Fits of a session that overlap share the setting of the first one.
+    """
+    inside: Any = spark
+    session = str(inside._jsparkSession.sessionUUID())
+    with _holding:
+        if session not in _held and spark.conf.get(_LEAST, None) is None:
+            cores = spark.conf.get(_LEAVES, None) or str(spark.sparkContext.defaultParallelism)
+            spark.conf.set(_LEAST, cores)
+            _held[session] = 0
+        is_ours = session in _held
+        if is_ours:
+            _held[session] += 1
+    try:
+        yield
+    finally:
+        with _holding:
+            if is_ours:
+                _held[session] -= 1
+            if is_ours and not _held[session]:
+                del _held[session]
+                spark.conf.unset(_LEAST)
 
 
 def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -346,9 +390,10 @@ def play(
         group = F.floor(F.col("part") / FAN)
         states = states.groupBy(group.alias("group")).applyInArrow(joiner(base.state), STATE)
         left = -(-left // FAN)
-    found = sorted(states.collect(), key=lambda row: row["part"])
+    # Models are large, and Arrow brings them to Python faster than rows of Spark do.
+    found = sorted(states.toArrow().to_pylist(), key=lambda row: row["part"])
     model = Model.from_bytes(base.state)
-    take_parts(model, [part_from_bytes(bytes(row["state"])) for row in found])
+    take_parts(model, [part_from_bytes(row["state"]) for row in found])
     return Learned(model.to_bytes(), base.skipped + sum(row["skipped"] for row in found))
 
 

@@ -1,5 +1,6 @@
 """More than two classes on a cluster."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -193,7 +194,10 @@ def test_classes_may_come_late_in_a_stream(
         for numbers in steps:
             for number in numbers:
                 rows = flowers.iloc[ROWS // 2 * number : ROWS // 2 * (number + 1)]
-                rows.to_parquet(tmp_path / folder / f"{number}.parquet", index=False)
+                path = tmp_path / folder / f"{number}.parquet"
+                rows.to_parquet(path, index=False)
+                # Spark takes the older file first, and clocks of file systems are coarse.
+                os.utime(path, (1_700_000_000 + number,) * 2)
             read = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
             df = read.option("latestFirst", "false").parquet(str(tmp_path / folder))
             learner = OnlineClassifier(firstSlice=50, numParts=2)

@@ -76,6 +76,18 @@ def test_machines_make_no_difference(data: DataFrame, model: OnlineClassificatio
     assert estimator().fit(data.drop("y")).toBytes() == model.toBytes()
 
 
+def test_many_parts_are_joined_in_levels(
+    data: DataFrame, model: OnlineClassificationModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no more than two are joined at a time, six parts need three levels: a part counts once."""
+    monkeypatch.setattr(_rounds, "FAN", 2)
+    found = [estimator().fit(data.drop("y")) for _ in range(2)]
+    assert found[0].toBytes() == found[1].toBytes() != model.toBytes()
+    report, own = found[0].report(), model.report()
+    assert report["examples"] == own["examples"] == 1500
+    assert report["sequential_risk"] == pytest.approx(own["sequential_risk"], rel=0.02)
+
+
 def test_parts_have_their_rows_in_the_order_of_the_data(data: DataFrame) -> None:
     """However rows arrive at their parts, the bytes are the same."""
     rows = data.select(F.monotonically_increasing_id().alias("place"), "x")
@@ -97,6 +109,41 @@ def test_files_are_read_where_they_lie(
     assert not _rounds.is_in_place(df.where("rand() < 0.5"))
     monkeypatch.setattr(_rounds, "is_in_place", lambda df: False)
     assert estimator().fit(df).toBytes() == model.toBytes()
+
+
+def test_machines_may_come_and_go(
+    spark: SparkSession, table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark cuts files by the cores that there are. Within a fit, they are cut as at its start."""
+    for number in range(6):
+        rows = table[["x", "label"]].iloc[250 * number : 250 * (number + 1)]
+        rows.to_parquet(tmp_path / f"{number}.parquet", index=False)
+    df, cores = spark.read.parquet(str(tmp_path)), "spark.sql.leafNodeDefaultParallelism"
+    quiet, play = estimator().fit(df).toBytes(), _rounds.play
+    before = _rounds.InPlace(df).survey(None).counts
+
+    def more(*given: Any, **named: Any) -> Any:
+        found = play(*given, **named)
+        spark.conf.set(cores, "6")
+        return found
+
+    try:
+        monkeypatch.setattr(_rounds, "play", more)
+        assert estimator().fit(df).toBytes() == quiet
+        assert len(_rounds.InPlace(df).survey(None).counts) > len(before)
+    finally:
+        spark.conf.unset(cores)
+
+
+def test_tables_in_buckets_are_written_out(spark: SparkSession, data: DataFrame) -> None:
+    """Spark reads them otherwise in a job that takes rows from one task."""
+    data.select("x", "z", "label").write.bucketBy(3, "x").saveAsTable("in_buckets")
+    try:
+        df = spark.table("in_buckets")
+        assert not _rounds.is_in_place(df)
+        assert estimator().fit(df).report()["examples"] == 1500
+    finally:
+        spark.sql("drop table in_buckets")
 
 
 def test_a_saved_model_opens_everywhere(
@@ -229,12 +276,11 @@ def test_bad_rows_are_named_or_counted(spark: SparkSession) -> None:
     schema = "x double, label string, weight double"
     good = [(float(k % 7), "ab"[k % 2], 1.0) for k in range(40)]
     bad = [(float("inf"), "b", 1.0), (1.0, None, 1.0), (1.0, "a", -1.0), (1e39, "a", 1.0)]
-    words = ["x: found inf", "label: a row has no label", "weight: found -1.0", "x: found 1e[+]39"]
+    words = ["x: found inf", "label: found no value", "weight: found -1.0", "x: found 1e[+]39"]
     learner = OnlineClassifier(weightCol="weight", numParts=1)
     for row, what in zip(bad, words, strict=True):
         df = spark.createDataFrame([*good, row], schema).coalesce(1)
-        where = "" if row[1] is None else "partition 0, row 40, "
-        with pytest.raises(Exception, match=f"{where}column {what}"):
+        with pytest.raises(Exception, match=f"partition 0, row 40, column {what}"):
             learner.fit(df)
     df = spark.createDataFrame([*good[:9], *bad, *good[9:]], schema).coalesce(1)
     skipping = learner.copy().setHandleInvalid("skip").fit(df)
