@@ -13,7 +13,7 @@ use rueful_page::{
     Window,
 };
 use rueful_run::{
-    ClassRun, Contradiction, DataSpec, Described, FiguresReport, Report, Run, SharesReport,
+    ClassRun, Contradiction, DataSpec, Described, FiguresReport, Reach, Report, Run, SharesReport,
     WindowReport, Windows,
 };
 use serde::Serialize;
@@ -109,6 +109,8 @@ fn shared(report: &Report, point: &CurvePoint, of: Option<&SharesReport>, seen: 
         ladder: ladder(report),
         radii: own_radius.map_or_else(Vec::new, |own| radii(own, point)),
         own_radius: own_radius.map(Positive::get),
+        beaten_up_to: report.judged.beats_up_to.map(reach),
+        says_nothing_from: report.judged.says_nothing_from,
         windows: Vec::new(),
         shares: of.map_or_else(Vec::new, shares),
         calibration: figures.map_or_else(Vec::new, calibration),
@@ -201,7 +203,8 @@ fn facts(report: &Report) -> Vec<Fact> {
         measured(report.sequential_risk),
         format!("average {loss} loss, each prediction before its label"),
     )];
-    facts.extend(report.certificate.map(certified));
+    let is_empty = view::says_nothing(report);
+    facts.extend(report.certificate.map(|certificate| certified(certificate, is_empty)));
     facts.extend(report.regret.map(|regret| regretted(regret.upper)));
     facts.extend(report.mistake_rate.map(|rate| {
         let mistakes = (rate * report.examples as f64).round() as u64;
@@ -212,8 +215,8 @@ fn facts(report: &Report) -> Vec<Fact> {
 }
 
 /// Shows the certificate. If it is negative, this is the amount by which every comparator was
-/// beaten.
-pub(crate) fn certified(certificate: f64) -> Fact {
+/// beaten. If it is empty, it says nothing.
+pub(crate) fn certified(certificate: f64, is_empty: bool) -> Fact {
     let note = |note: &str| Some(note.to_owned());
     if certificate < 0.0 {
         return Fact {
@@ -225,7 +228,11 @@ pub(crate) fn certified(certificate: f64) -> Fact {
     Fact {
         label: "certificate".to_owned(),
         value: at_most(certificate),
-        note: note("no comparator saved more per round"),
+        note: note(if is_empty {
+            "says nothing: it is no smaller than the risk itself"
+        } else {
+            "no comparator saved more per round"
+        }),
     }
 }
 
@@ -282,6 +289,14 @@ fn ladder(report: &Report) -> Vec<Rung> {
     let meaning = bound.reference.clone().unwrap_or(why);
     rungs.push(rung(RungKind::Theorem, bound.theorem.map(Interval::from), meaning));
     rungs
+}
+
+/// Returns a reach as a radius, which is infinite if there is no end.
+pub(crate) fn reach(reach: Reach) -> f64 {
+    match reach {
+        Reach::UpTo(radius) => radius,
+        Reach::Every(_) => f64::INFINITY,
+    }
 }
 
 /// Returns certificates at radii up to two decades on both sides of the run's own radius, four
@@ -401,8 +416,8 @@ mod tests {
 
     #[test]
     fn what_was_beaten_is_said_with_a_positive_number() {
-        assert_eq!(certified(-0.25).value, "0.2500");
-        assert_eq!(certified(0.25).label, "certificate");
+        assert_eq!(certified(-0.25, false).value, "0.2500");
+        assert_eq!(certified(0.25, false).label, "certificate");
         assert_eq!(regretted(-0.123_49).value, "0.1234");
     }
 }

@@ -10,7 +10,7 @@ use crate::{data, interrupt, output, page, view};
 use anyhow::bail;
 use comfy_table::Table;
 use rueful_core::loss::Labels;
-use rueful_data::{DataError, Source, survey};
+use rueful_data::{DataError, Source, survey_again};
 use rueful_hindsight::{Options, Start};
 use rueful_page::{Comparison, Rival};
 use rueful_run::{
@@ -82,12 +82,14 @@ fn ready(args: &RaceArgs, reading_options: &ReadingOptions) -> anyhow::Result<Re
     settings.check()?;
     let labels = settings.shared.labels()?;
     let reading = args.weights.weigh(args.format.settings(&args.files)?)?;
-    let Data { spec: data, source, loss, .. } =
+    let Data { spec: data, mut source, loss, .. } =
         data::open(&reading, &args.reading, reading_options, labels)?;
     data::refuse_ids(&data, "a race")?;
     settings.shared.loss = settings.shared.loss.or(loss.map(str::to_owned));
     let labels = LabelUse::Learn(settings.shared.loss()?.labels());
-    let mut look_ahead = |_: &AnyLoss| survey(&mut *data::reopen(&data, labels, reading_options)?);
+    let mut look_ahead = |_: &AnyLoss| {
+        survey_again(&mut *data::reopen(&data, labels, reading_options)?, &mut *source)
+    };
     let resolved = settings.resolve(&data, &mut look_ahead);
     if let Err(SettingsError::Data(DataError::OnceOnly { file })) = &resolved {
         let file = if file == "-" { "standard input" } else { file };

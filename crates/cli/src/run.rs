@@ -9,7 +9,7 @@ use crate::page::Document;
 use crate::progress::Watch;
 use crate::{classes, data, numbers, output, page, passes, places, view};
 use anyhow::bail;
-use rueful_data::{DataError, Follow, Source, Survey, survey};
+use rueful_data::{DataError, Follow, Source, Survey, survey_again};
 use rueful_hindsight::Options;
 use rueful_run::{
     Alarm, AlarmReport, AnyLoss, AnyModel, AnySpec, ClassRun, Data, DataSpec, LabelUse, Learning,
@@ -84,13 +84,22 @@ fn go_through(
         None => {}
     }
     if args.keep.pictures.are_asked_for() {
-        let page = page::page(&report, session.run(), session.windows());
+        let mut page = page::page(&report, session.run(), session.windows());
+        page.notes.extend(session.companions().notes.iter().map(|note| sentence(note)));
         page::write_all(&Document::One(&page), &args.keep.pictures)?;
     }
     let notes = &session.companions().notes;
     let code = if was_interrupted { stop.exit_code() } else { ExitCode::SUCCESS };
     let windows = session.windows().map(|windows| windows.reports(session.ledger()));
     show_judged(args, report, notes, (alarm, windows), code)
+}
+
+/// Makes a note a sentence of a page.
+fn sentence(note: &str) -> String {
+    let mut letters = note.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 /// Prints the report, together with its windows if an alarm was asked for, and returns the exit code.
@@ -321,7 +330,7 @@ fn describe(args: &RunArgs, reading_options: &ReadingOptions) -> anyhow::Result<
     } else {
         data::open(&reading, &args.reading, reading_options, labels)?
     };
-    let Data { spec: read, source, loss, .. } = opened;
+    let Data { spec: read, mut source, loss, .. } = opened;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
     if let Some(loss) = settings.class_loss() {
         let spec = AnySpec::Classes(settings.resolve_classes(loss, read)?);
@@ -329,7 +338,7 @@ fn describe(args: &RunArgs, reading_options: &ReadingOptions) -> anyhow::Result<
     }
     let labels = LabelUse::Learn(settings.loss()?.labels());
     let mut look_ahead = |_: &AnyLoss| -> Result<Survey, DataError> {
-        survey(&mut *data::reopen(&read, labels, reading_options)?)
+        survey_again(&mut *data::reopen(&read, labels, reading_options)?, &mut *source)
     };
     let resolved = settings.resolve(read.clone(), &mut look_ahead);
     if let Err(SettingsError::Data(DataError::OnceOnly { file })) = &resolved {

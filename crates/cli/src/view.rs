@@ -24,9 +24,9 @@ pub(crate) fn report(report: &Report, notes: &[String]) -> String {
     text += &figures::section("How well it predicted", report.figures.as_ref());
     text += &report.classes.as_ref().map_or_else(String::new, classes::section);
     text += &headed(&format!("Regret against {}", comparators(&report.spec)), &ladder(report));
-    let reach = reach(&report.judged);
-    if !reach.is_empty() {
-        text = format!("{}\n  {}\n\n", text.trim_end(), reach.join("\n  "));
+    let proved: Vec<String> = saved(report).into_iter().chain(reach(&report.judged)).collect();
+    if !proved.is_empty() {
+        text = format!("{}\n  {}\n\n", text.trim_end(), proved.join("\n  "));
     }
     if !report.experts.is_empty() {
         text += &experts(report);
@@ -248,6 +248,13 @@ fn experts(report: &Report) -> String {
 pub(crate) fn says_nothing(report: &Report) -> bool {
     let is_empty = |certificate: f64| certificate >= report.sequential_risk;
     report.spec.loss.is_nonnegative() && report.certificate.is_some_and(is_empty)
+}
+
+/// Says how much the best comparator would have saved, if that was solved for and is not nothing.
+fn saved(report: &Report) -> Option<String> {
+    let least = report.regret.map(|regret| regret.lower).filter(|lower| *lower > 0.0)?;
+    let least = at_least(least);
+    Some(format!("Proved: one such predictor would have saved at least {least} per round."))
 }
 
 /// Says in a sentence or two what is proved at other radii. The result is empty if there is no

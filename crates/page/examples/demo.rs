@@ -25,6 +25,8 @@ fn page() -> Page {
         ladder: ladder(),
         radii: radii(),
         own_radius: Some(10.0),
+        beaten_up_to: Some(3.068),
+        says_nothing_from: None,
         windows: windows(),
         shares: shares(),
         weights: weights(),

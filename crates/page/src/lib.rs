@@ -57,6 +57,11 @@ pub struct Page {
     pub radii: Vec<Radius>,
     /// The radius of the run itself, if there is one.
     pub own_radius: Option<f64>,
+    /// The largest norm up to which no predictor was better, if there is one. It is infinite if no
+    /// predictor of any norm was better.
+    pub beaten_up_to: Option<f64>,
+    /// The norm from which on the certificate says nothing, if there is one.
+    pub says_nothing_from: Option<f64>,
     /// The windows of the stream, each judged alone.
     pub windows: Vec<Window>,
     /// Predicted probabilities beside observed frequencies. It is empty if there are no

@@ -427,6 +427,37 @@ fn how_a_page_was_made_is_told_and_escaped() {
     assert!(!html(&Page::default()).contains("id=\"origin\""));
 }
 
+/// The reach of a proof is a number of its own, and not one of the radii that are drawn.
+#[test]
+fn the_reach_of_certificates_is_said_as_it_is_known() {
+    let radii = [1.0, 10.0].map(|radius| Radius { radius, certificate: radius - 4.0 }).to_vec();
+    let known = Page { radii, own_radius: Some(10.0), ..Page::default() };
+    let ends = Page { beaten_up_to: Some(4.0), says_nothing_from: Some(7.5), ..known.clone() };
+    let document = html(&ends);
+    assert!(document.contains("Up to radius 4.000 no predictor was better at all."));
+    assert!(document.contains("From radius 7.500 on the certificate says nothing."));
+    let endless = Page { beaten_up_to: Some(f64::INFINITY), ..known.clone() };
+    assert!(html(&endless).contains("No predictor of any norm was better."));
+    assert!(html(&known).contains("At every radius some predictor may have been better."));
+}
+
+#[test]
+fn a_certificate_that_says_nothing_is_called_that() {
+    let point = Point { t: 9, risk: 0.5, certificate: Some(0.5), ..Point::default() };
+    let value = Some(Interval::from(0.5));
+    let rung = Rung { kind: RungKind::Certificate, value, meaning: String::new() };
+    let empty =
+        Page { curve: vec![point], ladder: vec![rung], is_nonnegative: true, ..Page::default() };
+    let document = html(&empty);
+    assert!(
+        document.contains("the certificate says nothing: it is no smaller than the risk itself")
+    );
+    assert!(document.contains(" It says nothing: it is no smaller than the risk itself."));
+    assert!(!document.contains("the regret is at most"));
+    let open = html(&Page { is_nonnegative: false, ..empty });
+    assert!(open.contains("the regret is at most") && !open.contains("than the risk itself"));
+}
+
 #[test]
 fn numbers_have_one_kind_of_minus_sign() {
     let fact = Fact { label: "risk".to_owned(), value: "-0.5".to_owned(), note: None };

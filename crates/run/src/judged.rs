@@ -1,5 +1,6 @@
 //! The bounds that are proved against comparators of every radius.
 
+use crate::hindsight::Interval;
 use rueful_core::ledger::CurvePoint;
 use rueful_core::{Comparators, Positive};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ pub struct JudgedReport {
     /// if there is none.
     pub beats_up_to: Option<Reach>,
     /// The radius from which on the certificate is no smaller than the risk itself, where losses
-    /// are never negative. Null if there is none.
+    /// are never negative. Null if there is none up to a million times U.
     pub says_nothing_from: Option<f64>,
 }
 
@@ -45,8 +46,8 @@ pub enum Every {
     Every,
 }
 
-/// A finite reach is cut off at this many times the radius U, because roundings would decide beyond
-/// it.
+/// Nothing is said about radii beyond this many times the radius U, because roundings would decide
+/// there. A longer reach is cut off.
 const FARTHEST: f64 = 1e6;
 
 /// The number of points from U/10 up to U, log-spaced, and from U up to 3U. U itself is one more.
@@ -68,8 +69,17 @@ impl JudgedReport {
             beats_up_to: point.beats_up_to().map(|reach| Reach::of(reach, radius)),
             says_nothing_from: point
                 .says_nothing_from()
-                .filter(|_| is_nonnegative)
-                .map(|from| from.min(FARTHEST * radius.get())),
+                .filter(|from| is_nonnegative && *from <= FARTHEST * radius.get()),
+        }
+    }
+
+    /// Takes in the exact regret against these comparators. If it is negative, they were all beaten.
+    pub(crate) fn hear_solved(&mut self, regret: Interval, comparators: &Comparators) {
+        let Some(radius) = comparators.radius().filter(|_| regret.upper < 0.0) else { return };
+        match &mut self.beats_up_to {
+            Some(Reach::Every(_)) => {}
+            Some(Reach::UpTo(reach)) => *reach = reach.max(radius.get()),
+            none => *none = Some(Reach::UpTo(radius.get())),
         }
     }
 }

@@ -241,6 +241,9 @@ impl Report {
                 (*bound, self.regret, self.comparator) = (None, None, None);
             }
         }
+        if let Some(regret) = self.regret {
+            self.judged.hear_solved(regret, &self.spec.comparators);
+        }
         self.withhold_parts();
     }
 

@@ -1,6 +1,6 @@
 //! `--report` and `--plot`: the audit as a page and as a picture.
 
-use super::view::{comparators, verdict};
+use super::view::{comparators, says_nothing, verdict};
 use crate::args::PictureArgs;
 use crate::figures;
 use crate::numbers::{count, counted, measured, percent};
@@ -100,9 +100,11 @@ fn one(report: &AuditReport, model: &ModelReport) -> Page {
         is_nonnegative: report.loss.is_nonnegative(),
         calibration: model.figures.as_ref().map_or_else(Vec::new, page::calibration),
         origin: page::origin(&spec(report)),
-        ladder: ladder(model),
+        ladder: ladder(report, model),
         radii: radii(model),
         own_radius: report.comparators.radius().map(Positive::get),
+        beaten_up_to: model.judged.beats_up_to.map(page::reach),
+        says_nothing_from: model.judged.says_nothing_from,
         windows: model.windows.iter().map(page::window).collect(),
         data: data(report),
         notes,
@@ -118,7 +120,8 @@ fn facts(report: &AuditReport, model: &ModelReport) -> Vec<Fact> {
     };
     let note = format!("average {} loss, as the predictions were written", report.loss.name());
     let mut facts = vec![fact("sequential risk", measured(model.sequential_risk), &note)];
-    facts.extend(model.certificate.map(page::certified));
+    let is_empty = says_nothing(report, model);
+    facts.extend(model.certificate.map(|certificate| page::certified(certificate, is_empty)));
     facts.extend(model.regret.map(|regret| page::regretted(regret.upper)));
     facts.extend(model.mistake_rate.map(|rate| {
         let mistakes = (rate * model.examples as f64).round() as u64;
@@ -130,13 +133,17 @@ fn facts(report: &AuditReport, model: &ModelReport) -> Vec<Fact> {
 
 /// The exact regret and the certificate. There is no rung above them, because nothing is known
 /// about how the model learns.
-fn ladder(model: &ModelReport) -> Vec<Rung> {
+fn ladder(report: &AuditReport, model: &ModelReport) -> Vec<Rung> {
     let rung = |kind, value, meaning: &str| Rung { kind, value, meaning: meaning.to_owned() };
     let regret = model.regret.map(|regret| {
         let meaning = "against the best of them, solved for afterwards";
         rung(RungKind::Regret, Some(page::interval(regret)), meaning)
     });
-    let proved = "proved for these very predictions, whatever made them";
+    let proved = if says_nothing(report, model) {
+        "says nothing: it is no smaller than the risk itself"
+    } else {
+        "proved for these very predictions, whatever made them"
+    };
     let certificate = model.certificate.map(Interval::from);
     regret.into_iter().chain([rung(RungKind::Certificate, certificate, proved)]).collect()
 }

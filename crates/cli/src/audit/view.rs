@@ -122,14 +122,21 @@ fn shown(value: Option<Figure>) -> String {
     value.map_or("–".to_owned(), |value| value.to_string())
 }
 
+/// Whether a bound on the regret says nothing. If losses are never negative, no predictor can save
+/// more than the whole risk, so a bound of that size is trivial.
+fn is_empty(report: &AuditReport, model: &ModelReport, bound: f64) -> bool {
+    report.loss.is_nonnegative() && bound >= model.sequential_risk
+}
+
+/// Whether the certificate of a model says nothing.
+pub(super) fn says_nothing(report: &AuditReport, model: &ModelReport) -> bool {
+    model.certificate.is_some_and(|certificate| is_empty(report, model, certificate))
+}
+
 /// The verdict on a model: what is proved about it, in words.
 pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
     let them = comparators(report);
     let radius = report.comparators.radius().map_or(f64::INFINITY, Positive::get);
-    // If losses are never negative, no predictor can save more than the whole risk, so a
-    // certificate of that size says nothing.
-    let is_empty =
-        |certificate: f64| certificate >= model.sequential_risk && report.loss.is_nonnegative();
     if let Some(regret) = model.regret.filter(|regret| regret.lower > 0.0) {
         return format!(
             "Proved: on these examples one of them would have saved at least {} per round, and none\n  \
@@ -145,7 +152,7 @@ pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
              by at least {} per round.",
             at_least(-value)
         ),
-        Some(value) if is_empty(value) => format!(
+        Some(value) if is_empty(report, model, value) => format!(
             "Nothing is proved: the certificate is no less than the whole risk, which no\n  \
              predictor can save. A radius below {radius} may give a proof."
         ),

@@ -120,6 +120,26 @@ fn windows_have_figures_of_their_own() {
     assert_eq!(windows.len(), 3);
 }
 
+/// A page has the notes of the run, calls an empty certificate empty, and has the reach of proofs
+/// that the report has.
+#[test]
+fn a_page_says_what_the_report_says() {
+    let desk = desk();
+    let report = json(&desk, "run all.libsvm --eta 0.1 --json --quiet --report page.html");
+    assert!(number(&report, "certificate") > number(&report, "sequential_risk"));
+    let page = fs::read_to_string(desk.path().join("page.html")).expect("a page");
+    for part in [
+        "Ogd learns: what eta says is for learners of the notes.",
+        ">says nothing: it is no smaller than the risk itself<",
+        "Up to radius 0.6676 no predictor was better at all.",
+        "From radius 4.663 on the certificate says nothing.",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!((0.6676..0.6677).contains(&number(&report, "beats_up_to")));
+    assert!(!page.contains("no comparator saved more"));
+}
+
 #[test]
 fn a_page_says_how_it_was_made() {
     let desk = desk();

@@ -64,6 +64,7 @@ fn flags(learner: &str) -> &'static [&'static str] {
         "ftrl" => &["", "--eta 0.01", "--l1 3", "--radius 2 --l1 0.1", "--no-constant"],
         "passive-aggressive-1" => &["", "--c 0.00001", "--radius 2", "--no-constant"],
         "passive-aggressive-2" => &["", "--c 0.01", "--no-constant"],
+        "bank" => &["", "--no-constant", "--judge off"],
         _ => &["", "--no-constant"],
     }
 }
@@ -184,6 +185,7 @@ fn check_reasons(line: &str, report: &Value) {
     let declared: Option<f64> = value_of(line, "--gradient-bound").and_then(|g| g.parse().ok());
     let expected = match value_of(line, "--learner").expect("a learner") {
         "erm" => Some((true, "ERM has no regret bound")),
+        "bank" if has(line, "off") => Some((true, "the learner's witnesses, and none judges")),
         "perceptron" if value_of(line, "--loss") != Some("perceptron") => {
             Some((true, "a regret bound exists for the perceptron loss"))
         }
@@ -221,6 +223,38 @@ fn check_curve(line: &str, report: &Value) {
     let last = curve.last().expect("a point");
     assert_eq!(last["sequential_risk"], report["sequential_risk"], "{line}");
     assert_eq!(last["certificate"], report["certificate"], "{line}");
+}
+
+/// What was solved is a proof as well: that all comparators were beaten, or that one was better.
+#[test]
+fn a_verdict_uses_what_was_solved() {
+    let line = format!("run {DATA} --radius 5 --json");
+    assert!(number(&ask(&line).json(), "beats_up_to") < 5.0);
+    let solved = ask(&format!("{line} --hindsight")).json();
+    assert!(number(&solved, "certificate") > 0.0 && number(&solved["regret"], "upper") < 0.0);
+    assert_eq!(solved["beats_up_to"], 5.0);
+    let worse = ask(&format!("run {DATA} --hindsight -q")).result();
+    assert!(
+        worse.contains("Proved: one such predictor would have saved at least 0.03336 per round")
+    );
+    let votes = "--predictions data/phishing-models.csv --prediction-column votes --link logistic";
+    let line = format!("audit {DATA} {votes} --loss logistic --radius 3.2 --json");
+    let audited = ask(&line).json();
+    assert!(number(&audited, "certificate") > 0.0);
+    assert_eq!(audited["beats_every_linear_predictor"], false);
+    let solved = ask(&format!("{line} --hindsight")).json();
+    assert_eq!(solved["beats_every_linear_predictor"], true);
+    assert_eq!(solved["beats_up_to"], 3.2);
+}
+
+/// In the square loss the certificate is the exact regret at every radius. Here no radius saves all
+/// of the risk, so there is none from which on it says nothing.
+#[test]
+fn a_certificate_that_never_ends_has_no_end() {
+    let report = ask("run docs/rides.csv --label rides --radius 1 --json -q").json();
+    let largest = report["radii"].as_array().and_then(|radii| radii.last()).expect("radii");
+    assert!(number(largest, "certificate") < 0.1 * number(&report, "sequential_risk"));
+    assert_eq!(report["says_nothing_from"], Value::Null);
 }
 
 /// If the run exceeds a declared gradient bound, the report loses the theorem and nothing else,

@@ -166,6 +166,9 @@ fn a_later_label_that_contradicts_is_told_with_its_place() {
     assert!(error.contains("of which 2 was taken for +1: --positive 2 takes one"), "{error}");
     let error = refusal(&late(&["1.5", "2", "3"], "x"), "");
     assert!(error.contains("only numbers, which were taken for quantities"), "{error}");
+    // A learner that measures the data first finds the label in that pass, and says the same.
+    let ahead = refusal(&late(&["1.5", "2", "3"], "x"), "--learner minimax");
+    assert_eq!(ahead, error);
     let error = refusal(&late(&["0"], "-1"), "");
     assert!(error.contains("have only 0, which was taken for one of two classes"), "{error}");
     for more in ["--loss square", "--positive 1"] {

@@ -78,7 +78,7 @@ fn line(
 
 /// Whether a certificate says nothing. If losses are never negative, no predictor can save more
 /// than the whole risk, so a certificate of that size is trivial.
-fn is_empty(page: &Page, point: &Point) -> bool {
+pub(crate) fn is_empty(page: &Page, point: &Point) -> bool {
     page.is_nonnegative && point.certificate.is_some_and(|certificate| certificate >= point.risk)
 }
 
@@ -136,6 +136,10 @@ pub(crate) fn finding(page: &Page, last: &Point) -> String {
             "{risk} The predictions beat {} by at least {} per round.",
             comparators(page),
             short(Figure::at_least(-bound))
+        ),
+        Some(_) if is_empty(page, last) => format!(
+            "{risk} Against {}, the certificate says nothing: it is no smaller than the risk itself.",
+            comparators(page)
         ),
         Some(bound) if bound.is_finite() => format!(
             "{risk} Against {}, the regret is at most {} per round.",

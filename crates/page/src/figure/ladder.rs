@@ -1,6 +1,6 @@
 //! The ladder at the end: regret ≤ certificate ≤ data-dependent bound ≤ theorem.
 
-use super::{Section, range};
+use super::{Section, curve, range};
 use crate::number::{drawable, exact_or_dash, short};
 use crate::scale::{Kind, Scale, extent};
 use crate::svg::{Canvas, wrapped};
@@ -20,7 +20,7 @@ pub(crate) fn figure(page: &Page) -> Option<Section> {
     let figure = Section {
         id: "ladder",
         heading: "The ladder",
-        finding: finding(&page.ladder),
+        finding: finding(page),
         caption: CAPTION,
         numbers: table(&page.ladder),
         ..Section::default()
@@ -101,13 +101,18 @@ fn class(kind: RungKind) -> &'static str {
 }
 
 /// Says how far the certificate lies below the highest rung, and above the regret.
-fn finding(ladder: &[Rung]) -> String {
-    let value = |kind| ladder.iter().find(|rung| rung.kind == kind).and_then(|rung| rung.value);
+fn finding(page: &Page) -> String {
+    let rungs = || page.ladder.iter();
+    let value = |kind| rungs().find(|rung| rung.kind == kind).and_then(|rung| rung.value);
     let Some(certificate) = value(RungKind::Certificate).map(|v| v.upper) else {
         return "There is no certificate.".to_owned();
     };
     let above = [RungKind::Theorem, RungKind::Data].into_iter().find_map(|k| Some((k, value(k)?)));
+    let is_empty = page.curve.last().is_some_and(|last| curve::is_empty(page, last));
     let mut text = certified(certificate);
+    if is_empty {
+        text += " It says nothing: it is no smaller than the risk itself.";
+    }
     if let Some((kind, bound)) = above.filter(|(_, v)| more(v.upper, certificate)) {
         text += &format!(" The {} allows {}.", kind.name(), times(bound.upper, certificate));
     }

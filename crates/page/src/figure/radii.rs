@@ -70,18 +70,19 @@ fn finding(page: &Page) -> String {
         let (radius, value) = (tick(own.radius), short(Figure::at_most(own.certificate)));
         format!("At the run's own radius {radius} the certificate is {value}. ")
     });
-    text += &match beaten(page) {
-        Some(radius) => format!("Up to radius {} no predictor was better at all.", tick(radius)),
+    text += &match page.beaten_up_to {
+        Some(f64::INFINITY) => "No predictor of any norm was better.".to_owned(),
+        Some(radius) => {
+            let radius = short(Figure::at_least(radius));
+            format!("Up to radius {radius} no predictor was better at all.")
+        }
         None => "At every radius some predictor may have been better.".to_owned(),
     };
+    if let Some(radius) = page.says_nothing_from {
+        let radius = short(Figure::measured(radius));
+        text += &format!(" From radius {radius} on the certificate says nothing.");
+    }
     text
-}
-
-/// The largest radius up to which all certificates are at most zero.
-fn beaten(page: &Page) -> Option<f64> {
-    let mut points: Vec<&Radius> = drawn(page).collect();
-    points.sort_by(|a, b| a.radius.total_cmp(&b.radius));
-    points.into_iter().take_while(|p| p.certificate <= 0.0).last().map(|p| p.radius)
 }
 
 fn table(radii: &[Radius]) -> Table {

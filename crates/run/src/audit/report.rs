@@ -73,10 +73,10 @@ impl AuditReport {
         let models = self.models.iter_mut().map(|model| (Some(&*model.name), &mut model.report));
         let alone = models.len() == 0;
         for ((name, model), regret) in models.zip(regrets) {
-            self.contradictions.extend(model.add_regret(*regret, name));
+            self.contradictions.extend(model.add_regret(*regret, &self.comparators, name));
         }
         if let Some(&regret) = regrets.first() {
-            let crossed = self.first.add_regret(regret, None);
+            let crossed = self.first.add_regret(regret, &self.comparators, None);
             self.contradictions.extend(crossed.filter(|_| alone));
         }
         self.comparator = found.comparator.filter(|_| self.contradictions.is_empty());
@@ -169,6 +169,7 @@ impl ModelReport {
     fn add_regret(
         &mut self,
         regret: Option<Interval>,
+        comparators: &Comparators,
         name: Option<&str>,
     ) -> Option<Contradiction> {
         let certificate = match name {
@@ -180,6 +181,10 @@ impl ModelReport {
         self.regret = regret.filter(|_| crossed.is_none());
         if crossed.is_some() {
             (self.certificate, self.beats_every_linear_predictor) = (None, false);
+        }
+        if let Some(regret) = self.regret {
+            self.beats_every_linear_predictor |= regret.upper < 0.0;
+            self.judged.hear_solved(regret, comparators);
         }
         crossed
     }

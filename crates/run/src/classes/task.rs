@@ -128,6 +128,11 @@ impl Settings {
             ClassLoss::MulticlassHinge {} => "ogd",
         };
         let name = self.learner.as_deref().unwrap_or(usual);
+        // Said before the learner asks for what it would have to know.
+        if name != usual && LearnerSpec::NAMES.contains(&name) {
+            let why = format!("the {loss} loss is learned by the learner {usual}, not by {name}");
+            return Err(SpecError::new(why).into());
+        }
         let request = self.request()?;
         let learner = LearnerSpec::ask(name, &request)?;
         let comparators = self.ball(&request, loss == ClassLoss::Softmax {})?;
@@ -202,7 +207,8 @@ mod tests {
         assert_eq!(refused(eta), "eta has no effect on the multiclass-hinge loss");
         let judge = Settings { judge: Some(true), ..with("softmax") };
         assert_eq!(refused(judge), "judge has no effect on the softmax loss");
-        for (loss, learner) in [("softmax", "ogd"), ("multiclass-hinge", "bank")] {
+        let others = [("softmax", "ogd"), ("softmax", "minimax"), ("multiclass-hinge", "bank")];
+        for (loss, learner) in others {
             let other = Settings { learner: Some(learner.to_owned()), ..with(loss) };
             assert!(refused(other).starts_with(&format!("the {loss} loss is learned by")));
         }
