@@ -207,6 +207,10 @@ class Online(BaseEstimator):
         """Lets the run learn from rows whose labels were just made numbers."""
         self._model.learn(table, labels, importances, listener)
 
+    def _labels_as_they_are(self, y: NDArray[Any], classes: Any) -> _data.Doubles | None:
+        """Labels that the core takes without a look at them, as it checks them itself."""
+        return None
+
     def _class_names(self) -> list[str] | None:
         return None
 
@@ -365,13 +369,15 @@ class Online(BaseEstimator):
     ) -> bool:
         """Learns from a matrix that needs no conversion, and tells whether it is one.
 
-        The core checks the values before it learns from any. If it refuses them, nothing was
+        The core checks values and labels before it learns from any. If it refuses them, nothing was
         learned, and the checks of scikit-learn find the words for what is wrong.
         """
         table = self._plain(X)
         if table is None or not _data.is_plain_vector(y, X.shape[0]):
             return False
-        labels = self._labels(y, reset=False, classes=classes)
+        labels = self._labels_as_they_are(y, classes)
+        if labels is None:
+            labels = self._labels(y, reset=False, classes=classes)
         weights = self._weights(X, labels, sample_weight)
         importances = self._importances(y, weights, is_whole=False)
         try:
@@ -727,6 +733,15 @@ class OnlineClassifier(ClassifierMixin, Online):
                 f"classes: found {list(classes)}, expected {self.classes_.tolist()} as before"
             )
         return self._numbered(y) if self._is_of_many() else _data.signs(y, self.classes_)
+
+    def _labels_as_they_are(self, y: NDArray[Any], classes: Any) -> _data.Doubles | None:
+        are_signs = (
+            y.dtype.kind in "if"
+            and not self._is_of_many()
+            and self.classes_.tolist() == [-1, 1]
+            and (classes is None or self._are_known(classes))
+        )
+        return np.asarray(y, dtype=np.float64) if are_signs else None
 
     def _meet_classes(self, y: NDArray[Any], classes: Any, *, is_whole: bool) -> None:
         """Takes down the classes that are known when learning begins, and decides the loss."""

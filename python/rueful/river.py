@@ -353,7 +353,8 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
         """Learns from the rows of a frame, with the same bits as one by one."""
         if len(X) == 0:
             return
-        labels = np.asarray(y)
+        # NumPy takes much longer to ask a series for its values.
+        labels = y.to_numpy() if isinstance(y, pd.Series) else np.asarray(y)
         self._meet(labels[0])
         if not self._is_of_many:
             self._learn_many(X, self._signs(labels), w)

@@ -96,6 +96,19 @@ def test_what_is_refused_is_not_learned():
     assert model._model.to_bytes() == before
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_signs_that_are_none_are_refused_before_anything_is_learned(kind):
+    model = Classifier().fit(X, np.where(Y > 0, 1, -1))
+    before = model._model.to_bytes()
+    labels = np.tile([-1, 1], 200_000).astype(kind)
+    labels[-1] = 7
+    with pytest.raises(ValueError, match="row 399999: found the class 7"):
+        model.partial_fit(np.ones((400_000, 2)), labels)
+    assert model._model.to_bytes() == before
+    model.partial_fit(X, np.where(Y > 0, 1, -1).astype(kind), classes=[-1, 1])
+    assert model.report()["examples"] == 12
+
+
 def test_large_tables_are_learned_from_as_their_parts_are():
     rng = np.random.default_rng(0)
     dense = rng.normal(size=(100_000, 6))

@@ -107,7 +107,9 @@ time / floor      time of the learner without ledger, over that of the bare hing
 ledger / learner  time the ledger adds, over that of the learner
 witnesses         those that the bank mixes in, measured beside it; the rest is the bank without them
 run               learner, ledger, figures and census, as the program and the Python package run them
-proving           witnesses and ledger together, over the rest of the bank: at most 1 is the aim";
+cells             the cells of the features, on which the bank and the ledger work
+proving / rest    witnesses and ledger together, over the rest of the bank
+proving / bank    a judge and the ledger together, over the bank with its witnesses: at most 1 is the aim";
 
 impl Options {
     fn data_sets(&self) -> impl Iterator<Item = DataSet> {

@@ -17,8 +17,17 @@ const HEADER: [&str; 9] = [
     "M features/s with ledger",
 ];
 
-const BANK_HEADER: [&str; 7] =
-    ["ns per row", "loss", "bank", "its witnesses", "the rest", "ledger", "proving / the rest"];
+const BANK_HEADER: [&str; 9] = [
+    "ns per row",
+    "loss",
+    "bank",
+    "its witnesses",
+    "the rest",
+    "cells",
+    "ledger",
+    "proving / rest",
+    "proving / bank",
+];
 
 const RUN_HEADER: [&str; 3] = ["ns per row", "loss", "run"];
 
@@ -52,17 +61,20 @@ fn aligned<const N: usize>(header: [&str; N], lines: impl Iterator<Item = [Strin
     table.trim_fmt()
 }
 
-fn bank_cells(parts: &Parts) -> [String; 7] {
-    let nanoseconds = [parts.bank, parts.witnesses, parts.rest(), parts.ledger];
-    let [bank, witnesses, rest, ledger] = nanoseconds.map(|time| format!("{time:.0}"));
-    let (risk, proving) = (parts.risk, parts.proving_over_learning());
+fn bank_cells(parts: &Parts) -> [String; 9] {
+    let nanoseconds = [parts.bank, parts.witnesses, parts.rest(), parts.cells, parts.ledger];
+    let [bank, witnesses, rest, cells, ledger] = nanoseconds.map(|time| format!("{time:.0}"));
+    let (risk, proving) = (parts.risk, parts.proving_over_bank());
+    let over_rest = parts.proving_over_learning();
     [
         parts.name.to_owned(),
         format!("{risk:.4}"),
         bank,
         witnesses,
         rest,
+        cells,
         ledger,
+        format!("{over_rest:.2}"),
         format!("{proving:.2}"),
     ]
 }

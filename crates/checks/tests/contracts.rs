@@ -22,7 +22,7 @@ use rueful_core::schedule::{
     AdaGradNorm, AnySchedule, Constant, Horizon, InverseSqrt, InverseTime, Schedule,
 };
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet, Interval, WholeSpace};
-use rueful_core::{Batch, Ledger, NonNegative, Objective, Positive};
+use rueful_core::{Batch, Importance, Ledger, NonNegative, Objective, Positive};
 use std::num::NonZeroU64;
 
 #[test]
@@ -255,6 +255,40 @@ fn there_and_back(half: usize) -> Batch {
         batch.push(&[0, 1, 2], row, slope).unwrap();
     }
     batch
+}
+
+/// Predictions of weights in a ball of radius U are at most U‖x‖, whatever came before. An example
+/// without features has a slope, and yet nothing to step along.
+#[test]
+fn rows_without_features_let_no_learner_out_of_its_ball() {
+    let mut batch = Batch::default();
+    let heavy = Importance::new(1e30).unwrap();
+    batch.push_weighted(&[], &[], 1.0, heavy).unwrap();
+    batch.push(&[], &[], -1.0).unwrap();
+    for label in [1.0, 1.0, -1.0, 1.0, 1.0] {
+        batch.push(&[0, 3], &[2.0, 1.0], label).unwrap();
+    }
+    for radius in [1e-3, 1.0, 10.0, 1e6] {
+        let set = Ball { radius: positive(radius) };
+        let (plain, diameter) = (Objective::plain(Hinge {}), positive(2.0 * radius));
+        let steps = AdaGradNorm { diameter };
+        let horizon = NonZeroU64::new(7).unwrap();
+        let learners: [Box<dyn Learner>; 5] = [
+            Box::new(Ogd::new(plain, steps, set)),
+            Box::new(Ogd::new(plain, InverseSqrt { eta: diameter }, set)),
+            Box::new(RegularizedErm::new(Hinge {}, steps, set)),
+            Box::new(FollowTheLeader::new(Hinge {}, set)),
+            Box::new(Minimax::new(Hinge {}, set, positive(2.0), horizon)),
+        ];
+        for (number, mut learner) in learners.into_iter().enumerate() {
+            learner.grow(batch.dimension());
+            for example in batch.iter() {
+                let most = radius * example.features.norm_sq().sqrt();
+                let prediction = learner.learn(&example).prediction;
+                assert!(prediction.abs() <= most * (1.0 + 1e-9), "{number} {radius}: {prediction}");
+            }
+        }
+    }
 }
 
 /// Sums that collapse are hard on running norms.

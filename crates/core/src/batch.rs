@@ -142,6 +142,14 @@ impl OpenRow<'_> {
 }
 
 impl Batch {
+    /// Makes room for at least `features` more features.
+    pub fn reserve(&mut self, features: usize) {
+        let end = self.nonzeros() + features;
+        if self.indices.len() < end {
+            self.lengthen(end);
+        }
+    }
+
     /// Begins a row of at most `room` features.
     #[inline]
     pub fn open_row(&mut self, room: usize) -> OpenRow<'_> {

@@ -14,9 +14,14 @@
 use crate::features::Features;
 use crate::rows::{Rows, Shape};
 use crate::ruler::Ruler;
+use rueful_machine::prefetch;
 
 /// Indices below this limit can be their own cells.
 const PLAIN_MAX: usize = 1 << 16;
+
+/// The slot of a feature is asked for this many features before it is needed. With many features the
+/// table is far from the processor.
+const AHEAD: usize = 16;
 
 /// The features of a stream so far, with a cell for each.
 ///
@@ -46,6 +51,8 @@ pub struct Cells {
     seen: Vec<u8>,
     /// How many features were seen.
     count: usize,
+    /// The cells of the features that were new in the rows of the last `place`.
+    latest: Vec<u32>,
     /// All features below this cell were seen. Rows that have no others need not be searched for
     /// new ones.
     complete: usize,
@@ -78,6 +85,7 @@ impl Cells {
             }
             cells.mark_cells(&[cell]);
         }
+        cells.latest.clear();
         Some(cells)
     }
 
@@ -92,6 +100,7 @@ impl Cells {
             let cell = cells.place_index(feature);
             cells.mark_cells(&[cell]);
         }
+        cells.latest.clear();
         Some(cells)
     }
 
@@ -105,6 +114,7 @@ impl Cells {
 
     /// Finds cells for the features of some rows. The features count as seen only after `mark`.
     pub(crate) fn place<'a>(&mut self, rows: Rows<'a>, buffer: &'a mut Vec<u32>) -> Rows<'a> {
+        self.latest.clear();
         self.settle(rows.dimension());
         if rows.dimension() <= self.plain {
             self.grow(rows.dimension());
@@ -117,7 +127,11 @@ impl Cells {
         // A row begins at the same place in the indices and in the buffer.
         buffer.clear();
         buffer.resize(start, 0);
-        buffer.extend(rows.distinct_indices().iter().map(|&index| self.place_index(index)));
+        let indices = rows.distinct_indices();
+        buffer.extend(indices.iter().enumerate().map(|(at, &index)| {
+            indices.get(at + AHEAD).into_iter().for_each(|&next| self.table.fetch(next));
+            self.place_index(index)
+        }));
         self.entered(rows, buffer)
     }
 
@@ -148,25 +162,28 @@ impl Cells {
     }
 
     fn mark_cells(&mut self, cells: &[u32]) {
-        let seen = &mut self.seen[..];
-        let mark = |seen: &mut [u8], cell: u32| {
-            let seen = &mut seen[cell as usize];
-            usize::from(1 - std::mem::replace(seen, 1))
+        let (seen, latest) = (&mut self.seen[..], &mut self.latest);
+        let mut mark = |seen: &mut [u8], cell: u32| {
+            if std::mem::replace(&mut seen[cell as usize], 1) == 0 {
+                latest.push(cell);
+                self.count += 1;
+            }
         };
         // After a while hardly any feature is new. Most cells are passed over eight at a time, and
         // are only read.
         let (eights, rest) = cells.as_chunks::<8>();
         for eight in eights {
             if eight.iter().fold(1, |all, &cell| all & seen[cell as usize]) == 0 {
-                self.count += eight.iter().map(|&cell| mark(seen, cell)).sum::<usize>();
+                eight.iter().for_each(|&cell| mark(seen, cell));
             }
         }
-        self.count += rest.iter().map(|&cell| mark(seen, cell)).sum::<usize>();
+        rest.iter().for_each(|&cell| mark(seen, cell));
     }
 
     /// Like `enter`, for one example.
     pub fn enter_one<'a>(&mut self, x: &Features<'a>, buffer: &'a mut Vec<u32>) -> Features<'a> {
         let dimension = x.dimension();
+        self.latest.clear();
         self.settle(dimension);
         if dimension <= self.plain {
             self.grow(dimension);
@@ -186,6 +203,7 @@ impl Cells {
         self.settle(features.last().map_or(0, |&last| last as usize + 1));
         let own: Vec<u32> = features.iter().map(|&feature| self.place_index(feature)).collect();
         self.mark_cells(&own);
+        self.latest.clear();
         let mut from = vec![Self::NOWHERE; self.len()];
         for (own, theirs) in own.into_iter().zip(other.in_order()) {
             from[own as usize] = theirs;
@@ -285,6 +303,13 @@ impl Cells {
     /// How many features were seen.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// The features that were new in the rows that were entered last.
+    pub fn latest(&self) -> impl Iterator<Item = u32> {
+        let feature =
+            |&cell: &u32| (cell as usize).checked_sub(self.plain).map(|far| self.far[far]);
+        self.latest.iter().map(move |cell| feature(cell).unwrap_or(*cell))
     }
 
     /// The features that were seen, in increasing order, each with its cell.
@@ -428,14 +453,28 @@ impl Table {
     /// must be free.
     #[inline]
     fn slot_of(&self, index: u32) -> usize {
-        let mask = self.slots.len() - 1;
-        // The golden ratio spreads neighbours far apart. The upper bits are mixed best.
-        let mixed = u64::from(index).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let mut at = (mixed >> 32) as usize & mask;
+        let (mut at, mask) = (self.first_slot_of(index), self.slots.len() - 1);
         while self.slots[at] != FREE && (self.slots[at] >> 32) as u32 != index {
             at = (at + 1) & mask;
         }
         at
+    }
+
+    /// The slot where an index would go if all were free. The golden ratio spreads neighbours far
+    /// apart, and the upper bits are mixed best. Because the slot is made of them, the slots of a
+    /// table keep their order when it becomes longer, and moving them goes through memory once.
+    #[inline]
+    fn first_slot_of(&self, index: u32) -> usize {
+        let mixed = u64::from(index).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed >> (u64::BITS - self.slots.len().trailing_zeros())) as usize
+    }
+
+    /// Asks for the slot of an index.
+    #[inline]
+    fn fetch(&self, index: u32) {
+        if !self.slots.is_empty() {
+            prefetch(&self.slots[self.first_slot_of(index)]);
+        }
     }
 
     #[cold]
@@ -577,5 +616,19 @@ mod tests {
         cells.enter(batch(&stream).rows(), &mut buffer);
         assert_eq!((cells.len(), cells.count()), (3, 3));
         assert_eq!(Cells::of(&[5, 5], 0), None);
+    }
+
+    #[test]
+    fn the_latest_features_are_those_that_the_last_rows_brought() {
+        let (mut cells, mut buffer) = (Cells::default(), Vec::new());
+        let rows = [&[3, 9][..], &[3], &[9, 70_000, 80_000], &[5, 80_000], &[]];
+        let news = [&[3, 9][..], &[], &[70_000, 80_000], &[5], &[]];
+        for (row, new) in rows.iter().zip(news) {
+            let mut batch = Batch::default();
+            batch.push(row, &vec![1.0; row.len()], 1.0).unwrap();
+            cells.enter(batch.rows(), &mut buffer);
+            assert_eq!(cells.latest().collect::<Vec<_>>(), new, "{row:?}");
+        }
+        assert_eq!(Cells::of(&cells.features(), 0).unwrap().latest().count(), 0);
     }
 }

@@ -51,16 +51,6 @@ impl Comparators {
         }
     }
 
-    /// The same kind of ball with another radius. Other sets stay as they are.
-    #[must_use]
-    pub fn with_radius(&self, radius: Positive) -> Self {
-        match self {
-            Self::UnitFree(_) => UnitFree { radius }.into(),
-            Self::Set(AnySet::Ball(_)) => Ball { radius }.into(),
-            Self::Set(_) => self.clone(),
-        }
-    }
-
     /// A description in words. `scales_labels` says whether labels are scaled too.
     pub fn words(&self, scales_labels: bool) -> String {
         let labels = if scales_labels { " (and labels to ±1)" } else { "" };

@@ -57,7 +57,7 @@ impl Round {
         let square = self.gradient_sq_or_less(sigma, x.norm_sq());
         // This is a branch, not a select: the step needs the square, and it should not wait for the
         // comparison.
-        if square >= f64::MIN_POSITIVE { square } else { self.rounded_up(square) }
+        if square >= f64::MIN_POSITIVE { square } else { self.rounded_up(square, x.norm_sq()) }
     }
 
     /// The same, where a square that is too small for a double is not rounded up.
@@ -69,11 +69,18 @@ impl Round {
 
     #[cold]
     #[inline(never)]
-    fn rounded_up(&self, square: f64) -> f64 {
-        square.max(Self::least_gradient_sq(self.slope != 0.0))
+    fn rounded_up(&self, square: f64, norm_sq: f64) -> f64 {
+        square.max(Self::least_gradient_sq(self.is_moving(norm_sq)))
     }
 
-    /// The least ‖g_t‖², if there is a slope and if there is none.
+    /// Whether a_t x_t is not 0, where ‖x_t‖² is given. Squares of singles do not underflow, so it
+    /// is 0 only for an example without features.
+    #[inline]
+    pub(crate) fn is_moving(&self, norm_sq: f64) -> bool {
+        self.slope != 0.0 && norm_sq > 0.0
+    }
+
+    /// The least ‖g_t‖², if a_t x_t is not 0 and if it is.
     #[inline]
     pub(crate) fn least_gradient_sq(is_moving: bool) -> f64 {
         if is_moving { f64::MIN_POSITIVE } else { 0.0 }

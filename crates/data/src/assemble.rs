@@ -270,7 +270,7 @@ impl Assembler {
         });
         self.rows.survey_indices();
         self.names.learn(&self.rows.names);
-        self.census.count_with(self.rows.batch.rows(), Some(&self.rows.indices));
+        self.census.count_with(self.rows.batch.rows(), Some(self.rows.indices.iter().copied()));
         self.missing.resize(self.missing.len().max(self.rows.missing.len()), 0);
         self.missing.iter_mut().zip(&self.rows.missing).for_each(|(sum, count)| *sum += count);
         batch.clear();

@@ -39,35 +39,42 @@ pub struct Census {
 impl Census {
     /// Adds some rows. Rows of importance 0 do not count.
     pub fn count(&mut self, rows: Rows<'_>) {
-        self.count_with(rows, None);
+        self.count_with(rows, None::<[u32; 0]>);
     }
 
-    /// Adds some rows all of whose indices were seen before. It gives the same as
-    /// [`count`](Self::count), and need not look at them.
-    pub fn count_known(&mut self, rows: Rows<'_>) {
-        self.count_with(rows, Some(&[]));
+    /// Adds some rows whose indices were all seen before, but for those in `new`. It gives the same as
+    /// [`count`](Self::count), and need not look at the others.
+    pub fn count_new(&mut self, rows: Rows<'_>, new: impl IntoIterator<Item = u32>) {
+        self.count_with(rows, Some(new));
     }
 
     /// Adds some rows. `new` holds the indices that may be new, if the caller knows them.
-    pub(crate) fn count_with(&mut self, rows: Rows<'_>, new: Option<&[u32]>) {
+    pub(crate) fn count_with(
+        &mut self,
+        rows: Rows<'_>,
+        new: Option<impl IntoIterator<Item = u32>>,
+    ) {
         if rows.importances().iter().any(|importance| importance.is_zero()) {
             let counted = (0..rows.len()).filter(|&row| !rows.importances()[row].is_zero());
             for row in counted.map(|row| rows.slice(row..row + 1)) {
-                self.count_all(row, row.distinct_indices(), row.get(0).features.dimension());
+                let dimension = row.get(0).features.dimension();
+                self.count_all(row, row.distinct_indices().iter().copied(), dimension);
             }
             return;
         }
-        let new = new.unwrap_or_else(|| rows.distinct_indices());
-        self.count_all(rows, new, rows.dimension());
+        match new {
+            Some(new) => self.count_all(rows, new, rows.dimension()),
+            None => self.count_all(rows, rows.distinct_indices().iter().copied(), rows.dimension()),
+        }
     }
 
     /// Adds rows none of which has importance 0.
-    fn count_all(&mut self, rows: Rows<'_>, new: &[u32], dimension: usize) {
+    fn count_all(&mut self, rows: Rows<'_>, new: impl IntoIterator<Item = u32>, dimension: usize) {
         self.examples += rows.len() as u64;
         self.nonzeros += rows.nonzeros() as u64;
         self.dimension = self.dimension.max(dimension as u64);
         rows.labels().iter().for_each(|&label| self.label_sum.add(label));
-        self.features += new.iter().map(|&index| self.seen.insert(index)).sum::<u64>();
+        self.features += new.into_iter().map(|index| self.seen.insert(index)).sum::<u64>();
     }
 
     /// Adds the counts of another part of the stream.
@@ -145,7 +152,7 @@ mod tests {
                 let indices: Vec<u32> = row.iter().copied().collect();
                 let mut batch = Batch::default();
                 batch.push(&indices, &vec![1.0; indices.len()], 1.0).unwrap();
-                known.count_known(batch.rows());
+                known.count_new(batch.rows(), []);
                 again.count(batch.rows());
             }
             prop_assert_eq!(known, again);

@@ -101,5 +101,5 @@ pub use schema::{Column, Columns, FormatSettings, Role, Schema};
 pub use seen::Seen;
 pub use source::{LabelsSeen, Limits, Reading, Source};
 pub use standard_input::standard_input_again;
-pub use survey::{Survey, survey};
+pub use survey::{Survey, survey, survey_again};
 pub use table::{Separator, Table};

@@ -316,8 +316,20 @@ impl Names {
         Some(names)
     }
 
+    /// Whether these names would stay as they are if the others were added.
+    fn has_all_of(&self, other: &Self) -> bool {
+        let has = |index, hash| self.by_index.get(index).is_some_and(|entry| entry.hash == hash);
+        let mut all = other.by_index.iter();
+        other.seconds.is_empty()
+            && self.is_full >= other.is_full
+            && all.all(|(index, entry)| has(index, entry.hash))
+    }
+
     /// Adds the names of a later part of the stream.
     pub fn extend(&mut self, later: &Self) {
+        if self.has_all_of(later) {
+            return;
+        }
         for (index, hash, name) in later.kept() {
             self.add(index, hash, name);
         }

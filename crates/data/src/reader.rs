@@ -178,7 +178,7 @@ impl Reader {
         self.files[file].lines += work.lines;
         self.names.learn(&work.rows.names);
         self.count_missing(&work.rows.missing);
-        self.census.count_with(batch.rows(), Some(&work.rows.indices));
+        self.census.count_with(batch.rows(), Some(work.rows.indices.iter().copied()));
         self.broken.is_none()
     }
 

@@ -38,6 +38,12 @@ pub fn survey(source: &mut dyn Source) -> Result<Survey, DataError> {
     Ok(survey)
 }
 
+/// Surveys a source that was opened once more, `again`, before the `first` one is read. The first
+/// may know why its labels are read as they are, so if a row is refused, its own error is returned.
+pub fn survey_again(again: &mut dyn Source, first: &mut dyn Source) -> Result<Survey, DataError> {
+    survey(again).or_else(|error| survey(first).and(Err(error)))
+}
+
 impl Survey {
     fn see(&mut self, example: &Example<'_>) {
         self.examples += 1;

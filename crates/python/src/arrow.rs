@@ -161,7 +161,7 @@ pub(crate) fn each(
     side: Option<&Side<'_>>,
     visit: &mut Visit<'_>,
 ) -> Outcome<Told> {
-    let Way::Named { columns, bits, constant } = way else {
+    let Way::Named { columns, bits, constant, .. } = way else {
         return Err(PythonError::value(
             "X has names, and the model was fitted to numbered columns",
         ));

@@ -11,7 +11,7 @@ use pyo3::types::PySlice;
 use rueful_columnar::Format;
 use rueful_core::Batch;
 use rueful_core::loss::Labels;
-use rueful_data::{DataError, LabelsSeen, Source, path_of, survey};
+use rueful_data::{DataError, LabelsSeen, Source, path_of, survey_again};
 use rueful_run::{
     AnyModel, ClassRun, Data, DataSettings, DataSpec, LabelUse, Layout, Model, ReadingOptions,
     Resolved, Session, Settings,
@@ -77,7 +77,7 @@ pub(crate) fn run(
 ) -> Outcome<Ran> {
     settings.check()?;
     refuse_several_passes_over_a_pipe(reading)?;
-    let Data { spec: data, source, loss, .. } =
+    let Data { spec: data, mut source, loss, .. } =
         reading.open(settings.labels()?, reading_options)?;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
     if let Some(loss) = settings.class_loss() {
@@ -87,8 +87,9 @@ pub(crate) fn run(
         return Ok((AnyModel::Classes(Box::new(model)), Vec::new(), stopped));
     }
     let labels = LabelUse::Learn(settings.loss()?.labels());
-    let resolved = settings
-        .resolve(data.clone(), &mut |_| survey(&mut *reopen(&data, labels, reading_options)?))?;
+    let resolved = settings.resolve(data.clone(), &mut |_| {
+        survey_again(&mut *reopen(&data, labels, reading_options)?, &mut *source)
+    })?;
     let Resolved { spec, notes } = resolved;
     if spec.data.schema.has_ids() {
         spec.task().check_late()?;

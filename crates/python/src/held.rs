@@ -5,11 +5,12 @@ use crate::files;
 use crate::kind::Kind;
 use crate::labels;
 use crate::memory::Memory;
+use crate::named::{Plain, features};
 use crate::side::Side;
-use crate::table::{View, Way, add_missing, not_numbered};
+use crate::table::{Room, View, Way, add_missing, not_numbered};
 use crate::watch::Watch;
 use rueful_core::Rows;
-use rueful_data::{Schema, Seen, printable};
+use rueful_data::{Bits, Columns, Schema, Seen, printable};
 use rueful_run::{
     ClassLoss, ClassRun, DataSpec, Layout, Learning, Model, Report, Run, Session, Stream,
 };
@@ -19,6 +20,10 @@ pub(crate) struct Held<R: Learning = Run> {
     pub(crate) model: Model<R>,
     /// Notes on how the settings were understood.
     pub(crate) notes: Vec<String>,
+    /// Memory for the tables that it learns from.
+    pub(crate) room: Room,
+    /// The columns of the last frame that it learned from, and their features if all are numbers.
+    pub(crate) frame: Option<(Columns, Bits, Option<Plain>)>,
 }
 
 /// The predictions for many classes: a row of numbers for every example.
@@ -43,23 +48,25 @@ impl<R: Kind> Held<R> {
         new_classes: &[String],
         watch: &mut Watch,
     ) -> Outcome<()> {
-        let view = view.checked(&self.way())?;
+        let mut room = std::mem::take(&mut self.room);
+        let view = view.checked(&self.way(), side, &mut room)?;
+        self.model.run.check_labels(&side.labels)?;
         self.refuse_several_passes()?;
         self.refuse_ids()?;
         if self.model.data.passes.is_some() && self.is_new() {
             return self.learn_often(view, side, new_classes, watch);
         }
         self.leave_files();
-        let Model { run, data, stream, .. } = &mut self.model;
+        let Self { model: Model { run, data, stream, .. }, frame, .. } = self;
         labels::announce(&mut stream.now.labels, new_classes);
-        let told = view.each(&way(data), Some(side), &mut |rows| {
-            run.learn_counted(rows)?;
-            take_down(stream, run, rows);
+        let told = view.each(&known_way(data, frame), Some(side), &mut |rows| {
+            learn_and_count(run, stream, rows)?;
             watch.look(|| progress(run))
         })?;
         stream.now.names.extend(&told.names);
         add_missing(&mut stream.now.missing, &told.missing);
-        watch.end(|| progress(run))
+        self.room = room.kept();
+        watch.end(|| progress(&self.model.run))
     }
 
     /// Learns from a table as often as the description of the data says. Rows may be held out.
@@ -95,9 +102,7 @@ impl<R: Kind> Held<R> {
         self.leave_files();
         let Model { run, stream, .. } = &mut self.model;
         labels::announce(&mut stream.now.labels, new_classes);
-        run.learn_counted(rows)?;
-        take_down(stream, run, rows);
-        Ok(())
+        learn_and_count(run, stream, rows)
     }
 
     /// Refuses dicts if columns have numbers.
@@ -249,18 +254,38 @@ fn progress<R: Kind>(run: &R) -> (u64, u64, f64) {
     (examples, 0, run.total_loss() / examples.max(1) as f64)
 }
 
-/// Records what was seen of some rows that a run has learned from.
-fn take_down<R: Kind>(stream: &mut Stream, run: &R, rows: Rows<'_>) {
-    let (census, cells) = (&mut stream.now.census, run.cells());
-    // The run has learned from all features that the census knows. If it knows no more, these rows
-    // have brought none.
-    if cells.count() as u64 == census.features {
-        census.count_known(rows);
+/// Learns from some rows, and records what was seen of them.
+fn learn_and_count<R: Kind>(run: &mut R, stream: &mut Stream, rows: Rows<'_>) -> Outcome<()> {
+    let census = &mut stream.now.census;
+    // The run has learned from all features that the census knows. If it knows no more, the census
+    // needs to be told of new ones only.
+    let is_complete = run.cells().count() as u64 == census.features;
+    run.learn_counted(rows)?;
+    if is_complete {
+        census.count_new(rows, run.cells().latest());
     } else {
         census.count(rows);
     }
     R::count_labels(&mut stream.now, rows);
     stream.position += rows.len() as u64;
+    Ok(())
+}
+
+/// Returns the same as `way`, with the features of a frame of numbers, which are worked out if the frame
+/// is another one than before.
+fn known_way<'a>(
+    data: &'a DataSpec,
+    frame: &'a mut Option<(Columns, Bits, Option<Plain>)>,
+) -> Way<'a> {
+    let mut way = way(data);
+    if let Way::Named { columns, bits, plain, .. } = &mut way {
+        if !matches!(frame, Some((known, same, _)) if known == *columns && same == bits) {
+            let features = Plain::new(columns, &features(columns), *bits);
+            *frame = Some((columns.clone(), *bits, features));
+        }
+        *plain = frame.as_ref().and_then(|(_, _, plain)| plain.as_ref());
+    }
+    way
 }
 
 /// Returns how the columns of tables become features, by the description of the data that a model
@@ -269,13 +294,13 @@ pub(crate) fn way(data: &DataSpec) -> Way<'_> {
     let constant = data.constant;
     match &data.schema {
         Layout::Columnar(layout) => {
-            Way::Named { columns: &layout.columns, bits: layout.bits, constant }
+            Way::Named { columns: &layout.columns, bits: layout.bits, constant, plain: None }
         }
         Layout::Text(Schema::Csv(table)) => {
-            Way::Named { columns: &table.columns, bits: table.bits, constant }
+            Way::Named { columns: &table.columns, bits: table.bits, constant, plain: None }
         }
         Layout::Text(Schema::Arff(table)) => {
-            Way::Named { columns: &table.columns, bits: table.bits, constant }
+            Way::Named { columns: &table.columns, bits: table.bits, constant, plain: None }
         }
         Layout::Text(Schema::Jsonl(_) | Schema::Vw { .. }) => Way::Keys,
         _ => Way::Numbered { constant },

@@ -4,7 +4,7 @@ use crate::error::Outcome;
 use crate::labels;
 use rueful_core::{Cells, Positive, Rows};
 use rueful_data::Seen;
-use rueful_run::{ClassRun, DataSpec, LabelUse, Learning, Model, Report, Run, Stream};
+use rueful_run::{ClassRun, DataSpec, LabelUse, Learning, Model, Report, Run, RunError, Stream};
 
 /// A run of either kind, as far as Python needs to know it.
 pub(crate) trait Kind: Learning + Clone + Send + Sync + 'static {
@@ -16,6 +16,9 @@ pub(crate) trait Kind: Learning + Clone + Send + Sync + 'static {
 
     /// Returns the features that were learned from.
     fn cells(&self) -> &Cells;
+
+    /// Refuses labels that the loss does not take.
+    fn check_labels(&self, labels: &[f64]) -> Outcome<()>;
 
     /// Counts the labels of some rows that were learned from.
     fn count_labels(seen: &mut Seen, rows: Rows<'_>);
@@ -50,6 +53,16 @@ impl Kind for Run {
 
     fn cells(&self) -> &Cells {
         self.ledger().cells()
+    }
+
+    fn check_labels(&self, labels: &[f64]) -> Outcome<()> {
+        let expected = self.task().loss.labels();
+        // A loop without a way out in the middle is compiled to wide registers.
+        if labels.iter().fold(true, |fine, &label| fine & expected.accept(label)) {
+            return Ok(());
+        }
+        let wrong = labels.iter().position(|&label| !expected.accept(label)).unwrap_or(0);
+        Err(RunError::Label { row: wrong, label: labels[wrong], expected }.into())
     }
 
     fn count_labels(seen: &mut Seen, rows: Rows<'_>) {
@@ -97,6 +110,11 @@ impl Kind for ClassRun {
 
     fn cells(&self) -> &Cells {
         self.ledger().cells()
+    }
+
+    /// The run checks them: numbers of classes are wrong only if this package made them so.
+    fn check_labels(&self, _labels: &[f64]) -> Outcome<()> {
+        Ok(())
     }
 
     fn count_labels(seen: &mut Seen, rows: Rows<'_>) {

@@ -11,7 +11,7 @@ use crate::memory::each_counted;
 use crate::report::Snapshot;
 use crate::settings::{Asked, AskedColumns, AskedFiles, AskedPasses, names_of};
 use crate::side::{Side, importance_of};
-use crate::table::{Table, View};
+use crate::table::{Room, Table, View};
 use crate::watch::Watch;
 use crate::{arrow, hindsight};
 use numpy::ndarray::Array2;
@@ -209,7 +209,8 @@ impl Model {
         let notes = model.companions.notes.clone();
         let dicts = || dicts_of(&model.data);
         let (dicts, predicted) = (dicts(), dicts());
-        Self { held: hold(Box::new(RwLock::new(Held { model, notes }))), dicts, predicted }
+        let held = Held { model, notes, room: Room::default(), frame: None };
+        Self { held: hold(Box::new(RwLock::new(held))), dicts, predicted }
     }
 
     /// Reads a run that gives every example one score.

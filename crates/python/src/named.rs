@@ -4,13 +4,13 @@ use crate::arrow::with_importance;
 use crate::dicts::{reading, told};
 use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
-use crate::table::{ENOUGH, MANY, Told};
-use crate::threads::each_buffer;
+use crate::table::{ENOUGH, Told};
 use numpy::ndarray::{ArrayView2, s};
 use rueful_core::{Batch, Door};
 use rueful_data::{
     Assembler, Bits, Cell, Column, Columns, Expansion, LabelRule, Names, Role, RowError,
 };
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The number of rows that are copied together, column by column.
@@ -21,6 +21,7 @@ const TILE: usize = 32;
 pub(crate) fn matrix<T: Copy + Into<f64> + Sync>(
     array: &ArrayView2<'_, T>,
     (columns, bits, constant): (&Columns, Bits, bool),
+    known: Option<&Plain>,
     side: &Side<'_>,
     visit: &mut Visit<'_>,
 ) -> Outcome<Told> {
@@ -32,10 +33,14 @@ pub(crate) fn matrix<T: Copy + Into<f64> + Sync>(
     }
     let mut told = Told::default();
     let mut from = 0;
-    if let Some(plain) = Plain::new(columns, &features, bits) {
+    let plain = match known {
+        Some(plain) => Some(Cow::Borrowed(plain)),
+        None => Plain::new(columns, &features, bits).map(Cow::Owned),
+    };
+    if let Some(plain) = plain {
         from = plain.each(0..rows, &Matrix(array), constant, side, visit)?;
         if from > 0 {
-            told.names = plain.names;
+            told.names = plain.names();
         }
     }
     if from < rows {
@@ -84,6 +89,7 @@ fn cells<T: Copy + Into<f64>>(
 }
 
 /// The features of a table all of whose columns are numbers, each a feature of its own.
+#[derive(Clone)]
 pub(crate) struct Plain {
     /// The features in increasing order, each with its column.
     features: Vec<(u32, usize)>,
@@ -127,7 +133,7 @@ impl Plain {
     pub(crate) fn each(
         &self,
         rows: Range<usize>,
-        numbers: &(impl Numbers + Sync),
+        numbers: &impl Numbers,
         constant: bool,
         side: &Side<'_>,
         visit: &mut Visit<'_>,
@@ -136,26 +142,19 @@ impl Plain {
             constant.then_some(0).into_iter().chain(self.features.iter().map(|one| one.0));
         let indices: Vec<u32> = indices.collect();
         let step = (ENOUGH / indices.len().max(1)).max(1);
-        let parts = rows.clone().step_by(step).map(|start| start..rows.end.min(start + step));
-        let mut to_fill = parts.clone();
-        let fill = |values: &mut Vec<f32>| {
-            let Some(part) = to_fill.next() else { return Ok(false) };
+        let (mut values, mut door) = (Vec::new(), Door::default());
+        for start in rows.clone().step_by(step) {
+            let part = start..rows.end.min(start + step);
+            let first = part.start - rows.start;
             values.resize(part.len() * indices.len(), 0.0);
-            self.write(numbers, part.start - rows.start..part.end - rows.start, constant, values);
-            Ok(true)
-        };
-        let (mut to_show, mut shown, mut door) = (parts, 0, Door::default());
-        each_buffer(rows.len() > MANY * step, fill, |values| {
-            let Some(part) = to_show.next() else { return Ok(false) };
-            let (labels, importances) = side.part(part.clone());
-            let Ok(rows) = door.dense_with(&indices, values, labels, importances) else {
-                return Ok(false);
+            self.write(numbers, first..first + part.len(), constant, &mut values);
+            let (labels, importances) = side.part(part);
+            let Ok(shown) = door.dense_with(&indices, &values, labels, importances) else {
+                return Ok(first);
             };
-            visit(rows)?;
-            shown += part.len();
-            Ok(true)
-        })?;
-        Ok(shown)
+            visit(shown)?;
+        }
+        Ok(rows.len())
     }
 
     /// Writes the values of some rows of the table. Some rows are written column by column before the next,

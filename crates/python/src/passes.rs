@@ -6,7 +6,7 @@ use crate::held::way;
 use crate::hindsight::{Answer, check_labels, options};
 use crate::model::Model;
 use crate::side::Side;
-use crate::table::{Table, Told, Way};
+use crate::table::{Room, Table, Told, Way};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -34,7 +34,10 @@ fn each_row(
     let table = Table::of(table)?;
     let side = Side::new(labels, importances)?;
     let view = table.view(&Dicts::new(Bits::default(), false, false))?;
-    Ok(py.detach(|| view.checked(way)?.each(way, Some(&side), &mut |rows| visit(rows)))?)
+    Ok(py.detach(|| {
+        let mut room = Room::default();
+        view.checked(way, &side, &mut room)?.each(way, Some(&side), &mut |rows| visit(rows))
+    })?)
 }
 
 fn to_bytes<'py>(py: Python<'py>, what: &impl Serialize) -> PyResult<Bound<'py, PyBytes>> {

@@ -2,8 +2,8 @@
 
 use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
-use crate::table::{ENOUGH, LARGE, MANY, STRETCH, all_small, check_width, refused};
-use crate::threads::{each_buffer, in_parts};
+use crate::table::{ENOUGH, STRETCH, all_small, check_width, refused};
+use crate::threads::{LARGE, in_parts};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -205,6 +205,19 @@ impl SparseView<'_> {
         Ok(Self { is_checked: true, ..self })
     }
 
+    /// Whether the matrix has few features.
+    pub(crate) fn is_small(&self, most: usize) -> bool {
+        let ends = self.offsets.first().zip(self.offsets.last());
+        ends.is_none_or(|(first, last)| last - first <= most)
+    }
+
+    /// Copies all rows to a batch, and refuses them if one of them is not valid.
+    pub(crate) fn gather(&self, constant: bool, side: &Side<'_>, batch: &mut Batch) -> Outcome<()> {
+        check_width(self.width)?;
+        let rows = 0..self.rows();
+        with_parts!(self, parts => parts.gather(rows, constant, side, batch))
+    }
+
     /// Shows all rows to `visit`, some at a time.
     pub(crate) fn each(
         &self,
@@ -322,22 +335,32 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
     }
 
     fn each(&self, constant: bool, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
-        let (mut from, rows, mut lengths) = (0, side.labels.len(), Vec::new());
-        let fill = |batch: &mut Batch| {
-            if from == rows {
-                return Ok(false);
-            }
-            let part = from..self.end_of_part(from, rows);
-            from = part.end;
-            self.fill(part, constant, side, &mut lengths, batch)?;
-            Ok(true)
-        };
-        let is_much = self.places(&(0..rows)).len() > MANY * ENOUGH;
-        each_buffer(is_much, fill, |batch| visit(batch.rows()).map(|()| true))
+        let (mut batch, mut lengths) = (Batch::default(), Vec::new());
+        for part in self.parts(0..side.labels.len()) {
+            batch.clear();
+            self.add(part, constant, side, &mut lengths, &mut batch)?;
+            visit(batch.rows())?;
+        }
+        Ok(())
     }
 
-    /// Copies some rows into a batch, and checks them if that was not done before.
-    fn fill(
+    /// Copies rows to a batch, in the memory that it has. Some are copied and looked at before the next, so
+    /// that they stay near.
+    fn gather(
+        &self,
+        rows: Range<usize>,
+        constant: bool,
+        side: &Side<'_>,
+        batch: &mut Batch,
+    ) -> Outcome<()> {
+        batch.clear();
+        batch.reserve(self.places(&rows).len() + rows.len());
+        let mut lengths = Vec::new();
+        self.parts(rows).try_for_each(|part| self.add(part, constant, side, &mut lengths, batch))
+    }
+
+    /// Adds some rows to a batch, and checks them if that was not done before.
+    fn add(
         &self,
         rows: Range<usize>,
         constant: bool,
@@ -352,7 +375,6 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
         lengths.clear();
         lengths.extend(ends.map(|ends| (ends[1] - ends[0]) as u32 + u32::from(constant)));
         let (labels, importances) = side.part(rows.clone());
-        batch.clear();
         let copied = batch.extend_with(lengths, labels, importances, |indices, values| {
             self.copy(&rows, constant, indices, values);
         });
@@ -362,11 +384,20 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
         })
     }
 
-    /// Returns the end of a part of the rows that has about as many features as a batch should.
-    fn end_of_part(&self, from: usize, rows: usize) -> usize {
+    /// Returns parts of the rows that have about as many features as a batch should.
+    fn parts(&self, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let mut from = rows.start;
+        std::iter::from_fn(move || {
+            let part = from..self.end_of_part(from, rows.end);
+            from = part.end;
+            (!part.is_empty()).then_some(part)
+        })
+    }
+
+    /// Returns the end of such a part.
+    fn end_of_part(&self, from: usize, end: usize) -> usize {
         let size = |to: usize| self.offsets[to] - self.offsets[from] + to - from;
-        let is_small = |&to: &usize| size(to) < ENOUGH;
-        (from + 1..rows).find(|to| !is_small(to)).unwrap_or(rows)
+        (from + 1..end).find(|&to| size(to) >= ENOUGH).unwrap_or(end)
     }
 
     /// Copies rows, each perhaps with a constant before it. Column j becomes feature j + 1.

@@ -2,38 +2,38 @@
 //!
 //! Column j of a matrix is feature j + 1, because feature 0 is the constant, as everywhere in
 //! rueful. Values become single precision. A matrix of singles whose rows lie side by side is used
-//! in place if it needs no constant. All other tables are copied, some rows at a time.
+//! in place if it needs no constant. All other tables are copied: small matrices whole, so that all
+//! of their rows are checked on the way, and others some rows at a time. The memory for whole ones is
+//! kept from one call to the next.
 
 use crate::arrow::{self, Batches};
 use crate::dicts::{self, Dicts};
 use crate::error::{Outcome, PythonError};
-use crate::named;
+use crate::named::{self, Plain};
 use crate::side::{Side, Visit};
 use crate::sparse::{Sparse, SparseView};
-use crate::threads::{each_buffer, in_parts};
+use crate::threads::{LARGE, in_parts};
 use numpy::PyReadonlyArray2;
 use numpy::ndarray::{ArrayView1, ArrayView2, s};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use rueful_core::{Door, RowError};
+use rueful_core::{Batch, Door, RowError, Rows};
 use rueful_data::{Bits, Columns, KNOT_ROWS, Names};
 use std::ops::Range;
 
-/// The approximate number of features in a batch.
+/// The approximate number of features in a batch: few enough to stay near while they are copied, checked
+/// and learned from.
 pub(crate) const ENOUGH: usize = 1 << 14;
-
-/// The number of batches from which on it is worth it to make them on another thread.
-pub(crate) const MANY: usize = 32;
 
 /// The number of values that are looked at together.
 pub(crate) const STRETCH: usize = 1 << 12;
 
-/// The least number of values for which another thread is worth it.
-pub(crate) const LARGE: usize = 1 << 18;
-
 /// The largest number of values of a matrix that is copied whole before the first row is shown.
 const SMALL: usize = 1 << 21;
+
+/// The largest number of values for which memory is kept.
+const KEPT: usize = 1 << 20;
 
 /// The largest number of columns that a matrix may have. Readers have the same limit for indices.
 const COLUMNS_MAX: usize = 1 << 26;
@@ -106,7 +106,9 @@ pub(crate) enum View<'a> {
     Doubles(ArrayView2<'a, f64>),
     Sparse(SparseView<'a>),
     /// A matrix that was copied and checked.
-    Copied(Copied),
+    Copied(Copied<'a>),
+    /// The same for a sparse matrix, with its labels and importances.
+    Gathered(&'a Batch),
     /// Rows with named features that were collected already, without labels.
     Batch(dicts::Collected),
     Arrow(Batches),
@@ -119,7 +121,13 @@ pub(crate) enum Way<'a> {
     /// The table has no columns: features are the keys of dicts.
     Keys,
     /// By their names.
-    Named { columns: &'a Columns, bits: Bits, constant: bool },
+    Named {
+        columns: &'a Columns,
+        bits: Bits,
+        constant: bool,
+        /// The features of a table of numbers, if they are known.
+        plain: Option<&'a Plain>,
+    },
 }
 
 /// The names and the missing cells that were found in a table.
@@ -143,7 +151,22 @@ pub(crate) fn add_missing(sums: &mut Vec<u64>, later: &[u64]) {
     sums.iter_mut().zip(later).for_each(|(sum, count)| *sum += count);
 }
 
-impl View<'_> {
+/// Memory for copies of matrices.
+#[derive(Default)]
+pub(crate) struct Room {
+    cells: Vec<f32>,
+    batch: Batch,
+}
+
+impl Room {
+    /// Returns the memory for the next matrix, unless it is too much to be kept.
+    pub(crate) fn kept(self) -> Self {
+        let most = self.cells.len().max(self.batch.nonzeros());
+        if most <= KEPT { self } else { Self::default() }
+    }
+}
+
+impl<'a> View<'a> {
     /// Returns the number of rows, if it is known beforehand.
     pub(crate) fn rows(&self) -> Option<usize> {
         match self {
@@ -151,6 +174,7 @@ impl View<'_> {
             Self::Doubles(array) => Some(array.nrows()),
             Self::Sparse(parts) => Some(parts.rows()),
             Self::Copied(copied) => Some(copied.rows),
+            Self::Gathered(batch) => Some(batch.len()),
             Self::Batch(rows) => Some(rows.len()),
             Self::Arrow(_) => None,
         }
@@ -158,20 +182,44 @@ impl View<'_> {
 
     /// Refuses a matrix with a value that no feature can have. If its columns have names, NaN is a
     /// cell without a value. A matrix that must be copied and is small is copied on the way.
-    pub(crate) fn checked(self, way: &Way<'_>) -> Outcome<Self> {
+    pub(crate) fn checked<'b>(
+        self,
+        way: &Way<'_>,
+        side: &Side<'_>,
+        room: &'b mut Room,
+    ) -> Outcome<View<'b>>
+    where
+        'a: 'b,
+    {
         let gaps = matches!(way, Way::Named { .. });
-        match (self, way) {
+        let is_paired = self.rows() == Some(side.labels.len());
+        Ok(match (self, way) {
             (Self::Doubles(array), Way::Numbered { constant }) if is_small(&array) => {
-                Ok(Self::Copied(Copied::of(&array, *constant)?))
+                View::Copied(Copied::of(&array, *constant, &mut room.cells)?)
             }
             (Self::Singles(array), Way::Numbered { constant: true }) if is_small(&array) => {
-                Ok(Self::Copied(Copied::of(&array, true)?))
+                View::Copied(Copied::of(&array, true, &mut room.cells)?)
             }
-            (Self::Singles(array), _) => check_values(&array, gaps).map(|()| Self::Singles(array)),
-            (Self::Doubles(array), _) => check_values(&array, gaps).map(|()| Self::Doubles(array)),
-            (Self::Sparse(parts), _) => Ok(Self::Sparse(parts.checked()?)),
-            (view @ (Self::Copied(_) | Self::Batch(_) | Self::Arrow(_)), _) => Ok(view),
-        }
+            (Self::Sparse(parts), Way::Numbered { constant })
+                if is_paired && parts.is_small(SMALL) =>
+            {
+                parts.gather(*constant, side, &mut room.batch)?;
+                View::Gathered(&room.batch)
+            }
+            (Self::Singles(array), _) => {
+                check_values(&array, gaps)?;
+                View::Singles(array.reborrow())
+            }
+            (Self::Doubles(array), _) => {
+                check_values(&array, gaps)?;
+                View::Doubles(array.reborrow())
+            }
+            (Self::Sparse(parts), _) => View::Sparse(parts.checked()?),
+            (Self::Copied(copied), _) => View::Copied(copied),
+            (Self::Gathered(batch), _) => View::Gathered(batch),
+            (Self::Batch(rows), _) => View::Batch(rows),
+            (Self::Arrow(batches), _) => View::Arrow(batches),
+        })
     }
 
     /// Shows all rows in order to `visit`, some at a time, each with its label and importance.
@@ -198,11 +246,11 @@ impl View<'_> {
                 return Err(not_numbered());
             }
             (Self::Batch(rows), _) => return rows.each(side, visit),
-            (Self::Singles(array), Way::Named { columns, bits, constant }) => {
-                return named::matrix(&array, (columns, *bits, *constant), side, visit);
+            (Self::Singles(array), Way::Named { columns, bits, constant, plain }) => {
+                return named::matrix(&array, (columns, *bits, *constant), *plain, side, visit);
             }
-            (Self::Doubles(array), Way::Named { columns, bits, constant }) => {
-                return named::matrix(&array, (columns, *bits, *constant), side, visit);
+            (Self::Doubles(array), Way::Named { columns, bits, constant, plain }) => {
+                return named::matrix(&array, (columns, *bits, *constant), *plain, side, visit);
             }
             (Self::Singles(array), Way::Numbered { constant: false })
                 if array.is_standard_layout() =>
@@ -219,7 +267,9 @@ impl View<'_> {
                 parts.each(*constant, side, visit)?;
             }
             (Self::Copied(copied), Way::Numbered { .. }) => copied.each(side, visit)?,
-            (Self::Sparse(_) | Self::Copied(_), Way::Named { .. }) | (_, Way::Keys) => {
+            (Self::Gathered(batch), Way::Numbered { .. }) => visit_in_parts(batch.rows(), visit)?,
+            (Self::Sparse(_) | Self::Copied(_) | Self::Gathered(_), Way::Named { .. })
+            | (_, Way::Keys) => {
                 return Err(PythonError::value(
                     "X is a matrix whose columns have no names, and the model was fitted to names",
                 ));
@@ -308,8 +358,15 @@ fn in_place(array: &ArrayView2<'_, f32>, side: &Side<'_>, visit: &mut Visit<'_>)
     Ok(())
 }
 
+/// Shows rows of a batch, some at a time.
+fn visit_in_parts(rows: Rows<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
+    let step = (ENOUGH * rows.len()).div_ceil(rows.nonzeros().max(1)).max(1);
+    let starts = (0..rows.len()).step_by(step);
+    starts.map(|start| rows.slice(start..rows.len().min(start + step))).try_for_each(visit)
+}
+
 /// Returns parts of the rows that have about as many features as a batch should.
-pub(crate) fn parts(side: &Side<'_>, width: usize) -> impl Iterator<Item = Range<usize>> {
+fn parts(side: &Side<'_>, width: usize) -> impl Iterator<Item = Range<usize>> {
     let (rows, step) = (side.labels.len(), (ENOUGH / width.max(1)).max(1));
     (0..rows).step_by(step).map(move |from| from..rows.min(from + step))
 }
@@ -320,29 +377,23 @@ fn is_small<T>(array: &ArrayView2<'_, T>) -> bool {
 }
 
 /// A matrix in single precision, with its constant.
-pub(crate) struct Copied {
-    cells: Vec<f32>,
+pub(crate) struct Copied<'a> {
+    cells: &'a [f32],
     rows: usize,
     width: usize,
     constant: bool,
 }
 
-impl Copied {
+impl<'a> Copied<'a> {
     /// Copies a matrix, and refuses a value that single precision does not hold.
-    fn of<T: Cell>(array: &ArrayView2<'_, T>, constant: bool) -> Outcome<Self> {
-        let (rows, columns) = array.dim();
-        let width = columns + usize::from(constant);
-        let mut cells = vec![1.0; rows * width];
-        let from = array.as_slice().unwrap_or_default().chunks_exact(columns.max(1));
-        let mut are_finite = true;
-        for (to, from) in cells.chunks_exact_mut(width.max(1)).zip(from) {
-            let to = &mut to[width - columns..];
-            for (to, from) in to.iter_mut().zip(from) {
-                *to = from.single();
-                are_finite &= to.is_finite();
-            }
-        }
-        if !are_finite {
+    fn of<T: Cell>(
+        array: &ArrayView2<'_, T>,
+        constant: bool,
+        cells: &'a mut Vec<f32>,
+    ) -> Outcome<Self> {
+        let (rows, width) = (array.nrows(), array.ncols() + usize::from(constant));
+        cells.resize(rows * width, 0.0);
+        if !copy(array, 0..rows, constant, cells) {
             check_values(array, false)?;
         }
         Ok(Self { cells, rows, width, constant })
@@ -387,6 +438,33 @@ fn wrong<T: Copy + Into<f64> + Sync>(array: &ArrayView2<'_, T>, error: &RowError
     }
 }
 
+/// Copies rows of a matrix, each perhaps with a constant before it. Returns whether all values are finite
+/// in single precision.
+fn copy<T: Cell>(
+    array: &ArrayView2<'_, T>,
+    rows: Range<usize>,
+    constant: bool,
+    cells: &mut [f32],
+) -> bool {
+    let (columns, first) = (array.ncols(), usize::from(constant));
+    let mut are_finite = true;
+    let array = array.slice(s![rows, ..]);
+    for (row, to) in array.rows().into_iter().zip(cells.chunks_exact_mut((columns + first).max(1)))
+    {
+        to[..first].fill(1.0);
+        let mut write = |to: &mut f32, from: T| {
+            *to = from.single();
+            are_finite &= to.is_finite();
+        };
+        let to = to[first..].iter_mut();
+        match row.to_slice() {
+            Some(row) => to.zip(row).for_each(|(to, &from)| write(to, from)),
+            None => to.zip(row).for_each(|(to, &from)| write(to, from)),
+        }
+    }
+    are_finite
+}
+
 /// Shows rows that are copied, some at a time.
 fn dense<T: Cell>(
     array: &ArrayView2<'_, T>,
@@ -396,25 +474,13 @@ fn dense<T: Cell>(
 ) -> Outcome<()> {
     check_width(array.ncols())?;
     let (first, width) = (u32::from(!constant), array.ncols() + usize::from(constant));
-    let mut to_fill = parts(side, width);
-    let fill = |cells: &mut Vec<f32>| {
-        let Some(part) = to_fill.next() else { return Ok(false) };
-        cells.clear();
-        for row in array.slice(s![part, ..]).rows() {
-            cells.extend(constant.then_some(1.0));
-            match row.to_slice() {
-                Some(row) => cells.extend(row.iter().map(|cell| cell.single())),
-                None => cells.extend(row.iter().map(|cell| cell.single())),
-            }
-        }
-        Ok(true)
-    };
-    let (mut to_show, mut door) = (parts(side, width), Door::default());
-    each_buffer(array.len() > MANY * ENOUGH, fill, |cells| {
-        let Some(part) = to_show.next() else { return Ok(false) };
+    let (mut cells, mut door) = (Vec::new(), Door::default());
+    for part in parts(side, width) {
+        cells.resize(part.len() * width, 0.0);
+        copy(array, part.clone(), constant, &mut cells);
         let (labels, importances) = side.part(part);
-        let rows = door.dense_from(first, width, cells, labels, importances);
+        let rows = door.dense_from(first, width, &cells, labels, importances);
         visit(rows.map_err(|error| wrong(array, &error))?)?;
-        Ok(true)
-    })
+    }
+    Ok(())
 }

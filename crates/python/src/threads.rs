@@ -1,15 +1,13 @@
 //! Work on several threads. The results are those of one thread.
 
-use crate::error::Outcome;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::LazyLock;
-use std::sync::mpsc::sync_channel;
 use std::thread::{available_parallelism, scope};
 
-/// The number of buffers between the thread that fills them and the one that reads them.
-const BUFFERS: usize = 3;
+/// The least number of values for which another thread is worth it.
+pub(crate) const LARGE: usize = 1 << 18;
 
 /// Returns the number of cores that may be used. `OMP_NUM_THREADS` can ask for fewer than there are, as
 /// Spark does for its workers.
@@ -40,44 +38,5 @@ pub(crate) fn in_parts<T: Send>(
         let results =
             others.into_iter().map(|one| one.join().unwrap_or_else(|why| resume_unwind(why)));
         [first].into_iter().chain(results).collect()
-    })
-}
-
-/// Shows buffers to `visit`, until it returns false. `fill` makes the next buffer out of an old one, and
-/// returns false if there is none. If there is much to do, buffers are filled on another thread while those
-/// before are read.
-pub(crate) fn each_buffer<B: Default + Send>(
-    is_much: bool,
-    mut fill: impl FnMut(&mut B) -> Outcome<bool> + Send,
-    mut visit: impl FnMut(&B) -> Outcome<bool>,
-) -> Outcome<()> {
-    if !is_much || cores() == 1 {
-        let mut buffer = B::default();
-        while fill(&mut buffer)? && visit(&buffer)? {}
-        return Ok(());
-    }
-    scope(|scope| {
-        let (give, full) = sync_channel(BUFFERS);
-        let (give_back, empty) = sync_channel(BUFFERS);
-        (0..BUFFERS).for_each(|_| give_back.send(B::default()).unwrap_or_default());
-        scope.spawn(move || {
-            // It ends with the last buffer, with an error, or when nobody reads any more.
-            for mut buffer in empty {
-                let filled = fill(&mut buffer);
-                let is_last = !matches!(filled, Ok(true));
-                if give.send(filled.map(|is_full| is_full.then_some(buffer))).is_err() || is_last {
-                    break;
-                }
-            }
-        });
-        for buffer in full {
-            let Some(buffer) = buffer? else { break };
-            if !visit(&buffer)? {
-                break;
-            }
-            // It is not wanted any more if all buffers are filled.
-            let _ = give_back.send(buffer);
-        }
-        Ok(())
     })
 }

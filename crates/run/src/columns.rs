@@ -3,12 +3,11 @@
 use rueful_core::{Batch, Rows};
 use rueful_data::Census;
 
-/// Renumbering is worth it when at most one index in so many was seen.
-const SCARCE: u64 = 2;
-
 /// The features that solvers are shown, and their numbers. Solvers take time and memory in
 /// proportion to the largest number, and features by name are scattered. The order stays the same,
-/// and so do the numbers of coordinates that comparators tell apart.
+/// and so do the numbers of coordinates that comparators tell apart. Sums over columns are rounded
+/// by their places, so indices that were not seen are always left out: data with its columns spread
+/// out has the same solution to the last bit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Columns {
     /// All features, under their own numbers.
@@ -22,7 +21,7 @@ impl Columns {
     /// The columns that suit a stream, and comparators that tell the first `named` coordinates
     /// apart.
     pub fn of(census: &Census, named: usize) -> Self {
-        if SCARCE * (census.features + named as u64) > census.dimension {
+        if census.features >= census.dimension {
             return Self::All;
         }
         let named = u32::try_from(named).unwrap_or(u32::MAX);
@@ -33,6 +32,7 @@ impl Columns {
     /// Rows under the new numbers: the same rows, or a copy. All their features must have one.
     pub fn renumber<'a>(&self, rows: Rows<'a>, copy: &'a mut Batch) -> Rows<'a> {
         let Self::Seen(seen) = self else { return rows };
+        let left_out = seen.last().map_or(0, |&last| last as usize + 1 - seen.len());
         copy.clear();
         let renumbered = copy.map_rows(
             rows,
@@ -41,8 +41,12 @@ impl Columns {
                 let mut from = 0;
                 let x = example.features;
                 x.indices().iter().zip(x.values()).try_for_each(|(&index, &value)| {
-                    // Indices increase along a row, so each lies behind the one before.
-                    from += seen[from..].partition_point(|&other| other < index);
+                    // Indices increase along a row, so each lies behind the one before. And none
+                    // moves further than the number of indices that are left out.
+                    let own = index as usize;
+                    from = from.max(own.saturating_sub(left_out));
+                    let within = &seen[from..seen.len().min(own + 1)];
+                    from += within.partition_point(|&other| other < index);
                     row.push(from as u32, value)
                 })
             },
@@ -80,6 +84,22 @@ impl Columns {
 mod tests {
     use super::*;
     use rueful_core::Importance;
+
+    #[test]
+    fn a_single_gap_is_closed() {
+        let mut batch = Batch::default();
+        batch.push(&[0, 1, 3, 4], &[1.0; 4], 1.0).unwrap();
+        let mut census = Census::default();
+        census.count(batch.rows());
+        let mut copy = Batch::default();
+        let numbers = |named: usize, copy: &mut Batch| {
+            let rows = Columns::of(&census, named).renumber(batch.rows(), copy);
+            rows.get(0).features.indices().to_vec()
+        };
+        assert_eq!(numbers(0, &mut copy), [0, 1, 2, 3]);
+        assert_eq!(numbers(2, &mut copy), [0, 1, 2, 3]);
+        assert_eq!(numbers(3, &mut copy), [0, 1, 3, 4]);
+    }
 
     #[test]
     fn rows_keep_their_labels_and_importances() {

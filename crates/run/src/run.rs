@@ -180,11 +180,11 @@ impl Run {
         let cells = self.ledger.cells();
         let census = &self.seen.census;
         let all_counted = || cells.features().into_iter().all(|feature| census.has(feature));
-        let (before, are_counted) = (cells.count(), self.are_counted.unwrap_or_else(all_counted));
+        let are_counted = self.are_counted.unwrap_or_else(all_counted);
         self.learn_counted(rows)?;
         // Where the census has all features that were seen, only new ones are news for it.
-        if are_counted && self.ledger.cells().count() == before {
-            self.seen.census.count_known(rows);
+        if are_counted {
+            self.seen.census.count_new(rows, self.ledger.cells().latest());
         } else {
             self.seen.census.count(rows);
         }
@@ -473,6 +473,11 @@ impl Run {
                 "{} of the rounds were played by other learners, and the theorem is about one",
                 self.others
             ));
+        }
+        // The theorem of such a learner bounds the certificate of its witnesses, and not the one of
+        // its own predictions alone.
+        if self.task.learner.has_witnesses() && !self.task.is_judged() {
+            return Promise::none("the theorem is about the learner's witnesses, and none judges");
         }
         self.learner.promise(self.ledger.comparators(), self.ledger.coordinates())
     }

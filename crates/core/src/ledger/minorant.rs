@@ -283,8 +283,7 @@ impl Minorant {
 
     /// A bound on ‖e/N‖, for unit-free comparators.
     fn slack_for(&self, breadth: f64, ruler: &Ruler) -> f64 {
-        let least = ruler.largest().iter().filter(|&&n| n > 0.0).fold(f32::MAX, |a, &b| a.min(b));
-        self.relative_slack() * breadth + self.products_lost() / f64::from(least)
+        self.relative_slack() * breadth + self.products_lost() / f64::from(ruler.least())
     }
 
     /// A bound on the loss from products that are too small for a double.

@@ -286,7 +286,8 @@ impl Ledger {
         }
         let sigma = self.minorant().sigma().get();
         let (gradient, example) = largest(rounds, rows.norms_sq, sigma);
-        let least = Round::least_gradient_sq(rounds.iter().any(|round| round.slope != 0.0));
+        let mut moves = rounds.iter().zip(rows.norms_sq);
+        let least = Round::least_gradient_sq(moves.any(|(round, &norm)| round.is_moving(norm)));
         self.gradient_sq_max = larger(self.gradient_sq_max, larger(gradient, least));
         self.example_sq_max = larger(self.example_sq_max, example);
         self.tally.record_rows(rows, rounds);

@@ -186,7 +186,8 @@ impl Weights {
         if shrink != 1.0 {
             self.scale_by(shrink);
         }
-        if advance != 0.0 {
+        // Without features nothing moves, and the square of a long step times 0 would be no number.
+        if advance != 0.0 && x.norm_sq() > 0.0 {
             self.credit += x.len() as u64;
             let k = advance * self.inverse_scale();
             if self.accounts.are_open() {
@@ -363,6 +364,13 @@ mod tests {
         let expected: Vec<f64> = vec![f64::from(0.3_f32), 0.0, f64::from(0.7_f32)];
         assert_eq!(w.iter().collect::<Vec<_>>(), expected);
         assert!((w.norm_sq() - x.norm_sq()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_long_step_without_features_goes_nowhere() {
+        let mut w = known([3.0, 4.0]);
+        w.step(1.0, 1e200, &Features::new(&[], &[]).unwrap(), 0.0);
+        assert_eq!((w.norm_sq(), w.norm_error, w.can_exceed(4.9)), (25.0, 0.0, true));
     }
 
     /// Weights whose running norm is exact.

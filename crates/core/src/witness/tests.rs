@@ -122,17 +122,18 @@ fn check(loss: AnyLoss, is_unit_free: bool, stream: &Batch) {
     }
     // The lower bounds of witnesses hold for every radius, not only for their own.
     for radius in [0.01, 0.5, 2.0, 100.0] {
-        let ball = ledger.comparators().with_radius(Positive::new(radius).unwrap());
+        let radius = Positive::new(radius).unwrap();
+        let ball = if is_unit_free { UnitFree { radius }.into() } else { Ball { radius }.into() };
         for minorant in witnesses.minorants() {
             let floor = minorant.floor(&ball, ledger.coordinates());
-            for u in comparators(&witnesses, radius) {
+            for u in comparators(&witnesses, radius.get()) {
                 let cost = cost(&loss, stream, &u);
                 assert!(floor <= cost * (1.0 + 1e-12), "{loss} {radius}: {floor} {cost}");
             }
         }
         let line = witnesses.minorant(2).line_for(&ball, ledger.coordinates()).unwrap();
         let floor = witnesses.minorant(2).floor(&ball, ledger.coordinates());
-        assert_eq!(line.floor(Positive::new(radius).unwrap()), floor);
+        assert_eq!(line.floor(radius), floor);
     }
     // The ledger recorded the first witness. So both have the same sums, each computed in its own
     // way.

@@ -3,7 +3,7 @@
 use super::{Each, Slopes, WITNESSES};
 use crate::features::Features;
 use crate::loss::{Labels, Loss};
-use crate::ruler::{LabelSize, Ruler};
+use crate::ruler::{LabelSize, Ruler, quotient};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
@@ -115,8 +115,7 @@ impl<M: Measured> Units<M> {
 
     /// v_i/N_i for a vector by cell, where 0/0 counts as 0.
     pub(super) fn scaled(&self, v: &[f64]) -> impl Iterator<Item = f64> + Clone {
-        let n = |i: usize| f64::from(self.measure(i).largest);
-        v.iter().enumerate().map(move |(i, &v)| if v == 0.0 { 0.0 } else { v / n(i) })
+        v.iter().enumerate().map(move |(i, &v)| quotient(v, self.measure(i).largest))
     }
 
     pub(super) fn rearrange(&mut self, from: &[u32]) {

@@ -197,7 +197,7 @@ impl Cached {
             self.broken = Some(self.fault_error(work, &fault));
         }
         std::mem::swap(batch, &mut work.block.batch);
-        self.census.count_with(batch.rows(), Some(&work.block.new));
+        self.census.count_with(batch.rows(), Some(work.block.new.iter().copied()));
         if !self.idle_rows {
             leave_out_idle(batch);
         }

@@ -142,7 +142,7 @@ impl Bank {
             AnyLoss::Quantile(quantile) => {
                 Kind::Pinball(Stack::new(loss, Pinball::new(quantile.tau.get(), 1.0)))
             }
-            AnyLoss::Perceptron(_) | AnyLoss::Linear(_) => {
+            _ => {
                 return Err(format!(
                     "the bank learns from hinge, logistic, square, absolute and quantile losses, not {}",
                     loss.name()
