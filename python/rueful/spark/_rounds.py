@@ -164,14 +164,14 @@ class InPlace:
         part = F.spark_partition_id().cast("long").alias(PART)
         return Survey.of(self.df.select(part, *([label] if label is not None else [])), label)
 
-    def _numbered(self, cut: Slice | None = None) -> DataFrame:
-        """Gives every row, or those of a slice, the number of its part and its place there."""
-        place = F.col(_PLACE)
-        part = F.shiftright(place, _PARTITION)
-        row = place.bitwiseAND(F.lit((1 << _PARTITION) - 1))
-        rows = self.df.withColumn(_PLACE, F.monotonically_increasing_id())
-        rows = rows if cut is None else rows.where(cut.holds(part, row))
-        return rows.select(*self.df.columns, part.alias(PART), row.alias(ROW))
+    def _placed(self) -> DataFrame:
+        """Gives every row the number of its part and its place there, as one number."""
+        return self.df.withColumn(_PLACE, F.monotonically_increasing_id())
+
+    def _numbered(self) -> DataFrame:
+        """Gives every row the number of its part and its place there."""
+        part, row = _part_and_row(F.col(_PLACE))
+        return self._placed().select(*self.df.columns, part.alias(PART), row.alias(ROW))
 
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
         """Lets every part learn from its slice.
@@ -179,10 +179,36 @@ class InPlace:
         Java reads all rows, and hands over those. The slice of one part is read by one task, which
         stops at its end.
         """
-        rows, length = self._numbered(cut), cut.end - cut.start
+        rows = self._placed().where(cut.holds(*_part_and_row(F.col(_PLACE))))
+        length = cut.end - cut.start
         if cut.only is not None and length <= _MOST_TAKEN:
             rows = rows.coalesce(1).limit(length)
-        return rows.mapInArrow(gathering(learn), STATE)
+        return rows.mapInArrow(gathering(placing(learn)), STATE)
+
+
+def _part_and_row(place: Column) -> tuple[Column, Column]:
+    """Returns the number of a part and the place there from the number that Spark gives to a row."""
+    row = place.bitwiseAND(F.lit((1 << _PARTITION) - 1))
+    return F.shiftright(place, _PARTITION), row
+
+
+def placing(learn: Learner) -> Learner:
+    """Returns a function of rows that have the numbers of Spark: one column leaves Java, not two."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Batches:
+        return learn(_unpacked(batch) for batch in batches)
+
+    return run
+
+
+def _unpacked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Gives every row the number of its part and its place there."""
+    at = batch.schema.get_field_index(_PLACE)
+    place = np.asarray(batch.column(at))
+    own = [place >> _PARTITION, place & ((1 << _PARTITION) - 1)]
+    columns, names = batch.columns, batch.schema.names
+    del columns[at], names[at]
+    return pa.RecordBatch.from_arrays([*columns, *map(pa.array, own)], [*names, PART, ROW])
 
 
 #: The step of a plan that reads files.
