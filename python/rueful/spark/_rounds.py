@@ -187,13 +187,13 @@ class InPlace:
 
 
 def _part_and_row(place: Column) -> tuple[Column, Column]:
-    """Returns the number of a part and the place there from the number that Spark gives to a row."""
+    """Returns the number of a part, and the place there, from the number of a row in Spark."""
     row = place.bitwiseAND(F.lit((1 << _PARTITION) - 1))
     return F.shiftright(place, _PARTITION), row
 
 
 def placing(learn: Learner) -> Learner:
-    """Returns a function of rows that have the numbers of Spark: one column leaves Java, not two."""
+    """Returns a function of rows with the numbers of Spark: one column leaves Java, not two."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
         return learn(_unpacked(batch) for batch in batches)

@@ -1,10 +1,10 @@
 """ML vectors on their way from Java to Python.
 
-Spark keeps a vector as a structure. A dense vector has no indices, and lists that are missing are slow:
-Spark writes a batch with many of them to Arrow in time that grows with the square of its rows. Every
-column costs Java time for every row, too. So vectors travel as two columns. One has the values. The other
-one has the indices and after them the size, and is empty where a vector is dense. In Python they are put
-together again.
+Spark keeps a vector as a structure. A dense vector has no indices, and lists that are missing are
+slow: Spark writes a batch with many of them to Arrow in time that grows with the square of its
+rows. Every column costs Java time for every row, too. So vectors travel as two columns. One has
+the values. The other one has the indices and after them the size, and is empty where a vector is
+dense. In Python they are put together again.
 """
 
 from __future__ import annotations
