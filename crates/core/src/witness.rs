@@ -21,6 +21,16 @@
 //! 2√E_T. And Φ_T ≥ UY‖S_T/N_T‖. In the data's own units N = 1, and Y = 1 because the ball does not
 //! depend on Y.
 //!
+//! **Implicit steps.** If the loss is smooth, S gets a slope that has seen the label. Let p(a) be the
+//! prediction from S + a·x, with D(a)² = ‖(S + a·x)/N_t‖² + E_{t+1} + G_t². The slope a that solves
+//! a = φ'(p(a)) minimises φ*(a) + UY·D(a): it is one exact step of dual ascent, and at large radii
+//! the lower bound is much better for it. The predictions are still those before the step, E has
+//! their slopes a', and both bounds hold: with φ(p_t) + φ*(a') = a' p_t, a step whose φ*(a) + UY·D(a)
+//! is at most that of a' raises the potential by no more than the explicit step would. A slope that
+//! is only nearly a solution is as good if it is the slope of some prediction p, because then
+//! −φ*(a) = φ(p) − a p. So Newton's method takes one step, and where the sum above is not smaller
+//! for it, the slope is a'.
+//!
 //! An importance multiplies the slope of its round and is not known before the label, just as
 //! weights of classes are not. So G_t is made with the largest importance so far. If a later
 //! importance exceeds that, the theorem pays for the amount by which D_t was too small. It also
@@ -207,6 +217,57 @@ struct Row {
 impl PartialEq for Row {
     fn eq(&self, _other: &Self) -> bool {
         true
+    }
+}
+
+/// The tangents of the losses of one round, one for each witness.
+#[derive(Clone, Copy)]
+struct Tangents<F> {
+    prediction: F,
+    value: F,
+    slope: F,
+}
+
+/// Predictions for a row after a step with a slope a: p(a) = −U·Y·⟨(S + a·x)/N, x/N⟩/D(a), where
+/// D(a)² = ‖(S + a·x)/N‖² + E + G², and E has the explicit slope of the round.
+struct After<F> {
+    radius: F,
+    inner: F,
+    /// ‖x/N‖²
+    square: F,
+    /// D(0)²
+    root_sq: F,
+}
+
+impl<F: Fours> After<F> {
+    #[inline(always)]
+    fn new(row: &Row, radius: F, explicit: F) -> Self {
+        let (square, root) = (F::all(row.square), F::load(&row.root));
+        let root_sq = root * root + explicit * (explicit * square);
+        Self { radius, inner: F::load(&row.inner), square, root_sq }
+    }
+
+    /// D(a)
+    #[inline(always)]
+    fn root(&self, slope: F) -> F {
+        let root_sq = self.root_sq + slope * (self.inner + self.inner + slope * self.square);
+        root_sq.max(F::all(0.0)).sqrt()
+    }
+
+    /// p(a), and how fast it falls with a, given D(a).
+    #[inline(always)]
+    fn prediction(&self, root: F, slope: F) -> (F, F) {
+        let per_root = F::all(1.0) / root;
+        let share = (self.inner + slope * self.square) * per_root;
+        let rate = self.radius * ((self.square - share * share) * per_root);
+        (F::all(-1.0) * finite(self.radius * share), rate)
+    }
+
+    /// φ*(a) + U·Y·D(a) for the slope of a tangent.
+    #[inline(always)]
+    fn potential(&self, tangent: &Tangents<F>) -> F {
+        let conjugate = tangent.slope * tangent.prediction - tangent.value;
+        conjugate + self.radius * self.root(tangent.slope)
     }
 }
 
@@ -497,30 +558,77 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
             self.widen(label, importance);
         }
         let (length, breadth) = Minorant::lengths_of(&example.features);
-        let (row, sums) = (&self.row, &mut self.sums);
         let (all, zero) = (F::all, F::all(0.0));
-        let prediction = F::load(&row.predictions);
-        let (value, slope) = self.loss.at_each(prediction, label);
-        let (value, slope) = (all(importance) * value, all(importance) * slope);
-        let at_zero = slope * prediction;
-        let gradient_sq = slope * (slope * all(row.square));
+        let explicit = self.tangents(F::load(&self.row.predictions), label, importance);
+        let taken = self.implicit(explicit, label, importance);
+        let (row, sums) = (&self.row, &mut self.sums);
+        let at_zero = taken.slope * taken.prediction;
 
         sums.rounds += 1;
-        sums.losses.add(value);
-        sums.offset.add(value - at_zero);
-        enter(&mut sums.magnitude, Minorant::sizes_of(value, at_zero, prediction));
-        enter(&mut sums.length, slope.abs() * all(length));
-        enter(&mut sums.breadth, slope.abs() * all(breadth));
+        sums.losses.add(explicit.value);
+        sums.offset.add(taken.value - at_zero);
+        enter(&mut sums.magnitude, Minorant::sizes_of(taken.value, at_zero, taken.prediction));
+        enter(&mut sums.length, taken.slope.abs() * all(length));
+        enter(&mut sums.breadth, taken.slope.abs() * all(breadth));
 
+        let gradient_sq = explicit.slope * (explicit.slope * all(row.square));
         enter(&mut sums.energy, gradient_sq);
         let paid = gradient_sq / F::load(&row.root);
         enter(&mut sums.paid, gradient_sq.above(zero, paid, zero));
-        let square = F::load(&sums.square) + (all(2.0) * slope * F::load(&row.inner) + gradient_sq);
+        let step_sq = taken.slope * (taken.slope * all(row.square));
+        let growth = all(2.0) * taken.slope * F::load(&row.inner) + step_sq;
+        let square = F::load(&sums.square) + growth;
         square.max(zero).store(&mut sums.square);
         if zero.above(square, all(1.0), zero).sum() > 0.0 {
             sums.lift(square.array());
         }
-        slope.array()
+        taken.slope.array()
+    }
+
+    /// The tangents of c·φ at some predictions.
+    #[inline(always)]
+    fn tangents<F: Fours>(&self, prediction: F, label: f64, importance: f64) -> Tangents<F> {
+        let (value, slope) = self.loss.at_each(prediction, label);
+        let importance = F::all(importance);
+        Tangents { prediction, value: importance * value, slope: importance * slope }
+    }
+
+    /// The tangents with which the round enters S: for a smooth loss those of an implicit step, where
+    /// they lower the potential, and otherwise the explicit ones.
+    #[inline(always)]
+    fn implicit<F: Fours>(
+        &self,
+        explicit: Tangents<F>,
+        label: f64,
+        importance: f64,
+    ) -> Tangents<F> {
+        if self.loss.curvature_at_slopes(explicit.slope).is_none() {
+            return explicit;
+        }
+        let (zero, importance_of) = (F::all(0.0), F::all(importance));
+        let radius = F::load(&self.radii) * F::all(self.label_unit());
+        let after = After::new(&self.row, radius, explicit.slope);
+        // The root lies between the prediction before the step and about the one after the explicit
+        // step. From the bend of the loss at 0, or from the end nearest to it, Newton's method
+        // approaches the root from one side, and its first step is a long one.
+        let here = explicit.prediction;
+        let (_, rate) = after.prediction(F::load(&self.row.root), zero);
+        let there = here - finite(explicit.slope * rate);
+        let start = here.min(there).max(here.max(there).min(zero));
+        let (_, slope) = self.loss.at_each(start, label);
+        let curvature = self.loss.curvature_at_slopes(slope).unwrap_or(zero);
+        let slope = importance_of * slope;
+        let (next, rate) = after.prediction(after.root(slope), slope);
+        let speed = F::all(1.0) + rate * (importance_of * curvature);
+        let prediction = finite(start - (start - next) / speed);
+        let found = self.tangents(prediction, label, importance);
+        let (most, own) = (after.potential(&explicit), after.potential(&found));
+        let choose = |implicit: F, explicit: F| most.above(own, implicit, explicit);
+        Tangents {
+            prediction: choose(found.prediction, explicit.prediction),
+            value: choose(found.value, explicit.value),
+            slope: choose(found.slope, explicit.slope),
+        }
     }
 
     /// The minorant of the rounds of a witness.

@@ -88,6 +88,11 @@ impl Loss for AnyLoss {
         with_loss!(self, loss => loss.is_linear())
     }
 
+    #[inline(always)]
+    fn curvature_at_slopes<F: Fours>(&self, slopes: F) -> Option<F> {
+        with_loss!(self, loss => loss.curvature_at_slopes(slopes))
+    }
+
     fn is_square(&self) -> bool {
         with_loss!(self, loss => loss.is_square())
     }

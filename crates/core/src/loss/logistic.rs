@@ -104,6 +104,13 @@ impl Loss for Logistic {
         Labels::Signs
     }
 
+    /// |a|(1 − |a|)
+    #[inline(always)]
+    fn curvature_at_slopes<F: Fours>(&self, slopes: F) -> Option<F> {
+        let wrong = slopes.abs();
+        Some(wrong * (F::all(1.0) - wrong))
+    }
+
     /// 1/(1 + e^{−p}), the probability whose negative logarithm is the loss.
     fn probability(&self, prediction: f64) -> Option<f64> {
         Some(1.0 / (1.0 + (-prediction).exp()))

@@ -174,6 +174,13 @@ pub trait Loss: Copy + Send + Sync + 'static {
         false
     }
 
+    /// φ'' at the predictions with these slopes, for a smooth loss whose slopes determine it. The
+    /// witnesses of such a loss take implicit steps.
+    #[inline(always)]
+    fn curvature_at_slopes<F: Fours>(&self, _slopes: F) -> Option<F> {
+        None
+    }
+
     /// Whether a gradient step on φ is the Perceptron's update. The Perceptron's theorem then
     /// applies to φ.
     fn moves_as_the_perceptron(&self) -> bool {
