@@ -13,7 +13,7 @@
 #![allow(clippy::print_stdout)] // it is a program
 
 use rueful_checks::Rng;
-use rueful_core::loss::{Absolute, Hinge, Logistic, Loss, Square};
+use rueful_core::loss::{Absolute, AnyLoss, Hinge, Logistic, Loss, Square};
 use rueful_core::set::{AnySet, Ball, BoxSet};
 use rueful_core::{Batch, NonNegative, Positive};
 use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve};
@@ -87,7 +87,12 @@ fn report(name: &str, loss: &str, set: &AnySet, batch: &Batch, gap: f64) -> Resu
     Ok(())
 }
 
-fn run<L: Loss>(loss: L, comparators: &AnySet, batch: &Batch, tolerance: f64) -> Solution {
+fn run<L: Loss + Into<AnyLoss>>(
+    loss: L,
+    comparators: &AnySet,
+    batch: &Batch,
+    tolerance: f64,
+) -> Solution {
     let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: comparators.clone() };
     let mut data = InMemory { batches: std::slice::from_ref(batch) };
     let options = Options { tolerance, ..Options::default() };

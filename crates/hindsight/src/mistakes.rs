@@ -6,7 +6,7 @@
 //! bound says nothing any more, downwards. A mistake is a mistake however much its example counts,
 //! so H leaves importances aside.
 
-use crate::passes::Passes;
+use crate::passes::{AnyPasses, Failed, Passes, solve_over};
 use crate::problem::{Options, Problem, Start};
 use crate::rounding::{TINY, norm_above};
 use crate::solve::solve;
@@ -51,37 +51,39 @@ pub fn mistake_bound(hinge: f64, norm: f64, example_norm_max: f64) -> f64 {
 
 /// Looks for the comparator with the least mistake bound. `example_norm_max` is X, which must be at
 /// least the largest ‖x_t‖ of the data. The options are those of each [`solve`] on the way.
-pub fn best_mistake_bound<P: Passes>(
+pub fn best_mistake_bound<P: Passes + ?Sized>(
     data: &mut P,
     example_norm_max: f64,
     options: &Options,
 ) -> Result<BestMistakeBound, P::Error> {
-    let data = &mut Alike { data };
-    let mut rounds = 0;
-    data.pass(&mut |rows| rounds += rows.len() as u64)?;
-    let nothing = BestMistakeBound {
-        bound: rounds as f64,
-        norm: 0.0,
-        hinge: rounds as f64,
-        comparator: Vec::new(),
-        passes: 1,
-    };
-    let mut search = Search { data, example_norm_max, options, best: nothing };
-    if rounds > 0 && example_norm_max > 0.0 {
-        search.run((rounds as f64).sqrt() / example_norm_max)?;
-    }
-    Ok(search.best)
+    solve_over(data, |data| {
+        let data = &mut Alike { data };
+        let mut rounds = 0;
+        data.pass(&mut |rows| rounds += rows.len() as u64)?;
+        let nothing = BestMistakeBound {
+            bound: rounds as f64,
+            norm: 0.0,
+            hinge: rounds as f64,
+            comparator: Vec::new(),
+            passes: 1,
+        };
+        let mut search = Search { data, example_norm_max, options, best: nothing };
+        if rounds > 0 && example_norm_max > 0.0 {
+            search.run((rounds as f64).sqrt() / example_norm_max)?;
+        }
+        Ok(search.best)
+    })
 }
 
 /// The same data, with all examples counting alike.
-struct Alike<'a, P> {
-    data: &'a mut P,
+struct Alike<'a> {
+    data: &'a mut AnyPasses<'a>,
 }
 
-impl<P: Passes> Passes for Alike<'_, P> {
-    type Error = P::Error;
+impl Passes for Alike<'_> {
+    type Error = Failed;
 
-    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), P::Error> {
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), Failed> {
         self.data.pass(&mut |rows| visit(rows.alike()))
     }
 
@@ -91,17 +93,17 @@ impl<P: Passes> Passes for Alike<'_, P> {
 }
 
 /// A search over the logarithm of the radius.
-struct Search<'a, P> {
-    data: &'a mut P,
+struct Search<'a> {
+    data: &'a mut Alike<'a>,
     example_norm_max: f64,
     options: &'a Options,
     best: BestMistakeBound,
 }
 
-impl<P: Passes> Search<'_, P> {
+impl Search<'_> {
     /// Goes down from the largest radius in octaves, and then cuts around the best by golden
     /// sections.
-    fn run(&mut self, largest: f64) -> Result<(), P::Error> {
+    fn run(&mut self, largest: f64) -> Result<(), Failed> {
         let mut lowest = (f64::INFINITY, 0);
         for octave in 0..=OCTAVES {
             let bound = self.at(largest * 2.0_f64.powi(-octave))?;
@@ -114,7 +116,7 @@ impl<P: Passes> Search<'_, P> {
     }
 
     /// Cuts the interval [low, high] of log₂ of the radius over the largest again and again.
-    fn golden(&mut self, largest: f64, mut low: f64, mut high: f64) -> Result<(), P::Error> {
+    fn golden(&mut self, largest: f64, mut low: f64, mut high: f64) -> Result<(), Failed> {
         let share = (5.0_f64.sqrt() - 1.0) / 2.0;
         let (mut left, mut right) = (high - share * (high - low), low + share * (high - low));
         let mut at_left = self.at(largest * left.exp2())?;
@@ -134,7 +136,7 @@ impl<P: Passes> Search<'_, P> {
     }
 
     /// The bound from the best comparator in the ball of this radius.
-    fn at(&mut self, radius: f64) -> Result<f64, P::Error> {
+    fn at(&mut self, radius: f64) -> Result<f64, Failed> {
         let Ok(radius) = Positive::new(radius) else { return Ok(f64::INFINITY) };
         let comparators = Ball { radius }.into();
         let problem = Problem { loss: Hinge {}, sigma: NonNegative::ZERO, comparators };

@@ -55,6 +55,48 @@ impl<'a, E> Prefix<'a, dyn Passes<Error = E> + 'a> {
     }
 }
 
+/// The sign that a pass has failed. The data keep the reason.
+pub(crate) struct Failed;
+
+/// Data that keep the error of a pass that has failed. So the code of the solvers does not depend
+/// on the type of the error, nor on that of the data, and is compiled in this crate.
+struct Keeping<'a, P: Passes + ?Sized> {
+    data: &'a mut P,
+    error: Option<P::Error>,
+}
+
+impl<P: Passes + ?Sized> Passes for Keeping<'_, P> {
+    type Error = Failed;
+
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), Failed> {
+        self.data.pass(visit).map_err(|error| {
+            self.error = Some(error);
+            Failed
+        })
+    }
+
+    fn held(&self) -> Option<Vec<Rows<'_>>> {
+        self.data.held()
+    }
+}
+
+/// Any data, as the solvers see them.
+pub(crate) type AnyPasses<'a> = dyn Passes<Error = Failed> + 'a;
+
+/// Runs a solver on data, and returns the error of the pass that failed, if one did.
+pub(crate) fn solve_over<P: Passes + ?Sized, T>(
+    data: &mut P,
+    solve: impl FnOnce(&mut AnyPasses<'_>) -> Result<T, Failed>,
+) -> Result<T, P::Error> {
+    let mut keeping = Keeping { data, error: None };
+    let solved = solve(&mut keeping);
+    match (solved, keeping.error) {
+        (Ok(solved), None) => Ok(solved),
+        (_, Some(error)) => Err(error),
+        (Err(Failed), None) => unreachable!("data keep the error of a pass that fails"),
+    }
+}
+
 impl<P: Passes + ?Sized> Passes for Prefix<'_, P> {
     type Error = P::Error;
 

@@ -8,12 +8,12 @@ use crate::held::Held;
 use crate::interior::Interior;
 use crate::multipliers::Multipliers;
 use crate::newton::Newton;
-use crate::passes::{Passes, Prefix};
+use crate::passes::{Passes, Prefix, solve_over};
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
 use crate::proof::Proof;
 use crate::set::{lowest, make_feasible};
 use crate::survey::{Dual, Shape, Survey, survey};
-use rueful_core::loss::Loss;
+use rueful_core::loss::{AnyLoss, Loss, with_usual_loss};
 use rueful_core::set::AnySet;
 
 /// The most columns for which methods that keep d² numbers and take d³ operations are used.
@@ -57,16 +57,22 @@ const MAX_TURNED: u64 = 200_000_000;
 /// assert!((solution.comparator[0] - 2.0).abs() < 1e-4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn solve<L: Loss, P: Passes>(
+pub fn solve<L: Loss + Into<AnyLoss>, P: Passes + ?Sized>(
     problem: &Problem<L>,
     data: &mut P,
     start: Start,
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, P::Error> {
-    let mut data = Prefix::whole(data);
-    let Found { bracket, examples, method } = search(problem, &mut data, start, options, watch)?;
-    Ok(bracket.into_solution(examples, method))
+    let Problem { loss, sigma, comparators } = problem.clone();
+    solve_over(data, |data| {
+        let whole = &mut Prefix::whole(data);
+        // The loss is evaluated in every step.
+        let Found { bracket, examples, method } = with_usual_loss!(loss.into(), loss => {
+            search(&Problem { loss, sigma, comparators }, whole, start, options, watch)?
+        });
+        Ok(bracket.into_solution(examples, method))
+    })
 }
 
 /// The interval that was found, with the slopes that prove it.

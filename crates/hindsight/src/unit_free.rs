@@ -15,13 +15,13 @@
 use crate::bracket::Bracket;
 use crate::cost::{Cost, careful_dot};
 use crate::counted::Counted;
-use crate::passes::{Passes, Prefix};
+use crate::passes::{AnyPasses, Failed, Passes, Prefix, solve_over};
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
 use crate::proof::Proof;
 use crate::scales::{Scales, quotient};
 use crate::solve::{Found, MAX_HELD, search};
 use crate::survey::{Shape, known_below};
-use rueful_core::loss::Loss;
+use rueful_core::loss::{AnyLoss, Loss, with_usual_loss};
 use rueful_core::set::Ball;
 use rueful_core::{Batch, Example, Features, NonNegative, Positive, Rows};
 
@@ -72,8 +72,8 @@ const KEPT_TOGETHER: usize = 1 << 18;
 /// assert!((metres.comparator[0] - 1000.0 * millimetres.comparator[0]).abs() < 1e-6);
 /// # Ok::<(), rueful_core::FeatureError>(())
 /// ```
-pub fn solve_unit_free<L: Loss, P: Passes>(
-    loss: L,
+pub fn solve_unit_free<P: Passes + ?Sized>(
+    loss: impl Into<AnyLoss>,
     radius: Positive,
     scales: &Scales,
     data: &mut P,
@@ -81,29 +81,44 @@ pub fn solve_unit_free<L: Loss, P: Passes>(
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, P::Error> {
-    let (inside, outside) = scales.radii(radius);
-    let mut raw = Raw { loss, scales, inside, outside, data: Scaled::new(data, scales) };
-    let (shape, mut bracket) = raw.survey(&start, options, watch)?;
-    let comparators = Positive::new(inside).map(|radius| Ball { radius }.into());
-    let Ok(comparators) = comparators else {
-        return Ok(bracket.into_solution(shape.examples, Method::ClosedForm));
-    };
-    let problem = Problem { loss, sigma: NonNegative::ZERO, comparators };
-    let method = raw.attempt(&problem, start, options, watch, &mut bracket)?;
-    Ok(bracket.into_solution(shape.examples, method))
+    solve_over(data, |data| {
+        let (inside, outside) = scales.radii(radius);
+        let data = Scaled::new(data, scales);
+        // The loss is evaluated in every step.
+        with_usual_loss!(loss.into(), loss => {
+            Raw { loss, scales, inside, outside, data }.solve(start, options, watch)
+        })
+    })
 }
 
 /// The rows as they are, about which everything is proved.
-struct Raw<'a, L, P> {
+struct Raw<'a, 'd, L> {
     loss: L,
     scales: &'a Scales,
     /// The radius U·Y, rounded down and rounded up.
     inside: f64,
     outside: f64,
-    data: Scaled<'a, P>,
+    data: Scaled<'d>,
 }
 
-impl<L: Loss, P: Passes> Raw<'_, L, P> {
+impl<L: Loss> Raw<'_, '_, L> {
+    /// Does the work of [`solve_unit_free`].
+    fn solve(
+        mut self,
+        start: Start,
+        options: &Options,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Solution, Failed> {
+        let (shape, mut bracket) = self.survey(&start, options, watch)?;
+        let comparators = Positive::new(self.inside).map(|radius| Ball { radius }.into());
+        let Ok(comparators) = comparators else {
+            return Ok(bracket.into_solution(shape.examples, Method::ClosedForm));
+        };
+        let problem = Problem { loss: self.loss, sigma: NonNegative::ZERO, comparators };
+        let method = self.attempt(&problem, start, options, watch, &mut bracket)?;
+        Ok(bracket.into_solution(shape.examples, method))
+    }
+
     /// Makes the first pass. It finds the shape of the data and the interval of the start, and
     /// keeps the scaled rows if they may be in memory.
     fn survey(
@@ -111,7 +126,7 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
         start: &Start,
         options: &Options,
         watch: &mut dyn FnMut(Progress),
-    ) -> Result<(Shape, Bracket), P::Error> {
+    ) -> Result<(Shape, Bracket), Failed> {
         let mut check = Check::new(self, start.comparator.clone(), &start.slopes);
         let mut first = First::default();
         let Self { loss, data, .. } = self;
@@ -140,7 +155,7 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
         options: &Options,
         watch: &mut dyn FnMut(Progress),
         bracket: &mut Bracket,
-    ) -> Result<Method, P::Error> {
+    ) -> Result<Method, Failed> {
         let mut method =
             if self.loss.is_linear() { Method::ClosedForm } else { Method::DualCoordinateAscent };
         let mut tolerance = FIRST_SHARE * options.tolerance;
@@ -184,7 +199,7 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
         &mut self,
         bracket: &mut Bracket,
         watch: &mut dyn FnMut(Progress),
-    ) -> Result<(), P::Error> {
+    ) -> Result<(), Failed> {
         let longer = bracket.comparator.iter().map(|u| u * (1.0 + LONGER)).collect();
         let mut check = Check::new(self, longer, &[]);
         let Self { loss, data, .. } = self;
@@ -195,7 +210,7 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
 
     /// The slopes at the comparator for the scaled rows. The slopes for the rows as they are would
     /// add up to a longer S, because the roundings of all columns come together in a prediction.
-    fn take_slopes(&mut self, found: &mut Bracket) -> Result<(), P::Error> {
+    fn take_slopes(&mut self, found: &mut Bracket) -> Result<(), Failed> {
         let Bracket { comparator, slopes, passes, .. } = found;
         let loss = self.loss;
         *passes += 1;
@@ -212,7 +227,7 @@ impl<L: Loss, P: Passes> Raw<'_, L, P> {
         found: &Found,
         bracket: &mut Bracket,
         watch: &mut dyn FnMut(Progress),
-    ) -> Result<(), P::Error> {
+    ) -> Result<(), Failed> {
         let mut u = self.scales.with_units(&found.bracket.comparator, self.inside);
         u.resize(bracket.comparator.len(), 0.0);
         let mut check = Check::new(self, u, &found.bracket.slopes);
@@ -236,7 +251,7 @@ struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    fn new<L, P>(raw: &Raw<'a, L, P>, mut u: Vec<f64>, slopes: &'a [f64]) -> Self {
+    fn new<L>(raw: &Raw<'a, '_, L>, mut u: Vec<f64>, slopes: &'a [f64]) -> Self {
         raw.scales.make_feasible(&mut u, raw.inside);
         Self {
             scales: raw.scales,
@@ -312,8 +327,8 @@ impl First {
 
 /// Rows divided by their scales: x̂ = x/N, rounded to singles. Nothing that is proved rests on
 /// them.
-struct Scaled<'a, P> {
-    data: &'a mut P,
+struct Scaled<'a> {
+    data: &'a mut AnyPasses<'a>,
     scales: &'a Scales,
     /// All scaled rows, if they are in memory.
     kept: Option<Vec<Batch>>,
@@ -321,13 +336,13 @@ struct Scaled<'a, P> {
     buffer: Batch,
 }
 
-impl<'a, P: Passes> Scaled<'a, P> {
-    fn new(data: &'a mut P, scales: &'a Scales) -> Self {
+impl<'a> Scaled<'a> {
+    fn new(data: &'a mut AnyPasses<'a>, scales: &'a Scales) -> Self {
         Self { data, scales, kept: None, buffer: Batch::default() }
     }
 
     /// Shows every row as it is, and keeps them scaled if all of them may be in memory.
-    fn copy_while(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), P::Error> {
+    fn copy_while(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), Failed> {
         let limit = if self.data.held().is_some() { u64::MAX } else { MAX_HELD };
         let mut nonzeros = 0;
         let mut kept: Vec<Batch> = Vec::new();
@@ -374,10 +389,10 @@ fn scale(rows: Rows<'_>, scales: &Scales, to: &mut Batch) {
     debug_assert!(done.is_ok(), "rows are checked, and quotients are finite");
 }
 
-impl<P: Passes> Passes for Scaled<'_, P> {
-    type Error = P::Error;
+impl Passes for Scaled<'_> {
+    type Error = Failed;
 
-    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), P::Error> {
+    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), Failed> {
         if let Some(kept) = &self.kept {
             kept.iter().for_each(|batch| visit(batch.rows()));
             return Ok(());

@@ -10,7 +10,7 @@ use common::exact::{self, Exact};
 use common::weighed;
 use rueful_checks::Rng;
 use rueful_core::loss::{
-    Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+    Absolute, AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
 };
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, NonNegative, OpenUnit, Positive};
@@ -94,7 +94,7 @@ fn case(rng: &mut Rng, signs: bool) -> Case {
 }
 
 impl Case {
-    fn solve<L: Loss>(&self, loss: L, start: Start) -> Solution {
+    fn solve<L: Loss + Into<AnyLoss>>(&self, loss: L, start: Start) -> Solution {
         let sigma = NonNegative::new(self.sigma).unwrap();
         let problem = Problem { loss, sigma, comparators: self.set.clone() };
         let batches = std::slice::from_ref(&self.batch);
@@ -141,7 +141,12 @@ impl Case {
 }
 
 /// Checks the claims of the solver against the truth. `cost` returns bounds on the cost of a point.
-fn judge<L: Loss>(loss: L, case: &Case, rng: &mut Rng, cost: &dyn Fn(&[f64]) -> (Exact, Exact)) {
+fn judge<L: Loss + Into<AnyLoss>>(
+    loss: L,
+    case: &Case,
+    rng: &mut Rng,
+    cost: &dyn Fn(&[f64]) -> (Exact, Exact),
+) {
     let what = |solution: &Solution| format!("{:?} {:?} {solution:?}", case.set, case.options);
     let mut found = case.solve(loss, Start::default());
     let points = case.points(rng, &found.comparator);
@@ -164,7 +169,7 @@ fn judge<L: Loss>(loss: L, case: &Case, rng: &mut Rng, cost: &dyn Fn(&[f64]) -> 
     }
 }
 
-fn judge_exactly<L: Loss>(
+fn judge_exactly<L: Loss + Into<AnyLoss>>(
     loss: L,
     signs: bool,
     rng: &mut Rng,

@@ -8,7 +8,7 @@ mod common;
 use common::exact::{self, Exact};
 use common::{ball, cube};
 use rueful_checks::Rng;
-use rueful_core::loss::{Absolute, Hinge, Loss};
+use rueful_core::loss::{Absolute, AnyLoss, Hinge, Loss};
 use rueful_core::set::AnySet;
 use rueful_core::{Batch, NonNegative, Rows};
 use rueful_hindsight::{InMemory, Options, Passes, Problem, Solution, Start, solve};
@@ -39,12 +39,18 @@ type ExactLoss = fn(Exact, f64) -> Exact;
 
 /// The relative gap after at most so many passes. It also asserts that the comparator costs what
 /// the solver says.
-fn gap<L: Loss>(loss: L, exactly: ExactLoss, set: &AnySet, batch: &Batch, passes: u64) -> f64 {
+fn gap<L: Loss + Into<AnyLoss>>(
+    loss: L,
+    exactly: ExactLoss,
+    set: &AnySet,
+    batch: &Batch,
+    passes: u64,
+) -> f64 {
     let options = Options { tolerance: 1e-4, max_passes: Some(passes) };
     gap_with(&options, loss, exactly, set, batch)
 }
 
-fn gap_with<L: Loss>(
+fn gap_with<L: Loss + Into<AnyLoss>>(
     options: &Options,
     loss: L,
     exactly: ExactLoss,
@@ -58,7 +64,7 @@ fn gap_with<L: Loss>(
     solution.relative_gap
 }
 
-fn run<L: Loss>(
+fn run<L: Loss + Into<AnyLoss>>(
     loss: L,
     set: &AnySet,
     data: &mut impl Passes<Error = Infallible>,

@@ -12,7 +12,7 @@ use clarabel::solver::{
 use common::{ball, cost, cube, noisy, solve_to};
 use rueful_core::ledger::Minorant;
 use rueful_core::loss::{
-    Absolute, Hinge, Kink, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+    Absolute, AnyLoss, Hinge, Kink, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
 };
 use rueful_core::set::{AnySet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, Example, NonNegative, OpenUnit, Positive};
@@ -154,7 +154,14 @@ fn oracle(form: Form, sigma: f64, set: &AnySet, units: &[f64], batch: &Batch) ->
 
 /// Asserts that no point of the oracle is below the lower end, and that no bound it proves is above
 /// the upper end. Both are computed here. The only tolerance is that of adding up in doubles.
-fn agrees<L: Loss>(name: &str, loss: L, form: Form, sigma: f64, set: &AnySet, batch: &Batch) {
+fn agrees<L: Loss + Into<AnyLoss>>(
+    name: &str,
+    loss: L,
+    form: Form,
+    sigma: f64,
+    set: &AnySet,
+    batch: &Batch,
+) {
     let solution = solve_to(loss, sigma, set, batch, 1e-8);
     let found = oracle(form, sigma, set, &vec![1.0; batch.dimension()], batch);
     let what = format!("{name} {set:?} σ={sigma} T={} {solution:?}", batch.len());
@@ -297,7 +304,13 @@ fn duplicates_and_empty_rows() {
 }
 
 /// Like [`agrees`] over the unit-free ball. Columns are in units from a hundredth to a hundred.
-fn agrees_without_units<L: Loss>(loss: L, form: Form, radius: f64, classes: bool, seed: u64) {
+fn agrees_without_units<L: Loss + Into<AnyLoss>>(
+    loss: L,
+    form: Form,
+    radius: f64,
+    classes: bool,
+    seed: u64,
+) {
     let mut batch = Batch::default();
     for example in noisy(60, 5, 5, classes, seed).iter() {
         let x = example.features;

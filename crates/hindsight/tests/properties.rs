@@ -9,18 +9,21 @@ use proptest::prelude::*;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::ledger::Minorant;
 use rueful_core::loss::{
-    Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+    Absolute, AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
 };
 use rueful_core::set::{AnySet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, NonNegative, OpenUnit, Rows};
 use rueful_hindsight::{InMemory, Options, Passes, Prefix, Problem, Solution, Start, solve};
 use std::convert::Infallible;
 
-fn problem<L: Loss>(loss: L, comparators: AnySet) -> Problem<L> {
+fn problem<L: Loss + Into<AnyLoss>>(loss: L, comparators: AnySet) -> Problem<L> {
     Problem { loss, sigma: NonNegative::ZERO, comparators }
 }
 
-fn run<L: Loss>(problem: &Problem<L>, data: &mut impl Passes<Error = Infallible>) -> Solution {
+fn run<L: Loss + Into<AnyLoss>>(
+    problem: &Problem<L>,
+    data: &mut impl Passes<Error = Infallible>,
+) -> Solution {
     let options = Options { tolerance: 1e-6, ..Options::default() };
     let Ok(solution) = solve(problem, data, Start::default(), &options, &mut |_| ());
     solution
@@ -191,7 +194,12 @@ fn a_pass_limit_is_kept_and_leaves_an_interval() {
     }
 }
 
-fn holds_everywhere<L: Loss>(loss: L, set: &AnySet, batch: &Batch, points: &[Vec<f64>]) {
+fn holds_everywhere<L: Loss + Into<AnyLoss>>(
+    loss: L,
+    set: &AnySet,
+    batch: &Batch,
+    points: &[Vec<f64>],
+) {
     let solution = solve_to(loss, 0.0, set, batch, 1e-6);
     for point in points {
         let mut u = point.clone();
@@ -204,7 +212,7 @@ fn holds_everywhere<L: Loss>(loss: L, set: &AnySet, batch: &Batch, points: &[Vec
 
 /// Asserts that a learner's regret lies between the bound that the solver proves and the learner's
 /// own certificate.
-fn is_below_the_certificate<L: Loss>(loss: L, radius: f64, batch: &Batch) {
+fn is_below_the_certificate<L: Loss + Into<AnyLoss>>(loss: L, radius: f64, batch: &Batch) {
     let set = ball(radius);
     let mut w = vec![0.0; batch.dimension()];
     let mut minorant = Minorant::new(NonNegative::ZERO);

@@ -45,7 +45,7 @@ fn run<L: Loss + Into<AnyLoss>>(loss: L, set: &AnySet, batch: &Batch) -> Option<
     })
 }
 
-fn best<L: Loss>(
+fn best<L: Loss + Into<AnyLoss>>(
     loss: L,
     set: &AnySet,
     batch: &Batch,
@@ -80,7 +80,7 @@ fn is_below_the_certificate<L: Loss + Into<AnyLoss>>(
 
 /// Asserts that the interval holds for every point that is tried, and that its upper end is
 /// attained.
-fn holds<L: Loss>(what: &str, loss: L, set: &AnySet, batch: &Batch, rng: &mut Rng) {
+fn holds<L: Loss + Into<AnyLoss>>(what: &str, loss: L, set: &AnySet, batch: &Batch, rng: &mut Rng) {
     let solution = best(loss, set, batch, Start::default(), None);
     assert!(!solution.lower.is_nan() && solution.upper.is_finite(), "{what}: {solution:?}");
     assert!(solution.lower <= solution.upper, "{what}: {solution:?}");

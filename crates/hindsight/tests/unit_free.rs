@@ -10,7 +10,7 @@ use common::{cost, noisy, weighed};
 use proptest::prelude::*;
 use rueful_checks::Rng;
 use rueful_core::loss::{
-    Absolute, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
+    Absolute, AnyLoss, Hinge, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
 };
 use rueful_core::{Batch, FeatureError, NonNegative, OpenUnit, Positive, Rows};
 use rueful_hindsight::{
@@ -56,7 +56,7 @@ impl Asked {
         Self { radius, tolerance, max_passes: Some(4000) }
     }
 
-    fn solve_from<L: Loss>(
+    fn solve_from<L: Loss + Into<AnyLoss>>(
         &self,
         loss: L,
         scales: &Scales,
@@ -70,7 +70,7 @@ impl Asked {
         solution
     }
 
-    fn solve<L: Loss>(&self, loss: L, scales: &Scales, batch: &Batch) -> Solution {
+    fn solve<L: Loss + Into<AnyLoss>>(&self, loss: L, scales: &Scales, batch: &Batch) -> Solution {
         let batches = std::slice::from_ref(batch);
         let solution = self.solve_from(loss, scales, &mut InMemory { batches }, Start::default());
         assert!(holds(&solution.comparator, self.radius, scales), "{solution:?}");
@@ -103,7 +103,7 @@ fn power(i: u32, most: i32) -> f32 {
     2_f32.powi((i as i32 * 7 + 3) % (2 * most + 1) - most)
 }
 
-fn same_bits<L: Loss>(loss: L, asked: &Asked, batch: &Batch, classes: bool) {
+fn same_bits<L: Loss + Into<AnyLoss>>(loss: L, asked: &Asked, batch: &Batch, classes: bool) {
     let other = times(batch, |i| power(i, 40), 1.0);
     let one = asked.solve(loss, &scales_of(batch, classes), batch);
     let two = asked.solve(loss, &scales_of(&other, classes), &other);
@@ -153,7 +153,7 @@ fn meet(one: &Solution, two: &Solution, factor: f64) {
     assert!(one.converged && two.converged, "{what}");
 }
 
-fn same_interval<L: Loss>(loss: L, radius: f64, batch: &Batch, classes: bool) {
+fn same_interval<L: Loss + Into<AnyLoss>>(loss: L, radius: f64, batch: &Batch, classes: bool) {
     let asked = Asked::to(radius, 1e-5);
     let one = asked.solve(loss, &scales_of(batch, classes), batch);
     let other = times(batch, |i| 3_f32.powi(i as i32 % 4), 1.0);
@@ -174,7 +174,7 @@ fn columns_times_three_give_the_same_number() {
 
 /// Asserts that if labels are multiplied by c, the loss and its interval are multiplied by c or its
 /// square.
-fn follows_labels<L: Loss>(loss: L, degree: i32, batch: &Batch) {
+fn follows_labels<L: Loss + Into<AnyLoss>>(loss: L, degree: i32, batch: &Batch) {
     let asked = Asked::to(1.0, 1e-5);
     let one = asked.solve(loss, &scales_of(batch, false), batch);
     for c in [4.0, 0.125, 1_048_576.0] {
@@ -233,7 +233,7 @@ fn hostile(rng: &mut Rng, signs: bool) -> Batch {
 type ExactLoss<'a> = &'a dyn Fn(Exact, f64) -> Exact;
 
 /// Checks all claims with arithmetic that does not round.
-fn is_true<L: Loss>(loss: L, exactly: ExactLoss<'_>, signs: bool, rng: &mut Rng) {
+fn is_true<L: Loss + Into<AnyLoss>>(loss: L, exactly: ExactLoss<'_>, signs: bool, rng: &mut Rng) {
     let batch = hostile(rng, signs);
     let scales = scales_of(&batch, signs);
     let spread = [0.0, 1.0, 6.0, 20.0][rng.below(4)];

@@ -14,7 +14,7 @@
 
 use crate::columns::Columns;
 use crate::contradiction::Contradiction;
-use crate::hindsight::{HindsightReport, Interval, solve_by_scales, solve_in};
+use crate::hindsight::{HindsightReport, Interval};
 use crate::replay::counting;
 use crate::windows::WindowReport;
 use rueful_core::classes::{ClassLoss, ClassTally};
@@ -22,8 +22,9 @@ use rueful_core::ledger::Tally;
 use rueful_core::{
     Batch, Cells, Comparators, Coordinates, Example, Importance, Ledger, Rows, Ruler,
 };
-use rueful_data::DataError;
-use rueful_hindsight::{ClassProblem, InMemory, Options, Passes, Scales, Start, solve_classes};
+use rueful_hindsight::{
+    ClassProblem, InMemory, Options, Problem, Scales, Start, solve, solve_classes, solve_unit_free,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -174,22 +175,23 @@ impl WindowSolver {
         tally: &Tally,
         coordinates: Coordinates<'_>,
     ) -> Option<Interval> {
-        let (loss, data, start) = (ledger.loss_function(), &mut Kept(&self.kept), Start::default());
-        let solution = match ledger.comparators() {
+        let loss = *ledger.loss_function();
+        let mut data = InMemory { batches: std::slice::from_ref(&self.kept) };
+        let (data, start, options) = (&mut data, Start::default(), &self.options);
+        let Ok(solution) = match ledger.comparators() {
             Comparators::Set(set) => {
                 let sigma = ledger.minorant().sigma();
-                solve_in(loss, sigma, set, data, start, &self.options, &mut |_| ())
+                let problem = Problem { loss, sigma, comparators: set.clone() };
+                solve(&problem, data, start, options, &mut |_| ())
             }
             Comparators::UnitFree(ball) => {
                 // A ledger with unit-free comparators has a ruler.
-                let nothing = Ruler::new(loss);
+                let nothing = Ruler::new(&loss);
                 let scales = self.scales(coordinates.ruler().unwrap_or(&nothing));
-                let (radius, options) = (ball.radius, &self.options);
-                solve_by_scales(loss, radius, &scales, data, start, options, &mut |_| ())
+                solve_unit_free(loss, ball.radius, &scales, data, start, options, &mut |_| ())
             }
         };
-        // Rows in memory can always be read.
-        HindsightReport::new(&solution.ok()?, &Columns::All, &self.options).regret(tally)
+        HindsightReport::new(&solution, &Columns::All, options).regret(tally)
     }
 
     /// The exact regret per round in a window of many classes, where `tally` has the loss of its
@@ -220,22 +222,6 @@ impl WindowSolver {
     fn scales(&self, ruler: &Ruler) -> Scales {
         let size = |&cell: &u32| ruler.largest().get(cell as usize).copied().unwrap_or(0.0);
         Scales { columns: self.cells.by_cell().iter().map(size).collect(), label: ruler.label() }
-    }
-}
-
-/// The rows of a window as data from anywhere, for which the solver is compiled already.
-struct Kept<'a>(&'a Batch);
-
-impl Passes for Kept<'_> {
-    type Error = DataError;
-
-    fn pass(&mut self, visit: &mut dyn FnMut(Rows<'_>)) -> Result<(), DataError> {
-        visit(self.0.rows());
-        Ok(())
-    }
-
-    fn held(&self) -> Option<Vec<Rows<'_>>> {
-        Some(vec![self.0.rows()])
     }
 }
 

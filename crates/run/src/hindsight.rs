@@ -7,8 +7,7 @@ use crate::statistics::Statistics;
 use crate::task::Task;
 use rueful_core::ledger::Tally;
 use rueful_core::loss::{AnyLoss, Loss};
-use rueful_core::set::AnySet;
-use rueful_core::{Comparators, ExactSum, Ledger, NonNegative, Positive, Rows, Ruler};
+use rueful_core::{Comparators, ExactSum, Ledger, NonNegative, Rows, Ruler};
 use rueful_data::{DataError, Names};
 use rueful_hindsight::{
     Gram, Method, Options, Passes, Prefix, Problem, Progress, Scales, Solution, Source, Start,
@@ -69,19 +68,6 @@ pub struct Weight {
 /// The number of weights that a report lists.
 const LISTED: usize = 10;
 
-/// Runs an expression on a loss. The usual losses keep their types, and the others are an
-/// `AnyLoss`.
-macro_rules! with_solved_loss {
-    ($any:expr, $loss:ident => $what:expr) => {
-        match $any {
-            AnyLoss::Hinge($loss) => $what,
-            AnyLoss::Logistic($loss) => $what,
-            AnyLoss::Square($loss) => $what,
-            $loss => $what,
-        }
-    };
-}
-
 /// Solves for the best comparator of a loss.
 pub fn best_in_hindsight(
     loss: &AnyLoss,
@@ -93,49 +79,19 @@ pub fn best_in_hindsight(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Solution, DataError> {
     match comparators {
-        Comparators::Set(set) => solve_in(loss, sigma, set, data, start, options, watch),
+        Comparators::Set(set) => {
+            let problem = Problem { loss: *loss, sigma, comparators: set.clone() };
+            solve(&problem, data, start, options, watch)
+        }
         Comparators::UnitFree(ball) => {
-            let scales = measure(loss, &mut Prefix::whole(&mut *data))?;
-            solve_by_scales(loss, ball.radius, &scales, data, start, options, watch)
+            let scales = measure(loss, data)?;
+            solve_unit_free(*loss, ball.radius, &scales, data, start, options, watch)
         }
     }
 }
 
-/// Solves for the best comparator in a set. The loss is evaluated in every step, and the kind of
-/// data is looked up once per batch. So the solver is compiled for each of the usual losses, and
-/// once for all others.
-pub(crate) fn solve_in(
-    loss: &AnyLoss,
-    sigma: NonNegative,
-    set: &AnySet,
-    data: &mut dyn Passes<Error = DataError>,
-    start: Start,
-    options: &Options,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Solution, DataError> {
-    with_solved_loss!(*loss, loss => {
-        let problem = Problem { loss, sigma, comparators: set.clone() };
-        solve(&problem, &mut Prefix::whole(data), start, options, watch)
-    })
-}
-
-/// The same for the unit-free ball, where the scales are known.
-pub(crate) fn solve_by_scales(
-    loss: &AnyLoss,
-    radius: Positive,
-    scales: &Scales,
-    data: &mut dyn Passes<Error = DataError>,
-    start: Start,
-    options: &Options,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Solution, DataError> {
-    with_solved_loss!(*loss, loss => {
-        solve_unit_free(loss, radius, scales, &mut Prefix::whole(data), start, options, watch)
-    })
-}
-
 /// Measures the scales of the columns and labels of some data.
-fn measure<P: Passes>(loss: &AnyLoss, data: &mut P) -> Result<Scales, P::Error> {
+fn measure(loss: &AnyLoss, data: &mut dyn Passes<Error = DataError>) -> Result<Scales, DataError> {
     let mut ruler = Ruler::new(loss);
     data.pass(&mut |rows| ruler.observe_rows(rows))?;
     Ok(scales(&ruler))
@@ -364,8 +320,7 @@ pub fn bound_mistakes(
     data: &mut dyn Passes<Error = DataError>,
     options: &Options,
 ) -> Result<MistakeReport, DataError> {
-    let mut data = Prefix { data, rounds: u64::MAX };
-    let found = best_mistake_bound(&mut data, ledger.example_norm_max(), options)?;
+    let found = best_mistake_bound(data, ledger.example_norm_max(), options)?;
     let mistakes = ledger.mistakes();
     Ok(MistakeReport { mistakes, bound: found.bound, norm: found.norm, hinge: found.hinge })
 }

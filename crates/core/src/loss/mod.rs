@@ -49,6 +49,8 @@ family! {
 
 /// Runs an expression on a loss. The code is compiled separately for each of the losses that most
 /// streams use. The other losses share a copy that chooses the loss anew in every round.
+#[doc(hidden)] // The solvers use it, too.
+#[macro_export]
 macro_rules! with_usual_loss {
     ($any:expr, $loss:ident => $what:expr) => {
         match $any {
@@ -59,7 +61,7 @@ macro_rules! with_usual_loss {
         }
     };
 }
-pub(crate) use with_usual_loss;
+pub use with_usual_loss;
 
 /// The tangent of a loss at one prediction: its value and a slope there.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -27,7 +27,7 @@ mod products;
 mod visit;
 
 use crate::bracket::Bracket;
-use crate::passes::{Passes, Prefix};
+use crate::passes::{AnyPasses, Failed, Passes, Prefix, solve_over};
 use crate::problem::{Method, Options, Progress, Solution};
 use crate::survey::Shape;
 use frame::Frame;
@@ -87,13 +87,24 @@ pub struct ClassSolution {
 /// assert!(best.solution.converged && best.classes == [0, 1, 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn solve_classes<P: Passes>(
+pub fn solve_classes<P: Passes + ?Sized>(
     problem: &ClassProblem,
     data: &mut P,
     lower: Option<f64>,
     options: &Options,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<ClassSolution, P::Error> {
+    solve_over(data, |data| search(problem, data, lower, options, watch))
+}
+
+/// Does the work of [`solve_classes`].
+fn search(
+    problem: &ClassProblem,
+    data: &mut AnyPasses<'_>,
+    lower: Option<f64>,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<ClassSolution, Failed> {
     let mut data = Prefix::whole(data);
     let (frame, shape) = Frame::survey(problem, &mut data)?;
     let mut bracket = begin(lower, &shape, options);

@@ -5,7 +5,7 @@
 pub(crate) mod exact;
 
 use rueful_checks::Rng;
-use rueful_core::loss::Loss;
+use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
 use rueful_core::{Batch, NonNegative, Positive, Sum};
 use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve};
@@ -18,7 +18,7 @@ pub(crate) fn cube(radius: f64) -> AnySet {
     BoxSet::cube(Positive::new(radius).unwrap()).into()
 }
 
-pub(crate) fn solve_to<L: Loss>(
+pub(crate) fn solve_to<L: Loss + Into<AnyLoss>>(
     loss: L,
     sigma: f64,
     comparators: &AnySet,
@@ -38,7 +38,7 @@ pub(crate) fn solve_to<L: Loss>(
 
 /// Asserts that the ends of the interval are in order, and that the upper end is the cost of a
 /// feasible comparator.
-pub(crate) fn is_sound<L: Loss>(
+pub(crate) fn is_sound<L: Loss + Into<AnyLoss>>(
     solution: &Solution,
     comparators: &AnySet,
     loss: L,
@@ -57,7 +57,7 @@ pub(crate) fn is_sound<L: Loss>(
 
 /// The cost of u, with predictions and sums that are rounded once. Where features of all scales
 /// cancel, plain sums would be further off than the solver allows itself to be.
-pub(crate) fn cost<L: Loss>(loss: L, sigma: f64, batch: &Batch, u: &[f64]) -> f64 {
+pub(crate) fn cost<L: Loss + Into<AnyLoss>>(loss: L, sigma: f64, batch: &Batch, u: &[f64]) -> f64 {
     let mut total = Sum::default();
     for example in batch.iter() {
         let mut dot = Sum::default();

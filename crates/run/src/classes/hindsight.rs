@@ -22,7 +22,7 @@ pub fn best_classes_in_hindsight(
 ) -> Result<ClassSolution, DataError> {
     let comparators = comparators.clone();
     let problem = ClassProblem { loss, comparators, classes, scales: None };
-    solve_classes(&problem, &mut Prefix::whole(data), lower, options, watch)
+    solve_classes(&problem, data, lower, options, watch)
 }
 
 /// The loss of the best matrix after each of `marks` rounds, per round.
