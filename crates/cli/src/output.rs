@@ -1,9 +1,8 @@
 //! Prints results, notes and errors.
 
 use rueful_data::{DataError, NamesSettings};
-use rueful_run::{
-    AuditRunError, Contradiction, GroupError, SessionError, SettingsError, SpecFileError,
-};
+use rueful_run::{AuditRunError, Contradiction, GroupError, SessionError, SettingsError};
+use rueful_spec_file::SpecFileError;
 use serde::Serialize;
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};

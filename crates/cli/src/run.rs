@@ -13,9 +13,10 @@ use rueful_data::{DataError, Follow, Source, Survey, survey_again};
 use rueful_hindsight::Options;
 use rueful_run::{
     Alarm, AlarmReport, AnyLoss, AnyModel, AnySpec, ClassRun, Data, DataSpec, LabelUse, Learning,
-    Model, Notation, Pending, ReadingOptions, Report, Resolved, Run, Session, SettingsError,
-    WindowReport, Windows, withhold_contradictions,
+    Model, Pending, ReadingOptions, Report, Resolved, Run, Session, SettingsError, WindowReport,
+    Windows, withhold_contradictions,
 };
+use rueful_spec_file::{self as spec_file, Notation};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -351,7 +352,7 @@ fn describe(args: &RunArgs, reading_options: &ReadingOptions) -> anyhow::Result<
 
 /// Reads a spec file. If `files` is not empty, it replaces the files of the spec.
 fn read_spec(path: &Path, files: &[String]) -> anyhow::Result<AnySpec> {
-    let mut spec = AnySpec::read(path)?;
+    let mut spec = spec_file::read(path)?;
     let data = match &mut spec {
         AnySpec::Score(spec) => &mut spec.data,
         AnySpec::Classes(spec) => &mut spec.data,
@@ -373,5 +374,5 @@ fn print_spec(args: &RunArgs) -> anyhow::Result<()> {
         }
     };
     let notation = if args.json { Notation::Json } else { Notation::Toml };
-    output::print(&spec.to_text(notation)?)
+    output::print(&spec_file::to_text(&spec, notation)?)
 }

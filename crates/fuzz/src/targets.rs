@@ -15,7 +15,7 @@ use rueful_data::{
     Predictions, Provenance, Purpose, Reader, Reading, Recognized, Role, Schema, Separator, Source,
     Table, TermScale, TextFiles, Waiting, open_inputs, recognize,
 };
-use rueful_run::{AnySpec, Notation};
+use rueful_spec_file::{Notation, parse, to_text};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -727,8 +727,8 @@ fn predictions(
 /// The good descriptions in a notation.
 fn specs(notation: Notation) -> Vec<Vec<u8>> {
     let written = |text: &&str| {
-        let spec = AnySpec::parse(FILE, text, Notation::Json).expect("a good description");
-        spec.to_text(notation).expect("what was read can be written").into_bytes()
+        let spec = parse(FILE, text, Notation::Json).expect("a good description");
+        to_text(&spec, notation).expect("what was read can be written").into_bytes()
     };
     SPECS.iter().map(written).collect()
 }
@@ -737,10 +737,10 @@ fn specs(notation: Notation) -> Vec<Vec<u8>> {
 /// error in it is told in words.
 fn check_spec(bytes: &[u8], notation: Notation) -> String {
     let Ok(text) = std::str::from_utf8(bytes) else { return "not text".to_owned() };
-    match AnySpec::parse(FILE, text, notation) {
+    match parse(FILE, text, notation) {
         Ok(spec) => {
-            let text = spec.to_text(notation).expect("what was read can be written");
-            let again = AnySpec::parse(FILE, &text, notation);
+            let text = to_text(&spec, notation).expect("what was read can be written");
+            let again = parse(FILE, &text, notation);
             assert!(again.as_ref().is_ok_and(|again| *again == spec), "{text}: {again:?}");
             "read".to_owned()
         }

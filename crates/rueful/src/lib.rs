@@ -67,6 +67,11 @@ pub mod run {
     pub use rueful_run::*;
 }
 
+/// Descriptions of runs in files.
+pub mod spec_file {
+    pub use rueful_spec_file::*;
+}
+
 /// The README's Rust blocks, run as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -2,10 +2,24 @@
 //!
 //! A file is taken as a whole or refused as a whole. A field that is unknown, missing or
 //! contradictory is an error that names the file and the place, before any data is opened.
+//!
+//! This happens once for each start of a program, and it is much code. So it is in a crate of its
+//! own, which is compiled fast rather than fast.
+//!
+//! ```
+//! use rueful_run::{AnySpec, DataSpec, Settings};
+//! use rueful_spec_file::{Notation, parse, to_text};
+//!
+//! let resolved = Settings::default().resolve(DataSpec::libsvm("x.libsvm"), &mut |_| Ok(Default::default()))?;
+//! let spec = AnySpec::Score(resolved.spec);
+//! let text = to_text(&spec, Notation::Toml)?;
+//! assert!(text.contains("[learner]"));
+//! assert_eq!(parse("run.toml", &text, Notation::Toml)?, spec);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-use crate::classes::{AnySpec, ClassLoss, ClassSpec};
-use crate::spec::{Spec, SpecError};
 use rueful_data::printable;
+use rueful_run::{AnySpec, ClassLoss, ClassSpec, Spec, SpecError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsStr;
@@ -31,7 +45,7 @@ impl Notation {
     /// with a brace.
     ///
     /// ```
-    /// use rueful_run::Notation;
+    /// use rueful_spec_file::Notation;
     /// assert_eq!(Notation::of("run.toml".as_ref(), "{"), Notation::Toml);
     /// assert_eq!(Notation::of("run".as_ref(), " {}"), Notation::Json);
     /// assert_eq!(Notation::of("run".as_ref(), "[data]"), Notation::Toml);
@@ -56,7 +70,7 @@ impl fmt::Display for Notation {
     }
 }
 
-/// The reason why a file does not describe a run.
+/// The reason why a file does not describe a run, or why a run cannot be described.
 #[derive(Debug, Error)]
 pub enum SpecFileError {
     /// The file cannot be read.
@@ -93,58 +107,13 @@ pub enum SpecFileError {
         /// The contradiction, and what to do about it.
         why: SpecError,
     },
+    /// A description cannot be written in a notation.
+    #[error("{0}")]
+    Unwritten(String),
 }
 
-impl Spec {
-    /// Reads a description, or the report that contains one, and checks it.
-    pub fn read(path: &Path) -> Result<Self, SpecFileError> {
-        read(path, Self::parse)
-    }
-
-    /// Reads a description from the text of a file of that name, and checks it.
-    pub fn parse(file: &str, text: &str, notation: Notation) -> Result<Self, SpecFileError> {
-        let spec: Self = Written::parse(file, text, notation)?.describe(file)?;
-        checked(file, spec.check()).map(|()| spec)
-    }
-
-    /// The description as text that [`read`](Self::read) accepts, every number to its last bit.
-    pub fn to_text(&self, notation: Notation) -> Result<String, SpecError> {
-        to_text(self, notation)
-    }
-}
-
-impl AnySpec {
-    /// Reads the description of a run of any kind, or the report that contains one, and checks it.
-    pub fn read(path: &Path) -> Result<Self, SpecFileError> {
-        read(path, Self::parse)
-    }
-
-    /// Reads a description from the text of a file of that name, and checks it. The name of the
-    /// loss decides which kind of run it is.
-    pub fn parse(file: &str, text: &str, notation: Notation) -> Result<Self, SpecFileError> {
-        let written = Written::parse(file, text, notation)?;
-        if written.loss().and_then(ClassLoss::named).is_none() {
-            let spec: Spec = written.describe(file)?;
-            return checked(file, spec.check()).map(|()| Self::Score(spec));
-        }
-        let spec: ClassSpec = written.describe(file)?;
-        checked(file, spec.check()).map(|()| Self::Classes(spec))
-    }
-
-    /// The description as text that [`read`](Self::read) accepts, every number to its last bit.
-    pub fn to_text(&self, notation: Notation) -> Result<String, SpecError> {
-        match self {
-            Self::Score(spec) => to_text(spec, notation),
-            Self::Classes(spec) => to_text(spec, notation),
-        }
-    }
-}
-
-/// Reads a file in its notation.
-fn read<T>(
-    path: &Path,
-    parse: impl Fn(&str, &str, Notation) -> Result<T, SpecFileError>,
-) -> Result<T, SpecFileError> {
+/// Reads the description of a run of any kind, or the report that contains one, and checks it.
+pub fn read(path: &Path) -> Result<AnySpec, SpecFileError> {
     let file = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -154,17 +123,38 @@ fn read<T>(
     parse(&file, text, Notation::of(path, text))
 }
 
+/// Reads a description from the text of a file of that name, and checks it. The name of the loss
+/// decides which kind of run it is.
+pub fn parse(file: &str, text: &str, notation: Notation) -> Result<AnySpec, SpecFileError> {
+    let written = Written::parse(file, text, notation)?;
+    if written.loss().and_then(ClassLoss::named).is_none() {
+        let spec: Spec = written.describe(file)?;
+        return checked(file, spec.check()).map(|()| AnySpec::Score(spec));
+    }
+    let spec: ClassSpec = written.describe(file)?;
+    checked(file, spec.check()).map(|()| AnySpec::Classes(spec))
+}
+
+/// The description as text that [`read`] accepts, every number to its last bit.
+pub fn to_text(spec: &AnySpec, notation: Notation) -> Result<String, SpecFileError> {
+    match spec {
+        AnySpec::Score(spec) => text_of(spec, notation),
+        AnySpec::Classes(spec) => text_of(spec, notation),
+    }
+}
+
 fn checked(file: &str, result: Result<(), SpecError>) -> Result<(), SpecFileError> {
     result.map_err(|why| SpecFileError::Contradiction { file: file.to_owned(), why })
 }
 
-fn to_text(spec: &impl Serialize, notation: Notation) -> Result<String, SpecError> {
+fn text_of(spec: &impl Serialize, notation: Notation) -> Result<String, SpecFileError> {
     match notation {
-        Notation::Toml => toml::to_string(spec)
-            .map_err(|why| SpecError::new(format!("TOML cannot hold it, JSON can: {why}"))),
+        Notation::Toml => toml::to_string(spec).map_err(|why| {
+            SpecFileError::Unwritten(format!("TOML cannot hold it, JSON can: {why}"))
+        }),
         Notation::Json => serde_json::to_string_pretty(spec)
             .map(|text| text + "\n")
-            .map_err(|why| SpecError::new(why.to_string())),
+            .map_err(|why| SpecFileError::Unwritten(why.to_string())),
     }
 }
 
@@ -262,8 +252,6 @@ fn one_line(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::LearnerSpec;
-    use crate::{ClassWeights, DataSpec, Layout};
     use rueful_core::learner::{
         ErmSpec, OgdSpec, PerceptronSpec, RegularizedErmSpec, StronglyConvexOgdSpec,
     };
@@ -272,13 +260,14 @@ mod tests {
     use rueful_core::schedule::AnySchedule;
     use rueful_core::set::{AnySet, Ball, BoxSet, Interval, WholeSpace};
     use rueful_core::{NonNegative, OpenUnit, Positive};
+    use rueful_run::{ClassWeights, DataSpec, Layout, LearnerSpec};
     use std::num::NonZeroU64;
 
     /// A number whose digits do not end, and numbers at the ends of their range.
     const AWKWARD: [f64; 5] = [1.0 / 3.0, 0.1 + 0.2, 1e-100, 1e100, 1.0];
 
     /// The description in a text, before it is checked.
-    fn parse(file: &str, text: &str, notation: Notation) -> Result<Spec, SpecFileError> {
+    fn described(file: &str, text: &str, notation: Notation) -> Result<Spec, SpecFileError> {
         Written::parse(file, text, notation)?.describe(file)
     }
 
@@ -383,8 +372,8 @@ mod tests {
     #[track_caller]
     fn assert_comes_back(spec: &Spec) {
         for notation in [Notation::Toml, Notation::Json] {
-            let text = spec.to_text(notation).unwrap();
-            assert_eq!(&parse("file", &text, notation).unwrap(), spec, "{text}");
+            let text = text_of(spec, notation).unwrap();
+            assert_eq!(&described("file", &text, notation).unwrap(), spec, "{text}");
         }
     }
 
@@ -432,15 +421,15 @@ mod tests {
 
     #[test]
     fn a_report_in_either_notation_holds_its_spec() {
-        let toml = format!("[spec]\n{}", spec().to_text(Notation::Toml).unwrap());
+        let toml = format!("[spec]\n{}", text_of(&spec(), Notation::Toml).unwrap());
         let toml = toml.replace("\n[", "\n[spec.");
-        assert_eq!(parse("file", &toml, Notation::Toml).unwrap(), spec());
+        assert_eq!(described("file", &toml, Notation::Toml).unwrap(), spec());
     }
 
     #[test]
     fn faults_are_told_in_one_line_with_their_place() {
-        let refusal = |text: &str| parse("f", text, Notation::Toml).unwrap_err().to_string();
-        let good = spec().to_text(Notation::Toml).unwrap();
+        let refusal = |text: &str| described("f", text, Notation::Toml).unwrap_err().to_string();
+        let good = text_of(&spec(), Notation::Toml).unwrap();
         let text = refusal(&good.replace("eta = 1.0", "eta = 1,0"));
         assert!(text.starts_with("f is not TOML: ") && text.contains(" at line "), "{text}");
         let text = refusal(&format!("seed = 1\n{good}"));
