@@ -6,7 +6,7 @@ use crate::{classes, figures, output};
 use anyhow::{Context, bail};
 use rueful_core::figures::Scorecard;
 use rueful_core::loss::{Loss, ZeroOne};
-use rueful_core::{Batch, Round};
+use rueful_core::{Batch, Round, Rows};
 use rueful_data::{DataError, NewFile, Source, replace_file};
 use rueful_run::{
     AnyModel, DataSpec, FiguresReport, Interval, LabelUse, Model, ReadingOptions, Scored, Unlearned,
@@ -138,21 +138,19 @@ fn go_through(
     out: &mut dyn Write,
     tally: &mut Judgement,
 ) -> anyhow::Result<()> {
-    let mut batch = Batch::default();
+    let (mut batch, mut all) = (Batch::default(), Vec::new());
     while source.fill(&mut batch).map_err(DataError::under_a_model)? {
-        tally.rounds.clear();
-        for example in batch.iter() {
-            let scored = model.score(&example.features);
-            tally.rounds.push(Round::on(&model.task().loss, scored.score, &example));
+        model.score_rows(batch.rows(), &mut all, &mut tally.rounds);
+        for scored in &all {
             match form {
-                Some(wanted) => writeln!(out, "{}", wanted.of(&scored))?,
+                Some(wanted) => writeln!(out, "{}", wanted.of(scored))?,
                 None => {
-                    serde_json::to_writer(&mut *out, &scored)?;
+                    serde_json::to_writer(&mut *out, scored)?;
                     writeln!(out)?;
                 }
             }
         }
-        tally.observe(&batch);
+        tally.observe(batch.rows());
     }
     Ok(())
 }
@@ -180,12 +178,9 @@ impl Judgement {
         Self { card: model.scorecard(), mistakes: 0, rounds: Vec::new() }
     }
 
-    fn observe(&mut self, batch: &Batch) {
-        self.card.observe_rows(batch.rows(), &self.rounds);
-        let counted = batch.iter().zip(&self.rounds).filter(|(row, _)| !row.importance.is_zero());
-        let mistakes =
-            counted.filter(|(row, round)| ZeroOne {}.is_mistake(round.prediction, row.label));
-        self.mistakes += mistakes.count() as u64;
+    fn observe(&mut self, rows: Rows<'_>) {
+        self.card.observe_rows(rows, &self.rounds);
+        self.mistakes += ZeroOne {}.mistakes(rows, &self.rounds);
     }
 
     /// How good the predictions were. `None` if no row counts.

@@ -5,7 +5,7 @@ use crate::learning::Learning;
 use crate::model::Model;
 use rueful_core::figures::Scorecard;
 use rueful_core::loss::{Labels, Loss};
-use rueful_core::{Example, Features, Round};
+use rueful_core::{Example, Features, Round, Rows};
 use rueful_data::Names;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -63,6 +63,18 @@ impl Model {
             score,
             label: self.label_of(score),
             probability: self.task().loss.probability(score),
+        }
+    }
+
+    /// Predicts some rows, in order, and overwrites `scored` and `rounds`. The rounds are those in
+    /// which the predictions are judged by the labels.
+    pub fn score_rows(&self, rows: Rows<'_>, scored: &mut Vec<Scored>, rounds: &mut Vec<Round>) {
+        scored.clear();
+        rounds.clear();
+        for example in rows.iter() {
+            let one = self.score(&example.features);
+            rounds.push(Round::on(&self.task().loss, one.score, &example));
+            scored.push(one);
         }
     }
 

@@ -1,5 +1,8 @@
 //! Zero-one loss: whether the sign was right. It is reported, never optimised.
 
+use crate::round::Round;
+use crate::rows::Rows;
+
 /// I{yp ≤ 0}: 1 for a mistake. A tie counts as a mistake. This loss is not convex and has no useful
 /// slope, so it is not a [`Loss`](super::Loss). The ledger counts it beside the loss that is
 /// learned.
@@ -17,5 +20,12 @@ impl ZeroOne {
     #[inline]
     pub fn is_mistake(&self, prediction: f64, label: f64) -> bool {
         label * prediction <= 0.0
+    }
+
+    /// How many rounds of some rows are mistakes. Rows of importance 0 do not count.
+    pub fn mistakes(&self, rows: Rows<'_>, rounds: &[Round]) -> u64 {
+        let counted = rows.iter().zip(rounds).filter(|(row, _)| !row.importance.is_zero());
+        let mistakes = counted.filter(|(row, round)| self.is_mistake(round.prediction, row.label));
+        mistakes.count() as u64
     }
 }
