@@ -15,6 +15,7 @@ from pyspark.sql.types import ArrayType, BinaryType, LongType, StructField, Stru
 
 from .. import _data
 from .._audit import Audit
+from ._names import mapped, named, require
 from ._rows import (
     BadRow,
     feature_check,
@@ -64,6 +65,11 @@ def audit(
     rueful.Audit, or a dict of them by group
     """
     Audit(**settings)  # Settings that cannot be used are refused here, not in an executor.
+    for argument, name in zip(
+        ("prediction", "label", "by", "weight"), (prediction, label, by, weight), strict=True
+    ):
+        require(df, argument, name)
+    require(df, "features", *([features] if isinstance(features, str) else features or ()))
     own = {prediction, label, by, weight}
     others = [name for name in df.columns if name not in own]
     given = Given(
@@ -76,7 +82,7 @@ def audit(
     )
     given.check_kinds(df)
     wanted = [*given.features, prediction, label, *(name for name in (by, weight) if name)]
-    df = df.select(*dict.fromkeys(wanted))
+    df = df.select(*map(named, dict.fromkeys(wanted)))
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -110,7 +116,7 @@ def audit(
     fields = [("group", group), ("partition", LongType()), ("state", BinaryType())]
     schema = StructType([StructField(name, kind) for name, kind in fields])
     found: dict[Any, Audit] = {}
-    rows = spread(df).mapInArrow(gathering(judge), schema).collect()
+    rows = mapped(spread(df), gathering(judge), schema).collect()
     for row in sorted(rows, key=lambda row: row["partition"]):
         books = _restored(bytes(row["state"]), settings)
         if row["group"] in found:
@@ -202,7 +208,7 @@ def _restored(state: bytes, settings: dict[str, Any]) -> Audit:
 
 
 def _arrow_type(df: DataFrame, by: str | None) -> pa.DataType:
-    return df.select(by).limit(0).toArrow().schema.field(0).type if by else pa.int64()
+    return df.select(named(by)).limit(0).toArrow().schema.field(0).type if by else pa.int64()
 
 
 def _column(rows: pa.RecordBatch, name: str) -> Any:

@@ -54,6 +54,7 @@ from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model
 from . import _files, _rounds
+from ._names import mapped, named, refuse_present, require
 from ._rounds import Learned
 from ._rows import Columns
 from ._stream import LearningStream
@@ -84,8 +85,11 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
 
     def _features(self, df: DataFrame) -> tuple[tuple[str, ...], bool]:
         """Returns the columns of the features, and whether they are one column of vectors."""
+        require(df, "labelCol", self.getLabelCol())
+        require(df, "weightCol", self._weight())
         if self.isSet(self.featuresCol):
             name = self.getFeaturesCol()
+            require(df, "featuresCol", name)
             kind = df.schema[name].dataType
             return (name,), isinstance(kind, VectorUDT | ArrayType)
         others = {self.getLabelCol(), self._weight()}
@@ -172,6 +176,7 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
         """Adds what the model says of the rows."""
         state, columns = self.toBytes(), self._of
         assert columns is not None
+        require(df, "featuresCol", *columns.features)
         kinds = to_arrow_schema(StructType(fields))
 
         def predict(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -183,7 +188,7 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
                 yield pa.RecordBatch.from_arrays([*batch.columns, *new], names)
 
         schema = StructType([*df.schema.fields, *fields])
-        return spread(df).mapInArrow(gathering(predict), schema)
+        return mapped(spread(df), gathering(predict), schema)
 
     def write(self) -> MLWriter:
         """Returns the writer."""
@@ -256,14 +261,23 @@ class OnlineClassificationModel(_Learned, _Classes):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         assert self._of is not None
+        refuse_present(dataset, "predictionCol", self.getPredictionCol())
+        refuse_present(dataset, "rawPredictionCol", self.getRawPredictionCol())
+        if self._has_probabilities():
+            refuse_present(dataset, "probabilityCol", self.getProbabilityCol())
         return (self._of_many if self._of.is_of_many else self._of_two)(dataset)
+
+    def _has_probabilities(self) -> bool:
+        """Tells whether the loss is one of probabilities, and not of scores alone."""
+        task = self.model.task()
+        return '"logistic"' in task or '"softmax"' in task
 
     def _of_many(self, dataset: DataFrame) -> DataFrame:
         """Adds the probabilities and scores of many classes, and the likeliest of them."""
         columns, model = self._of, self.model
         assert columns is not None
         known = columns.known(model.class_names() or [])
-        has_probabilities = '"softmax"' in model.task()
+        has_probabilities = self._has_probabilities()
         kind = _kind_of(self.classes[0])
         labels = pa.array(self.classes, to_arrow_type(kind))
 
@@ -288,13 +302,13 @@ class OnlineClassificationModel(_Learned, _Classes):
         fields += [StructField(likely, ArrayType(DoubleType()))] if has_probabilities else []
         found = self._with_columns(dataset, fields, said)
         for name in [raw, *([likely] if has_probabilities else [])]:
-            found = found.withColumn(name, array_to_vector(name))
+            found = found.withColumn(name, array_to_vector(named(name)))
         return found
 
     def _of_two(self, dataset: DataFrame) -> DataFrame:
         score = "__rueful_score"
         found = self._scored(dataset, score)
-        has_probabilities = '"logistic"' in self.model.task()
+        has_probabilities = self._has_probabilities()
         kind = (
             dataset.schema[self.getLabelCol()].dataType
             if self.getLabelCol() in dataset.columns
@@ -332,6 +346,7 @@ class OnlineRegressionModel(_Learned):
     """Numbers that `OnlineRegressor` has learned to predict, with a certificate."""
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        refuse_present(dataset, "predictionCol", self.getPredictionCol())
         return self._scored(dataset, self.getPredictionCol())
 
 
@@ -459,7 +474,7 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         Returns what was learned, the columns with all labels, and the model before.
         """
         spark = df.sparkSession
-        df = spread(df.select(*columns.names()))
+        df = spread(df.select(*map(named, columns.names())))
         if self.isSet(self.numParts):
             df = _rounds.in_parts(df, self.getNumParts())
         if _rounds.is_in_place(df):
@@ -612,7 +627,7 @@ _MOST_CLASSES = 10_000
 
 def _distinct(df: DataFrame, name: str) -> list[Any]:
     """Returns the labels of a column."""
-    found = df.select(name).distinct().limit(_MOST_CLASSES + 1).collect()
+    found = df.select(named(name)).distinct().limit(_MOST_CLASSES + 1).collect()
     if len(found) > _MOST_CLASSES:
         raise ValueError(f"column {name}: found more than {_MOST_CLASSES} labels")
     return [row[0] for row in found]

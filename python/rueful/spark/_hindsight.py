@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from .. import _data
 from .._classes import OF_MANY
 from .._report import Report
 from .._rueful import Model, Pass, Question, Sizes
+from ._names import Batches, mapped, named, require
 from ._rounds import FAN
 from ._rows import BadRow, Columns
 from ._vectors import gathering, spread
@@ -38,7 +39,6 @@ _UNIT = 2.0**-30
 
 _SUMS = "part long, sums binary"
 
-Batches = Iterator[pa.RecordBatch]
 Doubles = _data.Doubles
 
 
@@ -114,7 +114,7 @@ class Data:
             yield _sums(part, sizes.to_bytes())
 
         whole = Sizes()
-        for sizes in _added(self.df.mapInArrow(gathering(measure), _SUMS), self.parts, Sizes):
+        for sizes in _added(mapped(self.df, gathering(measure), _SUMS), self.parts, Sizes):
             whole.merge(sizes)
         return whole
 
@@ -128,7 +128,7 @@ class Data:
             part = _each(columns, lambda *rows: sums.add(question, *rows))(batches)
             yield _sums(part, sums.to_bytes())
 
-        return list(_added(self.df.mapInArrow(gathering(look), _SUMS), self.parts, Pass))
+        return list(_added(mapped(self.df, gathering(look), _SUMS), self.parts, Pass))
 
 
 @dataclasses.dataclass
@@ -416,12 +416,16 @@ def hindsight(
         raise ValueError("max_passes: at least 1, for one pass gives an interval already")
     if loss in OF_MANY:
         raise ValueError(f"loss: passes on many machines solve for one score, and {loss} has many")
+    require(df, "label", label)
+    require(df, "weight", weight)
+    require(df, "features", *([features] if isinstance(features, str) else features or ()))
     of_classes = _is_of_classes(df, label, loss)
     estimator: Any = (OnlineClassifier if of_classes else OnlineRegressor)(labelCol=label)
     if isinstance(features, str):
         estimator.setFeaturesCol(features)
     elif features is not None:
-        df = df.select(*dict.fromkeys([*features, label, *([weight] if weight else [])]))
+        wanted = dict.fromkeys([*features, label, *([weight] if weight else [])])
+        df = df.select(*map(named, wanted))
     given = {"weightCol": weight, "loss": loss, "radius": radius}
     estimator._set(**{name: value for name, value in given.items() if value is not None})
     columns = estimator._known_columns(df)
@@ -431,7 +435,7 @@ def hindsight(
             "solve for two; `rueful hindsight` solves for more on one machine"
         )
     fresh = estimator._fresh(df, columns, comparators=comparators)
-    rows = spread(df.select(*columns.names()))
+    rows = spread(df.select(*map(named, columns.names())))
     search = Search(Data(rows, columns, fresh.state), tolerance, max_passes)
     return search.answer((_kinked if search.question.is_kinked() else _smooth)(search))
 
@@ -444,4 +448,4 @@ def _is_of_classes(df: DataFrame, label: str, loss: str | None) -> bool:
         return loss in ("logistic", "hinge", "perceptron")
     if not isinstance(df.schema[label].dataType, NumericType):
         return True
-    return df.select(label).distinct().limit(3).count() == 2
+    return df.select(named(label)).distinct().limit(3).count() == 2
