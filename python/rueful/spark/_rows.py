@@ -51,10 +51,12 @@ class Columns:
         return pa.Table.from_batches([batch.select(list(self.features))])
 
     def labels(self, batch: pa.RecordBatch) -> _data.Doubles:
-        """Returns the labels as numbers: -1 and 1 for two classes."""
+        """Returns the labels as numbers: -1 and 1 for two classes, and of many classes their places."""
         column = batch.column(self.label)
         if self.classes is None:
             return _doubles(column)
+        if self.is_of_many:
+            return self.places(batch).astype(np.float64)
         return np.where(places_of(column, self.classes) == 1, 1.0, -1.0)
 
     def places(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
