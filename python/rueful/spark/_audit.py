@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, BinaryType, LongType, StructField, Stru
 
 from .. import _data
 from .._audit import Audit
-from ._names import mapped, named, require
+from ._names import mapped, named, require, require_numbers
 from ._rows import (
     BadRow,
     feature_check,
@@ -148,6 +148,7 @@ class Given:
 
     def check_kinds(self, df: DataFrame) -> None:
         """Refuses vectors where numbers are expected, and numbers where vectors are."""
+        require_numbers(df, "weight", self.weight)
         says_many = isinstance(df.schema[self.prediction].dataType, _VECTORS)
         if says_many and self.classes is None:
             raise ValueError(
@@ -159,6 +160,8 @@ class Given:
                 f"column {self.prediction}: expected a vector or an array with a number for every "
                 "class"
             )
+        if self.classes is None:
+            require_numbers(df, "prediction", self.prediction)
         for name in self.features if not self.is_vector else ():
             if isinstance(df.schema[name].dataType, _VECTORS):
                 raise ValueError(

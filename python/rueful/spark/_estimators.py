@@ -47,6 +47,8 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
+    TimestampType,
 )
 
 from .. import _data
@@ -54,9 +56,9 @@ from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model
 from . import _files, _rounds
-from ._names import mapped, named, refuse_present, require
+from ._names import mapped, named, refuse_present, require, require_numbers
 from ._rounds import Learned
-from ._rows import Columns
+from ._rows import BadRow, Columns
 from ._stream import LearningStream
 from ._vectors import gathering, spread
 
@@ -86,7 +88,7 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
     def _features(self, df: DataFrame) -> tuple[tuple[str, ...], bool]:
         """Returns the columns of the features, and whether they are one column of vectors."""
         require(df, "labelCol", self.getLabelCol())
-        require(df, "weightCol", self._weight())
+        require_numbers(df, "weightCol", self._weight())
         if self.isSet(self.featuresCol):
             name = self.getFeaturesCol()
             require(df, "featuresCol", name)
@@ -179,11 +181,31 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
         require(df, "featuresCol", *columns.features)
         kinds = to_arrow_schema(StructType(fields))
 
+        def said_of(model: Model, batch: pa.RecordBatch) -> list[pa.Array]:
+            if not len(batch):
+                return [pa.array([], kind) for kind in kinds.types]
+            if columns.is_vector and batch.column(columns.features[0]).null_count:
+                columns.refuse_features(batch)
+            try:
+                return said(model, columns.table(batch))
+            except ValueError:
+                # The core knows what is wrong, and not where.
+                columns.refuse_features(batch)
+                raise
+
         def predict(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            partition, row = context.partitionId() if context else 0, 0
             model = Model.from_bytes(state)
             for batch in batches:
-                new = [pa.array([], kind) for kind in kinds.types]
-                new = said(model, columns.table(batch)) if len(batch) else new
+                try:
+                    new = said_of(model, batch)
+                except BadRow as bad:
+                    where = f"partition {partition}, row {row + bad.row}"
+                    raise ValueError(f"{where}, {bad.what}") from bad
+                row += len(batch)
                 names = [*batch.schema.names, *kinds.names]
                 yield pa.RecordBatch.from_arrays([*batch.columns, *new], names)
 
@@ -442,6 +464,10 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         how = self.getHandleInvalid()
         if how not in ("error", "skip"):
             raise ValueError(f"handleInvalid: found {how!r}, expected 'error' or 'skip'")
+        for param in (self.numParts, self.firstSlice):
+            if self.isDefined(param) and self.getOrDefault(param) < 1:
+                found = self.getOrDefault(param)
+                raise ValueError(f"{param.name}: found {found}, expected 1 or more")
         features, is_vector = self._features(df)
         return Columns(
             features,
@@ -537,7 +563,12 @@ def _no_rows(df: DataFrame, columns: Columns) -> Any:
     """Returns a table of the features without rows."""
     if columns.is_vector:
         return _data.sparse(scipy.sparse.csr_matrix((0, 0)))
-    fields = [df.schema[name] for name in columns.features]
+    kinds = {name: df.schema[name].dataType for name in columns.features}
+    # Arrow wants to know the time zone of moments, and the core does not.
+    fields = [
+        StructField(name, TimestampNTZType() if isinstance(kind, TimestampType) else kind)
+        for name, kind in kinds.items()
+    ]
     return to_arrow_schema(StructType(fields)).empty_table()
 
 
@@ -638,6 +669,13 @@ class OnlineRegressor(_Online):
 
     _usual_loss = "square"
     _kind = OnlineRegressionModel
+
+    def _columns(self, df: DataFrame) -> Columns:
+        if self.getLoss() in OF_MANY:
+            raise ValueError(f"loss: {self.getLoss()} is for classes: OnlineClassifier learns them")
+        columns = super()._columns(df)
+        require_numbers(df, "labelCol", columns.label)
+        return columns
 
     @keyword_only
     def __init__(

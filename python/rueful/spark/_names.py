@@ -1,4 +1,4 @@
-"""Names of columns: they may hold anything, and must be there."""
+"""Columns by their names, which may hold anything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import BooleanType, NumericType, StructType
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
@@ -25,9 +25,7 @@ def mapped(
     names = df.columns
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
-        yield from function(
-            pa.RecordBatch.from_arrays(batch.columns, names) for batch in batches
-        )
+        yield from function(pa.RecordBatch.from_arrays(batch.columns, names) for batch in batches)
 
     return df.toDF(*(f"c{place}" for place in range(len(names)))).mapInArrow(run, schema)
 
@@ -38,6 +36,16 @@ def require(df: DataFrame, argument: str, *names: str | None) -> None:
         if name is not None and name not in df.columns:
             shown = ", ".join(df.columns[:10]) + (", ..." if len(df.columns) > 10 else "")
             raise ValueError(f"{argument}: found no column {name}; the data have {shown}")
+
+
+def require_numbers(df: DataFrame, argument: str, name: str | None) -> None:
+    """Refuses the name of a column of anything but numbers."""
+    if name is None:
+        return
+    require(df, argument, name)
+    kind = df.schema[name].dataType
+    if not isinstance(kind, NumericType | BooleanType):
+        raise ValueError(f"{argument}: found a column of {kind.simpleString()}s, expected numbers")
 
 
 def refuse_present(df: DataFrame, argument: str, name: str) -> None:

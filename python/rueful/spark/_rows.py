@@ -98,8 +98,16 @@ class Columns:
             fine = (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
             yield self.weight, fine, "0, or a number between 1e-30 and 1e30"
         for name in self.features:
+            yield name, *self._feature_check(batch.column(name))
+
+    def _feature_check(self, column: pa.Array) -> tuple[Mask, str]:
+        return vector_check(column) if self.is_vector else feature_check(column)
+
+    def refuse_features(self, batch: pa.RecordBatch) -> None:
+        """Refuses the first row with a feature that no model can take."""
+        for name in self.features:
             column = batch.column(name)
-            yield name, *(vector_check(column) if self.is_vector else feature_check(column))
+            refuse(batch, name, *self._feature_check(column))
 
 
 def vector_check(column: pa.Array) -> tuple[Mask, str]:

@@ -42,7 +42,9 @@ def table() -> pd.DataFrame:
     )
 
 
-def stored(spark: SparkSession, table: pd.DataFrame, names: dict[str, str], folder: Path) -> DataFrame:
+def stored(
+    spark: SparkSession, table: pd.DataFrame, names: dict[str, str], folder: Path
+) -> DataFrame:
     """Returns the rows as two partitions, each a file, with a column of vectors."""
     frames = []
     for number in range(2):
@@ -150,9 +152,18 @@ def test_hindsight_takes_any_name(plain: DataFrame, odd: DataFrame) -> None:
     for label, features, more in asked:
         found = []
         for df in (plain, odd):
-            names = own(df, features) if isinstance(features, str) else [own(df, one) for one in features]
+            names = (
+                own(df, features)
+                if isinstance(features, str)
+                else [own(df, one) for one in features]
+            )
             weight = own(df, "weight")
-            given = {"label": own(df, label), "features": names, "weight": weight, "tolerance": 0.05}
+            given = {
+                "label": own(df, label),
+                "features": names,
+                "weight": weight,
+                "tolerance": 0.05,
+            }
             found.append(hindsight(df, **given, **more)["comparator"])
         one, other = found
         assert one["lower"] <= other["upper"] and other["lower"] <= one["upper"]

@@ -297,6 +297,62 @@ def test_bad_rows_are_named_or_counted(spark: SparkSession) -> None:
     assert skipping.skippedRows == 1 and skipping.report()["examples"] == 9
 
 
+def test_rows_that_cannot_be_predicted_are_named(spark: SparkSession) -> None:
+    rows = [(float(k % 7), Vectors.dense(float(k)), k % 2) for k in range(40)]
+    df = spark.createDataFrame(rows, ["x", "v", "label"]).coalesce(1)
+    far = F.when(F.monotonically_increasing_id() == 23, math.inf).otherwise(F.col("x"))
+    fitted = OnlineClassifier(numParts=1).fit(df.drop("v"))
+    with pytest.raises(Exception, match="partition 0, row 23, column x: found inf"):
+        fitted.transform(df.withColumn("x", far)).collect()
+    fitted = OnlineClassifier(featuresCol="v", numParts=1).fit(df)
+    gone = F.when(F.col("x") < 3, F.col("v"))
+    with pytest.raises(Exception, match="partition 0, row 3, column v: found no value"):
+        fitted.transform(df.withColumn("v", gone)).collect()
+    with pytest.raises(ValueError, match="featuresCol: found no column v; the data have x, label"):
+        fitted.transform(df.drop("v"))
+    with pytest.raises(
+        ValueError, match="predictionCol: the data have a column prediction already"
+    ):
+        fitted.transform(fitted.transform(df))
+
+
+def test_mistakes_are_explained(spark: SparkSession) -> None:
+    df = spark.createDataFrame([(1.0, "a", 1), (2.0, "b", 0)], "x double, word string, label long")
+    for learner, what in [
+        (
+            OnlineClassifier(labelCol="lable"),
+            "labelCol: found no column lable; the data have x, word",
+        ),
+        (OnlineClassifier(featuresCol="f"), "featuresCol: found no column f"),
+        (
+            OnlineClassifier(weightCol="word"),
+            "weightCol: found a column of strings, expected numbers",
+        ),
+        (OnlineRegressor(labelCol="word"), "labelCol: found a column of strings, expected numbers"),
+        (OnlineRegressor(loss="softmax"), "loss: softmax is for classes: OnlineClassifier learns"),
+        (OnlineClassifier(numParts=0), "numParts: found 0, expected 1 or more"),
+        (OnlineClassifier(firstSlice=-5), "firstSlice: found -5, expected 1 or more"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            learner.fit(df)
+    for given, what in [
+        ({"prediction": "p", "label": "label"}, "prediction: found no column p"),
+        ({"prediction": "x", "label": "label", "by": "day"}, "by: found no column day"),
+        ({"prediction": "word", "label": "label"}, "prediction: found a column of strings"),
+        ({"prediction": "x", "label": "label", "features": ["y"]}, "features: found no column y"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            audit(df, **given)
+
+
+def test_moments_are_features(spark: SparkSession) -> None:
+    moments = spark.range(100).select(
+        F.timestamp_seconds(F.col("id") * 100_000).alias("when"), (F.col("id") % 2).alias("label")
+    )
+    fitted = OnlineClassifier(numParts=1).fit(moments)
+    assert fitted.report()["examples"] == 100 and fitted.transform(moments).count() == 100
+
+
 def test_two_classes_are_told_apart(spark: SparkSession) -> None:
     three = spark.createDataFrame([(1.0, "a"), (2.0, "b"), (2.0, "c")], "x double, label string")
     with pytest.raises(ValueError, match="expected two classes, found 'a', 'b', 'c'; loss="):
