@@ -11,11 +11,13 @@ import pyarrow as pa
 import scipy.sparse
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, LongType, StructField, StructType
 
 from .. import _data
 from .._audit import Audit
 from ._names import mapped, named, require, require_numbers
+from ._rounds import FAN
 from ._rows import (
     BadRow,
     feature_check,
@@ -103,21 +105,29 @@ def audit(
                 raise ValueError(f"partition {partition}, rows from {row} on: {why}") from why
             row += len(batch)
         for group, books in audits.items():
-            state = [books._books.to_bytes()]
-            arrays = [
-                pa.array([group], kind),
-                pa.array([partition], pa.int64()),
-                pa.array(state, pa.binary()),
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, ["group", "partition", "state"])
+            yield _state(pa.array([group], kind), partition, books)
+
+    def join(states: pa.Table) -> pa.Table:
+        """Joins the books that some partitions have of a group."""
+        states = states.sort_by("partition")
+        first, *others = (_restored(one, settings) for one in states.column("state").to_pylist())
+        for other in others:
+            first.merge(other)
+        group = states.column("group").combine_chunks().slice(0, 1)
+        number = states.column("partition")[0].as_py() // FAN
+        return pa.Table.from_batches([_state(group, number, first)])
 
     group = df.schema[by].dataType if by else LongType()
     kind = _arrow_type(df, by)
     fields = [("group", group), ("partition", LongType()), ("state", BinaryType())]
     schema = StructType([StructField(name, kind) for name, kind in fields])
     found: dict[Any, Audit] = {}
-    rows = mapped(spread(df), gathering(judge), schema).collect()
-    for row in sorted(rows, key=lambda row: row["partition"]):
+    states, left = mapped(spread(df), gathering(judge), schema), df.rdd.getNumPartitions()
+    while left > FAN:
+        joined = F.floor(F.col("partition") / FAN).alias("joined")
+        states = states.groupBy("group", joined).applyInArrow(join, schema)
+        left = -(-left // FAN)
+    for row in sorted(states.collect(), key=lambda row: row["partition"]):
         books = _restored(bytes(row["state"]), settings)
         if row["group"] in found:
             found[row["group"]].merge(books)
@@ -202,6 +212,12 @@ class Given:
             return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
         said = vectors(column)
         return np.asarray(said.toarray() if scipy.sparse.issparse(said) else said)
+
+
+def _state(group: pa.Array, partition: int, books: Audit) -> pa.RecordBatch:
+    state = pa.array([books._books.to_bytes()], pa.binary())
+    arrays = [group, pa.array([partition], pa.int64()), state]
+    return pa.RecordBatch.from_arrays(arrays, ["group", "partition", "state"])
 
 
 def _restored(state: bytes, settings: dict[str, Any]) -> Audit:

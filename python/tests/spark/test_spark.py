@@ -30,6 +30,7 @@ from rueful.spark import (
     OnlineClassificationModel,
     OnlineClassifier,
     OnlineRegressor,
+    _audit,
     _rounds,
     audit,
 )
@@ -252,7 +253,9 @@ def test_the_certificate_speaks_of_the_predictions_that_were_made(
     assert own["sequential_risk"] - best["comparator"]["upper"] <= own["certificate"]
 
 
-def test_audits_add_up(data: DataFrame, table: pd.DataFrame) -> None:
+def test_audits_add_up(
+    data: DataFrame, table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = data.select("x", "z", "label", "word", (data["x"] * 2).alias("score"))
     whole = audit(said, prediction="score", label="label", features=["x", "z"], radius=2.0)
     found = said.toPandas()
@@ -267,6 +270,12 @@ def test_audits_add_up(data: DataFrame, table: pd.DataFrame) -> None:
     groups = audit(said, prediction="score", label="label", by="word", features=["x", "z"])
     assert list(groups) == ["cold", "warm"]
     assert sum(one.report()["examples"] for one in groups.values()) == 1500
+    # Where no more than two partitions are joined at a time, six need three levels.
+    monkeypatch.setattr(_audit, "FAN", 2)
+    names = {"prediction": "score", "label": "label", "features": ["x", "z"]}
+    for name, levels in audit(said, by="word", **names).items():
+        assert levels.report()["examples"] == groups[name].report()["examples"]
+        assert levels.certificate() == pytest.approx(groups[name].certificate(), rel=1e-12)
     bad = said.withColumn("z", F.when(F.col("x") == table["x"][7], math.inf).otherwise(F.col("z")))
     with pytest.raises(Exception, match="partition 0, row 7, column z: found inf"):
         audit(bad, prediction="score", label="label", by="word", features=["x", "z"])
