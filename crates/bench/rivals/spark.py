@@ -289,7 +289,7 @@ def race(
         theirs.append(clock)
     rows = [["rueful", model.report()["sequential_risk"], log_loss(model.transform(test)), ours]]
     if with_streaming:
-        numbered = _rounds.InPlace(train)._numbered().cache()
+        numbered = _rounds.InPlace(train).numbered().cache()
         parts = train.rdd.getNumPartitions()
         longest = -(-numbered.count() // parts)
         first = min(longest, OnlineClassifier().getFirstSlice())

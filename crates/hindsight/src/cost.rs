@@ -71,6 +71,17 @@ impl Cost {
         Tangent { value: importance * at.value, slope: importance * at.slope }
     }
 
+    /// Adds the value of a loss of many classes, whose scores may be off so far that it is larger by
+    /// `error`. The value has more roundings than others, by this factor, and they are relative to 1
+    /// as well.
+    pub(crate) fn charge(&mut self, importance: f64, value: f64, error: f64, roundings: f64) {
+        self.rounds += 1;
+        self.sum.add(importance * (value + error));
+        self.size += roundings * importance * (1.0 + value + error);
+        self.chances += 1.0 + importance;
+        self.charged += importance * error;
+    }
+
     /// Adds the cost of the same u on other examples.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.sum.merge(other.sum);

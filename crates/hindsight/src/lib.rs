@@ -94,7 +94,7 @@ mod survey;
 mod system;
 mod unit_free;
 
-pub use classes::{ClassProblem, ClassSolution, solve_classes};
+pub use classes::{ClassProblem, ClassSolution, Frame as ClassFrame, solve_classes};
 pub use mistakes::{BestMistakeBound, best_mistake_bound, mistake_bound};
 pub use pass::{Pass, PassError, Visit};
 pub use passes::{InMemory, Passes, Prefix};

@@ -2,7 +2,8 @@
 //!
 //! Every machine visits its rows at the same comparator u, and the passes of all machines add up.
 //! The sum tells what u costs, and the slopes at u prove a lower bound. Whoever chooses the next u
-//! only steers: both bounds hold, rounding included, for any sequence of comparators.
+//! only steers: both bounds hold, rounding included, for any sequence of comparators. For many
+//! classes u is a matrix, whose numbers lie side by side (`classes/pass.rs`).
 
 use crate::cost::{Cost, careful_dot};
 use crate::counted::Counted;
@@ -37,10 +38,10 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pass {
-    cost: Cost,
-    proof: Proof,
+    pub(crate) cost: Cost,
+    pub(crate) proof: Proof,
     /// The lower triangle of the second derivatives, row by row. It is empty if nobody wants it.
-    hessian: Vec<f64>,
+    pub(crate) hessian: Vec<f64>,
 }
 
 /// The comparator of a pass, and the ball that it belongs to.
@@ -57,6 +58,8 @@ pub struct Visit<'a> {
 pub enum PassError {
     /// A row has a feature in a column that nobody measured.
     UnknownColumn(usize),
+    /// A row has a class that nobody counted.
+    UnknownClass,
     /// Two passes are over other columns.
     OtherColumns,
 }
@@ -65,6 +68,7 @@ impl std::fmt::Display for PassError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::UnknownColumn(column) => write!(f, "column {column} was not measured before"),
+            Self::UnknownClass => f.write_str("a row has a class that was not counted before"),
             Self::OtherColumns => f.write_str("the passes are over other columns"),
         }
     }
@@ -75,8 +79,16 @@ impl std::error::Error for PassError {}
 impl<'a> Visit<'a> {
     /// A visit at u, or at the nearest multiple of u in the unit-free ball of this radius. Columns
     /// beyond the end of u have a weight of 0.
-    pub fn new(scales: &'a Scales, radius: Positive, mut u: Vec<f64>) -> Self {
-        let (inside, outside) = scales.radii(radius);
+    pub fn new(scales: &'a Scales, radius: Positive, u: Vec<f64>) -> Self {
+        Self::within(scales, scales.radii(radius), u)
+    }
+
+    /// The same for a radius that was rounded down and up.
+    pub(crate) fn within(
+        scales: &'a Scales,
+        (inside, outside): (f64, f64),
+        mut u: Vec<f64>,
+    ) -> Self {
         u.resize(scales.columns.len(), 0.0);
         scales.make_feasible(&mut u, inside);
         Self { scales, u, outside }
@@ -120,9 +132,13 @@ impl Pass {
                 hessian.add(Counted::new(*loss, &example).curvature(p), x);
             }
         }
+        self.add_hessian(hessian);
+        Ok(())
+    }
+
+    pub(crate) fn add_hessian(&mut self, hessian: Option<Hessian>) {
         let own = hessian.map(Hessian::into_entries).unwrap_or_default();
         self.hessian.iter_mut().zip(own).for_each(|(sum, entry)| *sum += entry);
-        Ok(())
     }
 
     /// Adds a pass at the same comparator over other rows.

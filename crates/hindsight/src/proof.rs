@@ -38,6 +38,17 @@ pub(crate) struct Proof {
     apart: f64,
 }
 
+/// A tangent of the loss of an example of many classes that counts `weight` times, and the value of
+/// the loss where it touches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClassLine<'a> {
+    pub(crate) weight: f64,
+    pub(crate) value: f64,
+    pub(crate) at_zero: f64,
+    /// The slopes of all classes, with the weight.
+    pub(crate) slopes: &'a [f64],
+}
+
 impl Proof {
     pub(crate) fn new(sigma: NonNegative, dimension: usize, careful: bool) -> Self {
         let mut proof = Self {
@@ -102,6 +113,47 @@ impl Proof {
             exact[i].add(head * x);
             exact[i].add(tail * x);
         }
+    }
+
+    /// Takes in a tangent for an example of many classes. S has the numbers of a column, one for each
+    /// class, side by side. Values have more roundings than others, by this factor, and so have
+    /// probabilities.
+    pub(crate) fn add_classes(
+        &mut self,
+        line: ClassLine<'_>,
+        x: &Features<'_>,
+        norm: f64,
+        roundings: f64,
+    ) {
+        let ClassLine { weight, value, at_zero, slopes } = line;
+        self.rounds += 1;
+        self.offset.add(weight * at_zero);
+        self.offset_size += 2.0 * roundings * weight * (1.0 + value + at_zero);
+        self.chances += 1.0 + weight;
+        let square: f64 = slopes.iter().map(|slope| slope * slope).sum();
+        if slopes.iter().all(|&slope| slope == 0.0) {
+            return;
+        }
+        self.steep += 1.0;
+        self.size += square.sqrt() * norm;
+        self.apart += 16.0 * f64::EPSILON * roundings * weight * norm;
+        for (i, x) in x.iter() {
+            for (c, &slope) in slopes.iter().enumerate().filter(|(_, slope)| **slope != 0.0) {
+                self.add_product(i * slopes.len() + c, slope, x);
+            }
+        }
+    }
+
+    /// S_i ← S_i + slope·x.
+    #[inline]
+    fn add_product(&mut self, i: usize, slope: f64, x: f64) {
+        let Some(exact) = &mut self.exact else {
+            self.slopes[i] += slope * x;
+            return;
+        };
+        let (head, tail) = halves(slope);
+        exact[i].add(head * x);
+        exact[i].add(tail * x);
     }
 
     /// Adds the slopes of other examples, over the same columns.

@@ -4,23 +4,80 @@ use crate::dicts::Dicts;
 use crate::error::{Outcome, PythonError};
 use crate::held::way;
 use crate::hindsight::{Answer, check_labels, options};
-use crate::model::Model;
+use crate::labels;
+use crate::model::{AnyHeld, Model, read};
 use crate::side::Side;
 use crate::table::{Room, Table, Told, Way};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rueful_core::loss::{AnyLoss, Loss};
+use rueful_core::classes::class_of;
+use rueful_core::loss::{AnyLoss, Logistic, Loss};
 use rueful_core::set::AnySet;
 use rueful_core::{Batch, Cells, Comparators, Features, Positive, Rows, Ruler};
 use rueful_data::{Bits, Seen};
-use rueful_hindsight::{Contradiction, Method, Scales, Solution, Source, Visit};
-use rueful_run::{Columns, DataSpec, HindsightReport};
+use rueful_hindsight::{
+    ClassFrame, ClassSolution, Contradiction, Method, Options, Scales, Solution, Source, Visit,
+};
+use rueful_run::{ClassLoss, Columns, DataSpec, HindsightReport, TaskLoss};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The part of what u = 0 loses below which a minimum counts as next to nothing.
 const LEAST_SCALE: f64 = 1e-6;
+
+/// What a model says of the question: how rows are read, the loss, the comparators, and the names of
+/// classes that have a score each. Labels are then the places of these names.
+struct Asked {
+    data: DataSpec,
+    loss: TaskLoss,
+    comparators: Comparators,
+    names: Vec<String>,
+}
+
+impl Asked {
+    fn of(model: &Model) -> PyResult<Self> {
+        Ok(match model.held() {
+            AnyHeld::Score(held) => {
+                let held = read(held)?;
+                let (task, data) = (held.model.run.task(), held.model.data.clone());
+                let comparators = task.comparators.clone();
+                Self { data, loss: task.loss.into(), comparators, names: Vec::new() }
+            }
+            AnyHeld::Classes(held) => {
+                let held = read(held)?;
+                let (task, data) = (held.model.run.task(), held.model.data.clone());
+                let (comparators, names) =
+                    (task.comparators.clone(), labels::names(&held.model.stream));
+                Self { data, loss: task.loss.into(), comparators, names }
+            }
+        })
+    }
+
+    fn ruler(&self) -> Ruler {
+        match &self.loss {
+            TaskLoss::Score(loss) => Ruler::new(loss),
+            // Labels that are classes have the size 1.
+            TaskLoss::Classes(_) => Ruler::new(&Logistic {}),
+        }
+    }
+
+    /// Refuses labels that the loss does not take.
+    fn check(&self, labels: &[f64]) -> Outcome<()> {
+        if let TaskLoss::Score(loss) = &self.loss {
+            return check_labels(loss, labels);
+        }
+        let is_known =
+            |label: &f64| class_of(*label).is_some_and(|c| (c as usize) < self.names.len());
+        match labels.iter().find(|label| !is_known(label)) {
+            None => Ok(()),
+            Some(label) => Err(PythonError::value(format!(
+                "y has the label {label}, expected the place of one of {} classes",
+                self.names.len()
+            ))),
+        }
+    }
+}
 
 /// Shows the rows of a table in Python's memory, with labels and importances.
 fn each_row(
@@ -78,23 +135,21 @@ impl Sizes {
         labels: PyReadonlyArray1<'_, f64>,
         importances: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<()> {
-        let held = model.read()?;
-        let loss = held.model.run.task().loss;
-        let (mut cells, mut ruler) = (Cells::pinning(0), Ruler::new(&loss));
+        let asked = Asked::of(model)?;
+        let (mut cells, mut ruler) = (Cells::pinning(0), asked.ruler());
         let (mut seen, mut buffer) = (Seen::default(), Vec::new());
-        let told = each_row(
-            py,
-            table,
-            &way(&held.model.data),
-            &labels,
-            importances.as_ref(),
-            &mut |rows| {
-                check_labels(&loss, rows.labels())?;
-                seen.census.count(rows);
-                ruler.observe_rows(cells.enter(rows, &mut buffer));
-                Ok(())
-            },
-        )?;
+        let is_of_many = !asked.names.is_empty();
+        labels::announce(&mut seen.labels, &asked.names);
+        let way = way(&asked.data);
+        let told = each_row(py, table, &way, &labels, importances.as_ref(), &mut |rows| {
+            asked.check(rows.labels())?;
+            seen.census.count(rows);
+            if is_of_many {
+                labels::count_classes(&mut seen, rows);
+            }
+            ruler.observe_rows(cells.enter(rows, &mut buffer));
+            Ok(())
+        })?;
         (seen.names, seen.missing) = (told.names, told.missing);
         let largest = |cell: u32| ruler.largest().get(cell as usize).copied().unwrap_or(0.0);
         let sizes = cells.features().into_iter().zip(cells.in_order());
@@ -141,12 +196,45 @@ impl Sizes {
 /// The question for the best predictor of some data, with everything that a pass needs to know.
 #[pyclass(frozen, module = "rueful._rueful")]
 pub(crate) struct Question {
-    data: DataSpec,
-    loss: AnyLoss,
-    comparators: Comparators,
+    asked: Asked,
     radius: Positive,
     columns: Columns,
-    scales: Scales,
+    compared: Compared,
+}
+
+/// The predictors that are compared: a weight for every column, or a matrix of them for many classes.
+enum Compared {
+    Weights(AnyLoss, Scales),
+    Matrices(ClassFrame),
+}
+
+impl Compared {
+    /// Takes the largest value of every column, and the largest label.
+    fn new(asked: &Asked, sizes: &Sizes, mut sized: Vec<f32>) -> Self {
+        match asked.loss {
+            TaskLoss::Score(loss) if asked.comparators.is_unit_free() => {
+                Self::Weights(loss, Scales { columns: sized, label: sizes.label })
+            }
+            TaskLoss::Score(loss) => {
+                sized.fill(1.0);
+                Self::Weights(loss, Scales { columns: sized, label: 1.0 })
+            }
+            TaskLoss::Classes(loss) => {
+                // A class of which no row counts has no weights.
+                let counts = (0..).zip(&sizes.seen.labels.counts);
+                let there = counts.filter(|(_, (_, count))| *count > 0);
+                let classes = there.map(|(class, _)| class).collect();
+                Self::Matrices(ClassFrame::new(loss, &asked.comparators, classes, &sized))
+            }
+        }
+    }
+
+    fn scales(&self) -> &Scales {
+        match self {
+            Self::Weights(_, scales) => scales,
+            Self::Matrices(frame) => frame.scales(),
+        }
+    }
 }
 
 #[pymethods]
@@ -155,51 +243,44 @@ impl Question {
     /// comparators of a model.
     #[new]
     fn new(model: &Model, sizes: PyRef<'_, Sizes>) -> PyResult<Self> {
-        let held = model.read()?;
-        let task = held.model.run.task();
+        let asked = Asked::of(model)?;
         let columns = Columns::of(&sizes.seen.census, 0);
         let sized: Vec<(u32, f64)> =
             sizes.cells.iter().map(|&(feature, size)| (feature, size.into())).collect();
-        let mut sized: Vec<f32> = columns.gather(&sized).iter().map(|&size| size as f32).collect();
-        let (radius, label) = match &task.comparators {
-            Comparators::UnitFree(ball) => (ball.radius, sizes.label),
-            Comparators::Set(AnySet::Ball(ball)) => {
-                sized.fill(1.0);
-                (ball.radius, 1.0)
-            }
+        let sized = columns.gather(&sized).iter().map(|&size| size as f32).collect();
+        let radius = match &asked.comparators {
+            Comparators::UnitFree(ball) => ball.radius,
+            Comparators::Set(AnySet::Ball(ball)) => ball.radius,
             Comparators::Set(_) => {
                 let what = "comparators: expected a ball, for the solver on many machines";
                 return Err(PythonError::value(what).into());
             }
         };
-        Ok(Self {
-            data: held.model.data.clone(),
-            loss: task.loss,
-            comparators: task.comparators.clone(),
-            radius,
-            columns,
-            scales: Scales { columns: sized, label },
-        })
+        let compared = Compared::new(&asked, &sizes, sized);
+        Ok(Self { asked, radius, columns, compared })
     }
 
-    /// Returns the largest value of every column, which are the units of comparators.
+    /// Returns the largest value of the column of every weight. They are the units of comparators.
     fn sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
-        PyArray1::from_slice(py, &self.scales.columns)
+        PyArray1::from_slice(py, &self.compared.scales().columns)
     }
 
     /// Returns the radius of the ball of comparators, in these units.
     fn radius(&self) -> f64 {
-        self.radius.get() * self.scales.label
+        self.radius.get() * self.compared.scales().label
     }
 
     /// Whether the loss has a kink, so that it has no second derivatives.
     fn is_kinked(&self) -> bool {
-        self.loss.is_linear() || self.loss.kink(1.0).is_some()
+        match &self.asked.loss {
+            TaskLoss::Score(loss) => loss.is_linear() || loss.kink(1.0).is_some(),
+            TaskLoss::Classes(loss) => *loss == ClassLoss::MulticlassHinge {},
+        }
     }
 
     /// Whether no loss is negative.
     fn is_nonnegative(&self) -> bool {
-        self.loss.is_nonnegative()
+        self.asked.loss.is_nonnegative()
     }
 
     /// Begins a pass at the weights u, or at their nearest multiple in the ball.
@@ -254,10 +335,9 @@ impl Question {
                 upper_from: Source::Primal,
             }),
         };
-        let found = HindsightReport::new(&solution, &self.columns, &options);
-        let found = found.named(&sizes.seen.names);
-        let comparators = self.comparators.clone();
-        let answer = Answer { found, loss: self.loss.into(), sigma: 0.0, comparators };
+        let found = self.report(solution, &options).named(&sizes.seen.names);
+        let comparators = self.asked.comparators.clone();
+        let answer = Answer { found, loss: self.asked.loss, sigma: 0.0, comparators };
         let answer = serde_json::to_string(&answer);
         Ok(answer.map_err(|error| PythonError::Runtime(error.to_string()))?)
     }
@@ -265,7 +345,19 @@ impl Question {
 
 impl Question {
     fn visit(&self, u: Vec<f64>) -> Visit<'_> {
-        Visit::new(&self.scales, self.radius, u)
+        match &self.compared {
+            Compared::Weights(_, scales) => Visit::new(scales, self.radius, u),
+            Compared::Matrices(frame) => frame.visit(u),
+        }
+    }
+
+    fn report(&self, solution: Solution, options: &Options) -> HindsightReport {
+        let Compared::Matrices(frame) = &self.compared else {
+            return HindsightReport::new(&solution, &self.columns, options);
+        };
+        let found = ClassSolution { solution, classes: frame.class_numbers().to_vec() };
+        let name_of = |class: u32| self.asked.names[class as usize].clone();
+        HindsightReport::of_classes(&found, &self.columns, options, name_of)
     }
 
     /// Refuses rows with features that were not there when the data were measured.
@@ -303,12 +395,15 @@ impl Pass {
     ) -> PyResult<()> {
         let visit = question.visit(self.u.clone());
         let (sums, mut copy) = (&mut self.sums, Batch::default());
-        let way = way(&question.data);
+        let way = way(&question.asked.data);
         each_row(py, table, &way, &labels, importances.as_ref(), &mut |rows| {
-            check_labels(&question.loss, rows.labels())?;
+            question.asked.check(rows.labels())?;
             question.check(rows)?;
             let rows = question.columns.renumber(rows, &mut copy);
-            let added = sums.add(&question.loss, &visit, rows);
+            let added = match &question.compared {
+                Compared::Weights(loss, _) => sums.add(loss, &visit, rows),
+                Compared::Matrices(frame) => sums.add_classes(frame, &visit, rows),
+            };
             added.map_err(|why| PythonError::value(why.to_string()))
         })?;
         Ok(())

@@ -11,10 +11,13 @@ import pyarrow as pa
 import scipy.sparse
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, LongType, StructField, StructType
 
 from .. import _data
 from .._audit import Audit
+from ._names import mapped, named, require, require_numbers
+from ._rounds import FAN
 from ._rows import (
     BadRow,
     feature_check,
@@ -64,6 +67,11 @@ def audit(
     rueful.Audit, or a dict of them by group
     """
     Audit(**settings)  # Settings that cannot be used are refused here, not in an executor.
+    for argument, name in zip(
+        ("prediction", "label", "by", "weight"), (prediction, label, by, weight), strict=True
+    ):
+        require(df, argument, name)
+    require(df, "features", *([features] if isinstance(features, str) else features or ()))
     own = {prediction, label, by, weight}
     others = [name for name in df.columns if name not in own]
     given = Given(
@@ -76,7 +84,7 @@ def audit(
     )
     given.check_kinds(df)
     wanted = [*given.features, prediction, label, *(name for name in (by, weight) if name)]
-    df = df.select(*dict.fromkeys(wanted))
+    df = df.select(*map(named, dict.fromkeys(wanted)))
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -97,21 +105,29 @@ def audit(
                 raise ValueError(f"partition {partition}, rows from {row} on: {why}") from why
             row += len(batch)
         for group, books in audits.items():
-            state = [books._books.to_bytes()]
-            arrays = [
-                pa.array([group], kind),
-                pa.array([partition], pa.int64()),
-                pa.array(state, pa.binary()),
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, ["group", "partition", "state"])
+            yield _state(pa.array([group], kind), partition, books)
+
+    def join(states: pa.Table) -> pa.Table:
+        """Joins the books that some partitions have of a group."""
+        states = states.sort_by("partition")
+        first, *others = (_restored(one, settings) for one in states.column("state").to_pylist())
+        for other in others:
+            first.merge(other)
+        group = states.column("group").combine_chunks().slice(0, 1)
+        number = states.column("partition")[0].as_py() // FAN
+        return pa.Table.from_batches([_state(group, number, first)])
 
     group = df.schema[by].dataType if by else LongType()
     kind = _arrow_type(df, by)
     fields = [("group", group), ("partition", LongType()), ("state", BinaryType())]
     schema = StructType([StructField(name, kind) for name, kind in fields])
     found: dict[Any, Audit] = {}
-    rows = spread(df).mapInArrow(gathering(judge), schema).collect()
-    for row in sorted(rows, key=lambda row: row["partition"]):
+    states, left = mapped(spread(df), gathering(judge), schema), df.rdd.getNumPartitions()
+    while left > FAN:
+        joined = F.floor(F.col("partition") / FAN).alias("joined")
+        states = states.groupBy("group", joined).applyInArrow(join, schema)
+        left = -(-left // FAN)
+    for row in sorted(states.collect(), key=lambda row: row["partition"]):
         books = _restored(bytes(row["state"]), settings)
         if row["group"] in found:
             found[row["group"]].merge(books)
@@ -142,6 +158,7 @@ class Given:
 
     def check_kinds(self, df: DataFrame) -> None:
         """Refuses vectors where numbers are expected, and numbers where vectors are."""
+        require_numbers(df, "weight", self.weight)
         says_many = isinstance(df.schema[self.prediction].dataType, _VECTORS)
         if says_many and self.classes is None:
             raise ValueError(
@@ -153,6 +170,8 @@ class Given:
                 f"column {self.prediction}: expected a vector or an array with a number for every "
                 "class"
             )
+        if self.classes is None:
+            require_numbers(df, "prediction", self.prediction)
         for name in self.features if not self.is_vector else ():
             if isinstance(df.schema[name].dataType, _VECTORS):
                 raise ValueError(
@@ -195,6 +214,12 @@ class Given:
         return np.asarray(said.toarray() if scipy.sparse.issparse(said) else said)
 
 
+def _state(group: pa.Array, partition: int, books: Audit) -> pa.RecordBatch:
+    state = pa.array([books._books.to_bytes()], pa.binary())
+    arrays = [group, pa.array([partition], pa.int64()), state]
+    return pa.RecordBatch.from_arrays(arrays, ["group", "partition", "state"])
+
+
 def _restored(state: bytes, settings: dict[str, Any]) -> Audit:
     restored = Audit(**settings)
     restored._books = type(restored._books).from_bytes(state)
@@ -202,7 +227,7 @@ def _restored(state: bytes, settings: dict[str, Any]) -> Audit:
 
 
 def _arrow_type(df: DataFrame, by: str | None) -> pa.DataType:
-    return df.select(by).limit(0).toArrow().schema.field(0).type if by else pa.int64()
+    return df.select(named(by)).limit(0).toArrow().schema.field(0).type if by else pa.int64()
 
 
 def _column(rows: pa.RecordBatch, name: str) -> Any:

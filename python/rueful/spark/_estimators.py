@@ -47,6 +47,8 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
+    TimestampType,
 )
 
 from .. import _data
@@ -54,8 +56,9 @@ from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model
 from . import _files, _rounds
+from ._names import mapped, named, refuse_present, require, require_numbers
 from ._rounds import Learned
-from ._rows import Columns
+from ._rows import BadRow, Columns
 from ._stream import LearningStream
 from ._vectors import gathering, spread
 
@@ -84,8 +87,11 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
 
     def _features(self, df: DataFrame) -> tuple[tuple[str, ...], bool]:
         """Returns the columns of the features, and whether they are one column of vectors."""
+        require(df, "labelCol", self.getLabelCol())
+        require_numbers(df, "weightCol", self._weight())
         if self.isSet(self.featuresCol):
             name = self.getFeaturesCol()
+            require(df, "featuresCol", name)
             kind = df.schema[name].dataType
             return (name,), isinstance(kind, VectorUDT | ArrayType)
         others = {self.getLabelCol(), self._weight()}
@@ -172,18 +178,39 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
         """Adds what the model says of the rows."""
         state, columns = self.toBytes(), self._of
         assert columns is not None
+        require(df, "featuresCol", *columns.features)
         kinds = to_arrow_schema(StructType(fields))
 
+        def said_of(model: Model, batch: pa.RecordBatch) -> list[pa.Array]:
+            if not len(batch):
+                return [pa.array([], kind) for kind in kinds.types]
+            if columns.is_vector and batch.column(columns.features[0]).null_count:
+                columns.refuse_features(batch)
+            try:
+                return said(model, columns.table(batch))
+            except ValueError:
+                # The core knows what is wrong, and not where.
+                columns.refuse_features(batch)
+                raise
+
         def predict(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            partition, row = context.partitionId() if context else 0, 0
             model = Model.from_bytes(state)
             for batch in batches:
-                new = [pa.array([], kind) for kind in kinds.types]
-                new = said(model, columns.table(batch)) if len(batch) else new
+                try:
+                    new = said_of(model, batch)
+                except BadRow as bad:
+                    where = f"partition {partition}, row {row + bad.row}"
+                    raise ValueError(f"{where}, {bad.what}") from bad
+                row += len(batch)
                 names = [*batch.schema.names, *kinds.names]
                 yield pa.RecordBatch.from_arrays([*batch.columns, *new], names)
 
         schema = StructType([*df.schema.fields, *fields])
-        return spread(df).mapInArrow(gathering(predict), schema)
+        return mapped(spread(df), gathering(predict), schema)
 
     def write(self) -> MLWriter:
         """Returns the writer."""
@@ -256,14 +283,23 @@ class OnlineClassificationModel(_Learned, _Classes):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         assert self._of is not None
+        refuse_present(dataset, "predictionCol", self.getPredictionCol())
+        refuse_present(dataset, "rawPredictionCol", self.getRawPredictionCol())
+        if self._has_probabilities():
+            refuse_present(dataset, "probabilityCol", self.getProbabilityCol())
         return (self._of_many if self._of.is_of_many else self._of_two)(dataset)
+
+    def _has_probabilities(self) -> bool:
+        """Tells whether the loss is one of probabilities, and not of scores alone."""
+        task = self.model.task()
+        return '"logistic"' in task or '"softmax"' in task
 
     def _of_many(self, dataset: DataFrame) -> DataFrame:
         """Adds the probabilities and scores of many classes, and the likeliest of them."""
         columns, model = self._of, self.model
         assert columns is not None
         known = columns.known(model.class_names() or [])
-        has_probabilities = '"softmax"' in model.task()
+        has_probabilities = self._has_probabilities()
         kind = _kind_of(self.classes[0])
         labels = pa.array(self.classes, to_arrow_type(kind))
 
@@ -288,13 +324,13 @@ class OnlineClassificationModel(_Learned, _Classes):
         fields += [StructField(likely, ArrayType(DoubleType()))] if has_probabilities else []
         found = self._with_columns(dataset, fields, said)
         for name in [raw, *([likely] if has_probabilities else [])]:
-            found = found.withColumn(name, array_to_vector(name))
+            found = found.withColumn(name, array_to_vector(named(name)))
         return found
 
     def _of_two(self, dataset: DataFrame) -> DataFrame:
         score = "__rueful_score"
         found = self._scored(dataset, score)
-        has_probabilities = '"logistic"' in self.model.task()
+        has_probabilities = self._has_probabilities()
         kind = (
             dataset.schema[self.getLabelCol()].dataType
             if self.getLabelCol() in dataset.columns
@@ -332,6 +368,7 @@ class OnlineRegressionModel(_Learned):
     """Numbers that `OnlineRegressor` has learned to predict, with a certificate."""
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        refuse_present(dataset, "predictionCol", self.getPredictionCol())
         return self._scored(dataset, self.getPredictionCol())
 
 
@@ -427,6 +464,10 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         how = self.getHandleInvalid()
         if how not in ("error", "skip"):
             raise ValueError(f"handleInvalid: found {how!r}, expected 'error' or 'skip'")
+        for param in (self.numParts, self.firstSlice):
+            if self.isDefined(param) and self.getOrDefault(param) < 1:
+                found = self.getOrDefault(param)
+                raise ValueError(f"{param.name}: found {found}, expected 1 or more")
         features, is_vector = self._features(df)
         return Columns(
             features,
@@ -459,7 +500,7 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         Returns what was learned, the columns with all labels, and the model before.
         """
         spark = df.sparkSession
-        df = spread(df.select(*columns.names()))
+        df = spread(df.select(*map(named, columns.names())))
         if self.isSet(self.numParts):
             df = _rounds.in_parts(df, self.getNumParts())
         if _rounds.is_in_place(df):
@@ -522,7 +563,12 @@ def _no_rows(df: DataFrame, columns: Columns) -> Any:
     """Returns a table of the features without rows."""
     if columns.is_vector:
         return _data.sparse(scipy.sparse.csr_matrix((0, 0)))
-    fields = [df.schema[name] for name in columns.features]
+    kinds = {name: df.schema[name].dataType for name in columns.features}
+    # Arrow wants to know the time zone of moments, and the core does not.
+    fields = [
+        StructField(name, TimestampNTZType() if isinstance(kind, TimestampType) else kind)
+        for name, kind in kinds.items()
+    ]
     return to_arrow_schema(StructType(fields)).empty_table()
 
 
@@ -612,7 +658,7 @@ _MOST_CLASSES = 10_000
 
 def _distinct(df: DataFrame, name: str) -> list[Any]:
     """Returns the labels of a column."""
-    found = df.select(name).distinct().limit(_MOST_CLASSES + 1).collect()
+    found = df.select(named(name)).distinct().limit(_MOST_CLASSES + 1).collect()
     if len(found) > _MOST_CLASSES:
         raise ValueError(f"column {name}: found more than {_MOST_CLASSES} labels")
     return [row[0] for row in found]
@@ -623,6 +669,13 @@ class OnlineRegressor(_Online):
 
     _usual_loss = "square"
     _kind = OnlineRegressionModel
+
+    def _columns(self, df: DataFrame) -> Columns:
+        if self.getLoss() in OF_MANY:
+            raise ValueError(f"loss: {self.getLoss()} is for classes: OnlineClassifier learns them")
+        columns = super()._columns(df)
+        require_numbers(df, "labelCol", columns.label)
+        return columns
 
     @keyword_only
     def __init__(

@@ -1,9 +1,12 @@
 """The best fixed predictor of data on many machines, with a proved gap.
 
 Every pass is a job of Spark. All executors visit their rows at the same weights, and give back what
-these lose, the slopes there and, for few columns, the second derivatives. The driver chooses the next
+these lose, the slopes there and, for few weights, the second derivatives. The driver chooses the next
 weights from these sums. It only steers: the loss of any weights is an upper bound on the least loss,
 the tangents of all passes prove a lower bound, and the core allows for the rounding of both.
+
+For many classes the weights are a matrix, and the numbers of a column, one for every class, lie side by
+side: to the driver that is a longer vector.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,25 +23,26 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .. import _data
-from .._classes import OF_MANY
+from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model, Pass, Question, Sizes
-from ._rounds import FAN
+from ._names import Batches, mapped, named, require
+from ._rounds import FAN, announced
 from ._rows import BadRow, Columns
 from ._vectors import gathering, spread
 
-#: The most columns for which second derivatives are added up.
-FEW = 700
+#: The most weights for which second derivatives are added up, and the most that there may be.
+FEW, MOST = 700, 1 << 23
 
-#: How many tangents and how many pairs of gradients are kept.
-TANGENTS, PAIRS = 60, 12
+#: How many tangents and how many pairs of gradients are kept. All tangents together have so many slopes
+#: at most, because the driver keeps them.
+TANGENTS, PAIRS, SLOPES = 60, 12, 1 << 26
 
 #: The unit of the shares of tangents: they add up to 1 without rounding.
 _UNIT = 2.0**-30
 
 _SUMS = "part long, sums binary"
 
-Batches = Iterator[pa.RecordBatch]
 Doubles = _data.Doubles
 
 
@@ -114,7 +118,7 @@ class Data:
             yield _sums(part, sizes.to_bytes())
 
         whole = Sizes()
-        for sizes in _added(self.df.mapInArrow(gathering(measure), _SUMS), self.parts, Sizes):
+        for sizes in _added(mapped(self.df, gathering(measure), _SUMS), self.parts, Sizes):
             whole.merge(sizes)
         return whole
 
@@ -128,7 +132,7 @@ class Data:
             part = _each(columns, lambda *rows: sums.add(question, *rows))(batches)
             yield _sums(part, sums.to_bytes())
 
-        return list(_added(self.df.mapInArrow(gathering(look), _SUMS), self.parts, Pass))
+        return list(_added(mapped(self.df, gathering(look), _SUMS), self.parts, Pass))
 
 
 @dataclasses.dataclass
@@ -153,6 +157,12 @@ class Search:
             raise ValueError("the data have no rows")
         self.question = Question(Model.from_bytes(data.model), self.sizes)
         self.scales = np.asarray(self.question.sizes(), dtype=np.float64)
+        if len(self.scales) > MOST:
+            raise ValueError(
+                f"the data ask for {len(self.scales)} weights, columns times classes, and passes on "
+                f"many machines solve for at most {MOST}"
+            )
+        self.kept = min(TANGENTS, SLOPES // max(1, len(self.scales)))
         self.radius, self.passes = self.question.radius(), 1
         self.curved = len(self.scales) <= FEW and not self.question.is_kinked()
         self.lower = 0.0 if self.question.is_nonnegative() else -np.inf
@@ -185,7 +195,7 @@ class Search:
             offset,
             whole.upper(),
         )
-        self.points = [*self.points, point][-TANGENTS:]
+        self.points = [*self.points, point][-self.kept :]
         return point
 
     def prove(self, points: list[Point], shares: list[float] | Doubles) -> None:
@@ -286,7 +296,7 @@ def _from_pairs(pairs: list[tuple[Doubles, Doubles]], columns: int) -> Curvature
 
 
 def _smooth(search: Search) -> str:
-    """Newton's method, or a quasi-Newton method where columns are many."""
+    """Newton's method, or a quasi-Newton method where weights are many."""
     at, damping, columns = search.best, 0.0, len(search.scales)
     pairs: list[tuple[Doubles, Doubles]] = []
     if not search.curved:
@@ -395,7 +405,8 @@ def hindsight(
     weight : str, optional
         The column that says how much each row counts.
     loss : str, optional
-        The loss: `logistic` for two classes and `square` otherwise, if left out.
+        The loss. If left out, it is `logistic` for two classes, `softmax` for more of them, and
+        `square` for numbers. Numbers of which there are more than two are classes if the loss says so.
     radius, comparators : optional
         The ball of predictors: those of `rueful hindsight`.
     tolerance : float
@@ -414,24 +425,23 @@ def hindsight(
         raise ValueError(f"tolerance: {tolerance} is not a number between 0 and 1")
     if max_passes < 1:
         raise ValueError("max_passes: at least 1, for one pass gives an interval already")
-    if loss in OF_MANY:
-        raise ValueError(f"loss: passes on many machines solve for one score, and {loss} has many")
+    require(df, "label", label)
+    require(df, "weight", weight)
+    require(df, "features", *([features] if isinstance(features, str) else features or ()))
     of_classes = _is_of_classes(df, label, loss)
     estimator: Any = (OnlineClassifier if of_classes else OnlineRegressor)(labelCol=label)
     if isinstance(features, str):
         estimator.setFeaturesCol(features)
     elif features is not None:
-        df = df.select(*dict.fromkeys([*features, label, *([weight] if weight else [])]))
+        wanted = dict.fromkeys([*features, label, *([weight] if weight else [])])
+        df = df.select(*map(named, wanted))
     given = {"weightCol": weight, "loss": loss, "radius": radius}
     estimator._set(**{name: value for name, value in given.items() if value is not None})
     columns = estimator._known_columns(df)
-    if columns.is_of_many:
-        raise ValueError(
-            f"column {label}: found {len(columns.classes)} classes, and passes on many machines "
-            "solve for two; `rueful hindsight` solves for more on one machine"
-        )
-    fresh = estimator._fresh(df, columns, comparators=comparators)
-    rows = spread(df.select(*columns.names()))
+    # Solvers compare without units, if nothing else is asked for, and learners not always.
+    compared = comparators or "unit-free"
+    fresh = announced(estimator._fresh(df, columns, comparators=compared), columns)
+    rows = spread(df.select(*map(named, columns.names())))
     search = Search(Data(rows, columns, fresh.state), tolerance, max_passes)
     return search.answer((_kinked if search.question.is_kinked() else _smooth)(search))
 
@@ -441,7 +451,7 @@ def _is_of_classes(df: DataFrame, label: str, loss: str | None) -> bool:
     from pyspark.sql.types import NumericType
 
     if loss is not None:
-        return loss in ("logistic", "hinge", "perceptron")
+        return loss in OF_TWO + OF_MANY
     if not isinstance(df.schema[label].dataType, NumericType):
         return True
-    return df.select(label).distinct().limit(3).count() == 2
+    return df.select(named(label)).distinct().limit(3).count() == 2

@@ -23,6 +23,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from .. import _data
 from .._rueful import Model, announce, join_parts, part, part_from_bytes, take_parts
+from ._names import Batches, mapped, named
 from ._rows import PART, ROW, BadRow, Columns
 from ._vectors import gathering
 
@@ -31,8 +32,6 @@ FAN = 16
 
 #: The columns of a part on its way.
 STATE = "part long, state binary, skipped long"
-
-Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 #: A function that learns from slices.
 Learner: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Batches]
@@ -76,7 +75,7 @@ def numbered(df: DataFrame) -> DataFrame:
     schema = StructType(
         [*df.schema.fields, *(StructField(name, LongType()) for name in (PART, ROW))]
     )
-    return df.mapInArrow(_with_places, schema)
+    return mapped(df, _with_places, schema)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +115,7 @@ class Survey:
     @staticmethod
     def of(rows: DataFrame, label: str | None) -> Survey:
         """Counts rows that have the number of their part."""
-        keys = [PART, *([label] if label is not None else [])]
+        keys = [F.col(PART), *([named(label)] if label is not None else [])]
         found = rows.groupBy(*keys).count().limit(MOST_PAIRS).collect()
         if len(found) == MOST_PAIRS:
             raise ValueError(
@@ -125,7 +124,7 @@ class Survey:
             )
         counts: dict[int, int] = {}
         for row in found:
-            counts[row[0]] = counts.get(row[0], 0) + row["count"]
+            counts[row[0]] = counts.get(row[0], 0) + row[-1]
         return Survey(counts, list({row[1] for row in found}) if label is not None else None)
 
 
@@ -143,7 +142,7 @@ class Written:
         """Lets every part learn from its slice."""
         rows = self.rows.where(cut.holds(F.col(PART), F.col(ROW)))
         rows = by_part(rows, 1 if cut.only is not None else parts)
-        return rows.mapInArrow(gathering(learn), STATE)
+        return mapped(rows, gathering(learn), STATE)
 
 
 #: The most rows at which Spark can be told to stop.
@@ -162,16 +161,18 @@ class InPlace:
     def survey(self, label: str | None) -> Survey:
         """Counts the rows of each part, and finds the labels, if there is a column of classes."""
         part = F.spark_partition_id().cast("long").alias(PART)
-        return Survey.of(self.df.select(part, *([label] if label is not None else [])), label)
+        labels = [named(label)] if label is not None else []
+        return Survey.of(self.df.select(part, *labels), label)
 
     def _placed(self) -> DataFrame:
         """Gives every row the number of its part and its place there, as one number."""
         return self.df.withColumn(_PLACE, F.monotonically_increasing_id())
 
-    def _numbered(self) -> DataFrame:
+    def numbered(self) -> DataFrame:
         """Gives every row the number of its part and its place there."""
         part, row = _part_and_row(F.col(_PLACE))
-        return self._placed().select(*self.df.columns, part.alias(PART), row.alias(ROW))
+        own = map(named, self.df.columns)
+        return self._placed().select(*own, part.alias(PART), row.alias(ROW))
 
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
         """Lets every part learn from its slice.
@@ -183,7 +184,7 @@ class InPlace:
         length = cut.end - cut.start
         if cut.only is not None and length <= _MOST_TAKEN:
             rows = rows.coalesce(1).limit(length)
-        return rows.mapInArrow(gathering(placing(learn)), STATE)
+        return mapped(rows, gathering(placing(learn)), STATE)
 
 
 def _part_and_row(place: Column) -> tuple[Column, Column]:

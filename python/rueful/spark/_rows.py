@@ -51,10 +51,12 @@ class Columns:
         return pa.Table.from_batches([batch.select(list(self.features))])
 
     def labels(self, batch: pa.RecordBatch) -> _data.Doubles:
-        """Returns the labels as numbers: -1 and 1 for two classes."""
+        """Returns the labels as numbers: -1 and 1 for two classes, and of many classes their places."""
         column = batch.column(self.label)
         if self.classes is None:
             return _doubles(column)
+        if self.is_of_many:
+            return self.places(batch).astype(np.float64)
         return np.where(places_of(column, self.classes) == 1, 1.0, -1.0)
 
     def places(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
@@ -96,8 +98,16 @@ class Columns:
             fine = (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
             yield self.weight, fine, "0, or a number between 1e-30 and 1e30"
         for name in self.features:
+            yield name, *self._feature_check(batch.column(name))
+
+    def _feature_check(self, column: pa.Array) -> tuple[Mask, str]:
+        return vector_check(column) if self.is_vector else feature_check(column)
+
+    def refuse_features(self, batch: pa.RecordBatch) -> None:
+        """Refuses the first row with a feature that no model can take."""
+        for name in self.features:
             column = batch.column(name)
-            yield name, *(vector_check(column) if self.is_vector else feature_check(column))
+            refuse(batch, name, *self._feature_check(column))
 
 
 def vector_check(column: pa.Array) -> tuple[Mask, str]:

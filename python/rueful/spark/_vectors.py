@@ -9,8 +9,7 @@ dense. In Python they are put together again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +18,16 @@ from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ._names import Batches, named
+
 #: What the column of indices and sizes is called: this, and the name of the vectors.
 _INDICES = "__rueful_indices_"
 
 _LISTS = pa.list_(pa.int32())
 
-Batches: TypeAlias = Iterator[pa.RecordBatch]
-
 
 def _spread(name: str) -> list[Column]:
-    vector = F.unwrap_udt(F.col(f"`{name}`"))
+    vector = F.unwrap_udt(named(name))
     none, size = F.array().cast("array<int>"), vector["size"]
     indices = F.when(size.isNull(), none).otherwise(F.concat(vector["indices"], F.array(size)))
     return [vector["values"].alias(name), indices.alias(_INDICES + name)]
@@ -42,7 +41,7 @@ def spread(df: DataFrame) -> DataFrame:
     columns: list[Column] = []
     for field in df.schema.fields:
         is_vector = isinstance(field.dataType, VectorUDT)
-        columns += _spread(field.name) if is_vector else [F.col(f"`{field.name}`")]
+        columns += _spread(field.name) if is_vector else [named(field.name)]
     return df.select(*columns) if len(columns) > len(df.columns) else df
 
 

@@ -20,7 +20,6 @@ from rueful.spark import (
     OnlineClassifier,
     _rounds,
     audit,
-    hindsight,
 )
 from rueful.spark._rows import PART, ROW
 
@@ -158,7 +157,9 @@ def test_audits_of_probabilities_add_up(
     with pytest.raises(ValueError, match="column petal: expected a vector"):
         audit(said, prediction="petal", label="label", **settings)
     few = {**settings, "classes": model.classes[:4]}
-    with pytest.raises(Exception, match=r"partition \d, row 0, column probability: .* of 4 numbers"):
+    with pytest.raises(
+        Exception, match=r"partition \d, row 0, column probability: .* of 4 numbers"
+    ):
         audit(said.where("label != 'tulip'"), **names, features=features, **few)
     with pytest.raises(Exception, match="column label: found 'tulip', expected one of 4 classes"):
         audit(said.where("label = 'tulip'"), **names, features=features, **few)
@@ -221,8 +222,6 @@ def test_numbers_are_classes_too_and_the_rest_is_refused(
     assert judge.evaluate(said) > 0.9 and said.schema["prediction"].dataType.typeName() == "double"
     with pytest.raises(ValueError, match="expected two classes, .*loss='softmax' learns any"):
         OnlineClassifier(loss="logistic").fit(df)
-    with pytest.raises(ValueError, match="found 5 classes, and passes on many machines solve for"):
-        hindsight(data)
     hinge = OnlineClassifier(loss="multiclass-hinge", numParts=1).fit(df)
     assert "probability" not in hinge.transform(df).columns
     with pytest.raises(Exception, match="weights of the learner ogd cannot be merged"):

@@ -30,6 +30,7 @@ from rueful.spark import (
     OnlineClassificationModel,
     OnlineClassifier,
     OnlineRegressor,
+    _audit,
     _rounds,
     audit,
 )
@@ -252,7 +253,9 @@ def test_the_certificate_speaks_of_the_predictions_that_were_made(
     assert own["sequential_risk"] - best["comparator"]["upper"] <= own["certificate"]
 
 
-def test_audits_add_up(data: DataFrame, table: pd.DataFrame) -> None:
+def test_audits_add_up(
+    data: DataFrame, table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = data.select("x", "z", "label", "word", (data["x"] * 2).alias("score"))
     whole = audit(said, prediction="score", label="label", features=["x", "z"], radius=2.0)
     found = said.toPandas()
@@ -267,6 +270,12 @@ def test_audits_add_up(data: DataFrame, table: pd.DataFrame) -> None:
     groups = audit(said, prediction="score", label="label", by="word", features=["x", "z"])
     assert list(groups) == ["cold", "warm"]
     assert sum(one.report()["examples"] for one in groups.values()) == 1500
+    # Where no more than two partitions are joined at a time, six need three levels.
+    monkeypatch.setattr(_audit, "FAN", 2)
+    names = {"prediction": "score", "label": "label", "features": ["x", "z"]}
+    for name, levels in audit(said, by="word", **names).items():
+        assert levels.report()["examples"] == groups[name].report()["examples"]
+        assert levels.certificate() == pytest.approx(groups[name].certificate(), rel=1e-12)
     bad = said.withColumn("z", F.when(F.col("x") == table["x"][7], math.inf).otherwise(F.col("z")))
     with pytest.raises(Exception, match="partition 0, row 7, column z: found inf"):
         audit(bad, prediction="score", label="label", by="word", features=["x", "z"])
@@ -295,6 +304,62 @@ def test_bad_rows_are_named_or_counted(spark: SparkSession) -> None:
         OnlineClassifier(featuresCol="f").fit(df)
     skipping = OnlineClassifier(featuresCol="f", handleInvalid="skip").fit(df)
     assert skipping.skippedRows == 1 and skipping.report()["examples"] == 9
+
+
+def test_rows_that_cannot_be_predicted_are_named(spark: SparkSession) -> None:
+    rows = [(float(k % 7), Vectors.dense(float(k)), k % 2) for k in range(40)]
+    df = spark.createDataFrame(rows, ["x", "v", "label"]).coalesce(1)
+    far = F.when(F.monotonically_increasing_id() == 23, math.inf).otherwise(F.col("x"))
+    fitted = OnlineClassifier(numParts=1).fit(df.drop("v"))
+    with pytest.raises(Exception, match="partition 0, row 23, column x: found inf"):
+        fitted.transform(df.withColumn("x", far)).collect()
+    fitted = OnlineClassifier(featuresCol="v", numParts=1).fit(df)
+    gone = F.when(F.col("x") < 3, F.col("v"))
+    with pytest.raises(Exception, match="partition 0, row 3, column v: found no value"):
+        fitted.transform(df.withColumn("v", gone)).collect()
+    with pytest.raises(ValueError, match="featuresCol: found no column v; the data have x, label"):
+        fitted.transform(df.drop("v"))
+    with pytest.raises(
+        ValueError, match="predictionCol: the data have a column prediction already"
+    ):
+        fitted.transform(fitted.transform(df))
+
+
+def test_mistakes_are_explained(spark: SparkSession) -> None:
+    df = spark.createDataFrame([(1.0, "a", 1), (2.0, "b", 0)], "x double, word string, label long")
+    for learner, what in [
+        (
+            OnlineClassifier(labelCol="lable"),
+            "labelCol: found no column lable; the data have x, word",
+        ),
+        (OnlineClassifier(featuresCol="f"), "featuresCol: found no column f"),
+        (
+            OnlineClassifier(weightCol="word"),
+            "weightCol: found a column of strings, expected numbers",
+        ),
+        (OnlineRegressor(labelCol="word"), "labelCol: found a column of strings, expected numbers"),
+        (OnlineRegressor(loss="softmax"), "loss: softmax is for classes: OnlineClassifier learns"),
+        (OnlineClassifier(numParts=0), "numParts: found 0, expected 1 or more"),
+        (OnlineClassifier(firstSlice=-5), "firstSlice: found -5, expected 1 or more"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            learner.fit(df)
+    for given, what in [
+        ({"prediction": "p", "label": "label"}, "prediction: found no column p"),
+        ({"prediction": "x", "label": "label", "by": "day"}, "by: found no column day"),
+        ({"prediction": "word", "label": "label"}, "prediction: found a column of strings"),
+        ({"prediction": "x", "label": "label", "features": ["y"]}, "features: found no column y"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            audit(df, **given)
+
+
+def test_moments_are_features(spark: SparkSession) -> None:
+    moments = spark.range(100).select(
+        F.timestamp_seconds(F.col("id") * 100_000).alias("when"), (F.col("id") % 2).alias("label")
+    )
+    fitted = OnlineClassifier(numParts=1).fit(moments)
+    assert fitted.report()["examples"] == 100 and fitted.transform(moments).count() == 100
 
 
 def test_two_classes_are_told_apart(spark: SparkSession) -> None:

@@ -3,10 +3,10 @@
 use super::ClassProblem;
 use crate::passes::Passes;
 use crate::rounding::{grain, sum_above};
-use crate::scales::Scales;
+use crate::scales::{Scales, quotient};
 use crate::survey::Shape;
 use rueful_core::classes::{ClassLoss, class_of};
-use rueful_core::{Example, Features, Positive, Rows, Sum};
+use rueful_core::{Comparators, Example, Features, Positive, Rows, Sum};
 
 /// The place of a class that has none.
 const NOWHERE: u32 = u32::MAX;
@@ -14,7 +14,7 @@ const NOWHERE: u32 = u32::MAX;
 /// The rows, columns and units of the matrices that are compared. A matrix is a vector: the numbers
 /// of a column, one for each class, lie side by side.
 #[derive(Debug, Clone)]
-pub(super) struct Frame {
+pub struct Frame {
     pub(super) loss: ClassLoss,
     classes: Vec<u32>,
     /// The place of every class among `classes`.
@@ -56,6 +56,27 @@ impl Count {
 }
 
 impl Frame {
+    /// Matrices with a row for each of these classes, which increase, and a column for each of these
+    /// sizes: the largest |x| of a feature. The radius is that of the comparators, or 1 if they have
+    /// none.
+    pub fn new(
+        loss: ClassLoss,
+        comparators: &Comparators,
+        classes: Vec<u32>,
+        largest: &[f32],
+    ) -> Self {
+        let all = classes.last().map_or(0, |&last| last as usize + 1);
+        let mut places = vec![NOWHERE; all];
+        classes.iter().zip(0..).for_each(|(&class, place)| places[class as usize] = place);
+        let is_unit_free = comparators.is_unit_free();
+        let unit = |&size: &f32| if is_unit_free { size } else { 1.0 };
+        let spread = largest.iter().flat_map(|size| vec![unit(size); classes.len()]);
+        let scales = Scales { columns: spread.collect(), label: 1.0 };
+        let (inside, outside) = scales.radii(comparators.radius().unwrap_or(Positive::ONE));
+        let columns = largest.len();
+        Self { loss, classes, places, columns, is_unit_free, scales, inside, outside }
+    }
+
     /// Makes the first pass.
     pub(super) fn survey<P: Passes>(
         problem: &ClassProblem,
@@ -69,21 +90,10 @@ impl Frame {
             let class = *class as usize;
             class < known || count.is_there.get(class).copied().unwrap_or(false)
         };
-        let classes: Vec<u32> = (0..all as u32).filter(has_row).collect();
-        let mut places = vec![NOWHERE; all];
-        classes.iter().zip(0..).for_each(|(&class, place)| places[class as usize] = place);
-        let columns = count.largest.len();
-        let is_unit_free = problem.comparators.is_unit_free();
-        let units = match &problem.scales {
-            Some(scales) if is_unit_free => scales.clone(),
-            _ if is_unit_free => count.largest.clone(),
-            _ => vec![1.0; columns],
-        };
-        let spread = units.iter().take(columns).flat_map(|&unit| vec![unit; classes.len()]);
-        let scales = Scales { columns: spread.collect(), label: 1.0 };
-        let (inside, outside) = scales.radii(problem.comparators.radius().unwrap_or(Positive::ONE));
-        let loss = problem.loss;
-        let frame = Self { loss, classes, places, columns, is_unit_free, scales, inside, outside };
+        let classes = (0..all as u32).filter(has_row).collect();
+        let mut sizes = problem.scales.clone().unwrap_or_else(|| count.largest.clone());
+        sizes.resize(count.largest.len(), 0.0);
+        let frame = Self::new(problem.loss, &problem.comparators, classes, &sizes);
         let shape = frame.shape(&count);
         Ok((frame, shape))
     }
@@ -121,13 +131,28 @@ impl Frame {
         self.classes
     }
 
+    /// N for every number of a matrix.
+    pub fn scales(&self) -> &Scales {
+        &self.scales
+    }
+
+    /// The classes that have a row, in increasing order.
+    pub fn class_numbers(&self) -> &[u32] {
+        &self.classes
+    }
+
+    /// The place of an example's class, if it has one.
+    #[inline]
+    pub(super) fn known_place(&self, example: &Example<'_>) -> Option<usize> {
+        let place = *self.places.get(class_of(example.label)? as usize)?;
+        (place != NOWHERE).then_some(place as usize)
+    }
+
     /// The place of an example's class. The first pass has seen all classes, so a source that
     /// changed in between is the only one that can show another, and it gets the place 0.
     #[inline]
     pub(super) fn place(&self, example: &Example<'_>) -> usize {
-        let class = class_of(example.label).unwrap_or(0);
-        let place = self.places.get(class as usize).copied().unwrap_or(NOWHERE);
-        if place == NOWHERE { 0 } else { place as usize }
+        self.known_place(example).unwrap_or(0)
     }
 
     /// 1/N of a column, or 0 where comparators are 0.
@@ -135,6 +160,13 @@ impl Frame {
     pub(super) fn per_unit(&self, column: usize) -> f64 {
         let unit = self.scales.column(column * self.classes.len());
         if unit > 0.0 { 1.0 / unit } else { 0.0 }
+    }
+
+    /// ‖x/N‖. It is infinite where a column without a unit occurs.
+    pub(super) fn norm_of(&self, x: &Features<'_>) -> f64 {
+        let unit = |column: usize| self.scales.column(column * self.classes.len());
+        let squares = x.iter().map(|(i, x)| quotient(x, unit(i)).powi(2));
+        squares.sum::<f64>().sqrt()
     }
 
     /// A bound on ‖x/N‖, up to a few roundings.

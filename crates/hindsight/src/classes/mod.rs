@@ -23,6 +23,7 @@
 
 mod frame;
 mod newton;
+mod pass;
 mod products;
 mod visit;
 
@@ -30,7 +31,7 @@ use crate::bracket::Bracket;
 use crate::passes::{AnyPasses, Failed, Passes, Prefix, solve_over};
 use crate::problem::{Method, Options, Progress, Solution};
 use crate::survey::Shape;
-use frame::Frame;
+pub use frame::Frame;
 use newton::Newton;
 use rueful_core::Comparators;
 use rueful_core::classes::ClassLoss;

@@ -6,7 +6,7 @@ use crate::rounding::{TINY, gain_above, or_nothing_above, or_nothing_below, sum_
 use rueful_core::{Example, Rows, Sum};
 
 /// The least probability that counts in the second derivatives.
-const NEGLIGIBLE: f64 = 1e-18;
+pub(super) const NEGLIGIBLE: f64 = 1e-18;
 
 /// A pass at one matrix. Everything that is proved is added up with allowances for rounding.
 pub(super) struct Visit<'a> {

@@ -1,0 +1,54 @@
+"""Columns by their names, which may hold anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, NumericType, StructType
+
+Batches: TypeAlias = Iterator[pa.RecordBatch]
+
+
+def named(name: str) -> Column:
+    """Returns the column of exactly this name. Spark takes a dot for a field of a structure."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def mapped(
+    df: DataFrame, function: Callable[[Iterable[pa.RecordBatch]], Batches], schema: StructType | str
+) -> DataFrame:
+    """Does what `mapInArrow` does, which takes names for expressions, for columns of any names."""
+    names = df.columns
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Batches:
+        yield from function(pa.RecordBatch.from_arrays(batch.columns, names) for batch in batches)
+
+    return df.toDF(*(f"c{place}" for place in range(len(names)))).mapInArrow(run, schema)
+
+
+def require(df: DataFrame, argument: str, *names: str | None) -> None:
+    """Refuses names of columns that the data do not have."""
+    for name in names:
+        if name is not None and name not in df.columns:
+            shown = ", ".join(df.columns[:10]) + (", ..." if len(df.columns) > 10 else "")
+            raise ValueError(f"{argument}: found no column {name}; the data have {shown}")
+
+
+def require_numbers(df: DataFrame, argument: str, name: str | None) -> None:
+    """Refuses the name of a column of anything but numbers."""
+    if name is None:
+        return
+    require(df, argument, name)
+    kind = df.schema[name].dataType
+    if not isinstance(kind, NumericType | BooleanType):
+        raise ValueError(f"{argument}: found a column of {kind.simpleString()}s, expected numbers")
+
+
+def refuse_present(df: DataFrame, argument: str, name: str) -> None:
+    """Refuses the name of a new column that the data have already."""
+    if name in df.columns:
+        raise ValueError(f"{argument}: the data have a column {name} already")
