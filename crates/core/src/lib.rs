@@ -40,6 +40,7 @@ mod family;
 
 mod batch;
 pub mod bound;
+mod bulk;
 mod cells;
 pub mod classes;
 mod comparators;

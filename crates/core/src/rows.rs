@@ -1,9 +1,9 @@
 //! Rows in anybody's memory. Learners, ledgers and solvers read their examples from them.
 
 use crate::batch::Batch;
+use crate::bulk;
 use crate::features::{Example, FeatureError, Features};
 use crate::number::{Importance, OutOfRange};
-use crate::vector;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -352,10 +352,10 @@ impl RowMemory {
         rows: impl ExactSizeIterator<Item = &'a [f32]>,
     ) -> bool {
         self.norms_sq.clear();
-        vector::extend_norms_sq(&mut self.norms_sq, rows);
+        bulk::extend_norms_sq(&mut self.norms_sq, rows);
         // Squares of single-precision numbers do not overflow in double precision. So if a sum is
         // not finite, one of its values is not.
-        self.norms_sq.iter().all(|norm_sq| norm_sq.is_finite()) && !vector::has_zeros(values)
+        self.norms_sq.iter().all(|norm_sq| norm_sq.is_finite()) && !bulk::has_zeros(values)
     }
 }
 
