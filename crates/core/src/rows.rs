@@ -361,7 +361,7 @@ impl RowMemory {
 
 /// The slow path: it copies the rows without their zeros, or finds the fault.
 #[cold]
-fn copied<'a, 'b>(
+pub(crate) fn copied<'a, 'b>(
     copy: &'a mut Batch,
     rows: impl Iterator<Item = (&'b [u32], &'b [f32])>,
     labels: &[f64],
@@ -376,12 +376,15 @@ fn copied<'a, 'b>(
     Ok(copy.rows())
 }
 
-fn agree_on_importances(importances: &[Importance], labels: &[f64]) -> Result<(), RowError> {
+pub(crate) fn agree_on_importances(
+    importances: &[Importance],
+    labels: &[f64],
+) -> Result<(), RowError> {
     let wanted = if importances.is_empty() { 0 } else { labels.len() };
     agree("importances", importances.len(), Some(wanted))
 }
 
-fn agree(what: &str, found: usize, wanted: Option<usize>) -> Result<(), RowError> {
+pub(crate) fn agree(what: &str, found: usize, wanted: Option<usize>) -> Result<(), RowError> {
     match wanted {
         Some(wanted) if wanted == found => Ok(()),
         Some(wanted) => Err(RowError::Shape(format!("{found} {what}, expected {wanted}"))),
