@@ -27,6 +27,9 @@ from ._rueful import Model
 
 __all__ = ["OnlineClassifier", "OnlineRegressor"]
 
+#: What the core takes for the truths False and True.
+_SIGNS = np.array([-1.0, 1.0])
+
 
 class _Online:
     """The common part of the models. All settings of the program have the same name here."""
@@ -312,8 +315,8 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
         return numbers, [_data.class_name(label) for label in places]
 
     def _signs(self, y: NDArray[Any]) -> _data.Doubles:
-        if y.dtype.kind == "b" and (self.positive, self.negative) == (True, False):
-            return y * 2.0 - 1.0
+        if y.dtype.kind == "b" and self.positive is True and self.negative is False:
+            return _SIGNS.take(y)
         return np.array([self._number(label) for label in y], dtype=np.float64)
 
     def _new_classes(self, labels: Iterable[Any]) -> dict[Any, str]:

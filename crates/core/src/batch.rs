@@ -1,5 +1,6 @@
 //! A reusable buffer of examples. Data flows from readers to learners in batches.
 
+use crate::bulk;
 use crate::features::{Example, FeatureError, Features};
 use crate::number::Importance;
 use crate::rows::{RowError, Rows, Shape};
@@ -89,7 +90,7 @@ impl OpenRow<'_> {
         let norm_sq = vector::add_squares(self.norm_sq, values);
         let is_plain = u64::from(first) >= self.next
             && bulk::descents(indices) == 0
-            && !vector::has_zeros(values)
+            && !bulk::has_zeros(values)
             && norm_sq.is_finite();
         if !is_plain {
             return self.append_one_by_one(end);
@@ -255,7 +256,7 @@ impl Batch {
             rest = after;
             row
         };
-        vector::extend_norms_sq(&mut self.norms_sq, lengths.iter().map(next));
+        bulk::extend_norms_sq(&mut self.norms_sq, lengths.iter().map(next));
         // Squares of single-precision numbers do not overflow in double precision. So if a sum is
         // not finite, one of its values is not.
         let are_finite = self.norms_sq[rows..].iter().all(|norm_sq| norm_sq.is_finite());
@@ -496,38 +497,6 @@ impl NewRow<'_> {
     /// Multiplies the importance of the row by `factor`.
     pub fn weigh(&mut self, factor: f64) {
         self.factor *= factor;
-    }
-}
-
-/// Loops over many rows at once, without branches that depend on the features.
-mod bulk {
-    /// The number of comparisons that are counted in one narrow integer.
-    const STRETCH: usize = 1 << 15;
-
-    /// Whether no value is 0 and indices increase within every row.
-    pub(super) fn are_rows(lengths: &[u32], indices: &[u32], values: &[f32]) -> bool {
-        !crate::vector::has_zeros(values) && descents(indices) == descents_between(lengths, indices)
-    }
-
-    /// How many indices are not above the index before them.
-    pub(super) fn descents(indices: &[u32]) -> u64 {
-        let nexts = indices.get(1..).unwrap_or_default();
-        let stretches = indices.chunks(STRETCH).zip(nexts.chunks(STRETCH));
-        let count = |(indices, nexts): (&[u32], &[u32])| {
-            indices.iter().zip(nexts).map(|(index, next)| u32::from(index >= next)).sum::<u32>()
-        };
-        stretches.map(count).map(u64::from).sum()
-    }
-
-    /// How many descents lie at the boundaries between rows. These are allowed.
-    fn descents_between(lengths: &[u32], indices: &[u32]) -> u64 {
-        let mut end = 0;
-        let mut count = 0;
-        for &length in lengths.iter().filter(|&&length| length > 0) {
-            end += length as usize;
-            count += u64::from(end < indices.len() && indices[end - 1] >= indices[end]);
-        }
-        count
     }
 }
 

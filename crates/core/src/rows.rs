@@ -1,9 +1,9 @@
 //! Rows in anybody's memory. Learners, ledgers and solvers read their examples from them.
 
 use crate::batch::Batch;
+use crate::bulk;
 use crate::features::{Example, FeatureError, Features};
 use crate::number::{Importance, OutOfRange};
-use crate::vector;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -352,16 +352,16 @@ impl RowMemory {
         rows: impl ExactSizeIterator<Item = &'a [f32]>,
     ) -> bool {
         self.norms_sq.clear();
-        vector::extend_norms_sq(&mut self.norms_sq, rows);
+        bulk::extend_norms_sq(&mut self.norms_sq, rows);
         // Squares of single-precision numbers do not overflow in double precision. So if a sum is
         // not finite, one of its values is not.
-        self.norms_sq.iter().all(|norm_sq| norm_sq.is_finite()) && !vector::has_zeros(values)
+        self.norms_sq.iter().all(|norm_sq| norm_sq.is_finite()) && !bulk::has_zeros(values)
     }
 }
 
 /// The slow path: it copies the rows without their zeros, or finds the fault.
 #[cold]
-fn copied<'a, 'b>(
+pub(crate) fn copied<'a, 'b>(
     copy: &'a mut Batch,
     rows: impl Iterator<Item = (&'b [u32], &'b [f32])>,
     labels: &[f64],
@@ -376,12 +376,15 @@ fn copied<'a, 'b>(
     Ok(copy.rows())
 }
 
-fn agree_on_importances(importances: &[Importance], labels: &[f64]) -> Result<(), RowError> {
+pub(crate) fn agree_on_importances(
+    importances: &[Importance],
+    labels: &[f64],
+) -> Result<(), RowError> {
     let wanted = if importances.is_empty() { 0 } else { labels.len() };
     agree("importances", importances.len(), Some(wanted))
 }
 
-fn agree(what: &str, found: usize, wanted: Option<usize>) -> Result<(), RowError> {
+pub(crate) fn agree(what: &str, found: usize, wanted: Option<usize>) -> Result<(), RowError> {
     match wanted {
         Some(wanted) if wanted == found => Ok(()),
         Some(wanted) => Err(RowError::Shape(format!("{found} {what}, expected {wanted}"))),

@@ -170,47 +170,15 @@ pub(crate) fn norm(v: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// ‖x‖² of stored values.
+#[inline]
 pub(crate) fn values_norm_sq(values: &[f32]) -> f64 {
     add_squares(0.0, values)
-}
-
-/// Appends ‖x‖² of every row. It adds up four rows at a time, because each addition to a sum waits
-/// for the one before. Within a row the additions keep their order.
-pub(crate) fn extend_norms_sq<'a>(
-    norms_sq: &mut Vec<f64>,
-    mut rows: impl ExactSizeIterator<Item = &'a [f32]>,
-) {
-    norms_sq.reserve(rows.len());
-    for _ in 0..rows.len() / 4 {
-        let four = std::array::from_fn(|_| rows.next().unwrap_or_default());
-        norms_sq.extend_from_slice(&norms_sq_of_four(four));
-    }
-    norms_sq.extend(rows.map(values_norm_sq));
-}
-
-#[inline]
-fn norms_sq_of_four(rows: [&[f32]; 4]) -> [f64; 4] {
-    let common = rows.iter().map(|row| row.len()).min().unwrap_or(0);
-    let [a, b, c, d] = rows.map(|row| &row[..common]);
-    let mut sums = [0.0; 4];
-    for i in 0..common {
-        let squares = [a[i], b[i], c[i], d[i]].map(|x| f64::from(x) * f64::from(x));
-        for lane in 0..4 {
-            sums[lane] += squares[lane];
-        }
-    }
-    std::array::from_fn(|lane| add_squares(sums[lane], &rows[lane][common..]))
 }
 
 /// Adds the squares of values to a sum, one after the other.
 #[inline]
 pub(crate) fn add_squares(sum: f64, values: &[f32]) -> f64 {
     values.iter().fold(sum, |sum, &value| sum + f64::from(value) * f64::from(value))
-}
-
-/// Whether a value is 0.
-pub(crate) fn has_zeros(values: &[f32]) -> bool {
-    values.iter().fold(0, |zeros, &value| zeros | u32::from(value == 0.0)) != 0
 }
 
 /// Appends zeros to v until it has `dimension` entries.

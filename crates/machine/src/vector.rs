@@ -83,6 +83,16 @@ pub trait Eights: Numbers<Number = f32, Array = [f32; 8]> {
 pub trait Fours: Numbers<Number = f64, Array = [f64; 4]> {
     /// The same number in every place, from a single.
     fn all_of_single(number: f32) -> Self;
+
+    /// Singles as doubles.
+    fn of_singles(from: &[f32; 4]) -> Self;
+
+    /// The numbers as the nearest singles.
+    fn singles(self) -> [f32; 4];
+
+    /// Rows as columns: the k-th numbers of all four, for every k.
+    #[must_use]
+    fn transposed(rows: [Self; 4]) -> [Self; 4];
 }
 
 /// The registers that every processor has.
@@ -236,6 +246,21 @@ impl Fours for Array<f64, 4> {
     #[inline(always)]
     fn all_of_single(number: f32) -> Self {
         Self::all(number.into())
+    }
+
+    #[inline(always)]
+    fn of_singles(from: &[f32; 4]) -> Self {
+        Self(from.map(f64::from))
+    }
+
+    #[inline(always)]
+    fn singles(self) -> [f32; 4] {
+        self.0.map(|number| number as f32)
+    }
+
+    #[inline(always)]
+    fn transposed(rows: [Self; 4]) -> [Self; 4] {
+        std::array::from_fn(|k| Self(rows.map(|row| row.0[k])))
     }
 }
 
@@ -470,6 +495,32 @@ pub(crate) mod avx2 {
         fn all_of_single(number: f32) -> Self {
             Self::all(number.into())
         }
+
+        #[inline(always)]
+        fn of_singles(from: &[f32; 4]) -> Self {
+            instruct!(Self(_mm256_cvtps_pd(_mm_loadu_ps(from.as_ptr()))))
+        }
+
+        #[inline(always)]
+        fn singles(self) -> [f32; 4] {
+            let mut singles = [0.0; 4];
+            instruct!(_mm_storeu_ps(singles.as_mut_ptr(), _mm256_cvtpd_ps(self.0)));
+            singles
+        }
+
+        #[inline(always)]
+        fn transposed([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+            instruct! {
+                let (ab, ab_next) = (_mm256_unpacklo_pd(a.0, b.0), _mm256_unpackhi_pd(a.0, b.0));
+                let (cd, cd_next) = (_mm256_unpacklo_pd(c.0, d.0), _mm256_unpackhi_pd(c.0, d.0));
+                [
+                    Self(_mm256_permute2f128_pd::<0x20>(ab, cd)),
+                    Self(_mm256_permute2f128_pd::<0x20>(ab_next, cd_next)),
+                    Self(_mm256_permute2f128_pd::<0x31>(ab, cd)),
+                    Self(_mm256_permute2f128_pd::<0x31>(ab_next, cd_next)),
+                ]
+            }
+        }
     }
 }
 
@@ -519,11 +570,15 @@ mod tests {
                 R::Four::all(6_755_399_441_055_744.0 - 9.0).power_of_two(),
                 R::Four::all((a + b * b).sum()),
                 R::Four::all_of_single(0.3),
+                R::Four::of_singles(&[0.1, -3.5, 1e-40, 7e7]),
                 low,
                 high,
-            ];
+            ]
+            .into_iter()
+            .chain(R::Four::transposed([a, b, a + b, b * b]));
             let singles = eights.iter().flat_map(|x| x.array()).map(f32::to_bits).collect();
-            (singles, fours.iter().flat_map(|x| x.array()).map(f64::to_bits).collect())
+            let rounded = a.singles().into_iter().chain((b * b).singles()).map(f64::from);
+            (singles, fours.flat_map(Numbers::array).chain(rounded).map(f64::to_bits).collect())
         }
     }
 
@@ -550,5 +605,10 @@ mod tests {
         let c = Array::<f64, 4>::all(6_755_399_441_055_744.0 + 10.0).power_of_two();
         assert_eq!((c.array(), c.sum()), ([1024.0; 4], 4096.0));
         assert_eq!(Plain::doubles(b)[1].array(), [4.0, 5.0, 6.0, 7.0]);
+        let rows = [0.0, 10.0, 20.0, 30.0]
+            .map(|first| Array::<f64, 4>::load(&[first, first + 1.0, first + 2.0, first + 3.0]));
+        let columns = Array::transposed(rows);
+        assert_eq!(columns[2].array(), [2.0, 12.0, 22.0, 32.0]);
+        assert_eq!(Array::of_singles(&[0.5, 1.5, 2.5, 3.5]).singles()[3], 3.5);
     }
 }

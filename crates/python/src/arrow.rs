@@ -2,7 +2,7 @@
 
 use crate::dicts::reading;
 use crate::error::{Outcome, PythonError};
-use crate::named::{Numbers, Plain, features, write_each};
+use crate::named::{self, Plain, features, write_each};
 use crate::side::{Side, Visit};
 use crate::table::{Told, Way};
 use arrow_array::cast::AsArray;
@@ -248,12 +248,27 @@ impl<'a> Floats<'a> {
     }
 }
 
-impl Numbers for Vec<Floats<'_>> {
+impl named::Table for Vec<Floats<'_>> {
     fn write(&self, column: usize, rows: Range<usize>, to: &mut [f32], step: usize) {
         match &self[column] {
             Floats::Singles(all) => write_each(to, step, all[rows].iter().copied()),
             Floats::Doubles(all) => write_each(to, step, all[rows].iter().map(|&one| one as f32)),
             Floats::None => {}
+        }
+    }
+
+    fn doubles(&self, column: usize, rows: Range<usize>) -> Option<&[f64]> {
+        match &self[column] {
+            Floats::Doubles(all) => Some(&all[rows]),
+            Floats::Singles(_) | Floats::None => None,
+        }
+    }
+
+    fn number(&self, row: usize, column: usize) -> f32 {
+        match &self[column] {
+            Floats::Singles(all) => all[row],
+            Floats::Doubles(all) => all[row] as f32,
+            Floats::None => 0.0,
         }
     }
 }

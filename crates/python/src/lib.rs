@@ -22,6 +22,7 @@ mod program;
 mod report;
 mod settings;
 mod side;
+mod singles;
 mod sparse;
 mod table;
 mod threads;

@@ -4,21 +4,26 @@ use crate::arrow::with_importance;
 use crate::dicts::{reading, told};
 use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
+use crate::singles::Number;
 use crate::table::{ENOUGH, Told};
 use numpy::ndarray::{ArrayView2, s};
-use rueful_core::{Batch, Door};
+use rueful_core::{Batch, Grid};
 use rueful_data::{
     Assembler, Bits, Cell, Column, Columns, Expansion, LabelRule, Names, Role, RowError,
 };
+use rueful_machine::{Fours, Kernel, Numbers, Registers, widest};
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// The number of rows that are copied together, column by column.
 const TILE: usize = 32;
 
+/// Fewer rows than this are copied number by number.
+const FEW: usize = 4;
+
 /// Shows the rows of a matrix whose columns have names to `visit`. Rows of finite numbers are copied
 /// block by block. From the first block on that has another cell, cells are taken one by one.
-pub(crate) fn matrix<T: Copy + Into<f64> + Sync>(
+pub(crate) fn matrix<T: Number>(
     array: &ArrayView2<'_, T>,
     (columns, bits, constant): (&Columns, Bits, bool),
     known: Option<&Plain>,
@@ -51,7 +56,7 @@ pub(crate) fn matrix<T: Copy + Into<f64> + Sync>(
 }
 
 /// Shows the rows of a matrix from one on, taking their cells one by one.
-fn cells<T: Copy + Into<f64>>(
+fn cells<T: Number>(
     array: &ArrayView2<'_, T>,
     from: usize,
     (columns, bits, constant): (&Columns, Bits, bool),
@@ -133,7 +138,7 @@ impl Plain {
     pub(crate) fn each(
         &self,
         rows: Range<usize>,
-        numbers: &impl Numbers,
+        table: &impl Table,
         constant: bool,
         side: &Side<'_>,
         visit: &mut Visit<'_>,
@@ -142,61 +147,119 @@ impl Plain {
             constant.then_some(0).into_iter().chain(self.features.iter().map(|one| one.0));
         let indices: Vec<u32> = indices.collect();
         let step = (ENOUGH / indices.len().max(1)).max(1);
-        let (mut values, mut door) = (Vec::new(), Door::default());
+        let mut grid = Grid::default();
         for start in rows.clone().step_by(step) {
             let part = start..rows.end.min(start + step);
             let first = part.start - rows.start;
-            values.resize(part.len() * indices.len(), 0.0);
-            self.write(numbers, first..first + part.len(), constant, &mut values);
-            let (labels, importances) = side.part(part);
-            let Ok(shown) = door.dense_with(&indices, &values, labels, importances) else {
+            let filled = grid.fill(indices.iter().copied(), part.len(), |some, values| {
+                let rows = first + some.start..first + some.end;
+                widest(Write { plain: self, table, rows, constant, values });
+            });
+            let (labels, importances) = side.part(part.clone());
+            let Ok(shown) = filled.and_then(|()| grid.rows(0..part.len(), labels, importances))
+            else {
                 return Ok(first);
             };
             visit(shown)?;
         }
         Ok(rows.len())
     }
+}
 
-    /// Writes the values of some rows of the table. Some rows are written column by column before the next,
-    /// so that they stay at hand.
-    fn write(
-        &self,
-        numbers: &impl Numbers,
-        rows: Range<usize>,
-        constant: bool,
-        values: &mut [f32],
-    ) {
+/// A table of floats, column by column.
+pub(crate) trait Table {
+    /// Writes the numbers of some rows of a column to every `step`-th place.
+    fn write(&self, column: usize, rows: Range<usize>, to: &mut [f32], step: usize);
+
+    /// Returns the numbers of some rows of a column, if they are doubles that lie side by side.
+    fn doubles(&self, column: usize, rows: Range<usize>) -> Option<&[f64]>;
+
+    /// Returns one number.
+    fn number(&self, row: usize, column: usize) -> f32;
+}
+
+/// A matrix as a table.
+struct Matrix<'a, T>(&'a ArrayView2<'a, T>);
+
+impl<T: Number> Table for Matrix<'_, T> {
+    fn write(&self, column: usize, rows: Range<usize>, to: &mut [f32], step: usize) {
+        write_each(to, step, self.0.slice(s![rows, column]).iter().map(|&one| one.single()));
+    }
+
+    fn doubles(&self, column: usize, rows: Range<usize>) -> Option<&[f64]> {
+        T::doubles(self.0.slice(s![rows, column]).to_slice()?)
+    }
+
+    fn number(&self, row: usize, column: usize) -> f32 {
+        self.0[[row, column]].single()
+    }
+}
+
+/// Writes the values of some rows of a table. Some rows are written column by column before the next, so
+/// that they stay at hand.
+struct Write<'a, T> {
+    plain: &'a Plain,
+    table: &'a T,
+    rows: Range<usize>,
+    constant: bool,
+    values: &'a mut [f32],
+}
+
+impl<T: Table> Kernel for Write<'_, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        let Self { plain, table, rows, constant, values } = self;
         let first = usize::from(constant);
-        let width = self.features.len() + first;
+        let width = plain.features.len() + first;
+        if rows.len() < FEW {
+            for (row, to) in rows.zip(values.chunks_exact_mut(width.max(1))) {
+                to[..first].fill(1.0);
+                let numbers = plain.columns().map(|column| table.number(row, column));
+                to[first..].iter_mut().zip(numbers).for_each(|(to, number)| *to = number);
+            }
+            return;
+        }
         let starts = rows.clone().step_by(TILE);
         for (start, values) in starts.zip(values.chunks_mut(TILE * width.max(1))) {
             if constant {
                 write_each(values, width, std::iter::repeat(1.0));
             }
             let tile = start..rows.end.min(start + TILE);
-            for (place, column) in (first..).zip(self.columns()) {
-                numbers.write(column, tile.clone(), &mut values[place..], width);
+            for (place, four) in (first..).step_by(4).zip(plain.features.chunks(4)) {
+                let to = &mut values[place..];
+                let doubles = |&(_, column): &(u32, usize)| table.doubles(column, tile.clone());
+                let mut columns = four.iter().map_while(doubles);
+                match std::array::from_fn(|_| columns.next()) {
+                    [Some(a), Some(b), Some(c), Some(d)] => {
+                        write_four::<R>([a, b, c, d], to, width);
+                    }
+                    _ => (0..).zip(four).for_each(|(at, &(_, column))| {
+                        table.write(column, tile.clone(), &mut to[at..], width);
+                    }),
+                }
             }
         }
     }
 }
 
-/// The numbers of a table, column by column.
-pub(crate) trait Numbers {
-    /// Writes the numbers of some rows of a column to every `step`-th place.
-    fn write(&self, column: usize, rows: Range<usize>, to: &mut [f32], step: usize);
-}
-
-/// The numbers of a matrix.
-struct Matrix<'a, T>(&'a ArrayView2<'a, T>);
-
-impl<T: Copy + Into<f64>> Numbers for Matrix<'_, T> {
-    fn write(&self, column: usize, rows: Range<usize>, to: &mut [f32], step: usize) {
-        let numbers = self.0.slice(s![rows, column]);
-        match numbers.to_slice() {
-            Some(numbers) => write_each(to, step, numbers.iter().map(|&one| one.into() as f32)),
-            None => write_each(to, step, numbers.iter().map(|&one| one.into() as f32)),
+/// Writes the numbers of four columns side by side to every `step`-th place.
+#[inline(always)] // It is compiled for wide registers.
+fn write_four<R: Registers>(columns: [&[f64]; 4], to: &mut [f32], step: usize) {
+    let mut rows = to.chunks_mut(step);
+    let mut write = |row: [f32; 4]| {
+        if let Some(to) = rows.next() {
+            to[..4].copy_from_slice(&row);
         }
+    };
+    let [a, b, c, d] = columns.map(|column| column.as_chunks::<4>());
+    for (((a, b), c), d) in a.0.iter().zip(b.0).zip(c.0).zip(d.0) {
+        let rows = R::Four::transposed([a, b, c, d].map(R::Four::load));
+        rows.into_iter().for_each(|row| write(row.singles()));
+    }
+    for (((&a, &b), &c), &d) in a.1.iter().zip(b.1).zip(c.1).zip(d.1) {
+        write([a, b, c, d].map(Number::single));
     }
 }
 

@@ -2,12 +2,14 @@
 
 use crate::error::{Outcome, PythonError};
 use crate::side::{Side, Visit};
-use crate::table::{ENOUGH, STRETCH, all_small, check_width, refused};
+use crate::singles::{self, Number, all_fit};
+use crate::table::{ENOUGH, check_width, refused};
 use crate::threads::{LARGE, in_parts};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use rueful_core::Batch;
+use rueful_machine::{Kernel, Registers, widest};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -115,6 +117,9 @@ fn offsets(all: impl Iterator<Item = i64>, len: usize) -> Outcome<Vec<usize>> {
     }
 }
 
+/// The number of indices that are compared together.
+const STRETCH: usize = 1 << 12;
+
 /// A number of a column, of either size.
 trait Index: Copy + PartialOrd + Sync {
     /// Returns the number. It is the largest of all if it is negative or too large.
@@ -122,31 +127,16 @@ trait Index: Copy + PartialOrd + Sync {
 }
 
 impl Index for i32 {
+    #[inline(always)]
     fn number(self) -> u32 {
         self as u32
     }
 }
 
 impl Index for i64 {
+    #[inline(always)]
     fn number(self) -> u32 {
         u32::try_from(self).unwrap_or(u32::MAX)
-    }
-}
-
-/// A value of either precision.
-trait Value: Copy + Into<f64> + Sync {
-    fn single(self) -> f32;
-}
-
-impl Value for f32 {
-    fn single(self) -> f32 {
-        self
-    }
-}
-
-impl Value for f64 {
-    fn single(self) -> f32 {
-        self as f32
     }
 }
 
@@ -231,10 +221,17 @@ impl SparseView<'_> {
 }
 
 /// Counts the neighbours that do not increase.
-fn count_descents<I: Index>(indices: &[I]) -> usize {
-    let pairs = indices.iter().zip(indices.get(1..).unwrap_or_default());
-    // A stretch is short, so that a narrow number holds the count.
-    pairs.map(|(one, next)| u32::from(one >= next)).sum::<u32>() as usize
+struct Descents<'a, I>(&'a [I]);
+
+impl<I: Index> Kernel for Descents<'_, I> {
+    type Out = usize;
+
+    #[inline(always)]
+    fn run<R: Registers>(self) -> usize {
+        let pairs = self.0.iter().zip(self.0.get(1..).unwrap_or_default());
+        // A stretch is short, so that a narrow number holds the count.
+        pairs.fold(0, |count, (one, next)| count + u32::from(one >= next)) as usize
+    }
 }
 
 /// The parts of a matrix by their types.
@@ -246,7 +243,7 @@ struct Parts<'a, I, V> {
     is_checked: bool,
 }
 
-impl<I: Index, V: Value> Parts<'_, I, V> {
+impl<I: Index, V: Number> Parts<'_, I, V> {
     /// Checks all rows, on several threads if there are many features.
     fn check_all(&self) -> Outcome<()> {
         let rows = self.offsets.len().saturating_sub(1);
@@ -269,11 +266,11 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
         let mut descents = 0;
         for start in places.clone().step_by(STRETCH) {
             let end = places.end.min(start + STRETCH);
-            if !all_small(&self.values[start..end], false) {
+            if !all_fit(&self.values[start..end], false) {
                 return false;
             }
             // Neighbouring stretches share an index, so that no pair is left out.
-            descents += count_descents(&self.indices[start..places.end.min(end + 1)]);
+            descents += widest(Descents(&self.indices[start..places.end.min(end + 1)]));
         }
         descents == self.descents_between(rows) && self.are_columns(rows)
     }
@@ -376,7 +373,7 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
         lengths.extend(ends.map(|ends| (ends[1] - ends[0]) as u32 + u32::from(constant)));
         let (labels, importances) = side.part(rows.clone());
         let copied = batch.extend_with(lengths, labels, importances, |indices, values| {
-            self.copy(&rows, constant, indices, values);
+            widest(CopyRows { parts: self, rows: rows.clone(), constant, indices, values });
         });
         copied.or_else(|why| {
             self.check(rows)?;
@@ -399,25 +396,45 @@ impl<I: Index, V: Value> Parts<'_, I, V> {
         let size = |to: usize| self.offsets[to] - self.offsets[from] + to - from;
         (from + 1..end).find(|&to| size(to) >= ENOUGH).unwrap_or(end)
     }
+}
 
-    /// Copies rows, each perhaps with a constant before it. Column j becomes feature j + 1.
-    fn copy(&self, rows: &Range<usize>, constant: bool, indices: &mut [u32], values: &mut [f32]) {
+/// Copies rows, each perhaps with a constant before it. Column j becomes feature j + 1.
+struct CopyRows<'a, 'b, I, V> {
+    parts: &'a Parts<'b, I, V>,
+    rows: Range<usize>,
+    constant: bool,
+    indices: &'a mut [u32],
+    values: &'a mut [f32],
+}
+
+impl<I: Index, V: Number> Kernel for CopyRows<'_, '_, I, V> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        let Self { parts, rows, constant, indices, values } = self;
         let mut at = 0;
-        for row in rows.clone() {
+        for ends in parts.offsets[rows.start..=rows.end].windows(2) {
             if constant {
                 (indices[at], values[at]) = (0, 1.0);
                 at += 1;
             }
-            let from = self.places(&(row..row + 1));
+            let from = ends[0]..ends[1];
             let to = at..at + from.len();
-            for (new, index) in indices[to.clone()].iter_mut().zip(&self.indices[from.clone()]) {
-                // Indices that are no columns are refused afterwards.
-                *new = index.number().wrapping_add(1);
-            }
-            for (new, value) in values[to.clone()].iter_mut().zip(&self.values[from]) {
-                *new = value.single();
-            }
             at = to.end;
+            shift(&parts.indices[from.clone()], &mut indices[to.clone()]);
+            singles::copy(&parts.values[from], &mut values[to]);
         }
     }
+}
+
+/// Turns columns into features.
+#[inline(always)] // The registers are those of the caller.
+fn shift<I: Index>(columns: &[I], features: &mut [u32]) {
+    let (columns, columns_rest) = columns.as_chunks::<8>();
+    let (features, features_rest) = features.as_chunks_mut::<8>();
+    // Indices that are no columns are refused afterwards.
+    let feature = |column: I| column.number().wrapping_add(1);
+    features.iter_mut().zip(columns).for_each(|(to, from)| *to = from.map(feature));
+    features_rest.iter_mut().zip(columns_rest).for_each(|(to, &from)| *to = feature(from));
 }

@@ -11,6 +11,7 @@ use crate::dicts::{self, Dicts};
 use crate::error::{Outcome, PythonError};
 use crate::named::{self, Plain};
 use crate::side::{Side, Visit};
+use crate::singles::{self, Number, all_fit};
 use crate::sparse::{Sparse, SparseView};
 use crate::threads::{LARGE, in_parts};
 use numpy::PyReadonlyArray2;
@@ -18,19 +19,20 @@ use numpy::ndarray::{ArrayView1, ArrayView2, s};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use rueful_core::{Batch, Door, RowError, Rows};
+use rueful_core::{Batch, Door, Grid, RowError, Rows};
 use rueful_data::{Bits, Columns, KNOT_ROWS, Names};
+use rueful_machine::{Kernel, Registers, widest};
 use std::ops::Range;
 
 /// The approximate number of features in a batch: few enough to stay near while they are copied, checked
 /// and learned from.
 pub(crate) const ENOUGH: usize = 1 << 14;
 
-/// The number of values that are looked at together.
-pub(crate) const STRETCH: usize = 1 << 12;
-
 /// The largest number of values of a matrix that is copied whole before the first row is shown.
 const SMALL: usize = 1 << 21;
+
+/// The largest number of values that are looked at one by one.
+const FEW: usize = 1 << 6;
 
 /// The largest number of values for which memory is kept.
 const KEPT: usize = 1 << 20;
@@ -92,7 +94,7 @@ impl<'py> Table<'py> {
     }
 }
 
-fn first_numbers<T: Cell>(array: &ArrayView2<'_, T>, column: usize) -> Vec<f32> {
+fn first_numbers<T: Number>(array: &ArrayView2<'_, T>, column: usize) -> Vec<f32> {
     if column >= array.ncols() {
         return Vec::new();
     }
@@ -154,14 +156,14 @@ pub(crate) fn add_missing(sums: &mut Vec<u64>, later: &[u64]) {
 /// Memory for copies of matrices.
 #[derive(Default)]
 pub(crate) struct Room {
-    cells: Vec<f32>,
+    grid: Grid,
     batch: Batch,
 }
 
 impl Room {
     /// Returns the memory for the next matrix, unless it is too much to be kept.
     pub(crate) fn kept(self) -> Self {
-        let most = self.cells.len().max(self.batch.nonzeros());
+        let most = self.grid.room().max(self.batch.nonzeros());
         if most <= KEPT { self } else { Self::default() }
     }
 }
@@ -173,7 +175,7 @@ impl<'a> View<'a> {
             Self::Singles(array) => Some(array.nrows()),
             Self::Doubles(array) => Some(array.nrows()),
             Self::Sparse(parts) => Some(parts.rows()),
-            Self::Copied(copied) => Some(copied.rows),
+            Self::Copied(copied) => Some(copied.grid.len()),
             Self::Gathered(batch) => Some(batch.len()),
             Self::Batch(rows) => Some(rows.len()),
             Self::Arrow(_) => None,
@@ -195,10 +197,10 @@ impl<'a> View<'a> {
         let is_paired = self.rows() == Some(side.labels.len());
         Ok(match (self, way) {
             (Self::Doubles(array), Way::Numbered { constant }) if is_small(&array) => {
-                View::Copied(Copied::of(&array, *constant, &mut room.cells)?)
+                View::Copied(Copied::of(&array, *constant, &mut room.grid)?)
             }
             (Self::Singles(array), Way::Numbered { constant: true }) if is_small(&array) => {
-                View::Copied(Copied::of(&array, true, &mut room.cells)?)
+                View::Copied(Copied::of(&array, true, &mut room.grid)?)
             }
             (Self::Sparse(parts), Way::Numbered { constant })
                 if is_paired && parts.is_small(SMALL) =>
@@ -293,12 +295,13 @@ pub(crate) fn check_width(width: usize) -> Outcome<()> {
 }
 
 /// Refuses a matrix with a value that single precision does not hold. With `gaps`, it may hold NaN.
-fn check_values<T: Copy + Into<f64> + Sync>(array: &ArrayView2<'_, T>, gaps: bool) -> Outcome<()> {
+fn check_values<T: Number>(array: &ArrayView2<'_, T>, gaps: bool) -> Outcome<()> {
     let is_one = |value: T| {
-        let value = value.into() as f32;
+        let value = value.single();
         value.is_finite() | (gaps & value.is_nan())
     };
-    if are_small(array, gaps) {
+    // A few values are looked at sooner than wide registers are ready for them.
+    if array.len() > FEW && are_small(array, gaps) {
         return Ok(());
     }
     let found = array.indexed_iter().find(|&(_, &value)| !is_one(value));
@@ -307,25 +310,13 @@ fn check_values<T: Copy + Into<f64> + Sync>(array: &ArrayView2<'_, T>, gaps: boo
 
 /// Whether all values of a matrix are known to fit in single precision. It is false for a few that do, and
 /// for a matrix neither whose rows nor whose columns lie side by side.
-fn are_small<T: Copy + Into<f64> + Sync>(array: &ArrayView2<'_, T>, gaps: bool) -> bool {
+fn are_small<T: Number>(array: &ArrayView2<'_, T>, gaps: bool) -> bool {
     if let Some(values) = array.as_slice_memory_order() {
-        let part = |part: Range<usize>| all_small(&values[part], gaps);
+        let part = |part: Range<usize>| all_fit(&values[part], gaps);
         return in_parts(values.len(), LARGE, part).into_iter().all(|is_fine| is_fine);
     }
-    let is_fine = |lane: ArrayView1<'_, T>| lane.to_slice().is_some_and(|all| all_small(all, gaps));
+    let is_fine = |lane: ArrayView1<'_, T>| lane.to_slice().is_some_and(|all| all_fit(all, gaps));
     array.columns().into_iter().all(is_fine) || array.rows().into_iter().all(is_fine)
-}
-
-/// Whether no value is larger than the largest single, and none is NaN unless there may be `gaps`.
-pub(crate) fn all_small<T: Copy + Into<f64>>(values: &[T], gaps: bool) -> bool {
-    values.chunks(STRETCH).all(|some| {
-        let is_small = |&value: &T| {
-            let value = value.into().abs();
-            (value <= f64::from(f32::MAX)) | (gaps & value.is_nan())
-        };
-        // The loop has no branches.
-        some.iter().map(|value| u32::from(is_small(value))).sum::<u32>() as usize == some.len()
-    })
 }
 
 /// Makes the error about a value that no feature can have.
@@ -378,109 +369,100 @@ fn is_small<T>(array: &ArrayView2<'_, T>) -> bool {
 
 /// A matrix in single precision, with its constant.
 pub(crate) struct Copied<'a> {
-    cells: &'a [f32],
-    rows: usize,
+    grid: &'a mut Grid,
     width: usize,
-    constant: bool,
 }
 
 impl<'a> Copied<'a> {
     /// Copies a matrix, and refuses a value that single precision does not hold.
-    fn of<T: Cell>(
+    fn of<T: Number>(
         array: &ArrayView2<'_, T>,
         constant: bool,
-        cells: &'a mut Vec<f32>,
+        grid: &'a mut Grid,
     ) -> Outcome<Self> {
-        let (rows, width) = (array.nrows(), array.ncols() + usize::from(constant));
-        cells.resize(rows * width, 0.0);
-        if !copy(array, 0..rows, constant, cells) {
-            check_values(array, false)?;
-        }
-        Ok(Self { cells, rows, width, constant })
+        fill(grid, array, 0..array.nrows(), constant)?;
+        Ok(Self { grid, width: array.ncols() + usize::from(constant) })
     }
 
-    fn each(&self, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
-        let (mut door, first) = (Door::default(), u32::from(!self.constant));
+    fn each(self, side: &Side<'_>, visit: &mut Visit<'_>) -> Outcome<()> {
         for part in parts(side, self.width) {
-            let cells = &self.cells[part.start * self.width..part.end * self.width];
-            let (labels, importances) = side.part(part);
-            let rows = door.dense_from(first, self.width, cells, labels, importances);
+            let (labels, importances) = side.part(part.clone());
+            let rows = self.grid.rows(part, labels, importances);
             visit(rows.map_err(|error| PythonError::value(format!("X: {error}")))?)?;
         }
         Ok(())
     }
 }
 
-/// A cell of a matrix, in either precision.
-trait Cell: Copy + Into<f64> + Sync {
-    /// Returns the value in single precision.
-    fn single(self) -> f32;
-}
-
-impl Cell for f32 {
-    fn single(self) -> f32 {
-        self
-    }
-}
-
-impl Cell for f64 {
-    fn single(self) -> f32 {
-        self as f32
-    }
-}
-
 /// Makes the error about rows that were not let in.
 #[cold]
-fn wrong<T: Copy + Into<f64> + Sync>(array: &ArrayView2<'_, T>, error: &RowError) -> PythonError {
+fn wrong<T: Number>(array: &ArrayView2<'_, T>, error: &RowError) -> PythonError {
     match check_values(array, false) {
         Err(refused) => refused,
         Ok(()) => PythonError::value(format!("X: {error}")),
     }
 }
 
-/// Copies rows of a matrix, each perhaps with a constant before it. Returns whether all values are finite
-/// in single precision.
-fn copy<T: Cell>(
+/// Fills a grid with rows of a matrix, each perhaps with a constant before it.
+fn fill<T: Number>(
+    grid: &mut Grid,
     array: &ArrayView2<'_, T>,
     rows: Range<usize>,
     constant: bool,
-    cells: &mut [f32],
-) -> bool {
-    let (columns, first) = (array.ncols(), usize::from(constant));
-    let mut are_finite = true;
-    let array = array.slice(s![rows, ..]);
-    for (row, to) in array.rows().into_iter().zip(cells.chunks_exact_mut((columns + first).max(1)))
-    {
-        to[..first].fill(1.0);
-        let mut write = |to: &mut f32, from: T| {
-            *to = from.single();
-            are_finite &= to.is_finite();
-        };
-        let to = to[first..].iter_mut();
-        match row.to_slice() {
-            Some(row) => to.zip(row).for_each(|(to, &from)| write(to, from)),
-            None => to.zip(row).for_each(|(to, &from)| write(to, from)),
+) -> Outcome<()> {
+    check_width(array.ncols())?;
+    let features = u32::from(!constant)..=array.ncols() as u32;
+    let filled = grid.fill(features, rows.len(), |some, cells| {
+        let some = rows.start + some.start..rows.start + some.end;
+        widest(CopyRows { array: array.slice(s![some, ..]), constant, cells });
+    });
+    filled.map_err(|error| wrong(array, &error))
+}
+
+/// Copies rows of a matrix, each perhaps with a constant before it.
+struct CopyRows<'a, T> {
+    array: ArrayView2<'a, T>,
+    constant: bool,
+    cells: &'a mut [f32],
+}
+
+impl<T: Number> Kernel for CopyRows<'_, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        let Self { array, constant, cells } = self;
+        let (columns, first) = (array.ncols(), usize::from(constant));
+        let rows = cells.chunks_exact_mut((columns + first).max(1)).map(|row| {
+            let (constant, row) = row.split_at_mut(first);
+            constant.fill(1.0);
+            row
+        });
+        match array.to_slice() {
+            Some(all) => {
+                let all = all.chunks_exact(columns.max(1));
+                rows.zip(all).for_each(|(to, from)| singles::copy(from, to));
+            }
+            None => rows.zip(array.rows()).for_each(|(to, from)| {
+                to.iter_mut().zip(from).for_each(|(to, &from)| *to = from.single());
+            }),
         }
     }
-    are_finite
 }
 
 /// Shows rows that are copied, some at a time.
-fn dense<T: Cell>(
+fn dense<T: Number>(
     array: &ArrayView2<'_, T>,
     constant: bool,
     side: &Side<'_>,
     visit: &mut Visit<'_>,
 ) -> Outcome<()> {
-    check_width(array.ncols())?;
-    let (first, width) = (u32::from(!constant), array.ncols() + usize::from(constant));
-    let (mut cells, mut door) = (Vec::new(), Door::default());
-    for part in parts(side, width) {
-        cells.resize(part.len() * width, 0.0);
-        copy(array, part.clone(), constant, &mut cells);
-        let (labels, importances) = side.part(part);
-        let rows = door.dense_from(first, width, &cells, labels, importances);
-        visit(rows.map_err(|error| wrong(array, &error))?)?;
+    let mut grid = Grid::default();
+    for part in parts(side, array.ncols() + usize::from(constant)) {
+        fill(&mut grid, array, part.clone(), constant)?;
+        let (labels, importances) = side.part(part.clone());
+        let rows = grid.rows(0..part.len(), labels, importances);
+        visit(rows.map_err(|error| PythonError::value(format!("X: {error}")))?)?;
     }
     Ok(())
 }
