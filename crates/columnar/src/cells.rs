@@ -5,10 +5,10 @@ use crate::kind::Kind;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, StringViewArray};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
 use rueful_data::{Cell, Moment, Role};
-use std::sync::Arc;
 
 /// The powers of ten up to this one are exact in double precision.
 const EXACT_POWERS: usize = 22;
@@ -20,6 +20,8 @@ pub(crate) enum Cells {
     Numbers(Vec<f64>),
     Truths(BooleanArray),
     Words(StringViewArray),
+    /// Words by their numbers in a dictionary, and which of them are nulls.
+    Numbered(Vec<usize>, Option<NullBuffer>, StringViewArray),
     Moments(Vec<Option<Moment>>),
     /// No row has a value.
     Nothing,
@@ -29,7 +31,7 @@ impl Cells {
     /// Converts an array to the cells of a column with this role.
     pub(crate) fn new(array: &ArrayRef, role: Role) -> Result<Self, DecodeError> {
         if let DataType::Dictionary(..) = array.data_type() {
-            return Self::new(&spread(array)?, role);
+            return Self::of_dictionary(array, role);
         }
         let is_name = matches!(role, Role::Category | Role::Text | Role::Id);
         Ok(match Kind::of(array.data_type()) {
@@ -45,29 +47,37 @@ impl Cells {
         })
     }
 
+    /// Words stay in their dictionary. Other values take the places of their numbers.
+    fn of_dictionary(array: &ArrayRef, role: Role) -> Result<Self, DecodeError> {
+        let dictionary = array.as_any_dictionary();
+        let (keys, values) = (dictionary.keys(), dictionary.values());
+        match Kind::of(values.data_type()) {
+            _ if values.is_empty() => Ok(Self::Nothing),
+            Kind::Word => {
+                let keys = (dictionary.normalized_keys(), keys.nulls().cloned());
+                Ok(Self::Numbered(keys.0, keys.1, words(values)?))
+            }
+            _ => Self::new(&take(values, keys, None)?, role),
+        }
+    }
+
     /// The cell of one row.
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Cell<'_> {
         match self {
             Self::Numbers(numbers) => Cell::Number(numbers[row]),
             Self::Words(words) if words.is_valid(row) => Cell::Text(words.value(row)),
+            Self::Numbered(numbers, nulls, words)
+                if nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row))
+                    && words.is_valid(numbers[row]) =>
+            {
+                Cell::Text(words.value(numbers[row]))
+            }
             Self::Moments(moments) => moments[row].map_or(Cell::Missing, Cell::Moment),
             Self::Truths(truths) if truths.is_valid(row) => Cell::Truth(truths.value(row)),
             _ => Cell::Missing,
         }
     }
-}
-
-/// The values that the keys of a dictionary stand for. Strings are views, so that
-/// repeated values share their bytes.
-fn spread(array: &ArrayRef) -> Result<ArrayRef, DecodeError> {
-    let dictionary = array.as_any_dictionary();
-    let values = dictionary.values();
-    let values = match Kind::of(values.data_type()) {
-        Kind::Word => Arc::new(words(values)?),
-        _ => Arc::clone(values),
-    };
-    Ok(take(&values, dictionary.keys(), None)?)
 }
 
 fn words(array: &ArrayRef) -> Result<StringViewArray, DecodeError> {

@@ -5,8 +5,7 @@ use crate::decode_error::{DecodeError, guarded};
 use crate::file::Meter;
 use crate::ipc::Ipc;
 use crate::layout::Format;
-use crate::parquet::{self, Parquet};
-use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use crate::parquet::{Decoder, Parquet};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use rueful_data::pool::{Cut, Job};
@@ -166,7 +165,7 @@ struct Current {
 }
 
 enum Batches {
-    Parquet(ParquetRecordBatchReader),
+    Parquet(Decoder),
     Ipc(Ipc),
     Memory(Memory),
 }
@@ -242,7 +241,7 @@ impl Decode {
 impl Batches {
     fn next(&mut self, projection: &[usize]) -> Result<Option<RecordBatch>, DecodeError> {
         match self {
-            Self::Parquet(reader) => parquet::next(reader),
+            Self::Parquet(decoder) => decoder.next(),
             Self::Ipc(ipc) => ipc.next(projection, piece_rows(projection.len())),
             Self::Memory(memory) => memory.next(projection),
         }

@@ -6,6 +6,7 @@ mod hostile;
 mod refusals;
 mod rows;
 mod text;
+mod twin;
 mod types;
 
 use arrow_array::{ArrayRef, RecordBatch};

@@ -1,4 +1,14 @@
 //! Decodes Parquet: from a file to record batches.
+//!
+//! The crate `parquet` reads pages and decodes their values. It can also make Arrow arrays of them,
+//! but that part of it takes longer to compile than the rest, and does much for lists and structs,
+//! which no feature is made of. So `schema` finds the types of the columns here, `column` makes the
+//! arrays, and tests compare both with that part.
+
+mod column;
+mod pages;
+mod schema;
+mod words;
 
 use crate::decode::piece_rows;
 use crate::decode_error::DecodeError;
@@ -7,12 +17,10 @@ use crate::footer;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
-    ParquetRecordBatchReaderBuilder,
-};
+use column::Column;
+use pages::Chunks;
 use parquet::basic::Compression;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::ChunkReader;
 use rueful_data::{Phrase, printable};
 use std::fs::File;
@@ -24,7 +32,10 @@ const MAGIC: &[u8] = b"PAR1";
 /// An open Parquet file, and its metadata.
 pub(crate) struct Parquet {
     file: Counted<File>,
-    metadata: ArrowReaderMetadata,
+    metadata: Arc<ParquetMetaData>,
+    schema: SchemaRef,
+    /// For each column of the schema, the number of its first column of values.
+    leaves: Vec<usize>,
 }
 
 impl Parquet {
@@ -38,12 +49,13 @@ impl Parquet {
         let mut file = Counted::open(path)?;
         check_magic(&mut file)?;
         footer::check(&footer_bytes(&file)?)?;
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
-        Ok(Self { file, metadata })
+        let metadata = Arc::new(ParquetMetaDataReader::new().parse_and_finish(&file)?);
+        let (schema, leaves) = schema::of(metadata.file_metadata())?;
+        Ok(Self { file, metadata, schema: Arc::new(schema), leaves })
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
-        Arc::clone(self.metadata.schema())
+        Arc::clone(&self.schema)
     }
 
     pub(crate) fn meter(&self) -> Meter {
@@ -52,18 +64,13 @@ impl Parquet {
 
     /// How many rows the file says it has, and in how many groups.
     pub(crate) fn size(&self) -> (i64, usize) {
-        let metadata = self.metadata.metadata();
-        (metadata.file_metadata().num_rows(), metadata.num_row_groups())
+        (self.metadata.file_metadata().num_rows(), self.metadata.num_row_groups())
     }
 
     /// Refuses unsupported compression and impossible positions, in the columns that are read.
     pub(crate) fn check(&self, projection: &[usize]) -> Result<(), DecodeError> {
-        let schema = self.metadata.parquet_schema();
-        let leaves = (0..schema.num_columns())
-            .filter(|&leaf| projection.contains(&schema.get_column_root_idx(leaf)));
-        let leaves: Vec<_> = leaves.collect();
-        for group in self.metadata.metadata().row_groups() {
-            for chunk in leaves.iter().filter_map(|&leaf| group.columns().get(leaf)) {
+        for group in self.metadata.row_groups() {
+            for chunk in projection.iter().map(|&column| group.column(self.leaves[column])) {
                 let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
                 if start < 0 || chunk.compressed_size() < 0 {
                     return Err(DecodeError::new("a column before the beginning"));
@@ -82,26 +89,39 @@ impl Parquet {
     }
 
     /// Starts to decode the columns in the projection.
-    pub(crate) fn decode(
-        self,
-        projection: &[usize],
-    ) -> Result<ParquetRecordBatchReader, DecodeError> {
-        let schema = with_views(self.metadata.schema());
-        let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
-        let metadata = Arc::clone(self.metadata.metadata());
-        let metadata = ArrowReaderMetadata::try_new(metadata, options)?;
-        let mask = ProjectionMask::roots(metadata.parquet_schema(), projection.iter().copied());
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.file, metadata);
-        let rows = piece_rows(projection.len());
-        Ok(builder.with_batch_size(rows).with_projection(mask).build()?)
+    pub(crate) fn decode(self, projection: &[usize]) -> Result<Decoder, DecodeError> {
+        let file = Arc::new(self.file);
+        let fields = projection.iter().map(|&column| as_decoded(self.schema.field(column)));
+        let fields: Vec<_> = fields.collect();
+        let columns = fields.iter().zip(projection).map(|(field, &column)| {
+            let leaf = self.leaves[column];
+            let chunks = Chunks::new(Arc::clone(&file), Arc::clone(&self.metadata), leaf);
+            Column::new(field.data_type(), chunks)
+        });
+        let columns = columns.collect::<Result<_, _>>()?;
+        let schema = Arc::new(Schema::new(fields));
+        Ok(Decoder { schema, columns, rows: piece_rows(projection.len()) })
     }
 }
 
-/// Decodes the next rows.
-pub(crate) fn next(
-    reader: &mut ParquetRecordBatchReader,
-) -> Result<Option<RecordBatch>, DecodeError> {
-    Ok(reader.next().transpose()?)
+/// A Parquet file that is being decoded.
+pub(crate) struct Decoder {
+    schema: SchemaRef,
+    columns: Vec<Column>,
+    /// How many rows are decoded at a time.
+    rows: usize,
+}
+
+impl Decoder {
+    /// Decodes the next rows.
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, DecodeError> {
+        let columns = self.columns.iter_mut().map(|column| column.next(self.rows));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        if columns.iter().all(|column| column.is_empty()) {
+            return Ok(None);
+        }
+        Ok(Some(RecordBatch::try_new(Arc::clone(&self.schema), columns)?))
+    }
 }
 
 /// Reads the footer. It lies before the last eight bytes, which are its length and the mark.
@@ -133,22 +153,19 @@ fn check_magic(file: &mut Counted<File>) -> Result<(), DecodeError> {
     })
 }
 
-/// The schema with strings as views. Repeated values then share their bytes, so the decoded data is
-/// never larger than the data that was read for it.
-fn with_views(schema: &Schema) -> Schema {
-    let fields = schema.fields().iter().map(|field| {
-        let kind = match field.data_type() {
-            DataType::Dictionary(_, values) => values,
-            kind => kind,
-        };
-        match kind {
-            DataType::Utf8 | DataType::LargeUtf8 => {
-                Field::new(field.name(), DataType::Utf8View, field.is_nullable())
-                    .with_metadata(field.metadata().clone())
-                    .into()
-            }
-            _ => Arc::clone(field),
+/// A column as it is decoded. Strings become numbers in a dictionary: repeated values then share
+/// their bytes, so the decoded data is never larger than the data that was read for it. Other
+/// dictionaries become what their values are.
+fn as_decoded(field: &Field) -> Field {
+    let kind = match field.data_type() {
+        DataType::Dictionary(_, values) => values,
+        kind => kind,
+    };
+    let kind = match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            DataType::Dictionary(DataType::Int32.into(), DataType::Utf8View.into())
         }
-    });
-    Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
+        kind => kind.clone(),
+    };
+    Field::new(field.name(), kind, field.is_nullable())
 }
