@@ -2,8 +2,9 @@
 //!
 //! A writer puts the strings that repeat into a dictionary, and their numbers into the pages. This
 //! module lets the decoder read these numbers as whole numbers, and hands them on with views of the
-//! dictionary. However long a string is, it lies in memory once. Strings outside of dictionaries are
-//! copied from their page, and numbered as they come.
+//! dictionary. However long a string is, it lies in memory once. A page of plain strings is its own
+//! dictionary, in which every string is there for one row. Strings in other encodings are copied
+//! from their page, and numbered as they come.
 
 use crate::decode_error::DecodeError;
 use crate::parquet::column::Run;
@@ -103,14 +104,57 @@ impl Words {
     }
 
     fn open(&self, page: Page) -> Result<OnePage, DecodeError> {
-        if !matches!(page.encoding(), Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY) {
-            return Ok(OnePage::Words(reader(self.chunks.column(), vec![page])));
-        }
-        let dictionary = self.dictionary.clone();
-        let dictionary = dictionary.ok_or_else(|| DecodeError::new("a lost dictionary"))?;
-        let pages = vec![dictionary.numbers(), page];
+        let end = end_of_levels(&page, &self.numbered);
+        let (dictionary, pages) = match (page.encoding(), end) {
+            (Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY, _) => {
+                let dictionary = self.dictionary.clone();
+                let dictionary = dictionary.ok_or_else(|| DecodeError::new("a lost dictionary"))?;
+                let pages = vec![dictionary.page(), page];
+                (dictionary, pages)
+            }
+            (Encoding::PLAIN, Some(end)) => {
+                let (levels, words) = halves(page.buffer(), end)?;
+                let dictionary = Dictionary::of(words_in(&words, page.num_values())?);
+                let numbers = [&levels[..], &dictionary.numbers].concat();
+                (Arc::new(dictionary), vec![with_buffer(page, numbers.into())])
+            }
+            _ => return Ok(OnePage::Words(reader(self.chunks.column(), vec![page]))),
+        };
         Ok(OnePage::Numbers(reader(Arc::clone(&self.numbered), pages), dictionary))
     }
+}
+
+/// The end of the levels of a page, behind which its values begin. `None` if the levels are in an
+/// encoding of old that does not say it.
+fn end_of_levels(page: &Page, column: &ColumnDescriptor) -> Option<usize> {
+    match page {
+        Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
+            Some(*def_levels_byte_len as usize + *rep_levels_byte_len as usize)
+        }
+        Page::DataPage { .. } if column.max_def_level() == 0 => Some(0),
+        Page::DataPage { buf, def_level_encoding: Encoding::RLE, .. } => {
+            let length = buf.first_chunk().map(|length| u32::from_le_bytes(*length));
+            Some(size_of::<u32>() + length? as usize)
+        }
+        _ => None,
+    }
+}
+
+fn halves(buffer: &Bytes, end: usize) -> Result<(Bytes, Bytes), DecodeError> {
+    if end > buffer.len() {
+        return Err(DecodeError::new("levels beyond their page"));
+    }
+    Ok((buffer.slice(..end), buffer.slice(end..)))
+}
+
+/// The same page with other values.
+fn with_buffer(mut page: Page, buffer: Bytes) -> Page {
+    match &mut page {
+        Page::DataPage { buf, .. }
+        | Page::DataPageV2 { buf, .. }
+        | Page::DictionaryPage { buf, .. } => *buf = buffer,
+    }
+    page
 }
 
 fn reader<T: DataType>(column: ColumnDescPtr, pages: Vec<Page>) -> ColumnReaderImpl<T> {
@@ -167,6 +211,28 @@ impl Names {
     }
 }
 
+/// Views of the strings in a page, at most this many. The length of a string is before it, in four
+/// bytes.
+fn words_in(page: &Bytes, most: u32) -> Result<StringViewArray, DecodeError> {
+    let mut views = StringViewBuilder::with_capacity((most as usize).min(page.len()));
+    let block = views.append_block(Buffer::from(page.clone()));
+    let mut rest = &page[..];
+    for _ in 0..most {
+        if rest.is_empty() {
+            break;
+        }
+        let word = rest
+            .split_first_chunk()
+            .and_then(|(length, rest)| rest.split_at_checked(u32::from_le_bytes(*length) as usize));
+        let (word, after) = word.ok_or_else(|| DecodeError::new("half a word"))?;
+        // Pages have at most 2 GiB.
+        let start = page.len() - after.len() - word.len();
+        views.try_append_view(block, start as u32, word.len() as u32)?;
+        rest = after;
+    }
+    Ok(views.finish())
+}
+
 /// The strings that the numbers in the pages stand for.
 struct Dictionary {
     words: StringViewArray,
@@ -175,26 +241,22 @@ struct Dictionary {
 }
 
 impl Dictionary {
-    /// Reads the page of a dictionary. The length of a string is before it, in four bytes.
+    /// Reads the page of a dictionary.
     fn new(page: &Bytes, count: u32) -> Result<Self, DecodeError> {
-        let mut views = StringViewBuilder::with_capacity(count as usize);
-        let block = views.append_block(Buffer::from(page.clone()));
-        let mut rest = &page[..];
-        for _ in 0..count {
-            let word = rest.split_first_chunk().and_then(|(length, rest)| {
-                rest.split_at_checked(u32::from_le_bytes(*length) as usize)
-            });
-            let (word, after) = word.ok_or_else(|| DecodeError::new("half a dictionary"))?;
-            // Pages have at most 2 GiB.
-            let start = page.len() - after.len() - word.len();
-            views.try_append_view(block, start as u32, word.len() as u32)?;
-            rest = after;
+        let words = words_in(page, count)?;
+        match words.len() == count as usize {
+            true => Ok(Self::of(words)),
+            false => Err(DecodeError::new("half a dictionary")),
         }
-        let numbers: Vec<u8> = (0..count).flat_map(u32::to_le_bytes).collect();
-        Ok(Self { words: views.finish(), numbers: numbers.into() })
     }
 
-    fn numbers(&self) -> Page {
+    fn of(words: StringViewArray) -> Self {
+        let numbers: Vec<u8> = (0..words.len() as u32).flat_map(u32::to_le_bytes).collect();
+        Self { words, numbers: numbers.into() }
+    }
+
+    /// The page of the dictionary of a column of numbers.
+    fn page(&self) -> Page {
         Page::DictionaryPage {
             buf: self.numbers.clone(),
             num_values: self.words.len() as u32,
