@@ -9,6 +9,7 @@ use arrow_buffer::i256;
 use arrow_schema::{DataType, Field, Fields};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::Encoding;
 use parquet::file::properties::{WriterPropertiesBuilder, WriterVersion};
 use rueful_columnar::inspect;
 use std::fs::File;
@@ -94,7 +95,7 @@ fn types_are_those_of_the_twin() {
 }
 
 /// Nulls lie between values of every length. Pages are short, and pieces span groups, dictionaries
-/// and pages that no longer use their dictionary.
+/// and pages that no longer use their dictionary, or pages of plain values without one.
 #[test]
 fn rows_are_those_of_the_twin() {
     let rows = 20_000_i64;
@@ -135,12 +136,19 @@ fn rows_are_those_of_the_twin() {
                     .collect::<Decimal128Array>(),
             ),
         ),
+        ("name", Arc::new(StringArray::from_iter_values((0..rows).map(words)))),
         ("y", Arc::new(Float64Array::from_iter_values((0..rows).map(|row| row as f64)))),
     ];
     let batch = table(columns);
-    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
-        let properties = WriterProperties::builder()
-            .set_writer_version(version)
+    let versions = [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0];
+    for (version, is_plain) in versions.into_iter().flat_map(|one| [(one, false), (one, true)]) {
+        let properties = WriterProperties::builder().set_writer_version(version);
+        let properties = if is_plain {
+            properties.set_dictionary_enabled(false).set_encoding(Encoding::PLAIN)
+        } else {
+            properties
+        };
+        let properties = properties
             .set_max_row_group_row_count(Some(3_001))
             .set_data_page_size_limit(1_000)
             .set_write_batch_size(100)
@@ -163,6 +171,6 @@ fn rows_are_those_of_the_twin() {
         let (found, error) = drain(&mut opened.unwrap().source);
         assert!(error.is_none(), "{error:?}");
         assert_eq!(found.len(), rows as usize);
-        assert!(found == expected, "{version:?}");
+        assert!(found == expected, "{version:?}, plain: {is_plain}");
     }
 }
