@@ -1,9 +1,12 @@
 //! Numbers that become single precision, in loops that are compiled for wide registers.
 
-use rueful_machine::{Kernel, Registers, widest};
+use rueful_machine::{Kernel, Registers, prefetch, widest};
 
 /// The number of values that are looked at together.
 const STRETCH: usize = 1 << 12;
+
+/// The number of bytes that are fetched together.
+const LINE: usize = 64;
 
 /// A number of either precision.
 pub(crate) trait Number: Copy + Into<f64> + Sync {
@@ -34,6 +37,12 @@ impl Number for f64 {
     fn doubles(numbers: &[Self]) -> Option<&[f64]> {
         Some(numbers)
     }
+}
+
+/// Fetches numbers that will be copied soon.
+#[inline(always)] // The loops over rows are made of it.
+pub(crate) fn fetch<T>(numbers: &[T]) {
+    numbers.iter().step_by((LINE / size_of::<T>()).max(1)).for_each(prefetch);
 }
 
 /// Copies numbers to as many places, in single precision.

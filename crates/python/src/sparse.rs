@@ -120,6 +120,9 @@ fn offsets(all: impl Iterator<Item = i64>, len: usize) -> Outcome<Vec<usize>> {
 /// The number of indices that are compared together.
 const STRETCH: usize = 1 << 12;
 
+/// The number of features by which fetching is ahead of copying.
+const AHEAD: usize = 1 << 10;
+
 /// A number of a column, of either size.
 trait Index: Copy + PartialOrd + Sync {
     /// Returns the number. It is the largest of all if it is negative or too large.
@@ -398,7 +401,8 @@ impl<I: Index, V: Number> Parts<'_, I, V> {
     }
 }
 
-/// Copies rows, each perhaps with a constant before it. Column j becomes feature j + 1.
+/// Copies rows, each perhaps with a constant before it. Column j becomes feature j + 1. Memory is what it
+/// waits for, so features that will be copied soon are fetched on the way.
 struct CopyRows<'a, 'b, I, V> {
     parts: &'a Parts<'b, I, V>,
     rows: Range<usize>,
@@ -422,6 +426,9 @@ impl<I: Index, V: Number> Kernel for CopyRows<'_, '_, I, V> {
             let from = ends[0]..ends[1];
             let to = at..at + from.len();
             at = to.end;
+            let ahead = from.start + AHEAD..from.end + AHEAD;
+            parts.indices.get(ahead.clone()).into_iter().for_each(singles::fetch);
+            parts.values.get(ahead).into_iter().for_each(singles::fetch);
             shift(&parts.indices[from.clone()], &mut indices[to.clone()]);
             singles::copy(&parts.values[from], &mut values[to]);
         }

@@ -412,16 +412,22 @@ fn fill<T: Number>(
 ) -> Outcome<()> {
     check_width(array.ncols())?;
     let features = u32::from(!constant)..=array.ncols() as u32;
+    let all = array.as_slice().unwrap_or_default();
     let filled = grid.fill(features, rows.len(), |some, cells| {
         let some = rows.start + some.start..rows.start + some.end;
-        widest(CopyRows { array: array.slice(s![some, ..]), constant, cells });
+        let next = all.get(some.end * array.ncols()..rows.end * array.ncols());
+        let ahead = next.unwrap_or_default();
+        widest(CopyRows { array: array.slice(s![some, ..]), ahead, constant, cells });
     });
     filled.map_err(|error| wrong(array, &error))
 }
 
-/// Copies rows of a matrix, each perhaps with a constant before it.
+/// Copies rows of a matrix, each perhaps with a constant before it. Memory is what it waits for, so the
+/// numbers that will be copied next are fetched on the way.
 struct CopyRows<'a, T> {
     array: ArrayView2<'a, T>,
+    /// The numbers behind them, if they lie side by side.
+    ahead: &'a [T],
     constant: bool,
     cells: &'a mut [f32],
 }
@@ -431,7 +437,7 @@ impl<T: Number> Kernel for CopyRows<'_, T> {
 
     #[inline(always)]
     fn run<R: Registers>(self) {
-        let Self { array, constant, cells } = self;
+        let Self { array, ahead, constant, cells } = self;
         let (columns, first) = (array.ncols(), usize::from(constant));
         let rows = cells.chunks_exact_mut((columns + first).max(1)).map(|row| {
             let (constant, row) = row.split_at_mut(first);
@@ -441,7 +447,11 @@ impl<T: Number> Kernel for CopyRows<'_, T> {
         match array.to_slice() {
             Some(all) => {
                 let all = all.chunks_exact(columns.max(1));
-                rows.zip(all).for_each(|(to, from)| singles::copy(from, to));
+                let mut ahead = ahead.chunks(columns.max(1));
+                rows.zip(all).for_each(|(to, from)| {
+                    ahead.next().into_iter().for_each(singles::fetch);
+                    singles::copy(from, to);
+                });
             }
             None => rows.zip(array.rows()).for_each(|(to, from)| {
                 to.iter_mut().zip(from).for_each(|(to, &from)| *to = from.single());
