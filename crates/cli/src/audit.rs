@@ -141,7 +141,8 @@ fn show(
     if args.json {
         output::print_json(&Watched { report, windows: None, alarms, groups })?;
     } else {
-        let groups = args.by.as_deref().zip(groups).map(|(by, groups)| groups::section(by, groups));
+        let groups =
+            args.by.as_deref().zip(groups).map(|(by, groups)| groups::section(report, by, groups));
         let alarms = alarm.zip(alarms).map(|(alarm, raised)| alarm::section(&alarm, raised));
         let sections = [groups, alarms].into_iter().flatten();
         let text = sections.fold(view::report(report), |text, section| text + "\n" + &section);

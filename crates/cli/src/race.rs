@@ -9,7 +9,7 @@ use crate::page::Document;
 use crate::{data, interrupt, output, page, view};
 use anyhow::bail;
 use comfy_table::Table;
-use rueful_core::loss::Labels;
+use rueful_core::loss::{Labels, Loss};
 use rueful_data::{DataError, Source, survey_again};
 use rueful_hindsight::{Options, Start};
 use rueful_page::{Comparison, Rival};
@@ -165,8 +165,11 @@ fn compared(report: &RaceReport) -> Table {
     title.extend(classifies.then_some("mistakes"));
     title.extend(goodness.map(Goodness::name));
     title.extend(is_exact.then_some("exact regret"));
-    title.extend(["certificate", "", ""]);
-    let numbers = title.len() - 3;
+    title.push("certificate");
+    let numbers = title.len() - 1;
+    let is_told = report.learners.iter().any(|racer| !proved(report, racer).is_empty());
+    title.extend(is_told.then_some(""));
+    title.extend(["", ""]);
     let mut rows = vec![title.into_iter().map(str::to_owned).collect()];
     rows.extend(report.learners.iter().enumerate().map(|(place, racer)| {
         let mark = MARKS.get(place).filter(|_| racer.diverged.is_none()).unwrap_or(&' ');
@@ -177,6 +180,7 @@ fn compared(report: &RaceReport) -> Table {
         let regret = racer.regret.map(|regret| Figure::at_most(regret.upper));
         row.extend(is_exact.then(|| shown(regret)));
         row.push(shown(racer.certificate.map(Figure::at_most)));
+        row.extend(is_told.then(|| proved(report, racer).to_owned()));
         row.push(standing(place, racer).to_owned());
         row.push(racer.spec.learner.words(racer.spec.sigma));
         row
@@ -198,6 +202,7 @@ fn comparison(report: &RaceReport) -> Comparison {
         title: format!("Race on {}", page::file_title(&report.data)),
         subtitle: format!("Loss: {}. {examples}, read once by all.", loss(report)),
         comparators: report.comparators.words(report.loss.labels() == Labels::Numbers),
+        is_nonnegative: report.loss.is_nonnegative(),
         facts: Vec::new(),
         rivals: report.learners.iter().filter_map(|racer| rival(report, racer)).collect(),
         parameters: best
@@ -235,6 +240,19 @@ fn rival(report: &RaceReport, racer: &RacerReport) -> Option<Rival> {
 fn with_eta(name: &str, what: &str) -> String {
     let eta = what.split_once("η = ").and_then(|(_, rest)| rest.split(',').next());
     eta.map_or_else(|| name.to_owned(), |eta| format!("{name}, η = {eta}"))
+}
+
+/// What the bounds on a learner's regret prove about all comparators at once.
+fn proved(report: &RaceReport, racer: &RacerReport) -> &'static str {
+    let bounds = || racer.regret.map(|regret| regret.upper).into_iter().chain(racer.certificate);
+    let has_beaten = bounds().any(|bound| bound < 0.0);
+    view::standing(has_beaten, says_nothing(report, racer))
+}
+
+/// Whether a certificate is no smaller than the risk, in a loss that is never negative.
+fn says_nothing(report: &RaceReport, racer: &RacerReport) -> bool {
+    let known = racer.certificate.zip(racer.sequential_risk);
+    report.loss.is_nonnegative() && known.is_some_and(|(certificate, risk)| certificate >= risk)
 }
 
 fn standing(place: usize, racer: &RacerReport) -> &'static str {

@@ -250,6 +250,16 @@ pub(crate) fn says_nothing(report: &Report) -> bool {
     report.spec.loss.is_nonnegative() && report.certificate.is_some_and(is_empty)
 }
 
+/// What is proved about all comparators at once: that they were beaten, or nothing, because a bound
+/// is no smaller than the whole risk. Empty text otherwise: some of the risk cannot be saved.
+pub(crate) fn standing(has_beaten: bool, is_empty: bool) -> &'static str {
+    match (has_beaten, is_empty) {
+        (true, _) => "beat them all",
+        (false, true) => "says nothing",
+        (false, false) => "",
+    }
+}
+
 /// Says how much the best comparator would have saved, if that was solved for and is not nothing.
 fn saved(report: &Report) -> Option<String> {
     let least = report.regret.map(|regret| regret.lower).filter(|lower| *lower > 0.0)?;

@@ -81,7 +81,8 @@ pub(crate) struct Shrinking<'a> {
 impl Shrinking<'_> {
     /// Increases N of a feature that was seen before, if a value is larger than N. ‖S/N‖² shrinks
     /// with it.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub(crate) fn lengthen(&mut self, measure: &mut Measure, slopes: &Slopes, value: f32) {
         let after = measure.after(value);
         let before = std::mem::replace(measure, after);
@@ -396,24 +397,28 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         self.measures().get(index as usize).into_iter().for_each(prefetch);
     }
 
-    /// Looks at the features of a row that will be learned from.
+    /// Looks at the features of a row that will be learned from. What is larger than all before
+    /// makes its unit grow on the way. What is new is taken in, and counts for nothing in D and in
+    /// S.
     #[inline(always)]
     fn foresee<F: Fours>(&mut self, x: &Features<'_>) -> Foreseen {
-        let Some(units) = &self.units else { return self.foresee_raw::<F>(x) };
-        let is_larger = units.are_below(x);
-        if is_larger {
-            self.lengthen(x);
+        if self.units.is_none() {
+            return self.foresee_raw::<F>(x);
         }
-        let mut inner = Inner::<F>::new();
-        let measures = self.measures();
+        let (measures, slopes, mut shrinking) = self.growing();
+        let (mut inner, mut new_sq) = (Inner::<F>::new(), 0.0);
         for (&i, &value) in x.indices().iter().zip(x.values()) {
-            inner.add(&self.slopes[i as usize], measures[i as usize].measure(), value);
+            let (measure, slopes) = (measures[i as usize].measure_mut(), &slopes[i as usize]);
+            if measure.is_below(value) {
+                if measure.is_new() {
+                    new_sq += measure.begin(value);
+                    continue;
+                }
+                shrinking.lengthen(measure, slopes, value);
+            }
+            inner.add(slopes, measure, value);
         }
-        let mut foreseen = inner.foreseen();
-        if is_larger {
-            foreseen.new_sq = self.begin(x);
-        }
-        foreseen
+        Foreseen { new_sq, ..inner.foreseen() }
     }
 
     /// `foresee` in the data's own units.
@@ -426,15 +431,6 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         Foreseen { inner: products.array(), known_sq: x.norm_sq(), new_sq: 0.0 }
     }
 
-    /// Increases N where a value is larger than all before.
-    #[cold]
-    #[inline(never)]
-    fn lengthen(&mut self, x: &Features<'_>) {
-        for (&i, &value) in x.indices().iter().zip(x.values()) {
-            self.lengthen_one(i as usize, value);
-        }
-    }
-
     /// Increases N of a feature that was seen before, if a value is larger than N.
     #[inline]
     pub(crate) fn lengthen_one(&mut self, cell: usize, value: f32) {
@@ -442,14 +438,6 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         if let Some(measured) = measures.get_mut(cell) {
             shrinking.lengthen(measured.measure_mut(), &slopes[cell], value);
         }
-    }
-
-    /// Takes in the features that are new, and returns Σ (x/N)² over them.
-    #[cold]
-    #[inline(never)]
-    fn begin(&mut self, x: &Features<'_>) -> f64 {
-        let all = x.indices().iter().zip(x.values());
-        all.map(|(&i, &value)| self.begin_one(i as usize, value)).sum()
     }
 
     /// Takes in the first value of a feature, and returns (x/N)². Returns 0 if the feature was seen

@@ -103,6 +103,9 @@ pub struct Comparison {
     pub subtitle: String,
     /// The comparators that all rivals are judged against: “every linear predictor with ‖u‖ ≤ 10”.
     pub comparators: String,
+    /// Whether losses are never negative. If so, a certificate that is no smaller than the risk
+    /// says nothing.
+    pub is_nonnegative: bool,
     /// The headline numbers.
     pub facts: Vec<Fact>,
     /// The learners or models that are compared, in the order in which they are shown.

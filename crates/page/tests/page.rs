@@ -252,8 +252,9 @@ proptest! {
     #[test]
     fn every_comparison_is_well_formed(page in page(), rivals in vec(rival(), 0..8)) {
         let Page { title, subtitle, comparators, facts, parameters, data, notes, origin, .. } = page;
+        let is_nonnegative = page.is_nonnegative;
         let page = Comparison {
-            title, subtitle, comparators, facts, rivals, parameters, data, notes, origin,
+            title, subtitle, comparators, is_nonnegative, facts, rivals, parameters, data, notes, origin,
         };
         check(&comparison_html(&page));
         check(&comparison_svg(&page));
@@ -342,6 +343,34 @@ fn a_comparison_names_the_best_and_holds_all_numbers() {
     assert!(document.contains("<bdi>−0.08333333333333333</bdi>"));
     let [first, second] = ["slow", "quick"].map(|name| comparison_svg(&page).contains(name));
     assert!(first && second);
+}
+
+/// In a comparison, too, a certificate that is no smaller than the risk is said to say nothing.
+#[test]
+fn a_comparison_tells_whose_certificate_says_nothing() {
+    let rival = |name: &str, certificate: f64| Rival {
+        name: name.to_owned(),
+        risk: 0.5,
+        certificate: Some(certificate),
+        ..Rival::default()
+    };
+    let of = |rivals: &[Rival], is_nonnegative: bool| {
+        comparison_html(&Comparison {
+            rivals: rivals.to_vec(),
+            is_nonnegative,
+            ..Comparison::default()
+        })
+    };
+    let rivals = [rival("proved", 0.4), rival("vain", 0.5), rival("void", 9.0)];
+    let one = of(&rivals[..2], true);
+    assert!(one.contains("The certificate of vain says nothing: it is no smaller than the risk"));
+    assert!(one.contains("\"certificate unsure\""), "its bar is pale");
+    assert!(of(&rivals, true).contains("The certificates of vain, void say nothing"));
+    for quiet in [of(&rivals[..1], true), of(&rivals, false)] {
+        assert!(
+            !quiet.contains("The certificate of ") && !quiet.contains("\"certificate unsure\"")
+        );
+    }
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! `rueful audit --by`: finds the column of the groups, and shows the groups.
 
+use super::view::says_nothing;
 use crate::args::AuditArgs;
 use crate::numbers::{Figure, count, measured, percent};
-use crate::view::{headed, numbers_table};
+use crate::view::{headed, numbers_table, standing};
 use rueful_data::{DataError, name_of, printable};
 use rueful_run::{
-    AuditSettings, DataSettings, DataSpec, GroupError, GroupReader, GroupReport, ModelReport,
-    ReadingOptions, SettingsError,
+    AuditReport, AuditSettings, DataSettings, DataSpec, GroupError, GroupReader, GroupReport,
+    ModelReport, ReadingOptions, SettingsError,
 };
 
 /// The name that is shown for the group of examples without a value.
@@ -89,7 +90,7 @@ impl Groups {
 }
 
 /// The section of the report with a row for every group.
-pub(super) fn section(by: &str, groups: &[GroupReport]) -> String {
+pub(super) fn section(report: &AuditReport, by: &str, groups: &[GroupReport]) -> String {
     let has_names = groups.iter().any(|group| group.models.len() > 1);
     let classifies = groups.iter().any(|group| group.first.mistake_rate.is_some());
     let mut title = vec!["group"];
@@ -106,10 +107,10 @@ pub(super) fn section(by: &str, groups: &[GroupReport]) -> String {
         if has_names {
             rows.extend(group.models.iter().map(|model| {
                 let texts = vec![name.clone(), printable(&model.name)];
-                [texts, row(&model.report)].concat()
+                [texts, row(report, &model.report)].concat()
             }));
         } else {
-            rows.push([vec![name], row(&group.first)].concat());
+            rows.push([vec![name], row(report, &group.first)].concat());
         }
     }
     headed(
@@ -118,12 +119,12 @@ pub(super) fn section(by: &str, groups: &[GroupReport]) -> String {
     )
 }
 
-fn row(model: &ModelReport) -> Vec<String> {
+fn row(report: &AuditReport, model: &ModelReport) -> Vec<String> {
     let certificate = model.certificate.map(Figure::at_most);
     let mut row = vec![count(model.examples), measured(model.sequential_risk)];
     row.extend(model.mistake_rate.map(percent));
     row.push(certificate.map_or("–".to_owned(), |value| value.to_string()));
-    let beat = if model.beats_every_linear_predictor { "beat them all" } else { "" };
-    row.push(beat.to_owned());
+    let is_empty = says_nothing(report, model);
+    row.push(standing(model.beats_every_linear_predictor, is_empty).to_owned());
     row
 }

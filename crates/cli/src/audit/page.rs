@@ -54,6 +54,7 @@ fn several(report: &AuditReport, models: &[NamedReport]) -> Comparison {
         title: title(report),
         subtitle: subtitle(report),
         comparators: comparators(report),
+        is_nonnegative: report.loss.is_nonnegative(),
         facts: Vec::new(),
         rivals,
         parameters: Vec::new(),

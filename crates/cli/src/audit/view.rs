@@ -5,7 +5,7 @@ use crate::classes;
 use crate::figures;
 use crate::figures::Goodness;
 use crate::numbers::{Figure, at_least, at_most, count, counted, measured, percent};
-use crate::view::{headed, numbers_table, plain};
+use crate::view::{headed, numbers_table, plain, standing};
 use comfy_table::Table;
 use rueful_core::Positive;
 use rueful_data::printable;
@@ -27,11 +27,14 @@ pub(super) fn report(report: &AuditReport) -> String {
         [] => text += &one_model(report, "", &report.first),
         [only] => text += &one_model(report, "", &only.report),
         models => {
-            text += &headed(&format!("Models against {}", comparators(report)), &compared(models));
+            text += &headed(
+                &format!("Models against {}", comparators(report)),
+                &compared(report, models),
+            );
             for model in models {
                 let of = format!(" of {}", printable(&model.name));
                 text += &format!("Verdict{of}\n  {}\n\n", verdict(report, &model.report));
-                text += &windows(&of, &model.report);
+                text += &windows(report, &of, &model.report);
             }
         }
     }
@@ -45,7 +48,7 @@ fn one_model(report: &AuditReport, of: &str, model: &ModelReport) -> String {
     text += &report.classes.as_ref().map_or_else(String::new, classes::section);
     text += &headed(&title, &certificate(model));
     text += &format!("Verdict\n  {}\n\n", verdict(report, model));
-    text + &windows(of, model)
+    text + &windows(report, of, model)
 }
 
 fn about(report: &AuditReport) -> Table {
@@ -124,13 +127,13 @@ fn shown(value: Option<Figure>) -> String {
 
 /// Whether a bound on the regret says nothing. If losses are never negative, no predictor can save
 /// more than the whole risk, so a bound of that size is trivial.
-fn is_empty(report: &AuditReport, model: &ModelReport, bound: f64) -> bool {
-    report.loss.is_nonnegative() && bound >= model.sequential_risk
+fn is_empty(report: &AuditReport, risk: f64, bound: f64) -> bool {
+    report.loss.is_nonnegative() && bound >= risk
 }
 
 /// Whether the certificate of a model says nothing.
 pub(super) fn says_nothing(report: &AuditReport, model: &ModelReport) -> bool {
-    model.certificate.is_some_and(|certificate| is_empty(report, model, certificate))
+    model.certificate.is_some_and(|it| is_empty(report, model.sequential_risk, it))
 }
 
 /// The verdict on a model: what is proved about it, in words.
@@ -152,7 +155,7 @@ pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
              by at least {} per round.",
             at_least(-value)
         ),
-        Some(value) if is_empty(report, model, value) => format!(
+        Some(value) if is_empty(report, model.sequential_risk, value) => format!(
             "Nothing is proved: the certificate is no less than the whole risk, which no\n  \
              predictor can save. A radius below {radius} may give a proof."
         ),
@@ -166,7 +169,7 @@ pub(super) fn verdict(report: &AuditReport, model: &ModelReport) -> String {
 }
 
 /// A table with a row for every model.
-fn compared(models: &[NamedReport]) -> Table {
+fn compared(audit: &AuditReport, models: &[NamedReport]) -> Table {
     let classifies = models.iter().any(|model| model.report.mistake_rate.is_some());
     let exact = models.iter().any(|model| model.report.regret.is_some());
     let goodness = Goodness::of(models.iter().filter_map(|model| rates(&model.report)));
@@ -182,7 +185,8 @@ fn compared(models: &[NamedReport]) -> Table {
         row.extend(goodness.map(|goodness| goodness.told(rates(report))));
         row.extend(report.regret.map(|regret| at_most(regret.upper)));
         row.push(shown(report.certificate.map(Figure::at_most)));
-        row.push(beats(report.beats_every_linear_predictor));
+        let is_empty = says_nothing(audit, report);
+        row.push(standing(report.beats_every_linear_predictor, is_empty).to_owned());
         row
     }));
     let last = 2 + usize::from(classifies) + usize::from(exact) + usize::from(goodness.is_some());
@@ -201,12 +205,8 @@ fn titles(first: &str, classifies: bool, goodness: Option<Goodness>) -> Vec<Stri
     names.into_iter().map(str::to_owned).collect()
 }
 
-fn beats(beats: bool) -> String {
-    if beats { "beat them all".to_owned() } else { String::new() }
-}
-
 /// The windows of a model as a table and a chart. The text is empty if there are no windows.
-fn windows(of: &str, model: &ModelReport) -> String {
+fn windows(report: &AuditReport, of: &str, model: &ModelReport) -> String {
     let all = &model.windows[..];
     let Some(first) = all.first() else { return String::new() };
     let size = counted(first.examples, "example");
@@ -222,7 +222,7 @@ fn windows(of: &str, model: &ModelReport) -> String {
     };
     let chart = chart::draw(all);
     let chart = if chart.is_empty() { chart } else { format!("{chart}\n") };
-    headed(&title, &listing(all, &listed)) + &chart
+    headed(&title, &listing(report, all, &listed)) + &chart
 }
 
 /// The places of the windows that get a row, in order.
@@ -241,7 +241,7 @@ fn worst(windows: &[WindowReport], value: impl Fn(&WindowReport) -> f64) -> Vec<
     order
 }
 
-fn listing(windows: &[WindowReport], listed: &BTreeSet<usize>) -> Table {
+fn listing(report: &AuditReport, windows: &[WindowReport], listed: &BTreeSet<usize>) -> Table {
     let classifies = windows.iter().any(|window| window.mistake_rate.is_some());
     let goodness = Goodness::of(windows.iter().map(|window| &window.figures));
     let mut rows = vec![titles("examples", classifies, goodness)];
@@ -250,13 +250,17 @@ fn listing(windows: &[WindowReport], listed: &BTreeSet<usize>) -> Table {
         if place > next {
             rows.push(vec!["…".to_owned()]);
         }
-        rows.push(window_row(&windows[place], goodness));
+        rows.push(window_row(report, &windows[place], goodness));
         next = place + 1;
     }
     numbers_table(rows, 1..=2 + usize::from(classifies) + usize::from(goodness.is_some()))
 }
 
-fn window_row(window: &WindowReport, goodness: Option<Goodness>) -> Vec<String> {
+fn window_row(
+    report: &AuditReport,
+    window: &WindowReport,
+    goodness: Option<Goodness>,
+) -> Vec<String> {
     let mut row = vec![
         format!("{} to {}", count(window.from), count(window.to)),
         measured(window.sequential_risk),
@@ -264,7 +268,9 @@ fn window_row(window: &WindowReport, goodness: Option<Goodness>) -> Vec<String> 
     row.extend(window.mistake_rate.map(percent));
     row.extend(goodness.map(|goodness| goodness.told(Some(&window.figures))));
     row.push(shown(window.certificate.map(Figure::at_most)));
-    row.push(beats(window.beats_every_linear_predictor));
+    let is_empty =
+        window.certificate.is_some_and(|it| is_empty(report, window.sequential_risk, it));
+    row.push(standing(window.beats_every_linear_predictor, is_empty).to_owned());
     row
 }
 

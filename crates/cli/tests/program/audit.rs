@@ -250,6 +250,36 @@ fn windows_add_up_to_the_whole() {
     );
 }
 
+/// Models, windows and groups whose certificate is no smaller than their risk are all said to be
+/// judged in vain.
+#[test]
+fn a_certificate_that_says_nothing_is_called_that() {
+    let is_empty = |one: &&Value| number(one, "certificate") >= number(one, "sequential_risk");
+    for radius in ["0.5", "40", "1e4"] {
+        let line = format!(
+            "audit {DATA} --predictions data/phishing-models.csv --link logistic --loss logistic \
+             --prediction-column all --window 250 --radius {radius}"
+        );
+        let report = ask(&format!("{line} --json")).json();
+        let mut all: Vec<&Value> = list(&report, "models").iter().collect();
+        all.extend(list(&report, "models").iter().flat_map(|model| list(model, "windows")));
+        let empty = all.iter().copied().filter(is_empty).count();
+        let text = ask(&line).result();
+        assert_eq!(text.matches("  says nothing").count(), empty, "{text}");
+        assert_eq!(
+            empty,
+            match radius {
+                "0.5" => 0,
+                "1e4" => 12,
+                _ => empty,
+            }
+        );
+    }
+    let groups = "audit docs/visits.csv --label bought --prediction-column score --by country";
+    let text = ask(&format!("{groups} --radius 1e4")).result();
+    assert_eq!(text.matches("  says nothing").count(), 3, "{text}");
+}
+
 const MODEL_KEYS: [&str; 13] = [
     "beats_every_linear_predictor",
     "beats_up_to",

@@ -1,9 +1,10 @@
 //! The report as JSON. For every learner, loss and flag, every key is there, the values agree with
 //! each other, and the rungs of the ladder are in order.
 
-use crate::harness::{DATA, ask, number};
+use crate::harness::{DATA, ask, number, root};
 use rueful_run::{AnyLoss, LearnerSpec};
 use serde_json::Value;
+use std::fs;
 
 const ROUNDS: u64 = 1250;
 
@@ -223,6 +224,29 @@ fn check_curve(line: &str, report: &Value) {
     let last = curve.last().expect("a point");
     assert_eq!(last["sequential_risk"], report["sequential_risk"], "{line}");
     assert_eq!(last["certificate"], report["certificate"], "{line}");
+}
+
+/// Whoever reads a report with a program finds every key of it on the page of the command.
+#[test]
+fn every_key_is_on_its_page() {
+    let votes = "--predictions data/phishing-models.csv --link logistic --prediction-column votes";
+    let all = "--predictions data/phishing-models.csv --link logistic --prediction-column all \
+               --hindsight --window 500 --alarm 9";
+    for (page, lines) in [
+        ("run", &["", "--hindsight", "--window 500 --alarm 9", "--passes 2 --holdout 10"][..]),
+        ("run", &["--learner perceptron --hindsight", "--sigma 1"]),
+        ("audit", &[votes, all]),
+        ("race", &["--eta 1,2", "--learner ogd --learner bank --hindsight"]),
+    ] {
+        let read = |name: &str| fs::read_to_string(root().join("docs").join(name)).expect(name);
+        let text = read(&format!("{page}.md")) + &read("report.md") + &read("alarm.md");
+        for flags in lines {
+            let report = ask(&format!("{page} {DATA} --json {flags}")).json();
+            for key in report.as_object().expect("an object").keys() {
+                assert!(text.contains(&format!("`{key}`")), "docs/{page}.md lacks {key}: {flags}");
+            }
+        }
+    }
 }
 
 /// What was solved is a proof as well: that all comparators were beaten, or that one was better.

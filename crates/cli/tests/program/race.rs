@@ -72,6 +72,30 @@ fn the_least_risk_comes_first_and_is_marked() {
     assert!(text.contains("Sequential risk over time"), "{text}");
 }
 
+/// A certificate that is no smaller than the risk says nothing, in the table and on the page.
+#[test]
+fn a_certificate_that_says_nothing_is_called_that() {
+    let folder = TempDir::new().expect("a directory");
+    let path = folder.path().join("race.html");
+    for (radius, is_empty) in [("1e4", true), ("1", false)] {
+        let flags =
+            format!("--learner ogd --learner ftrl --comparators unit-free --radius {radius}");
+        let report = race(&format!("{flags} --report {}", path.display()));
+        for racer in learners(&report) {
+            let risk = number(racer, "sequential_risk");
+            assert_eq!(number(racer, "certificate") >= risk, is_empty, "{racer}");
+        }
+        let text = ask(&hinge(&format!("race {DATA} {flags}"))).result();
+        assert_eq!(
+            text.matches("  says nothing  ").count(),
+            if is_empty { 2 } else { 0 },
+            "{text}"
+        );
+        let page = fs::read_to_string(&path).expect("the page");
+        assert_eq!(page.contains(" say nothing: they are no smaller than the risk"), is_empty);
+    }
+}
+
 /// There is one best comparator for all learners, and the regret of a learner is its loss minus
 /// that of the comparator.
 #[test]

@@ -121,6 +121,18 @@ fn check(loss: AnyLoss, is_unit_free: bool, stream: &Batch) {
             assert!(regret <= promise.data + grain, "{loss}: {regret} {promise:?}");
         }
     }
+    // The rung between certificate and theorem: the lower bound of a witness is at least its own loss
+    // minus its theorem. So a certificate from it is at most what its judge's loss is above its own,
+    // plus the theorem.
+    for (witness, minorant) in witnesses.minorants().enumerate() {
+        let promise = witnesses.promise(witness).expect("no label rose");
+        let radius = Positive::new(promise.radius).unwrap();
+        let ball = if is_unit_free { UnitFree { radius }.into() } else { Ball { radius }.into() };
+        let floor = minorant.floor(&ball, ledger.coordinates());
+        let slack = minorant.slack(&ball, ledger.coordinates()) + 1e-12 * (promise.loss + 1.0);
+        let regret = promise.loss - floor;
+        assert!(regret <= promise.data + 2.0 * slack, "{loss}: {regret} {promise:?} {slack}");
+    }
     // The lower bounds of witnesses hold for every radius, not only for their own.
     for radius in [0.01, 0.5, 2.0, 100.0] {
         let radius = Positive::new(radius).unwrap();

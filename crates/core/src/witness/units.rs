@@ -1,7 +1,6 @@
 //! The units in which the witnesses measure features.
 
 use super::{Each, Slopes, WITNESSES};
-use crate::features::Features;
 use crate::loss::{Labels, Loss};
 use crate::ruler::{LabelSize, Ruler, quotient};
 use serde::{Deserialize, Serialize};
@@ -43,6 +42,12 @@ impl Measure {
     fn of(largest: f32) -> Self {
         let inverse = if largest > 0.0 { (1.0 / largest).min(f32::MAX) } else { 0.0 };
         Self { largest, inverse }
+    }
+
+    /// Whether there was no value so far but 0.
+    #[inline(always)]
+    pub(super) fn is_new(&self) -> bool {
+        self.largest == 0.0
     }
 
     /// Whether a value is larger than all before.
@@ -95,13 +100,6 @@ impl<M: Measured> Units<M> {
     #[inline(always)]
     pub(super) fn measure(&self, cell: usize) -> &Measure {
         self.measures[cell].measure()
-    }
-
-    /// Whether some value is larger than all before.
-    #[inline(always)]
-    pub(super) fn are_below(&self, x: &Features<'_>) -> bool {
-        let is_below = |(&i, &x): (&u32, &f32)| self.measure(i as usize).is_below(x);
-        x.indices().iter().zip(x.values()).fold(false, |any, at| any | is_below(at))
     }
 
     /// Takes in a label, and returns whether it is the largest so far.

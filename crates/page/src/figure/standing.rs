@@ -10,7 +10,8 @@ use crate::{Comparison, Figure, Interval, Rival, Window};
 
 const STANDING: &str = "What each cost per round, and what could have been saved of it. The \
     certificate is the most that any of the compared predictors could have saved, proved for this \
-    very stream. A bar to the left of zero is a proof that all of them were beaten.";
+    very stream. A bar to the left of zero is a proof that all of them were beaten. A pale certificate is no \
+    smaller than the risk, and says nothing.";
 const OVER_TIME: &str = "The average loss of each over all rounds up to t.";
 const WINDOWS: &str = "Every step is a stretch of the stream judged alone: the certificate against \
     the best predictor for just that stretch. Where it rises, a fixed predictor may have done better \
@@ -41,21 +42,44 @@ fn standing(page: &Comparison) -> Option<Section> {
         numbers: table(&page.rivals),
         ..Section::default()
     };
-    Some(figure.drawn(|width| draw(&page.rivals, width)))
+    Some(figure.drawn(|width| draw(page, width)))
 }
 
-/// Says who did best, and against which comparators all are judged.
+/// Says who did best, against which comparators all are judged, and whose certificate says nothing.
 fn finding(page: &Comparison) -> String {
     let them =
         if page.comparators.is_empty() { "every fixed predictor" } else { &page.comparators };
     let by_risk = |a: &&Rival, b: &&Rival| a.risk.total_cmp(&b.risk);
-    match page.rivals.iter().filter(|rival| drawable(rival.risk)).min_by(by_risk) {
-        None => format!("They are judged against {them}."),
-        Some(best) => {
-            let (risk, name) = (short(Figure::measured(best.risk)), name(&best.name));
-            format!("They are judged against {them}. The least risk, {risk}, is that of {name}")
+    let best = page.rivals.iter().filter(|rival| drawable(rival.risk)).min_by(by_risk);
+    let best = best.map(|best| {
+        let (risk, name) = (short(Figure::measured(best.risk)), name(&best.name));
+        format!("The least risk, {risk}, is that of {name}")
+    });
+    let judged = format!("They are judged against {them}");
+    let sentences: Vec<String> = [Some(judged), best, empty(page)].into_iter().flatten().collect();
+    sentences.join(". ")
+}
+
+/// Says whose certificate says nothing.
+fn empty(page: &Comparison) -> Option<String> {
+    let is_one = |rival: &&Rival| says_nothing(page, rival);
+    let those: Vec<_> = page.rivals.iter().filter(is_one).map(|one| name(&one.name)).collect();
+    match &those[..] {
+        [] => None,
+        [one] => {
+            Some(format!("The certificate of {one} says nothing: it is no smaller than the risk"))
         }
+        all => Some(format!(
+            "The certificates of {} say nothing: they are no smaller than the risk",
+            all.join(", ")
+        )),
     }
+}
+
+/// Whether the certificate of a rival says nothing. If losses are never negative, no predictor can
+/// save more than the whole risk.
+fn says_nothing(page: &Comparison, rival: &Rival) -> bool {
+    page.is_nonnegative && rival.certificate.is_some_and(|certificate| certificate >= rival.risk)
 }
 
 fn name(name: &str) -> String {
@@ -63,22 +87,24 @@ fn name(name: &str) -> String {
 }
 
 /// The bars of one rival. Each has a colour, a text and a value.
-fn bars(rival: &Rival) -> Vec<(&'static str, String, Interval)> {
+fn bars(page: &Comparison, rival: &Rival) -> Vec<(&'static str, String, Interval)> {
     let mut bars =
         vec![("risk", format!("risk {}", short(Figure::measured(rival.risk))), rival.risk.into())];
     bars.extend(rival.regret.map(|it| ("regret", format!("exact regret {}", range(it)), it)));
-    bars.extend(rival.certificate.map(|it| {
-        ("certificate", format!("certificate {}", short(Figure::at_most(it))), it.into())
-    }));
+    let class = if says_nothing(page, rival) { "certificate unsure" } else { "certificate" };
+    let told = |it: f64| format!("certificate {}", short(Figure::at_most(it)));
+    bars.extend(rival.certificate.map(|it| (class, told(it), it.into())));
     bars
 }
 
 const LINE: f64 = 17.0;
 
-fn draw(rivals: &[Rival], width: f64) -> Canvas {
-    let height = |rival: &Rival| LINE * (bars(rival).len() + 1) as f64 + 12.0;
+fn draw(page: &Comparison, width: f64) -> Canvas {
+    let rivals = &page.rivals[..];
+    let height = |rival: &Rival| LINE * (bars(page, rival).len() + 1) as f64 + 12.0;
     let mut canvas = Canvas::new(width, rivals.iter().map(height).sum());
-    let ends = rivals.iter().flat_map(bars).flat_map(|(_, _, it)| [it.lower, it.upper]);
+    let all = rivals.iter().flat_map(|rival| bars(page, rival));
+    let ends = all.flat_map(|(_, _, it)| [it.lower, it.upper]);
     let ends: Vec<f64> = ends.filter(|end| drawable(*end)).chain([0.0]).collect();
     let left = if narrow(width) { 150.0 } else { 190.0 };
     let scale = Scale::tight(Kind::Linear, &ends, (left, width - 4.0));
@@ -87,7 +113,7 @@ fn draw(rivals: &[Rival], width: f64) -> Canvas {
         canvas.open(&rival.what);
         canvas.text((0.0, top + 13.0), "strong", &shortened(&rival.name, TEXT, width - 8.0));
         canvas.close();
-        for (line, (class, told, value)) in (1..).map(f64::from).zip(bars(rival)) {
+        for (line, (class, told, value)) in (1..).map(f64::from).zip(bars(page, rival)) {
             let y = top + LINE * line;
             canvas.text((0.0, y + 13.0), "small soft", &shortened(&told, 11.0, left - 8.0));
             bar(&mut canvas, &scale, value, class, y + 3.0);
