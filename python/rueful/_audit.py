@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -51,6 +51,8 @@ class Audit:
     True
     >>> round(audit.certificate(), 6)
     -0.5
+    >>> audit.verdict()[:42]
+    'Proved: on these examples it beat every li'
     """
 
     def __init__(
@@ -166,7 +168,11 @@ class Audit:
 
     def report(self) -> Report:
         """Returns what can be said so far. The keys are those of ``rueful audit --json``."""
-        return Report(json.loads(self._books.report()))
+        return Report._of(self._books.report())
+
+    def verdict(self) -> str:
+        """Returns in words what is proved so far, as ``rueful audit`` tells it."""
+        return self._books.report().verdict()
 
     def certificate(self, radius: float | None = None) -> float:
         """Returns the certificate: no comparator saved more than this per round.
@@ -186,6 +192,9 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"<rueful audit: {self._settings['loss']} loss>"
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
 
 
 def audit(

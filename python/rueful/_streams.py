@@ -310,7 +310,7 @@ def hindsight(
         labels = _data.doubles("y", y)
     table, column_names = _data.any_table(X, columns.get("numeric"))
     weights = None if sample_weight is None else _data.doubles("sample_weight", sample_weight)
-    found = best_in_hindsight(
+    answer, text = best_in_hindsight(
         _data.pick(settings, _data.SETTINGS),
         _data.columns(columns, X),
         table,
@@ -322,4 +322,4 @@ def hindsight(
         max_passes=max_passes,
         classes=names,
     )
-    return Report(json.loads(found))
+    return Report(json.loads(answer), text)

@@ -141,6 +141,14 @@ def test_reports_are_frames(stream):
 def observed(X, y, scores, **settings):
     return rueful.Audit(**settings).observe(X, y, scores)
 
+def test_reports_are_dicts(stream):
+    report = rueful.OnlineClassifier().fit(*stream).report()
+    own = report.to_dict()
+    assert type(own) is dict and own == dict(report) == json.loads(report.to_json())
+    own["curve"].clear()
+    assert report["curve"]
+
+
 
 def test_an_audit_is_the_same_one_by_one_and_in_arrays(stream):
     X, y = stream
@@ -185,6 +193,66 @@ def test_audits_are_merged(stream):
 def test_audits_without_a_constant(stream):
     X, y = stream
     books = rueful.Audit(no_constant=True).observe(X, y, X[:, 1])
+def program(*args: object) -> str:
+    command = [sys.executable, "-m", "rueful", *map(str, args)]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout
+
+
+def test_audits_show_themselves_as_the_program_shows_them(tmp_path):
+    X, y = rueful.read("data/phishing.libsvm")
+    said = np.tanh(np.asarray(X[:, [0]].todense()).ravel()) * 0.4 + 0.5
+    (tmp_path / "said.txt").write_text("".join(f"{chance!r}\n" for chance in said.tolist()))
+    flags = ["data/phishing.libsvm", "--predictions", tmp_path / "said.txt", "--quiet"]
+    flags += ["--loss", "logistic", "--link", "logistic", "--radius", 2, "--window", 250]
+    text = program("audit", *flags, "--report", tmp_path / "page.html", "--plot", tmp_path / "p.svg")
+    books = rueful.Audit(loss="logistic", link="logistic", radius=2.0, window=250)
+    report = books.observe(X, y, said).report()
+    ours, theirs = str(report), text
+    # What comes from memory has no names of files.
+    from_cost = "What the predictions cost"
+    assert ours[ours.index(from_cost) :] == theirs[theirs.index(from_cost) :]
+    assert ours.startswith("Audit\n  link ") and "said.txt" not in ours
+    picture = (tmp_path / "p.svg").read_text().replace(" on phishing.libsvm", "")
+    picture = picture.replace(f"Predictions of {tmp_path / 'said.txt'}; loss", "Loss")
+    assert report.to_svg() == picture
+    page = report.to_html()
+    assert page.startswith("<!doctype html>") and page.count("<svg") > 1
+    assert page.count("<svg") == (tmp_path / "page.html").read_text().count("<svg")
+    shown = report._repr_html_()
+    assert shown.startswith("<iframe") and "&lt;svg" in shown
+    assert books._repr_html_() == shown
+    twin = pickle.loads(pickle.dumps(report))
+    assert (str(twin), twin.to_html(), twin.to_svg()) == (ours, page, report.to_svg())
+    assert " ".join(books.verdict().split()) == books.verdict()
+    assert books.verdict() in " ".join(text.split())
+    assert report.metrics()["rueful.certificate"] == books.certificate()
+
+
+def test_an_audit_returns_a_verdict_and_a_report(stream):
+    X, y = stream
+    books = rueful.audit(SGDClassifier(loss="log_loss", random_state=0), X, y)
+    assert books.verdict().startswith(("Proved: ", "Nothing is proved: "))
+    # It has learned the product of two signs.
+    product = rueful.Audit(loss="hinge")
+    for a, b in [(1, 1), (1, -1), (-1, 1), (-1, -1)]:
+        product.observe({"a": a, "b": b}, a * b, 0.5 * a * b)
+    assert product.verdict().startswith("Proved: on these examples it beat every linear predictor")
+    assert product.report()["beats_every_linear_predictor"]
+    assert "Verdict\n" in str(product.report())
+    three = rueful.Audit(loss="softmax", classes=[1, 2, 3])
+    three.observe(X[:60], np.arange(60) % 3 + 1, np.full((60, 3), 1 / 3))
+    assert "Confusion" in str(three.report()) and "<svg" in three.report().to_html()
+
+
+def test_the_answer_of_the_solver_is_told_as_the_program_tells_it():
+    X, y = rueful.read("data/phishing.libsvm")
+    for loss in ("logistic", "hinge"):
+        text = program("hindsight", "data/phishing.libsvm", "--loss", loss, "--quiet")
+        found = rueful.hindsight(X, y, loss=loss)
+        assert str(found) == text.replace(" of data/phishing.libsvm", "")
+        assert found._repr_html_().startswith("<iframe")
+
+
     assert books.report()["features"] == 6
     later = pickle.loads(pickle.dumps(books)).observe({"a": 1.0}, 1, 0.5)
     assert later.report()["features"] == 7
