@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 import rueful
 import scipy.optimize
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.naive_bayes import GaussianNB
 
 
 def log_loss(scores, y):
@@ -138,9 +141,6 @@ def test_reports_are_frames(stream):
         report.to_frame("examples")
 
 
-def observed(X, y, scores, **settings):
-    return rueful.Audit(**settings).observe(X, y, scores)
-
 def test_reports_are_dicts(stream):
     report = rueful.OnlineClassifier().fit(*stream).report()
     own = report.to_dict()
@@ -148,6 +148,9 @@ def test_reports_are_dicts(stream):
     own["curve"].clear()
     assert report["curve"]
 
+
+def observed(X, y, scores, **settings):
+    return rueful.Audit(**settings).observe(X, y, scores)
 
 
 def test_an_audit_is_the_same_one_by_one_and_in_arrays(stream):
@@ -190,9 +193,6 @@ def test_audits_are_merged(stream):
         front.merge(front)
 
 
-def test_audits_without_a_constant(stream):
-    X, y = stream
-    books = rueful.Audit(no_constant=True).observe(X, y, X[:, 1])
 def program(*args: object) -> str:
     command = [sys.executable, "-m", "rueful", *map(str, args)]
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout
@@ -253,6 +253,9 @@ def test_the_answer_of_the_solver_is_told_as_the_program_tells_it():
         assert found._repr_html_().startswith("<iframe")
 
 
+def test_audits_without_a_constant(stream):
+    X, y = stream
+    books = rueful.Audit(no_constant=True).observe(X, y, X[:, 1])
     assert books.report()["features"] == 6
     later = pickle.loads(pickle.dumps(books)).observe({"a": 1.0}, 1, 0.5)
     assert later.report()["features"] == 7
@@ -296,6 +299,74 @@ def test_models_of_river_are_audited():
     numbers = preprocessing.StandardScaler() | linear_model.LinearRegression()
     books = rueful.audit(numbers, [x for x, _ in rows], [float(y) for _, y in rows])
     assert books.report()["loss"] == {"name": "square"}
+
+
+def test_models_that_only_name_a_class_are_audited(stream):
+    from river import linear_model, multiclass, naive_bayes
+
+    X, y = stream
+    rows = [dict(enumerate(row)) for row in X.tolist()]
+
+    def named(model, y):
+        """What a model names before it is told."""
+        for row, label in zip(rows, y.tolist(), strict=True):
+            yield model.predict_one(row)
+            model.learn_one(row, label)
+
+    labels = list(named(multiclass.OneVsOneClassifier(linear_model.LogisticRegression()), y))
+    books = rueful.audit(multiclass.OneVsOneClassifier(linear_model.LogisticRegression()), X, y)
+    scores = [0.0 if label is None else 1.0 if label == 1 else -1.0 for label in labels]
+    by_hand = rueful.Audit(loss="hinge")
+    for row, label, score in zip(rows, y.tolist(), scores, strict=True):
+        by_hand.observe(row, label, score)
+    assert books.report()["loss"] == {"name": "hinge"}
+    assert dict(books.report()) == dict(by_hand.report())
+    three = np.where(X[:, 0] > 1, "up", np.where(X[:, 0] < -1, "down", "flat"))
+    voted = rueful.audit(multiclass.OneVsOneClassifier(naive_bayes.GaussianNB()), rows, three).report()
+    assert voted["loss"] == {"name": "multiclass-hinge"}
+    labels = list(named(multiclass.OneVsOneClassifier(naive_bayes.GaussianNB()), three))
+    # To name the wrong class costs 2, and to name none costs 1.
+    costs = [1 if said is None else 2 * (said != label) for said, label in zip(labels, three, strict=True)]
+    assert voted["sequential_risk"] == pytest.approx(np.mean(costs))
+
+    class Majority(ClassifierMixin, BaseEstimator):
+        """Names the class that came most often."""
+
+        def partial_fit(self, X, y, classes=None):
+            counts = np.array([(y == one).sum() for one in classes])
+            self.counts_ = getattr(self, "counts_", 0) + counts
+            self.classes_ = classes
+            return self
+
+        def predict(self, X):
+            if not hasattr(self, "counts_"):
+                raise NotFittedError
+            return np.repeat(self.classes_[np.argmax(self.counts_)], len(X))
+
+    found = rueful.audit(Majority(), X, y, batch=40).report()
+    assert found["loss"] == {"name": "hinge"} and 0.5 < found["sequential_risk"] < 1.5
+
+
+def test_tables_of_all_kinds_are_audited(stream):
+    pl, pa, pd = (pytest.importorskip(name) for name in ("polars", "pyarrow", "pandas"))
+    from river import linear_model
+
+    X, y = stream
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    expected = rueful.audit(linear_model.LogisticRegression(), frame.to_dict("records"), y == 1)
+    for table in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        books = rueful.audit(linear_model.LogisticRegression(), table, y == 1)
+        assert dict(books.report()) == dict(expected.report())
+        own = rueful.audit(rueful.OnlineClassifier(), table, y, batch=100).report()
+        assert own["examples"] == 400 and own["certificate"] < own["sequential_risk"]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_chances_that_are_nan_are_told(stream):
+    X, y = stream
+    with pytest.warns(UserWarning, match="X, row 1: the model said NaN, which is taken for even"):
+        books = rueful.audit(GaussianNB(), X, y)
+    assert books.report()["examples"] == 400
 
 
 def test_audits_refuse_what_they_cannot_judge(stream):
