@@ -392,6 +392,7 @@ class Online(BaseEstimator):
         y: Any = None,
         *,
         classes: Any = None,
+        label: str | None = None,
         progress: bool | None = None,
         threads: int | None = None,
     ) -> Self:
@@ -405,6 +406,8 @@ class Online(BaseEstimator):
         y : array, optional
             The labels, where `data` is a table.
         classes : array, optional
+        label : str, optional
+            The column of the labels, where `data` is a frame or a stream of Arrow that has them.
             All classes, where the first batch may not have them.
         progress : bool, optional
             Whether a bar is shown; if left out, it is on terminals and in notebooks.
@@ -418,15 +421,23 @@ class Online(BaseEstimator):
         files = _data_files(data)
         if files is not None:
             check_is_fitted(self)
+            if y is not None or label is not None:
+                raise TypeError("y, label: files have their labels where those before them had them")
             with Progress(progress, _size(files)) as bar:
                 self._model.learn_files(files, threads, bar.listener)
             return self
         with Progress(progress, None) as bar:
-            for part in [(data, y)] if y is not None else data:
-                if not (isinstance(part, tuple) and len(part) in (2, 3)):
+        if label is not None:
+            if y is not None:
+                raise TypeError("label: the labels are given as y already")
+            data, y = _data.with_labels(data, label)
+        parts = [(data, y)] if y is not None else data
+            for part in parts:
+                pair = _data.pair(part)
+                if pair is None:
                     raise TypeError("data: expected pairs of a table and its labels")
-                weights = part[2] if len(part) == 3 else None
-                self._partial_fit(part[0], part[1], weights, classes, bar.listener)
+                weights = pair[2] if len(pair) == 3 else None
+                self._partial_fit(pair[0], pair[1], weights, classes, bar.listener)
         return self
 
     # Predicting.

@@ -130,8 +130,8 @@ def run(
         What to learn from: a path or a list of paths, or what is in memory. Files are read by
         rueful's own readers, as ``rueful run`` reads them.
     y : array, optional
-        The labels, where `data` is a table. A frame, or a stream of Arrow's record batches, can
-        have them in the column `label`.
+        The labels, where `data` is a table. A frame, or anything that hands over a stream of Arrow,
+        can have them in the column `label`.
     classes : array, optional
         All classes, where `data` is an iterator whose first batch may not have them.
     progress : bool, optional
@@ -167,14 +167,15 @@ def run(
         if name in _ONLY_FILES:
             raise TypeError(f"{name} is for files: {_ONLY_FILES[name]}")
     label = settings.pop("label", None)
-    if label is not None and hasattr(data, "read_next_batch"):
-        data, label = _split_each(data, label), None
-    if y is not None or label is not None:
-        X, y = (data, y) if y is not None else _split(data, label)
-        return _new(y, settings).fit(X, y)
+    if label is not None:
+        if y is not None:
+            raise TypeError("label: the labels are given as y already")
+        data, y = _data.with_labels(data, label)
+    if y is not None:
+        return _new(y, settings).fit(data, y)
     batches: Iterator[Any] = iter(data)
-    first = next(batches, None)
-    if not (isinstance(first, tuple) and len(first) in (2, 3)):
+    first = _data.pair(next(batches, None))
+    if first is None:
         raise TypeError(
             "data: expected files, a table with y, a frame with label, "
             "or an iterator of pairs of a table and its labels"
@@ -190,21 +191,6 @@ def _new(y: Any, settings: dict[str, Any]) -> OnlineClassifier | OnlineRegressor
     loss = settings.get("loss")
     has_classes = classifies(np.asarray(y)) if loss is None else loss in OF_TWO + OF_MANY
     return OnlineClassifier(**settings) if has_classes else OnlineRegressor(**settings)
-
-
-def _split(frame: Any, label: str) -> tuple[Any, NDArray[Any]]:
-    """A frame without its column of labels, and the labels."""
-    names = _data.names_of(frame)
-    if names is None or label not in names:
-        raise ValueError(f"label: there is no column {label!r}; the columns are {names}")
-    y = np.asarray(frame[label])
-    rest = [name for name in names if name != label]
-    return (frame.select(rest) if hasattr(frame, "select") else frame[rest]), y
-
-
-def _split_each(batches: Any, label: str) -> Iterator[tuple[Any, NDArray[Any]]]:
-    for batch in batches:
-        yield _split(batch, label)
 
 
 def read(
