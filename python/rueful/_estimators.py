@@ -470,6 +470,10 @@ class Online(BaseEstimator):
         return hasattr(self, "_model")
 
     @property
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A pickle of an earlier version may lack settings that came later.
+        super().__setstate__({**_data.usual_settings(type(self)), **state})
+
     def weights_(self) -> dict[str, float]:
         """The weights that are not 0 by the names of their features, the largest first.
 

@@ -177,6 +177,10 @@ class _Online:
         """The number that the core takes for a label."""
         return float(y)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A pickle of an earlier version may lack settings that came later.
+        vars(self).update(_data.usual_settings(type(self)), **state)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Puts the run in a file, which `rueful.load` and the program open."""
         self._model().save(path)

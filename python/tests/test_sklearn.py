@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import rueful
+import rueful.river
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -115,6 +116,38 @@ def test_a_pickle_holds_the_bytes_of_the_file(stream, tmp_path):
     model = rueful.OnlineClassifier().fit(X, y)
     model.save(tmp_path / "m.rueful")
     assert (tmp_path / "m.rueful").read_bytes() in pickle.dumps(model)
+
+
+@pytest.mark.parametrize("kind", [rueful.OnlineClassifier, rueful.river.OnlineClassifier])
+def test_pickles_of_a_version_with_fewer_settings_open(kind, stream):
+    X, y = stream
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = kind(radius=3.0)
+    if kind is rueful.OnlineClassifier:
+        model.fit(frame, y == 1)
+    else:
+        model.learn_many(frame, pd.Series(y == 1))
+    old = copy.copy(model)
+    del old.bits, old.judge
+    loaded = pickle.loads(pickle.dumps(old))
+    assert (loaded.bits, loaded.judge, loaded.radius) == (None, None, 3.0)
+    assert dict(loaded.report()) == dict(model.report())
+
+
+def test_pickles_of_another_version_of_the_file_are_refused_with_its_words(stream, tmp_path):
+    model = rueful.OnlineClassifier().fit(*stream)
+    model.save(tmp_path / "m.rueful")
+    whole = (tmp_path / "m.rueful").read_bytes()
+    # The version comes after the twelve bytes that all files begin with.
+    later = bytearray(whole)
+    later[12] += 1
+    (tmp_path / "later.rueful").write_bytes(later)
+    with pytest.raises(ValueError, match="version") as of_file:
+        rueful.load(tmp_path / "later.rueful")
+    with pytest.raises(ValueError, match="version") as of_pickle:
+        pickle.loads(pickle.dumps(model).replace(whole, bytes(later)))
+    said = str(of_file.value).replace(str(tmp_path / "later.rueful"), "the model")
+    assert str(of_pickle.value) == said
 
 
 def _score(model, X):
