@@ -1070,6 +1070,8 @@ class OnlineRegressor(RegressorMixin, Online):
     def _labels(
         self, y: Any, *, reset: bool, classes: Any = None, is_whole: bool = False
     ) -> _data.Doubles:
+        if classes is not None:
+            raise ValueError("classes: labels are numbers here, of which there are no classes")
         labels = _data.doubles("y", y)
         if not np.all(np.isfinite(labels)):
             row = int(np.argmin(np.isfinite(labels)))

@@ -103,6 +103,10 @@ def _schema(given: Any) -> str | None:
     """A schema as JSON: it is a dict, or the file that ``--write-schema`` made."""
     if given is None or isinstance(given, dict):
         return None if given is None else json.dumps(given)
+    if not isinstance(given, str | bytes | os.PathLike):
+        # A number would be an open file of this process, which would be closed.
+        found = type(given).__name__
+        raise TypeError(f"schema: expected a dict or the name of a file, found {found}")
     with open(given, encoding="utf-8") as file:
         return file.read()
 
