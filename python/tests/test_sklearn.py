@@ -39,7 +39,7 @@ def expected_failures(estimator: object) -> dict[str, str]:
     }
     if isinstance(estimator, rueful.OnlineRegressor):
         failures["check_regressors_train"] = ALPHA
-    if isinstance(estimator, rueful.OnlineClassifier) and estimator.learner in ("ogd", "ftrl"):
+    if isinstance(estimator, rueful.OnlineClassifier) and estimator.learner is not None:
         failures["check_class_weight_classifiers"] = CLASS_WEIGHT
     return failures
 
@@ -55,6 +55,13 @@ def expected_failures(estimator: object) -> dict[str, str]:
         rueful.OnlineClassifier(loss="softmax"),
         rueful.OnlineClassifier(learner="ogd", loss="multiclass-hinge"),
         rueful.OnlineRegressor(learner="ftrl"),
+        rueful.OnlineClassifier(learner="passive-aggressive-1", loss="hinge"),
+        rueful.OnlineRegressor(learner="passive-aggressive-2", loss="absolute"),
+        rueful.OnlineClassifier(learner="strongly-convex-ogd", loss="hinge"),
+        rueful.OnlineClassifier(learner="erm"),
+        rueful.OnlineClassifier(learner="regularized-erm"),
+        rueful.OnlineRegressor(loss="quantile", tau=0.5),
+        rueful.OnlineClassifier(comparators="ball", no_constant=True),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -75,12 +82,19 @@ def test_regressors_train(how):
     check_regressors_train("WithoutAlpha", WithoutAlpha(), **how)
 
 
-@pytest.mark.parametrize("learner", ["bank", "ogd", "ftrl"])
+@pytest.mark.parametrize(
+    ("learner", "loss"),
+    [
+        *((learner, None) for learner in ("bank", "ogd", "ftrl", "erm", "regularized-erm")),
+        *((learner, "hinge") for learner in ("passive-aggressive-1", "strongly-convex-ogd")),
+    ],
+)
 @pytest.mark.parametrize(("size", "passes"), [(1.0, 1), (20.0, 20)])
-def test_weights_of_classes_decide(learner, size, passes):
+def test_weights_of_classes_decide(learner, loss, size, passes):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 2)) * size, rng.integers(0, 2, 100)
-    model = rueful.OnlineClassifier(learner=learner, class_weight={0: 1000, 1: 0.0001})
+    weights = {0: 1000, 1: 0.0001}
+    model = rueful.OnlineClassifier(learner=learner, loss=loss, class_weight=weights)
     for _ in range(passes):
         model.partial_fit(X[:50], y[:50])
     assert np.mean(model.predict(X[50:]) == 0) > 0.87
